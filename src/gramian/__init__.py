@@ -1,0 +1,43 @@
+"""gramian: learn distances and kernels from side information, and search with them fast.
+
+This file is the table of contents. Every public name is imported on first use.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_CONTENTS: dict[str, tuple[str, ...]] = {
+    "metrics": ("Mahalanobis", "SubspaceMahalanobis", "KernelMetric"),
+    "kernels": ("Linear", "Polynomial", "Gaussian", "Laplacian", "Cosine"),
+    "features": ("KernelFeatures", "pivoted_cholesky"),
+    "constraints": ("Pairs", "Triplets", "Similarities", "Probabilities", "Chunklets"),
+    "persist": ("save", "load"),
+}
+_MODULES = ("linalg", "persist", "kernels", "metrics", "constraints")
+_STORED = {"Sum": "kernels.base", "Product": "kernels.base", "Scaled": "kernels.base", "Constant": "kernels.base"}
+"""Kinds of values that files may hold beside the public ones."""
+
+_HOME = {name: module for module, names in _CONTENTS.items() for name in names}
+__all__ = sorted([*_HOME, *_MODULES])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _stored_class(kind: str) -> Any:
+    """Return the class of a stored kind of value, None when there is none."""
+    if kind in _STORED:
+        return getattr(import_module(f"{__name__}.{_STORED[kind]}"), kind)
+    cls = __getattr__(kind) if kind in _HOME else None
+    return cls if hasattr(cls, "_from_state") else None
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,38 @@
+"""The array namespace of an input: the only place that knows which array library is in use."""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def namespace(x: Any) -> Any:
+    """Return the array-API namespace of ``x`` (NumPy, torch, CuPy, array-api-strict, …)."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(x, torch.Tensor):
+        try:
+            import array_api_compat.torch as xp
+        except ImportError as error:
+            raise ImportError("torch arrays need array-api-compat: pip install 'gramian[torch]'.") from error
+        return xp
+    if hasattr(x, "__array_namespace__"):
+        return x.__array_namespace__()
+    return np
+
+
+def to_numpy(x: Any) -> np.ndarray:
+    """Return ``x`` as a NumPy array, copying from a device when needed."""
+    if hasattr(x, "detach"):
+        x = x.detach().cpu()
+    elif hasattr(x, "get") and type(x).__module__.startswith("cupy"):
+        x = x.get()
+    return np.asarray(x)
+
+
+def like(x: Any, reference: Any) -> Any:
+    """Return the NumPy array ``x`` in the namespace, dtype and device of ``reference``."""
+    xp = namespace(reference)
+    if xp is np:
+        return np.asarray(x, dtype=reference.dtype)
+    device = getattr(reference, "device", None)
+    return xp.asarray(np.ascontiguousarray(x), dtype=reference.dtype, device=device)

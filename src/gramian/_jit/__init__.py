@@ -1,0 +1,1 @@
+"""The compiled loops (numba), imported only when called; one file per topic."""

@@ -1,0 +1,166 @@
+"""The constraint contract: index arrays into X that stand for ⟨C_i, K_W⟩ ≤ b_i.
+
+K_W = Z M Zᵀ is the learned kernel on the points. Each C_i is given by t bilinear terms,
+
+    ⟨C_i, K_W⟩ = Σ_s w_is · p_isᵀ M q_is,   p = rows of (left @ Z),  q = rows of (right @ Z),
+
+with sparse ``left`` and ``right``, so that neither C_i nor A_i = Zᵀ C_i Z is ever formed.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from gramian import _checks
+from gramian.persist import Stored
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Bilinear terms of m constraints, t each: ``left`` and ``right`` are (m·t, n), ``weight`` is (m, t)."""
+
+    left: sparse.csr_array
+    right: sparse.csr_array
+    weight: np.ndarray
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether every term is a square, p = q."""
+        return self.right is self.left
+
+
+class Constraints(ABC, Stored):
+    """Linear constraints on the learned kernel of a set of points.
+
+    Subclasses are frozen dataclasses of index arrays and give ``n_points`` (one more than the largest index),
+    ``bound`` (m,) and ``_terms(n)``.
+    """
+
+    @property
+    @abstractmethod
+    def n_points(self) -> int:
+        """One more than the largest index into X."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> np.ndarray:
+        """Right-hand sides b, shape (m,)."""
+
+    @abstractmethod
+    def _terms(self, n: int) -> Terms: ...
+
+    def __len__(self) -> int:
+        return len(self.bound)
+
+    def check(self, X: Any, owner: str) -> Self:
+        """Return the constraints as they apply to X: indices within range, data-dependent bounds filled in."""
+        if self.n_points > X.shape[0]:
+            raise ValueError(
+                f"{owner}: the constraints refer to point {self.n_points - 1}, but X has {X.shape[0]} points."
+            )
+        if len(self) == 0:
+            raise ValueError(f"{owner}: needs at least one constraint, got none.")
+        return self
+
+    def terms(self, n: int) -> Terms:
+        """Bilinear terms over n points."""
+        return self._terms(n)
+
+    def matrix(self, lam: Any, n: int | None = None) -> sparse.csr_array:
+        """C(λ) = Σ λ_i C_i as one symmetric sparse (n, n) matrix."""
+        n = self.n_points if n is None else n
+        lam = np.asarray(lam, dtype=float)
+        if lam.shape != (len(self),):
+            raise ValueError(f"{type(self).__name__}: lam must have shape ({len(self)},), got {lam.shape}.")
+        terms = self.terms(n)
+        weights = (terms.weight * lam[:, None]).ravel()
+        C = terms.left.T @ sparse.diags_array(weights) @ terms.right
+        return sparse.csr_array(C + C.T) / 2
+
+    def values(self, metric: Any, X: Any) -> np.ndarray:
+        """⟨C_i, K_W⟩ under a metric, shape (m,)."""
+        E = metric.transform(X)
+        terms = self.terms(E.shape[0])
+        products = np.einsum("ij,ij->i", terms.left @ E, terms.right @ E)
+        return (terms.weight * products.reshape(terms.weight.shape)).sum(axis=1)
+
+    def violation(self, metric: Any, X: Any) -> np.ndarray:
+        """How far each constraint is from holding, max(0, ⟨C_i, K_W⟩ − b_i), shape (m,)."""
+        return np.maximum(self.values(metric, X) - self.bound, 0)
+
+    def __getitem__(self, rows: Any) -> Self:
+        """The constraints of the given rows (a mask, slice or index array)."""
+        fields = self.__dataclass_fields__  # type: ignore[attr-defined]
+        m = len(self)
+        taken = {
+            name: getattr(self, name)[rows]
+            for name in fields
+            if isinstance(getattr(self, name), np.ndarray) and getattr(self, name).shape[:1] == (m,)
+        }
+        return replace(self, **taken)  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Class labels as side information for learners that use all of them at once.
+
+    ``codes`` (n,) index into ``classes``; −1 stands for an unknown label.
+    """
+
+    codes: np.ndarray
+    classes: np.ndarray
+
+    @classmethod
+    def from_array(cls, y: Any, owner: str, n: int | None = None, unknown: Any = None) -> "Labels":
+        """Encode labels of any type; entries equal to ``unknown`` become −1."""
+        classes, codes = _checks.labels(y, owner, n)
+        if unknown is not None and np.any(classes == unknown):
+            gone = int(np.flatnonzero(classes == unknown)[0])
+            codes = np.where(codes == gone, -1, codes - (codes > gone))
+            classes = np.delete(classes, gone)
+        return cls(codes, classes)
+
+    def groups(self) -> list[np.ndarray]:
+        """Indices of the points of each class."""
+        order = np.argsort(self.codes, kind="stable")
+        start = np.searchsorted(self.codes[order], np.arange(len(self.classes) + 1))
+        return [order[start[c] : start[c + 1]] for c in range(len(self.classes))]
+
+
+def index_field(obj: Any, *names: str) -> None:
+    """Validate and freeze integer index fields of a frozen dataclass, all of one length."""
+    owner = type(obj).__name__
+    for name in names:
+        array = _checks.indices(getattr(obj, name), owner, name)
+        array.flags.writeable = False
+        object.__setattr__(obj, name, array)
+    lengths = {name: len(getattr(obj, name)) for name in names}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"{owner}: index arrays must have one length, got {lengths}.")
+
+
+def bound_field(value: Any, m: int, owner: str, name: str) -> np.ndarray:
+    """Return a bound, a number or one per constraint, as a finite array (m,)."""
+    array = np.asarray(value, dtype=float)
+    if array.ndim > 1 or (array.ndim == 1 and len(array) != m) or not np.isfinite(array).all():
+        raise ValueError(f"{owner}: {name} must be a finite number or {m} of them, got {value!r}.")
+    array = np.broadcast_to(array, (m,)).copy()
+    array.flags.writeable = False
+    return array
+
+
+def differences(i: np.ndarray, j: np.ndarray, n: int) -> sparse.csr_array:
+    """Rows e_i − e_j, shape (m, n)."""
+    m = len(i)
+    rows = np.concatenate([np.arange(m), np.arange(m)])
+    data = np.concatenate([np.ones(m), -np.ones(m)])
+    return sparse.csr_array((data, (rows, np.concatenate([i, j]))), shape=(m, n))
+
+
+def selections(i: np.ndarray, n: int) -> sparse.csr_array:
+    """Rows e_i, shape (m, n)."""
+    m = len(i)
+    return sparse.csr_array((np.ones(m), (np.arange(m), i)), shape=(m, n))

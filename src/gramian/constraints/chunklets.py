@@ -1,0 +1,106 @@
+"""Small groups of points known to belong together."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from gramian.constraints.base import Constraints, Labels, Terms, selections
+
+
+@dataclass(frozen=True, eq=False)
+class Chunklets(Constraints):
+    """One constraint on the scatter within chunklets: (1/n) Σ_l Σ_{i∈Ω_l} d²(x_i, μ_l) ≤ 1 (Jain 2009, (3.4)).
+
+    n counts the points that are in a chunklet.
+
+    Parameters
+    ----------
+    ids : int array (n,)
+        Chunklet of each point, −1 for none.
+    limit : float
+        The bound on the mean scatter.
+    """
+
+    ids: np.ndarray
+    limit: float = 1.0
+
+    def __post_init__(self) -> None:
+        ids = np.array(self.ids)
+        if ids.ndim != 1 or ids.dtype.kind not in "iu":
+            raise ValueError(f"Chunklets: ids must be a 1-D integer array, got shape {ids.shape}, {ids.dtype}.")
+        ids = np.where(ids < 0, -1, ids).astype(np.intp)
+        ids.flags.writeable = False
+        object.__setattr__(self, "ids", ids)
+
+    @classmethod
+    def from_labels(
+        cls,
+        y: Any,
+        n_chunklets: int | None = None,
+        size: int = 2,
+        unknown: Any = None,
+        random_state: Any = None,
+    ) -> "Chunklets":
+        """Whole classes as chunklets, or ``n_chunklets`` disjoint groups of ``size`` points of one class.
+
+        Groups are drawn class by class in turn, so that every class with enough points has some.
+        """
+        labels = Labels.from_array(y, "Chunklets", unknown=unknown)
+        if n_chunklets is None:
+            return cls(labels.codes)
+        rng = check_random_state(random_state)
+        queues = [rng.permutation(g) for g in labels.groups()]
+        ids = np.full(len(labels.codes), -1, dtype=np.intp)
+        made, turn = 0, 0
+        while made < n_chunklets and any(len(q) >= size for q in queues):
+            queue = queues[turn % len(queues)]
+            if len(queue) >= size:
+                ids[queue[:size]] = made
+                queues[turn % len(queues)] = queue[size:]
+                made += 1
+            turn += 1
+        if made < n_chunklets:
+            raise ValueError(
+                f"Chunklets: the classes hold only {made} disjoint groups of {size} points, got n_chunklets={n_chunklets}."
+            )
+        return cls(ids)
+
+    @property
+    def n_points(self) -> int:
+        """Number of points the ids cover."""
+        return len(self.ids)
+
+    @property
+    def bound(self) -> np.ndarray:
+        """The limit, as one bound."""
+        return np.array([self.limit], dtype=float)
+
+    def __len__(self) -> int:
+        return 1 if (self.ids >= 0).any() else 0
+
+    def members(self) -> np.ndarray:
+        """Indices of the points that are in a chunklet."""
+        return np.flatnonzero(self.ids >= 0)
+
+    def _averages(self, n: int) -> tuple[sparse.csr_array, np.ndarray]:
+        inside = self.members()
+        _, chunk, size = np.unique(self.ids[inside], return_inverse=True, return_counts=True)
+        return sparse.csr_array((1 / size[chunk], (chunk, inside)), shape=(len(size), n)), size
+
+    def centered(self, X: Any) -> Any:
+        """Points of the chunklets minus the mean of theirs, (n_inside, d)."""
+        inside = self.members()
+        average, _ = self._averages(X.shape[0])
+        _, chunk = np.unique(self.ids[inside], return_inverse=True)
+        return X[inside] - (average @ X)[chunk]
+
+    def _terms(self, n: int) -> Terms:
+        # Σ|x − μ|² = Σ|x|² − Σ size·|μ|²
+        inside = self.members()
+        average, size = self._averages(n)
+        rows = sparse.csr_array(sparse.vstack([selections(inside, n), average]))
+        weight = np.concatenate([np.ones(len(inside)), -size.astype(float)]) / len(inside)
+        return Terms(rows, rows, weight[None, :])

@@ -1,0 +1,158 @@
+"""Pairs of points that should be near or far."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gramian import linalg
+from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field
+from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Constraints):
+    """d²(x_i, x_j) ≤ u for similar pairs, d²(x_i, x_j) ≥ l for dissimilar ones (Jain 2009, §3.1 item 1).
+
+    Parameters
+    ----------
+    left, right : int array (m,)
+        Indices into X.
+    similar : bool array (m,)
+        True for similar pairs; ±1 and 0/1 are accepted.
+    bounds : (u, l), optional
+        Bounds on **squared** distances, numbers or arrays (m,), 0 ≤ u and 0 ≤ l. None: percentiles of the squared
+        distances of X, filled in when a learner sees X (see :meth:`with_bounds`).
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> pairs = gm.Pairs.from_labels(["a", "a", "b", "b"], random_state=0)
+    >>> len(pairs), int(pairs.similar.sum())
+    (6, 2)
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    similar: np.ndarray
+    bounds: tuple | None = None
+
+    def __post_init__(self) -> None:
+        index_field(self, "left", "right")
+        m = len(self.left)
+        similar = _as_bool(self.similar, m)
+        object.__setattr__(self, "similar", similar)
+        if self.bounds is not None:
+            if len(self.bounds) != 2:
+                raise ValueError(f"Pairs: bounds must be (u, l), got {self.bounds!r}.")
+            u, l = (bound_field(b, m, "Pairs", name) for b, name in zip(self.bounds, ("u", "l")))
+            if (u[similar] < 0).any() or (l[~similar] < 0).any():
+                raise ValueError("Pairs: bounds (u, l) are squared distances and must be nonnegative.")
+            object.__setattr__(self, "bounds", (u, l))
+
+    @classmethod
+    def from_labels(
+        cls,
+        y: Any,
+        n_pairs: int | None = None,
+        unknown: Any = None,
+        random_state: Any = None,
+        X: Any = None,
+        percentiles: tuple[float, float] = (5, 95),
+    ) -> "Pairs":
+        """Draw distinct pairs from labels, half similar and half dissimilar, every class drawn.
+
+        ``n_pairs`` defaults to max(5 n, 20 C (C − 1)) for n labeled points of C classes, or all pairs when
+        there are fewer. Labels equal to ``unknown`` are left out. With X the bounds are filled in.
+        """
+        labels = Labels.from_array(y, "Pairs", unknown=unknown)
+        n, C = int((labels.codes >= 0).sum()), len(labels.classes)
+        if n < 2:
+            raise ValueError(f"Pairs: needs at least two labeled points, got {n}.")
+        count = max(5 * n, 20 * C * (C - 1)) if n_pairs is None else n_pairs
+        rng = check_random_state(random_state)
+        a, b = similar_pairs(labels, (count + 1) // 2, rng)
+        c, d = dissimilar_pairs(labels, count - min(len(a), (count + 1) // 2), rng)
+        similar = np.concatenate([np.ones(len(a), bool), np.zeros(len(c), bool)])
+        pairs = cls(np.concatenate([a, c]), np.concatenate([b, d]), similar)
+        return pairs if X is None else pairs.with_bounds(X, percentiles)
+
+    @classmethod
+    def from_tuples(cls, pairs: Any, similar: Any, bounds: tuple | None = None) -> tuple[np.ndarray, "Pairs"]:
+        """Points (2m, d) and constraints from an array of pairs (m, 2, d) and ±1 labels."""
+        m = pairs.shape[0]
+        X = np.concatenate([pairs[:, 0], pairs[:, 1]])
+        return X, cls(np.arange(m), np.arange(m, 2 * m), similar, bounds)
+
+    def with_bounds(self, X: Any, percentiles: tuple[float, float] = (5, 95), max_points: int = 1000) -> "Pairs":
+        """Fill in missing bounds: percentiles of the squared distances of X (all pairs of at most 1,000 points).
+
+        Both are made positive and distinct when the data have many duplicates.
+        """
+        if self.bounds is not None:
+            return self
+        n = X.shape[0]
+        rows = np.linspace(0, n - 1, min(n, max_points)).astype(int)
+        D = linalg.sqdist(X[rows])
+        D = D[np.triu_indices(len(rows), 1)]
+        D = D[D > 0]
+        u, l = np.percentile(D, percentiles) if D.size else (1.0, 2.0)
+        return replace(self, bounds=(u, l if l > u else 2 * u))
+
+    @property
+    def n_points(self) -> int:
+        """One more than the largest index."""
+        return int(max(self.left.max(initial=-1), self.right.max(initial=-1))) + 1
+
+    @property
+    def sign(self) -> np.ndarray:
+        """δ = +1 for similar, −1 for dissimilar pairs."""
+        return np.where(self.similar, 1.0, -1.0)
+
+    @property
+    def limit(self) -> np.ndarray:
+        """The bound of each pair on its squared distance: u if similar, l if not."""
+        if self.bounds is None:
+            raise ValueError("Pairs: bounds are not set; give bounds=(u, l) or call with_bounds(X).")
+        u, l = self.bounds
+        return np.where(self.similar, u, l)
+
+    @property
+    def bound(self) -> np.ndarray:
+        """B = δ · limit: δ d² ≤ b."""
+        return self.sign * self.limit
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def __getitem__(self, rows: Any) -> "Pairs":
+        """The pairs of the given rows."""
+        bounds = None if self.bounds is None else tuple(b[rows] for b in self.bounds)
+        return Pairs(self.left[rows], self.right[rows], self.similar[rows], bounds)
+
+    def check(self, X: Any, owner: str) -> "Pairs":
+        """Constraints that fit X, bounds filled in."""
+        return super().check(X, owner).with_bounds(X)
+
+    def _terms(self, n: int) -> Terms:
+        D = differences(self.left, self.right, n)
+        return Terms(D, D, self.sign[:, None])
+
+    def values(self, metric: Any, X: Any) -> np.ndarray:
+        """δ d²(x_i, x_j), shape (m,)."""
+        return self.sign * metric.pair_sqdist(X[self.left], X[self.right])
+
+
+def _as_bool(similar: Any, m: int) -> np.ndarray:
+    array = np.asarray(similar)
+    if array.shape != (m,):
+        raise ValueError(f"Pairs: similar must have shape ({m},), got {array.shape}.")
+    if array.dtype.kind != "b":
+        values = set(np.unique(array).tolist())
+        if not (values <= {-1, 1} or values <= {0, 1}):
+            raise ValueError(f"Pairs: similar must be bool, or ±1, got values {sorted(values)[:5]}.")
+        array = array == 1
+    array = array.copy()
+    array.flags.writeable = False
+    return array

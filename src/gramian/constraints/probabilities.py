@@ -1,0 +1,85 @@
+"""Bounds on class probabilities estimated by Parzen windows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian import _checks
+from gramian.constraints.base import Constraints, Labels, Terms, bound_field, index_field, selections
+
+
+@dataclass(frozen=True, eq=False)
+class Probabilities(Constraints):
+    """p(c | x) = Σ_{i∈c} xᵀM x_i / Σ_j xᵀM x_j ≥ p, for a point x and a class c (Jain 2009, §3.1 item 3).
+
+    Written, as there, without the quotient: xᵀ M (Σ_{i∈c} x_i − p Σ_j x_j) ≥ 0. The two agree where the denominator is
+    positive, as it is for nonnegative kernels.
+
+    Parameters
+    ----------
+    point : int array (m,)
+        Indices into X of the points x.
+    target : int array (m,)
+        Class code c of each constraint.
+    codes : int array (n,)
+        Class code of every point of X, −1 for none.
+    level : float or array (m,)
+        The probability p, in [0, 1].
+    """
+
+    point: np.ndarray
+    target: np.ndarray
+    codes: np.ndarray
+    level: Any = 0.5
+
+    def __post_init__(self) -> None:
+        index_field(self, "point", "target")
+        object.__setattr__(self, "codes", np.array(self.codes, dtype=np.intp))
+        level = bound_field(self.level, len(self.point), "Probabilities", "level")
+        if (level < 0).any() or (level > 1).any():
+            raise ValueError("Probabilities: level must lie in [0, 1].")
+        object.__setattr__(self, "level", level)
+
+    @classmethod
+    def from_labels(
+        cls,
+        y: Any,
+        level: float = 0.5,
+        unknown: Any = None,
+        random_state: Any = None,
+        n_points: int | None = None,
+    ) -> "Probabilities":
+        """Each labeled point (or ``n_points`` of them, drawn) should have its own class with probability ≥ level."""
+        labels = Labels.from_array(y, "Probabilities", unknown=unknown)
+        known = np.flatnonzero(labels.codes >= 0)
+        if n_points is not None and n_points < len(known):
+            _checks.number(n_points, "Probabilities", "n_points", low=1, integer=True)
+            from sklearn.utils import check_random_state
+
+            known = np.sort(check_random_state(random_state).choice(known, n_points, replace=False))
+        return cls(known, labels.codes[known], labels.codes, level)
+
+    @property
+    def n_points(self) -> int:
+        """Number of points the class codes cover."""
+        return len(self.codes)
+
+    @property
+    def bound(self) -> np.ndarray:
+        """B = 0."""
+        return np.zeros(len(self.point))
+
+    def __len__(self) -> int:
+        return len(self.point)
+
+    def _terms(self, n: int) -> Terms:
+        known = np.flatnonzero(self.codes >= 0)
+        n_classes = int(self.codes.max(initial=-1)) + 1
+        share = np.full(len(known), 1 / max(len(known), 1))  # means in place of sums: the same constraint, scaled
+        sums = sparse.csr_array((share, (self.codes[known], known)), shape=(n_classes, n))
+        everything = sparse.csr_array(sums.sum(axis=0).reshape(1, -1))
+        own = sums[self.target]
+        right = sparse.csr_array(sparse.csr_array(self.level[:, None]) @ everything - own)
+        return Terms(selections(self.point, n), right, np.ones((len(self.point), 1)))

@@ -1,0 +1,76 @@
+"""Bounds on learned inner products."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gramian.constraints.base import Constraints, Terms, bound_field, index_field, selections
+from gramian.constraints.pairs import Pairs, _as_bool
+
+
+@dataclass(frozen=True, eq=False)
+class Similarities(Constraints):
+    """x_iᵀ M x_j ≥ bound for similar pairs, ≤ bound for dissimilar ones (Jain 2009, §3.1 item 1).
+
+    Parameters
+    ----------
+    left, right : int array (m,)
+        Indices into X.
+    similar : bool array (m,)
+        True where the inner product must be at least the limit; ±1 accepted.
+    limit : float or array (m,)
+        Bounds on the learned inner product.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    similar: np.ndarray
+    limit: Any = 0.0
+
+    def __post_init__(self) -> None:
+        index_field(self, "left", "right")
+        m = len(self.left)
+        object.__setattr__(self, "similar", _as_bool(self.similar, m))
+        object.__setattr__(self, "limit", bound_field(self.limit, m, "Similarities", "limit"))
+
+    @classmethod
+    def from_labels(
+        cls,
+        y: Any,
+        n_pairs: int | None = None,
+        unknown: Any = None,
+        random_state: Any = None,
+        X: Any = None,
+        percentiles: tuple[float, float] = (5, 95),
+    ) -> "Similarities":
+        """Draw pairs as :meth:`Pairs.from_labels`; limits are percentiles of the inner products of X (0 without X)."""
+        rng = check_random_state(random_state)
+        pairs = Pairs.from_labels(y, n_pairs, unknown, rng)
+        limit = np.zeros(len(pairs))
+        if X is not None:
+            rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], 1000)).astype(int)
+            G = X[rows] @ X[rows].T
+            G = np.asarray(G.todense() if hasattr(G, "todense") else G)
+            low, high = np.percentile(G[np.triu_indices(len(rows), 1)], percentiles)
+            limit = np.where(pairs.similar, high, low)
+        return cls(pairs.left, pairs.right, pairs.similar, limit)
+
+    @property
+    def n_points(self) -> int:
+        """One more than the largest index."""
+        return int(max(self.left.max(initial=-1), self.right.max(initial=-1))) + 1
+
+    @property
+    def sign(self) -> np.ndarray:
+        """−1 for similar (a lower bound), +1 for dissimilar pairs."""
+        return np.where(self.similar, -1.0, 1.0)
+
+    @property
+    def bound(self) -> np.ndarray:
+        """B = sign · limit."""
+        return self.sign * self.limit
+
+    def _terms(self, n: int) -> Terms:
+        return Terms(selections(self.left, n), selections(self.right, n), self.sign[:, None])

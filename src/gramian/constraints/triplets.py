@@ -1,0 +1,85 @@
+"""Relative constraints: an anchor is nearer to one point than to another."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field
+from gramian.constraints.sampling import triplets
+
+
+@dataclass(frozen=True, eq=False)
+class Triplets(Constraints):
+    """d²(anchor, far) − d²(anchor, near) ≥ margin (Jain 2009, §3.1 item 2).
+
+    The second term of the printed formula is misprinted there; it is (e_i − e_k)(e_i − e_k)ᵀ.
+
+    Parameters
+    ----------
+    anchor, near, far : int array (m,)
+        Indices into X.
+    margin : float or array (m,)
+        Margin on squared distances, positive.
+    """
+
+    anchor: np.ndarray
+    near: np.ndarray
+    far: np.ndarray
+    margin: Any = 1.0
+
+    def __post_init__(self) -> None:
+        index_field(self, "anchor", "near", "far")
+        margin = bound_field(self.margin, len(self.anchor), "Triplets", "margin")
+        if (margin < 0).any():
+            raise ValueError("Triplets: margin must be nonnegative.")
+        object.__setattr__(self, "margin", margin)
+
+    @classmethod
+    def from_labels(
+        cls,
+        y: Any,
+        n_triplets: int | None = None,
+        unknown: Any = None,
+        random_state: Any = None,
+        margin: float = 1.0,
+    ) -> "Triplets":
+        """Draw distinct triplets from labels (default 5 per labeled point); every class is drawn as an anchor."""
+        labels = Labels.from_array(y, "Triplets", unknown=unknown)
+        count = 5 * int((labels.codes >= 0).sum()) if n_triplets is None else n_triplets
+        chosen = triplets(labels, count, check_random_state(random_state))
+        if len(chosen[0]) == 0:
+            raise ValueError("Triplets: needs two classes, one of them with two or more points.")
+        return cls(*chosen, margin=margin)
+
+    @classmethod
+    def from_tuples(cls, tuples: Any, margin: float = 1.0) -> tuple[np.ndarray, "Triplets"]:
+        """Points (3m, d) and constraints from an array of triplets (m, 3, d): anchor, near, far."""
+        m = tuples.shape[0]
+        X = np.concatenate([tuples[:, 0], tuples[:, 1], tuples[:, 2]])
+        i = np.arange(m)
+        return X, cls(i, i + m, i + 2 * m, margin)
+
+    @property
+    def n_points(self) -> int:
+        """One more than the largest index."""
+        return int(max(i.max(initial=-1) for i in (self.anchor, self.near, self.far))) + 1
+
+    @property
+    def bound(self) -> np.ndarray:
+        """B = −margin: d²(anchor, near) − d²(anchor, far) ≤ b."""
+        return -self.margin
+
+    def _terms(self, n: int) -> Terms:
+        m = len(self)
+        rows = np.arange(2 * m).reshape(2, m).T.ravel()  # near and far terms of each constraint side by side
+        both = sparse.vstack([differences(self.anchor, self.near, n), differences(self.anchor, self.far, n)])
+        D = sparse.csr_array(sparse.csr_array(both)[rows])
+        return Terms(D, D, np.tile([1.0, -1.0], (m, 1)))
+
+    def values(self, metric: Any, X: Any) -> np.ndarray:
+        """d²(anchor, near) − d²(anchor, far), shape (m,)."""
+        A = X[self.anchor]
+        return metric.pair_sqdist(A, X[self.near]) - metric.pair_sqdist(A, X[self.far])

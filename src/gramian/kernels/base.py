@@ -1,0 +1,189 @@
+"""The kernel contract: a frozen value with one hook, ``_gram``; sums and products are kernels again."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks
+from gramian.persist import Stored
+
+
+class Kernel(ABC, Stored):
+    """A positive semi-definite function of two points.
+
+    Subclasses are frozen dataclasses and give ``_gram(X, Y) -> (n, m)``. ``_diag(X)`` and ``_pairs(X, Y)`` have
+    generic versions that a subclass may replace by a closed form. A kernel on objects that are not vectors
+    sets ``on_vectors = False`` and receives sequences as they are.
+    """
+
+    on_vectors = True
+
+    @abstractmethod
+    def _gram(self, X: Any, Y: Any) -> np.ndarray: ...
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return self._pairs(X, X)
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        n = _length(X)
+        return np.array([self._gram(X[i : i + 1], Y[i : i + 1])[0, 0] for i in range(n)], dtype=float)
+
+    def check(self, X: Any, name: str = "X") -> Any:
+        """Return X as this kernel takes it: a validated array of vectors, or the sequence itself."""
+        return _checks.points(X, type(self).__name__, name=name) if self.on_vectors else X
+
+    def __call__(self, X: Any, Y: Any | None = None) -> np.ndarray:
+        """Gram matrix between the rows of X and of Y (or of X), shape (n, m)."""
+        X = self.check(X)
+        Y = X if Y is None else self.check(Y, "Y")
+        if self.on_vectors and X.shape[1] != Y.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}: X and Y must have the same number of features, "
+                f"got {X.shape[1]} and {Y.shape[1]}."
+            )
+        return self._gram(X, Y)
+
+    def diag(self, X: Any) -> np.ndarray:
+        """k(x, x) for each row, shape (n,)."""
+        return self._diag(self.check(X))
+
+    def pairs(self, X: Any, Y: Any) -> np.ndarray:
+        """Kernel of row i of X with row i of Y, shape (n,)."""
+        return self._pairs(self.check(X), self.check(Y, "Y"))
+
+    def sqdist(self, X: Any, Y: Any | None = None) -> np.ndarray:
+        """Squared distance in feature space, k(x, x) + k(y, y) − 2 k(x, y), shape (n, m)."""
+        dx = self.diag(X)
+        dy = dx if Y is None else self.diag(Y)
+        D = np.maximum(dx[:, None] + dy[None, :] - 2 * self(X, Y), 0)
+        if Y is None:
+            np.fill_diagonal(D, 0)
+        return D
+
+    def __add__(self, other: "Kernel | float") -> "Kernel":
+        return Sum((self, _as_kernel(other)))
+
+    def __mul__(self, other: "Kernel | float") -> "Kernel":
+        return Scaled(self, float(other)) if isinstance(other, Real) else Product((self, _as_kernel(other)))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+
+def _as_kernel(value: Any) -> Kernel:
+    if isinstance(value, Kernel):
+        return value
+    if isinstance(value, Real):
+        return Constant(float(value))
+    raise TypeError(f"Kernel: can only combine with a Kernel or a number, got {type(value).__name__}.")
+
+
+def _length(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+@dataclass(frozen=True)
+class _Combination(Kernel):
+    """Kernels on one kind of input taken together."""
+
+    parts: tuple
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+
+    @property
+    def on_vectors(self) -> bool:  # type: ignore[override]
+        return all(part.on_vectors for part in self.parts)
+
+    def check(self, X: Any, name: str = "X") -> Any:
+        for part in self.parts:
+            X = part.check(X, name)
+        return X
+
+
+class Sum(_Combination):
+    """k(x, y) = Σ_j k_j(x, y)."""
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        total = self.parts[0]._gram(X, Y)
+        for part in self.parts[1:]:
+            total = total + part._gram(X, Y)
+        return total
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return sum(part._diag(X) for part in self.parts)
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        return sum(part._pairs(X, Y) for part in self.parts)
+
+
+class Product(_Combination):
+    """k(x, y) = Π_j k_j(x, y)."""
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        total = self.parts[0]._gram(X, Y)
+        for part in self.parts[1:]:
+            total = total * part._gram(X, Y)
+        return total
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return np.prod([part._diag(X) for part in self.parts], axis=0)
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        return np.prod([part._pairs(X, Y) for part in self.parts], axis=0)
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """k(x, y) = weight · base(x, y), weight ≥ 0."""
+
+    base: Kernel
+    weight: float
+
+    def __post_init__(self) -> None:
+        _checks.number(self.weight, "Kernel", "scalar factor", low=0)
+
+    @property
+    def on_vectors(self) -> bool:  # type: ignore[override]
+        return self.base.on_vectors
+
+    def check(self, X: Any, name: str = "X") -> Any:
+        return self.base.check(X, name)
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        return self.weight * self.base._gram(X, Y)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return self.weight * self.base._diag(X)
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        return self.weight * self.base._pairs(X, Y)
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """k(x, y) = value ≥ 0: what a number means in a sum of kernels."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        _checks.number(self.value, "Kernel", "constant", low=0)
+
+    def check(self, X: Any, name: str = "X") -> Any:
+        return X
+
+    @property
+    def on_vectors(self) -> bool:  # type: ignore[override]
+        return True
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        return np.full((_length(X), _length(Y)), self.value)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return np.full(_length(X), self.value)
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        return np.full(_length(X), self.value)

@@ -1,0 +1,141 @@
+"""Kernels on vectors, dense or sparse."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian import _checks, linalg
+from gramian.kernels.base import Kernel
+
+
+def _pair_inner(X: Any, Y: Any) -> np.ndarray:
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(Y).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, Y)
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """The linear kernel, k(x, y) = xᵀy."""
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        return linalg.inner(X, Y)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return linalg.row_norms(X)
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        return _pair_inner(X, Y)
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """k(x, y) = (scale · xᵀy + offset)^degree.
+
+    Parameters
+    ----------
+    degree : int
+    offset : float, ≥ 0
+    scale : float, > 0
+    """
+
+    degree: int = 3
+    offset: float = 1.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _checks.number(self.degree, "Polynomial", "degree", low=1, integer=True)
+        _checks.number(self.offset, "Polynomial", "offset", low=0)
+        _checks.number(self.scale, "Polynomial", "scale", low=0, open_low=True)
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        return (self.scale * linalg.inner(X, Y) + self.offset) ** self.degree
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return (self.scale * linalg.row_norms(X) + self.offset) ** self.degree
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        return (self.scale * _pair_inner(X, Y) + self.offset) ** self.degree
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """k(x, y) = exp(−d²(x, y) / (2 scale²)), with the Euclidean distance or any learned metric.
+
+    Parameters
+    ----------
+    scale : float, > 0
+        The width σ.
+    metric : Metric, optional
+        The distance d; Euclidean when None.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> gm.Gaussian(scale=2.0)([[0.0]], [[2.0]]).round(6).tolist()
+    [[0.606531]]
+    """
+
+    scale: float = 1.0
+    metric: Any = None
+
+    def __post_init__(self) -> None:
+        _checks.number(self.scale, "Gaussian", "scale", low=0, open_low=True)
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        if self.metric is None:
+            D = linalg.sqdist(X, None if Y is X else Y)
+        else:
+            D = self.metric.sqdist(X, None if Y is X else Y)
+        D *= -0.5 / self.scale**2
+        return np.exp(D, out=D)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return np.ones(X.shape[0])
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        d = linalg.pair_sqdist(X, Y) if self.metric is None else self.metric.pair_sqdist(X, Y)
+        return np.exp(-0.5 / self.scale**2 * d)
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """k(x, y) = exp(−‖x − y‖₁ / scale)."""
+
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _checks.number(self.scale, "Laplacian", "scale", low=0, open_low=True)
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        from sklearn.metrics.pairwise import manhattan_distances
+
+        return np.exp(-manhattan_distances(X, Y) / self.scale)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return np.ones(X.shape[0])
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        return np.exp(-np.asarray(abs(X - Y).sum(axis=1)).ravel() / self.scale)
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """k(x, y) = xᵀy / (‖x‖ ‖y‖); a zero vector has kernel zero with everything."""
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        return linalg.inner(_normalize(X), _normalize(Y))
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return (linalg.row_norms(X) > 0).astype(float)
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        return _pair_inner(_normalize(X), _normalize(Y))
+
+
+def _normalize(X: Any) -> Any:
+    norms = np.sqrt(linalg.row_norms(X))
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    return sparse.diags_array(inverse) @ X if sparse.issparse(X) else X * inverse[:, None]

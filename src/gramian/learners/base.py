@@ -1,0 +1,142 @@
+"""The learner contract: a scikit-learn estimator whose one hook is ``_learn(X, side, rng) -> Solution``."""
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gramian.constraints import Constraints, Labels, Pairs, Triplets
+from gramian.metrics import Mahalanobis
+from gramian.solvers.base import Solution
+
+
+class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """Base of all learners.
+
+    ``fit(X, y)`` takes points (n, d) with labels or a :class:`Constraints` object, pairs (n, 2, d) with ±1, or triplets
+    (n, 3, d). It sets ``metric_``, ``n_iter_``, ``converged_``, ``objective_`` and ``solution_``.
+
+    Subclasses give ``_learn(X, side, rng)``; ``side`` is what ``_from_labels`` makes of labels, or the constraints that
+    were given, which must be of a type in ``_accepts``.
+    """
+
+    _accepts: tuple[type, ...] = (Constraints,)
+    _sparse = False
+    _min_points = 2
+
+    @abstractmethod
+    def _learn(self, X: Any, side: Any, rng: np.random.RandomState) -> Solution: ...
+
+    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Any:
+        """Side information from labels; learners that use the labels themselves return :class:`Labels`."""
+        return Pairs.from_labels(y, X=X, random_state=rng)
+
+    def fit(self, X: Any, y: Any = None) -> "MetricLearner":
+        """Learn the metric.
+
+        Parameters
+        ----------
+        X : array (n, d), or pairs (n, 2, d), or triplets (n, 3, d)
+        y : labels (n,), or a Constraints object, or ±1 for pairs; nothing for triplets
+        """
+        rng = check_random_state(getattr(self, "random_state", None))
+        X, side = self._door(X, y, rng)
+        self._store(X, self._learn(X, side, rng))
+        return self
+
+    def _door(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
+        """Validate the input once and turn y into side information."""
+        owner = type(self).__name__
+        if getattr(X, "ndim", 2) == 3 or (isinstance(X, list) and np.ndim(X) == 3):
+            X, y = self._tuples(np.asarray(X), y)
+        given = isinstance(y, Constraints)
+        options = {"accept_sparse": "csr" if self._sparse else False, "ensure_min_samples": self._min_points}
+        if given:
+            X = validate_data(self, X, dtype=[np.float64, np.float32], **options)
+        else:
+            if y is None:
+                raise ValueError(f"{owner}: requires y to be passed, labels or a Constraints object, but y is None.")
+            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], **options)
+        X = X.astype(np.float64, copy=False)
+        side = y if given else self._from_labels(X, y, rng)
+        if not isinstance(side, Labels):
+            if not isinstance(side, self._accepts):
+                wanted = " or ".join(t.__name__ for t in self._accepts) or "labels"
+                raise ValueError(f"{owner}: takes labels or {wanted}, got {type(side).__name__}.")
+            side = side.check(X, owner)
+        return X, side
+
+    def _tuples(self, X: np.ndarray, y: Any) -> tuple[np.ndarray, Constraints]:
+        if X.shape[1] == 2:
+            if y is None:
+                raise ValueError(f"{type(self).__name__}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
+            return Pairs.from_tuples(X, y)
+        if X.shape[1] == 3:
+            return Triplets.from_tuples(X)
+        raise ValueError(
+            f"{type(self).__name__}: X must be (n, d), pairs (n, 2, d) or triplets (n, 3, d), got shape {X.shape}."
+        )
+
+    def _store(self, X: Any, solution: Solution) -> None:
+        self.solution_ = solution
+        self.n_iter_ = solution.n_iter
+        self.converged_ = bool(solution.converged)
+        self.objective_ = float(solution.objective)
+        self.metric_ = self._metric(solution)
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__}: stopped after {solution.n_iter} iterations with residual "
+                f"{solution.residual:.3g} > tol {solution.tol:.3g}; raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _metric(self, solution: Solution) -> Any:
+        if solution.factor is not None:
+            return Mahalanobis(solution.factor)
+        return Mahalanobis.from_matrix(solution.M)
+
+    @property
+    def components_(self) -> np.ndarray:
+        """The factor L (r, d) of the metric."""
+        check_is_fitted(self, "metric_")
+        return self.metric_.components
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.metric_.transform(np.zeros((1, self.n_features_in_))).shape[1]
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coordinates in which the Euclidean distance is the learned one."""
+        check_is_fitted(self, "metric_")
+        accept = "csr" if self._sparse else False
+        X = validate_data(self, X, reset=False, accept_sparse=accept, dtype=[np.float64, np.float32])
+        return self.metric_.transform(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Area under the ROC curve of −d² for telling similar pairs from dissimilar ones.
+
+        Pairs (n, 2, d) with ±1; or points with labels, of which pairs are drawn with a fixed seed.
+        """
+        check_is_fitted(self, "metric_")
+        X = np.asarray(X) if not hasattr(X, "ndim") else X
+        if X.ndim == 3:
+            X, pairs = self._tuples(np.asarray(X), y)
+        else:
+            pairs = Pairs.from_labels(y, random_state=0)
+        if pairs.similar.all() or not pairs.similar.any():
+            raise ValueError(f"{type(self).__name__}: score needs both similar and dissimilar pairs.")
+        return float(roc_auc_score(pairs.similar, -self.metric_.pair_sqdist(X[pairs.left], X[pairs.right])))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = self._sparse
+        tags.input_tags.three_d_array = True
+        return tags

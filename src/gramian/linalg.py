@@ -1,0 +1,100 @@
+"""Positive semi-definite roots and projections, and blocked squared distances."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import linalg as sla
+from scipy import sparse
+
+BLOCK_BYTES = 64 << 20
+"""Working memory of the blocked routines."""
+
+
+def symmetrize(M: np.ndarray) -> np.ndarray:
+    """Return (M + Mᵀ) / 2."""
+    return (M + M.T) / 2
+
+
+def eigh(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (ascending) and eigenvectors of a symmetric matrix."""
+    return sla.eigh(M, check_finite=False)
+
+
+def project_psd(M: np.ndarray) -> np.ndarray:
+    """Nearest positive semi-definite matrix in Frobenius norm, [M]₊."""
+    values, vectors = eigh(symmetrize(M))
+    if values.size == 0 or values[0] >= 0:
+        return symmetrize(M)
+    return (vectors * np.maximum(values, 0)) @ vectors.T
+
+
+def psd_power(M: np.ndarray, power: float, rtol: float | None = None) -> np.ndarray:
+    """Symmetric power of a PSD matrix on its range: M^{1/2}, M^{-1/2}, the pseudo-inverse M⁺ …
+
+    Eigenvalues at or below ``rtol`` times the largest count as zero and stay zero.
+    """
+    values, vectors = eigh(symmetrize(M))
+    rtol = M.shape[0] * np.finfo(np.float64).eps if rtol is None else rtol
+    keep = values > rtol * max(values[-1], 0.0) if values.size else np.zeros(0, bool)
+    return (vectors[:, keep] * values[keep] ** power) @ vectors[:, keep].T
+
+
+def psd_sqrt(M: np.ndarray) -> np.ndarray:
+    """Symmetric root G of a PSD matrix, M = G G with G = Gᵀ."""
+    return psd_power(M, 0.5)
+
+
+def row_norms(X: Any) -> np.ndarray:
+    """Squared Euclidean norm of each row, dense or sparse."""
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+def blocks(n: int, bytes_per_row: float, budget: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Slices that cover range(n) with at most ``budget`` bytes of work each."""
+    step = max(1, int(budget // max(bytes_per_row, 1)))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def inner(X: Any, Y: Any) -> np.ndarray:
+    """Dense matrix of inner products X Yᵀ of two row sets, each dense or sparse."""
+    G = X @ Y.T
+    return np.asarray(G.todense()) if sparse.issparse(G) else np.asarray(G)
+
+
+def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
+    """Squared Euclidean distances between rows, (n, m), never negative, dense or sparse input.
+
+    Dense rows are centered first, which keeps the expansion |x|² + |y|² − 2xᵀy accurate for data far
+    from the origin. With ``Y=None`` the diagonal is exactly zero.
+    """
+    same = Y is None
+    Y = X if same else Y
+    if X.shape[0] == 0 or Y.shape[0] == 0:
+        return np.zeros((X.shape[0], Y.shape[0]))
+    if not sparse.issparse(X) and not sparse.issparse(Y):
+        shift = np.asarray(Y).mean(axis=0)
+        X = X - shift
+        Y = X if same else Y - shift
+    D = inner(X, Y)
+    D *= -2
+    D += row_norms(X)[:, None]
+    D += (row_norms(X) if same else row_norms(Y))[None, :]
+    np.maximum(D, 0, out=D)
+    if same:
+        np.fill_diagonal(D, 0)
+    return D
+
+
+def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
+    """Squared Euclidean distance of row i of X to row i of Y, (n,)."""
+    return row_norms(X - Y)
+
+
+def rank_one_inverse_update(M: np.ndarray, v: np.ndarray, a: float) -> np.ndarray:
+    """Return (M⁻¹ + a v vᵀ)⁻¹ for positive definite M (Sherman–Morrison)."""
+    Mv = M @ v
+    return M - (a / (1 + a * (v @ Mv))) * np.outer(Mv, Mv)
