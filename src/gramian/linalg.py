@@ -72,9 +72,9 @@ def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
     from the origin. With ``Y=None`` the diagonal is exactly zero.
     """
     same = Y is None
-    Y = X if same else Y
+    Y = X if Y is None else Y
     if X.shape[0] == 0 or Y.shape[0] == 0:
-        return np.zeros((X.shape[0], Y.shape[0]))
+        return np.zeros((int(X.shape[0]), int(Y.shape[0])))
     if not sparse.issparse(X) and not sparse.issparse(Y):
         shift = np.asarray(Y).mean(axis=0)
         X = X - shift

@@ -115,8 +115,8 @@ def _read_array(archive: zipfile.ZipFile, source: Path, name: str, mmap: bool) -
             raise PersistError(f"entry {entry} is damaged")
         if 0 in shape:
             return np.zeros(shape, dtype)
-        order = "F" if fortran else "C"
-        return np.memmap(source, dtype=dtype, mode="r", offset=stream.tell(), shape=shape, order=order)
+        offset = stream.tell()
+        return np.memmap(source, dtype=dtype, mode="r", offset=offset, shape=shape, order="F" if fortran else "C")
 
 
 def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -64,7 +64,7 @@ class Chunklets(Constraints):
             turn += 1
         if made < n_chunklets:
             raise ValueError(
-                f"Chunklets: the classes hold only {made} disjoint groups of {size} points, got n_chunklets={n_chunklets}."
+                f"Chunklets: n_chunklets must be at most {made} for groups of {size} points, got {n_chunklets}."
             )
         return cls(ids)
 
