@@ -15,7 +15,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "constraints": ("Pairs", "Triplets", "Similarities", "Probabilities", "Chunklets"),
     "persist": ("save", "load"),
 }
-_MODULES = ("linalg", "persist", "kernels", "metrics", "constraints")
+_MODULES = ("linalg", "persist", "kernels", "metrics", "constraints", "datasets")
 _STORED = {"Sum": "kernels.base", "Product": "kernels.base", "Scaled": "kernels.base", "Constant": "kernels.base"}
 """Kinds of values that files may hold beside the public ones."""
 

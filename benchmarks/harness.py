@@ -1,0 +1,122 @@
+"""What every benchmark shares: real data, CPU time on one thread, peak memory, and peers in their own environments."""
+
+import hashlib
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENTS = ROOT / "benchmarks" / ".envs"
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
+
+
+def data_folder() -> Path:
+    """Folder of the real data sets: GRAMIAN_DATA, or shared/data beside the repository."""
+    folder = Path(os.environ.get("GRAMIAN_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"harness: no folder of data sets at {str(folder)!r}; set GRAMIAN_DATA.")
+    return folder
+
+
+def load(name: str, **options: Any) -> Any:
+    """A data set with ``X``, ``y`` and its extras (see :func:`gramian.datasets.load`)."""
+    from gramian import datasets
+
+    if not os.environ.get("GRAMIAN_DATA"):
+        os.environ["GRAMIAN_DATA"] = str(data_folder())
+    return datasets.load(name, **options)
+
+
+def cpu_time(fn: Callable[[], Any], repeats: int = 3, warmup: int = 1) -> float:
+    """Median CPU seconds of ``fn()`` on one thread, after ``warmup`` unmeasured calls (compilation, caches)."""
+    return timed(fn, repeats, warmup)[0]
+
+
+def timed(fn: Callable[[], Any], repeats: int = 3, warmup: int = 1) -> tuple[float, Any]:
+    """Median CPU seconds of ``fn()`` on one thread, and what its last call returned."""
+    from threadpoolctl import threadpool_limits
+
+    seconds, result = [], None
+    with threadpool_limits(1):
+        for _ in range(warmup):
+            result = fn()
+        for _ in range(repeats):
+            start = time.process_time()
+            result = fn()
+            seconds.append(time.process_time() - start)
+    return statistics.median(seconds), result
+
+
+def peak_memory(fn: Callable[[], Any]) -> int:
+    """Largest resident size in bytes of a child process that runs ``fn()`` once, on one thread."""
+    context = get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_measure, args=(fn, sender))
+    child.start()
+    sender.close()
+    try:
+        peak = receiver.recv()
+    except EOFError:
+        peak = None
+    child.join()
+    if peak is None or child.exitcode:
+        raise RuntimeError(f"harness: the measured function failed in its process (exit code {child.exitcode}).")
+    return peak
+
+
+def _measure(fn: Callable[[], Any], sender: Any) -> None:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        fn()
+    sender.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+
+
+def peer_python(name: str, requirements: Iterable[str]) -> Path:
+    """Python of an isolated environment ``benchmarks/.envs/<name>`` that holds the requirements, made once."""
+    requirements = list(requirements)
+    folder = ENVIRONMENTS / name
+    python, stamp = folder / "bin" / "python", folder / "requirements.sha256"
+    digest = hashlib.sha256("\n".join(requirements).encode()).hexdigest()
+    if not stamp.is_file() or stamp.read_text() != digest:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *requirements], check=True)
+        stamp.write_text(digest)
+    return python
+
+
+_RUNNER = """
+import json, runpy, sys
+import numpy as np
+script, given, answer = sys.argv[1:]
+with np.load(given, allow_pickle=False) as stored:
+    arrays = {name: stored[name] for name in stored.files}
+result = runpy.run_path(script)["main"](arrays)
+def plain(value):
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+json.dump(result, open(answer, "w"), default=plain)
+"""
+
+
+def run_peer(python: Path | str, script: Path | str, arrays: Mapping[str, Any], timeout: float | None = None) -> Any:
+    """Call ``main(arrays)`` of a script in a peer's environment, one thread: arrays go in as npz, JSON comes out."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, answer = Path(folder, "given.npz"), Path(folder, "answer.json")
+        np.savez(given, **{name: np.asarray(value) for name, value in arrays.items()})
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | ONE_THREAD
+        command = [str(python), "-c", _RUNNER, str(script), str(given), str(answer)]
+        done = subprocess.run(command, env=environment, timeout=timeout, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"harness: {script} failed in {python}:\n{done.stderr[-2000:]}")
+        return json.loads(answer.read_text())

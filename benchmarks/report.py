@@ -1,0 +1,181 @@
+"""Find benchmark modules, run them, keep their rows as CSV, and build the pages from the CSV files alone."""
+
+import csv
+import json
+import os
+import pkgutil
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from benchmarks.harness import ROOT
+
+PICTURES = ROOT / "docs" / "results"
+"""Where benchmarks save pictures; those written during a run belong to its section."""
+
+
+@dataclass
+class Report:
+    """Rows of one run and how they were made; stored as CSV with a commented head."""
+
+    name: str
+    title: str
+    notes: str
+    command: str
+    cpu_s: float
+    rows: list[dict[str, Any]]
+    pictures: list[str] = field(default_factory=list)
+
+    def save(self, folder: Path) -> Path:
+        """Write ``<folder>/<name>.csv``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        columns = list(dict.fromkeys(key for row in self.rows for key in row))
+        path = folder / f"{self.name}.csv"
+        with path.open("w", newline="", encoding="utf-8") as stream:
+            for key in ("title", "notes", "command", "cpu_s", "pictures"):
+                stream.write(f"# {key}: {json.dumps(getattr(self, key), ensure_ascii=False)}\n")
+            writer = csv.DictWriter(stream, columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows({k: shown(v, 6) for k, v in row.items()} for row in self.rows)
+        return path
+
+    @classmethod
+    def read(cls, path: Path) -> "Report":
+        """Read what :meth:`save` wrote."""
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        count = next(i for i, line in enumerate(lines) if not line.startswith("# "))
+        head = dict(line[2:].rstrip("\n").split(": ", 1) for line in lines[:count])
+        return cls(path.stem, rows=list(csv.DictReader(lines[count:])), **{k: json.loads(v) for k, v in head.items()})
+
+
+def discover(package: ModuleType) -> dict[str, str]:
+    """Benchmarks of a package: name such as ``document.table`` → module; a benchmark defines ``run``."""
+    prefix = package.__name__ + "."
+    found = {}
+    for info in pkgutil.walk_packages(package.__path__, prefix):
+        path = Path(info.module_finder.path, info.name.rsplit(".", 1)[-1] + ".py")  # type: ignore[union-attr]
+        if not info.ispkg and "__main__" not in info.name and "\ndef run(" in path.read_text(encoding="utf-8"):
+            found[info.name.removeprefix(prefix)] = info.name
+    return found
+
+
+def select(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
+    """Names equal to a wanted one, inside it (``document``), or ending in it (``table``); all when none is given."""
+    names, chosen = sorted(names), []
+    for want in wanted:
+        want = want.replace("/", ".").removesuffix(".py")
+        hits = [n for n in names if n == want or n.startswith(f"{want}.") or n.endswith(f".{want}")]
+        if not hits:
+            raise SystemExit(f"no benchmark {want!r}; there are: {', '.join(names) or 'none'}")
+        chosen += hits
+    return list(dict.fromkeys(chosen)) or names
+
+
+def execute(name: str, module_name: str, package: str, quick: bool) -> Report:
+    """Run one benchmark and time all of it, child processes included."""
+    module = import_module(module_name)
+    start, clock = _cpu_seconds(), time.time()
+    rows = module.run(quick=quick)
+    command = f"python -m {package} {name}" + (" --quick" if quick else "")
+    pictures = sorted(path.name for path in PICTURES.glob("*.png") if path.stat().st_mtime >= clock - 1)
+    title, notes = getattr(module, "TITLE", name), getattr(module, "NOTES", "")
+    return Report(name, title, notes.strip(), command, _cpu_seconds() - start, rows, pictures)
+
+
+def main(package: ModuleType, columns: Callable[[dict], dict], page: Callable[[list[Report]], str], target: str) -> int:
+    """Command line of a benchmark package."""
+    import argparse
+
+    name = package.__name__
+    parser = argparse.ArgumentParser(prog=f"python -m {name}", description=package.__doc__)
+    parser.add_argument("names", nargs="*", help="a table, a document, or nothing for all")
+    parser.add_argument("--quick", action="store_true", help="a short form that only prints")
+    parser.add_argument("--list", action="store_true", help="name the benchmarks and stop")
+    parser.add_argument("--page", action="store_true", help=f"only rebuild {target} from the CSV files")
+    options = parser.parse_args()
+    found = discover(package)
+    if options.list:
+        print("\n".join(sorted(found)))
+        return 0
+    results = Path(package.__path__[0]) / "results"
+    failed = []
+    for chosen in [] if options.page else select(found, options.names):
+        print(f"\n{chosen}", flush=True)
+        try:
+            report = execute(chosen, found[chosen], name, options.quick)
+        except Exception:
+            traceback.print_exc()
+            failed.append(chosen)
+            continue
+        print(aligned([columns(row) for row in report.rows]), f"\n{report.cpu_s:.1f} CPU seconds", flush=True)
+        if not options.quick:
+            report.save(results)
+    if not options.quick:
+        write_page(results, page, ROOT / target)
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return bool(failed)
+
+
+def write_page(results: Path, page: Callable[[list[Report]], str], target: Path) -> None:
+    """Build a page from all CSV files in a folder."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(page([Report.read(path) for path in sorted(results.glob("*.csv"))]), encoding="utf-8")
+
+
+def provenance(report: Report) -> str:
+    """The line under a table: how it was made."""
+    return f"`{report.command}`, {report.cpu_s:.0f} CPU seconds."
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Rows as a Markdown table."""
+    if not rows:
+        return "No rows.\n"
+    heads = list(dict.fromkeys(key for row in rows for key in row))
+    lines = [heads, ["---"] * len(heads), *([_cell(row.get(h)) for h in heads] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def aligned(rows: list[dict[str, Any]]) -> str:
+    """Rows as text in columns for a terminal."""
+    if not rows:
+        return "no rows"
+    heads = list(dict.fromkeys(key for row in rows for key in row))
+    lines = [heads, *([shown(row.get(h)) for h in heads] for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in lines)
+
+
+def shown(value: Any, digits: int = 4) -> str:
+    """A value as people read it: four significant digits, nothing for None."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, str | bool):
+        return str(value)
+    try:
+        return f"{float(value):.{digits}g}" if float(value) != int(value) else str(int(value))
+    except (TypeError, ValueError, OverflowError):
+        return str(value)
+
+
+def number(text: Any) -> float | None:
+    """The number in a CSV cell, None when there is none."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def _cell(value: Any) -> str:
+    value = value if number(value) is None else number(value)
+    return shown(value).replace("|", "\\|").replace("\n", " ")
+
+
+def _cpu_seconds() -> float:
+    return sum(os.times()[:4]) if hasattr(os, "times") else time.process_time()

@@ -1,0 +1,110 @@
+"""The benchmark harness: discovery, CSV, pages, timing, memory and peers."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from benchmarks import harness, papers, report, speed
+from benchmarks.papers.__main__ import columns, page
+
+
+def _report(name="doc.table", **changes):
+    rows = [
+        {"table": "Table 1", "case": "iris", "method": "ITML", "ours": 0.95, "paper": 0.96, "note": "a | b"},
+        {"table": "Table 2", "case": "wine", "method": "ITML", "ours": 0.5, "paper": None, "note": ""},
+    ]
+    fields = {"title": "A title", "notes": "Two\nlines: é", "command": "python -m x", "cpu_s": 12.3, "rows": rows}
+    return report.Report(name, **(fields | changes))
+
+
+def test_csv_round_trip_keeps_the_head_and_the_rows(tmp_path):
+    before = _report(pictures=["a.png"])
+    after = report.Report.read(before.save(tmp_path))
+    assert (after.name, after.title, after.notes, after.command, after.cpu_s, after.pictures) == (
+        ("doc.table", "A title", "Two\nlines: é", "python -m x", 12.3, ["a.png"])
+    )
+    assert [row["ours"] for row in after.rows] == ["0.95", "0.5"]
+    assert after.rows[1]["paper"] == ""
+
+
+def test_page_holds_ours_paper_and_the_difference(tmp_path):
+    text = page([report.Report.read(_report(pictures=["a.png"]).save(tmp_path))])
+    assert "| iris | ITML | 0.95 | 0.96 | -0.01 | a \\| b |" in text
+    assert "| wine | ITML | 0.5 |  |  |  |" in text
+    assert "**Table 2**" in text and "(results/a.png)" in text and "`python -m x`, 12 CPU seconds." in text
+
+
+def test_running_one_changes_only_its_section(tmp_path):
+    _report("a.one").save(tmp_path)
+    _report("b.two", title="Other").save(tmp_path)
+    report.write_page(tmp_path, page, tmp_path / "page.md")
+    before = (tmp_path / "page.md").read_text()
+    _report("b.two", title="Other", cpu_s=99.0).save(tmp_path)
+    report.write_page(tmp_path, page, tmp_path / "page.md")
+    after = (tmp_path / "page.md").read_text()
+    assert before != after
+    assert before.split("## Other")[0] == after.split("## Other")[0]
+
+
+def test_select_by_table_document_or_nothing():
+    names = ["jain.t1", "jain.t2", "li.t1"]
+    assert report.select(names, []) == names
+    assert report.select(names, ["jain"]) == ["jain.t1", "jain.t2"]
+    assert report.select(names, ["li/t1.py"]) == ["li.t1"]
+    assert report.select(names, ["t2"]) == ["jain.t2"]
+    with pytest.raises(SystemExit, match="no benchmark 'tt'"):
+        report.select(names, ["tt"])
+
+
+@pytest.mark.parametrize("package", [papers, speed])
+def test_every_benchmark_states_its_title_and_protocol(package):
+    from importlib import import_module
+
+    for name, module_name in report.discover(package).items():
+        module = import_module(module_name)
+        assert isinstance(module.TITLE, str) and isinstance(module.NOTES, str), name
+
+
+def test_columns_of_a_row_without_numbers():
+    assert columns({"case": "x", "ours": "n/a", "paper": 1.0})["difference"] is None
+
+
+def test_cpu_time_is_of_work_and_not_of_waiting():
+    def work():
+        return sum(i * i for i in range(200_000))
+
+    seconds, result = harness.timed(work, repeats=3)
+    assert seconds > 0 and result == work()
+    assert harness.cpu_time(lambda: time.sleep(0.05), repeats=1, warmup=0) < 0.05
+
+
+def test_peak_memory_sees_a_large_array():
+    small = harness.peak_memory(lambda: None)
+    large = harness.peak_memory(lambda: np.ones(30_000_000).sum())
+    assert large - small > 200_000_000
+
+
+def test_peak_memory_reports_failure():
+    def fail():
+        raise SystemExit(3)
+
+    with pytest.raises(RuntimeError, match="exit code 3"):
+        harness.peak_memory(fail)
+
+
+def test_peer_gets_arrays_and_returns_json(tmp_path):
+    script = tmp_path / "peer.py"
+    script.write_text("def main(arrays):\n    return {'sum': arrays['X'].sum(), 'shape': arrays['X'].shape}\n")
+    assert harness.run_peer(sys.executable, script, {"X": np.ones((2, 3))}) == {"sum": 6.0, "shape": [2, 3]}
+    script.write_text("def main(arrays):\n    raise ValueError('peer broke')\n")
+    with pytest.raises(RuntimeError, match="peer broke"):
+        harness.run_peer(sys.executable, script, {})
+
+
+def test_command_line_lists_and_refuses_unknown_names():
+    run = [sys.executable, "-m", "benchmarks.papers"]
+    done = subprocess.run([*run, "nothing-like-this"], cwd=harness.ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and "no benchmark" in done.stderr
+    assert subprocess.run([*run, "--list"], cwd=harness.ROOT, capture_output=True).returncode == 0
