@@ -6,5 +6,6 @@
 """
 
 from gramian.datasets.loaders import Dataset, load, names
+from gramian.datasets.synthetic import moons, nuisance, rings, stretched, xor
 
-__all__ = ["Dataset", "load", "names"]
+__all__ = ["Dataset", "load", "moons", "names", "nuisance", "rings", "stretched", "xor"]
