@@ -10,6 +10,7 @@ with coordinates z(x), a PSD core M on them, and a weight α ≥ 0 on the residu
 :class:`SubspaceMahalanobis` has z(x) = Uᵀx, :class:`KernelMetric` has the coordinates of a kernel basis.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,6 +77,10 @@ class Metric(ABC, Stored):
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates (n, r) in which the plain Euclidean distance is this metric (an isometry)."""
         return self._embed(self._points(X))
+
+    def __reduce__(self) -> Any:
+        # Rebuilt from its state: pickle would bring back frozen arrays as writable ones.
+        return type(self)._from_state, (self._state(),)
 
     def __call__(self, u: Any, v: Any) -> float:
         """Distance of two single points, for libraries that take a callable metric."""
@@ -247,8 +252,11 @@ class KernelMetric(Metric):
     alpha: float = 0.0
 
     def __post_init__(self) -> None:
-        M = _checks.psd(self.core, "KernelMetric", "core")
+        M = _checks.psd(self.core, "KernelMetric", "core", self.features.map_.shape[0])
         M.flags.writeable = False
+        object.__setattr__(
+            self, "features", copy.copy(self.features)
+        )  # a later refit of the caller's must not reach us
         object.__setattr__(self, "core", M)
         object.__setattr__(self, "alpha", _checks.number(self.alpha, "KernelMetric", "alpha", low=0))
 
@@ -276,15 +284,8 @@ class KernelMetric(Metric):
         if self.alpha == 0:
             return None
         k, z = self.features.kernel_, self.features.transform
-        ZX = z(X)
-        rx = np.maximum(k.diag(X) - linalg.row_norms(ZX), 0)
-        ry, ZY = (rx, ZX) if Y is None else (None, z(Y))
-        ry = np.maximum(k.diag(Y) - linalg.row_norms(ZY), 0) if ry is None else ry
-        D = rx[:, None] + ry[None, :] - 2 * (k(X, Y) - ZX @ ZY.T)
-        np.maximum(D, 0, out=D)
-        if Y is None:
-            np.fill_diagonal(D, 0)
-        return self.alpha * D
+        inside = linalg.sqdist(z(X), None if Y is None else z(Y))
+        return self.alpha * np.maximum(k.sqdist(X, Y) - inside, 0)
 
     def _residual_pairs(self, X: Any, Y: Any) -> np.ndarray | None:
         if self.alpha == 0:

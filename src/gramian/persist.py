@@ -5,15 +5,16 @@ such values, and is rebuilt by the class method ``_from_state(state)``. Only pub
 are ever built from a file, so a foreign file runs nothing.
 """
 
-import io
 import json
+import math
 import os
-import tempfile
+import secrets
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -27,10 +28,11 @@ class PersistError(ValueError):
     """A file that cannot be read as a gramian value."""
 
 
-def save(obj: Any, path: str | os.PathLike) -> None:
+def save(obj: Any, path: str | os.PathLike, about: dict[str, Any] | None = None) -> None:
     """Write ``obj`` (a metric, kernel, index or model of this package) to ``path``.
 
-    The file is written beside ``path`` and then moved over it, so a crash leaves the old file as it was.
+    The file is written beside ``path`` and then moved over it, so a crash leaves the old file as it was. ``about``
+    holds plain data about the value (where it came from, names of features) that :func:`describe` shows.
 
     Examples
     --------
@@ -42,44 +44,81 @@ def save(obj: Any, path: str | os.PathLike) -> None:
     [[1.0, 0.0], [0.0, 4.0]]
     """
     arrays: dict[str, np.ndarray] = {}
-    header = {"format": FORMAT, "version": VERSION, "value": _encode(obj, arrays)}
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent or Path("."), prefix=f".{target.name}.")
+    value = _encode(obj, arrays)
+    header = json.dumps({"format": FORMAT, "version": VERSION, "about": about or {}, "value": value})
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"save: no folder at {str(target.parent)!r}.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with open(temporary, "xb") as stream:
             _write(stream, header, arrays)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
 def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
     """Read what :func:`save` wrote. With ``mmap=True`` large arrays stay on disk until they are touched."""
+    with _opened(path) as (archive, header):
+        return _decode(header["value"], lambda name: _read_array(archive, name, mmap))
+
+
+def describe(path: str | os.PathLike) -> dict[str, Any]:
+    """What a file holds, without building it: ``kind``, ``version``, ``about``, and ``arrays`` name → (shape, dtype).
+
+    Examples
+    --------
+    >>> import gramian as gm, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "kernel.gram")
+    >>> gm.save(gm.Gaussian(2.0), path, about={"made by": "me"})
+    >>> gm.persist.describe(path)
+    {'kind': 'Gaussian', 'version': 1, 'about': {'made by': 'me'}, 'arrays': {}}
+    """
+    with _opened(path) as (archive, header):
+        value = header["value"]
+        kind = value.get("kind", next(iter(value))) if isinstance(value, dict) else type(value).__name__
+        entries = [info.filename for info in archive.infolist() if info.filename.endswith(".npy")]
+        arrays = {}
+        for entry in entries:
+            with archive.open(entry) as stream:
+                shape, _, dtype = _array_head(stream, archive.getinfo(entry))
+            arrays[entry.removesuffix(".npy")] = (shape, str(dtype))
+        return {"kind": kind, "version": header["version"], "about": header.get("about", {}), "arrays": arrays}
+
+
+@contextmanager
+def _opened(path: str | os.PathLike) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
+    """Open a file and check its header; whatever goes wrong inside is a PersistError."""
     source = Path(path)
     if not source.is_file():
         raise FileNotFoundError(f"load: no file at {str(source)!r}.")
-    try:
-        with zipfile.ZipFile(source) as archive:
-            header = json.loads(archive.read("header.json"))
-            if header.get("format") != FORMAT:
-                raise PersistError("its header is not ours")
-            if header.get("version", 0) > VERSION:
-                raise PersistError(f"it has format version {header['version']}, newer than {VERSION}; upgrade gramian")
-            return _decode(header["value"], lambda name: _read_array(archive, source, name, mmap))
-    except PersistError as error:
-        raise PersistError(f"load: {str(source)!r} is not a readable gramian file: {error}.") from error
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, OSError, AttributeError) as error:
-        raise PersistError(
-            f"load: {str(source)!r} is not a readable gramian file ({type(error).__name__}: {error})."
-        ) from error
+    with open(source, "rb") as stream:
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                yield archive, _header(archive)
+        except Exception as error:
+            reason = str(error) if isinstance(error, PersistError) else f"{type(error).__name__}: {error}"
+            raise PersistError(f"load: {str(source)!r} is not a readable gramian file ({reason}).") from error
 
 
-def _write(stream: Any, header: dict, arrays: dict[str, np.ndarray]) -> None:
+def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
+    if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
+        raise PersistError("it is compressed, which gramian files never are")
+    header = json.loads(archive.read("header.json"))
+    if header["format"] != FORMAT:
+        raise PersistError("its header is not ours")
+    if header["version"] > VERSION:
+        raise PersistError(f"it has format version {header['version']}, newer than {VERSION}; upgrade gramian")
+    return header
+
+
+def _write(stream: Any, header: str, arrays: dict[str, np.ndarray]) -> None:
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("header.json", json.dumps(header))
+        archive.writestr("header.json", header)
         for name, array in arrays.items():
             info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             # 30 bytes of local header, the name, 20 bytes of zip64 sizes: then the array, aligned for mmap.
@@ -94,36 +133,44 @@ def _padding(offset: int) -> bytes:
     return b"\x47\x4d" + size.to_bytes(2, "little") + b"\0" * size
 
 
-def _read_array(archive: zipfile.ZipFile, source: Path, name: str, mmap: bool) -> np.ndarray:
-    entry = f"{name}.npy"
-    if not mmap:
-        return np.lib.format.read_array(io.BytesIO(archive.read(entry)), allow_pickle=False)
-    info = archive.getinfo(entry)
-    with open(source, "rb") as stream:
-        stream.seek(info.header_offset)
-        local = stream.read(30)
-        if len(local) < 30 or local[:4] != b"PK\x03\x04" or info.compress_type != zipfile.ZIP_STORED:
-            raise PersistError(f"entry {entry} cannot be memory-mapped")
-        start = info.header_offset + 30 + int.from_bytes(local[26:28], "little")
-        start += int.from_bytes(local[28:30], "little")
-        stream.seek(start)
-        version = np.lib.format.read_magic(stream)
-        if version != (1, 0):
-            raise PersistError(f"entry {entry} has an unknown array version")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-        if dtype.hasobject or stream.tell() - start + dtype.itemsize * int(np.prod(shape)) > info.file_size:
-            raise PersistError(f"entry {entry} is damaged")
-        if 0 in shape:
-            return np.zeros(shape, dtype)
-        offset = stream.tell()
-        return np.memmap(source, dtype=dtype, mode="r", offset=offset, shape=shape, order="F" if fortran else "C")
+def _read_array(archive: zipfile.ZipFile, name: str, mmap: bool) -> np.ndarray:
+    info = archive.getinfo(f"{name}.npy")
+    with archive.open(info) as stream:
+        shape, fortran, dtype = _array_head(stream, info)
+        order: Literal["C", "F"] = "F" if fortran else "C"
+        if mmap and 0 not in shape:
+            size = dtype.itemsize * math.prod(shape)
+            offset = _data_start(archive.fp, info) + info.file_size - size
+            return np.memmap(archive.fp, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
+        # Read to the very end, where the archive compares its checksum.
+        return np.frombuffer(bytearray(stream.read()), dtype).reshape(shape, order=order)
+
+
+def _array_head(stream: Any, info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, order and type of a stored array, whose data must fill the rest of the entry exactly."""
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise PersistError(f"entry {info.filename} has an unknown array version")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject:
+        raise PersistError(f"entry {info.filename} holds pickled objects, which are never read")
+    if stream.tell() + dtype.itemsize * math.prod(shape) != info.file_size:
+        raise PersistError(f"entry {info.filename} is damaged")
+    return shape, fortran, dtype
+
+
+def _data_start(stream: Any, info: zipfile.ZipInfo) -> int:
+    """Where the bytes of an entry start in the file: after its local header, name and extra field."""
+    stream.seek(info.header_offset)
+    local = stream.read(30)
+    lengths = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+    return info.header_offset + 30 + lengths
 
 
 def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
-        return value.item()
+        return _encode(value.item(), arrays)
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             raise TypeError("save: arrays of Python objects cannot be stored without pickle.")
@@ -136,8 +183,8 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"csr": _encode(parts, arrays)}
     if isinstance(value, list | tuple):
         return [_encode(item, arrays) for item in value]
-    if isinstance(value, dict):
-        return {"dict": {str(key): _encode(item, arrays) for key, item in value.items()}}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
     if import_module("gramian")._stored_class(type(value).__name__) is type(value):
         return {"kind": type(value).__name__, "state": _encode(value._state(), arrays)}
     raise TypeError(f"save: cannot store a {type(value).__name__}; only gramian values and plain data are stored.")
@@ -154,7 +201,9 @@ def _decode(node: Any, read: Callable[[str], np.ndarray]) -> Any:
         return {key: _decode(item, read) for key, item in node["dict"].items()}
     if "csr" in node:
         csr = _decode(node["csr"], read)
-        return sparse.csr_array((csr["data"], csr["indices"], csr["indptr"]), shape=tuple(csr["shape"]))
+        matrix = sparse.csr_array((csr["data"], csr["indices"], csr["indptr"]), shape=tuple(csr["shape"]))
+        matrix.check_format(full_check=True)  # indices out of range would crash compiled code later
+        return matrix
     cls = import_module("gramian")._stored_class(node["kind"])
     if cls is None:
         raise PersistError(f"it holds an unknown kind of value {node['kind']!r}")

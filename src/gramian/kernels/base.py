@@ -33,18 +33,24 @@ class Kernel(ABC, Stored):
 
     def check(self, X: Any, name: str = "X") -> Any:
         """Return X as this kernel takes it: a validated array of vectors, or the sequence itself."""
-        return _checks.points(X, type(self).__name__, name=name) if self.on_vectors else X
+        if not self.on_vectors:
+            return X
+        # Single precision would leave eigenvalues of rounding noise, far above those that a factorization drops.
+        return _checks.points(X, type(self).__name__, name=name).astype(np.float64, copy=False)
 
     def __call__(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Gram matrix between the rows of X and of Y (or of X), shape (n, m)."""
         X = self.check(X)
         Y = X if Y is None else self.check(Y, "Y")
+        self._check_widths(X, Y)
+        return self._gram(X, Y)
+
+    def _check_widths(self, X: Any, Y: Any) -> None:
         if self.on_vectors and X.shape[1] != Y.shape[1]:
             raise ValueError(
                 f"{type(self).__name__}: X and Y must have the same number of features, "
                 f"got {X.shape[1]} and {Y.shape[1]}."
             )
-        return self._gram(X, Y)
 
     def diag(self, X: Any) -> np.ndarray:
         """k(x, x) for each row, shape (n,)."""
@@ -52,7 +58,11 @@ class Kernel(ABC, Stored):
 
     def pairs(self, X: Any, Y: Any) -> np.ndarray:
         """Kernel of row i of X with row i of Y, shape (n,)."""
-        return self._pairs(self.check(X), self.check(Y, "Y"))
+        X, Y = self.check(X), self.check(Y, "Y")
+        if _length(X) != _length(Y):
+            raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {_length(X)} and {_length(Y)} rows.")
+        self._check_widths(X, Y)
+        return self._pairs(X, Y)
 
     def sqdist(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Squared distance in feature space, k(x, x) + k(y, y) − 2 k(x, y), shape (n, m)."""

@@ -11,7 +11,8 @@ from gramian.kernels.base import Kernel
 
 
 def _pair_inner(X: Any, Y: Any) -> np.ndarray:
-    if sparse.issparse(X):
+    if sparse.issparse(X) or sparse.issparse(Y):
+        X, Y = (X, Y) if sparse.issparse(X) else (Y, X)
         return np.asarray(X.multiply(Y).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, Y)
 
@@ -83,6 +84,8 @@ class Gaussian(Kernel):
 
     def __post_init__(self) -> None:
         _checks.number(self.scale, "Gaussian", "scale", low=0, open_low=True)
+        if self.metric is not None and not hasattr(self.metric, "sqdist"):
+            raise TypeError(f"Gaussian: metric must be a Metric or None, got {type(self.metric).__name__}.")
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         if self.metric is None:
