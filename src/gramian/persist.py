@@ -140,8 +140,9 @@ def _read_array(archive: zipfile.ZipFile, name: str, mmap: bool) -> np.ndarray:
         order: Literal["C", "F"] = "F" if fortran else "C"
         if mmap and 0 not in shape:
             size = dtype.itemsize * math.prod(shape)
-            offset = _data_start(archive.fp, info) + info.file_size - size
-            return np.memmap(archive.fp, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
+            source: Any = archive.fp
+            offset = _data_start(source, info) + info.file_size - size
+            return np.memmap(source, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
         # Read to the very end, where the archive compares its checksum.
         return np.frombuffer(bytearray(stream.read()), dtype).reshape(shape, order=order)
 
