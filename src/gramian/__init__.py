@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 _CONTENTS: dict[str, tuple[str, ...]] = {
     "metrics": ("Mahalanobis", "SubspaceMahalanobis", "KernelMetric"),
-    "kernels": ("Linear", "Polynomial", "Gaussian", "Laplacian", "Cosine"),
+    "kernels": ("Linear", "Polynomial", "Gaussian", "Laplacian", "Cosine", "FunctionKernel", "Precomputed"),
     "features": ("KernelFeatures", "pivoted_cholesky"),
     "constraints": ("Pairs", "Triplets", "Similarities", "Probabilities", "Chunklets"),
     "persist": ("save", "load"),

@@ -69,14 +69,15 @@ def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
     """Squared Euclidean distances between rows, (n, m), never negative, dense or sparse input.
 
     Dense rows are centered first, which keeps the expansion |x|² + |y|² − 2xᵀy accurate for data far
-    from the origin. With ``Y=None`` the diagonal is exactly zero.
+    from the origin; the center is a median, so that a few huge rows do not cost the others their digits.
+    With ``Y=None`` the diagonal is exactly zero.
     """
     same = Y is None
     Y = X if Y is None else Y
     if X.shape[0] == 0 or Y.shape[0] == 0:
         return np.zeros((int(X.shape[0]), int(Y.shape[0])))
     if not sparse.issparse(X) and not sparse.issparse(Y):
-        shift = np.asarray(Y).mean(axis=0)
+        shift = np.median(np.asarray(Y)[:: max(1, Y.shape[0] // 32)], axis=0)
         X = X - shift
         Y = X if same else Y - shift
     D = inner(X, Y)

@@ -295,12 +295,15 @@ class KernelMetric(Metric):
         return self.alpha * np.maximum(full - linalg.pair_sqdist(z(X), z(Y)), 0)
 
     def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
-        """Learned kernel k_W(x, y) on any points."""
+        """Learned kernel k_W(x, y) on any points; with centered features z is centered in the first term only."""
         X = self._points(X)
         Y = X if Y is None else self._points(Y, "Y")
         ZX, ZY = self.features.transform(X), self.features.transform(Y)
-        K = ZX @ (self.core - self.alpha * np.eye(len(self.core))) @ ZY.T
-        return K + self.alpha * self.features.kernel_(X, Y) if self.alpha else K
+        K = ZX @ self.core @ ZY.T
+        if self.alpha == 0:
+            return K
+        mean = self.features.mean_  # ρ = k − z̃ᵀz̃ takes the uncentered coordinates, or it would not be PSD
+        return K + self.alpha * (self.features.kernel_(X, Y) - (ZX + mean) @ (ZY + mean).T)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates M^{1/2} z(x): an isometry when α = 0 or on the span of the basis."""

@@ -1,17 +1,34 @@
-"""Pivoted (incomplete) Cholesky factorization of a kernel matrix, one column at a time."""
+"""Pivoted (incomplete) Cholesky factorization of a kernel matrix, a few columns at a time.
 
+Both pivot rules pick many pivots from one small candidate block before any long kernel column is evaluated, and
+both pick exactly what they would pick one column at a time:
+
+- greedy: the residual of a point never rises, so a candidate whose updated residual still exceeds all residuals
+  outside of the block is the next greedy pivot;
+- random: a candidate drawn by the old residuals and accepted with probability new/old is drawn by the new ones
+  (Epperly, Tropp and Webber 2024, accelerated randomly pivoted Cholesky).
+"""
+
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
-from gramian import _checks
+from gramian import _checks, linalg
+from gramian.kernels.base import Kernel, _length, precise, take
+from gramian.kernels.objects import as_kernel
+
+FLOOR = 1e-12
+"""A residual below this share of k(x, x) is rounding: the point counts as explained."""
+_INDEFINITE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class PivotedCholesky:
-    """K ≈ factor factorᵀ: ``factor`` (n, r), ``pivots`` (r,) into X, and the trace left, ``residual``."""
+    """K ≈ factor factorᵀ: ``factor`` (n, r), ``pivots`` (r,) into X, the trace left ``residual``, and ``trace``."""
 
     factor: np.ndarray
     pivots: np.ndarray
@@ -27,21 +44,32 @@ def pivoted_cholesky(
     pivots: str = "greedy",
     random_state: Any = None,
 ) -> PivotedCholesky:
-    """Factor K ≈ C Cᵀ, stopping when tr(K − C Cᵀ) ≤ tol · tr(K) or at the given rank (Teixeira et al., §2).
+    """Factor K ≈ C Cᵀ, stopping when tr(K − C Cᵀ) ≤ tol · tr(K) or at the given rank (Teixeira et al. 2008, §2.1, §4).
 
-    Each step evaluates one kernel column and needs n × r memory; K is never formed.
+    The pivot rows of C form the triangular L of their (4), K_r = L Lᵀ here, and C Cᵀ is the Nyström approximation (2)
+    on the pivots. K is never formed: r columns and some small blocks of it are evaluated, in n × r memory.
 
     Parameters
     ----------
-    kernel : Kernel
-    X : points
+    kernel : Kernel, or a function k(a, b) of two objects
+    X : points (dense, sparse, or a sequence of objects)
     rank : int, optional
         Largest rank; n when None.
     tol : float
-        Trace error to stop at, relative to the trace of K.
+        Trace error to stop at, relative to the trace of K. With 0 every point is explained to rounding.
     pivots : {"greedy", "random"}
-        Next pivot: the largest residual, or drawn in proportion to it.
+        Next pivot: the largest residual (the paper), or drawn in proportion to the residuals.
     random_state : int or generator, optional
+
+    Returns
+    -------
+    PivotedCholesky
+        ``.factor`` (n, r), ``.pivots`` (r,), ``.residual`` (trace left), ``.trace``.
+
+    Notes
+    -----
+    An indefinite kernel matrix shows as a residual well below zero. Such residuals are set to zero, and one warning
+    says how far below they were.
 
     Examples
     --------
@@ -50,23 +78,135 @@ def pivoted_cholesky(
     >>> gm.pivoted_cholesky(gm.Gaussian(0.5), X, tol=1e-6).factor.shape[1] < 10
     True
     """
-    _checks.one_of(pivots, "pivoted_cholesky", "pivots", ("greedy", "random"))
+    owner = "pivoted_cholesky"
+    _checks.one_of(pivots, owner, "pivots", ("greedy", "random"))
+    tol = _checks.number(tol, owner, "tol", low=0)
+    kernel = as_kernel(kernel, owner)
     X = kernel.check(X)
-    left = np.array(kernel.diag(X), dtype=float)
-    n, trace = len(left), float(left.sum())
-    rank = n if rank is None else min(_checks.number(rank, "pivoted_cholesky", "rank", low=1, integer=True), n)
+    n = _length(X)
+    rank = n if rank is None else min(_checks.number(rank, owner, "rank", low=1, integer=True), n)
     rng = check_random_state(random_state)
-    factor, chosen = np.zeros((n, min(rank, 64))), []
-    floor = 1e-13 * max(left.max(initial=0.0), 0.0)
-    while len(chosen) < rank and left.sum() > tol * trace and left.max() > floor:
-        j = len(chosen)
-        if j == factor.shape[1]:
-            factor = np.hstack([factor, np.zeros((n, min(j, rank - j)))])
-        p = int(left.argmax()) if pivots == "greedy" else int(rng.choice(n, p=left / left.sum()))
-        column = kernel(X, X[p : p + 1])[:, 0] - factor[:, :j] @ factor[p, :j]
-        factor[:, j] = column / np.sqrt(left[p])
-        factor[chosen, j] = 0.0
-        left = np.maximum(left - factor[:, j] ** 2, 0)
-        left[p] = 0.0
-        chosen.append(p)
-    return PivotedCholesky(factor[:, : len(chosen)].copy(), np.array(chosen, np.intp), float(left.sum()), trace)
+    return _Factorization(kernel.bound(X), X, rank).run(tol, greedy=pivots == "greedy", rng=rng)
+
+
+class _Factorization:
+    """The growing factor, and what is left of the diagonal."""
+
+    def __init__(self, kernel: Kernel, X: Any, rank: int):
+        self.kernel, self.X, self.rank, self.n = kernel, X, rank, _length(X)
+        self.diagonal = np.array(kernel._diag(precise(X)), dtype=np.float64)
+        if not np.isfinite(self.diagonal).all():
+            raise ValueError(f"pivoted_cholesky: {type(kernel).__name__} gave NaN or infinity for k(x, x).")
+        self.left = np.maximum(self.diagonal, 0)
+        self.lowest = float(self.diagonal.min(initial=0.0))
+        self.pivots = np.zeros(0, np.intp)
+        # Column-major: the columns in use are one block, and those not reached yet take no memory.
+        self.factor = np.empty((self.n, min(rank, 256)), order="F")
+
+    def run(self, tol: float, greedy: bool, rng: np.random.RandomState) -> PivotedCholesky:
+        trace = float(self.left.sum())
+        size = int(np.clip(np.sqrt(self.n), 1, 256))  # a candidate block costs about one kernel column
+        while len(self.pivots) < self.rank and self.left.sum() > tol * trace:
+            if greedy:
+                candidates, bar = _largest(self.left, size)
+            else:
+                candidates, bar = _drawn(self.left, size, rng), rng.uniform(size=size)
+            floor = FLOOR * self.diagonal[candidates]
+            picked, L = _pick(self._residual_gram(candidates), floor, bar, self.rank - len(self.pivots), greedy)
+            self._extend(candidates[picked], L)
+            self._absorb(candidates[picked], tol * trace)
+        self._warn()
+        return PivotedCholesky(self.factor[:, : len(self.pivots)], self.pivots, float(self.left.sum()), trace)
+
+    def _points(self, rows: Any) -> Any:
+        return precise(take(self.X, rows))
+
+    def _residual_gram(self, rows: np.ndarray) -> np.ndarray:
+        points, F = self._points(rows), self.factor[rows, : len(self.pivots)]
+        H = linalg.symmetrize(self.kernel._gram(points, points) - F @ F.T)
+        np.fill_diagonal(H, self.left[rows])
+        return H
+
+    def _extend(self, picked: np.ndarray, L: np.ndarray) -> None:
+        """Append the columns (K − C Cᵀ)[:, picked] L⁻ᵀ, a block of rows at a time: (4) of Teixeira et al."""
+        start, stop = len(self.pivots), len(self.pivots) + len(picked)
+        if stop > self.factor.shape[1]:
+            wider = np.empty((self.n, min(max(stop, 2 * self.factor.shape[1]), self.rank)), order="F")
+            wider[:, :start] = self.factor[:, :start]
+            self.factor = wider
+        points, F = self._points(picked), self.factor[picked, :start]
+        width = self.X.shape[1] if getattr(self.X, "ndim", 1) == 2 else 1
+        for rows in linalg.blocks(self.n, 8 * (2 * width + 4 * len(picked))):
+            G = self.kernel._gram(self._points(rows), points)
+            G -= self.factor[rows, :start] @ F.T
+            self.factor[rows, start:stop] = solve_triangular(L, G.T, lower=True, check_finite=False).T
+        if not np.isfinite(self.factor[:, start:stop].sum()):
+            raise ValueError(f"pivoted_cholesky: {type(self.kernel).__name__} gave NaN or infinity.")
+        self.factor[self.pivots, start:stop] = 0.0
+        self.factor[picked, start:stop] = L
+
+    def _absorb(self, picked: np.ndarray, goal: float) -> None:
+        """Take the new columns out of the diagonal one at a time, and drop those after the goal is met."""
+        for pivot in picked:
+            self.left -= self.factor[:, len(self.pivots)] ** 2
+            self.lowest = min(self.lowest, float(self.left.min()))
+            self.left[self.left < FLOOR * self.diagonal] = 0.0
+            np.maximum(self.left, 0, out=self.left)
+            self.left[pivot] = 0.0
+            self.pivots = np.append(self.pivots, pivot)
+            if self.left.sum() <= goal:
+                break
+
+    def _warn(self) -> None:
+        scale = max(float(np.abs(self.diagonal).max(initial=0.0)), np.finfo(float).tiny)
+        if self.lowest < -_INDEFINITE * scale:
+            warnings.warn(
+                f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got a residual of "
+                f"{self.lowest:.3g} against the largest k(x, x) {scale:.3g}; negative parts count as zero "
+                f"(Precomputed(K, spectrum='clip') repairs a matrix).",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+def _largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
+    """Rows of the largest residuals, ascending, and the largest residual outside of them."""
+    if size >= len(left):
+        return np.arange(len(left)), 0.0
+    order = np.argpartition(left, len(left) - size - 1)
+    outside = left[order[len(left) - size - 1]]
+    # Among ties the first row wins, as it would one column at a time.
+    rows = np.union1d(order[len(left) - size :], [left.argmax()])
+    return rows, float(outside)
+
+
+def _drawn(left: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """Rows drawn with replacement in proportion to the residuals."""
+    steps = np.cumsum(left)
+    rows = np.searchsorted(steps, rng.uniform(size=size) * steps[-1], side="right")
+    return np.minimum(rows, int(np.flatnonzero(left)[-1]))
+
+
+def _pick(H: np.ndarray, floor: np.ndarray, bar: Any, limit: int, greedy: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Pivots among the candidates with residual Gram matrix H, and their triangular factor L (lower).
+
+    Greedy: the largest residual while it exceeds ``bar``, the largest outside. Random: candidate i when its residual
+    exceeds the share bar_i of the residual it was drawn with. The first pick never fails.
+    """
+    start = H.diagonal().copy()
+    left, C, picked = start.copy(), np.zeros_like(H), []
+    for step in range(len(H)):
+        i = int(left.argmax()) if greedy else step
+        if picked and left[i] <= (bar if greedy else bar[i] * start[i]):
+            if greedy:
+                break
+            continue
+        k = len(picked)
+        C[:, k] = (H[:, i] - C[:, :k] @ C[i, :k]) / np.sqrt(left[i])
+        left -= C[:, k] ** 2
+        left[left < floor] = 0.0
+        left[i] = 0.0
+        picked.append(i)
+        if len(picked) == limit:
+            break
+    return np.array(picked, np.intp), np.tril(C[picked, : len(picked)])

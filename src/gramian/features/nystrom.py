@@ -3,112 +3,238 @@
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian import _checks, linalg
-from gramian.features.cholesky import pivoted_cholesky
-from gramian.kernels import Gaussian, Kernel
+from gramian.features import landmarks
+from gramian.features.cholesky import PivotedCholesky, pivoted_cholesky
+from gramian.kernels import Gaussian
+from gramian.kernels.base import _length, precise, take
+from gramian.kernels.objects import as_kernel
 from gramian.persist import Stored
+
+BASES = ("cholesky", "random-cholesky", "kmeans", "uniform", "leverage", "all")
+COORDINATES = ("principal", "triangular", "symmetric")
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Stored):
-    """z(x) = T k_B(x) with T K_BB Tᵀ = I, so that z(x)ᵀz(y) is the kernel on the span of the basis B.
+    """z(x) = T k_B(x) − mean with T K_BB Tᵀ = I, so that z(x)ᵀz(y) is the kernel on the span of the basis B.
+
+    With L the pivoted Cholesky factor of K_BB, C the coordinates L⁻¹k_B(x) of the training points as rows, and
+    V the eigenvectors of CᵀC in order of falling eigenvalue, T = Vᵀ L⁻¹ (Teixeira et al. 2008, (5)–(12)): the training
+    coordinates are orthogonal, and the first q of them are the best q. One map is at once the Nyström map (any
+    basis), kernel PCA (``basis="all"``, ``center=True``) and the landmark basis of every kernelized learner.
 
     Parameters
     ----------
-    kernel : Kernel, optional
+    kernel : Kernel, or a function k(a, b) of two objects
         Gaussian(1.0) when None.
     rank : int, optional
-        Largest number of coordinates.
+        Number of coordinates to keep. With None all; by default they then span every training point.
     tol : float, optional
-        Trace error at which pivoted Cholesky stops, relative to the trace; 1e-10 when None.
-    basis : {"cholesky", "all"} or array of points
-        How the basis points are chosen.
+        Trace error at which pivoted Cholesky stops, relative to the trace. With None it goes on to ``rank``, or until
+        each k(x, x) is explained to 1e-12.
+    basis : {"cholesky", "random-cholesky", "kmeans", "uniform", "leverage", "all"} or points
+        How the basis B is chosen: greedy pivots (the paper), random pivots, k-means centers in the input space, a
+        uniform draw, a draw by ridge leverage scores, all training points; or B itself.
     center : bool
-        Center the features on the training mean, as kernel PCA does.
+        Center the coordinates on the training mean, as kernel PCA does.
+    n_basis : int, optional
+        Number of basis points; ``rank`` when None.
+    coordinates : {"principal", "triangular", "symmetric"}
+        The rotation of z: ordered by training variance as above; T = L⁻¹, which gives the factor of
+        :func:`pivoted_cholesky` itself on the training points; T = K_BB^{-1/2}, as scikit-learn's Nystroem.
     random_state : int or generator, optional
 
     Attributes
     ----------
+    kernel_ : Kernel
     basis_ : points (k, d)
     map_ : array (r, k)
-        The matrix T.
+        The matrix T; a basis point that depends on the others has a zero column.
+    mean_ : array (r,)
+        What is subtracted: zero unless ``center``.
+    eigenvalues_ : array (r,)
+        Sum of squares of each coordinate over the training points.
+    explained_ : float
+        Share of the trace of the training Gram matrix (centered with ``center``) that the coordinates hold.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> features = gm.KernelFeatures(gm.Gaussian(2.0), rank=20).fit(X)
+    >>> features.transform(X).shape, bool(features.explained_ > 0.97)
+    ((100, 20), True)
     """
 
-    def __init__(self, kernel=None, rank=None, tol=None, basis="cholesky", center=False, random_state=None):
+    def __init__(
+        self,
+        kernel=None,
+        rank=None,
+        tol=None,
+        basis="cholesky",
+        center=False,
+        n_basis=None,
+        coordinates="principal",
+        random_state=None,
+    ):
         self.kernel = kernel
         self.rank = rank
         self.tol = tol
         self.basis = basis
         self.center = center
+        self.n_basis = n_basis
+        self.coordinates = coordinates
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> "KernelFeatures":
         """Choose the basis and compute the map."""
-        kernel = Gaussian() if self.kernel is None else self.kernel
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"KernelFeatures: kernel must be a Kernel, got {type(kernel).__name__}.")
-        self.kernel_ = kernel
-        X = kernel.check(X)
-        if kernel.on_vectors:
-            self.n_features_in_ = X.shape[1]
-        if isinstance(self.basis, str):
-            _checks.one_of(self.basis, "KernelFeatures", "basis", ("cholesky", "all"))
-            if self.basis == "cholesky":
-                tol = 1e-10 if self.tol is None else self.tol
-                rows = pivoted_cholesky(kernel, X, self.rank, tol, random_state=self.random_state).pivots
-            else:
-                rows = np.arange(X.shape[0] if hasattr(X, "shape") else len(X))
-            self.basis_ = X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
-        else:
-            self.basis_ = kernel.check(self.basis, "basis")
-        K = kernel(self.basis_)
-        values, vectors = linalg.eigh(linalg.symmetrize(K))
-        keep = values > len(values) * np.finfo(float).eps * max(values[-1], 0.0)
-        values, vectors = values[keep][::-1], vectors[:, keep][:, ::-1]
-        r = len(values) if self.rank is None else min(self.rank, len(values))
-        self.map_ = (vectors[:, :r] / np.sqrt(values[:r])).T
-        self.mean_ = np.zeros(r)
-        if self.center:
-            self.mean_ = self.transform(X).mean(axis=0)
+        self._fit(X)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit, and return the coordinates of the training points, shape (n, r)."""
+        X, C, R = self._fit(X)
+        return self.transform(X) if C is None else C @ R.T - self.mean_
+
+    def _fit(self, X: Any) -> tuple[Any, np.ndarray | None, np.ndarray]:
+        _checks.one_of(self.coordinates, "KernelFeatures", "coordinates", COORDINATES)
+        self.kernel_ = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")
+        X = self._door(X, reset=True)
+        self.kernel_ = self.kernel_.bound(X)
+        self.basis_, inner, C = self._choose(X)
+        whiten = np.zeros((len(inner.pivots), _length(self.basis_)))
+        whiten[:, inner.pivots] = _inverse(inner.factor[inner.pivots])  # L⁻¹, zero where points depend on others
+        return X, C, self._rotate(whiten, *self._moments(X, whiten, C))
+
+    def _door(self, X: Any, reset: bool) -> Any:
+        if not self.kernel_.on_vectors:
+            return self.kernel_.check(X)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return self.kernel_.check(X)
+
+    def _choose(self, X: Any) -> tuple[Any, PivotedCholesky, np.ndarray | None]:
+        """Basis points, the factor of their Gram matrix, and the training coordinates where they come for free."""
+        size = self._size(_length(X))
+        if not isinstance(self.basis, str):
+            points = self.kernel_.check(self.basis, "basis")
+            if self.kernel_.on_vectors and points.shape[1] != X.shape[1]:
+                raise ValueError(f"KernelFeatures: basis must have {X.shape[1]} features, got {points.shape[1]}.")
+            points = take(points, np.arange(_length(points)))  # a copy: the caller's array may change
+            return points, pivoted_cholesky(self.kernel_, points, tol=0), None
+        _checks.one_of(self.basis, "KernelFeatures", "basis", BASES)
+        rng = check_random_state(self.random_state)
+        if self.basis in ("cholesky", "random-cholesky"):
+            rule = "greedy" if self.basis == "cholesky" else "random"
+            tol = 0.0 if self.tol is None else self.tol
+            outer = pivoted_cholesky(self.kernel_, X, size, tol, pivots=rule, random_state=rng)
+            L = outer.factor[outer.pivots]
+            inner = PivotedCholesky(L, np.arange(len(L)), outer.residual, outer.trace)
+            return take(X, outer.pivots), inner, outer.factor
+        points = self._landmarks(X, size, rng)
+        return points, pivoted_cholesky(self.kernel_, points, tol=0), None
+
+    def _size(self, n: int) -> int | None:
+        for name in ("rank", "n_basis"):
+            if getattr(self, name) is not None:
+                _checks.number(getattr(self, name), "KernelFeatures", name, low=1, integer=True)
+        size = self.rank if self.n_basis is None else self.n_basis
+        return None if size is None else min(size, n)
+
+    def _landmarks(self, X: Any, size: int | None, rng: np.random.RandomState) -> Any:
+        if self.basis == "all":
+            return take(X, np.arange(_length(X)))
+        if size is None:
+            raise ValueError(f"KernelFeatures: basis={self.basis!r} needs rank or n_basis, got None for both.")
+        if self.basis == "kmeans":
+            if not self.kernel_.on_vectors:
+                raise ValueError("KernelFeatures: basis='kmeans' needs a kernel on vectors; use 'random-cholesky'.")
+            return landmarks.kmeans_centers(X, size, rng)
+        if self.basis == "leverage":
+            return take(X, landmarks.leverage(self.kernel_, X, size, rng))
+        return take(X, landmarks.uniform(_length(X), size, rng))
+
+    def _moments(self, X: Any, whiten: np.ndarray, C: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float, int]:
+        """Mean of the coordinates C of the training points, Q = CᵀC of (5), the trace of K, and n."""
+        n, r = _length(X), whiten.shape[0]
+        trace = float(np.maximum(self.kernel_._diag(precise(X)), 0).sum())
+        if C is not None:
+            return C.mean(axis=0), C.T @ C, trace, n
+        mean, Q = np.zeros(r), np.zeros((r, r))
+        for rows in linalg.blocks(n, 24 * max(r, 1)):
+            block = self._cross(take(X, rows)) @ whiten.T
+            mean += block.sum(axis=0) / n
+            Q += block.T @ block
+        return mean, Q, trace, n
+
+    def _rotate(self, whiten: np.ndarray, mean: np.ndarray, Q: np.ndarray, trace: float, n: int) -> np.ndarray:
+        """Set T = R L⁻¹ and return R, with the rotation R that ``coordinates`` asks for."""
+        spread = linalg.symmetrize(Q - n * np.outer(mean, mean)) if self.center else Q
+        R = np.eye(len(Q))
+        if self.coordinates == "principal" and len(Q):
+            R = linalg.eigh(spread)[1][:, ::-1].T  # V_qᵀ of (11), largest eigenvalue first
+        elif self.coordinates == "symmetric":
+            # K_BB^{-1/2} = (K_BB^{-1/2} L) L⁻¹, and the bracket is a rotation: the orthogonal polar factor of L⁻ᵀ.
+            U, _, V = np.linalg.svd(whiten.T, full_matrices=False)
+            R = U @ V
+            if self.rank is not None and self.rank < len(R):
+                raise ValueError(
+                    f"KernelFeatures: coordinates='symmetric' has no order to cut {len(R)} coordinates "
+                    f"to rank {self.rank}; use 'principal'."
+                )
+        R = R[: self.rank]
+        self.map_ = R @ whiten
+        self.mean_ = R @ mean if self.center else np.zeros(len(R))
+        self.eigenvalues_ = np.maximum(np.einsum("ij,jk,ik->i", R, spread, R), 0)
+        total = trace - n * float(mean @ mean) if self.center else trace
+        self.explained_ = float(min(self.eigenvalues_.sum() / total, 1.0)) if total > 0 else 1.0
+        return R
+
+    def _cross(self, X: Any) -> np.ndarray:
+        return self.kernel_._gram(precise(X), self.basis_)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates z(x), shape (n, r)."""
         check_is_fitted(self, "map_")
-        X = self.kernel_.check(X)
-        if self.kernel_.on_vectors and X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"KernelFeatures: X has {X.shape[1]} features, but KernelFeatures is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-        return self.kernel_(X, self.basis_) @ self.map_.T - self.mean_
+        X = self._door(X, reset=False)
+        Z = np.empty((_length(X), self.map_.shape[0]))
+        for rows in linalg.blocks(len(Z), 24 * max(self.map_.shape[1], 1)):
+            Z[rows] = self._cross(take(X, rows)) @ self.map_.T - self.mean_
+        return Z
 
     def residual(self, X: Any) -> np.ndarray:
-        """Energy of each point outside of the span of the basis, k(x, x) − |z(x)|², shape (n,)."""
+        """Energy of each point outside of the span of the coordinates, k(x, x) − |z(x) + mean|², shape (n,)."""
         Z = self.transform(X) + self.mean_
-        return np.maximum(self.kernel_.diag(X) - linalg.row_norms(Z), 0)
+        return np.maximum(self.kernel_._diag(precise(self.kernel_.check(X))) - linalg.row_norms(Z), 0)
 
     @property
     def _n_features_out(self) -> int:
         return self.map_.shape[0]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _state(self) -> dict[str, Any]:
-        return {
-            "kernel": self.kernel_,
-            "basis": self.basis_,
-            "map": self.map_,
-            "mean": self.mean_,
-            "center": self.center,
-            "width": getattr(self, "n_features_in_", None),
-        }
+        check_is_fitted(self, "map_")
+        names = ("kernel_", "basis_", "map_", "mean_", "eigenvalues_", "explained_", "n_features_in_")
+        state = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return {**state, "center": self.center, "coordinates": self.coordinates}
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> "KernelFeatures":
-        features = cls(state["kernel"], basis=state["basis"], center=state["center"])
-        features.kernel_, features.basis_ = state["kernel"], state["basis"]
-        features.map_, features.mean_ = state["map"], state["mean"]
-        if state["width"] is not None:
-            features.n_features_in_ = state["width"]
+        state = dict(state)
+        options = {name: state.pop(name) for name in ("center", "coordinates")}
+        features = cls(state["kernel_"], basis=state["basis_"], **options)
+        for name, value in state.items():
+            setattr(features, name, value)
         return features
+
+
+def _inverse(L: np.ndarray) -> np.ndarray:
+    return solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False) if len(L) else np.zeros((0, 0))

@@ -38,6 +38,10 @@ class Kernel(ABC, Stored):
         # Single precision would leave eigenvalues of rounding noise, far above those that a factorization drops.
         return _checks.points(X, type(self).__name__, name=name).astype(np.float64, copy=False)
 
+    def bound(self, X: Any) -> "Kernel":
+        """Return this kernel with what it takes from a training set X settled; most kernels take nothing."""
+        return self
+
     def __call__(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Gram matrix between the rows of X and of Y (or of X), shape (n, m)."""
         X = self.check(X)
@@ -95,6 +99,18 @@ def _length(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
+def take(X: Any, rows: Any) -> Any:
+    """Points of X at the given rows (a slice or indices): an array for arrays, a list for other sequences."""
+    if hasattr(X, "shape") or isinstance(rows, slice):
+        return X[rows]
+    return [X[i] for i in rows]
+
+
+def precise(X: Any) -> Any:
+    """X in double precision: single-precision Gram matrices are not positive semi-definite enough to factor."""
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+
+
 @dataclass(frozen=True)
 class _Combination(Kernel):
     """Kernels on one kind of input taken together."""
@@ -112,6 +128,9 @@ class _Combination(Kernel):
         for part in self.parts:
             X = part.check(X, name)
         return X
+
+    def bound(self, X: Any) -> Kernel:
+        return type(self)(tuple(part.bound(X) for part in self.parts))
 
 
 class Sum(_Combination):
@@ -162,6 +181,9 @@ class Scaled(Kernel):
 
     def check(self, X: Any, name: str = "X") -> Any:
         return self.base.check(X, name)
+
+    def bound(self, X: Any) -> Kernel:
+        return Scaled(self.base.bound(X), self.weight)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return self.weight * self.base._gram(X, Y)
