@@ -20,7 +20,14 @@ def histograms(n=10, d=6, seed=0):
     return X
 
 
+def shared_letters(a, b):
+    return float(len(set(a) & set(b)))
+
+
+WORDS = ["metric", "kernel", "metrics", "tree", "trees", "gram", "tree"]
 EXAMPLES = {
+    "FunctionKernel": [lambda: (gm.FunctionKernel(shared_letters), WORDS)],
+    "Precomputed": [lambda: (gm.Precomputed(gm.Gaussian()(histograms())), np.arange(10))],
     "Gaussian": [lambda: gm.Gaussian(2.0), lambda: gm.Gaussian(metric=gm.Mahalanobis(np.eye(6)[:4]))],
     "Polynomial": [gm.Polynomial, lambda: gm.Polynomial(2, offset=0.0, scale=0.1)],
 }
