@@ -13,9 +13,10 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "kernels": ("Linear", "Polynomial", "Gaussian", "Laplacian", "Cosine", "FunctionKernel", "Precomputed"),
     "features": ("KernelFeatures", "pivoted_cholesky"),
     "constraints": ("Pairs", "Triplets", "Similarities", "Probabilities", "Chunklets"),
+    "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
     "persist": ("save", "load"),
 }
-_MODULES = ("linalg", "persist", "kernels", "metrics", "constraints", "datasets")
+_MODULES = ("linalg", "persist", "kernels", "metrics", "constraints", "online", "datasets")
 _STORED = {"Sum": "kernels.base", "Product": "kernels.base", "Scaled": "kernels.base", "Constant": "kernels.base"}
 """Kinds of values that files may hold beside the public ones."""
 

@@ -1,0 +1,18 @@
+"""Online metric learning: one constraint at a time, a metric at any time."""
+
+from gramian.online.base import KINDS, OnlineRule
+from gramian.online.itml import OnlineITML, OnlineITMLRule
+from gramian.online.lego import LEGO, LegoRule, loss_bound
+from gramian.online.pola import OnlinePOLA, PolaRule
+
+__all__ = [
+    "KINDS",
+    "LEGO",
+    "LegoRule",
+    "OnlineITML",
+    "OnlineITMLRule",
+    "OnlinePOLA",
+    "OnlineRule",
+    "PolaRule",
+    "loss_bound",
+]

@@ -1,0 +1,90 @@
+"""The rule contract: ``init(d) -> state``, ``update(state, v, target) -> state``, pure.
+
+A constraint is a difference v = u − w, a target y on the squared distance vᵀMv, and a sign b: 0 asks for equality,
++1 for at most y, −1 for at least y (the triples and quadruples of Jain 2009, §5.1.1).
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from gramian.metrics import Mahalanobis
+
+KINDS = {"equal": 0, "at_most": 1, "at_least": -1}
+"""What a target asks for, and its sign b."""
+
+
+def loss(prediction: Any, target: Any, sign: Any) -> Any:
+    """½(ŷ − y)², or ½ max(0, b(ŷ − y))² when b = ±1.
+
+    Both have the gradient ŷ − y where they are positive, which is what (5.2) uses; the thesis prints the hinge
+    once with ½ inside of the square and once without it.
+    """
+    gap = np.subtract(prediction, target)
+    return 0.5 * np.where(np.equal(sign, 0), gap, np.maximum(np.multiply(sign, gap), 0)) ** 2
+
+
+class OnlineRule(ABC):
+    """One way to move M after a constraint.
+
+    A state is a frozen value; ``update`` is the definition, one constraint in NumPy; ``stream`` runs many, compiled,
+    and gives the prediction made before each. Targets may be negative here: coordinates that carry only
+    a part of the distance leave the rest out of the target.
+    """
+
+    eta: float
+
+    def follows(self, state: Any) -> bool:
+        """Whether each step is G ← G + a(Gv)(Mv)ᵀ, which other rows (hash functions) can follow."""
+        return False
+
+    def eta_of(self, state: Any) -> float:
+        """The step size in use."""
+        return self.eta
+
+    @abstractmethod
+    def init(self, d: int) -> Any:
+        """State of M_0 on d coordinates."""
+
+    @abstractmethod
+    def update(self, state: Any, v: np.ndarray, target: float, kind: str = "equal") -> Any:
+        """State after one constraint."""
+
+    @abstractmethod
+    def predict(self, state: Any, v: np.ndarray) -> float:
+        """Squared distance vᵀMv."""
+
+    @abstractmethod
+    def stream(
+        self, state: Any, V: np.ndarray, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
+        """State after the constraints of the rows of V, and the predictions; rows of ``follow`` change in place."""
+
+    @abstractmethod
+    def grow(self, state: Any, k: int) -> Any:
+        """State with k more coordinates, on which M is the identity."""
+
+    @abstractmethod
+    def metric(self, state: Any) -> Mahalanobis:
+        """The metric of a state."""
+
+    @abstractmethod
+    def finite(self, state: Any) -> bool:
+        """Whether the state holds finite numbers only."""
+
+    @abstractmethod
+    def pack(self, state: Any) -> dict[str, Any]:
+        """Plain data of a state, for files."""
+
+    @abstractmethod
+    def unpack(self, data: dict[str, Any]) -> Any:
+        """The state of :meth:`pack`."""
+
+
+def with_identity(M: np.ndarray, k: int) -> np.ndarray:
+    """The block matrix diag(M, I_k)."""
+    r = len(M)
+    grown = np.eye(r + k)
+    grown[:r, :r] = M
+    return grown

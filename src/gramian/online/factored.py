@@ -1,0 +1,113 @@
+"""Rules that add a multiple of vvᵀ to M⁻¹, run on a factor G of M = GᵀG.
+
+M⁺⁻¹ = M⁻¹ + c vvᵀ gives M⁺ = M + β Mv vᵀM with β = −c / (1 + cŷ), ŷ = vᵀMv (Jain 2009, (5.2)), and
+
+    G⁺ = G + a Gv vᵀM,   a = (√(1 + βŷ) − 1) / ŷ = x / ((1 + √(1 + x)) ŷ),   x = βŷ      (§5.2.1).
+
+Storing G makes M positive definite by construction: 1 + x = vᵀM⁺v / vᵀMv > 0 is the only
+way in which |det G| changes.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks, linalg
+from gramian.metrics import Mahalanobis
+from gramian.online.base import KINDS, OnlineRule, with_identity
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """State: G (r, r) with M = GᵀG."""
+
+    G: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredRule(OnlineRule):
+    """Base of LEGO and online ITML: subclasses say how far vᵀMv moves, ``_after(ŷ, y)`` → (vᵀM⁺v, x)."""
+
+    eta: float = 1.0
+    prior: np.ndarray | None = None
+    """Factor G_0 (d, d); None is the identity."""
+
+    exact = True
+
+    def follows(self, state: Factor) -> bool:
+        """Always: the step is written on G."""
+        return True
+
+    @abstractmethod
+    def _after(self, prediction: float, target: float) -> tuple[float, float]: ...
+
+    def init(self, d: int) -> Factor:
+        """G_0, the identity unless a prior was given."""
+        return Factor(np.eye(d) if self.prior is None else np.array(self.prior, dtype=np.float64))
+
+    def predict(self, state: Factor, v: np.ndarray) -> float:
+        """|Gv|²."""
+        p = state.G @ v
+        return float(p @ p)
+
+    def coefficient(self, prediction: float, target: float, sign: int) -> float:
+        """The number a; 0 when the constraint holds or v is 0."""
+        if prediction <= 0 or (sign != 0 and sign * (prediction - target) <= 0):
+            return 0.0
+        after, x = self._after(prediction, target)
+        return x / ((1 + np.sqrt(after / prediction)) * prediction)
+
+    def update(self, state: Factor, v: np.ndarray, target: float, kind: str = "equal") -> Factor:
+        """G + a Gv (Mv)ᵀ."""
+        p = state.G @ v
+        a = self.coefficient(float(p @ p), target, KINDS[kind])
+        return state if a == 0 else Factor(state.G + a * np.outer(p, state.G.T @ p))
+
+    def stream(
+        self, state: Factor, V: np.ndarray, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+    ) -> tuple[Factor, np.ndarray]:
+        """Run many constraints in one compiled loop; rows h of ``follow`` become h + a (hv) Mv."""
+        from gramian._jit.online import factored_stream
+
+        G = state.G.copy()
+        H = np.empty((0, len(G))) if follow is None else follow
+        predictions = factored_stream(G, H, V, targets, signs, float(self.eta), self.exact)
+        return Factor(G), predictions
+
+    def grow(self, state: Factor, k: int) -> Factor:
+        """Diag(G, I)."""
+        return Factor(with_identity(state.G, k))
+
+    def metric(self, state: Factor) -> Mahalanobis:
+        """The metric with factor G."""
+        return Mahalanobis(state.G)
+
+    def finite(self, state: Factor) -> bool:
+        """Whether G is finite."""
+        return bool(np.isfinite(state.G).all())
+
+    def pack(self, state: Factor) -> dict[str, Any]:
+        """G."""
+        return {"G": state.G}
+
+    def unpack(self, data: dict[str, Any]) -> Factor:
+        """The state of :meth:`pack`."""
+        return Factor(data["G"])
+
+
+def prior_factor(prior: Any, owner: str, d: int) -> np.ndarray | None:
+    """Square nonsingular factor of a prior, None for the identity."""
+    if isinstance(prior, str):
+        _checks.one_of(prior, owner, "prior", ("identity",))
+        return None
+    given = prior.components if isinstance(prior, Mahalanobis) else None
+    if given is not None and given.shape == (d, d):
+        G = given
+    else:
+        G = linalg.psd_sqrt(_checks.psd(prior.matrix if given is not None else prior, owner, "prior", d))
+    low, high = np.linalg.svd(G, compute_uv=False)[[-1, 0]]
+    if low <= d * np.finfo(float).eps * high:
+        raise ValueError(f"{owner}: prior must be positive definite, got a singular matrix.")
+    return G

@@ -1,0 +1,237 @@
+"""The online estimator: constraints one at a time or in batches, a metric at any time."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gramian import _checks
+from gramian.constraints import Pairs
+from gramian.learners.base import MetricLearner
+from gramian.metrics import Metric
+from gramian.online.base import KINDS, OnlineRule
+from gramian.online.coordinates import KernelSpace, Plain, Subspace
+from gramian.online.factored import prior_factor
+from gramian.online.pretraining import PreTraining
+from gramian.online.progress import Progress
+from gramian.persist import Stored
+from gramian.solvers.base import Solution
+
+
+class OnlineLearner(MetricLearner, Stored):
+    """Base of the online learners; subclasses give ``_rule(eta, d)``.
+
+    ``progress_`` holds everything learned, as one immutable value; each call puts a new one in its place, so an
+    error changes nothing and ``metric_`` is always that of a whole number of constraints.
+    """
+
+    _accepts = (Pairs,)
+    _infinite = False
+    progress_: Progress
+
+    def __init__(
+        self,
+        eta="auto",
+        prior="identity",
+        rank=None,
+        features=None,
+        alpha=1.0,
+        hinge=True,
+        comparator=None,
+        n_pretrain=1000,
+        random_state=None,
+    ):
+        self.eta = eta
+        self.prior = prior
+        self.rank = rank
+        self.features = features
+        self.alpha = alpha
+        self.hinge = hinge
+        self.comparator = comparator
+        self.n_pretrain = n_pretrain
+        self.random_state = random_state
+
+    @abstractmethod
+    def _rule(self, eta: float, d: int) -> OnlineRule: ...
+
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(KINDS)
+
+    def _prior_factor(self, d: int) -> np.ndarray | None:
+        return prior_factor(self.prior, type(self).__name__, d)
+
+    @property
+    def _sparse(self) -> bool:  # type: ignore[override]
+        return self.rank is not None or self.features is not None
+
+    def start(self, n_features: int | None = None) -> "OnlineLearner":
+        """Forget everything and stand at M_0 for points of ``n_features`` features."""
+        owner = type(self).__name__
+        if self.features is not None:
+            check_is_fitted(self.features, "map_")
+            coordinates: Any = KernelSpace(self.features, _checks.number(self.alpha, owner, "alpha", low=0))
+            n_features = coordinates.n_features
+        else:
+            d = _checks.number(n_features, owner, "n_features", low=1, integer=True)
+            coordinates = Plain(d) if self.rank is None else self._subspace(d)
+        rule = self._tuned_rule(coordinates.size)
+        if n_features is not None:
+            self.n_features_in_ = n_features
+        self.progress_ = Progress(rule, coordinates, rule.init(coordinates.size))
+        return self
+
+    def _subspace(self, d: int) -> Subspace:
+        rank = _checks.number(self.rank, type(self).__name__, "rank", low=1, integer=True)
+        if not (isinstance(self.prior, str) and self.prior == "identity"):
+            raise ValueError(f"{type(self).__name__}: prior must be 'identity' when rank is given, got {self.prior!r}.")
+        return Subspace(np.zeros((d, 0)), rank)
+
+    def _tuned_rule(self, d: int) -> OnlineRule:
+        owner = type(self).__name__
+        if isinstance(self.eta, str):
+            _checks.one_of(self.eta, owner, "eta", ("auto",))
+            n = _checks.number(self.n_pretrain, owner, "n_pretrain", low=1, integer=True)
+            return PreTraining(self._rule(1.0, d), n)
+        if self._infinite and self.eta == np.inf:
+            return self._rule(np.inf, d)
+        return self._rule(_checks.number(self.eta, owner, "eta", low=0, open_low=True), d)
+
+    def learn_one(self, u: Any, v: Any, target: float, kind: str = "equal") -> "OnlineLearner":
+        """Learn that d²(u, v) should be equal to, at most or at least ``target`` (a squared distance).
+
+        Returns the learner. A wrong argument raises ValueError and changes nothing; u = v changes only the account.
+        """
+        self.progress_ = self._one(u, v, target, kind)
+        return self
+
+    def _one(self, u: Any, v: Any, target: float, kind: str, follow: np.ndarray | None = None) -> Progress:
+        owner = type(self).__name__
+        _checks.one_of(kind, owner, "kind", self._kinds())
+        target = _checks.number(target, owner, "target", low=0)
+        rows = [self._row(u, "u"), self._row(v, "v")]
+        if not hasattr(self, "progress_"):
+            rows = [_checks.points(x, owner, name=name) for x, name in zip(rows, "uv")] if not self.features else rows
+            self.start(None if self.features is not None else rows[0].shape[1])
+        U, W = (self.progress_.coordinates.check(x, owner, name) for x, name in zip(rows, "uv"))
+        return self._after(U, W, np.array([target]), np.array([KINDS[kind]]), follow)
+
+    def _row(self, x: Any, name: str) -> Any:
+        if sparse.issparse(x):
+            return sparse.csr_array(x.reshape(1, -1))
+        if self.features is not None and not self.features.kernel_.on_vectors:
+            return [x]
+        x = np.asarray(x)
+        if x.ndim != 1:
+            raise ValueError(f"{type(self).__name__}: {name} must be a single point of shape (d,), got {x.shape}.")
+        return x[None]
+
+    def partial_fit(self, X: Any, y: Any = None) -> "OnlineLearner":
+        """Learn from the pairs of a :class:`~gramian.Pairs` (in order), or from pairs drawn from labels y."""
+        if hasattr(self, "progress_"):
+            self._same_width(X)
+        X, pairs = self._door(X, y, check_random_state(self.random_state))
+        if not hasattr(self, "progress_"):
+            self.start(X.shape[1])
+        self.progress_ = self._batch(X, pairs)
+        return self
+
+    def _same_width(self, X: Any) -> None:
+        points = X[:, 0] if getattr(X, "ndim", 2) == 3 else X
+        validate_data(self, points, reset=False, skip_check_array=True)
+
+    def _door(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__}: requires y to be passed, but the target y is None.")
+        return super()._door(X, y, rng)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Area under the ROC curve of −d² for telling similar pairs from dissimilar ones."""
+        check_is_fitted(self, "progress_")
+        self._same_width(X)
+        return super().score(X, y)
+
+    def _batch(self, X: Any, pairs: Pairs) -> Progress:
+        sign = np.where(pairs.similar, 1, -1) if self.hinge else np.zeros(len(pairs), dtype=int)
+        return self._after(X[pairs.left], X[pairs.right], pairs.limit, sign)
+
+    def _after(self, U: Any, W: Any, targets: np.ndarray, signs: np.ndarray, follow: Any = None) -> Progress:
+        try:
+            return self.progress_.after(U, W, targets, signs.astype(np.int64), self.comparator, follow)
+        except OverflowError as error:
+            raise ValueError(f"{type(self).__name__}: {error}.") from error
+
+    def _learn(self, X: Any, side: Pairs, rng: np.random.RandomState) -> Solution:
+        self.start(X.shape[1])
+        self.progress_ = self._batch(X, side)
+        return Solution(objective=self.loss_, n_iter=self.n_seen_)
+
+    def _store(self, X: Any, solution: Solution) -> None:
+        self.solution_ = solution
+
+    def _progress(self) -> Progress:
+        check_is_fitted(self, "progress_")
+        return self.progress_
+
+    @property
+    def metric_(self) -> Metric:
+        """The metric after all constraints so far, an immutable value."""
+        return self._progress().metric
+
+    @property
+    def loss_(self) -> float:
+        """Cumulative loss of the predictions made before each step."""
+        return self._progress().loss
+
+    @property
+    def comparator_loss_(self) -> float:
+        """Cumulative loss of the fixed comparator on the same stream."""
+        return self._progress().comparator_loss
+
+    @property
+    def regret_(self) -> float:
+        """``loss_ - comparator_loss_``."""
+        return self.loss_ - self.comparator_loss_
+
+    @property
+    def n_seen_(self) -> int:
+        """Number of constraints so far."""
+        return self._progress().n_seen
+
+    @property
+    def eta_(self) -> float:
+        """Step size in use."""
+        progress = self._progress()
+        return progress.rule.eta_of(progress.state)
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of steps: one per constraint."""
+        return self.n_seen_
+
+    @property
+    def converged_(self) -> bool:
+        """Always True: a stream has no end to converge to."""
+        return self._progress() is not None
+
+    @property
+    def objective_(self) -> float:
+        """The cumulative loss."""
+        return self.loss_
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "params": self.get_params(deep=False),
+            "features": getattr(self, "n_features_in_", None),
+            "progress": self.progress_.pack() if hasattr(self, "progress_") else None,
+        }
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> "OnlineLearner":
+        learner = cls(**state["params"])
+        if state["progress"] is not None:
+            learner.start(state["features"])
+            learner.progress_ = learner.progress_.unpack(state["progress"])
+        return learner

@@ -1,0 +1,110 @@
+"""LEGO: LogDet exact gradient online (Jain 2009, §5.1)."""
+
+from dataclasses import dataclass
+from math import hypot, sqrt
+
+import numpy as np
+
+from gramian import _checks
+from gramian.metrics import Metric
+from gramian.online.factored import FactoredRule
+from gramian.online.learner import OnlineLearner
+
+
+@dataclass(frozen=True, eq=False)
+class LegoRule(FactoredRule):
+    """M_{t+1} = argmin_M D_ld(M, M_t) + η/2 (vᵀMv − y)², solved exactly (Jain 2009, (5.1)–(5.4))."""
+
+    def _after(self, prediction: float, target: float) -> tuple[float, float]:
+        eta, p, y = self.eta, prediction, target
+        t = eta * y * p - 1
+        h = hypot(t, 2 * sqrt(eta) * p)
+        after = 2 * p / (h - t) if t < 0 else (t + h) / (2 * eta * p)  # (5.4), written without cancellation
+        # ŷ − y = (ȳ − y)(1 + ηŷȳ) by (5.3), so x = −η(ȳ − y)ȳ loses no digits when ȳ is near y.
+        return after, -eta * (p - y) * after / (1 + eta * p * after)
+
+
+class LEGO(OnlineLearner):
+    """M_{t+1} = argmin_{M ≻ 0} D_ld(M, M_t) + η ℓ(vᵀMv, y), v = u − w, ℓ(ŷ, y) = ½(ŷ − y)² (Jain 2009, (5.1)).
+
+    The minimizer is exact, one rank-one step without eigenvectors: with ŷ = vᵀM_t v, ȳ the positive root (5.4),
+
+        M_{t+1} = M_t − η(ȳ − y) M_t v vᵀ M_t / (1 + η(ȳ − y) ŷ)                               (5.2)
+
+    which is positive definite for every η > 0 (Theorem 7). For a bound (``at_most``, ``at_least``) the step is
+    taken only when the bound is violated. The state is a factor of M = GᵀG: G_{t+1} = G_t + a G_t v vᵀM_t (§5.2.1).
+
+    Parameters
+    ----------
+    eta : float or "auto"
+        Step size η > 0; "auto" runs a grid over the first ``n_pretrain`` constraints and keeps the best (§5.3).
+    prior : "identity", array (d, d) or Mahalanobis
+        M_0, positive definite. The thesis starts from I/d.
+    rank : int, optional
+        Learn I plus a matrix of this rank: O(d · rank) a step, sparse points allowed, no d × d array.
+    features : KernelFeatures, optional
+        A fitted kernel basis: learn in kernel space, on its coordinates.
+    alpha : float
+        With ``features``, the fixed weight of the kernel distance outside of the basis.
+    hinge : bool
+        How ``partial_fit`` reads pairs: bounds u and l (True), or exact targets (False, as in §5.3).
+    comparator : Metric, optional
+        Fixed metric to measure the regret against; M_0 when None.
+    n_pretrain : int
+        Length of the phase that chooses η.
+    random_state : int, optional
+        For the pairs drawn when ``partial_fit`` is given labels.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The metric after all constraints so far.
+    loss_, comparator_loss_, regret_ : float
+        Σ ℓ of the predictions made before each step, the same for the comparator, and their difference.
+    n_seen_, eta_
+        Number of constraints so far, step size in use.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> lego = gm.LEGO(eta=1.0)
+    >>> lego.learn_one([0.0, 0.0], [1.0, 0.0], target=0.25).metric_.matrix.round(3).tolist()
+    [[0.693, 0.0], [0.0, 1.0]]
+    >>> lego.learn_one([0.0, 0.0], [0.0, 1.0], target=2.0, kind="at_most").n_seen_
+    2
+    """
+
+    def _rule(self, eta: float, d: int) -> LegoRule:
+        return LegoRule(eta, self._prior_factor(d))
+
+    def loss_bound(self, comparator: Metric, comparator_loss: float) -> float:
+        """Largest loss possible so far, given any fixed metric with its own loss; see :func:`loss_bound`."""
+        progress = self._progress()
+        divergence = _logdet(comparator.matrix, progress.start.matrix)
+        return loss_bound(self.eta_, progress.reach, progress.peak, comparator_loss, divergence)
+
+
+def loss_bound(eta: float, reach: float, peak: float, comparator_loss: float, divergence: float) -> float:
+    """Evaluate (1 + ηB²) L_{M*} + (1/η + B²) D_ld(M*, M_0) with B = max(R/2 + √(R²/4 + 1/η), max_t ŷ_t).
+
+    Jain 2009, Theorem 8, with max_t ŷ_t added to the constant: without it the statement is false, because Lemma 7
+    needs α ≤ η / (1 + ηŷȳ) and only ȳ is bounded by the targets (the guide on online learning gives a stream).
+
+    Parameters
+    ----------
+    eta : float
+        Step size η.
+    reach, peak : float
+        R, the largest target, and the largest prediction max_t ŷ_t.
+    comparator_loss, divergence : float
+        Loss L_{M*} of a fixed metric M* on the same stream, and D_ld(M*, M_0).
+    """
+    _checks.number(eta, "loss_bound", "eta", low=0, open_low=True)
+    B = max(reach / 2 + sqrt(reach * reach / 4 + 1 / eta), peak)
+    return (1 + eta * B * B) * comparator_loss + (1 / eta + B * B) * divergence
+
+
+def _logdet(M: np.ndarray, M0: np.ndarray) -> float:
+    """D_ld(M, M₀) = tr(M M₀⁻¹) − logdet(M M₀⁻¹) − d."""
+    S = np.linalg.solve(M0, M)
+    return float(np.trace(S) - np.linalg.slogdet(S)[1] - len(S))

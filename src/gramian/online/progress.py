@@ -1,0 +1,94 @@
+"""What an online learner knows: a rule's state in its coordinates, and the account of its losses."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gramian import linalg
+from gramian.metrics import Metric
+from gramian.online.base import OnlineRule, loss
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """An immutable point of a stream; :meth:`after` gives the next one.
+
+    ``loss`` and ``comparator_loss`` are cumulative; ``reach`` is the largest target and ``peak`` the largest
+    prediction so far, the two numbers that the loss bound needs.
+    """
+
+    rule: OnlineRule
+    coordinates: Any
+    state: Any
+    n_seen: int = 0
+    loss: float = 0.0
+    comparator_loss: float = 0.0
+    reach: float = 0.0
+    peak: float = 0.0
+
+    @cached_property
+    def metric(self) -> Metric:
+        """The learned metric on points."""
+        return self.coordinates.lift(self.rule.metric(self.state))
+
+    @cached_property
+    def start(self) -> Metric:
+        """The metric of the start, M_0."""
+        return self.coordinates.lift(self._start)
+
+    @cached_property
+    def _start(self) -> Any:
+        return self.rule.metric(self.rule.init(self.coordinates.size))
+
+    def after(
+        self,
+        U: Any,
+        W: Any,
+        targets: np.ndarray,
+        signs: np.ndarray,
+        comparator: Metric | None = None,
+        follow: np.ndarray | None = None,
+    ) -> "Progress":
+        """The point after constraints on the rows of U and W; overflow raises and nothing has changed."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            coordinates, Z, rho = self.coordinates.encode(U, W)
+            rest = coordinates.alpha * rho
+            state = self.rule.grow(self.state, coordinates.size - self.coordinates.size)
+            state, predictions = self.rule.stream(state, Z, targets - rest, signs, follow)
+            predictions = predictions + rest
+            here = replace(self, coordinates=coordinates)
+            fixed = here._baseline(Z, rest) if comparator is None else comparator.pair_sqdist(U, W)
+            spent, saved = (float(loss(p, targets, signs).sum()) for p in (predictions, fixed))
+        if not (np.isfinite(spent) and here.rule.finite(state)):
+            raise OverflowError("a squared distance or a step is too large for double precision; rescale X")
+        return replace(
+            here,
+            state=state,
+            n_seen=self.n_seen + len(Z),
+            loss=self.loss + spent,
+            comparator_loss=self.comparator_loss + saved,
+            reach=max(self.reach, targets.max(initial=0.0)),
+            peak=max(self.peak, predictions.max(initial=0.0)),
+        )
+
+    def _baseline(self, Z: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """Squared distances under M_0."""
+        prior = getattr(self.rule, "prior", None)
+        return linalg.row_norms(Z if prior is None else self._start.transform(Z)) + rest
+
+    def pack(self) -> dict[str, Any]:
+        """Plain data for files: the state, the basis if it grows, and the account."""
+        account = {name: getattr(self, name) for name in _ACCOUNT}
+        return {"state": self.rule.pack(self.state), "basis": getattr(self.coordinates, "basis", None), **account}
+
+    def unpack(self, data: dict[str, Any]) -> "Progress":
+        """The progress of :meth:`pack`, in a freshly started learner."""
+        basis = data["basis"]
+        coordinates = self.coordinates if basis is None else replace(self.coordinates, basis=basis)
+        account = {name: data[name] for name in _ACCOUNT}
+        return replace(self, coordinates=coordinates, state=self.rule.unpack(data["state"]), **account)
+
+
+_ACCOUNT = ("n_seen", "loss", "comparator_loss", "reach", "peak")
