@@ -10,7 +10,19 @@ __version__ = "0.1.0"
 
 _CONTENTS: dict[str, tuple[str, ...]] = {
     "metrics": ("Mahalanobis", "SubspaceMahalanobis", "KernelMetric"),
-    "kernels": ("Linear", "Polynomial", "Gaussian", "Laplacian", "Cosine", "FunctionKernel", "Precomputed"),
+    "kernels": (
+        "Linear",
+        "Polynomial",
+        "Gaussian",
+        "Laplacian",
+        "Cosine",
+        "ChiSquared",
+        "Intersection",
+        "DistanceKernel",
+        "Hamming",
+        "FunctionKernel",
+        "Precomputed",
+    ),
     "features": ("KernelFeatures", "pivoted_cholesky"),
     "constraints": ("Pairs", "Triplets", "Similarities", "Probabilities", "Chunklets"),
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),

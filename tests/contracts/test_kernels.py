@@ -24,8 +24,18 @@ def shared_letters(a, b):
     return float(len(set(a) & set(b)))
 
 
+def euclidean(a, b):
+    return float(np.linalg.norm(a - b))
+
+
 WORDS = ["metric", "kernel", "metrics", "tree", "trees", "gram", "tree"]
 EXAMPLES = {
+    "ChiSquared": [gm.ChiSquared, lambda: gm.ChiSquared(scale=None)],
+    "DistanceKernel": [
+        lambda: (gm.DistanceKernel(gm.Hamming(root=True), constant=1.0), histograms()),
+        lambda: (gm.DistanceKernel(euclidean, g="origin", origin=np.ones(6)), histograms()),
+        lambda: (gm.DistanceKernel(gm.Mahalanobis(np.eye(6)), g="origin", origin=np.ones(6)), histograms()),
+    ],
     "FunctionKernel": [lambda: (gm.FunctionKernel(shared_letters), WORDS)],
     "Precomputed": [lambda: (gm.Precomputed(gm.Gaussian()(histograms())), np.arange(10))],
     "Gaussian": [lambda: gm.Gaussian(2.0), lambda: gm.Gaussian(metric=gm.Mahalanobis(np.eye(6)[:4]))],

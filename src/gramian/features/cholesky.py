@@ -18,7 +18,7 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
 from gramian import _checks, linalg
-from gramian.kernels.base import Kernel, _length, precise, take
+from gramian.kernels.base import Kernel, _length, take
 from gramian.kernels.objects import as_kernel
 
 FLOOR = 1e-12
@@ -94,7 +94,7 @@ class _Factorization:
 
     def __init__(self, kernel: Kernel, X: Any, rank: int):
         self.kernel, self.X, self.rank, self.n = kernel, X, rank, _length(X)
-        self.diagonal = np.array(kernel._diag(precise(X)), dtype=np.float64)
+        self.diagonal = np.array(kernel._diag(X), dtype=np.float64)
         if not np.isfinite(self.diagonal).all():
             raise ValueError(f"pivoted_cholesky: {type(kernel).__name__} gave NaN or infinity for k(x, x).")
         self.left = np.maximum(self.diagonal, 0)
@@ -118,11 +118,8 @@ class _Factorization:
         self._warn()
         return PivotedCholesky(self.factor[:, : len(self.pivots)], self.pivots, float(self.left.sum()), trace)
 
-    def _points(self, rows: Any) -> Any:
-        return precise(take(self.X, rows))
-
     def _residual_gram(self, rows: np.ndarray) -> np.ndarray:
-        points, F = self._points(rows), self.factor[rows, : len(self.pivots)]
+        points, F = take(self.X, rows), self.factor[rows, : len(self.pivots)]
         H = linalg.symmetrize(self.kernel._gram(points, points) - F @ F.T)
         np.fill_diagonal(H, self.left[rows])
         return H
@@ -134,10 +131,10 @@ class _Factorization:
             wider = np.empty((self.n, min(max(stop, 2 * self.factor.shape[1]), self.rank)), order="F")
             wider[:, :start] = self.factor[:, :start]
             self.factor = wider
-        points, F = self._points(picked), self.factor[picked, :start]
+        points, F = take(self.X, picked), self.factor[picked, :start]
         width = self.X.shape[1] if getattr(self.X, "ndim", 1) == 2 else 1
         for rows in linalg.blocks(self.n, 8 * (2 * width + 4 * len(picked))):
-            G = self.kernel._gram(self._points(rows), points)
+            G = self.kernel._gram(take(self.X, rows), points)
             G -= self.factor[rows, :start] @ F.T
             self.factor[rows, start:stop] = solve_triangular(L, G.T, lower=True, check_finite=False).T
         if not np.isfinite(self.factor[:, start:stop].sum()):

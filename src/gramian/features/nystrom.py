@@ -12,7 +12,7 @@ from gramian import _checks, linalg
 from gramian.features import landmarks
 from gramian.features.cholesky import PivotedCholesky, pivoted_cholesky
 from gramian.kernels import Gaussian
-from gramian.kernels.base import _length, precise, take
+from gramian.kernels.base import _length, take
 from gramian.kernels.objects import as_kernel
 from gramian.persist import Stored
 
@@ -161,7 +161,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _moments(self, X: Any, whiten: np.ndarray, C: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float, int]:
         """Mean of the coordinates C of the training points, Q = CᵀC of (5), the trace of K, and n."""
         n, r = _length(X), whiten.shape[0]
-        trace = float(np.maximum(self.kernel_._diag(precise(X)), 0).sum())
+        trace = float(np.maximum(self.kernel_._diag(X), 0).sum())
         if C is not None:
             return C.mean(axis=0), C.T @ C, trace, n
         mean, Q = np.zeros(r), np.zeros((r, r))
@@ -195,7 +195,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return R
 
     def _cross(self, X: Any) -> np.ndarray:
-        return self.kernel_._gram(precise(X), self.basis_)
+        return self.kernel_._gram(X, self.basis_)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates z(x), shape (n, r)."""
@@ -209,7 +209,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def residual(self, X: Any) -> np.ndarray:
         """Energy of each point outside of the span of the coordinates, k(x, x) − |z(x) + mean|², shape (n,)."""
         Z = self.transform(X) + self.mean_
-        return np.maximum(self.kernel_._diag(precise(self.kernel_.check(X))) - linalg.row_norms(Z), 0)
+        return np.maximum(self.kernel_.diag(X) - linalg.row_norms(Z), 0)
 
     @property
     def _n_features_out(self) -> int:

@@ -2,6 +2,21 @@
 
 from gramian.kernels.base import Kernel
 from gramian.kernels.basic import Cosine, Gaussian, Laplacian, Linear, Polynomial
+from gramian.kernels.distance import DistanceKernel, Hamming
+from gramian.kernels.histogram import ChiSquared, Intersection
 from gramian.kernels.objects import FunctionKernel, Precomputed
 
-__all__ = ["Cosine", "FunctionKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"]
+__all__ = [
+    "ChiSquared",
+    "Cosine",
+    "DistanceKernel",
+    "FunctionKernel",
+    "Gaussian",
+    "Hamming",
+    "Intersection",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+]

@@ -106,11 +106,6 @@ def take(X: Any, rows: Any) -> Any:
     return [X[i] for i in rows]
 
 
-def precise(X: Any) -> Any:
-    """X in double precision: single-precision Gram matrices are not positive semi-definite enough to factor."""
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
-
-
 @dataclass(frozen=True)
 class _Combination(Kernel):
     """Kernels on one kind of input taken together."""
