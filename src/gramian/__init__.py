@@ -25,11 +25,15 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     ),
     "features": ("KernelFeatures", "pivoted_cholesky"),
     "constraints": ("Pairs", "Triplets", "Similarities", "Probabilities", "Chunklets"),
+    "manifold": ("TDL", "LaplacianEigenmaps"),
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
     "persist": ("save", "load"),
 }
-_MODULES = ("linalg", "persist", "kernels", "metrics", "constraints", "online", "datasets")
-_STORED = {"Sum": "kernels.base", "Product": "kernels.base", "Scaled": "kernels.base", "Constant": "kernels.base"}
+_MODULES = ("linalg", "persist", "kernels", "metrics", "constraints", "manifold", "online", "datasets")
+_STORED = {
+    **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
+    **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
+}
 """Kinds of values that files may hold beside the public ones."""
 
 _HOME = {name: module for module, names in _CONTENTS.items() for name in names}

@@ -1,0 +1,20 @@
+"""Distances and kernels that follow the geometry of unlabeled data."""
+
+from gramian.manifold.eigenmaps import LaplacianEigenmaps
+from gramian.manifold.extension import GraphMetric
+from gramian.manifold.graph import BallGraph, GaussianGraph, Graph, NeighborGraph, laplacian, n_pieces
+from gramian.manifold.neighbors import neighbors
+from gramian.manifold.tdl import TDL
+
+__all__ = [
+    "TDL",
+    "BallGraph",
+    "GaussianGraph",
+    "Graph",
+    "GraphMetric",
+    "LaplacianEigenmaps",
+    "NeighborGraph",
+    "laplacian",
+    "n_pieces",
+    "neighbors",
+]

@@ -1,0 +1,117 @@
+"""The smallest eigenvectors of a symmetric matrix on the complement of a given vector."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg as sla
+from scipy import sparse
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from sklearn.exceptions import ConvergenceWarning
+
+from gramian import linalg
+
+DENSE = 1000
+"""Up to this many points the dense eigensolver is used."""
+
+
+class Eigenvectors(NamedTuple):
+    """Eigenvalues ascending (k,), eigenvectors (n, k), and how many matrix-vector products they took."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    n_iter: int
+
+
+def smallest_eigenvectors(
+    S: Any,
+    k: int,
+    trivial: np.ndarray | None = None,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    rng: np.random.RandomState | None = None,
+) -> Eigenvectors:
+    """Min tr(XᵀSX) over orthonormal X (n, k) with Xᵀt = 0: eigenvalues ascending and X, signs fixed.
+
+    The unit vector t is removed by deflation, S → (I − ttᵀ) S (I − ttᵀ) + σ ttᵀ with σ above the spectrum, and never
+    by looking for an eigenvalue 0: S may be indefinite. Large problems use Lanczos on the sparse matrix.
+    """
+    n = S.shape[0]
+    k = min(k, n - (trivial is not None))
+    if k <= 0:
+        return Eigenvectors(np.zeros(0), np.zeros((n, 0)), 1)
+    if n <= max(DENSE, 3 * k):
+        values, X, n_iter = *_dense(S, k, trivial), 1
+    else:
+        values, X, n_iter = _lanczos(S, k, trivial, tol, max_iter, rng or np.random.RandomState(0))
+    return Eigenvectors(values, fix_signs(X), n_iter)
+
+
+def fix_signs(X: np.ndarray) -> np.ndarray:
+    """Each column with its entry of largest magnitude positive."""
+    top = X[np.abs(X).argmax(axis=0), np.arange(X.shape[1])]
+    return X * np.where(top < 0, -1.0, 1.0)
+
+
+def upper_bound(S: Any) -> float:
+    """A number at or above the largest eigenvalue (Gershgorin)."""
+    return float(np.asarray(abs(S).sum(axis=1)).max(initial=0.0)) or 1.0
+
+
+def _dense(S: Any, k: int, t: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    A = S.toarray() if sparse.issparse(S) else np.array(S, dtype=float)
+    if t is not None:
+        At = A @ t
+        A = A - np.outer(t, At) - np.outer(At, t) + (t @ At + 2 * upper_bound(A)) * np.outer(t, t)
+    return sla.eigh(linalg.symmetrize(A), subset_by_index=[0, k - 1])
+
+
+def _lanczos(S: Any, k: int, t: np.ndarray | None, tol: float, max_iter: int | None, rng: Any):
+    """Lanczos for the largest eigenvalues of top·I − S; stops at a residual of tol times the mean diagonal of S."""
+    n, top = S.shape[0], upper_bound(S)
+    count = 0
+
+    def product(x: np.ndarray) -> np.ndarray:
+        nonlocal count
+        count += 1
+        x = x.ravel()
+        if t is None:
+            return top * x - S @ x
+        along = t @ x
+        y = x - along * t
+        y = top * y - S @ y
+        # top·I − S on the complement of t, and −top on t itself: below all that is wanted.
+        return y - (t @ y + top * along) * t
+
+    operator = LinearOperator((n, n), matvec=product, dtype=float)
+    # ARPACK measures residuals against the eigenvalue, here about ``top``, which hubs of the graph make large.
+    relative = tol * min(1.0, np.abs(S.diagonal()).mean() / top)
+    limit = max_iter or 10 * n
+    try:
+        values, X = eigsh(
+            operator,
+            k,
+            which="LA",
+            v0=rng.standard_normal(n),
+            ncv=min(n - 1, k + max(k, 40)),
+            tol=relative,
+            maxiter=limit,
+        )
+    except ArpackNoConvergence as error:
+        values, X = _completed(error, k, n)
+        warnings.warn(
+            f"smallest_eigenvectors: {len(error.eigenvalues)} of {k} eigenvectors reached tol {tol:.3g} in "
+            f"{limit} iterations; raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    order = np.argsort(-values, kind="stable")
+    return top - values[order], X[:, order], count
+
+
+def _completed(error: ArpackNoConvergence, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """What converged, with zero columns in place of the rest, so that shapes hold."""
+    values, X = np.full(k, -np.inf), np.zeros((n, k))
+    m = len(error.eigenvalues)
+    values[:m], X[:, :m] = error.eigenvalues, error.eigenvectors
+    return np.where(np.isinf(values), values[:m].min(initial=0.0), values), X

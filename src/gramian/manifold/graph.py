@@ -1,0 +1,159 @@
+"""Graphs over points as values: call one on X for a symmetric adjacency matrix, zero on the diagonal.
+
+A graph also links new points to old ones (:meth:`Graph.link`), which is all that out-of-sample extension needs.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from gramian import _checks, linalg
+from gramian.manifold.neighbors import all_sqdist, neighbors
+from gramian.persist import Stored
+
+
+class Graph(ABC, Stored):
+    """A rule that connects points. Subclasses give ``_weights(X, queries)``, nonnegative (n, m), from queries to X.
+
+    With ``queries=None`` the rows of X are connected to each other and no point to itself.
+    """
+
+    @abstractmethod
+    def _weights(self, X: Any, queries: Any = None) -> Any: ...
+
+    def __call__(self, X: Any) -> Any:
+        """Symmetric adjacency matrix A (n, n), sparse unless the graph is complete."""
+        return self._symmetric(self._weights(_checks.points(X, type(self).__name__)))
+
+    def _symmetric(self, W: Any) -> Any:
+        return W
+
+    def link(self, X: Any, queries: Any) -> Any:
+        """Weights (n, m) of edges from new points to the points of X."""
+        return self._weights(X, queries)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborGraph(Graph):
+    """Edges to the k nearest neighbors (a point is not its own), made symmetric by union or intersection.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    width : float, optional
+        Edge weights exp(−d² / width); 1 when None.
+    mutual : bool
+        Keep an edge only when both ends chose it, instead of when either did.
+    distance : Metric, Kernel, TangentDistance or callable, optional
+        Euclidean when None.
+    shortlist : int, optional
+        Evaluate ``distance`` on this many Euclidean neighbors only.
+    index : Index, optional
+        An index to search with instead of exact search.
+
+    Examples
+    --------
+    >>> from gramian.manifold import NeighborGraph
+    >>> NeighborGraph(1)([[0.0], [1.0], [3.0]]).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+
+    n_neighbors: int = 20
+    width: float | None = None
+    mutual: bool = False
+    distance: Any = None
+    shortlist: int | None = None
+    index: Any = None
+
+    def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
+        ids, D = neighbors(X, self.n_neighbors, queries, self.distance, self.index, self.shortlist)
+        return adjacency(ids, None if self.width is None else _gauss(D, self.width), X.shape[0])
+
+    def _symmetric(self, W: sparse.csr_array) -> sparse.csr_array:
+        return sparse.csr_array(W.minimum(W.T) if self.mutual else W.maximum(W.T))
+
+
+@dataclass(frozen=True, eq=False)
+class BallGraph(Graph):
+    """Edges between points nearer than ``radius`` (a distance, not squared); weights as in :class:`NeighborGraph`."""
+
+    radius: float
+    width: float | None = None
+    distance: Any = None
+
+    def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
+        _checks.number(self.radius, "BallGraph", "radius", low=0, open_low=True)
+        Q = X if queries is None else queries
+        parts = []
+        for rows in linalg.blocks(Q.shape[0], 8 * X.shape[0]):
+            D = _sqdist(Q[rows], X, self.distance)
+            W = np.ones_like(D) if self.width is None else _gauss(D, self.width)
+            W[self.radius**2 < D] = 0
+            if queries is None:
+                W[np.arange(len(W)), np.arange(rows.start, rows.stop)] = 0
+            parts.append(sparse.csr_array(W))
+        return sparse.csr_array(sparse.vstack(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianGraph(Graph):
+    """The complete graph with weights exp(−d² / width): n² memory (Li, Yang and Wang 2007, §5.1: width 0.25)."""
+
+    width: float = 1.0
+    distance: Any = None
+
+    def _weights(self, X: Any, queries: Any = None) -> np.ndarray:
+        W = _gauss(_sqdist(X if queries is None else queries, X, self.distance), self.width)
+        if queries is None:
+            np.fill_diagonal(W, 0)
+            W = linalg.symmetrize(W)
+        return W
+
+
+def _sqdist(Q: Any, X: Any, distance: Any) -> np.ndarray:
+    return np.array((linalg.sqdist if distance is None else all_sqdist(distance))(Q, X), dtype=float)
+
+
+def _gauss(D: np.ndarray, width: float) -> np.ndarray:
+    return np.exp(-D / _checks.number(width, "Graph", "width", low=0, open_low=True))
+
+
+def adjacency(ids: np.ndarray, weights: np.ndarray | None, m: int) -> sparse.csr_array:
+    """Directed edges from row i to ids[i] as a sparse (n, m) matrix."""
+    n, k = ids.shape
+    data = np.ones(n * k) if weights is None else weights.ravel()
+    return sparse.csr_array((data, ids.ravel(), np.arange(0, n * k + 1, k)), shape=(n, m))
+
+
+def laplacian(A: Any, normalized: bool = False) -> tuple[Any, np.ndarray]:
+    """L = D − A, or I − D^{−1/2} A D^{−1/2}, and its unit trivial vector, e or D^{1/2}e over its norm.
+
+    A vertex without edges has a zero row in both. The trivial vector has eigenvalue 0; further ones, of a graph in
+    several pieces, are information and stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.manifold import laplacian
+    >>> laplacian(np.array([[0.0, 2.0], [2.0, 0.0]]))[0].tolist()
+    [[2.0, -2.0], [-2.0, 2.0]]
+    """
+    degree = np.asarray(A.sum(axis=1)).ravel()
+    if normalized:
+        half = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+        A = sparse.diags_array(half) @ A @ sparse.diags_array(half) if sparse.issparse(A) else half[:, None] * A * half
+        trivial, degree = np.sqrt(degree), (degree > 0).astype(float)
+    else:
+        trivial = np.ones_like(degree)
+    L = sparse.csr_array(sparse.diags_array(degree) - A) if sparse.issparse(A) else np.diag(degree) - A
+    norm = np.linalg.norm(trivial)
+    return L, trivial / norm if norm > 0 else trivial
+
+
+def n_pieces(A: Any) -> int:
+    """Number of connected components of a graph."""
+    return int(csgraph.connected_components(sparse.csr_array(A), directed=False, return_labels=False))

@@ -1,0 +1,237 @@
+"""Transductive distance learning: labels and the geometry of all points in one sparse eigenproblem."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gramian import _checks
+from gramian.constraints import Labels
+from gramian.features import KernelFeatures
+from gramian.kernels import Kernel
+from gramian.manifold.cost import cost_matrix, on_gram
+from gramian.manifold.eigenmaps import SpectralEmbedding
+from gramian.manifold.extension import GraphMetric
+from gramian.manifold.graph import laplacian
+from gramian.manifold.neighbors import neighbors
+from gramian.manifold.penalties import KernelPenalty, MatrixPenalty, edge_lengths, isomap_coordinates, lle_matrix
+from gramian.metrics import KernelMetric
+
+PENALTIES = ("laplacian", "normalized", "lle", "isomap")
+
+
+class TDL(SpectralEmbedding):
+    """min tr(Xᵀ(C' + λP')X) over orthonormal X orthogonal to the constant (Li, Yang and Wang 2007, (3)).
+
+    C' = 2(diag(Ce) − C) with C the symmetrized cost (6): every labeled point wants its k nearest labeled points of
+    the same class near and the k nearest of other classes far. P' keeps what is near in the geometry of all points,
+    labeled or not, near. The rows of X are the new coordinates; the learned distance is Euclidean in them.
+
+    Followed as printed, but for two readings: (6) is symmetrized, and the constant vector is removed by deflation
+    (C' + λP' may be indefinite). With ``penalty="normalized"`` the trivial vector is D^{1/2}e. New points, which the
+    paper leaves to problem (7), are placed by (7) when the penalty is a Kernel, otherwise along the graph
+    (:class:`~gramian.manifold.GraphMetric`).
+
+    Parameters
+    ----------
+    n_components : int
+        Number of eigenvectors, at most n − 1.
+    lam : float or sequence of float
+        λ. Of several, the one with the best cross-validated accuracy on the labeled points; ties go to the largest.
+    n_neighbors : int
+        Neighbors in the default graph, and k of the cost unless ``cost_neighbors`` is given.
+    penalty : {"laplacian", "normalized", "lle", "isomap"}, Kernel, or matrix (n, n)
+        P': L = D − A, the normalized Laplacian, (I − W)ᵀ(I − W) of locally linear embedding, K⁺ of Isomap's kernel,
+        K⁺ of a kernel, or any symmetric matrix.
+    cost_neighbors : int, optional
+        k of the cost (6).
+    graph : Graph or adjacency matrix, optional
+        NeighborGraph(n_neighbors) when None. Its distance is used for the cost as well.
+    smoothness : float
+        With a Kernel: P' = K⁺ + smoothness · HLH, the manifold term of Theorem 4.
+    rank : int, optional
+        With a Kernel: number of landmark coordinates; all of them when None.
+    n_votes : int
+        Labeled neighbors that vote in ``predict``.
+    tol, max_iter, random_state
+        Of the Lanczos iteration for more than 1,000 points; random_state also draws the folds for λ.
+
+    Attributes
+    ----------
+    embedding_ : array (n, n_components)
+    eigenvalues_ : array (n_components,)
+        Ascending; some may be negative.
+    classes_ : array
+    metric_ : GraphMetric or KernelMetric
+        The learned distance, on training and new points.
+    lam_ : float
+        λ used.
+    n_iter_ : int
+        Matrix-vector products of the eigensolver; 1 when it was dense.
+    n_pieces_ : int
+        Connected components of the graph.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> t = np.linspace(0, np.pi, 100)
+    >>> X = np.vstack([np.c_[np.cos(t), np.sin(t)], np.c_[1 - np.cos(t), 0.4 - np.sin(t)]])
+    >>> y = np.full(200, -1)
+    >>> y[[50, 150]] = 0, 1
+    >>> labels = gm.TDL(2, lam=10.0, n_neighbors=10).fit(X, y).predict()
+    >>> int((labels == np.repeat([0, 1], 100)).sum())
+    200
+    """
+
+    def __init__(
+        self,
+        n_components=2,
+        lam=1.0,
+        n_neighbors=20,
+        penalty="laplacian",
+        cost_neighbors=None,
+        graph=None,
+        smoothness=0.0,
+        rank=None,
+        n_votes=1,
+        tol=1e-4,
+        max_iter=None,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.lam = lam
+        self.n_neighbors = n_neighbors
+        self.penalty = penalty
+        self.cost_neighbors = cost_neighbors
+        self.graph = graph
+        self.smoothness = smoothness
+        self.rank = rank
+        self.n_votes = n_votes
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> "TDL":
+        """Embed all points; y holds labels of any type, −1 where unknown."""
+        if y is None:
+            raise ValueError("TDL: requires y to be passed, but the target y is None; use -1 for unlabeled points.")
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        labels = Labels.from_array(y, "TDL", X.shape[0], unknown=-1)
+        self.classes_, self.codes_ = labels.classes, labels.codes
+        k = _checks.number(self.n_components, "TDL", "n_components", low=1, integer=True)
+        self._penalty = self._build(X)
+        self.lam_ = self._choose_lam(X, k)
+        solution, self.coefficients_ = self._solve(X, self.codes_, self.lam_, k)
+        self.eigenvalues_, self.embedding_, self.n_iter_ = solution
+        self.metric_ = self._metric(X)
+        del self._penalty
+        return self
+
+    def _build(self, X: Any) -> Any:
+        """The penalty P' on the points X."""
+        self._rule, self._degree, self.features_ = None, None, None
+        A = None
+        if not isinstance(self.penalty, Kernel) or self.smoothness:
+            A, self._rule = self._connect(X)
+        if isinstance(self.penalty, Kernel):
+            self.features_ = KernelFeatures(self.penalty, rank=self.rank, center=True, random_state=self.random_state)
+            Z = self.features_.fit_transform(X)
+            return KernelPenalty(Z, self.smoothness * laplacian(A)[0] if self.smoothness else None)
+        constant = np.full(X.shape[0], X.shape[0] ** -0.5)
+        if not isinstance(self.penalty, str):
+            return MatrixPenalty(_symmetric(self.penalty, X.shape[0]), constant)
+        _checks.one_of(self.penalty, "TDL", "penalty", PENALTIES)
+        if self.penalty == "lle":
+            dense = X.toarray() if sparse.issparse(X) else X
+            return MatrixPenalty(lle_matrix(dense, self.n_neighbors), constant)
+        if self.penalty == "isomap":
+            return KernelPenalty(isomap_coordinates(edge_lengths(X, self.n_neighbors)))
+        L, trivial = laplacian(A, self.penalty == "normalized")
+        self._degree = np.asarray(A.sum(axis=1)).ravel() if self.penalty == "normalized" else None
+        return MatrixPenalty(L, trivial)
+
+    def _solve(self, X: Any, codes: np.ndarray, lam: float, k: int) -> tuple[Any, Any]:
+        """Smallest eigenvectors of C' + λP' for the given labels."""
+        near = self.n_neighbors if self.cost_neighbors is None else self.cost_neighbors
+        near = _checks.number(near, "TDL", "cost_neighbors", low=1, integer=True)
+        search = {name: getattr(self._rule, name, None) for name in ("distance", "shortlist")}
+        C = on_gram(cost_matrix(X, codes, near, **search))
+        rng = check_random_state(self.random_state)
+        return self._penalty.solve(C, lam, k, tol=self.tol, max_iter=self.max_iter, rng=rng)
+
+    def _choose_lam(self, X: Any, k: int) -> float:
+        if np.ndim(self.lam) == 0:
+            return _checks.number(self.lam, "TDL", "lam", low=0, open_low=True)
+        grid = sorted(_checks.number(lam, "TDL", "lam", low=0, open_low=True) for lam in self.lam)
+        known = np.flatnonzero(self.codes_ >= 0)
+        folds = min(5, np.bincount(self.codes_[known]).max(initial=0))
+        if len(grid) == 1 or folds < 2 or len(self.classes_) < 2:
+            return grid[-1]
+        rng = check_random_state(self.random_state)
+        splits = list(StratifiedKFold(folds, shuffle=True, random_state=rng).split(known, self.codes_[known]))
+        right = [sum(self._held_out(X, known[test], lam, k) for _, test in splits) for lam in grid]
+        return max(zip(right, grid))[1]
+
+    def _held_out(self, X: Any, hidden: np.ndarray, lam: float, k: int) -> int:
+        """How many of the hidden labels are found without them."""
+        codes = self.codes_.copy()
+        codes[hidden] = -1
+        F = self._solve(X, codes, lam, k)[0].vectors
+        return int((self._vote(F, codes, F[hidden]) == self.codes_[hidden]).sum())
+
+    def _vote(self, F: np.ndarray, codes: np.ndarray, queries: np.ndarray) -> np.ndarray:
+        """Codes by the vote of the nearest labeled points; of tied classes the one with nearer voters."""
+        known = np.flatnonzero(codes >= 0)
+        votes = codes[known[neighbors(F[known], self.n_votes, queries)[0]]]
+        weight = 1 + np.linspace(1, 0, votes.shape[1]) / (votes.shape[1] ** 2 + 1)
+        tally = np.zeros((len(queries), len(self.classes_)))
+        np.add.at(tally, (np.arange(len(queries))[:, None], votes), weight)
+        return tally.argmax(axis=1)
+
+    def _metric(self, X: Any) -> Any:
+        if self.features_ is not None:
+            return KernelMetric(self.features_, self.coefficients_ @ self.coefficients_.T)
+        spectral = isinstance(self.penalty, str) and self.penalty in ("laplacian", "normalized")
+        shift = self.eigenvalues_ / self.lam_ if spectral else np.zeros(len(self.eigenvalues_))
+        return GraphMetric(X.copy(), self.embedding_.copy(), self._rule, shift, self._degree)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coordinates of points, (n, k): by (7) with a Kernel penalty, otherwise along the graph."""
+        check_is_fitted(self, "embedding_")
+        X = self._points(X, reset=False)
+        return self.metric_.transform(X) if self.features_ is None else self.features_.transform(X) @ self.coefficients_
+
+    def predict(self, X: Any = None) -> np.ndarray:
+        """Labels by the vote of the nearest labeled points in the embedding.
+
+        Without X: of the training points, where a labeled point keeps its label.
+        """
+        check_is_fitted(self, "embedding_")
+        if not len(self.classes_):
+            raise ValueError("TDL: predict needs at least one labeled point in y, got only -1.")
+        if X is not None:
+            return self.classes_[self._vote(self.embedding_, self.codes_, self.transform(X))]
+        codes = self._vote(self.embedding_, self.codes_, self.embedding_)
+        return self.classes_[np.where(self.codes_ >= 0, self.codes_, codes)]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of right predictions."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _symmetric(P: Any, n: int) -> Any:
+    if not hasattr(P, "shape") or P.shape != (n, n):
+        listed = ", ".join(map(repr, PENALTIES))
+        raise ValueError(f"TDL: penalty must be one of {listed}, a Kernel or a matrix ({n}, {n}), got {P!r:.80}.")
+    P = sparse.csr_array(P, dtype=float) if sparse.issparse(P) else np.asarray(P, dtype=float)
+    if abs(P - P.T).max() > 1e-8 * abs(P).max():
+        raise ValueError("TDL: penalty must be symmetric.")
+    return (P + P.T) / 2
