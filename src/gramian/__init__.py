@@ -25,11 +25,14 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     ),
     "features": ("KernelFeatures", "pivoted_cholesky"),
     "constraints": ("Pairs", "Triplets", "Similarities", "Probabilities", "Chunklets"),
+    "divergences": ("LogDet", "VonNeumann", "Frobenius", "LinearFrobenius", "LinearLogDet"),
+    "solvers": ("BregmanProjections", "DualAscent"),
+    "learners": ("Framework", "ITML", "MMC", "RCA", "POLA", "GMML", "Kernelized"),
     "manifold": ("TDL", "LaplacianEigenmaps"),
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
     "persist": ("save", "load"),
 }
-_MODULES = ("linalg", "persist", "kernels", "metrics", "constraints", "manifold", "online", "datasets")
+_MODULES = (*_CONTENTS, "linalg", "datasets")
 _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),

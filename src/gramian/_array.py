@@ -36,3 +36,13 @@ def like(x: Any, reference: Any) -> Any:
         return np.asarray(x, dtype=reference.dtype)
     device = getattr(reference, "device", None)
     return xp.asarray(np.ascontiguousarray(x), dtype=reference.dtype, device=device)
+
+
+def cholesky(A: Any) -> Any:
+    """Lower Cholesky factor of a symmetric matrix, or None when it is not positive definite."""
+    xp = namespace(A)
+    try:
+        L = xp.linalg.cholesky(A)
+    except (np.linalg.LinAlgError, RuntimeError):
+        return None
+    return L if bool(xp.all(xp.isfinite(L))) else None

@@ -52,6 +52,14 @@ def row_norms(X: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
+def row_inner(X: Any, Y: Any) -> np.ndarray:
+    """Inner product of row i of X with row i of Y, dense or sparse, shape (n,)."""
+    if sparse.issparse(X) or sparse.issparse(Y):
+        X, Y = (X, Y) if sparse.issparse(X) else (Y, X)
+        return np.asarray(X.multiply(Y).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, Y)
+
+
 def blocks(n: int, bytes_per_row: float, budget: int = BLOCK_BYTES) -> Iterator[slice]:
     """Slices that cover range(n) with at most ``budget`` bytes of work each."""
     step = max(1, int(budget // max(bytes_per_row, 1)))

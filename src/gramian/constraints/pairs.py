@@ -74,8 +74,8 @@ class Pairs(Constraints):
         rng = check_random_state(random_state)
         a, b = similar_pairs(labels, (count + 1) // 2, rng)
         c, d = dissimilar_pairs(labels, count - min(len(a), (count + 1) // 2), rng)
-        similar = np.concatenate([np.ones(len(a), bool), np.zeros(len(c), bool)])
-        pairs = cls(np.concatenate([a, c]), np.concatenate([b, d]), similar)
+        order = rng.permutation(len(a) + len(c))  # mixed, so that folds of pairs hold both kinds
+        pairs = cls(np.concatenate([a, c])[order], np.concatenate([b, d])[order], order < len(a))
         return pairs if X is None else pairs.with_bounds(X, percentiles)
 
     @classmethod

@@ -10,13 +10,6 @@ from gramian import _checks, linalg
 from gramian.kernels.base import Kernel
 
 
-def _pair_inner(X: Any, Y: Any) -> np.ndarray:
-    if sparse.issparse(X) or sparse.issparse(Y):
-        X, Y = (X, Y) if sparse.issparse(X) else (Y, X)
-        return np.asarray(X.multiply(Y).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, Y)
-
-
 @dataclass(frozen=True)
 class Linear(Kernel):
     """The linear kernel, k(x, y) = xᵀy."""
@@ -28,7 +21,7 @@ class Linear(Kernel):
         return linalg.row_norms(X)
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return _pair_inner(X, Y)
+        return linalg.row_inner(X, Y)
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,7 @@ class Polynomial(Kernel):
         return (self.scale * linalg.row_norms(X) + self.offset) ** self.degree
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return (self.scale * _pair_inner(X, Y) + self.offset) ** self.degree
+        return (self.scale * linalg.row_inner(X, Y) + self.offset) ** self.degree
 
 
 @dataclass(frozen=True)
@@ -135,7 +128,7 @@ class Cosine(Kernel):
         return (linalg.row_norms(X) > 0).astype(float)
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return _pair_inner(_normalize(X), _normalize(Y))
+        return linalg.row_inner(_normalize(X), _normalize(Y))
 
 
 def _normalize(X: Any) -> Any:

@@ -1,0 +1,12 @@
+"""Learners: estimators that turn side information into a metric."""
+
+from gramian.learners.base import MetricLearner
+from gramian.learners.framework import Framework
+from gramian.learners.gmml import GMML
+from gramian.learners.itml import ITML
+from gramian.learners.kernelized import Kernelized
+from gramian.learners.mmc import MMC
+from gramian.learners.pola import POLA
+from gramian.learners.rca import RCA
+
+__all__ = ["GMML", "ITML", "MMC", "POLA", "RCA", "Framework", "Kernelized", "MetricLearner"]

@@ -52,25 +52,37 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _door(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
         """Validate the input once and turn y into side information."""
+        X, y = self._validated(X, y)
+        return X, self._side(X, y, rng)
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Points as float64, and y as labels or constraints; tuples are taken apart."""
         owner = type(self).__name__
         if getattr(X, "ndim", 2) == 3 or (isinstance(X, list) and np.ndim(X) == 3):
             X, y = self._tuples(np.asarray(X), y)
-        given = isinstance(y, Constraints)
-        options = {"accept_sparse": "csr" if self._sparse else False, "ensure_min_samples": self._min_points}
-        if given:
-            X = validate_data(self, X, dtype=[np.float64, np.float32], **options)
+        options = {
+            "dtype": [np.float64, np.float32],
+            "accept_sparse": "csr" if self._sparse else False,
+            "ensure_min_samples": self._min_points,
+        }
+        if isinstance(y, Constraints):
+            X = validate_data(self, X, **options)
+        elif y is None:
+            raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         else:
-            if y is None:
-                raise ValueError(f"{owner}: requires y to be passed, labels or a Constraints object, but y is None.")
-            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], **options)
-        X = X.astype(np.float64, copy=False)
-        side = y if given else self._from_labels(X, y, rng)
-        if not isinstance(side, Labels):
-            if not isinstance(side, self._accepts):
-                wanted = " or ".join(t.__name__ for t in self._accepts) or "labels"
-                raise ValueError(f"{owner}: takes labels or {wanted}, got {type(side).__name__}.")
-            side = side.check(X, owner)
-        return X, side
+            X, y = validate_data(self, X, y, **options)
+        return X.astype(np.float64, copy=False), y
+
+    def _side(self, X: Any, y: Any, rng: np.random.RandomState) -> Any:
+        """Side information for the points X, checked."""
+        owner = type(self).__name__
+        side = y if isinstance(y, Constraints) else self._from_labels(X, y, rng)
+        if isinstance(side, Labels):
+            return side
+        if not isinstance(side, self._accepts):
+            wanted = " or ".join(t.__name__ for t in self._accepts)
+            raise ValueError(f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}.")
+        return side.check(X, owner)
 
     def _tuples(self, X: np.ndarray, y: Any) -> tuple[np.ndarray, Constraints]:
         if X.shape[1] == 2:
@@ -125,11 +137,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Pairs (n, 2, d) with ±1; or points with labels, of which pairs are drawn with a fixed seed.
         """
         check_is_fitted(self, "metric_")
-        X = np.asarray(X) if not hasattr(X, "ndim") else X
-        if X.ndim == 3:
+        if getattr(X, "ndim", 2) == 3 or (isinstance(X, list) and np.ndim(X) == 3):
             X, pairs = self._tuples(np.asarray(X), y)
         else:
             pairs = Pairs.from_labels(y, random_state=0)
+        X = validate_data(self, X, reset=False, accept_sparse="csr" if self._sparse else False)
         if pairs.similar.all() or not pairs.similar.any():
             raise ValueError(f"{type(self).__name__}: score needs both similar and dissimilar pairs.")
         return float(roc_auc_score(pairs.similar, -self.metric_.pair_sqdist(X[pairs.left], X[pairs.right])))

@@ -1,13 +1,117 @@
 """What a solver takes and gives: :class:`Problem` and :class:`Solution`."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gramian._array import namespace
+from gramian.divergences.base import Divergence
+from gramian.solvers.slack import Hard
+
 
 class InfeasibleError(ValueError):
     """No positive semi-definite matrix satisfies the hard constraints."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """min_M f(M) + slack   s.t.  ⟨A_i, M⟩ ≤ b_i,  M ⪰ 0   (Jain 2009, (3.2)).
+
+    ⟨A_i, M⟩ = Σ_s weight_is · p_isᵀ M q_is; the A_i are never formed. Arrays may be of any array library.
+
+    Parameters
+    ----------
+    left, right : array (m·t, d)
+        The rows p and q, t per constraint; ``right`` None means q = p.
+    weight : array (m, t)
+    bound : array (m,)
+    prior : array (d, d)
+        M₀; it also fixes dtype and device.
+    divergence : Divergence
+    slack : Hard, Hinge, Quadratic or Relative
+    offset : array (m,)
+        What a fixed part of the metric outside of these coordinates adds to each ⟨A_i, M⟩.
+    """
+
+    left: Any
+    right: Any
+    weight: Any
+    bound: Any
+    prior: Any
+    divergence: Divergence
+    slack: Hard = field(default_factory=Hard)
+    offset: Any = 0.0
+
+    def values(self, M: Any) -> Any:
+        """⟨A_i, M⟩ + offset_i, shape (m,)."""
+        xp = namespace(M)
+        right = self.left if self.right is None else self.right
+        products = xp.reshape(xp.sum((self.left @ M) * right, axis=1), self.weight.shape)
+        return xp.sum(self.weight * products, axis=1) + self.offset
+
+    def adjoint(self, lam: Any) -> Any:
+        """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
+        xp = namespace(lam)
+        w = xp.reshape(self.weight * lam[:, None], (-1,))
+        if self.right is None:
+            return self.left.T @ (self.left * w[:, None])
+        A = self.left.T @ (self.right * w[:, None])
+        return (A + A.T) / 2
+
+    def objective(self, M: Any, values: Any = None) -> float:
+        """The primal objective with its slack penalty."""
+        values = self.values(M) if values is None else values
+        penalty = float(namespace(values).sum(self.slack.penalty(values, self.bound)))
+        return self.divergence.value(M, self.prior) + penalty
+
+    @property
+    def scale(self) -> Any:
+        """s_i = Σ_s |weight_is| (|p_is|² + |q_is|²) / 2, the size of A_i; 1 where A_i = 0."""
+        xp = namespace(self.weight)
+        norms = xp.sum(self.left**2, axis=1)
+        if self.right is not None:
+            norms = (norms + xp.sum(self.right**2, axis=1)) / 2
+        s = xp.sum(xp.abs(self.weight) * xp.reshape(norms, self.weight.shape), axis=1)
+        return xp.where(s > 0, s, xp.ones_like(s))
+
+    def check_trivial(self) -> None:
+        """Raise when a hard constraint reads 0 ≤ b < 0, as it does for a far pair of equal points."""
+        xp = namespace(self.weight)
+        if isinstance(self.slack, Hard) and type(self.slack) is Hard:
+            size = xp.sum(xp.abs(self.weight) * xp.reshape(xp.sum(self.left**2, axis=1), self.weight.shape), axis=1)
+            bad = (size == 0) & (self.bound - self.offset < 0)
+            if bool(xp.any(bad)):
+                raise InfeasibleError(
+                    f"{int(xp.sum(xp.astype(bad, xp.int64)))} constraint(s) ask identical points to be apart; "
+                    "drop them or set slack."
+                )
+
+    def check_feasible(self, lam: Any, before: Any) -> None:
+        """Raise when the multipliers, or the way they moved since ``before``, prove hard constraints infeasible."""
+        xp = namespace(lam)
+        moved = xp.where(lam > before, lam - before, xp.zeros_like(lam))
+        if self._certificate(lam) or self._certificate(moved):
+            raise InfeasibleError("no positive semi-definite matrix satisfies the hard constraints; set slack.")
+
+    def _certificate(self, lam: Any) -> bool:
+        """Whether λ ≥ 0 proves that no M ⪰ 0 of sensible size is feasible.
+
+        ⟨A(λ), M⟩ ≤ bᵀλ fails for every M ⪰ 0 of trace below bᵀλ / λ_min(A(λ)) when bᵀλ < 0 (Farkas).
+        """
+        xp = namespace(lam)
+        scaled = lam * self.scale
+        total = float(xp.sum(scaled))
+        if not np.isfinite(total) or total <= 0:
+            return False
+        unit = lam / total
+        value = float(xp.sum(unit * (self.bound - self.offset)))
+        if value >= 0:
+            return False
+        low = float(xp.min(xp.linalg.eigvalsh(self.adjoint(unit))))
+        size = max(1.0, float(xp.max(xp.abs(self.bound / self.scale))), float(xp.linalg.trace(self.prior)))
+        return low >= 0 or value / low > 1e6 * size
 
 
 @dataclass(frozen=True)
@@ -30,3 +134,15 @@ class Solution:
     residual: float = np.nan
     tol: float = np.nan
     path: list[float] = field(default_factory=list)
+
+
+class Solver(ABC):
+    """A pure map from a :class:`Problem` to a :class:`Solution`; ``check`` fails before any work is done."""
+
+    @abstractmethod
+    def check(self, problem: Problem) -> None:
+        """Raise when the problem lacks something this solver needs, naming it."""
+
+    @abstractmethod
+    def solve(self, problem: Problem, callback: Any = None) -> Solution:
+        """Solve the problem; ``callback(n_iter, dual objective, residual)`` is called as it goes."""

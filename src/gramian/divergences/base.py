@@ -1,0 +1,56 @@
+"""The divergence contract: a convex f on PSD matrices with its conjugate.
+
+Every regularizer is written f(M) = φ(M) − ⟨Θ₀, M⟩ + c, with Θ₀ = ∇φ(M₀) for a Bregman divergence from a prior M₀ and
+Θ₀ = −A₀ for a linear objective. One conjugate then serves every dual (Jain 2009, Lemma 1):
+
+    min_M f(M) + ⟨A(λ), M⟩ = c − φ*(Θ₀ − A(λ)),   attained at M(λ) = ∇φ*(Θ₀ − A(λ)).
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from gramian._array import namespace
+from gramian.persist import Stored
+
+
+class Divergence(ABC, Stored):
+    """A regularizer of the metric, on the array namespace of its input.
+
+    Subclasses are frozen dataclasses and give ``conjugate(Theta) -> (φ*(Θ), ∇φ*(Θ))``, with value inf outside of the
+    domain, ``grad(M) = ∇φ(M)`` and ``value(M, M0)``. A divergence that is a multiple of LogDet also gives
+    ``as_logdet(M0) -> (prior, weight)``, which is what cyclic Bregman projections need.
+    """
+
+    uses_prior = True
+
+    @abstractmethod
+    def value(self, M: Any, M0: Any = None) -> float:
+        """f(M), the divergence of M from the prior M0."""
+
+    @abstractmethod
+    def grad(self, M: Any) -> Any:
+        """∇φ(M)."""
+
+    @abstractmethod
+    def conjugate(self, Theta: Any) -> tuple[float, Any]:
+        """φ*(Θ) and its gradient; (inf, None) outside of the domain."""
+
+    def grad_inverse(self, Theta: Any) -> Any:
+        """M = ∇φ*(Θ), the inverse of ``grad``."""
+        return self.conjugate(Theta)[1]
+
+    def start(self, M0: Any) -> tuple[Any, float]:
+        """Θ₀ and the constant c."""
+        Theta = self.grad(M0)
+        return Theta, self.conjugate(Theta)[0]
+
+    def as_logdet(self, M0: Any) -> tuple[Any, float] | None:
+        """(prior, weight) with f(M) = weight · D_ld(M, prior) + constant, None when there is none."""
+        return None
+
+
+def spectral(M: Any, function: Any) -> Any:
+    """Apply a scalar function to the eigenvalues of a symmetric matrix."""
+    xp = namespace(M)
+    values, vectors = xp.linalg.eigh(M)
+    return (vectors * function(values)) @ vectors.T

@@ -1,0 +1,57 @@
+"""The LogDet (Burg, Stein) divergence."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian._array import cholesky, namespace
+from gramian.divergences.base import Divergence
+
+
+@dataclass(frozen=True)
+class LogDet(Divergence):
+    """D(M, M₀) = Tr(M M₀⁻¹) − log det(M M₀⁻¹) − d: φ(M) = −log det M (Jain 2009, §3.1.1, ITML).
+
+    M(λ) = (M₀⁻¹ + A(λ))⁻¹ stays positive definite by itself; the prior must be positive definite.
+    """
+
+    def value(self, M: Any, M0: Any = None) -> float:
+        """Divergence of M from M0."""
+        xp = namespace(M)
+        R = xp.linalg.solve(M0, M)
+        sign, logdet = xp.linalg.slogdet(M)
+        if float(sign) <= 0:
+            return np.inf
+        return float(xp.linalg.trace(R)) - float(logdet) + float(xp.linalg.slogdet(M0)[1]) - M.shape[0]
+
+    def grad(self, M: Any) -> Any:
+        """−M⁻¹."""
+        return -namespace(M).linalg.inv(M)
+
+    def conjugate(self, Theta: Any) -> tuple[float, Any]:
+        """−log det(−Θ) − d and (−Θ)⁻¹; a barrier."""
+        return logdet_conjugate(Theta)
+
+    def as_logdet(self, M0: Any) -> tuple[Any, float]:
+        """Itself."""
+        return M0, 1.0
+
+    @staticmethod
+    def project_rank_one(M: Any, v: Any, b: float) -> tuple[float, Any]:
+        """Bregman projection of M onto vᵀMv = b: (a, M') with M'⁻¹ = M⁻¹ + a v vᵀ, a = 1/b − 1/p."""
+        Mv = M @ v
+        p = float(v @ Mv)
+        a = 1 / b - 1 / p
+        return a, M - (a / (1 + a * p)) * (Mv[:, None] * Mv[None, :])
+
+
+def logdet_conjugate(Theta: Any) -> tuple[float, Any]:
+    """Value −log det(−Θ) − d and gradient (−Θ)⁻¹, inf outside of the negative definite cone."""
+    xp = namespace(Theta)
+    L = cholesky(-Theta)
+    if L is None:
+        return np.inf, None
+    value = -2 * float(xp.sum(xp.log(xp.linalg.diagonal(L)))) - Theta.shape[0]
+    M = xp.linalg.inv(-Theta)
+    return value, (M + M.T) / 2

@@ -1,0 +1,133 @@
+"""Any learner in the feature space of a kernel."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from gramian import _checks, linalg
+from gramian.constraints import Terms
+from gramian.features import KernelFeatures
+from gramian.kernels import Gaussian, Kernel
+from gramian.learners.base import MetricLearner
+from gramian.learners.framework import FrameworkLearner
+from gramian.learners.itml import ITML
+from gramian.metrics import KernelMetric
+
+
+class Kernelized(MetricLearner):
+    """The explicit learner on kernel coordinates, lifted to a kernel metric.
+
+    z(x) are the coordinates of a :class:`KernelFeatures` basis. The inner learner finds M on them; the result is
+    k_W(x, y) = z(x)ᵀ M z(y) + α (k(x, y) − z(x)ᵀz(y)). This is the KPCA trick of Chatpatanasiri et al. (2008) for any
+    learner (α = 0), and Theorem 5 of Jain (2009) for the framework learners, where α is the weight of their
+    identity prior and bounds are reduced by what the part outside of the basis already spends.
+
+    Parameters
+    ----------
+    learner : MetricLearner, optional
+        The inner learner, cloned; :class:`ITML` when None.
+    kernel : Kernel, optional
+        ``Gaussian(scale)`` with the median distance of the training points as the scale when None.
+    rank : int, optional
+        Number of coordinates; all that the training points span when None.
+    features : KernelFeatures, optional
+        Coordinates with another basis; it overrides kernel and rank.
+    alpha : "auto" or float
+        Weight outside of the basis.
+    random_state : int or generator, optional
+
+    Attributes
+    ----------
+    metric_ : KernelMetric
+    features_ : KernelFeatures
+    learner_ : the fitted inner learner
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> X, y = gm.datasets.circles(60, random_state=0)  # doctest: +SKIP
+    >>> gm.Kernelized(gm.ITML(random_state=0), gm.Gaussian(1.0)).fit(X, y).score(X, y) > 0.9  # doctest: +SKIP
+    True
+    """
+
+    def __init__(self, learner=None, kernel=None, rank=None, *, features=None, alpha="auto", random_state=None):
+        self.learner = learner
+        self.kernel = kernel
+        self.rank = rank
+        self.features = features
+        self.alpha = alpha
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> "Kernelized":
+        """Learn; X are points of the kernel, y labels or constraints, or tuples as in :class:`MetricLearner`."""
+        inner = ITML() if self.learner is None else clone(self.learner)
+        given = getattr(self.kernel, "on_vectors", True) if self.features is None else True
+        X, y = self._kernel_door(X, y, vectors=given)
+        self.features_ = self._features(X)
+        Z = self.features_.fit_transform(X)
+        seed = inner.random_state if getattr(inner, "random_state", None) is not None else self.random_state
+        rng = check_random_state(seed)
+        side = inner._side(Z, y, rng)
+        inner.n_features_in_ = Z.shape[1]
+        if isinstance(inner, FrameworkLearner):
+            solution = inner._learn(Z, side, rng, lambda terms: residual_values(terms, self.features_, X, Z))
+        else:
+            solution = inner._learn(Z, side, rng)
+        inner._store(Z, solution)
+        self.learner_ = inner
+        self.solution_, self.n_iter_ = solution, inner.n_iter_
+        self.converged_, self.objective_ = inner.converged_, inner.objective_
+        self.metric_ = KernelMetric(self.features_, inner.metric_.matrix, self._alpha(inner))
+        return self
+
+    def _kernel_door(self, X: Any, y: Any, vectors: bool) -> tuple[Any, Any]:
+        if not vectors:
+            if y is None:
+                raise ValueError(
+                    "Kernelized: requires y to be passed, but the target y is None; give labels or constraints."
+                )
+            return X, y
+        return self._validated(X, y)
+
+    def _features(self, X: Any) -> KernelFeatures:
+        if self.features is not None:
+            return clone(self.features)
+        kernel = self.kernel
+        if kernel is None:
+            rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], 500)).astype(int)
+            D = linalg.sqdist(X[rows])
+            D = D[D > 0]
+            kernel = Gaussian(float(np.sqrt(np.median(D))) if D.size else 1.0)
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"Kernelized: kernel must be a Kernel, got {type(kernel).__name__}.")
+        return KernelFeatures(kernel, rank=self.rank, random_state=self.random_state)
+
+    def _alpha(self, inner: MetricLearner) -> float:
+        if isinstance(self.alpha, str):
+            _checks.one_of(self.alpha, "Kernelized", "alpha", ("auto",))
+            return inner._complement() if isinstance(inner, FrameworkLearner) else 0.0
+        return _checks.number(self.alpha, "Kernelized", "alpha", low=0)
+
+    def _learn(self, X: Any, side: Any, rng: np.random.RandomState) -> Any:
+        raise TypeError("Kernelized: an inner learner cannot be kernelized twice.")
+
+
+def residual_values(terms: Terms, features: KernelFeatures, X: Any, Z: np.ndarray) -> np.ndarray:
+    """⟨C_i, R⟩ with R the residual Gram matrix, evaluated only on the points that the constraints touch."""
+    rest = features.residual(X)
+    if rest.max(initial=0.0) <= 1e-9 * max(float(features.kernel_.diag(X).max()), 1e-300):
+        return np.zeros(len(terms.weight))
+    return _residual_values(terms, features.kernel_, X, Z + features.mean_)
+
+
+def _residual_values(terms: Terms, kernel: Kernel, X: Any, Z: np.ndarray) -> np.ndarray:
+    """Blocked over the terms: left R rightᵀ on the diagonal."""
+    total = np.empty(terms.left.shape[0])
+    for rows in linalg.blocks(terms.left.shape[0], 16.0 * terms.left.shape[1], 32 << 20):
+        L, R = terms.left[rows], terms.right[rows]
+        a, b = np.unique(L.indices), np.unique(R.indices)
+        K = kernel(X[a], X[b]) - Z[a] @ Z[b].T
+        total[rows] = linalg.row_inner(np.asarray(L[:, a] @ K), R[:, b].toarray())
+    return (terms.weight * total.reshape(terms.weight.shape)).sum(axis=1)

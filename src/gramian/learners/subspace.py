@@ -1,0 +1,36 @@
+"""Low-dimensional subspaces of high-dimensional data, in time linear in d (Jain 2009, §3.2)."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian import _checks
+
+
+def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, owner: str) -> np.ndarray:
+    """Orthonormal columns U (d, k), k ≤ rank: "svd", "landmarks" (span of random points), or given columns."""
+    rank = min(_checks.number(rank, owner, "rank", low=1, integer=True), *X.shape)
+    if not isinstance(kind, str):
+        given = np.asarray(kind, dtype=float)
+        if given.ndim != 2 or given.shape[0] != X.shape[1]:
+            raise ValueError(f"{owner}: subspace must have shape ({X.shape[1]}, k), got {given.shape}.")
+        return _orthonormal(given)
+    _checks.one_of(kind, owner, "subspace", ("svd", "landmarks"))
+    if kind == "landmarks":
+        rows = X[np.sort(rng.choice(X.shape[0], rank, replace=False))]
+        return _orthonormal((rows.toarray() if sparse.issparse(rows) else np.asarray(rows)).T)
+    from sklearn.utils.extmath import randomized_svd
+
+    _, values, Vt = randomized_svd(X, rank, n_iter=2, random_state=rng)
+    return _orthonormal(Vt[values > 1e-12 * values[0]].T)
+
+
+def _orthonormal(A: np.ndarray) -> np.ndarray:
+    """Orthonormal basis of the column span, dependent columns dropped."""
+    from scipy.linalg import qr
+
+    Q, R, _ = qr(A, mode="economic", pivoting=True)
+    size = np.abs(np.diag(R))
+    keep = size > 1e-10 * max(size[0], np.finfo(float).tiny)
+    return Q[:, keep]

@@ -1,0 +1,101 @@
+"""Small random framework problems, and their solution by an exact conic solver."""
+
+import cvxpy as cp
+import numpy as np
+from scipy.linalg import logm
+
+from gramian.constraints import Chunklets, Pairs, Probabilities, Similarities, Triplets
+from gramian.divergences import Frobenius, LinearFrobenius, LinearLogDet, LogDet, VonNeumann
+from gramian.solvers import Hard, Hinge, Problem, Quadratic, Relative
+
+DIVERGENCES = ["logdet", "vonneumann", "frobenius", "linear-frobenius", "linear-logdet"]
+CONSTRAINTS = ["pairs", "triplets", "similarities", "probabilities", "chunklets"]
+
+
+def points(seed=0, n=14, d=3):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    return rng.normal(size=(n, d)) + 1.5 * y[:, None] * np.eye(d)[0] + 1.0, y
+
+
+def divergence(name, d, seed=0):
+    rng = np.random.default_rng(seed + 100)
+    B = rng.normal(size=(d, d))
+    linear = B @ B.T / d + 0.5 * np.eye(d)
+    return {
+        "logdet": LogDet(),
+        "vonneumann": VonNeumann(),
+        "frobenius": Frobenius(),
+        "linear-frobenius": LinearFrobenius(linear - 1.5 * np.eye(d), 0.7),
+        "linear-logdet": LinearLogDet(linear, 0.7),
+    }[name]
+
+
+def constraints(name, X, y):
+    if name == "pairs":
+        D = ((X[:, None] - X[None]) ** 2).sum(-1)
+        pairs = Pairs.from_labels(y, 12, random_state=0)
+        return Pairs(pairs.left, pairs.right, pairs.similar, (0.9 * np.median(D), 0.7 * np.median(D)))
+    if name == "triplets":
+        return Triplets.from_labels(y, 8, random_state=0, margin=0.1)
+    if name == "similarities":
+        return Similarities.from_labels(y, 10, random_state=0, X=X, percentiles=(60, 40))
+    if name == "probabilities":
+        return Probabilities.from_labels(y, level=0.4, n_points=6, random_state=0)
+    return Chunklets.from_labels(y)
+
+
+def problem(X, cons, div, slack=None, prior=None):
+    terms = cons.terms(len(X))
+    d = X.shape[1]
+    return Problem(
+        terms.left @ X,
+        None if terms.symmetric else terms.right @ X,
+        terms.weight,
+        cons.bound,
+        np.eye(d) if prior is None else prior,
+        div,
+        Hard() if slack is None else slack,
+    )
+
+
+def dense(prob):
+    """The matrices A_i, formed one by one."""
+    m, t = prob.weight.shape
+    left = prob.left.reshape(m, t, -1)
+    right = left if prob.right is None else prob.right.reshape(m, t, -1)
+    A = np.einsum("ms,msi,msj->mij", prob.weight, left, right)
+    return (A + A.transpose(0, 2, 1)) / 2
+
+
+def exact(prob):
+    """Optimal value and M by Clarabel."""
+    d = prob.prior.shape[0]
+    M = cp.Variable((d, d), PSD=True)
+    div, M0 = prob.divergence, prob.prior
+    if isinstance(div, LogDet):
+        f = cp.trace(M @ np.linalg.inv(M0)) - cp.log_det(M) + np.linalg.slogdet(M0)[1] - d
+    elif isinstance(div, Frobenius):
+        f = 0.5 * cp.sum_squares(M - M0)
+    elif isinstance(div, LinearFrobenius):
+        f = cp.trace(div.linear @ M) + div.gamma / 2 * cp.sum_squares(M)
+    elif isinstance(div, LinearLogDet):
+        f = cp.trace(div.linear @ M) - div.gamma * cp.log_det(M)
+    else:
+        f = -cp.von_neumann_entr(M) - cp.trace(M @ logm(M0)) - cp.trace(M) + np.trace(M0)
+    values = cp.hstack([cp.trace(A @ M) for A in dense(prob)])
+    limits, slack = [], prob.slack
+    if type(slack) is Hard:
+        limits.append(values <= prob.bound)
+    elif type(slack) is Hinge:
+        f = f + slack.weight * cp.sum(cp.pos(values - prob.bound))
+    elif type(slack) is Quadratic:
+        f = f + slack.weight / 2 * cp.sum_squares(cp.pos(values - prob.bound))
+    elif type(slack) is Relative:
+        ratio = cp.Variable(len(prob.bound), pos=True)
+        limits.append(values <= cp.multiply(prob.bound, ratio))
+        f = f + slack.weight * cp.sum(ratio - cp.log(ratio) - 1)
+    solver = cp.Problem(cp.Minimize(f), limits)
+    options = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+    solver.solve(solver="CLARABEL", **options)
+    return solver.value, M.value

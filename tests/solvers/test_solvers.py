@@ -1,0 +1,106 @@
+"""Infeasible problems, closed forms, other array libraries, and solver requirements."""
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from gramian import linalg
+from gramian.divergences import Frobenius, LinearLogDet, LogDet, VonNeumann
+from gramian.solvers import BregmanProjections, DualAscent, Hard, Hinge, InfeasibleError, Problem, Relative
+from tests.solvers.problems import constraints, divergence, points, problem
+
+BOTH = pytest.mark.parametrize("solver", [DualAscent(), BregmanProjections()], ids=["dual", "bregman"])
+
+
+def one_pair(v, sign, b, slack=None, div=None):
+    v = np.atleast_2d(v).astype(float)
+    d = v.shape[1]
+    return Problem(
+        v, None, np.array([[float(sign)]]), np.array([sign * b]), np.eye(d), div or LogDet(), slack or Hard()
+    )
+
+
+@BOTH
+@pytest.mark.parametrize("sign, b", [(1, 0.5), (-1, 9.0), (1, 50.0)])
+def test_one_pair_has_a_closed_form(solver, sign, b):
+    v = np.array([1.0, 2.0, 0.0])
+    M = solver.solve(one_pair(v, sign, b)).M
+    p = v @ v
+    expected = np.eye(3) if sign * (p - b) <= 0 else LogDet.project_rank_one(np.eye(3), v, b)[1]
+    np.testing.assert_allclose(M, expected, atol=1e-6)
+
+
+@BOTH
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 7.0])
+def test_one_slack_projection_is_the_repaired_formula(solver, gamma):
+    """A = δ γ/(γ+1) (1/p − 1/ξ): the printed ½(1/p − γ/ξ) is right for γ = 1 only."""
+    v, b = np.array([1.0, 1.0]), 0.7
+    p = v @ v
+    a = -gamma / (gamma + 1) * (1 / p - 1 / b)
+    solution = solver.solve(one_pair(v, 1, b, Relative(gamma)))
+    assert solution.dual[0] == pytest.approx(a, rel=1e-4)
+    np.testing.assert_allclose(solution.M, linalg.rank_one_inverse_update(np.eye(2), v, a), atol=1e-5)
+
+
+@BOTH
+def test_contradictory_hard_pairs_are_reported(solver):
+    v = np.array([[1.0, 0.0], [1.0, 0.0]])
+    prob = Problem(v, None, np.array([[1.0], [-1.0]]), np.array([1.0, -2.0]), np.eye(2), LogDet())
+    with pytest.raises(InfeasibleError, match="no positive semi-definite matrix"):
+        solver.solve(prob)
+
+
+@pytest.mark.parametrize("div", [VonNeumann(), Frobenius()], ids=["vonneumann", "frobenius"])
+def test_contradictory_hard_pairs_are_reported_by_every_divergence(div):
+    v = np.array([[1.0, 0.0], [1.0, 0.0]])
+    prob = Problem(v, None, np.array([[1.0], [-1.0]]), np.array([1.0, -2.0]), np.eye(2), div)
+    with pytest.raises(InfeasibleError):
+        DualAscent().solve(prob)
+
+
+@BOTH
+def test_identical_points_cannot_be_apart(solver):
+    with pytest.raises(InfeasibleError, match="identical points"):
+        solver.solve(one_pair(np.zeros(2), -1, 1.0))
+
+
+@BOTH
+def test_far_bounds_are_feasible_not_infeasible(solver):
+    solution = solver.solve(one_pair([1.0, 0.0], -1, 1e7))
+    assert solution.converged
+    assert solution.M[0, 0] == pytest.approx(1e7, rel=1e-6)
+
+
+def test_bregman_names_what_is_missing():
+    X, y = points()
+    with pytest.raises(ValueError, match="as_logdet.*VonNeumann.*DualAscent"):
+        BregmanProjections().solve(problem(X, constraints("pairs", X, y), VonNeumann()))
+    with pytest.raises(ValueError, match="rank at most two"):
+        BregmanProjections().solve(problem(X, constraints("chunklets", X, y), LogDet()))
+
+
+def test_unbounded_linear_logdet_is_reported():
+    with pytest.raises(ValueError, match="unbounded below"):
+        DualAscent().solve(one_pair([1.0, 0.0], 1, 1.0, div=LinearLogDet(np.zeros((2, 2)))))
+
+
+def test_non_convergence_is_reported():
+    X, y = points()
+    solution = DualAscent(max_iter=2).solve(problem(X, constraints("pairs", X, y), LogDet()))
+    assert not solution.converged
+    assert solution.residual > solution.tol
+
+
+@pytest.mark.parametrize("name", ["logdet", "vonneumann", "frobenius", "linear-frobenius", "linear-logdet"])
+@pytest.mark.parametrize("slack", [Hard(), Hinge(0.3), Relative(0.8)], ids=lambda s: type(s).__name__)
+def test_the_dual_runs_on_a_strict_array_namespace(name, slack):
+    X, y = points()
+    prob = problem(X, constraints("pairs", X, y), divergence(name, 3), slack)
+    xp = array_api_strict
+    other = Problem(
+        xp.asarray(prob.left), None, xp.asarray(prob.weight), xp.asarray(prob.bound), xp.asarray(prob.prior),
+        prob.divergence, prob.slack,
+    )  # fmt: skip
+    ours, strict = DualAscent().solve(prob), DualAscent().solve(other)
+    assert strict.objective == pytest.approx(ours.objective, rel=1e-7)
+    np.testing.assert_allclose(np.asarray(strict.M), ours.M, atol=1e-5)
