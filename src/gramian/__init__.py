@@ -22,6 +22,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "Hamming",
         "FunctionKernel",
         "Precomputed",
+        "TangentDistance",
     ),
     "features": ("KernelFeatures", "pivoted_cholesky"),
     "constraints": ("Pairs", "Triplets", "Similarities", "Probabilities", "Chunklets"),

@@ -5,6 +5,7 @@ from gramian.kernels.basic import Cosine, Gaussian, Laplacian, Linear, Polynomia
 from gramian.kernels.distance import DistanceKernel, Hamming
 from gramian.kernels.histogram import ChiSquared, Intersection
 from gramian.kernels.objects import FunctionKernel, Precomputed
+from gramian.kernels.tangent import TangentDistance
 
 __all__ = [
     "ChiSquared",
@@ -19,4 +20,5 @@ __all__ = [
     "Linear",
     "Polynomial",
     "Precomputed",
+    "TangentDistance",
 ]

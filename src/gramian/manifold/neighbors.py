@@ -18,7 +18,7 @@ from gramian import _checks, linalg
 VARIANCE = 0.95
 """Share of the variance kept by the projection."""
 EXTRA = 80
-"""Entries of the short list beyond k."""
+"""Least number of entries of the short list beyond k."""
 
 
 def neighbors(
@@ -120,7 +120,7 @@ def _euclidean(Q: Any, X: Any, k: int, same: bool) -> tuple[np.ndarray, np.ndarr
         return _blockwise(lambda rows: linalg.sqdist(Q[rows], X), Q.shape[0], X.shape[0], k, same)
     from gramian._jit.neighbors import listed_sqdist
 
-    m = min(k + EXTRA, X.shape[0] - same)
+    m = min(k + max(EXTRA, 2 * k), X.shape[0] - same)
     ZQ, ZX = _coarse(Q, X, same)
     ids, bound = _blockwise(_expansion(ZQ, ZX), len(ZQ), len(ZX), m, same, ZX.itemsize)
     norm = linalg.row_norms(ZQ.astype(float))
