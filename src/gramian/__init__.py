@@ -31,6 +31,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "learners": ("Framework", "ITML", "MMC", "RCA", "POLA", "GMML", "Kernelized"),
     "manifold": ("TDL", "LaplacianEigenmaps"),
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
+    "search": ("ExactIndex", "HashIndex"),
     "persist": ("save", "load"),
 }
 _MODULES = (*_CONTENTS, "linalg", "datasets")

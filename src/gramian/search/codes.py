@@ -1,0 +1,58 @@
+"""Hash bits: random directions, packing, Hamming distances, and what a Hamming distance says about an angle."""
+
+from typing import Any
+
+import numpy as np
+
+
+def directions(seed: int, features: Any, n_bits: int) -> np.ndarray:
+    """Standard normal r (len(features), n_bits): entry (f, b) is a function of (seed, f, b) and never stored.
+
+    So the directions of a sparse point need only the rows of its non-zero features, in any order and at any time.
+    """
+    from gramian._jit.hashing import gaussians
+
+    return gaussians(np.uint64(seed), np.ascontiguousarray(features, dtype=np.int64), n_bits)
+
+
+def pack(P: np.ndarray) -> np.ndarray:
+    """Bits [P ≥ 0] (Jain 2009, (4.3)) packed to uint8 (n, n_bits / 8), lowest bit first."""
+    return np.packbits(np.asarray(P) >= 0, axis=1, bitorder="little")
+
+
+def words(packed: np.ndarray) -> np.ndarray:
+    """Packed codes as rows of uint64, padded with zero bits."""
+    n, width = packed.shape
+    padded = np.zeros((n, -(-width // 8) * 8), np.uint8)
+    padded[:, :width] = packed
+    return padded.view(np.uint64)
+
+
+def hamming(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Hamming distances (n, m) between packed codes."""
+    A, B = words(A), words(B)
+    total = np.zeros((len(A), len(B)), np.int64)
+    for a, b in zip(A.T, B.T):
+        total += np.bitwise_count(a[:, None] ^ b[None, :])
+    return total
+
+
+def collision_probability(cosine: Any) -> np.ndarray:
+    """Pr[h(x) = h(y)] = 1 − arccos(cos_W(x, y)) / π (Jain 2009, §4.1.1).
+
+    The thesis prints a root over |Gx||Gy| in the cosine; the norms stand there without it.
+    """
+    return 1 - np.arccos(np.clip(cosine, -1, 1)) / np.pi
+
+
+def angle_limits(n_bits: int, recall: float) -> np.ndarray:
+    """cos(π p_h) for h = 0 … n_bits, with p_h the least p at which Binomial(n_bits, p) ≥ h has probability 1 − recall.
+
+    The bits of two points at angle θ differ independently with probability θ/π. So a point whose angle to the query is
+    at most θ lies at a Hamming distance h with cos(π p_h) < cos θ with probability at most 1 − recall.
+    """
+    from scipy.stats import beta
+
+    h = np.arange(1, n_bits + 1)
+    p = beta.ppf(1 - recall, h, n_bits - h + 1)
+    return np.cos(np.pi * np.concatenate([[0.0], p]))
