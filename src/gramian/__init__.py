@@ -39,6 +39,11 @@ _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
 }
+    "rankmin": ("RankMinimizer",),
+    "persist": ("save", "load"),
+}
+_MODULES = ("linalg", "persist", "kernels", "metrics", "constraints", "online", "rankmin", "datasets")
+_STORED = {"Sum": "kernels.base", "Product": "kernels.base", "Scaled": "kernels.base", "Constant": "kernels.base"}
 """Kinds of values that files may hold beside the public ones."""
 
 _HOME = {name: module for module, names in _CONTENTS.items() for name in names}

@@ -1,0 +1,17 @@
+"""Rank minimization over polyhedra, and low-rank kernels (Jain 2009, chapter 7)."""
+
+from gramian.rankmin.base import RankResult
+from gramian.rankmin.measurements import LowRank, Measurements
+from gramian.rankmin.minimizer import RankMinimizer
+from gramian.rankmin.oracles import Ellipsoid, EntrywiseBall, Oracle, SchattenBall
+
+__all__ = [
+    "Ellipsoid",
+    "EntrywiseBall",
+    "LowRank",
+    "Measurements",
+    "Oracle",
+    "RankMinimizer",
+    "RankResult",
+    "SchattenBall",
+]

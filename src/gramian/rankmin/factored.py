@@ -1,0 +1,97 @@
+"""The factored method X = FFᵀ (Burer and Monteiro 2003) with a growing rank, and the compression it gives.
+
+At a fixed rank r the constraints are a smooth problem in F, min_F ½ Σ_i max(0, b_i − ε/2 − ⟨A_i, X(F)⟩)² with
+X(F) = FFᵀ / max(1, N(FFᵀ)) and N the gauge of 𝒞. There is no objective beside it, so the multipliers of an augmented
+Lagrangian would be multiples of the residuals and move no stationary point: the plain penalty is the same method.
+"""
+
+import numpy as np
+from scipy.optimize import minimize
+
+from gramian.rankmin.base import RankProblem, compact
+from gramian.rankmin.oracles import leading
+
+
+def shrink(problem: RankProblem, F: np.ndarray) -> np.ndarray:
+    """F scaled so that FFᵀ lies in the set."""
+    size = problem.oracle.gauge(F)[0]  # type: ignore[index]
+    return F / np.sqrt(max(1.0, size))
+
+
+def penalty(problem: RankProblem, F: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """½ Σ hinge², its gradient in F, and 𝒜(X(F))."""
+    size, slope = problem.oracle.gauge(F)  # type: ignore[misc]
+    size = max(1.0, size)
+    values = problem.A(F) / size
+    hinge = np.maximum(problem.b - problem.epsilon / 2 - values, 0)
+    grad = -2 / size * (problem.A.adjoint(hinge) @ F)
+    if size > 1:
+        grad += 2 / size * (hinge @ values) * slope
+    return 0.5 * float(hinge @ hinge), grad, values
+
+
+def restore(problem: RankProblem, F: np.ndarray, max_iter: int = 300) -> tuple[np.ndarray, float]:
+    """Move F until X(F) satisfies the constraints to ε, or a minimum is reached; returns F and its violation."""
+    shape, best = F.shape, [F, np.inf]
+    scale = 1 / max(float(np.max(problem.A(F) ** 2)), float(np.max(problem.b**2)), np.finfo(float).tiny)
+
+    def evaluate(f: np.ndarray) -> tuple[float, np.ndarray]:
+        value, grad, values = penalty(problem, f.reshape(shape))
+        violation = problem.violation(values)
+        if violation < best[1]:
+            best[:] = f.reshape(shape).copy(), violation
+        return scale * value, scale * grad.ravel()
+
+    def enough(intermediate_result: object) -> None:
+        if best[1] <= problem.epsilon:
+            raise StopIteration
+
+    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-12, "gtol": 1e-12}
+    minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
+    return shrink(problem, best[0]), best[1]
+
+
+def compress(problem: RankProblem, F: np.ndarray, low: int = 0) -> np.ndarray:
+    """Lower the rank of a feasible X = FFᵀ by bisection: cut the spectrum, restore the constraints, keep what works."""
+    F = compact(F)
+    while F.shape[1] - low > 1:
+        rank = (low + F.shape[1]) // 2
+        trial, violation = restore(problem, F[:, :rank])
+        if violation <= problem.epsilon:
+            F = compact(trial)
+        else:
+            low = rank
+    return F
+
+
+def grow(problem: RankProblem, max_rank: int | None = None) -> tuple[np.ndarray, np.ndarray | None, int]:
+    """Raise the rank until the constraints hold to ε; returns F, a certificate of infeasibility or None, and rounds.
+
+    New columns are the leading eigenvectors of A(h) for the hinge residuals h: the directions in which the penalty
+    falls fastest. The residuals are a certificate when the oracle refuses them.
+    """
+    n, m = problem.A.n, len(problem.b)
+    max_rank = n if max_rank is None else min(max_rank, n)
+    F, h, low = np.zeros((n, 0)), np.full(m, 1 / m), 0
+    for rounds in range(1, n + 2):
+        if problem.oracle.solve(problem.A.adjoint(h), float(h @ problem.b) - problem.epsilon) is None:
+            return F, h, rounds
+        add = min(max(1, F.shape[1] // 3), max_rank - F.shape[1])
+        F = np.hstack([F, _directions(problem, h, F, add)])
+        F, violation = restore(problem, F)
+        if violation <= problem.epsilon:
+            return compress(problem, F, low), None, rounds
+        if F.shape[1] >= max_rank:
+            return F, None, rounds
+        low = F.shape[1]
+        hinge = np.maximum(problem.b - problem.epsilon / 2 - problem.A(F), 0)
+        h = hinge / hinge.sum()
+    raise AssertionError("unreachable: the rank grows at every round")
+
+
+def _directions(problem: RankProblem, h: np.ndarray, F: np.ndarray, k: int) -> np.ndarray:
+    values, vectors = leading(problem.A.adjoint(h), k)
+    vectors = vectors[:, :k]
+    size = 0.1 * np.linalg.norm(F, 2) if F.shape[1] else 1.0
+    unit = problem.oracle.gauge(vectors)[0]  # type: ignore[index]
+    return vectors * (size / np.sqrt(max(unit, np.finfo(float).tiny)) if not F.shape[1] else size)

@@ -1,0 +1,159 @@
+"""RankMinimizer: the door to the methods."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from gramian import _checks
+from gramian.rankmin.base import RankProblem, RankResult, combine, result
+from gramian.rankmin.factored import compress, grow, restore
+from gramian.rankmin.game import Game, play
+from gramian.rankmin.measurements import Measurements
+from gramian.rankmin.mw import MultiplicativeWeights, theory
+from gramian.rankmin.ocp import OnlineGradient
+from gramian.rankmin.oracles import Atom, Oracle, SchattenBall
+
+OWNER = "RankMinimizer"
+METHODS = ("mw", "ocp", "factored")
+
+
+class RankMinimizer:
+    """min rank(X) s.t. ⟨A_i, X⟩ ≥ b_i, X ∈ 𝒞, to within ε (Jain 2009, chapter 7).
+
+    The problem is NP-hard to approximate (Theorem 9), so the constraints are relaxed to b_i − ε. "mw" (Algorithm 2)
+    and "ocp" (Algorithm 3) reduce it to a sequence of one-constraint problems, each solved exactly by an oracle, and
+    average the answers; "factored" descends on X = FFᵀ with a growing rank.
+
+    Differences from the thesis: the run ends at the first average that satisfies the constraints, not after the T of
+    the theorem; the averaging weights are also chosen by a linear program, which keeps few answers; and the average is
+    compressed (``compress=True``) by cutting its spectrum and restoring the constraints in factored form.
+
+    Parameters
+    ----------
+    method : {"mw", "ocp", "factored"}
+    epsilon : float, > 0
+        Absolute violation ε allowed in each constraint.
+    oracle : Oracle, optional
+        The set 𝒞, which must contain 0; PSD matrices in the unit Frobenius ball, ``SchattenBall()``, when None.
+    max_iter : int
+        Largest number of oracle calls ("mw", "ocp").
+    step : float or "theory", optional
+        "mw": δ in (0, 1/2], or "theory" for the δ, ρ and T of Theorem 10 (T can be in the millions; ``max_iter`` still
+        counts), or None for a step that needs no horizon. "ocp": factor on the step of the theorem, 1 when None.
+    compress : bool
+        Lower the rank of the average in factored form (sets of PSD matrices only).
+    callback : callable, optional
+        Called as ``callback(t, violation)`` after each oracle call.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.standard_normal((20, 30, 30))
+    >>> A = A + A.transpose(0, 2, 1)
+    >>> v = rng.standard_normal(30) / 6
+    >>> result = gm.RankMinimizer(method="mw", epsilon=0.05).solve(A, [v @ a @ v for a in A])
+    >>> result.feasible, result.rank
+    (True, 1)
+    """
+
+    def __init__(self, method="mw", epsilon=0.05, oracle=None, max_iter=500, step=None, compress=True, callback=None):
+        self.method = method
+        self.epsilon = epsilon
+        self.oracle = oracle
+        self.max_iter = max_iter
+        self.step = step
+        self.compress = compress
+        self.callback = callback
+
+    def solve(self, A: Any, b: Any) -> RankResult:
+        """Solve for symmetric matrices A_i and bounds b_i.
+
+        Parameters
+        ----------
+        A : sequence of m symmetric (n, n) matrices, or an array (m, n, n)
+            Dense or sparse arrays, :class:`~gramian.rankmin.LowRank` values or scipy linear operators, mixed at will.
+        b : array (m,)
+
+        Returns
+        -------
+        RankResult
+        """
+        _checks.one_of(self.method, OWNER, "method", METHODS)
+        problem = self._problem(A, b)
+        if problem.b.max() <= problem.epsilon:
+            return result(problem, _zero(problem))
+        found = self._factored(problem) if self.method == "factored" else self._averaged(problem)
+        if not found.feasible and found.certificate is None:
+            warnings.warn(
+                f"{OWNER}: stopped after {found.n_iter} iterations with violation {found.violation:.3g} > epsilon "
+                f"{problem.epsilon:.3g} and no proof of infeasibility; raise max_iter or epsilon.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return found
+
+    def _problem(self, A: Any, b: Any) -> RankProblem:
+        epsilon = _checks.number(self.epsilon, OWNER, "epsilon", low=0, open_low=True)
+        _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
+        oracle = SchattenBall() if self.oracle is None else self.oracle
+        if not isinstance(oracle, Oracle):
+            raise TypeError(f"{OWNER}: oracle must be an Oracle, got {type(oracle).__name__}; subclass rankmin.Oracle.")
+        A = A if isinstance(A, Measurements) else Measurements(A)
+        b = np.array(b, dtype=float)
+        if b.shape != (len(A),) or not np.isfinite(b).all():
+            raise ValueError(f"{OWNER}: b must be {len(A)} finite numbers, one per matrix, got shape {b.shape}.")
+        return RankProblem(A, b, epsilon, oracle)
+
+    def _factored(self, problem: RankProblem) -> RankResult:
+        if not _has_gauge(problem):
+            raise ValueError(f"{OWNER}: method 'factored' needs a set of PSD matrices; {problem.oracle} has no gauge.")
+        F, certificate, rounds = grow(problem)
+        return result(problem, _atom(F), 0, certificate, rounds)
+
+    def _averaged(self, problem: RankProblem) -> RankResult:
+        rule, rounds = self._rule(problem)
+        game = play(problem, rule, rounds, self.callback)
+        atom = combine(game.atoms, game.mix, problem.A.n)
+        if self.compress and game.certificate is None and _has_gauge(problem):
+            atom = _compressed(problem, atom)
+        return _report(problem, atom, game)
+
+    def _rule(self, problem: RankProblem) -> tuple[Any, int]:
+        step = self.step
+        if step == "theory" and self.method == "mw":
+            rule, rounds = theory(problem)
+            return rule, min(rounds, self.max_iter)
+        if step is not None:
+            high = 0.5 if self.method == "mw" else np.inf
+            step = _checks.number(step, OWNER, "step", low=0, high=high, open_low=True)
+        if self.method == "mw":
+            return MultiplicativeWeights(step), self.max_iter
+        return OnlineGradient(problem, 1.0 if step is None else step), self.max_iter
+
+
+def _atom(F: np.ndarray) -> Atom:
+    return Atom(F, np.ones(F.shape[1]))
+
+
+def _has_gauge(problem: RankProblem) -> bool:
+    return problem.oracle.gauge(np.zeros((problem.A.n, 1))) is not None
+
+
+def _zero(problem: RankProblem) -> Atom:
+    return _atom(np.zeros((problem.A.n, 0)))
+
+
+def _compressed(problem: RankProblem, atom: Atom) -> Atom:
+    """The average in factored form: restored when it is not feasible yet, then lowered in rank."""
+    F = atom.vectors * np.sqrt(atom.values)
+    violation = problem.violation(problem.A(F))
+    if violation > problem.epsilon:
+        F, violation = restore(problem, F)
+    return _atom(compress(problem, F) if violation <= problem.epsilon else F)
+
+
+def _report(problem: RankProblem, atom: Atom, game: Game) -> RankResult:
+    return result(problem, atom, game.rank_bound, game.certificate, len(game.atoms), game.record)

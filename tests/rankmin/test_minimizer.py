@@ -1,0 +1,187 @@
+"""RankMinimizer: constraints to epsilon, proofs that hold, defined behavior at the edges."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
+from sklearn.exceptions import ConvergenceWarning
+
+import gramian as gm
+from gramian.rankmin import Ellipsoid, EntrywiseBall, LowRank, Oracle, SchattenBall
+from gramian.rankmin.ocp import project_hull, project_simplex
+
+
+def random_problem(seed, n=20, m=15, rank=2):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((m, n, n))
+    A = (A + A.transpose(0, 2, 1)) / 2
+    F = rng.standard_normal((n, rank))
+    F /= np.sqrt(np.linalg.norm(F @ F.T))
+    return A, np.einsum("mij,ij->m", A, F @ F.T)
+
+
+@pytest.mark.parametrize("compress", [True, False])
+@pytest.mark.parametrize("method", ["mw", "ocp", "factored"])
+def test_every_constraint_holds_to_epsilon(method, compress):
+    for seed in range(3):
+        A, b = random_problem(seed)
+        result = gm.RankMinimizer(method, 0.02, compress=compress).solve(A, b)
+        X = result.factor @ result.factor.T
+        values = np.einsum("mij,ij->m", A, X)
+        assert result.feasible and result.violation <= 0.02
+        assert result.violation == pytest.approx(np.maximum(b - values, 0).max(), abs=1e-9)
+        assert result.rank == result.factor.shape[1] == np.linalg.matrix_rank(X, tol=1e-9)
+        assert np.linalg.norm(X) <= 1 + 1e-9
+        assert result.certificate is None
+        if compress:
+            assert result.rank <= 4
+
+
+@pytest.mark.parametrize("method", ["mw", "ocp", "factored"])
+def test_infeasible_problems_come_with_a_proof(method):
+    A, b = random_problem(1, n=10, m=5)
+    A, b = np.concatenate([A, -A[:1]]), np.concatenate([b, -b[:1] + 1.0])  # ⟨A_1, X⟩ ≥ b_1 and ≤ b_1 − 1
+    result = gm.RankMinimizer(method, 0.05).solve(A, b)
+    w = result.certificate
+    assert not result.feasible and result.violation > 0.05
+    assert w.min() >= 0 and w.sum() == pytest.approx(1)
+    spectrum = np.linalg.eigvalsh(np.tensordot(w, A, 1))
+    assert np.linalg.norm(np.maximum(spectrum, 0)) < w @ b - 0.05
+
+
+def test_epsilon_alone_can_make_it_feasible():
+    b = [1.02]  # ⟨I₁, X⟩ ≤ 1 in the ball
+    result = gm.RankMinimizer(epsilon=0.05).solve([np.diag([1.0, 0.0])], b)
+    assert result.feasible and result.rank == 1
+    assert not gm.RankMinimizer(epsilon=0.01).solve([np.diag([1.0, 0.0])], b).feasible
+
+
+def test_rank_bound_is_a_bound():
+    # ⟨I, X⟩ ≥ 1.9 with ‖X‖_F ≤ 1 needs rank 4, since tr X ≤ √rank ‖X‖.
+    result = gm.RankMinimizer(epsilon=1e-3).solve([np.eye(6)], [1.9])
+    assert result.rank_bound == 4 and result.rank == 4
+
+
+@pytest.mark.parametrize("method", ["mw", "ocp", "factored"])
+@pytest.mark.parametrize(
+    "oracle", [SchattenBall(1, radius=2.0), SchattenBall(np.inf), Ellipsoid(np.diag(np.linspace(1, 2, 12)))], ids=str
+)
+def test_other_sets(method, oracle):
+    A, b = random_problem(3, n=12, m=8)
+    b = b / (4 if isinstance(oracle, Ellipsoid) else 1)
+    result = gm.RankMinimizer(method, 0.05, oracle=oracle).solve(A, b)
+    assert result.feasible and oracle.gauge(result.factor)[0] <= 1 + 1e-9
+    assert (result.signs == 1).all()
+
+
+@pytest.mark.parametrize("oracle", [SchattenBall(psd=False), EntrywiseBall(5.0)], ids=str)
+def test_indefinite_sets(oracle):
+    A, b = random_problem(4, n=12, m=8)
+    b = b / 3
+    result = gm.RankMinimizer("mw", 0.05, oracle=oracle).solve(A, b)
+    assert result.feasible
+    values = np.einsum("mij,ij->m", A, result.matrix)
+    np.testing.assert_allclose(values, result.values, atol=1e-9)
+    with pytest.raises(ValueError, match="gauge"):
+        gm.RankMinimizer("factored", 0.05, oracle=oracle).solve(A, b)
+
+
+def test_a_user_supplied_oracle():
+    class Diagonal(Oracle):
+        """Diagonal matrices with entries in [0, 1]."""
+
+        def solve(self, A, b):
+            size = np.maximum(np.diagonal(A), 0)
+            order = np.argsort(-size)
+            reached = np.cumsum(size[order])
+            if b > reached[-1]:
+                return None
+            k = int(np.searchsorted(reached, b)) + 1 if b > 0 else 0
+            return gm.rankmin.oracles.Atom(np.eye(len(A))[:, order[:k]], np.ones(k))
+
+    A = [np.diag([1.0, 0, 0, 0.1]), np.diag([0, 1.0, 0, 0.1])]
+    result = gm.RankMinimizer("mw", 0.1, oracle=Diagonal()).solve(A, [0.9, 0.9])
+    assert result.feasible and np.allclose(result.matrix, np.diag(np.diag(result.matrix)))
+
+
+def test_kinds_of_matrices_agree():
+    rng = np.random.default_rng(0)
+    U = rng.standard_normal((5, 12, 2))
+    A = [u @ np.diag([1.0, -0.5]) @ u.T for u in U]
+    b = [0.3 * np.linalg.eigvalsh(a)[-1] for a in A]
+    forms = {
+        "dense": A,
+        "sparse": [sparse.csr_array(a) for a in A],
+        "lowrank": [LowRank(u, [1.0, -0.5]) for u in U],
+        "implicit": [aslinearoperator(a) for a in A],
+    }
+    for method in ("mw", "ocp"):
+        found = [gm.RankMinimizer(method, 0.01, compress=False).solve(form, b) for form in forms.values()]
+        assert all(f.feasible for f in found)
+        for f in found[1:]:
+            np.testing.assert_allclose(f.matrix, found[0].matrix, atol=1e-6)
+
+
+def test_nothing_to_do_is_rank_zero():
+    result = gm.RankMinimizer().solve([np.eye(3)], [-1.0])
+    assert result.rank == 0 and result.factor.shape == (3, 0) and result.feasible and result.violation == 0
+
+
+def test_running_out_of_iterations_warns():
+    A, b = random_problem(0, n=20, m=40)
+    with pytest.warns(ConvergenceWarning, match="epsilon"):
+        result = gm.RankMinimizer("mw", 1e-4, max_iter=2, compress=False).solve(A, b)
+    assert not result.feasible and result.certificate is None
+
+
+def test_arguments_are_checked():
+    A, b = random_problem(0)
+    for options, word in [
+        ({"method": "nope"}, "method"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"step": 0.7}, "step"),
+    ]:
+        with pytest.raises(ValueError, match=word):
+            gm.RankMinimizer(**options).solve(A, b)
+    with pytest.raises(TypeError, match="Oracle"):
+        gm.RankMinimizer(oracle="ball").solve(A, b)
+    with pytest.raises(ValueError, match="b must be"):
+        gm.RankMinimizer().solve(A, b[:-1])
+    with pytest.raises(ValueError, match="b must be"):
+        gm.RankMinimizer().solve(A, np.full(len(A), np.inf))
+
+
+def test_inputs_untouched_and_callback_called():
+    A, b = random_problem(5, n=30, m=40)
+    A0, b0, seen = A.copy(), b.copy(), []
+    gm.RankMinimizer("ocp", 0.05, callback=lambda t, v: seen.append((t, v))).solve(A, b)
+    assert np.array_equal(A, A0) and np.array_equal(b, b0)
+    assert [t for t, _ in seen] == list(range(1, len(seen) + 1)) and seen
+
+
+@given(st.integers(0, 10**6), st.floats(-3, 3))
+def test_scaling_a_constraint_system_scales_the_violation(seed, power):
+    """(cA, cb, cε) is the same problem as (A, b, ε)."""
+    A, b = random_problem(seed, n=8, m=4)
+    c = 10.0**power
+    one = gm.RankMinimizer("mw", 0.1, compress=False).solve(A, b)
+    two = gm.RankMinimizer("mw", 0.1 * c, compress=False).solve(c * A, c * b)
+    assert one.n_iter == two.n_iter
+    np.testing.assert_allclose(one.matrix, two.matrix, atol=1e-5)
+
+
+@given(st.integers(0, 10**6))
+def test_simplex_and_hull_projections(seed):
+    rng = np.random.default_rng(seed)
+    v = rng.standard_normal(6)
+    p = project_simplex(v)
+    assert p.min() >= 0 and p.sum() == pytest.approx(1)
+    # Variational inequality: (v − p)·(q − p) ≤ 0 at every vertex q.
+    assert ((v - p) @ (np.eye(6) - p).T).max() <= 1e-12
+    B = rng.standard_normal((6, 4))
+    G, c = B @ B.T, rng.standard_normal(6)
+    p = project_hull(G, c, np.full(6, 1 / 6), np.linalg.eigvalsh(G)[-1])
+    assert ((c - G @ p) @ (np.eye(6) - p).T).max() <= 1e-5
