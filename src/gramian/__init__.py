@@ -31,6 +31,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "learners": ("Framework", "ITML", "MMC", "RCA", "POLA", "GMML", "Kernelized"),
     "manifold": ("TDL", "LaplacianEigenmaps"),
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
+    "rankmin": ("RankMinimizer",),
     "search": ("ExactIndex", "HashIndex"),
     "persist": ("save", "load"),
 }
@@ -39,11 +40,6 @@ _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
 }
-    "rankmin": ("RankMinimizer",),
-    "persist": ("save", "load"),
-}
-_MODULES = ("linalg", "persist", "kernels", "metrics", "constraints", "online", "rankmin", "datasets")
-_STORED = {"Sum": "kernels.base", "Product": "kernels.base", "Scaled": "kernels.base", "Constant": "kernels.base"}
 """Kinds of values that files may hold beside the public ones."""
 
 _HOME = {name: module for module, names in _CONTENTS.items() for name in names}
