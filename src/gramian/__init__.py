@@ -35,7 +35,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "search": ("ExactIndex", "HashIndex"),
     "persist": ("save", "load"),
 }
-_MODULES = (*_CONTENTS, "linalg", "datasets")
+_MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")
 _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),

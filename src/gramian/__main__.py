@@ -1,0 +1,7 @@
+"""Run ``python -m gramian``: the command line."""
+
+import sys
+
+from gramian.cli import main
+
+sys.exit(main())

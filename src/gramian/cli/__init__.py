@@ -1,0 +1,18 @@
+"""The command line: ``gramian demo``, ``fit``, ``evaluate``, ``transform``, ``info`` and ``learners``.
+
+Exit codes: 0 done, 1 something is wrong with the data or the model, 2 the command was not understood.
+"""
+
+import sys
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    try:
+        from gramian.cli.app import run
+    except ModuleNotFoundError as error:
+        if error.name and error.name.split(".")[0] in ("typer", "rich", "click"):
+            print("gramian: the command line needs typer and rich: pip install 'gramian[cli]'.", file=sys.stderr)
+            return 1
+        raise
+    return run(arguments)

@@ -1,0 +1,74 @@
+"""Learners and kernels by name, with their settings: whatever is public can be named."""
+
+import ast
+import difflib
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import gramian
+from gramian.kernels import Kernel
+from gramian.learners.base import MetricLearner
+
+
+def learners() -> dict[str, type[MetricLearner]]:
+    """Public learners that need no argument, by lower-case name."""
+    return {name: cls for name, cls in _public(MetricLearner).items() if _callable_bare(cls)}
+
+
+def learner(
+    name: str, settings: Sequence[str] = (), kernel: str | None = None, rank: int | None = None, seed: int = 0
+) -> Any:
+    """A learner from its name and ``name=value`` settings, in the feature space of a kernel when one is named."""
+    cls = _pick(name, learners(), "learner")
+    built = cls(**_arguments(cls, settings, seed))
+    if kernel is None:
+        return built
+    return gramian.Kernelized(built, kernel=_kernel(kernel), rank=rank)
+
+
+def _kernel(text: str) -> Kernel:
+    """``gaussian`` or ``gaussian:2.5``: a kernel and its arguments."""
+    name, *arguments = text.split(":")
+    cls = _pick(name, _public(Kernel), "kernel")
+    try:
+        return cls(*[_value(argument) for argument in arguments])
+    except TypeError as error:
+        raise ValueError(f"kernel {text!r}: {error}.") from error
+
+
+def _public(base: type) -> dict[str, Any]:
+    found = {name: getattr(gramian, name) for name in gramian.__all__}
+    return {name.lower(): cls for name, cls in found.items() if inspect.isclass(cls) and issubclass(cls, base)}
+
+
+def _callable_bare(cls: type) -> bool:
+    parameters = list(inspect.signature(cls).parameters.values())
+    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+
+
+def _pick(name: str, options: dict[str, Any], what: str) -> Any:
+    if name.lower() in options:
+        return options[name.lower()]
+    near = difflib.get_close_matches(name.lower(), options, n=3, cutoff=0.4) or sorted(options)
+    raise ValueError(f"no {what} {name!r}, did you mean {', '.join(near)}?")
+
+
+def _arguments(cls: type, settings: Sequence[str], seed: int) -> dict[str, Any]:
+    known = list(inspect.signature(cls).parameters)
+    arguments: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ValueError(f"--set takes name=value, got {setting!r}.")
+        if name not in known:
+            raise ValueError(f"{cls.__name__} has no setting {name!r}; it has {', '.join(known)}.")
+        arguments[name] = _value(text)
+    return arguments
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

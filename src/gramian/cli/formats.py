@@ -1,0 +1,127 @@
+"""Files as named columns: CSV, NPY, NPZ, and Parquet where pandas is installed."""
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+
+class TableError(ValueError):
+    """A file that cannot be used as a table of numbers; the message is for the person who gave it."""
+
+
+def read_columns(path: Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Columns by name, and (NPZ only) the other arrays of the file by name."""
+    if not path.is_file():
+        raise TableError(f"{path}: no such file.")
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        arrays = load_numpy(path)
+        if "X" not in arrays:
+            raise TableError(f"{path}: needs an array named X, it has {', '.join(arrays) or 'none'}.")
+        return _numbered(path, arrays.pop("X")), arrays
+    if suffix == ".npy":
+        return _numbered(path, load_numpy(path)), {}
+    return (_parquet(path) if suffix in (".parquet", ".pq") else _csv(path)), {}
+
+
+def _csv(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            first = stream.readline()
+            stream.seek(0)
+            reader = csv.reader(stream, delimiter=max(",;\t", key=first.count))
+            rows = [(reader.line_num, row) for row in reader if any(row)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise TableError(f"{path}: not a text file of comma-separated values ({error}).") from error
+    if not rows:
+        raise TableError(f"{path}: the file is empty.")
+    head = [name.strip() for name in rows[0][1]]
+    if all(is_number(cell) for cell in head):
+        head = [str(i) for i in range(len(head))]
+    else:
+        rows = rows[1:]
+    _check_rows(path, head, rows)
+    cells = np.char.strip(np.array([row for _, row in rows]))
+    return {name: cells[:, j] for j, name in enumerate(head)}
+
+
+def _check_rows(path: Path, head: list[str], rows: list[tuple[int, list[str]]]) -> None:
+    if len(set(head)) < len(head):
+        twice = next(name for name in head if head.count(name) > 1)
+        raise TableError(f"{path}: two columns are named {twice!r}.")
+    if not rows:
+        raise TableError(f"{path}: there is a header and no rows.")
+    for line, row in rows:
+        if len(row) != len(head):
+            raise TableError(f"{path}: line {line} has {len(row)} cells, the header has {len(head)}.")
+
+
+def load_numpy(path: Path) -> Any:
+    """The array of an NPY file, or the arrays of an NPZ file by name; nothing is unpickled."""
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+    except Exception as error:
+        raise TableError(f"{path}: not a readable {path.suffix} file of plain arrays.") from error
+
+
+def _numbered(path: Path, array: Any) -> dict[str, np.ndarray]:
+    if not isinstance(array, np.ndarray) or array.ndim != 2:
+        raise TableError(f"{path}: needs an array of shape (n, d), got {getattr(array, 'shape', 'several arrays')}.")
+    return {str(j): array[:, j] for j in range(array.shape[1])}
+
+
+def _parquet(path: Path) -> dict[str, np.ndarray]:
+    try:
+        import pandas
+
+        frame = pandas.read_parquet(path)
+    except ImportError as error:
+        raise TableError(f"{path}: Parquet needs pandas and pyarrow: pip install 'gramian[data]'.") from error
+    except Exception as error:
+        raise TableError(f"{path}: not a readable Parquet file ({type(error).__name__}).") from error
+    return {str(name): frame[name].to_numpy() for name in frame.columns}
+
+
+def is_number(cell: Any) -> bool:
+    """Whether a cell reads as a number."""
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def write(path: Path | None, names: list[str], X: np.ndarray, label: str, y: np.ndarray | None) -> None:
+    """Write points and labels by the suffix of the path, or as CSV to standard output when it is None."""
+    suffix = "" if path is None else path.suffix.lower()
+    if path is not None and suffix == ".npy":
+        np.save(path, X)
+    elif path is not None and suffix == ".npz":
+        np.savez(path, X=X, **({} if y is None else {label: y}))
+    elif path is not None and suffix in (".parquet", ".pq"):
+        _write_parquet(path, dict(zip(names, X.T)) | ({} if y is None else {label: y}))
+    elif path is not None:
+        with path.open("w", newline="", encoding="utf-8") as stream:
+            _write_csv(stream, names, X, label, y)
+    else:
+        _write_csv(sys.stdout, names, X, label, y)
+
+
+def _write_csv(stream: TextIO, names: list[str], X: np.ndarray, label: str, y: np.ndarray | None) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(names if y is None else [*names, label])
+    rows = X.tolist()
+    writer.writerows(rows if y is None else ([*row, value] for row, value in zip(rows, y.tolist())))
+
+
+def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
+    try:
+        import pandas
+
+        pandas.DataFrame(columns).to_parquet(path)
+    except ImportError as error:
+        raise TableError(f"{path}: Parquet needs pandas and pyarrow: pip install 'gramian[data]'.") from error

@@ -1,0 +1,59 @@
+"""What the commands show: results on standard output, progress and complaints on standard error."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+say = Console(highlight=False, soft_wrap=True)
+tell = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def comparison(title: str, results: dict[str, list[Any]], k: int) -> Table:
+    """Scores of several distances as a table, means over folds."""
+    grid = Table(title=title, title_justify="left")
+    for name in ("distance", f"{k}-NN accuracy", "same class in 10 nearest", "CPU s to learn"):
+        grid.add_column(name, justify="left" if name == "distance" else "right")
+    for name, found in results.items():
+        accuracy = np.array([s.accuracy for s in found])
+        spread = f" ± {accuracy.std():.3f}" if len(found) > 1 else ""
+        seconds = np.mean([s.seconds for s in found])
+        agreement = np.mean([s.agreement for s in found])
+        grid.add_row(name, f"{accuracy.mean():.3f}{spread}", f"{agreement:.3f}", f"{seconds:.2f}" if seconds else "")
+    return grid
+
+
+def listing(facts: dict[str, Any]) -> Table:
+    """Names and values in two columns."""
+    grid = Table.grid(padding=(0, 2))
+    for name, value in facts.items():
+        grid.add_row(name, str(value))
+    return grid
+
+
+def bars(names: Sequence[str], values: np.ndarray, count: int = 8) -> str:
+    """The largest values with their names, as bars."""
+    top = np.argsort(-values, kind="stable")[:count]
+    width = max(len(names[j]) for j in top)
+    unit = max(values.max(), np.finfo(float).tiny) / 24
+    return "\n".join(f"  {names[j]:<{width}}  {values[j]:9.3g}  {'█' * round(values[j] / unit)}" for j in top)
+
+
+class progress:
+    """A bar on standard error while a block runs, gone afterwards; nothing when that is not a terminal."""
+
+    def __init__(self, description: str, total: int | None = None):
+        columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
+        columns += [MofNCompleteColumn()] if total else []
+        self.bar = Progress(*columns, console=tell, transient=True, disable=not tell.is_terminal)
+        self.task = self.bar.add_task(description, total=total)
+
+    def __enter__(self) -> tuple[Progress, Any]:
+        self.bar.start()
+        return self.bar, self.task
+
+    def __exit__(self, *error: Any) -> None:
+        self.bar.stop()

@@ -1,0 +1,145 @@
+"""Pictures of metrics: neighbors before and after, the matrix, and the margins of constraints.
+
+Each function draws with matplotlib (``pip install 'gramian[plot]'``) and returns what it drew on.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks
+from gramian.metrics import Mahalanobis
+
+RIGHT, WRONG, QUIET = "#2a9d8f", "#e63946", "#8d99ae"
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("plotting: needs matplotlib: pip install 'gramian[plot]'.") from error
+    return pyplot
+
+
+def neighbors(
+    metric: Any,
+    X: Any,
+    y: Any,
+    queries: Any,
+    query_labels: Any,
+    image_shape: tuple[int, int],
+    k: int = 8,
+    baseline: Any = None,
+    titles: tuple[str, str] = ("Euclidean distance", "learned distance"),
+) -> Any:
+    """Nearest images of each query under ``baseline`` (Euclidean when None) and under ``metric``, as a figure.
+
+    Parameters
+    ----------
+    metric, baseline : Metric
+    X, y : array (n, d), labels (n,)
+        The images that are searched; neighbors of the query's class are framed in green, others in red.
+    queries, query_labels : array (m, d), labels (m,)
+    image_shape : (height, width)
+    k : int
+        Neighbors per query.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> d = gm.datasets.load("digits")
+    >>> metric = gm.Mahalanobis.euclidean(64)
+    >>> figure = gm.plotting.neighbors(metric, d.X[3:], d.y[3:], d.X[:3], d.y[:3], d.image_shape, k=4)
+    >>> len(figure.axes)
+    30
+    """
+    X, queries = (
+        _checks.points(X, "neighbors", allow_sparse=False),
+        _checks.points(queries, "neighbors", name="queries"),
+    )
+    y, query_labels = np.asarray(y), np.asarray(query_labels)
+    k = min(_checks.number(k, "neighbors", "k", low=1, integer=True), len(X))
+    sides = [Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline, metric]
+    found = [np.argsort(side.sqdist(queries, X), axis=1, kind="stable")[:, :k] for side in sides]
+    widths = [1.25, *[1] * k, 0.35, *[1] * k]
+    figure = _pyplot().figure(figsize=(0.62 * sum(widths), 0.78 * len(queries) + 0.5), layout="constrained")
+    grid = figure.subplots(len(queries), len(widths), squeeze=False, width_ratios=widths)
+    for row, query, label, *hits in zip(grid, queries, query_labels, *found):
+        _image(row[0], query.reshape(image_shape), "black", 2.0)
+        row[k + 1].set_visible(False)
+        for cells, hit in zip((row[1 : k + 1], row[k + 2 :]), hits):
+            for cell, i in zip(cells, hit):
+                _image(cell, X[i].reshape(image_shape), RIGHT if y[i] == label else WRONG, 2.0)
+    for column, title in zip((0, 1, k + 2), ("query", *titles)):
+        # Out of the layout: a long title must not push the images apart.
+        grid[0, column].set_title(title, fontsize=9, loc="left").set_in_layout(False)
+    return figure
+
+
+def _image(axes: Any, image: np.ndarray, color: str, width: float) -> None:
+    axes.imshow(image, cmap="gray_r")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set_color(color)
+        spine.set_linewidth(width)
+
+
+def matrix(metric: Any, feature_names: Any = None, ax: Any = None) -> Any:
+    """The matrix M of a metric as a heat map, blue below zero and red above; returns the axes.
+
+    The diagonal says how much a feature counts; an entry off the diagonal is negative where two
+    features that move together should not be counted twice.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> ax = gm.plotting.matrix(gm.Mahalanobis.from_matrix(np.diag([1.0, 2.0])), ["width", "height"])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['width', 'height']
+    """
+    M = np.asarray(metric.matrix)
+    names = None if feature_names is None else [str(name) for name in feature_names]
+    if names is not None and len(names) != len(M):
+        raise ValueError(f"matrix: feature_names must name {len(M)} features, got {len(names)}.")
+    if ax is None:
+        ax = _pyplot().figure(figsize=(5.2, 4.4), layout="constrained").subplots()
+    limit = np.abs(M).max(initial=0.0) or 1.0
+    image = ax.imshow(M, cmap="RdBu_r", vmin=-limit, vmax=limit)
+    ax.figure.colorbar(image, ax=ax, shrink=0.85)
+    if names is not None:
+        ax.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
+        ax.set_yticks(range(len(names)), names, fontsize=8)
+    return ax
+
+
+def margins(constraints: Any, X: Any, metric: Any, baseline: Any = None, ax: Any = None) -> Any:
+    """Histogram of the margins (b_i − ⟨C_i, K_W⟩) / |b_i| under ``baseline`` (Euclidean when None) and ``metric``.
+
+    A constraint holds where its margin is not negative. Margins beyond ±2 are counted in the last bins.
+    Returns the axes; the legend gives the share that holds.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> X, y = gm.datasets.load("iris", return_X_y=True)
+    >>> pairs = gm.Pairs.from_labels(y, n_pairs=50, X=X, random_state=0)
+    >>> ax = gm.plotting.margins(pairs, X, gm.Mahalanobis.euclidean(4))
+    >>> ax.get_xlabel()
+    'margin relative to the bound'
+    """
+    baseline = Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline
+    constraints = constraints.check(X, "margins")
+    if ax is None:
+        ax = _pyplot().figure(figsize=(5.6, 3.2), layout="constrained").subplots()
+    bins = np.linspace(-2, 2, 61)
+    for side, name, color in ((baseline, "before", QUIET), (metric, "after", RIGHT)):
+        slack = constraints.bound - constraints.values(side, X)
+        margin = slack / np.maximum(np.abs(constraints.bound), np.finfo(float).tiny)
+        label = f"{name}: {np.mean(slack >= 0):.0%} hold"
+        ax.hist(np.clip(margin, -2, 2), bins, color=color, alpha=0.6, label=label)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_xlabel("margin relative to the bound")
+    ax.set_ylabel("constraints")
+    ax.legend(frameon=False)
+    return ax

@@ -1,0 +1,202 @@
+"""The commands, from outside: output, files, exit codes, and one line for each error."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gramian as gm
+from gramian import persist
+from gramian.cli import choice, formats, main
+
+
+@pytest.fixture
+def wine(tmp_path):
+    data = gm.datasets.load("wine")
+    path = tmp_path / "wine.csv"
+    formats.write(path, [str(n) for n in data.feature_names], data.X, "kind", data.class_names[data.y])
+    return path
+
+
+@pytest.fixture
+def gramian(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        code = main([str(a) for a in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_fit_info_and_transform(gramian, wine, tmp_path):
+    model = tmp_path / "m.gram"
+    code, out, err = gramian("fit", wine, "--label", "kind", "--learner", "rca", "-o", model)
+    assert code == 0 and "RCA on 178 rows × 13 columns, 3 classes" in out and err == ""
+    data = gm.datasets.load("wine")
+    same = gm.RCA().fit(data.X, data.y).metric_
+    assert np.allclose(gm.load(model).matrix, same.matrix)
+
+    code, out, _ = gramian("info", model, "--plot", tmp_path / "m.png")
+    assert code == 0 and "Mahalanobis" in out and "13 columns" in out and "RCA" in out and "heaviest columns" in out
+    assert (tmp_path / "m.png").stat().st_size > 1000
+
+    code, out, _ = gramian("transform", model, wine, "-o", tmp_path / "z.npz", "--label", "kind")
+    assert code == 0 and "178 rows × 13 coordinates" in out
+    with np.load(tmp_path / "z.npz") as stored:
+        assert np.allclose(stored["X"], same.transform(data.X)) and stored["kind"][0] == "class_0"
+
+
+def test_transform_to_standard_output_finds_the_columns_by_name(gramian, wine, tmp_path):
+    gramian("fit", wine, "-l", "kind", "--learner", "rca", "-o", "m.gram")
+    shuffled = tmp_path / "shuffled.csv"
+    data = gm.datasets.load("wine")
+    order = np.arange(13)[::-1]
+    formats.write(shuffled, [str(n) for n in data.feature_names[order]], data.X[:, order], "y", None)
+    code, out, err = gramian("transform", "m.gram", shuffled)
+    rows = np.array([line.split(",") for line in out.splitlines()[1:]], dtype=float)
+    assert code == 0 and err == "" and np.allclose(rows, gm.load("m.gram").transform(data.X))
+    formats.write(shuffled, ["alcohol"], data.X[:, :1], "y", None)
+    code, _, err = gramian("transform", "m.gram", shuffled)
+    assert code == 1 and "no column 'malic_acid'" in err
+
+
+@pytest.mark.parametrize("label", ["2", "-1"])
+def test_columns_without_names(gramian, tmp_path, rng, label):
+    X = np.column_stack([rng.normal(size=(30, 2)), np.arange(30) % 2])
+    np.save("x.npy", X)
+    assert gramian("fit", "x.npy", "--label", label, "--learner", "rca", "-o", "m.gram")[0] == 0
+    for name, array in (("with.npy", X), ("without.npy", X[:, :2])):
+        np.save(name, array)
+        code, out, err = gramian("transform", "m.gram", name, "-o", "z.npy")
+        assert code == 0, err
+        assert np.allclose(np.load("z.npy"), gm.load("m.gram").transform(X[:, :2]))
+
+
+def test_standardize_is_folded_into_the_metric(gramian, wine, tmp_path):
+    assert gramian("fit", wine, "-l", "kind", "--standardize", "--seed", 3, "-o", "m.gram")[0] == 0
+    data = gm.datasets.load("wine")
+    X = data.X / data.X.std(axis=0)
+    same = gm.ITML(random_state=3).fit(X, data.class_names[data.y]).metric_
+    assert np.allclose(gm.load("m.gram").sqdist(data.X), same.sqdist(X))
+
+
+def test_settings_reach_the_learner_and_the_file(gramian, wine):
+    code, _, err = gramian("fit", wine, "-l", "kind", "--set", "gamma=0.1", "--set", "prior=covariance", "-o", "m.gram")
+    about = persist.describe("m.gram")["about"]
+    assert code == 0, err
+    assert about["settings"]["gamma"] == 0.1 and about["settings"]["prior"] == "covariance" and about["rows"] == 178
+
+
+def test_kernel(gramian, tmp_path):
+    rings = gm.datasets.rings(n=80, random_state=0)
+    np.savez("rings.npz", X=rings.X, y=rings.y)
+    code, out, err = gramian("fit", "rings.npz", "--kernel", "gaussian:0.7", "--rank", 20, "-o", "k.gram")
+    assert code == 0 and "ITML in Gaussian" in out, err
+    assert isinstance(gm.load("k.gram"), gm.KernelMetric)
+    assert "KernelMetric" in gramian("info", "k.gram")[1]
+
+
+def test_evaluate_compares_with_the_euclidean_distance(gramian, wine):
+    code, out, err = gramian("evaluate", wine, "-l", "kind", "--learner", "rca", "--learner", "gmml", "--json")
+    results = json.loads(out)
+    assert code == 0 and list(results) == ["Euclidean", "RCA", "GMML"] and len(results["RCA"]) == 5
+    mean = {name: np.mean([fold["accuracy"] for fold in folds]) for name, folds in results.items()}
+    assert mean["RCA"] > mean["Euclidean"] + 0.15
+    code, out, _ = gramian("evaluate", wine, "-l", "kind", "--learner", "rca", "--folds", 3)
+    assert code == 0 and "Euclidean" in out and "3-NN accuracy" in out and "±" in out
+
+
+def test_evaluation_is_that_of_scikit_learn(gramian, wine):
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+    from sklearn.neighbors import KNeighborsClassifier
+
+    out = gramian("evaluate", wine, "-l", "kind", "--learner", "rca", "-k", 1, "--seed", 5, "--json")[1]
+    data = gm.datasets.load("wine")
+    folds = StratifiedKFold(5, shuffle=True, random_state=5)
+    expected = cross_val_score(KNeighborsClassifier(1), data.X, data.class_names[data.y], cv=folds)
+    assert np.allclose([fold["accuracy"] for fold in json.loads(out)["Euclidean"]], expected)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["fit", "nowhere.csv", "-l", "kind"], "nowhere.csv: no such file"),
+        (["fit", "wine.csv", "-l", "knd"], "no column 'knd' for --label; did you mean 'kind'"),
+        (["fit", "wine.csv", "-l", "kind", "--learner", "itlm"], "no learner 'itlm', did you mean itml"),
+        (["fit", "wine.csv", "-l", "kind", "--set", "gama=1"], "ITML has no setting 'gama'; it has gamma"),
+        (["fit", "wine.csv", "-l", "kind", "--set", "gamma"], "--set takes name=value, got 'gamma'"),
+        (["fit", "wine.csv", "-l", "kind", "--set", "gamma=-1"], "ITML: gamma must be"),
+        (["fit", "wine.csv", "-l", "kind", "--kernel", "gausian"], "no kernel 'gausian', did you mean gaussian"),
+        (["fit", "wine.csv", "-l", "alcohol"], "column 'kind' is not numeric, it holds 'class_0'"),
+        (["fit", "wine.csv", "-l", "kind", "-o", "no/m.gram"], "no/m.gram: no folder no"),
+        (["info", "wine.csv"], "is not a readable gramian file"),
+        (["info", "nothing.gram"], "load: no file at 'nothing.gram'"),
+        (["info", "kernel.gram"], "kernel.gram: holds a Gaussian, not a metric"),
+        (["evaluate", "one.csv", "-l", "k"], "needs at least two classes, all rows are 'x'"),
+        (["evaluate", "rare.csv", "-l", "k"], "class 'y' has 2 rows for 5 folds; use --folds 2"),
+    ],
+)
+def test_errors_are_one_line_and_exit_code_one(gramian, wine, tmp_path, arguments, message):
+    (tmp_path / "one.csv").write_text("a,k\n1,x\n2,x\n")
+    (tmp_path / "rare.csv").write_text("a,k\n" + "1,x\n2,x\n3,x\n" * 2 + "9,y\n8,y\n")
+    gm.save(gm.Gaussian(), tmp_path / "kernel.gram")
+    code, out, err = gramian(*arguments)
+    assert code == 1 and message in err and err.count("\n") == 1 and err.startswith("gramian: ") and out == ""
+
+
+@pytest.mark.parametrize("arguments", [["fit"], ["fit", "wine.csv"], ["nothing"], ["fit", "wine.csv", "--folds", "x"]])
+def test_usage_errors_exit_with_two(gramian, wine, arguments):
+    code, out, err = gramian(*arguments)
+    assert code == 2 and "Usage" in err and "Traceback" not in err
+
+
+def test_warnings_are_lines_of_their_own(gramian, wine):
+    code, out, err = gramian("fit", wine, "-l", "kind", "--set", "max_iter=1", "-o", "m.gram")
+    assert code == 0 and "stopped after 1 iterations" in out
+    assert "gramian: warning: ITML: stopped after 1 iterations" in err and ".py" not in err
+
+
+def test_help_version_and_learners(gramian):
+    code, out, _ = gramian("--help")
+    assert code == 0 and all(word in out for word in ("demo", "fit", "evaluate", "transform", "info", "learners"))
+    assert gramian("--version") == (0, f"gramian {gm.__version__}\n", "")
+    code, out, _ = gramian("learners")
+    assert code == 0 and "itml" in out and "rca" in out
+
+
+def test_every_public_learner_can_be_named():
+    from gramian.learners.base import MetricLearner
+
+    public = [getattr(gm, name) for name in gm.__all__]
+    expected = {c for c in public if isinstance(c, type) and issubclass(c, MetricLearner)}
+    assert set(choice.learners().values()) == expected
+
+
+def test_python_m_gramian_runs():
+    done = subprocess.run([sys.executable, "-m", "gramian", "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("gramian ")
+
+
+def test_without_typer_the_extra_is_named(monkeypatch, capsys):
+    for name in [name for name in sys.modules if name.split(".")[0] == "typer" or name.startswith("gramian.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "typer", None)
+    assert main(["--help"]) == 1
+    assert capsys.readouterr().err == "gramian: the command line needs typer and rich: pip install 'gramian[cli]'.\n"
+
+
+def test_demo_runs_and_its_next_commands_run(gramian, tmp_path):
+    code, out, err = gramian("demo")
+    assert code == 0, err
+    assert "Euclidean" in out and "learned" in out and (tmp_path / "gramian-demo" / "neighbors.png").is_file()
+    before, after = (float(line.split("│")[2]) for line in out.splitlines() if line.startswith("│"))
+    assert after > before
+    following = [line.split()[1:] for line in out.splitlines() if line.startswith("  gramian ")]
+    assert len(following) == 3
+    for arguments in following:
+        code, out, err = gramian(*arguments)
+        assert code == 0 and err == ""

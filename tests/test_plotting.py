@@ -1,0 +1,58 @@
+"""Pictures draw what they say, and need matplotlib by name."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import gramian as gm
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+def test_neighbors_frames_right_and_wrong(rng):
+    X = np.array([[0.0, 0, 0, 0], [1, 0, 0, 0], [0, 3, 0, 0]])
+    metric = gm.Mahalanobis.from_matrix(np.diag([100.0, 1, 1, 1]))
+    figure = gm.plotting.neighbors(metric, X[1:], ["b", "a"], X[:1], ["a"], (2, 2), k=1)
+    colors = [ax.spines["left"].get_edgecolor() for ax in figure.axes if ax.get_visible()]
+    right, wrong = (matplotlib.colors.to_rgba(c) for c in (gm.plotting.RIGHT, gm.plotting.WRONG))
+    assert colors[1:] == [wrong, right]
+
+
+def test_matrix_shows_the_matrix(rng):
+    A = rng.normal(size=(3, 3))
+    metric = gm.Mahalanobis(A)
+    ax = gm.plotting.matrix(metric)
+    assert np.allclose(ax.images[0].get_array(), A.T @ A)
+    with pytest.raises(ValueError, match="feature_names must name 3 features, got 2"):
+        gm.plotting.matrix(metric, ["a", "b"])
+
+
+def test_margins_counts_what_holds():
+    X = np.array([[0.0], [1.0], [3.0]])
+    pairs = gm.Pairs([0, 0], [1, 2], [True, False], bounds=(2.0, 4.0))
+    ax = gm.plotting.margins(pairs, X, gm.Mahalanobis([[2.0]]))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["before: 100% hold", "after: 50% hold"]
+
+
+def test_margins_take_any_constraints(rng):
+    X = rng.normal(size=(6, 2))
+    triplets = gm.Triplets([0, 1], [1, 2], [3, 4])
+    figure = matplotlib.figure.Figure()
+    ax = figure.subplots()
+    assert gm.plotting.margins(triplets, X, gm.Mahalanobis.euclidean(2), ax=ax) is ax
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'gramian\[plot\]'"):
+        gm.plotting.matrix(gm.Mahalanobis.euclidean(2))
