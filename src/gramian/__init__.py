@@ -32,6 +32,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "manifold": ("TDL", "LaplacianEigenmaps"),
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
     "rankmin": ("RankMinimizer",),
+    "clustering": ("DecorrelatedKMeans",),
     "search": ("ExactIndex", "HashIndex"),
     "persist": ("save", "load"),
 }

@@ -7,5 +7,6 @@
 
 from gramian.datasets.loaders import Dataset, load, names
 from gramian.datasets.synthetic import moons, nuisance, rings, stretched, xor
+from gramian.datasets.views import two_views
 
-__all__ = ["Dataset", "load", "moons", "names", "nuisance", "rings", "stretched", "xor"]
+__all__ = ["Dataset", "load", "moons", "names", "nuisance", "rings", "stretched", "two_views", "xor"]

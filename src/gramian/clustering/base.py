@@ -1,0 +1,127 @@
+"""The contract of estimators that find several clusterings of the same data."""
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gramian import _checks
+from gramian.clustering.points import Points
+from gramian.metrics import Mahalanobis
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one start ended with: the lower the objective the better."""
+
+    labels: np.ndarray
+    centers: np.ndarray
+    objective: float
+    path: np.ndarray
+    residual: float
+    tol: float
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the iterations ended by themselves."""
+        return self.residual <= self.tol
+
+
+class Clusterings(BaseEstimator, ABC):
+    """Base of all estimators with ``labels_`` (n, T).
+
+    Subclasses give ``_run(points, k, start, rng)``, one start, ``_labels(points)`` of new points, and, where starts
+    share something, ``_begin(points, k, rng)``. ``fit`` keeps the start with the lowest objective.
+    """
+
+    _sparse = True
+
+    @abstractmethod
+    def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run: ...
+
+    @abstractmethod
+    def _labels(self, points: Points) -> np.ndarray: ...
+
+    def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
+        pass
+
+    def fit(self, X: Any, y: Any = None) -> "Clusterings":
+        """Find the clusterings of X (n, d); y is ignored."""
+        owner = type(self).__name__
+        k, starts = sizes(self.n_clusters, owner), _checks.number(self.n_init, owner, "n_init", low=1, integer=True)
+        _checks.number(self.max_iter, owner, "max_iter", low=1, integer=True)
+        rng = check_random_state(self.random_state)
+        X = self._door(X, reset=True, ensure_min_samples=max(2, *k))
+        points = Points.of(X, self.center)
+        self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if self.center else np.zeros(X.shape[1])
+        self._begin(points, k, rng)
+        self._store(min((self._run(points, k, i, rng) for i in range(starts)), key=lambda run: run.objective), k)
+        return self
+
+    def _door(self, X: Any, **options: Any) -> Any:
+        accept = "csr" if self._sparse else False
+        return validate_data(self, X, accept_sparse=accept, dtype=[np.float64, np.float32], **options)
+
+    def _store(self, run: Run, k: tuple[int, ...]) -> None:
+        self.labels_ = run.labels
+        self.cluster_centers_ = [C + self.mean_ for C in np.split(run.centers, np.cumsum(k)[:-1])]
+        self.objective_, self.objective_path_ = float(run.objective), run.path
+        self.n_iter_, self.converged_ = len(run.path), run.converged
+        for name, value in run.extra.items():
+            setattr(self, f"{name}_", value)
+        if not run.converged:
+            warnings.warn(
+                f"{type(self).__name__}: stopped after {self.n_iter_} iterations with residual "
+                f"{run.residual:.3g} > tol {run.tol:.3g}; raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit and return ``labels_`` (n, T)."""
+        return self.fit(X).labels_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels (n, T) of new points."""
+        check_is_fitted(self, "labels_")
+        return self._labels(self._seen(self._door(X, reset=False)))
+
+    def _seen(self, X: Any) -> Points:
+        """New points around the mean of the points of ``fit``."""
+        points = Points.of(X, center=False)
+        norms = points.norms - 2 * np.asarray(X @ self.mean_) + self.mean_ @ self.mean_
+        return Points(X, self.mean_, np.maximum(norms, 0))
+
+    def metric_(self, t: int) -> Mahalanobis:
+        """The distance that clustering t defines: M = Σ_i (n_i / n) (μ_i − μ̄)(μ_i − μ̄)ᵀ.
+
+        This is the scatter between the centers of the clustering, of rank below its number of clusters: differences
+        along which the clusters of this view lie apart count, all others do not.
+        """
+        check_is_fitted(self, "labels_")
+        T = len(self.cluster_centers_)
+        t = _checks.number(t, type(self).__name__, "t", low=0, high=T - 1, integer=True)
+        C = self.cluster_centers_[t]
+        weight = np.bincount(self.labels_[:, t], minlength=len(C)) / len(self.labels_)
+        return Mahalanobis(np.sqrt(weight)[:, None] * (C - weight @ C))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse
+        return tags
+
+
+def sizes(n_clusters: Any, owner: str) -> tuple[int, ...]:
+    """The numbers of clusters (k₁, …, k_T), checked; a single number is a single clustering."""
+    given = n_clusters if np.iterable(n_clusters) and not isinstance(n_clusters, str | bytes) else (n_clusters,)
+    k = tuple(_checks.number(size, owner, "n_clusters", low=1, integer=True) for size in given)
+    if not k:
+        raise ValueError(f"{owner}: n_clusters must hold one number of clusters per clustering, got {n_clusters!r}.")
+    return k

@@ -1,0 +1,105 @@
+"""Data seen from its mean, and the three passes over it that every clustering here is made of.
+
+Several clusterings of the same points travel stacked: ``labels`` is (n, T), ``k`` the T numbers of clusters, and
+centers, sums and counts have K = k₁ + … + k_T rows, those of the first clustering first.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian import linalg
+
+ROWS = 8192
+"""Rows of a pass that are worked on at once: small enough for the cache and for sums in single precision."""
+
+
+def parts(k: tuple[int, ...]) -> list[slice]:
+    """Rows of each clustering in a stack."""
+    ends = np.cumsum(k)
+    return [slice(end - size, end) for size, end in zip(k, ends)]
+
+
+def indicator(labels: np.ndarray, k: tuple[int, ...], dtype: Any = np.float64, dense: bool = True) -> Any:
+    """Stacked memberships H (n, K), one 1 per point and clustering, as an array or CSR."""
+    n, T = labels.shape
+    columns = labels + (np.cumsum(k) - k)
+    if dense:
+        H = np.zeros((n, sum(k)), dtype=dtype)
+        np.put_along_axis(H, columns, 1, axis=1)
+        return H
+    return sparse.csr_array((np.ones(n * T, dtype), columns.ravel(), np.arange(0, n * T + 1, T)), shape=(n, sum(k)))
+
+
+@dataclass(frozen=True)
+class Points:
+    """Rows z = x − shift of X, which is dense or sparse; the difference is never formed for sparse X."""
+
+    X: Any
+    shift: np.ndarray
+    norms: np.ndarray
+    centered: bool = False
+
+    @classmethod
+    def of(cls, X: Any, center: bool = True) -> "Points":
+        """Points around their mean, or as they are; a dense array is copied once when it is centered."""
+        d = X.shape[1]
+        shift = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(d)
+        if center and not sparse.issparse(X):
+            X, shift = X - shift.astype(X.dtype), np.zeros(d)
+        norms = linalg.row_norms(X) - 2 * np.asarray(X @ shift) + shift @ shift
+        return cls(X, shift, np.maximum(norms, 0), center)
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    def sample(self, size: int, rng: np.random.RandomState) -> "Points":
+        """At most ``size`` points drawn without replacement, around their own mean if all are."""
+        if len(self) <= size:
+            return self
+        rows = np.sort(rng.choice(len(self), size, replace=False))
+        return Points.of(self.X[rows], self.centered)
+
+    def dense(self, rows: Any) -> np.ndarray:
+        """Some points z as an array."""
+        X = self.X[rows]
+        return (X.toarray() if sparse.issparse(X) else X) - self.shift
+
+    def blocks(self) -> Iterator[slice]:
+        """Slices that cover the points."""
+        return linalg.blocks(len(self), 1, ROWS)
+
+    def inner(self, C: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
+        """Inner products zᵀc with the rows of C, (rows, K)."""
+        C = C.astype(self.X.dtype, copy=False)
+        return np.asarray(self.X[rows] @ C.T) - (C @ self.shift.astype(C.dtype, copy=False))
+
+    def nearest(self, C: np.ndarray, k: tuple[int, ...]) -> np.ndarray:
+        """Labels (n, T): in each clustering the center that is closest, ties to the first."""
+        labels = np.empty((len(self), len(k)), dtype=np.int32)
+        half = linalg.row_norms(C).astype(self.X.dtype) / 2
+        for rows in self.blocks():
+            near = self.inner(C, rows) - half
+            for t, part in enumerate(parts(k)):
+                labels[rows, t] = near[:, part].argmax(axis=1)
+        return labels
+
+    def errors(self, C: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Squared distance of each point to its own center, for labels (n,) of one clustering."""
+        out = np.empty(len(self))
+        for rows in self.blocks():
+            own = self.inner(C, rows)[np.arange(rows.stop - rows.start), labels[rows]]
+            out[rows] = self.norms[rows] - 2 * own + linalg.row_norms(C)[labels[rows]]
+        return np.maximum(out, 0)
+
+    def sums(self, labels: np.ndarray, k: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Sums (K, d) of the points of each cluster, and their numbers (K,)."""
+        S, dense = np.zeros((sum(k), self.X.shape[1])), not sparse.issparse(self.X)
+        for rows in self.blocks():
+            part = indicator(labels[rows], k, self.X.dtype, dense).T @ self.X[rows]
+            S += part if dense else part.toarray()
+        counts = np.concatenate([np.bincount(labels[:, t], minlength=size) for t, size in enumerate(k)])
+        return S - counts[:, None] * self.shift, counts

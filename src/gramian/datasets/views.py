@@ -1,0 +1,64 @@
+"""Points with two true labelings, drawn as the sum of two independent mixtures (Jain 2009, §8.3.2)."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gramian import _checks
+from gramian.datasets.loaders import Dataset
+
+FAMILIES = ("concatenated", "overlap", "sum")
+
+
+def two_views(
+    n: int = 3000,
+    d: int = 30,
+    n_clusters: int | tuple[int, int] = 3,
+    family: str = "concatenated",
+    separation: float = 2.0,
+    correlation: float = 0.0,
+    noise: float = 1.0,
+    random_state: Any = None,
+) -> Dataset:
+    """Two mixtures of Gaussians x and y, put together in one of three ways; y of the result is (n, 2).
+
+    ``"concatenated"`` z = (x, y), 2d features; ``"overlap"`` z = (x₁, x₂ + y₁, y₂), halves of equal size, 3d/2
+    features; ``"sum"`` z = x + y, d features. Cluster means are N(0, separation² I), points N(mean, noise² I).
+
+    ``correlation`` c in [0, 1] ties the two views in *direction*: the means of y lie in the subspace that the means of
+    x span with weight c, and in the open with weight √(1 − c²). The labelings stay independent. It needs views in the
+    same space, ``family="sum"``.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> data = gm.datasets.two_views(100, 4, (2, 3), "overlap", random_state=0)
+    >>> data.X.shape, data.y.shape
+    ((100, 6), (100, 2))
+    """
+    for name, value in {"n": n, "d": d}.items():
+        _checks.number(value, "two_views", name, low=1, integer=True)
+    _checks.one_of(family, "two_views", "family", FAMILIES)
+    c = _checks.number(correlation, "two_views", "correlation", low=0, high=1)
+    if c and family != "sum":
+        raise ValueError("two_views: correlation needs both views in the same space; use family='sum'.")
+    k = (n_clusters, n_clusters) if np.isscalar(n_clusters) else tuple(n_clusters)
+    rng = check_random_state(random_state)
+    labels = np.column_stack([rng.randint(size, size=n) for size in k])
+    first, second = (separation * rng.normal(size=(size, d)) for size in k)
+    if c:
+        inside = rng.normal(size=(k[1], k[0])) @ first / np.sqrt(k[0])
+        second = c * inside + np.sqrt(1 - c**2) * second
+    A, B = (means[y] + noise * rng.normal(size=(n, d)) for means, y in zip((first, second), labels.T))
+    return Dataset(name="two_views", X=_combine(A, B, family), y=labels, means=(first, second))
+
+
+def _combine(A: np.ndarray, B: np.ndarray, family: str) -> np.ndarray:
+    if family == "concatenated":
+        return np.hstack([A, B])
+    if family == "sum":
+        return A + B
+    half = A.shape[1] // 2
+    rest = A.shape[1] - half
+    return np.hstack([A[:, :half], A[:, half:] + B[:, :rest], B[:, rest:]])

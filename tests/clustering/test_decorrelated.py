@@ -1,0 +1,217 @@
+"""Decorrelated k-means against (8.1) written out, dense algebra, and what must not matter."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+import gramian as gm
+from gramian.clustering import largest_drop, match, redundancy
+from gramian.clustering.decorrelated import descend, objective, refill, representatives, shrink
+from gramian.clustering.points import Points, parts
+from gramian.clustering.starts import first_labels, kmeans
+
+
+def printed(Z, labels, centers, k, lam):
+    """(8.1) as printed, with loops; for T clusterings over all ordered pairs."""
+    total, stacks = 0.0, [centers[part] for part in parts(k)]
+    means = [
+        np.array([Z[labels[:, t] == i].mean(axis=0) if (labels[:, t] == i).any() else 0 * Z[0] for i in range(k[t])])
+        for t in range(len(k))
+    ]
+    for t, mu in enumerate(stacks):
+        total += sum(((z - mu[i]) ** 2).sum() for z, i in zip(Z, labels[:, t]))
+        total += lam * sum((b @ m) ** 2 for s in range(len(k)) if s != t for b in means[s] for m in mu)
+    return total
+
+
+@st.composite
+def problems(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    k = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
+    n, d = draw(st.integers(5, 20)), draw(st.integers(1, 6))
+    Z = rng.normal(size=(n, d)) * 10.0 ** draw(st.integers(-2, 2))
+    labels = np.column_stack([rng.integers(size, size=n) for size in k])
+    return Z, labels, k, 10.0 ** draw(st.integers(-3, 4)) * n / (Z**2).sum()
+
+
+@given(problems())
+def test_objective_from_sums_is_the_printed_one(problem):
+    Z, labels, k, lam = problem
+    points = Points.of(Z, center=False)
+    S, counts = points.sums(labels, k)
+    _, centers = representatives(S, counts, k, lam)
+    assert objective(points.norms.sum(), S, counts, centers, k, lam) == pytest.approx(
+        printed(Z, labels, centers, k, lam), rel=1e-9, abs=1e-9 * (Z**2).sum()
+    )
+
+
+@given(problems())
+def test_centers_are_the_exact_minimizer_for_their_labels(problem):
+    Z, labels, k, lam = problem
+    points = Points.of(Z, center=False)
+    S, counts = points.sums(labels, k)
+    _, centers = representatives(S, counts, k, lam)
+    energy = points.norms.sum()
+
+    def G(C):
+        return objective(energy, S, counts, C.reshape(centers.shape), k, lam)
+
+    best, rng = G(centers), np.random.default_rng(0)
+    for scale in (1e-4, 1e-2, 1.0):
+        step = rng.normal(size=centers.shape) * scale * np.abs(Z).max()
+        gain = G(centers + step) - best
+        assert gain >= -1e-10 * energy
+        # (8.1) is quadratic in the centers: at the minimum both directions cost the same
+        assert gain == pytest.approx(G(centers - step) - best, rel=1e-6, abs=1e-8 * energy)
+
+
+def test_a_general_solver_finds_the_same_centers(rng):
+    Z, k, lam = rng.normal(size=(15, 3)), (2, 3), 4.0
+    labels = np.column_stack([np.arange(15) % size for size in k])
+    S, counts = Points.of(Z, center=False).sums(labels, k)
+    _, centers = representatives(S, counts, k, lam)
+    found = minimize(lambda C: printed(Z, labels, C.reshape(5, 3), k, lam), S.ravel(), method="BFGS")
+    assert np.allclose(found.x.reshape(5, 3), centers, atol=1e-5)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 6), st.floats(-6, 12))
+def test_shrinking_is_the_inverse_of_8_2(seed, m, d, decade):
+    rng = np.random.default_rng(seed)
+    A, B, xi = rng.normal(size=(4, d)), rng.normal(size=(m, d)), 10.0**decade * rng.uniform(0.1, 1, 4)
+    inverse = np.array([np.linalg.solve(np.eye(d) + x * B.T @ B, a) for a, x in zip(A, xi)])
+    if decade < 6:
+        assert np.allclose(shrink(A, B, xi), inverse, atol=1e-8)
+    out = shrink(A, B, xi)
+    assert np.isfinite(out).all() and (np.linalg.norm(out, axis=1) <= np.linalg.norm(A, axis=1) * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("k", [(2, 3), (2, 2, 2), (4,)])
+def test_the_path_ends_at_8_1_of_the_returned_labels(center, k, rng):
+    X = rng.normal(size=(60, 5)) + 3
+    fitted = gm.DecorrelatedKMeans(k, penalty=2.0, center=center, random_state=0).fit(X)
+    Z = X - X.mean(axis=0) if center else X
+    S, counts = Points.of(Z, center=False).sums(fitted.labels_, k)
+    _, centers = representatives(S, counts, k, 2.0)
+    assert fitted.objective_path_[-1] == pytest.approx(printed(Z, fitted.labels_, centers, k, 2.0))
+    assert np.allclose(np.vstack(fitted.cluster_centers_), centers + (X.mean(axis=0) if center else 0))
+    assert np.all(np.diff(fitted.objective_path_) <= 0)
+
+
+def test_the_best_iterate_is_kept_when_a_step_rises(rng):
+    rises = 0
+    for seed in range(40):
+        rng = np.random.RandomState(seed)
+        Z = rng.normal(size=(40, 3))
+        points, k = Points.of(Z), (3, 3)
+        lam, labels, values = 5.0 * 40**2 / points.norms.sum(), first_labels(points, k, rng, "random"), []
+        run = descend(points, labels.copy(), k, lam)
+        for _ in range(len(run.path)):
+            S, counts = points.sums(labels, k)
+            _, centers = representatives(S, counts, k, lam)
+            values.append(objective(points.norms.sum(), S, counts, centers, k, lam))
+            labels = refill(points, points.nearest(centers, k), k, centers)
+        rises += bool(np.any(np.diff(values) > 1e-9))
+        assert np.allclose(run.path, np.minimum.accumulate(values)) and run.objective == pytest.approx(min(values))
+    assert rises > 0
+
+
+@pytest.mark.parametrize("family", ["concatenated", "overlap", "sum"])
+@pytest.mark.parametrize("k", [2, 5])
+def test_both_labelings_are_found(family, k):
+    data = gm.datasets.two_views(600, 30, k, family, random_state=k)
+    found = gm.DecorrelatedKMeans((k, k), random_state=0).fit(data.X).labels_
+    assert match(found, data.y).scores.min() > 0.9 and redundancy(found) < 0.1
+
+
+def test_three_clusterings_are_found(rng):
+    truth = rng.integers(2, size=(400, 3))
+    X = np.hstack([truth * 8.0 @ np.linalg.qr(rng.normal(size=(3, 3)))[0], np.zeros((400, 2))])
+    X += rng.normal(size=X.shape)
+    found = gm.DecorrelatedKMeans((2, 2, 2), random_state=0).fit(X).labels_
+    assert match(found, truth).scores.min() > 0.9
+
+
+def test_units_place_and_rotation_do_not_matter():
+    data = gm.datasets.two_views(300, 20, 3, "overlap", random_state=1)
+    base = gm.DecorrelatedKMeans((3, 3), random_state=0).fit(data.X)
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(data.X.shape[1],) * 2))[0]
+    for X in (data.X * 1e3, data.X * 1e-3 + 5, data.X @ Q, data.X[::-1]):
+        again = gm.DecorrelatedKMeans((3, 3), random_state=0).fit(X).labels_
+        again = again[::-1] if X is not data.X and X.base is data.X else again
+        assert match(again, base.labels_, "ari").scores.min() > 0.97
+
+
+def test_the_weight_follows_units_and_number_of_points():
+    data = gm.datasets.two_views(400, 6, 2, "sum", random_state=0)
+    X = data.X
+    lam = largest_drop(Points.of(X), (2, 2), np.random.RandomState(0))
+    assert largest_drop(Points.of(10 * X), (2, 2), np.random.RandomState(0)) == pytest.approx(lam / 100)
+    doubled = largest_drop(Points.of(np.vstack([X, X])), (2, 2), np.random.RandomState(0))
+    assert doubled == pytest.approx(2 * lam, rel=3)
+    assert largest_drop(Points.of(np.ones((9, 2))), (2, 2), np.random.RandomState(0)) == 0
+
+
+def test_projected_kmeans_never_forms_the_projection(rng):
+    Z = rng.normal(size=(80, 5))
+    off = np.linalg.qr(rng.normal(size=(5, 2)))[0].T
+    labels, _ = kmeans(Points.of(Z, center=False), 3, np.random.RandomState(0), off)
+    PZ = Z - Z @ off.T @ off
+    plain, _ = kmeans(Points.of(PZ, center=False), 3, np.random.RandomState(0))
+    assert np.array_equal(labels, plain)
+
+
+def test_empty_clusters_take_the_worst_points(rng):
+    Z = np.vstack([rng.normal(size=(9, 2)) * 0.01, [[50.0, 0.0]]])
+    labels = refill(Points.of(Z, center=False), np.zeros((10, 1), int), (3,), np.zeros((3, 2)))
+    assert np.bincount(labels[:, 0]).tolist() == [8, 1, 1] and labels[9, 0] == 1
+    fitted = gm.DecorrelatedKMeans((4, 3), random_state=0).fit(np.repeat(np.eye(3), 4, axis=0))
+    assert [len(np.unique(c)) for c in fitted.labels_.T] == [4, 3]
+
+
+def test_sparse_passes_are_the_dense_ones(rng):
+    X = np.where(rng.uniform(size=(50, 8)) < 0.7, 0, rng.normal(size=(50, 8)) + 2)
+    labels, k = rng.integers([3, 2], size=(50, 2)), (3, 2)
+    dense, thin = Points.of(X), Points.of(sparse.csr_array(X))
+    assert np.allclose(dense.norms, thin.norms)
+    for a, b in zip(dense.sums(labels, k), thin.sums(labels, k)):
+        assert np.allclose(a, b)
+    C = rng.normal(size=(5, 8))
+    assert np.array_equal(dense.nearest(C, k), thin.nearest(C, k))
+    assert np.allclose(dense.errors(C[:3], labels[:, 0]), thin.errors(C[:3], labels[:, 0]))
+    assert np.allclose(dense.errors(C[:3], labels[:, 0]), ((X - X.mean(0) - C[labels[:, 0]]) ** 2).sum(axis=1))
+
+
+def test_a_start_cut_short_says_so(rng):
+    X = rng.normal(size=(300, 4))
+    with pytest.warns(ConvergenceWarning, match=r"DecorrelatedKMeans: stopped after 1 iterations with residual"):
+        gm.DecorrelatedKMeans((5, 5), n_init=1, max_iter=1, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gm.DecorrelatedKMeans((5, 5), n_init=1, random_state=0).fit(X).converged_
+
+
+def test_arguments_are_checked(rng):
+    X = rng.normal(size=(20, 2))
+    with pytest.raises(ValueError, match="DecorrelatedKMeans: penalty must be a number"):
+        gm.DecorrelatedKMeans(penalty=-1).fit(X)
+    with pytest.raises(ValueError, match="DecorrelatedKMeans: penalty must be one of 'auto'"):
+        gm.DecorrelatedKMeans(penalty="large").fit(X)
+
+
+def test_the_distance_of_a_clustering_sees_only_that_clustering():
+    data = gm.datasets.two_views(400, 20, 3, "overlap", random_state=0)
+    fitted = gm.DecorrelatedKMeans((3, 3), random_state=0).fit(data.X)
+    where = match(fitted.labels_, data.y).found
+    for j in range(2):
+        D = fitted.metric_(int(where[j])).sqdist(data.X)
+        np.fill_diagonal(D, np.inf)
+        near = D.argmin(axis=1)
+        assert np.mean(data.y[near, j] == data.y[:, j]) > 0.97
+        assert np.mean(data.y[near, 1 - j] == data.y[:, 1 - j]) < 0.6

@@ -1,0 +1,131 @@
+"""The contract of estimators with several clusterings: every public one enrolls by itself."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramian as gm
+from gramian.clustering.base import Clusterings
+
+CLASSES = [
+    getattr(gm, name)
+    for name in gm.__all__
+    if inspect.isclass(getattr(gm, name)) and issubclass(getattr(gm, name), Clusterings)
+]
+each = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+
+
+def grid(n=90, d=4, seed=0):
+    """Two independent labelings, one along the first features and one along the others."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers([2, 3], size=(n, 2))
+    X = rng.normal(size=(n, d))
+    X[:, 0] += 9 * truth[:, 0]
+    X[:, 2:] += 8 * np.eye(3)[truth[:, 1]][:, :2]
+    return X, truth
+
+
+def model(cls, **options):
+    return cls(**{"n_clusters": (2, 3), "n_init": 3, "random_state": 0} | options)
+
+
+def test_the_named_ones_are_enrolled():
+    assert {"DecorrelatedKMeans"} <= {cls.__name__ for cls in CLASSES}
+
+
+WIDE = "predict has one column per clustering, the check wants shape (n,); sparse input is tested below"
+
+
+def expected(estimator):
+    return dict.fromkeys(("check_estimator_sparse_matrix", "check_estimator_sparse_array"), WIDE)
+
+
+@parametrize_with_checks([cls(n_init=2) for cls in CLASSES], expected_failed_checks=expected)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@each
+def test_shapes_and_the_path(cls):
+    X, _ = grid()
+    fitted = model(cls).fit(X)
+    assert fitted.labels_.shape == (90, 2) and fitted.labels_.min() == 0
+    assert (fitted.labels_.max(axis=0) <= [1, 2]).all()
+    assert [C.shape for C in fitted.cluster_centers_] == [(2, 4), (3, 4)]
+    path = fitted.objective_path_
+    assert len(path) == fitted.n_iter_ and np.all(np.diff(path) <= 1e-9 * np.abs(path[:-1]))
+    assert path[-1] == pytest.approx(fitted.objective_)
+    assert np.mean(fitted.predict(X) == fitted.labels_) > 0.9 and fitted.predict(X[:1]).shape == (1, 2)
+
+
+@each
+def test_one_seed_one_answer_and_nothing_written(cls):
+    X, _ = grid()
+    kept = X.copy()
+    a = model(cls).fit(X)
+    b = pickle.loads(pickle.dumps(clone(a).fit(X)))
+    assert np.array_equal(a.labels_, b.labels_) and a.objective_ == b.objective_ and np.array_equal(X, kept)
+    X[:] = 0
+    assert np.array_equal(b.predict(kept), a.predict(kept))
+
+
+@each
+def test_each_clustering_is_a_metric(cls):
+    X, _ = grid()
+    fitted = model(cls).fit(X)
+    for t in range(2):
+        metric = fitted.metric_(t)
+        assert metric.n_features == 4 and np.linalg.matrix_rank(metric.matrix, tol=1e-9) <= (2, 3)[t] - 1
+    with pytest.raises(ValueError, match="t must be an integer in"):
+        fitted.metric_(2)
+
+
+@each
+def test_hard_inputs_are_defined(cls):
+    X, _ = grid()
+    single = model(cls).fit(X.astype(np.float32))
+    assert gm.clustering.match(single.labels_, model(cls).fit(X).labels_, "ari").scores.min() > 0.9
+    for bad in (
+        np.zeros((6, 3)),
+        np.ones((6, 3)) * 1e9,
+        X * 1e8,
+        X * 1e-8,
+        np.hstack([X, np.ones((90, 200))]),
+        X[:, :1],
+    ):
+        fitted = model(cls).fit(bad)
+        assert np.isfinite(fitted.objective_) and all(np.isfinite(C).all() for C in fitted.cluster_centers_)
+
+
+@each
+def test_sparse_is_dense_or_refused(cls):
+    X, _ = grid()
+    X = np.where(np.abs(X) < 0.5, 0, X)
+    if not model(cls)._sparse:
+        with pytest.raises(TypeError, match="[Ss]parse"):
+            model(cls).fit(sparse.csr_array(X))
+        return
+    a, b = model(cls).fit(X), model(cls).fit(sparse.csr_matrix(X))
+    assert np.array_equal(a.labels_, b.labels_) and a.objective_ == pytest.approx(b.objective_)
+    assert np.array_equal(b.predict(sparse.csr_array(X)), a.predict(X))
+
+
+@each
+def test_one_sentence_for_bad_arguments(cls):
+    X, _ = grid()
+    for options, words in [
+        ({"n_clusters": "ab"}, "n_clusters must be an integer"),
+        ({"n_clusters": ()}, "n_clusters must hold one number"),
+        ({"n_clusters": (2, 0)}, "n_clusters must be an integer"),
+        ({"n_init": 0}, "n_init must be an integer"),
+        ({"max_iter": 0}, "max_iter must be an integer"),
+    ]:
+        with pytest.raises(ValueError, match=f"{cls.__name__}: {words}"):
+            model(cls, **options).fit(X)
+    with pytest.raises(ValueError, match="minimum of 3"):
+        model(cls).fit(X[:2])
