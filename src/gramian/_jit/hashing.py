@@ -126,16 +126,35 @@ def within(distances, reach, slots):
 
 
 @numba.njit(cache=True)
-def confident(distances, least, n, X, center, sqnorms, ranges, w, sqnorm, unit, limits, k, rows, values):
+def first_reach(least, k, n_bits):
+    """Hamming distance within which at least 2k items lie, all n of them when there are few."""
+    return np.int64(np.partition(least, 2 * k - 1)[2 * k - 1]) if len(least) > 2 * k else np.int64(n_bits)
+
+
+@numba.njit(cache=True)
+def tile_reach(h, low, high, sqnorm, bound, limits):
+    """Largest plausible Hamming distance, -1 for none, in a tile with least distance h and norms in [low, high]."""
+    query = math.sqrt(sqnorm)
+    # The norm at which θ_max is widest is the root of |q|² − D².
+    norm = min(max(math.sqrt(max(sqnorm - bound, 0.0)), low), high)
+    reach = np.int64(h)
+    if h >= len(limits) or not plausible(norm, query, bound, limits[reach]):
+        return np.int64(-1)
+    while reach + 1 < len(limits) and plausible(norm, query, bound, limits[reach + 1]):
+        reach += 1
+    return reach
+
+
+@numba.njit(cache=True)
+def confident(distances, least, n, ranking, ranges, limits, k, rows, values):
     """Search one query until no item left out is plausibly among the k nearest; return the number compared.
 
     First the items with the smallest Hamming distances give an upper bound D² on the k-th distance. Then an item at
     Hamming distance h is compared unless the angle that D² allows it would make h improbable,
     cos θ_max > limits[h]. A tile is left out as a whole when this holds for its least h and every norm in its range.
     """
-    near, last = np.int64(len(limits) - 1), len(limits) - 1
-    if len(least) > 2 * k:
-        near = np.int64(np.partition(least, 2 * k - 1)[2 * k - 1])
+    X, center, sqnorms, w, sqnorm, unit = ranking
+    near = first_reach(least, k, len(limits) - 1)
     slots = np.empty(65, np.int64)
     size = seen = 0
     for t in range(len(least)):
@@ -146,13 +165,9 @@ def confident(distances, least, n, X, center, sqnorms, ranges, w, sqnorm, unit, 
                 seen += 1
     query = math.sqrt(sqnorm)
     for t in range(len(least)):
-        bound, reach = values[k - 1], np.int64(least[t])
-        # The norm at which θ_max is widest is the root of |q|² − D².
-        norm = min(max(math.sqrt(max(sqnorm - bound, 0.0)), ranges[t, 0]), ranges[t, 1])
-        if not plausible(norm, query, bound, limits[reach]):
+        reach = tile_reach(least[t], ranges[t, 0], ranges[t, 1], sqnorm, values[k - 1], limits)
+        if reach < 0:
             continue
-        while reach < last and plausible(norm, query, bound, limits[reach + 1]):
-            reach += 1
         for j in range(within(distances[t * 64 : t * 64 + 64], reach, slots)):
             i = t * 64 + slots[j]
             h = distances[i]
@@ -182,7 +197,7 @@ def nearest_codes(distances, n, n_bits, count, chosen):
 
 
 @numba.njit(cache=True)
-def scan(tiles, n, codes, X, center, sqnorms, ranges, W, qnorms, unit, limits, n_bits, budget, k, rows, values, seen):
+def scan(tiles, n, codes, X, center, sqnorms, W, qnorms, unit, ranges, limits, budget, k, rows, values, seen):
     """Rank by exact distance what the Hamming scan lets through: by confidence, or the ``budget`` nearest codes."""
     m, n_tiles = len(codes), len(tiles)
     distances = np.empty((GROUP, n_tiles * 64), np.uint16)
@@ -192,31 +207,17 @@ def scan(tiles, n, codes, X, center, sqnorms, ranges, W, qnorms, unit, limits, n
         stop = min(start + GROUP, m)
         hamming_tiles(tiles, n, codes[start:stop], distances, least)
         for q in range(start, stop):
-            h = distances[q - start]
+            h, low = distances[q - start], least[q - start]
             if budget > 0:
-                nearest_codes(h, n, n_bits, budget, chosen)
+                nearest_codes(h, n, len(limits) - 1, budget, chosen)
                 size = 0
                 for i in chosen:
                     value = sqdist_to(i, X, center, sqnorms, W[q], qnorms[q], unit)
                     size = insert(rows[q], values[q], size, i, value)
                 seen[q] = budget
             else:
-                seen[q] = confident(
-                    h,
-                    least[q - start],
-                    n,
-                    X,
-                    center,
-                    sqnorms,
-                    ranges,
-                    W[q],
-                    qnorms[q],
-                    unit,
-                    limits,
-                    k,
-                    rows[q],
-                    values[q],
-                )
+                ranking = (X, center, sqnorms, W[q], qnorms[q], unit)
+                seen[q] = confident(h, low, n, ranking, ranges, limits, k, rows[q], values[q])
 
 
 @numba.njit(cache=True)

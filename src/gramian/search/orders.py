@@ -1,7 +1,5 @@
 """Sorted orders of permuted hash keys, the search of the thesis (Jain 2009, §4.2, after Charikar 2002)."""
 
-from typing import Any
-
 import numpy as np
 
 MOST_ORDERS = 32
@@ -35,9 +33,3 @@ class SortedOrders:
             block[:, : bits.shape[1]] = bits
             keys[:, p] = np.packbits(block, axis=1).view(">u8")[:, 0]
         return keys
-
-    def search(self, packed: np.ndarray, budget: int, *ranking: Any) -> None:
-        """Fill the (rows, values, seen) at the end of ``ranking`` for queries with these codes."""
-        from gramian._jit.hashing import walk_all
-
-        walk_all(self.sorted, self.items, self.keys(packed), budget, *ranking)
