@@ -34,6 +34,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "rankmin": ("RankMinimizer",),
     "clustering": ("DecorrelatedKMeans",),
     "search": ("ExactIndex", "HashIndex"),
+    "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),
     "persist": ("save", "load"),
 }
 _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")

@@ -143,3 +143,36 @@ def margins(constraints: Any, X: Any, metric: Any, baseline: Any = None, ax: Any
     ax.set_ylabel("constraints")
     ax.legend(frameon=False)
     return ax
+
+
+def stream(history: dict[str, Any]) -> Any:
+    """Throughput, recall and mean loss along a stream of events, as a figure.
+
+    Parameters
+    ----------
+    history : dict
+        Lists ``event`` (events so far), ``second`` and ``loss`` (cumulative) of one length, and ``recall_event`` with
+        ``recall``.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> history = {"event": [1, 2], "second": [0.1, 0.3], "loss": [1.0, 1.5], "recall_event": [2], "recall": [1.0]}
+    >>> [ax.get_ylabel() for ax in gm.plotting.stream(history).axes]
+    ['events per second', 'recall', 'loss per event']
+    """
+    event = np.asarray(history["event"], dtype=float)
+    steps = np.diff(event, prepend=0)
+    figure = _pyplot().figure(figsize=(6.4, 5.4), layout="constrained")
+    rate, recall, loss = figure.subplots(3, sharex=True)
+    rate.plot(event, steps / np.maximum(np.diff(history["second"], prepend=0), 1e-9), color=RIGHT, linewidth=1)
+    recall.plot(history["recall_event"], history["recall"], ".", color=QUIET, markersize=3)
+    recall.set_ylim(-0.05, 1.05)
+    loss.plot(event, np.diff(history["loss"], prepend=0) / steps, color=WRONG, linewidth=1)
+    for ax, name in ((rate, "events per second"), (recall, "recall"), (loss, "loss per event")):
+        ax.set_ylabel(name)
+        ax.spines[["top", "right"]].set_visible(False)
+    if (np.diff(history["loss"], prepend=0) > 0).any():
+        loss.set_yscale("log")
+    loss.set_xlabel("events")
+    return figure

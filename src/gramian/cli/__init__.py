@@ -1,4 +1,4 @@
-"""The command line: ``gramian demo``, ``fit``, ``evaluate``, ``transform``, ``info`` and ``learners``.
+"""The command line: ``gramian demo``, ``fit``, ``evaluate``, ``transform``, ``info``, ``learners`` and ``stream``.
 
 Exit codes: 0 done, 1 something is wrong with the data or the model, 2 the command was not understood.
 """

@@ -186,6 +186,21 @@ def info(
 
 
 @app.command()
+def stream(
+    state: Annotated[Path, typer.Option(help="Folder of the state, made when absent.", show_default=False)],
+    eta: Annotated[float | None, typer.Option(help="Step size of LEGO in a new folder; chosen when absent.")] = None,
+    bits: Annotated[int | None, typer.Option(help="Bits of the hash in a new folder; 256 when absent.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Run this file of events and draw throughput, recall and loss.")
+    ] = None,
+) -> None:
+    """Learn, add and query from JSON lines on standard input, one answer per line, durable before it is given."""
+    from gramian.cli import stream as streaming
+
+    streaming.run(state, eta, bits, report)
+
+
+@app.command()
 def learners() -> None:
     """List the learners that fit and evaluate know."""
     from gramian.cli import choice

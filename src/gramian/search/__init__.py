@@ -3,5 +3,6 @@
 from gramian.search.base import Index
 from gramian.search.exact import ExactIndex
 from gramian.search.hashing import HashIndex
+from gramian.search.online_hashing import OnlineHashIndex
 
-__all__ = ["ExactIndex", "HashIndex", "Index"]
+__all__ = ["ExactIndex", "HashIndex", "Index", "OnlineHashIndex"]

@@ -1,0 +1,62 @@
+"""Keeping hash codes true while their directions move: recompute only the bits that may have changed."""
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, fastmath={"reassoc", "contract"})
+def dot(a, b):
+    """Inner product in the precision of its arguments; the sum may be reordered, to fill vector registers."""
+    s = a[0] * b[0]
+    for j in range(1, a.shape[0]):
+        s += a[j] * b[j]
+    return s
+
+
+@numba.njit(cache=True, error_model="numpy")
+def margin_levels(P, scales, levels):
+    """Fill ``levels`` with min(|P_ij| · scale_i, 255), rounded down."""
+    for i in range(P.shape[0]):
+        c = scales[i]
+        for j in range(P.shape[1]):
+            levels[i, j] = np.uint8(min(abs(P[i, j]) * c, np.float32(255.0)))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def refresh_bits(margins, levels, points, rows, offsets, tiles):
+    """Recompute each bit whose margin level is at most the level of its drift; returns (recomputed, flipped).
+
+    ``margins`` (n, b) and ``levels`` (b,) are uint8; ``rows`` (b, d) are the directions now, and bit j of x is
+    [rows_j · x ≥ offsets_j]; the codes in ``tiles`` change in place.
+    """
+    n, b = margins.shape
+    chosen = np.empty(b + 1, np.int64)
+    touched = flipped = 0
+    for i in range(n):
+        count = 0
+        for j in range(b):
+            chosen[count] = j
+            count += margins[i, j] <= levels[j]
+        touched += count
+        for c in range(count):
+            flipped += set_bit(tiles, i, chosen[c], points[i], rows, offsets)
+    return touched, flipped
+
+
+@numba.njit(cache=True, error_model="numpy")
+def refresh_listed(items, bit, points, rows, offsets, tiles):
+    """Recompute one bit of the listed items; returns how many flipped."""
+    flipped = 0
+    for i in items:
+        flipped += set_bit(tiles, i, bit, points[i], rows, offsets)
+    return flipped
+
+
+@numba.njit(cache=True, error_model="numpy")
+def set_bit(tiles, i, j, x, rows, offsets):
+    """Write bit j of item i; returns whether it flipped."""
+    mask = np.uint64(1) << np.uint64(j % 64)
+    old = tiles[i // 64, j // 64, i % 64]
+    new = old | mask if dot(x, rows[j]) >= offsets[j] else old & ~mask
+    tiles[i // 64, j // 64, i % 64] = new
+    return new != old
