@@ -33,7 +33,6 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
     "rankmin": ("RankMinimizer",),
     "clustering": ("DecorrelatedKMeans",),
-    "search": ("ExactIndex", "HashIndex"),
     "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),
     "persist": ("save", "load"),
 }

@@ -59,16 +59,11 @@ class AnchoredIndex(HashIndex):
         """Expected share of bits that differ between these directions and the anchor, the mean of θ/π."""
         return float(np.mean(np.arccos(self.cosines(rows, self.anchor))) / np.pi)
 
-    def _grow(self, new: dict[str, Any]) -> None:
-        if len(self) + len(new["ids"]) >= 2 * self._centered_on:
-            # The mean is about to be taken anew, and all that is derived from it: measure the spread first.
-            points = [self._rows("points"), new["points"]] if self._columns else [new["points"]]
-            self._measure(np.concatenate([part[:: max(1, len(part) // _SAMPLE)] for part in points]))
-        super()._grow(new)
-
-    def _measure(self, sample: np.ndarray) -> None:
-        V = sample.astype(np.float64) - sample.mean(axis=0, dtype=np.float64)
-        S = V.T @ V / max(len(V), 1)
+    def _recenter(self, X: np.ndarray) -> None:
+        """Settle the center, and with it the spread S of the items."""
+        super()._recenter(X)
+        V = X[:: max(1, len(X) // _SAMPLE)] - self.center
+        S = V.T @ V / len(V)
         spread = np.trace(S) / len(S)
         self.scale = linalg.psd_sqrt(S + 1e-3 * spread * np.eye(len(S))) if spread > 0 else np.eye(len(S))
 

@@ -13,7 +13,7 @@ from gramian.persist import Stored
 from gramian.search.anchored import DETECTORS, AnchoredIndex, draw_rows
 from gramian.search.base import smallest
 from gramian.search.exact import difference_sqdist
-from gramian.search.hashing import draw_seed, hash_bits
+from gramian.search.hashed import _draw_seed, _whole_bytes
 
 SCAN_BELOW = 2048
 """Up to this many items a query compares them all: cheaper than hashing, and exact."""
@@ -83,12 +83,12 @@ class OnlineHashIndex(Stored):
         if learner.rank is not None or (learner.features is not None and learner.alpha != 0):
             raise ValueError(f"{owner}: learner must be dense, or have features with alpha=0, got {learner!r}.")
         self.learner = copy.deepcopy(learner)
-        self.n_bits = hash_bits(n_bits, owner)
+        self.n_bits = _whole_bytes(n_bits, owner)
         self.tolerance = _checks.number(tolerance, owner, "tolerance", low=0, high=0.5)
         self.rehash_share = _checks.number(rehash_share, owner, "rehash_share", low=0, high=1)
         self.detector = _checks.one_of(detector, owner, "detector", DETECTORS)
         self.recall = _checks.number(recall, owner, "recall", low=0, high=1 - 1e-12, open_low=True)
-        self.seed = draw_seed(random_state)
+        self.seed = _draw_seed(random_state, owner)
         self.stats_ = dict.fromkeys(("updates", "queries", "moves", "rehashes", "touched", "flipped"), 0)
         self._index: AnchoredIndex | None = None
         if hasattr(self.learner, "progress_"):
@@ -211,7 +211,7 @@ class OnlineHashIndex(Stored):
         self.upkeep()
         index, core = self._started(), self._core()
         wide = min(_SPARE[0] * k + _SPARE[1], len(index)) if self._moved else k
-        near, _ = index._candidates(Q, wide)
+        near, _, _ = index._candidates(Q, wide)
         pairs = np.repeat(Q, near.shape[1], axis=0), index._rows("points")[near.ravel()]
         values = difference_sqdist(core, *pairs).reshape(near.shape)
         order = np.lexsort((near, values))[:, :k]

@@ -15,7 +15,6 @@ import numpy as np
 
 from gramian import persist
 from gramian.online import LEGO
-from gramian.search.hashing import hash_bits
 from gramian.search.journal import Journal, sync_folder
 from gramian.search.online_hashing import OnlineHashIndex
 
@@ -214,8 +213,7 @@ def _settings(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
     wanted = {name: value for name, value in given.items() if value is not None}
     if not path.exists():
         settings = {"eta": "auto", "n_bits": 256, **wanted}
-        LEGO(eta=settings["eta"]).start(1)
-        hash_bits(settings["n_bits"], "StreamService")
+        OnlineHashIndex(LEGO(eta=settings["eta"]).start(1), n_bits=settings["n_bits"])
         temporary = path.with_suffix(".new")
         with open(temporary, "w") as stream:
             stream.write(json.dumps(settings))
