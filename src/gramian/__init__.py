@@ -29,7 +29,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "divergences": ("LogDet", "VonNeumann", "Frobenius", "LinearFrobenius", "LinearLogDet"),
     "solvers": ("BregmanProjections", "DualAscent"),
     "learners": ("Framework", "ITML", "MMC", "RCA", "POLA", "GMML", "Kernelized"),
-    "manifold": ("TDL", "LaplacianEigenmaps"),
+    "manifold": ("TDL", "GeometryAwareKernel", "LaplacianEigenmaps"),
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
     "rankmin": ("RankMinimizer",),
     "clustering": ("DecorrelatedKMeans",),

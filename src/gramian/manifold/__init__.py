@@ -2,6 +2,7 @@
 
 from gramian.manifold.eigenmaps import LaplacianEigenmaps
 from gramian.manifold.extension import GraphMetric
+from gramian.manifold.gml import GeometryAwareKernel
 from gramian.manifold.graph import BallGraph, GaussianGraph, Graph, NeighborGraph, laplacian, n_pieces
 from gramian.manifold.neighbors import neighbors
 from gramian.manifold.tdl import TDL
@@ -10,6 +11,7 @@ __all__ = [
     "TDL",
     "BallGraph",
     "GaussianGraph",
+    "GeometryAwareKernel",
     "Graph",
     "GraphMetric",
     "LaplacianEigenmaps",

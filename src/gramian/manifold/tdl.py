@@ -16,8 +16,8 @@ from gramian.manifold.cost import cost_matrix, on_gram
 from gramian.manifold.eigenmaps import SpectralEmbedding
 from gramian.manifold.extension import GraphMetric
 from gramian.manifold.graph import laplacian
-from gramian.manifold.neighbors import neighbors
 from gramian.manifold.penalties import KernelPenalty, MatrixPenalty, edge_lengths, isomap_coordinates, lle_matrix
+from gramian.manifold.vote import vote
 from gramian.metrics import KernelMetric
 
 PENALTIES = ("laplacian", "normalized", "lle", "isomap")
@@ -183,13 +183,8 @@ class TDL(SpectralEmbedding):
         return int((self._vote(F, codes, F[hidden]) == self.codes_[hidden]).sum())
 
     def _vote(self, F: np.ndarray, codes: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        """Codes by the vote of the nearest labeled points; of tied classes the one with nearer voters."""
         known = np.flatnonzero(codes >= 0)
-        votes = codes[known[neighbors(F[known], self.n_votes, queries)[0]]]
-        weight = 1 + np.linspace(1, 0, votes.shape[1]) / (votes.shape[1] ** 2 + 1)
-        tally = np.zeros((len(queries), len(self.classes_)))
-        np.add.at(tally, (np.arange(len(queries))[:, None], votes), weight)
-        return tally.argmax(axis=1)
+        return vote(F[known], codes[known], queries, self.n_votes)
 
     def _metric(self, X: Any) -> Any:
         if self.features_ is not None:

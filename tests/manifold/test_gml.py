@@ -1,0 +1,212 @@
+"""Geometry-aware kernels: each half step against an independent solution, and the whole against its promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.isotonic import isotonic_regression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramian as gm
+from gramian.manifold import NeighborGraph, laplacian
+from gramian.manifold.families import RBF, Inductive, decreasing
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*connected components", "ignore::sklearn.exceptions.ConvergenceWarning"
+)
+
+
+def moons(n=100, seed=0):
+    rng = np.random.default_rng(seed)
+    t = np.linspace(0, np.pi, n // 2)
+    X = np.vstack([np.c_[np.cos(t), np.sin(t)], np.c_[1 - np.cos(t), 0.5 - np.sin(t)]])
+    return X + 0.06 * rng.normal(size=X.shape), np.repeat([0, 1], n // 2)
+
+
+def hide(y, keep):
+    out = np.full(len(y), -1)
+    out[keep] = y[keep]
+    return out
+
+
+def logdet(K, M):
+    P = np.linalg.solve(M, K)
+    return np.trace(P) - np.linalg.slogdet(P)[1] - len(K)
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=30))
+def test_pooling_is_isotonic_regression(values):
+    expected = isotonic_regression(np.array(values), increasing=False)
+    np.testing.assert_allclose(decreasing(np.array(values)), expected, rtol=1e-9)
+
+
+def test_step_b_is_the_minimum_over_the_cone(rng):
+    """(6.4) with K fixed, by a general solver, and by the cyclic projections of the thesis."""
+    s = np.array([1.0, 3.0, 0.5, 0.9, 0.2, 0.4, 0.4, 0.1])
+    alpha = decreasing(s)
+
+    def fun(steps):
+        beta = np.cumsum(steps)
+        return s @ beta - np.log(beta).sum()
+
+    found = minimize(fun, np.diff(1 / alpha, prepend=0) + 0.05, bounds=[(1e-9, None)] + [(0, None)] * 7, tol=1e-14)
+    np.testing.assert_allclose(1 / np.cumsum(found.x), alpha, rtol=1e-3)
+    assert fun(np.diff(1 / alpha, prepend=0)) <= found.fun + 1e-10
+    cyclic, nu = s.copy(), np.zeros(7)
+    for i in np.tile(np.arange(7), 3000):  # FindAlpha; the sign of c makes a violated pair meet halfway
+        c = max(-nu[i], (cyclic[i + 1] - cyclic[i]) / 2)
+        nu[i] += c
+        cyclic[i + 1] -= c
+        cyclic[i] += c
+    np.testing.assert_allclose(cyclic, alpha, atol=1e-8)
+
+
+def test_step_b_of_the_inductive_family(rng):
+    Z, V = rng.normal(size=(12, 6)), np.linalg.qr(rng.normal(size=(12, 4)))[0]
+    family = Inductive(Z, V.T @ Z, np.array([0.5, 1.0, 2.0, 4.0]))
+    S, T = Z @ Z.T, V @ np.diag(family.start) @ V.T
+    np.testing.assert_allclose(
+        Z @ family.core(family.start) @ Z.T, S - S @ np.linalg.inv(np.eye(12) + T @ S) @ T @ S, atol=1e-10
+    )
+    B = np.cov(rng.normal(size=(6, 30)))
+    theta = family.nearest(B, family.start)
+    best = logdet(B, family.core(theta))
+    assert theta[0] >= 0 and (np.diff(theta) >= 0).all()
+    for _ in range(200):
+        trial = np.cumsum(np.maximum(np.diff(theta, prepend=0) + 0.1 * rng.normal(size=4), 0))
+        assert logdet(B, family.core(trial)) >= best - 1e-6
+
+
+def test_step_b_of_the_rbf_family(rng):
+    X = rng.normal(size=(10, 3))
+    D = ((X[:, None] - X) ** 2).sum(-1)
+    family = RBF(D, np.array([1.0, 1.0]))
+    B = family.core(np.array([3.0, 1.7]))
+    alpha, width = family.nearest(B, family.start)
+    np.testing.assert_allclose([alpha, width], [3.0, 1.7], rtol=1e-3)
+
+
+@pytest.mark.parametrize("family", ["spectral", "inductive", "rbf"])
+@pytest.mark.parametrize("gamma", [0.1, 10.0])
+def test_objective_never_rises_and_is_what_it_says(family, gamma):
+    X, truth = moons(60)
+    pairs = gm.Pairs.from_labels(truth, 40, random_state=0)
+    model = gm.GeometryAwareKernel(family, n_eigenvectors=6, gamma=gamma, rank=15, bounds=(0.01, 0.2), max_iter=5)
+    model.fit(X, pairs)
+    path = np.array(model.objective_path_)
+    assert len(path) == 2 * model.n_iter_ and (np.diff(path) <= 0).all() and path[-1] < path[0]
+    if family == "spectral":
+        slack = gm.ITML(gamma)._slack()
+        checked = gm.Pairs(pairs.left, pairs.right, pairs.similar, (0.01, 0.2))
+        values = checked.sign * model.metric_.pair_sqdist(X[pairs.left], X[pairs.right])
+        total = logdet(model.core_, np.diag(model.alphas_)) + slack.penalty(values, checked.bound).sum()
+        np.testing.assert_allclose(total, path[-1], rtol=1e-7)
+
+
+def test_first_step_is_itml_on_the_eigenvectors():
+    X, truth = moons(60)
+    drawn = gm.Pairs.from_labels(truth, 30, random_state=1)
+    pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, (0.01, 0.2))
+    solver = gm.BregmanProjections(tol=1e-11)
+    model = gm.GeometryAwareKernel(n_eigenvectors=5, max_iter=1, diffusion=0.3, solver=solver).fit(X, pairs)
+    prior = np.diag(np.exp(-0.3 * model.eigenvalues_))
+    itml = gm.ITML(1.0, prior, tol=1e-11, max_iter=5000).fit(model.eigenvectors_, pairs)
+    np.testing.assert_allclose(model.core_, itml.metric_.matrix, atol=1e-4)
+    np.testing.assert_allclose(model.kernel_, model.eigenvectors_ @ model.core_ @ model.eigenvectors_.T, atol=1e-12)
+    L = laplacian(NeighborGraph(10)(X))[0]
+    np.testing.assert_allclose(L @ model.eigenvectors_, model.eigenvectors_ * model.eigenvalues_, atol=1e-8)
+
+
+def test_hard_constraints_hold():
+    X, truth = moons(60)
+    drawn = gm.Pairs.from_labels(truth, 10, random_state=0)
+    pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, (0.05, 0.1))
+    model = gm.GeometryAwareKernel(n_eigenvectors=10, gamma=None).fit(X, pairs)
+    assert pairs.violation(model.metric_, X).max() < 1e-4
+    assert np.linalg.eigvalsh(model.kernel_)[0] > -1e-10
+    assert (np.diff(model.alphas_) <= 0).all() and (model.alphas_ > 0).all()
+
+
+def test_without_side_information_it_is_the_diffusion_kernel():
+    X, _ = moons(60)
+    model = gm.GeometryAwareKernel(n_eigenvectors=59, n_neighbors=6, diffusion=0.4).fit(X, np.full(60, -1))
+    L = laplacian(NeighborGraph(6)(X))[0].toarray()
+    values, V = np.linalg.eigh(L)
+    expected = (V * np.exp(-0.4 * values)) @ V.T - 1 / 60  # without the constant vector
+    np.testing.assert_allclose(model.kernel_, expected, atol=1e-9)
+    assert model.converged_ and model.objective_path_ == []
+    with pytest.raises(ValueError, match="predict needs labels"):
+        model.predict()
+
+
+@pytest.mark.parametrize("family", ["spectral", "inductive", "rbf"])
+def test_labels_spread_and_new_points_follow(family):
+    X, truth = moons(100)
+    y = hide(truth, np.arange(3, 100, 6))
+    model = gm.GeometryAwareKernel(family, n_eigenvectors=10, rank=60, random_state=0, n_votes=3, n_pairs=40)
+    model.set_params(kernel=None if family == "rbf" else gm.Gaussian(0.4)).fit(X, y)
+    right = np.mean(model.predict() == truth)
+    assert right > 0.9
+    new, labels = moons(160, seed=5)
+    assert np.mean(model.predict(new) == labels) > right - 0.06
+    assert np.array_equal(model.predict()[y >= 0], truth[y >= 0])
+
+
+@pytest.mark.parametrize("family", ["spectral", "inductive", "rbf"])
+def test_kernel_embedding_and_metric_agree(family, tmp_path):
+    X, truth = moons(60)
+    model = gm.GeometryAwareKernel(family, n_eigenvectors=6, rank=20, random_state=0).fit(
+        X, hide(truth, [1, 20, 40, 59])
+    )
+    K = model.kernel_
+    D = np.diag(K)[:, None] + np.diag(K) - 2 * K
+    np.testing.assert_allclose(model.metric_.sqdist(X), D, atol=1e-6 * D.max())
+    F = model.embedding_
+    np.testing.assert_allclose(F @ F.T, K, atol=1e-8 * np.abs(K).max())
+    np.testing.assert_allclose(F.T @ F, np.diag(np.diag(F.T @ F)), atol=1e-8 * np.abs(K).max())
+    model.metric_.save(tmp_path / "metric")
+    np.testing.assert_allclose(gm.load(tmp_path / "metric").sqdist(X), model.metric_.sqdist(X))
+
+
+def test_alignment_of_two_pieces_by_a_few_links():
+    """Two disjoint circles, must-links at a few angles: nearest on the other circle is near in angle."""
+    t = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    ring = np.c_[np.cos(t), np.sin(t)]
+    X = np.vstack([ring, 5 + 2 * ring])
+    links = np.arange(0, 40, 5)
+    pairs = gm.Pairs(links, links + 40, np.ones(8, bool), bounds=(1e-4, 1.0))
+    model = gm.GeometryAwareKernel(n_eigenvectors=9, n_neighbors=2, gamma=100.0, max_iter=20)
+    with pytest.warns(UserWarning, match="2 connected components"):
+        model.fit(X, pairs)
+    D = model.metric_.sqdist(X)[:40, 40:]
+    off = np.abs((D.argmin(axis=1) - np.arange(40) + 20) % 40 - 20)
+    assert np.median(off) <= 1
+    start = np.exp(-0.1 * model.eigenvalues_)
+    np.testing.assert_allclose(np.log(model.alphas_).sum(), np.log(start).sum())  # det M is held …
+    free = model.set_params(keep_volume=False, max_iter=60).fit(X, pairs)
+    assert free.alphas_.max() < 0.01 * start.max()  # … because otherwise everything shrinks
+
+
+def test_edges(rng):
+    X, truth = moons(60)
+    X = np.vstack([X, X[:10]])
+    y = hide(np.append(truth, truth[:10]), [0, 1, 2])
+    assert (gm.GeometryAwareKernel(n_eigenvectors=5).fit(X, y).predict() == 0).all()  # one class
+    assert (gm.GeometryAwareKernel(n_eigenvectors=5).fit(X, hide(y, [0])).predict() == 0).all()  # one label
+    assert gm.GeometryAwareKernel(n_eigenvectors=500).fit(X, y).eigenvectors_.shape == (70, 69)
+    for change, message in [
+        ({"family": "cubic"}, "family must be one of"),
+        ({"n_eigenvectors": 0}, "n_eigenvectors must be"),
+        ({"bounds": (0.0, 1.0)}, "bounds must not be 0"),
+        ({"max_iter": 0}, "max_iter must be"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            gm.GeometryAwareKernel(**change).fit(X, y)
+    with pytest.raises(TypeError, match="solver must be"):
+        gm.GeometryAwareKernel(solver="dual").fit(X, y)
+
+
+@parametrize_with_checks([gm.GeometryAwareKernel()])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
