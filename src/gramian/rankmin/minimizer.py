@@ -10,13 +10,14 @@ from gramian import _checks
 from gramian.rankmin.base import RankProblem, RankResult, combine, result
 from gramian.rankmin.factored import compress, grow, restore
 from gramian.rankmin.game import Game, play
+from gramian.rankmin.heuristics import log_det, trace_norm
 from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.mw import MultiplicativeWeights, theory
 from gramian.rankmin.ocp import OnlineGradient
 from gramian.rankmin.oracles import Atom, Oracle, SchattenBall
 
 OWNER = "RankMinimizer"
-METHODS = ("mw", "ocp", "factored")
+METHODS = ("mw", "ocp", "factored", "trace", "logdet")
 
 
 class RankMinimizer:
@@ -24,7 +25,8 @@ class RankMinimizer:
 
     The problem is NP-hard to approximate (Theorem 9), so the constraints are relaxed to b_i − ε. "mw" (Algorithm 2)
     and "ocp" (Algorithm 3) reduce it to a sequence of one-constraint problems, each solved exactly by an oracle, and
-    average the answers; "factored" descends on X = FFᵀ with a growing rank.
+    average the answers; "factored" descends on X = FFᵀ with a growing rank; "trace" and "logdet" are the convex
+    heuristics they are compared with.
 
     Differences from the thesis: the run ends at the first average that satisfies the constraints, not after the T of
     the theorem; the averaging weights are also chosen by a linear program, which keeps few answers; and the average is
@@ -32,7 +34,7 @@ class RankMinimizer:
 
     Parameters
     ----------
-    method : {"mw", "ocp", "factored"}
+    method : {"mw", "ocp", "factored", "trace", "logdet"}
     epsilon : float, > 0
         Absolute violation ε allowed in each constraint.
     oracle : Oracle, optional
@@ -44,6 +46,8 @@ class RankMinimizer:
         counts), or None for a step that needs no horizon. "ocp": factor on the step of the theorem, 1 when None.
     compress : bool
         Lower the rank of the average in factored form (sets of PSD matrices only).
+    conic : bool
+        "trace", "logdet": solve by cvxpy (the ``sdp`` extra) instead of our own first-order method; small n only.
     callback : callable, optional
         Called as ``callback(t, violation)`` after each oracle call.
 
@@ -59,13 +63,24 @@ class RankMinimizer:
     (True, 1)
     """
 
-    def __init__(self, method="mw", epsilon=0.05, oracle=None, max_iter=500, step=None, compress=True, callback=None):
+    def __init__(
+        self,
+        method="mw",
+        epsilon=0.05,
+        oracle=None,
+        max_iter=500,
+        step=None,
+        compress=True,
+        conic=False,
+        callback=None,
+    ):
         self.method = method
         self.epsilon = epsilon
         self.oracle = oracle
         self.max_iter = max_iter
         self.step = step
         self.compress = compress
+        self.conic = conic
         self.callback = callback
 
     def solve(self, A: Any, b: Any) -> RankResult:
@@ -85,7 +100,8 @@ class RankMinimizer:
         problem = self._problem(A, b)
         if problem.b.max() <= problem.epsilon:
             return result(problem, _zero(problem))
-        found = self._factored(problem) if self.method == "factored" else self._averaged(problem)
+        how = {"factored": self._factored, "trace": self._convex, "logdet": self._convex}
+        found = how.get(self.method, self._averaged)(problem)
         if not found.feasible and found.certificate is None:
             warnings.warn(
                 f"{OWNER}: stopped after {found.n_iter} iterations with violation {found.violation:.3g} > epsilon "
@@ -112,6 +128,10 @@ class RankMinimizer:
             raise ValueError(f"{OWNER}: method 'factored' needs a set of PSD matrices; {problem.oracle} has no gauge.")
         F, certificate, rounds = grow(problem)
         return result(problem, _atom(F), 0, certificate, rounds)
+
+    def _convex(self, problem: RankProblem) -> RankResult:
+        atom, spent = (trace_norm if self.method == "trace" else log_det)(problem, self.conic)
+        return result(problem, atom, n_iter=spent)
 
     def _averaged(self, problem: RankProblem) -> RankResult:
         rule, rounds = self._rule(problem)
