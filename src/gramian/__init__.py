@@ -25,6 +25,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "TangentDistance",
     ),
     "features": ("KernelFeatures", "pivoted_cholesky"),
+    "approximation": ("SubsetDistance", "select_subset"),
     "constraints": ("Pairs", "Triplets", "Similarities", "Probabilities", "Chunklets"),
     "divergences": ("LogDet", "VonNeumann", "Frobenius", "LinearFrobenius", "LinearLogDet"),
     "solvers": ("BregmanProjections", "DualAscent"),

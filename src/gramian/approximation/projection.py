@@ -1,0 +1,84 @@
+"""Linear maps from kernel values at R to kernel values at all of Q, one for each choice of W.
+
+β̂ = (K_RQ⁺ + W) k_R(q) of Epstein and Betke, (14), enters the distance (15) only through K β̂, so a projection is the
+matrix B = K (K_RQ⁺ + W), shape (n, m), that guesses the column k_Q(q) of a new object as B k_R(q). Any B that is right
+at R belongs to some W. Each function returns B and, for every q_j of Q, the guess when q_j is left out of Q.
+"""
+
+import numpy as np
+
+from gramian import linalg
+
+EXPONENTS = (0.25, 0.5)
+RIDGES = (1e-8, 1e-6, 1e-4)
+
+
+def pinv(K: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """W = 0, the paper: B = K K_RQ⁺, the least-squares guess of the columns of K from their entries at R."""
+    inverse = np.linalg.pinv(K[R])
+    B = K @ inverse
+    leverage = np.einsum("jr,rj->j", inverse, K[R])
+    error = (K - B @ K[R]) / np.maximum(1 - leverage, 1e-6)  # leave-one-out residual of least squares
+    return B, K - error
+
+
+def span(K: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """β̂ supported on R, the Nyström member: B = K_QR K_RR⁺. (Equation (30) of the paper takes it for W = 0.)"""
+    B = K[:, R] @ np.linalg.pinv(K[np.ix_(R, R)], hermitian=True)
+    return B, B @ K[R]
+
+
+def learned(K: np.ndarray, R: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """W by weighted ridge regression on Q, shrunk to the member supported on R.
+
+    For each q_i not in R, min_δ Σ_j w_ij (K_ij − (b_i + δ)ᵀk_R(q_j))² + ridge · δᵀK_RR δ, with b_i the row of the span
+    member and w_ij = d_ij^(−2p): what is near should be exact, and near objects are the ones that are asked for. W = 0
+    is p = 0 without a ridge. Exponent and ridge are those with the best leave-one-out closeness, W = 0 among them.
+    """
+    candidates = [pinv(K, R)]
+    for exponent in EXPONENTS:
+        candidates += _ridge_path(K, R, _weights(D, exponent))
+    return max(candidates, key=lambda candidate: closeness(K, D, R, candidate[1]))
+
+
+def _weights(D: np.ndarray, exponent: float) -> np.ndarray:
+    """w_ij = d_ij^(−2p), rows summing to one; d_ii and copies count as the nearest other distance."""
+    nearest = np.where(D > 0, D, np.inf).min(axis=1, keepdims=True)
+    weights = np.maximum(D, np.where(np.isfinite(nearest), nearest, 1.0)) ** -exponent
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _ridge_path(K: np.ndarray, R: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    B, guess = span(K, R)
+    whiten = linalg.psd_power(K[np.ix_(R, R)], -0.5)
+    Z = whiten @ K[R]  # coordinates of Q in the span of R: a ridge on them is the norm δᵀK_RR δ
+    rest = np.setdiff1d(np.arange(len(K)), R)
+    scale = linalg.row_norms(Z).sum() / len(K)
+    if len(rest) == 0 or scale == 0:
+        return []
+    weights, error = weights[rest], (K - guess)[rest]
+    S = np.einsum("ij,rj,sj->irs", weights, Z, Z, optimize=True)
+    path = []
+    for ridge in RIDGES:
+        inverse = np.linalg.inv(S + ridge * scale * np.eye(len(R)))
+        gamma = np.einsum("irs,is->ir", inverse, (weights * error) @ Z.T)
+        leverage = weights * np.einsum("rj,irs,sj->ij", Z, inverse, Z, optimize=True)
+        B_new, guess_new = B.copy(), guess.copy()
+        B_new[rest] += gamma @ whiten
+        guess_new[rest] = K[rest] - (error - gamma @ Z) / np.maximum(1 - leverage, 1e-6)
+        path.append((B_new, guess_new))
+    return path
+
+
+def closeness(K: np.ndarray, D: np.ndarray, R: np.ndarray, guess: np.ndarray) -> float:
+    """1 − mean relative error of d over left-out q_j and all q_i, (31)–(32), from the left-out guesses of K."""
+    diagonal = K.diagonal()
+    estimate = np.sqrt(np.maximum(diagonal[:, None] + diagonal - 2 * guess, 0))
+    d = np.sqrt(D)
+    error = np.divide(np.abs(estimate - d), d, out=np.zeros_like(d), where=d > 0)
+    error[R] = 0.0  # exact, by construction
+    others = np.setdiff1d(np.arange(len(K)), R)
+    if len(others) == 0 or len(K) == 1:
+        return 1.0
+    off = error[:, others].sum(axis=0) - error[others, others]
+    return float(1 - off.mean() / (len(K) - 1))

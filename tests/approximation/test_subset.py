@@ -1,0 +1,189 @@
+"""SubsetDistance: exact at R, m evaluations, the family of projections, and honest estimates."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import gramian as gm
+from gramian.approximation import projection
+from gramian.kernels.distance import negative_share
+
+
+class Counted:
+    """Euclidean distance that counts its calls."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, a, b):
+        self.calls += 1
+        return float(np.linalg.norm(np.asarray(a) - np.asarray(b)))
+
+
+def faces(rng, n=24, p=120):
+    """Binary images of something that turns slowly."""
+    t = np.linspace(0, 2, n)[:, None]
+    return (np.sin(3 * t + np.linspace(0, 9, p)) + 0.3 * rng.normal(size=(n, p))) > 0
+
+
+@pytest.mark.parametrize("g", ["constant", "origin"])
+@pytest.mark.parametrize("name", ["pinv", "span", "learned"])
+def test_distances_to_the_subset_are_exact_from_m_evaluations(name, g, rng):
+    Q, new, distance = rng.normal(size=(30, 4)), rng.normal(size=(7, 4)), Counted()
+    s = gm.SubsetDistance(distance, m=5, projection=name, g=g).fit(Q)
+    assert distance.calls == 30 * 29 // 2
+    distance.calls = 0
+    D = s.sqdist(new)
+    assert distance.calls == 7 * 5 == s.n_evaluations_ and D.shape == (7, 30)
+    exact = gm.linalg.sqdist(new, Q[s.subset_])
+    np.testing.assert_allclose(D[:, s.subset_], exact, atol=1e-10)
+    assert (D >= 0).all()
+
+
+@pytest.mark.parametrize("name", ["pinv", "span", "learned"])
+def test_every_projection_is_a_member_of_the_family(name, rng):
+    """K_RQ β̂ = k_R(q) for β̂ = K⁻¹B k_R(q): (14) with some W in the null space of K_RQ."""
+    K = gm.Gaussian(2.0)(rng.normal(size=(15, 3)))
+    D, R = 2 - 2 * K, np.array([1, 4, 9])
+    B, _ = getattr(projection, name)(*((K, R, D) if name == "learned" else (K, R)))
+    W = np.linalg.solve(K, B) - np.linalg.pinv(K[R])
+    np.testing.assert_allclose(K[R] @ W, 0, atol=1e-7)
+
+
+def test_w_zero_is_not_the_member_supported_on_the_subset(rng):
+    """Equation (30) of the paper identifies them: a counterexample."""
+    K = gm.Gaussian(1.0)(rng.normal(size=(12, 2)))
+    R = np.array([0, 3, 7])
+    a, b = projection.pinv(K, R)[0], projection.span(K, R)[0]
+    assert np.abs(a - b).max() > 0.01
+    two_projections = K @ np.linalg.inv(K) @ K[:, R] @ np.linalg.inv(K[np.ix_(R, R)])
+    np.testing.assert_allclose(two_projections, b, atol=1e-8)
+
+
+def test_w_zero_is_the_least_squares_guess_of_the_gram_matrix(rng):
+    K, R = gm.Gaussian(1.5)(rng.normal(size=(20, 3))), np.array([2, 5, 11])
+    want = np.linalg.lstsq(K[R].T, K.T, rcond=None)[0].T
+    np.testing.assert_allclose(projection.pinv(K, R)[0], want, atol=1e-9)
+
+
+def test_left_out_guesses_are_those_of_a_refit_without_the_member(rng):
+    K, R = gm.Gaussian(1.5)(rng.normal(size=(18, 3))), np.array([2, 5, 11])
+    _, guess = projection.pinv(K, R)
+    for j in (0, 7, 17):
+        keep = np.delete(np.arange(18), j)
+        B = projection.pinv(K[np.ix_(keep, keep)], np.searchsorted(keep, R))[0]
+        np.testing.assert_allclose(guess[keep, j], B @ K[R, j], atol=1e-8)
+    D = 2 - 2 * K
+    weights = projection._weights(D, 0.5)
+    B, guess = projection._ridge_path(K, R, weights)[-1]
+    i, j = 4, 13
+    left = weights[i].copy()
+    left[j] = 0
+    whiten = gm.linalg.psd_power(K[np.ix_(R, R)], -0.5)
+    Z = whiten @ K[R]
+    base = projection.span(K, R)[0][i]
+    S = (Z * left) @ Z.T + projection.RIDGES[-1] * (Z**2).sum() / 18 * np.eye(3)
+    row = base + np.linalg.solve(S, (Z * left) @ (K[i] - base @ K[R])) @ whiten
+    np.testing.assert_allclose(guess[i, j], row @ K[R, j], atol=1e-8)
+
+
+def test_closeness_of_left_out_members_predicts_that_of_new_objects(rng):
+    Q = faces(rng, 40)
+    train, new = Q[::2], Q[1::2]
+    for name in ("pinv", "learned"):
+        s = gm.SubsetDistance(gm.Hamming(root=True), m=6, projection=name).fit(train)
+        d = np.sqrt((new[:, None] != train[None]).sum(-1))
+        measured = 1 - np.mean(np.abs(np.sqrt(s.sqdist(new)) - d) / d)
+        assert s.closeness_ == pytest.approx(measured, abs=0.05)
+        assert measured > 0.8
+
+
+def test_learned_never_loses_on_left_out_members(rng):
+    for seed in range(5):
+        Q = faces(np.random.default_rng(seed))
+        for m in (1, 3, 8):
+            plain = gm.SubsetDistance(gm.Hamming(root=True), m).fit(Q).closeness_
+            assert gm.SubsetDistance(gm.Hamming(root=True), m, "learned").fit(Q).closeness_ >= plain
+
+
+@given(st.integers(0, 10_000))
+def test_a_subset_that_spans_gives_exact_distances(seed):
+    """Any d + 1 points and an origin span R^d: then nothing is left to estimate."""
+    rng = np.random.default_rng(seed)
+    Q, new = rng.normal(size=(15, 2)), rng.normal(size=(4, 2))
+    for name in ("pinv", "span"):
+        s = gm.SubsetDistance(Counted(), m=4, projection=name, g="origin", selection="exchange").fit(Q)
+        np.testing.assert_allclose(s.sqdist(new), gm.linalg.sqdist(new, Q), atol=1e-6)
+
+
+def test_kernels_and_given_subsets(rng):
+    Q, new, kernel = rng.normal(size=(25, 3)), rng.normal(size=(4, 3)), gm.Gaussian(2.0)
+    s = gm.SubsetDistance(kernel, m=3, selection=[4, 0, 9]).fit(Q)
+    assert s.subset_.tolist() == [4, 0, 9]
+    D = s.sqdist(new)
+    np.testing.assert_allclose(D[:, [4, 0, 9]], kernel.sqdist(new, Q[[4, 0, 9]]), atol=1e-12)
+    assert s.n_evaluations_ == 12
+    beta = np.linalg.pinv(kernel(Q[[4, 0, 9]], Q)) @ kernel(Q[[4, 0, 9]], new)
+    np.testing.assert_allclose(D, np.maximum(2 - 2 * beta.T @ kernel(Q), 0), atol=1e-8)  # (14), (15)
+
+
+def test_query_and_recheck(rng):
+    Q, new, distance = rng.normal(size=(60, 8)), rng.normal(size=(5, 8)), Counted()
+    s = gm.SubsetDistance(distance, m=6).fit(Q)
+    ids, D = s.query(new, k=3)
+    assert ids.shape == (5, 3) and (np.diff(D, axis=1) >= 0).all() and s.n_evaluations_ == 30
+    distance.calls = 0
+    before = s.n_evaluations_
+    ids, D = s.query(new, k=3, recheck=20)
+    assert distance.calls == s.n_evaluations_ - before <= 5 * (6 + 20)
+    exact = gm.linalg.sqdist(new, Q)
+    np.testing.assert_allclose(D, np.take_along_axis(exact, ids, axis=1), atol=1e-9)
+    ids, _ = s.query(new, k=60, recheck=60)
+    np.testing.assert_array_equal(ids[:, 0], exact.argmin(axis=1))
+    with pytest.raises(ValueError, match="recheck must be 0 or at least"):
+        s.query(new, k=5, recheck=2)
+
+
+def test_objects_that_are_not_vectors():
+    words = ["metric", "metrics", "kernel", "kernels", "tree", "trees", "trie"]
+    s = gm.SubsetDistance(lambda a, b: len(set(a) ^ set(b)) ** 0.5, m=3).fit(words)
+    D = s.sqdist(["term", "metric"])
+    assert D.shape == (2, 7)
+    for i in s.subset_:
+        assert D[0, i] == pytest.approx(len(set("term") ^ set(words[i])))
+
+
+def test_awkward_sets_are_defined(rng):
+    X = rng.normal(size=(5, 2))
+    for Q in (np.repeat(X, 3, axis=0), np.zeros((6, 2)), X[:1], X[:2]):
+        for name in ("pinv", "span", "learned"):
+            for g in ("constant", "origin"):
+                s = gm.SubsetDistance(Counted(), m=min(4, len(Q)), projection=name, g=g).fit(Q)
+                D = s.sqdist(X)
+                assert np.isfinite(D).all() and 0 <= s.negative_share_ <= 1 and np.isfinite(s.closeness_)
+    assert s.sqdist(X[0]).shape == (1, 2)  # a single object
+
+
+def test_non_hilbertian_distances_are_reported(rng):
+    Q = rng.normal(size=(40, 5))
+    with pytest.warns(UserWarning, match="should be Hilbertian"):
+        s = gm.SubsetDistance(lambda a, b: np.linalg.norm(a - b) ** 2, m=4).fit(Q)
+    assert s.negative_share_ == pytest.approx(negative_share(gm.linalg.sqdist(Q) ** 2), rel=1e-6)
+
+
+def test_clone_and_checks(rng):
+    s = gm.SubsetDistance(Counted(), m=3)
+    assert clone(s).get_params()["m"] == 3
+    Q = rng.normal(size=(8, 2))
+    for bad, message in [
+        ({"m": 9}, "m must be an integer"),
+        ({"projection": "best"}, "projection must be one of"),
+        ({"selection": "best"}, "selection must be one of"),
+        ({"selection": [0, 0, 1]}, "distinct indices"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            clone(s).set_params(**bad).fit(Q)
+    with pytest.raises(TypeError, match="callable"):
+        gm.SubsetDistance("euclidean", 2).fit(Q)
