@@ -7,6 +7,7 @@ Every regularizer is written f(M) = φ(M) − ⟨Θ₀, M⟩ + c, with Θ₀ = �
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from gramian._array import namespace
@@ -35,6 +36,10 @@ class Divergence(ABC, Stored):
     def conjugate(self, Theta: Any) -> tuple[float, Any]:
         """φ*(Θ) and its gradient; (inf, None) outside of the domain."""
 
+    @abstractmethod
+    def hessian(self, Theta: Any) -> Callable[[Any], Any]:
+        """H ↦ ∇²φ*(Θ)[H], the derivative of M = ∇φ*(Θ) in the direction H."""
+
     def grad_inverse(self, Theta: Any) -> Any:
         """M = ∇φ*(Θ), the inverse of ``grad``."""
         return self.conjugate(Theta)[1]
@@ -47,6 +52,18 @@ class Divergence(ABC, Stored):
     def as_logdet(self, M0: Any) -> tuple[Any, float] | None:
         """(prior, weight) with f(M) = weight · D_ld(M, prior) + constant, None when there is none."""
         return None
+
+
+def spectral_derivative(Theta: Any, function: Any, slope: Any) -> Callable[[Any], Any]:
+    """Derivative H ↦ U (Γ ∘ UᵀHU) Uᵀ of a spectral function, Γ its divided differences (Daleckii and Krein)."""
+    xp = namespace(Theta)
+    values, U = xp.linalg.eigh((Theta + Theta.T) / 2)
+    near, rise = values[:, None] - values[None, :], function(values)
+    close = xp.abs(near) <= 1e-7 * (1 + xp.abs(values[:, None]))
+    safe = xp.where(close, xp.ones_like(near), near)
+    middle = slope((values[:, None] + values[None, :]) / 2)
+    Gamma = xp.where(close, middle, (rise[:, None] - rise[None, :]) / safe)
+    return lambda H: U @ (Gamma * (U.T @ H @ U)) @ U.T
 
 
 def spectral(M: Any, function: Any) -> Any:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gramian._array import namespace
-from gramian.divergences.base import Divergence
+from gramian.divergences.base import Divergence, spectral_derivative
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,18 @@ class Frobenius(Divergence):
     def conjugate(self, Theta: Any) -> tuple[float, Any]:
         """½ ‖[Θ]₊‖² and [Θ]₊."""
         return psd_conjugate(Theta)
+
+    def hessian(self, Theta: Any) -> Any:
+        """Generalized derivative of [Θ]₊."""
+        return psd_hessian(Theta)
+
+
+def psd_hessian(Theta: Any) -> Any:
+    """Generalized derivative of the projection [Θ]₊."""
+    xp = namespace(Theta)
+    return spectral_derivative(
+        Theta, lambda t: xp.where(t > 0, t, xp.zeros_like(t)), lambda t: xp.astype(t > 0, Theta.dtype)
+    )
 
 
 def psd_conjugate(Theta: Any) -> tuple[float, Any]:

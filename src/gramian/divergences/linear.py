@@ -9,7 +9,7 @@ from scipy import sparse
 from gramian import _checks
 from gramian._array import like, namespace
 from gramian.divergences.base import Divergence
-from gramian.divergences.frobenius import psd_conjugate
+from gramian.divergences.frobenius import psd_conjugate, psd_hessian
 from gramian.divergences.logdet import logdet_conjugate
 
 
@@ -81,6 +81,11 @@ class LinearFrobenius(_Linear):
         value, M = psd_conjugate(Theta)
         return value / self.gamma, M / self.gamma
 
+    def hessian(self, Theta: Any) -> Any:
+        """Generalized derivative of [Θ]₊ / γ."""
+        derivative = psd_hessian(Theta)
+        return lambda H: derivative(H) / self.gamma
+
 
 class LinearLogDet(_Linear):
     """⟨A₀, M⟩ − γ log det M (Jain 2009, (3.32)); M(λ) = γ (A₀ + A(λ))⁻¹.
@@ -107,6 +112,11 @@ class LinearLogDet(_Linear):
         """−γ log det(−Θ/γ) − γ d and γ (−Θ)⁻¹."""
         value, M = logdet_conjugate(Theta / self.gamma)
         return self.gamma * value, M
+
+    def hessian(self, Theta: Any) -> Any:
+        """H ↦ M H M / γ with M = γ (−Θ)⁻¹."""
+        M = namespace(Theta).linalg.inv(-Theta / self.gamma)
+        return lambda H: M @ H @ M / self.gamma
 
     def as_logdet(self, M0: Any) -> tuple[Any, float] | None:
         """γ · D_ld(M, γ A₀⁻¹) + constant, when A₀ is positive definite."""

@@ -33,6 +33,11 @@ class LogDet(Divergence):
         """−log det(−Θ) − d and (−Θ)⁻¹; a barrier."""
         return logdet_conjugate(Theta)
 
+    def hessian(self, Theta: Any) -> Any:
+        """H ↦ M H M with M = (−Θ)⁻¹."""
+        M = namespace(Theta).linalg.inv(-Theta)
+        return lambda H: M @ H @ M
+
     def as_logdet(self, M0: Any) -> tuple[Any, float]:
         """Itself."""
         return M0, 1.0

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian._array import namespace
-from gramian.divergences.base import Divergence, spectral
+from gramian.divergences.base import Divergence, spectral, spectral_derivative
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ class VonNeumann(Divergence):
     def grad(self, M: Any) -> Any:
         """Log M."""
         return spectral(M, namespace(M).log)
+
+    def hessian(self, Theta: Any) -> Any:
+        """Derivative of the matrix exponential."""
+        exp = namespace(Theta).exp
+        return spectral_derivative(Theta, exp, exp)
 
     def conjugate(self, Theta: Any) -> tuple[float, Any]:
         """Tr exp Θ and exp Θ."""

@@ -12,7 +12,7 @@ from gramian.learners.base import MetricLearner
 from gramian.learners.priors import prior_matrix
 from gramian.learners.progress import progress
 from gramian.learners.subspace import subspace_basis
-from gramian.linalg import row_inner
+from gramian.linalg import psd_sqrt, row_inner
 from gramian.metrics import SubspaceMahalanobis
 from gramian.solvers import BregmanProjections, DualAscent, Hard, Hinge, Problem, Quadratic, Solution, Solver
 
@@ -73,6 +73,17 @@ class FrameworkLearner(MetricLearner):
         if isinstance(self._divergence(X), LogDet) and np.linalg.eigvalsh(M0)[0] <= 0:
             raise ValueError(f"{owner}: prior must be positive definite for LogDet, got a singular matrix.")
         return M0
+
+    def _reference(self, X: Any) -> Any:
+        """X in coordinates where the prior is Euclidean: the distances that default bounds are percentiles of."""
+        if self._identity_prior() or self.rank is not None:
+            return X
+        return X @ psd_sqrt(prior_matrix(self.prior, X, type(self).__name__))
+
+    def _side(self, X: Any, y: Any, rng: np.random.RandomState) -> Any:
+        if isinstance(y, Pairs) and y.bounds is None and y.n_points <= X.shape[0]:
+            y = y.with_bounds(self._reference(X))
+        return super()._side(X, y, rng)
 
     def _identity_prior(self) -> bool:
         return isinstance(self.prior, str) and self.prior == "identity"
@@ -189,4 +200,4 @@ class Framework(FrameworkLearner):
         return Hinge(C) if self.slack_loss == "hinge" else Quadratic(C)
 
     def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
-        return Pairs.from_labels(y, X=X, random_state=rng)
+        return Pairs.from_labels(y, X=self._reference(X), random_state=rng)

@@ -27,7 +27,8 @@ class ITML(FrameworkLearner):
     prior : {"identity", "covariance"} or array (d, d)
         M₀, positive definite.
     bounds : (u, l), optional
-        Bounds on squared distances for pairs drawn from labels; percentiles of the squared distances when None.
+        Bounds on squared distances for pairs drawn from labels; percentiles of the squared distances, under the
+        prior, when None.
     percentiles : (float, float)
     n_pairs : int, optional
         Pairs drawn from labels; see :meth:`Pairs.from_labels`.
@@ -35,7 +36,8 @@ class ITML(FrameworkLearner):
     rank, subspace, alpha
         High-dimensional form W = αI + U(M − αI)Uᵀ; see :class:`Framework`.
     max_iter, tol
-        Limit of the solver, and the relative duality gap to stop at.
+        Limit of the solver, and the relative duality gap to stop at. Below 1e-5 Newton steps make M exact to rounding;
+        1e-3 is enough for neighbors, and a little faster.
     random_state : int or generator, optional
     verbose : bool
     callback : callable, optional
@@ -70,7 +72,7 @@ class ITML(FrameworkLearner):
         subspace="svd",
         alpha=1.0,
         max_iter=1000,
-        tol=1e-3,
+        tol=1e-6,
         random_state=None,
         verbose=False,
         callback=None,
@@ -99,7 +101,7 @@ class ITML(FrameworkLearner):
     def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
         pairs = Pairs.from_labels(y, self.n_pairs, random_state=rng)
         if self.bounds is None:
-            return pairs.with_bounds(X, self.percentiles)
+            return pairs.with_bounds(self._reference(X), self.percentiles)
         check_bounds(*self.bounds)
         return Pairs(pairs.left, pairs.right, pairs.similar, self.bounds)
 

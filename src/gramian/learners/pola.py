@@ -72,6 +72,9 @@ class POLA(FrameworkLearner):
         self.verbose = verbose
         self.callback = callback
 
+    def _reference(self, X: Any) -> Any:
+        return X
+
     def _divergence(self, X: Any) -> Frobenius:
         return Frobenius()
 

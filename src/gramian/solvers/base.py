@@ -1,7 +1,7 @@
 """What a solver takes and gives: :class:`Problem` and :class:`Solution`."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,10 +46,14 @@ class Problem:
 
     def values(self, M: Any) -> Any:
         """⟨A_i, M⟩ + offset_i, shape (m,)."""
+        return self.linear(M) + self.offset
+
+    def linear(self, M: Any) -> Any:
+        """⟨A_i, M⟩, shape (m,)."""
         xp = namespace(M)
         right = self.left if self.right is None else self.right
         products = xp.reshape(xp.sum((self.left @ M) * right, axis=1), self.weight.shape)
-        return xp.sum(self.weight * products, axis=1) + self.offset
+        return xp.sum(self.weight * products, axis=1)
 
     def adjoint(self, lam: Any) -> Any:
         """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
@@ -59,6 +63,21 @@ class Problem:
             return self.left.T @ (self.left * w[:, None])
         A = self.left.T @ (self.right * w[:, None])
         return (A + A.T) / 2
+
+    def restricted(self, keep: Any) -> tuple["Problem", Any]:
+        """The problem on some of the constraints, and the map that puts their values back among zeros."""
+        xp = namespace(self.bound)
+        rows = xp.nonzero(xp.reshape(xp.broadcast_to(keep[:, None], self.weight.shape), (-1,)))[0]
+        right = None if self.right is None else xp.take(self.right, rows, axis=0)
+        weight = xp.take(self.weight, xp.nonzero(keep)[0], axis=0)
+        part = replace(self, left=xp.take(self.left, rows, axis=0), right=right, weight=weight, bound=self.bound[keep])
+
+        def scatter(values: Any) -> Any:
+            full = xp.zeros_like(self.bound)
+            full[keep] = values
+            return full
+
+        return part, scatter
 
     def objective(self, M: Any, values: Any = None) -> float:
         """The primal objective with its slack penalty."""

@@ -1,4 +1,4 @@
-"""The box-constrained dual: one first-order method for every divergence, constraint type and slack."""
+"""The box-constrained dual: one method for every divergence, constraint type and slack."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,16 +8,17 @@ import numpy as np
 from gramian._array import namespace
 from gramian.divergences.base import Divergence
 from gramian.solvers.base import Problem, Solution, Solver
-from gramian.solvers.lbfgs import minimize_box
+from gramian.solvers.newton import Point, minimize_box
 from gramian.solvers.slack import Hard
 
 
 @dataclass(frozen=True)
 class DualAscent(Solver):
-    """max_{0 ≤ λ ≤ C} −φ*(Θ₀ − A(λ)) − s(λ) by projected L-BFGS (Jain 2009, Lemma 1 and (3.24)–(3.33)).
+    """max_{0 ≤ λ ≤ C} −φ*(Θ₀ − A(λ)) − s(λ) (Jain 2009, Lemma 1 and (3.24)–(3.33)).
 
-    The gradient is ⟨A_i, M(λ)⟩ − s′(λ_i), from two products with the constraint rows; no A_i is formed.
-    Runs on the array namespace of the problem (NumPy, torch on CPU or GPU).
+    The gradient is ⟨A_i, M(λ)⟩ − s′(λ_i), from two products with the constraint rows; no A_i is formed. Steps are
+    projected Newton steps, solved by conjugate gradients with products of the same cost. Runs on the array namespace
+    of the problem (NumPy, torch on CPU or GPU).
 
     Parameters
     ----------
@@ -54,32 +55,46 @@ class DualAscent(Solver):
         def fun(x: Any) -> tuple[float, Any, Any]:
             lam = x / scale
             conjugate, M = problem.divergence.conjugate(Theta0 - problem.adjoint(lam))
-            if M is None:
+            value = conjugate - constant + float(xp.sum(slack.cost(lam, problem.bound) - lam * problem.offset))
+            if not np.isfinite(value):
                 return np.inf, None, None
             values = problem.values(M)
-            value = conjugate - constant + float(xp.sum(slack.cost(lam, problem.bound) - lam * problem.offset))
             return value, (slack.bound(lam, problem.bound) - values) / scale, (M, values)
 
         reach = scale * (1 + xp.abs(problem.bound / scale))
         start = _interior(problem, Theta0) * scale
         steps, before = 0, start
 
-        def stop(x: Any, value: float, grad: Any, info: Any) -> float:
+        def stop(point: Point) -> float:
             nonlocal steps, before
             steps += 1
-            M, values = info
+            M, values = point.info
             excess = values - problem.bound
             objective = problem.objective(M, values)
-            gap = abs(objective + value) / (1 + abs(objective)) if np.isfinite(objective) else np.inf
+            gap = abs(objective + point.value) / (1 + abs(objective)) if np.isfinite(objective) else np.inf
             if not hard:
                 return gap
             if steps % 20 == 0:
-                problem.check_feasible(x / scale, before / scale)
-                before = x
+                problem.check_feasible(point.x / scale, before / scale)
+                before = point.x
             return max(gap, float(xp.max(excess / reach)))
 
+        def hessian(x: Any, info: Any, free: Any) -> tuple[Any, Any]:
+            lam = x / scale
+            derivative = problem.divergence.hessian(Theta0 - problem.adjoint(lam))
+            slope = slack.slope(lam, problem.bound) / scale**2
+            part, scatter = problem.restricted(free > 0)
+            size = scale[free > 0]
+
+            def product(v: Any) -> Any:
+                inner = part.linear(derivative(part.adjoint(v[free > 0] / size))) / size
+                return scatter(inner) + slope * v
+
+            # ⟨A_i, M⟩² is the diagonal for rank one and LogDet, and of the right size otherwise.
+            return product, (problem.linear(info[0]) / scale) ** 2 + slope + 1e-12
+
         upper = slack.upper(problem.bound) * scale
-        result = minimize_box(fun, start, upper, stop, self.tol, self.max_iter, callback=callback)
+        result = minimize_box(fun, hessian, start, upper, stop, self.tol, self.max_iter, callback)
         lam = result.x / scale
         if hard and not result.converged:
             problem.check_feasible(lam, before / scale)

@@ -28,6 +28,10 @@ class Hard:
         """s′(λ)."""
         return b
 
+    def slope(self, lam: Any, b: Any) -> Any:
+        """s″(λ)."""
+        return namespace(lam).zeros_like(lam)
+
     def upper(self, b: Any) -> Any:
         """Largest multiplier."""
         xp = namespace(b)
@@ -71,6 +75,10 @@ class Quadratic(Hinge):
         """s′(λ) = b + λ/C."""
         return b + lam / self.weight
 
+    def slope(self, lam: Any, b: Any) -> Any:
+        """s″(λ) = 1/C."""
+        return namespace(lam).full_like(lam, 1 / self.weight)
+
     def upper(self, b: Any) -> Any:
         """Largest multiplier."""
         return Hard.upper(self, b)
@@ -100,12 +108,13 @@ class Relative(Hinge):
         """ξ(λ)."""
         return self.weight * b / (self.weight - lam * b)
 
+    def slope(self, lam: Any, b: Any) -> Any:
+        """s″(λ) = ξ²/γ."""
+        return self.bound(lam, b) ** 2 / self.weight
+
     def upper(self, b: Any) -> Any:
-        """γ/b for positive bounds (just inside of the barrier)."""
-        xp = namespace(b)
-        positive = b > 0
-        safe = xp.where(positive, b, xp.ones_like(b))
-        return xp.where(positive, (1 - 1e-12) * self.weight / safe, xp.full_like(b, np.inf))
+        """None: λ < γ/b for positive bounds is a barrier of the cost."""
+        return Hard.upper(self, b)
 
     def penalty(self, v: Any, b: Any) -> Any:
         """γ · (v/b − log(v/b) − 1) where v > b."""

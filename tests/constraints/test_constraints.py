@@ -1,0 +1,177 @@
+"""Constraints: drawing, checks, and the sparse form against dense matrices written out."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gramian as gm
+from gramian.constraints import Labels
+
+label_lists = st.lists(st.integers(-1, 4), min_size=2, max_size=40)
+
+
+@given(label_lists, st.integers(0, 5), st.integers(1, 200))
+def test_pairs_from_labels_are_right_and_distinct(y, seed, count):
+    y = np.array(y)
+    pairs = gm.Pairs.from_labels(y, count, random_state=seed)
+    assert np.array_equal(y[pairs.left] == y[pairs.right], pairs.similar)
+    assert (pairs.left != pairs.right).all()
+    keys = {frozenset(p) for p in zip(pairs.left.tolist(), pairs.right.tolist())}
+    assert len(keys) == len(pairs)
+
+
+@given(label_lists, st.integers(0, 5))
+def test_every_class_is_drawn(y, seed):
+    """Also the last one, and classes with a negative name."""
+    y = np.array(y)
+    pairs = gm.Pairs.from_labels(y, random_state=seed)
+    classes, sizes = np.unique(y, return_counts=True)
+    drawn = set(y[pairs.left[pairs.similar]])
+    assert drawn == set(classes[sizes > 1])
+    if len(classes) > 1:
+        apart = ~pairs.similar
+        assert set(y[pairs.left[apart]]) | set(y[pairs.right[apart]]) == set(classes)
+
+
+@given(label_lists, st.integers(0, 5))
+def test_unknown_labels_are_left_out(y, seed):
+    y = np.array(y)
+    if (y != -1).sum() < 2:
+        return
+    pairs = gm.Pairs.from_labels(y, unknown=-1, random_state=seed)
+    assert (y[pairs.left] != -1).all() and (y[pairs.right] != -1).all()
+
+
+def test_counts_grow_with_n():
+    sizes = [len(gm.Pairs.from_labels(np.arange(n) % 3, random_state=0)) for n in (50, 500, 5000)]
+    assert sizes[0] >= 250 and sizes[1] >= 2500 and sizes[2] >= 25000
+    assert len(gm.Triplets.from_labels(np.arange(500) % 3, random_state=0)) >= 2000
+
+
+@given(label_lists, st.integers(0, 5))
+def test_triplets_from_labels(y, seed):
+    y = np.array(y)
+    classes, sizes = np.unique(y, return_counts=True)
+    if len(classes) < 2 or sizes.max() < 2:
+        with pytest.raises(ValueError, match="two classes"):
+            gm.Triplets.from_labels(y, random_state=seed)
+        return
+    t = gm.Triplets.from_labels(y, random_state=seed)
+    assert (y[t.anchor] == y[t.near]).all() and (y[t.anchor] != y[t.far]).all() and (t.anchor != t.near).all()
+    assert set(y[t.anchor]) == set(classes[sizes > 1])
+
+
+def test_chunklets_reach_the_last_class():
+    y = np.repeat([0, 1, 2], 10)
+    ids = gm.Chunklets.from_labels(y, n_chunklets=9, size=3, random_state=0).ids
+    assert set(y[ids >= 0]) == {0, 1, 2}
+    for chunk in range(9):
+        assert len(set(y[ids == chunk])) == 1 and (ids == chunk).sum() == 3
+    with pytest.raises(ValueError, match="at most 9"):
+        gm.Chunklets.from_labels(y, n_chunklets=10, size=3, random_state=0)
+
+
+def test_string_labels():
+    y = np.array(["cat", "dog", "cat", "dog", "owl"])
+    pairs = gm.Pairs.from_labels(y, random_state=0)
+    assert np.array_equal(y[pairs.left] == y[pairs.right], pairs.similar)
+
+
+def test_bounds_are_percentiles_of_squared_distances(rng):
+    X = rng.normal(size=(60, 3))
+    D = ((X[:, None] - X[None]) ** 2).sum(-1)[np.triu_indices(60, 1)]
+    pairs = gm.Pairs([0], [1], [True]).with_bounds(X)
+    np.testing.assert_allclose([b[0] for b in pairs.bounds], np.percentile(D, (5, 95)))
+    scaled = gm.Pairs([0], [1], [True]).with_bounds(10 * X)
+    np.testing.assert_allclose([b[0] for b in scaled.bounds], 100 * np.percentile(D, (5, 95)))
+
+
+def test_bounds_of_duplicated_and_constant_data():
+    X = np.zeros((6, 2))
+    u, l = gm.Pairs([0], [1], [True]).with_bounds(X).bounds
+    assert 0 < u[0] < l[0]
+
+
+def written_out(kind, X, cons):
+    """C_i as dense matrices, straight from the definitions."""
+    n, E = len(X), np.eye(len(X))
+
+    def pair(i, j):
+        return np.outer(E[i] - E[j], E[i] - E[j])
+
+    if kind == "pairs":
+        return [(1 if s else -1) * pair(i, j) for i, j, s in zip(cons.left, cons.right, cons.similar)]
+    if kind == "triplets":
+        return [pair(a, b) - pair(a, c) for a, b, c in zip(cons.anchor, cons.near, cons.far)]
+    if kind == "similarities":
+        return [(-1 if s else 1) * (np.outer(E[i], E[j]) + np.outer(E[j], E[i])) / 2
+                for i, j, s in zip(cons.left, cons.right, cons.similar)]  # fmt: skip
+    if kind == "probabilities":
+        out = []
+        for i, c, p in zip(cons.point, cons.target, cons.level):
+            w = (p * np.ones(n) - (cons.codes == c)) / n
+            out.append((np.outer(E[i], w) + np.outer(w, E[i])) / 2)
+        return out
+    C = np.zeros((n, n))
+    for chunk in np.unique(cons.ids[cons.ids >= 0]):
+        inside = (cons.ids == chunk).astype(float)
+        C += np.diag(inside) - np.outer(inside, inside) / inside.sum()
+    return [C / (cons.ids >= 0).sum()]
+
+
+@pytest.mark.parametrize("kind", ["pairs", "triplets", "similarities", "probabilities", "chunklets"])
+def test_sparse_form_is_the_definition(kind, rng):
+    from tests.solvers.problems import constraints, points
+
+    X, y = points()
+    cons = constraints(kind, X, y)
+    C = written_out(kind, X, cons)
+    lam = rng.random(len(cons))
+    np.testing.assert_allclose(cons.matrix(lam, len(X)).toarray(), np.tensordot(lam, C, 1), atol=1e-12)
+    B = rng.normal(size=(3, 3))
+    metric = gm.Mahalanobis.from_matrix(B @ B.T)
+    K = X @ B @ B.T @ X.T
+    np.testing.assert_allclose(cons.values(metric, X), [np.sum(Ci * K) for Ci in C], atol=1e-9)
+    np.testing.assert_allclose(cons.violation(metric, X), np.maximum(cons.values(metric, X) - cons.bound, 0))
+    sub = cons[np.arange(len(cons))]
+    np.testing.assert_array_equal(sub.bound, cons.bound)
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: gm.Pairs([0, 1], [1], [True]), "one length"),
+        (lambda: gm.Pairs([0.5], [1], [True]), "integer indices"),
+        (lambda: gm.Pairs([-1], [1], [True]), "nonnegative"),
+        (lambda: gm.Pairs([0], [1], [7]), "bool, or ±1"),
+        (lambda: gm.Pairs([0], [1], [True], bounds=(-1.0, 2.0)), "nonnegative"),
+        (lambda: gm.Pairs([0], [1], [True], bounds=(1.0, np.nan)), "finite"),
+        (lambda: gm.Pairs.from_labels([3]), "two labeled points"),
+        (lambda: gm.Pairs.from_labels([[1, 2]]), "1-D"),
+        (lambda: gm.Pairs.from_labels([1.0, np.nan]), "NaN"),
+        (lambda: gm.Triplets([0], [1], [2], margin=-1), "nonnegative"),
+        (lambda: gm.Triplets.from_labels([0, 0, 0]), "two classes"),
+        (lambda: gm.Probabilities([0], [0], [0, 1], level=2.0), "0, 1"),
+        (lambda: gm.Chunklets([0.5]), "integer"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_constraints_out_of_range_are_caught(rng):
+    with pytest.raises(ValueError, match="point 9, but X has 3 points"):
+        gm.ITML().fit(rng.normal(size=(3, 2)), gm.Pairs([0], [9], [True]))
+
+
+def test_signs_of_similar_are_accepted():
+    for form in ([True, False], [1, -1], [1, 0], np.array([1.0, -1.0])):
+        assert gm.Pairs([0, 1], [1, 2], form).similar.tolist() == [True, False]
+
+
+def test_labels_groups():
+    labels = Labels.from_array(["b", "a", "?", "b"], "test", unknown="?")
+    assert [g.tolist() for g in labels.groups()] == [[1], [0, 3]]
+    assert labels.codes.tolist() == [1, 0, -1, 1]

@@ -1,0 +1,168 @@
+"""ITML: invariances, odd data, and clear errors."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+import gramian as gm
+
+
+def problem(seed, n=16, d=3):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    return rng.normal(size=(n, d)) + y[:, None], y
+
+
+def fit(X, pairs, **options):
+    return gm.ITML(tol=1e-9, **options).fit(X, pairs).metric_
+
+
+@given(st.integers(0, 20), st.floats(1e-4, 1e4))
+def test_units_of_the_data_do_not_matter(seed, s):
+    X, y = problem(seed)
+    pairs = gm.Pairs.from_labels(y, 20, random_state=0)
+    D, Ds = (fit(Y, pairs.with_bounds(Y)).sqdist(Y) for Y in (X, s * X))
+    np.testing.assert_allclose(Ds / s**2, D, atol=1e-7 * D.max())
+
+
+@given(st.integers(0, 20))
+def test_rotation_and_row_order_do_not_matter(seed):
+    X, y = problem(seed)
+    rng = np.random.default_rng(seed + 1)
+    pairs = gm.Pairs.from_labels(y, 20, random_state=0, X=X)
+    D = fit(X, pairs).sqdist(X)
+    Q, order = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.permutation(len(X))
+    place = np.argsort(order)
+    moved = gm.Pairs(place[pairs.left], place[pairs.right], pairs.similar, pairs.bounds)
+    np.testing.assert_allclose(fit(X @ Q, pairs).sqdist(X @ Q), D, atol=1e-7 * D.max())
+    np.testing.assert_allclose(fit(X[order], moved).sqdist(X), D, atol=1e-7 * D.max())
+
+
+@pytest.mark.parametrize("prior, power", [("identity", 2), ("covariance", 0)])
+def test_default_bounds_follow_the_units(prior, power):
+    """M stays with an identity prior; with the covariance prior the distances themselves stay."""
+    X, y = problem(0)
+    one, two = (gm.ITML(prior=prior, random_state=0).fit(s * X, y).metric_.sqdist(s * X) for s in (1.0, 1000.0))
+    np.testing.assert_allclose(two / 1000.0**power, one, atol=1e-4 * one.max())
+
+
+@pytest.mark.parametrize("solver", ["dual", "bregman"])
+def test_solvers_agree(solver):
+    X, y = problem(3)
+    pairs = gm.Pairs.from_labels(y, 20, random_state=0, X=X)
+    metric = gm.ITML(solver=solver, tol=1e-9, max_iter=100000).fit(X, pairs).metric_
+    np.testing.assert_allclose(metric.matrix, fit(X, pairs).matrix, atol=1e-4)
+
+
+def odd_data():
+    rng = np.random.default_rng(0)
+    y = np.arange(20) % 2
+    X = rng.normal(size=(20, 4))
+    yield "constant feature", np.hstack([X, np.full((20, 1), 3.0)]), y
+    yield "duplicate points", np.repeat(X[:5], 4, axis=0), np.repeat([0, 1, 0, 1, 0], 4)
+    yield "contradictory duplicates", np.vstack([X[:10], X[:10]]), np.r_[np.zeros(10, int), np.ones(10, int)]
+    yield "more features than points", rng.normal(size=(8, 40)), np.arange(8) % 2
+    yield "huge scale", 1e8 * X, y
+    yield "tiny scale", 1e-8 * X, y
+    yield "far from the origin", X + 1e6, y
+    yield "mixed scales", X * np.array([1e-6, 1, 1e3, 1e6]), y
+    yield "float32", X.astype(np.float32), y
+    yield "singleton classes", X, np.r_[np.zeros(18, int), 1, 2]
+    yield "one class", X, np.zeros(20, int)
+    yield "all different", X, np.arange(20)
+    yield "one pair", X[:2], [0, 1]
+    yield "one feature", X[:, :1], y
+
+
+@pytest.mark.parametrize("name, X, y", list(odd_data()), ids=[name for name, _, _ in odd_data()])
+@pytest.mark.filterwarnings("ignore:ITML. stopped")
+def test_odd_data_gives_a_finite_real_metric(name, X, y):
+    before = X.copy()
+    fitted = gm.ITML(random_state=0).fit(X, y)
+    M = fitted.metric_.matrix
+    assert np.isfinite(M).all() and np.isrealobj(M)
+    assert np.linalg.eigvalsh(M)[0] >= -1e-12 * np.abs(M).max()
+    assert np.isfinite(fitted.metric_.sqdist(X)).all()
+    np.testing.assert_array_equal(X, before)
+
+
+def test_digits_with_dead_pixels():
+    X, y = load_digits(return_X_y=True)
+    M = gm.ITML(n_pairs=500, random_state=0).fit(X[:200], y[:200]).metric_.matrix
+    assert np.isfinite(M).all()
+    dead = np.ptp(X[:200], axis=0) == 0
+    assert dead.any()
+    np.testing.assert_allclose(M[dead][:, dead], np.eye(dead.sum()), atol=1e-9)
+
+
+def test_high_dimensional_sparse_equals_dense():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((60, 400), density=0.05, rng=rng, format="csr")
+    y = np.arange(60) % 3
+    a = gm.ITML(rank=10, random_state=0).fit(X, y)
+    b = gm.ITML(rank=10, random_state=0).fit(X.toarray(), y)
+    np.testing.assert_allclose(a.metric_.sqdist(X), b.metric_.sqdist(X.toarray()), atol=1e-7)
+    assert a.metric_.basis.shape == (400, 10)
+    D = a.metric_.sqdist(X)
+    E = a.metric_.transform(X)
+    np.testing.assert_allclose(((E[:, None] - E[None]) ** 2).sum(-1), D, atol=1e-9)
+    W = a.metric_.matrix
+    V = X.toarray()[3] - X.toarray()[7]
+    assert pytest.approx(D[3, 7]) == V @ W @ V
+
+
+@pytest.mark.parametrize("subspace", ["svd", "landmarks"])
+def test_subspaces(subspace):
+    X, y = problem(0, n=30, d=8)
+    fitted = gm.ITML(rank=3, subspace=subspace, random_state=0).fit(X, y)
+    U = fitted.metric_.basis
+    np.testing.assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-10)
+    assert fitted.score(X, y) > 0.5
+
+
+def test_verbose_and_callback(capsys):
+    X, y = problem(0)
+    seen = []
+    gm.ITML(random_state=0, callback=lambda n, value, residual: seen.append((n, residual))).fit(X, y)
+    assert [n for n, _ in seen] == list(range(1, len(seen) + 1))
+    gm.ITML(random_state=0, verbose=True).fit(X, y)
+    gm.ITML(random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"gamma": 0}, "gamma must be a number"),
+        ({"gamma": "x"}, "gamma must be a number"),
+        ({"bounds": (4.0, 1.0)}, r"0 < u < l \(squared distances\), got u=4.0, l=1.0"),
+        ({"prior": np.diag([1.0, 0.0, 1.0])}, "positive definite"),
+        ({"prior": np.eye(2)}, r"shape \(3, 3\)"),
+        ({"prior": "wishart"}, "prior must be one of"),
+        ({"solver": "magic"}, "solver must be one of"),
+        ({"rank": 0}, "rank"),
+        ({"rank": 2, "subspace": np.eye(2)}, "subspace must have shape"),
+        ({"max_iter": 0}, "max_iter"),
+    ],
+)
+def test_bad_parameters_are_one_clear_sentence(options, message):
+    X, y = problem(0)
+    with pytest.raises(ValueError, match=message):
+        gm.ITML(**options).fit(X, y)
+
+
+def test_wrong_kind_of_constraints_is_named():
+    X, y = problem(0)
+    with pytest.raises(ValueError, match="ITML: takes labels or Pairs, got Triplets"):
+        gm.ITML().fit(X, gm.Triplets.from_labels(y, random_state=0))
+
+
+def test_triplet_tuples_fit_the_framework():
+    X, y = problem(0)
+    t = gm.Triplets.from_labels(y, 30, random_state=0)
+    tuples = np.stack([X[t.anchor], X[t.near], X[t.far]], axis=1)
+    fitted = gm.Framework(gm.Frobenius(), slack=1.0).fit(tuples)
+    same = gm.Framework(gm.Frobenius(), slack=1.0).fit(X, t)
+    np.testing.assert_allclose(fitted.metric_.matrix, same.metric_.matrix, atol=1e-8)

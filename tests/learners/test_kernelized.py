@@ -1,0 +1,100 @@
+"""Explicit equals implicit: the kernelized learner with a linear kernel is the learner itself."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import gramian as gm
+
+DIVERGENCES = {
+    "logdet": gm.LogDet(),
+    "vonneumann": gm.VonNeumann(),
+    "frobenius": gm.Frobenius(),
+    "linear-frobenius": gm.LinearFrobenius(np.eye(4), 1.0),
+    "linear-logdet": gm.LinearLogDet(np.eye(4), 1.0),
+}
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return X[::3], y[::3], X[1::7] + 0.3
+
+
+def agree(explicit, implicit, X, new):
+    for A, B in ((X, None), (new, None), (new, X)):
+        D = explicit.metric_.sqdist(A, B)
+        np.testing.assert_allclose(implicit.metric_.sqdist(A, B), D, atol=1e-8 * D.max())
+    K = explicit.metric_.kernel(new, X)
+    np.testing.assert_allclose(implicit.metric_.kernel(new, X), K, atol=1e-8 * np.abs(K).max())
+
+
+@pytest.mark.parametrize("name", DIVERGENCES)
+@pytest.mark.parametrize("slack", [None, 0.1])
+def test_linear_kernel_equals_explicit(iris, name, slack):
+    X, y, new = iris
+    learner = gm.Framework(DIVERGENCES[name], slack=slack, random_state=0)
+    side = y if slack else gm.Pairs([0, 3, 20], [9, 40, 45], [True, False, True], bounds=(0.3, 12.0))
+    agree(learner.fit(X, side), gm.Kernelized(learner, gm.Linear()).fit(X, side), X, new)
+
+
+@pytest.mark.parametrize("learner", [gm.ITML(random_state=0), gm.ITML(tol=1e-8, random_state=0)])
+def test_itml_too(iris, learner):
+    X, y, new = iris
+    agree(learner.fit(X, y), gm.Kernelized(learner, gm.Linear()).fit(X, y), X, new)
+
+
+@pytest.mark.parametrize("name", ["logdet", "vonneumann", "frobenius"])
+def test_more_features_than_points(name, rng):
+    """Outside of the span of the training points the identity prior stays, which is α = 1 (Jain 2009, Theorem 5)."""
+    X, y, new = rng.normal(size=(8, 30)), np.arange(8) % 2, rng.normal(size=(5, 30))
+    learner = gm.Framework(DIVERGENCES[name], slack=0.1, random_state=0)
+    implicit = gm.Kernelized(learner, gm.Linear()).fit(X, y)
+    assert implicit.metric_.alpha == 1.0
+    agree(learner.fit(X, y), implicit, X, new)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 8])
+def test_subspace_form_equals_kernel_on_the_same_basis(rank, rng):
+    """W = αI + U(M − αI)Uᵀ (3.6) is the linear-kernel metric whose basis points span U."""
+    X, y, new = rng.normal(size=(20, 12)), np.arange(20) % 2, rng.normal(size=(5, 12))
+    U = np.linalg.qr(X[:rank].T)[0]
+    for divergence in (gm.LogDet(), gm.VonNeumann(), gm.Frobenius()):
+        learner = gm.Framework(divergence, slack=0.1, random_state=0)
+        features = gm.KernelFeatures(gm.Linear(), basis=X[:rank])
+        explicit = gm.Framework(divergence, slack=0.1, random_state=0, rank=rank, subspace=U).fit(X, y)
+        implicit = gm.Kernelized(learner, features=features)
+        pairs = gm.Pairs.from_labels(y, random_state=0, X=X)
+        agree(explicit.fit(X, pairs), implicit.fit(X, pairs), X, new)
+
+
+def test_full_subspace_is_the_plain_learner(iris):
+    X, y, new = iris
+    plain = gm.Framework(slack=0.1, random_state=0).fit(X, y)
+    full = gm.Framework(slack=0.1, random_state=0, rank=4).fit(X, y)
+    agree(plain, full, X, new)
+    np.testing.assert_allclose(full.metric_.matrix, plain.metric_.matrix, atol=1e-7)
+
+
+def test_learned_kernel_is_psd_and_separates_circles():
+    rng = np.random.default_rng(0)
+    angle, y = rng.uniform(0, 2 * np.pi, 80), np.arange(80) % 2
+    X = (1 + 1.5 * y)[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1) + 0.1 * rng.normal(size=(80, 2))
+    plain = gm.ITML(random_state=0).fit(X, y)
+    learned = gm.Kernelized(gm.ITML(random_state=0), gm.Gaussian(1.0)).fit(X, y)
+    assert learned.score(X, y) > max(plain.score(X, y) + 0.2, 0.95)
+    new = rng.normal(size=(30, 2))
+    assert np.linalg.eigvalsh(learned.metric_.kernel(new))[0] > -1e-8
+
+
+def test_truncated_rank_keeps_the_residual(iris):
+    """With few coordinates the metric still is the kernel distance in directions nothing was learned about."""
+    X, y, new = iris
+    fitted = gm.Kernelized(gm.ITML(random_state=0), gm.Gaussian(1.0), rank=5).fit(X, y)
+    assert fitted.metric_.core.shape == (5, 5)
+    assert fitted.metric_.alpha == 1.0
+    far = new + 1000.0
+    kernel_distance = fitted.features_.kernel_.sqdist(far, X)
+    rest = fitted.metric_.sqdist(far, X)
+    assert (rest >= 1.0 - 1e-9).all() and np.isfinite(rest).all()
+    assert np.abs(kernel_distance - 2).max() < 1e-6
