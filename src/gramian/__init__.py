@@ -35,6 +35,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "rankmin": ("RankMinimizer",),
     "clustering": ("DecorrelatedKMeans",),
     "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),
+    "clustering": ("DecorrelatedKMeans", "ConvolutionalEM", "CooperativeVQ", "MultipleCauseVQ"),
+    "search": ("ExactIndex", "HashIndex"),
     "persist": ("save", "load"),
 }
 _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")

@@ -1,7 +1,21 @@
 """Several clusterings of the same data, each a distance of its own (Jain 2009, chapter 8)."""
 
+from gramian.clustering.convolutional import ConvolutionalEM
+from gramian.clustering.cvq import CooperativeVQ
 from gramian.clustering.decorrelated import DecorrelatedKMeans
+from gramian.clustering.mcvq import MultipleCauseVQ
 from gramian.clustering.penalty import largest_drop
 from gramian.clustering.scores import Match, accuracy, match, redundancy, table
 
-__all__ = ["DecorrelatedKMeans", "Match", "accuracy", "largest_drop", "match", "redundancy", "table"]
+__all__ = [
+    "ConvolutionalEM",
+    "CooperativeVQ",
+    "DecorrelatedKMeans",
+    "Match",
+    "MultipleCauseVQ",
+    "accuracy",
+    "largest_drop",
+    "match",
+    "redundancy",
+    "table",
+]

@@ -1,0 +1,127 @@
+"""Data as a sum of parts: z = μ¹_{c¹} + … + μᵀ_{cᵀ} + noise, one part of each clustering per point.
+
+With a stacked membership h ∈ {0, 1}^K of a point and stacked parts C, the model is z ~ N(Cᵀh, v I) and memberships have
+independent prior weights. All that a step on C, v and the weights needs of the data are the moments S = Σ E[h] zᵀ and
+N = Σ E[h hᵀ], so that ‖z − Cᵀh‖² summed over the points is Σ‖z‖² − 2⟨S, C⟩ + ⟨N, CCᵀ⟩.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from gramian import linalg
+from gramian.clustering.points import Points, indicator, parts
+
+LIMIT = 2048
+"""Combinations of parts up to which all are tried for each point; above it they are sampled."""
+
+SWEEPS = 5
+"""Passes of the sampler over the clusterings, before two that only improve."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Stacked parts C (K, d), their prior weights (K,), and the variance v of a point around its sum of parts."""
+
+    C: np.ndarray
+    weights: np.ndarray
+    variance: float
+
+
+@dataclass(frozen=True)
+class Moments:
+    """S (K, d) and N (K, K), the most probable labels, and the log-likelihood that they were found under."""
+
+    S: np.ndarray
+    N: np.ndarray
+    labels: np.ndarray
+    likelihood: float
+
+
+def moments(points: Points, labels: np.ndarray, k: tuple[int, ...], likelihood: float = -np.inf) -> Moments:
+    """Moments of certain labels."""
+    S, _ = points.sums(labels, k)
+    N = np.zeros((sum(k), sum(k)))
+    for rows in points.blocks():
+        H = indicator(labels[rows], k)
+        N += H.T @ H
+    return Moments(S, N, labels, likelihood)
+
+
+def exact(points: Points, state: State, k: tuple[int, ...], soft: bool) -> Moments:
+    """E-step over all combinations of parts: (8.7) of Jain 2009 when hard, their probabilities when soft.
+
+    The likelihood is that of the labels (hard) or of the points (soft). Points are worked on in blocks, so n × Πk_t is
+    never held.
+    """
+    combos = np.array(list(product(*map(range, k))))
+    B = indicator(combos, k)
+    centers, prior = B @ state.C, B @ _log(state.weights)
+    labels, S, N, total = np.empty((len(points), len(k)), np.int32), np.zeros_like(state.C), 0.0, 0.0
+    for rows in linalg.blocks(len(points), 8 * len(combos), 8 << 20):
+        near = np.asarray(points.inner(centers, rows), np.float64) - linalg.row_norms(centers) / 2
+        logp = near / state.variance + prior - points.norms[rows, None] / (2 * state.variance)
+        best = logp.argmax(axis=1)
+        labels[rows] = combos[best]
+        total += logp[np.arange(len(best)), best].sum()
+        if soft:
+            R = np.exp(logp - logp[np.arange(len(best)), best][:, None])
+            total += np.log(R.sum(axis=1)).sum()
+            R /= R.sum(axis=1, keepdims=True)
+            S += B.T @ (R.T @ points.X[rows] - R.sum(axis=0)[:, None] * points.shift)
+            N = N + (B.T * R.sum(axis=0)) @ B
+    likelihood = total - _log_normalizer(points, state)
+    return Moments(S, N, labels, likelihood) if soft else moments(points, labels, k, likelihood)
+
+
+def gibbs(
+    points: Points, state: State, k: tuple[int, ...], soft: bool, labels: np.ndarray, rng: np.random.RandomState
+) -> Moments:
+    """E-step by Gibbs sampling from given labels, O(K) per point and pass in place of Πk_t (Ghahramani 1995).
+
+    Keeps the best labels seen, so the likelihood of the labels never falls; moments are those of the best labels, or
+    the average over the samples when soft.
+    """
+    inner = np.asarray(points.inner(state.C), np.float64)
+    gram, prior = state.C @ state.C.T, _log(state.weights)
+    labels = labels.copy()
+    best, best_value, seen = labels.copy(), _joint(inner, gram, prior, labels, k, state.variance), []
+    for sweep in range(SWEEPS + 2):
+        labels = labels if sweep < SWEEPS else best.copy()
+        for t, part in enumerate(parts(k)):
+            others = np.delete(indicator(labels, k), part, axis=1) @ np.delete(gram, part, axis=0)[:, part]
+            logp = (inner[:, part] - others - np.diag(gram)[part] / 2) / state.variance + prior[part]
+            labels[:, t] = (logp + (rng.gumbel(size=logp.shape) if sweep < SWEEPS else 0)).argmax(axis=1)
+        value = _joint(inner, gram, prior, labels, k, state.variance)
+        better = value > best_value
+        best[better], best_value[better] = labels[better], value[better]
+        if soft and sweep < SWEEPS:
+            seen.append(moments(points, labels, k))
+    likelihood = (best_value - points.norms / (2 * state.variance)).sum() - _log_normalizer(points, state)
+    if not soft:
+        return moments(points, best, k, likelihood)
+    return Moments(sum(m.S for m in seen) / SWEEPS, sum(m.N for m in seen) / SWEEPS, best, likelihood)
+
+
+def residual(energy: float, m: Moments, C: np.ndarray) -> float:
+    """Σ E‖z − Cᵀh‖², from the moments."""
+    return float(max(energy - 2 * np.vdot(m.S, C) + np.vdot(m.N, C @ C.T), 0.0))
+
+
+def _joint(
+    inner: np.ndarray, gram: np.ndarray, prior: np.ndarray, labels: np.ndarray, k: tuple[int, ...], variance: float
+) -> np.ndarray:
+    """Log-probability of labels and points, (n,), up to what does not depend on the labels."""
+    H = indicator(labels, k)
+    squares = np.einsum("ij,ij->i", H @ gram, H)
+    return (np.einsum("ij,ij->i", H, inner) - squares / 2) / variance + H @ prior
+
+
+def _log_normalizer(points: Points, state: State) -> float:
+    return len(points) * state.C.shape[1] / 2 * np.log(2 * np.pi * state.variance)
+
+
+def _log(weights: np.ndarray) -> np.ndarray:
+    """Logarithm with a very small number for parts that no point has."""
+    return np.log(np.maximum(weights, 1e-300))

@@ -1,0 +1,54 @@
+"""Multiple cause vector quantization: its free energy written out, its steps, and data made for it."""
+
+import numpy as np
+import pytest
+
+import gramian as gm
+from gramian.clustering import match
+from gramian.clustering.mcvq import costs, gaussians, selection, states
+
+
+def energy(Z, m, mu, s, g, a, k):
+    """The free energy of the docstring, with loops over features and states."""
+    ends = np.cumsum(k)
+    total = 0.0
+    for t, (size, end) in enumerate(zip(k, ends)):
+        for j in range(end - size, end):
+            total += (m[:, j] * np.log(np.maximum(m[:, j] * size, 1e-300))).sum()
+            for f in range(Z.shape[1]):
+                eps = np.log(2 * np.pi * s[j, f]) / 2 + (Z[:, f] - mu[j, f]) ** 2 / (2 * s[j, f])
+                total += g[f, t] * (m[:, j] * eps).sum()
+        total += len(Z) * (g[:, t] * np.log(g[:, t] / a[:, t])).sum()
+    return total
+
+
+def test_each_step_lowers_the_free_energy(rng):
+    k, which = (2, 3), np.array([0, 0, 1, 1, 1])
+    Z = rng.normal(size=(30, 4))
+    m = np.hstack([rng.dirichlet(np.ones(size), size=30) for size in k])
+    a = rng.dirichlet(np.ones(2), size=4)
+    mu, s, g = rng.normal(size=(5, 4)), rng.uniform(0.5, 2, (5, 4)), rng.dirichlet(np.ones(2), size=4)
+    before = energy(Z, m, mu, s, g, a, k)
+    mu, s = gaussians(Z, Z * Z, m, np.zeros(4))
+    fitted = energy(Z, m, mu, s, g, a, k)
+    g = selection(m, mu, s, Z, Z * Z, a, which)
+    selected = energy(Z, m, mu, s, g, a, k)
+    for step in (0.01, -0.01):  # g is the minimizer on the simplex
+        moved = g + step * g.min() * np.array([1, -1])
+        assert energy(Z, m, mu, s, moved, a, k) > selected
+    m, labels, value = states(Z, Z * Z, mu, s, g, k)
+    final = energy(Z, m, mu, s, g, a, k)
+    assert before > fitted > selected > final
+    assert final == pytest.approx(value + 30 * (g * np.log(g / a)).sum())
+    w = rng.uniform(size=(5, 4))
+    loops = [[sum(w[j] * (np.log(2 * np.pi * s[j]) / 2 + (z - mu[j]) ** 2 / (2 * s[j]))) for j in range(5)] for z in Z]
+    assert np.allclose(costs(Z, Z * Z, mu, s, w), loops)
+
+
+def test_features_find_their_quantizer():
+    data = gm.datasets.two_views(400, 15, 3, "concatenated", random_state=3)
+    model = gm.MultipleCauseVQ((3, 3), random_state=0).fit(data.X)
+    assert match(model.labels_, data.y).scores.min() > 0.95
+    owner = model.selection_.argmax(axis=1)
+    assert len(set(owner[:15])) == 1 and len(set(owner[15:])) == 1 and owner[0] != owner[15]
+    assert np.allclose(model.selection_.sum(axis=1), 1)

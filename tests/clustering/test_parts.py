@@ -1,0 +1,156 @@
+"""Sums of parts: moments, steps and likelihoods against loops, enumeration and general solvers."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal
+
+import gramian as gm
+from gramian.clustering import match
+from gramian.clustering import parts as sums
+from gramian.clustering.convolutional import correlation, sweep
+from gramian.clustering.parts import State, exact, gibbs, moments, residual
+from gramian.clustering.points import Points, indicator
+
+
+@st.composite
+def problems(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    k = tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
+    n, d = draw(st.integers(4, 12)), draw(st.integers(1, 4))
+    weights = np.concatenate([rng.dirichlet(np.ones(size)) for size in k])
+    state = State(rng.normal(size=(sum(k), d)), weights, rng.uniform(0.5, 2))
+    return rng.normal(size=(n, d)), state, k, rng
+
+
+def enumerated(Z, state, k):
+    """Log-probability (n, Π k) of each combination, from scipy's densities."""
+    stacks, weights = np.split(state.C, np.cumsum(k)[:-1]), np.split(state.weights, np.cumsum(k)[:-1])
+    columns = []
+    for combo in product(*map(range, k)):
+        mean = sum(C[i] for C, i in zip(stacks, combo))
+        prior = sum(np.log(max(w[i], 1e-300)) for w, i in zip(weights, combo))
+        columns.append(prior + np.atleast_1d(multivariate_normal(mean, state.variance).logpdf(Z)))
+    return np.column_stack(columns), np.array(list(product(*map(range, k))))
+
+
+@given(problems())
+def test_exact_step_is_enumeration(problem):
+    Z, state, k, _ = problem
+    logp, combos = enumerated(Z, state, k)
+    hard, soft = (exact(Points.of(Z, center=False), state, k, s) for s in (False, True))
+    assert np.array_equal(hard.labels, combos[logp.argmax(axis=1)])
+    assert hard.likelihood == pytest.approx(logp.max(axis=1).sum())
+    assert soft.likelihood == pytest.approx(logsumexp(logp, axis=1).sum())
+    R = np.exp(logp - logsumexp(logp, axis=1, keepdims=True))
+    B = indicator(combos, k)
+    assert np.allclose(soft.S, B.T @ R.T @ Z) and np.allclose(soft.N, B.T @ np.diag(R.sum(axis=0)) @ B)
+    H = indicator(hard.labels, k)
+    assert np.allclose(hard.S, H.T @ Z) and np.allclose(hard.N, H.T @ H)
+    assert residual((Z**2).sum(), hard, state.C) == pytest.approx(((Z - H @ state.C) ** 2).sum())
+
+
+@given(problems())
+def test_sampling_never_lowers_the_likelihood_of_the_labels(problem):
+    Z, state, k, rng = problem
+    logp, combos = enumerated(Z, state, k)
+    start = np.column_stack([rng.integers(size, size=len(Z)) for size in k])
+    at = [np.flatnonzero((combos == row).all(axis=1))[0] for row in start]
+    found = gibbs(Points.of(Z, center=False), state, k, False, start, np.random.RandomState(0))
+    assert logp[np.arange(len(Z)), at].sum() - 1e-9 <= found.likelihood <= logp.max(axis=1).sum() + 1e-9
+
+
+def test_samples_follow_the_posterior():
+    rng = np.random.RandomState(0)
+    state = State(rng.normal(size=(5, 2)), np.array([0.3, 0.7, 0.2, 0.5, 0.3]), 1.0)
+    points, k = Points.of(np.tile(rng.normal(size=(1, 2)), (4000, 1)), center=False), (2, 3)
+    logp, combos = enumerated(points.X[:1], state, k)
+    start = combos[rng.choice(6, 4000, p=np.exp(logp[0] - logsumexp(logp)))]
+    sampled = gibbs(points, state, k, True, start, rng)  # samples of the posterior stay samples of the posterior
+    assert np.allclose(sampled.N / 4000, exact(points, state, k, True).N / 4000, atol=0.03)
+
+
+@given(problems(), st.floats(-2, 3))
+def test_a_sweep_minimizes_8_12_block_by_block(problem, decade):
+    Z, state, k, rng = problem
+    points, lam = Points.of(Z, center=False), 10.0**decade
+    labels = np.column_stack([rng.integers(size, size=len(Z)) for size in k])
+    m, energy = moments(points, labels, k), (Z**2).sum()
+
+    def F(C):
+        return residual(energy, m, C) + lam * correlation(C, k)
+
+    C = sweep(m, state.C, k, lam)
+    assert F(C) <= F(state.C) + 1e-9 * energy
+    last = slice(sum(k) - k[-1], sum(k))
+    for scale in (1e-3, 1.0):  # the block that was set last is at its minimum
+        step = np.zeros_like(C)
+        step[last] = scale * rng.normal(size=C[last].shape)
+        assert F(C + step) >= F(C) - 1e-9 * energy
+
+
+def test_a_general_solver_finds_the_same_last_block(rng):
+    Z, k, lam = rng.normal(size=(20, 3)), (2, 3), 3.0
+    labels = np.column_stack([np.arange(20) % 2, np.arange(20) % 3])
+    m, C0 = moments(Points.of(Z, center=False), labels, k), rng.normal(size=(5, 3))
+    C = sweep(m, C0, k, lam)
+
+    def F(nu):
+        total = sum(((z - C[i] - nu.reshape(3, 3)[j]) ** 2).sum() for z, (i, j) in zip(Z, labels))
+        return total + lam * sum((mu @ v) ** 2 for mu in C[:2] for v in nu.reshape(3, 3))
+
+    assert np.allclose(minimize(F, C0[2:].ravel(), method="BFGS").x.reshape(3, 3), C[2:], atol=1e-4)
+
+
+@pytest.mark.parametrize("assignment", ["hard", "soft"])
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 100.0])
+def test_the_objective_is_the_penalized_likelihood_and_falls(assignment, penalty, rng):
+    X = gm.datasets.two_views(150, 4, (2, 3), "sum", random_state=0).X
+    em = gm.ConvolutionalEM((2, 3), penalty, n_init=2, assignment=assignment, random_state=0).fit(X)
+    assert np.all(np.diff(em.objective_path_) <= 1e-9 * np.abs(em.objective_path_[:-1]))
+    state = State(np.vstack(em.parts_), np.concatenate(em.weights_), 2 * em.variance_)
+    logp, combos = enumerated(X - em.mean_, state, (2, 3))
+    fit = logp.max(axis=1).sum() if assignment == "hard" else logsumexp(logp, axis=1).sum()
+    cross = sum((mu @ nu) ** 2 for mu in em.parts_[0] for nu in em.parts_[1])
+    assert em.objective_ == pytest.approx(-fit + penalty * cross / (4 * em.variance_))
+    assert np.array_equal(em.labels_, combos[logp.argmax(axis=1)]) and np.array_equal(em.predict(X), em.labels_)
+    assert all(w.sum() == pytest.approx(1) for w in em.weights_)
+
+
+def test_cooperative_quantizers_solve_least_squares(rng):
+    X = gm.datasets.two_views(200, 5, 3, "sum", random_state=0).X
+    cvq = gm.CooperativeVQ((3, 3), n_init=2, random_state=0, tol=1e-10, max_iter=500).fit(X)
+    Z = X - cvq.mean_
+    state = State(np.vstack(cvq.parts_), np.concatenate(cvq.weights_), 2 * cvq.variance_)
+    logp, combos = enumerated(Z, state, (3, 3))
+    R, B = np.exp(logp - logsumexp(logp, axis=1, keepdims=True)), indicator(combos, (3, 3))
+    rows = np.sqrt(R.T[:, :, None] * np.ones(1))  # weighted least squares, every combination of every point
+    left = (rows * B[:, None, :]).reshape(-1, 6)
+    right = (rows * Z[None]).reshape(-1, 5)
+    solved = np.linalg.lstsq(left, right, rcond=1e-10)[0]
+    assert np.allclose(B @ solved, B @ state.C, atol=1e-3)
+
+
+def test_parts_add_up_to_the_data():
+    data = gm.datasets.two_views(400, 30, 4, "sum", noise=0.2, random_state=1)
+    for model in (gm.ConvolutionalEM((4, 4), random_state=0), gm.CooperativeVQ((4, 4), random_state=0)):
+        model.fit(data.X)
+        assert match(model.labels_, data.y).scores.min() > 0.95
+        error = ((model.reconstruct() - data.X) ** 2).mean()
+        assert error < 0.05 * data.X.var() and np.allclose(model.reconstruct(data.X), model.reconstruct())
+
+
+def test_sampling_takes_over_above_the_limit(monkeypatch):
+    data = gm.datasets.two_views(300, 30, 3, "sum", random_state=2)
+    plain = gm.ConvolutionalEM((3, 3), random_state=0).fit(data.X)
+    monkeypatch.setattr("gramian.clustering.convolutional.LIMIT", 1)
+    assert sums.LIMIT > 9
+    for assignment in ("hard", "soft"):
+        em = gm.ConvolutionalEM((3, 3), assignment=assignment, random_state=0).fit(data.X)
+        assert match(em.labels_, plain.labels_).scores.min() > 0.9
+        assert np.all(np.diff(em.objective_path_) <= 0) and match(em.predict(data.X), em.labels_).scores.min() > 0.95
