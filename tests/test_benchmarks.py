@@ -108,3 +108,14 @@ def test_command_line_lists_and_refuses_unknown_names():
     done = subprocess.run([*run, "nothing-like-this"], cwd=harness.ROOT, capture_output=True, text=True)
     assert done.returncode == 1 and "no benchmark" in done.stderr
     assert subprocess.run([*run, "--list"], cwd=harness.ROOT, capture_output=True).returncode == 0
+
+
+def test_the_objectives_that_judge_both_sides_are_those_of_the_learners(rng):
+    import gramian as gm
+    from benchmarks.speed.learners import itml_objective, mmc_objective
+
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    pairs = gm.Pairs.from_labels(y, n_pairs=60, random_state=0).with_bounds(X)
+    itml, mmc = gm.ITML(tol=1e-6).fit(X, pairs), gm.MMC().fit(X, pairs)
+    assert itml_objective(itml.metric_.matrix, X, pairs) == pytest.approx(itml.objective_, rel=1e-4)
+    assert mmc_objective(mmc.metric_.matrix, X, pairs) == pytest.approx(mmc.objective_, rel=1e-4)
