@@ -111,11 +111,24 @@ def test_command_line_lists_and_refuses_unknown_names():
 
 
 def test_the_objectives_that_judge_both_sides_are_those_of_the_learners(rng):
-    import gramian as gm
     from benchmarks.speed.learners import itml_objective, mmc_objective
+
+    import gramian as gm
 
     X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
     pairs = gm.Pairs.from_labels(y, n_pairs=60, random_state=0).with_bounds(X)
     itml, mmc = gm.ITML(tol=1e-6).fit(X, pairs), gm.MMC().fit(X, pairs)
     assert itml_objective(itml.metric_.matrix, X, pairs) == pytest.approx(itml.objective_, rel=1e-4)
     assert mmc_objective(mmc.metric_.matrix, X, pairs) == pytest.approx(mmc.objective_, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["papers", "speed"])
+def test_generated_pages_are_those_of_the_results(name):
+    from importlib import import_module
+
+    main = import_module(f"benchmarks.{name}.__main__")
+    results = [
+        report.Report.read(path) for path in sorted((harness.ROOT / "benchmarks" / name / "results").glob("*.csv"))
+    ]
+    page = (harness.ROOT / main.TARGET).read_text(encoding="utf-8")
+    assert page == main.page(results), f"run python -m benchmarks.{name} --page"

@@ -11,33 +11,35 @@ from benchmarks import harness
 
 TITLE = "ITML on 20 newsgroups, 29,055 dimensions"
 NOTES = """
-18,846 documents × 29,055 words as sparse tf-idf, rows of unit length; 10,000 pairs from the labels of the training part
-(by date), ``ITML(rank=r)`` with the subspace of a truncated SVD and weight 1 outside of it. Peak memory is that of a
-whole process that holds the data and fits. Accuracy is 3-NN from the training to the test documents.
+18,846 documents × 29,055 words as sparse tf-idf, rows of unit length; `ITML(rank=r)` with 10,000 pairs from the labels,
+the subspace of a truncated SVD, and weight 1 outside of it. CPU seconds and peak memory (of a whole process that holds
+the data and fits) are of a fit to all documents. Accuracy is 3-NN on the test documents of the by-date split, learned
+from and searched in the training documents; the 22 empty ones are left out, because they would be everybody's nearest
+neighbors.
 """
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
-    """One row per rank, after one for the Euclidean distance."""
+    """One row per rank, after one for the Euclidean distance; the quick form uses every eighth document."""
     warnings.simplefilter("ignore")
     data = harness.load("newsgroups20_counts")
-    X, train, test = tfidf(data.X), data.train_idx, data.test_idx
-    y, y_test = data.y[train], data.y[test]
-    if quick:
-        train, test, y, y_test = train[:2000], test[:500], y[:2000], y_test[:500]
-    rows = [{"case": "Euclidean", "method": "-", "accuracy": accuracy(None, X[train], y, X[test], y_test)}]
+    X, step = tfidf(data.X), 8 if quick else 1
+    train, test = data.train_idx[np.diff(X.indptr)[data.train_idx] > 0][::step], data.test_idx[::step]
+    split = X[train], data.y[train], X[test], data.y[test]
+    rows = [{"case": "Euclidean", "method": "-", "accuracy": accuracy(None, *split)}]
     for rank in (50,) if quick else (100, 200):
-        fit = lambda r=rank: gm.ITML(rank=r, n_pairs=10_000, random_state=0).fit(X[train], y)  # noqa: E731
-        seconds, learner = harness.timed(fit, repeats=1, warmup=1)
+        learner = gm.ITML(rank=rank, n_pairs=10_000, random_state=0)
+        fit = lambda learner=learner: learner.fit(X[::step], data.y[::step])  # noqa: E731
+        seconds, fitted = harness.timed(fit, repeats=1, warmup=1)
         row = {
             "case": f"rank {rank}",
             "method": "gramian",
             "cpu_s": seconds,
             "ratio": 1.0,
-            "iterations": learner.n_iter_,
+            "iterations": fitted.n_iter_,
         }
         row["peak_GB"] = harness.peak_memory(fit) / 1e9
-        rows.append(row | {"accuracy": accuracy(learner.metric_, X[train], y, X[test], y_test)})
+        rows.append(row | {"accuracy": accuracy(learner.fit(*split[:2]).metric_, *split)})
     return rows
 
 
