@@ -189,7 +189,8 @@ def test_without_typer_the_extra_is_named(monkeypatch, capsys):
     assert capsys.readouterr().err == "gramian: the command line needs typer and rich: pip install 'gramian[cli]'.\n"
 
 
-def test_demo_runs_and_its_next_commands_run(gramian, tmp_path):
+def test_demo_runs_and_its_next_commands_run(gramian, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["gramian", "demo"])
     code, out, err = gramian("demo")
     assert code == 0, err
     assert "Euclidean" in out and "learned" in out and (tmp_path / "gramian-demo" / "neighbors.png").is_file()

@@ -1,5 +1,7 @@
 """The demonstration: what 200 labeled digits teach a distance about 1,597 others."""
 
+import shutil
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -84,7 +86,17 @@ def _draw(out: Path, digits: Any, metric: Any, labeled: tuple, unseen: tuple, ro
 
 
 def _next(out: Path) -> None:
+    command, data, model = _command(), out / "digits.csv", out / "digits.gram"
     say.print("\nTry next:")
-    say.print(f"  gramian info {out / 'digits.gram'}")
-    say.print(f"  gramian evaluate {out / 'digits.csv'} --label digit --learner rca --learner gmml")
-    say.print(f"  gramian transform {out / 'digits.gram'} {out / 'digits.csv'} --label digit -o {out / 'learned.csv'}")
+    say.print(f"  {command} info {model}")
+    say.print(f"  {command} evaluate {data} --label digit --learner rca --learner gmml")
+    say.print(f"  {command} transform {model} {data} --label digit -o {out / 'learned.csv'}")
+
+
+def _command() -> str:
+    """How this program is called here: by name when that finds it, otherwise by the path that was used."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return "python -m gramian"
+    found = shutil.which("gramian")
+    return "gramian" if found and Path(found).resolve() == called.resolve() else str(called)
