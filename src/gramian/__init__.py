@@ -33,10 +33,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "manifold": ("TDL", "GeometryAwareKernel", "LaplacianEigenmaps"),
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
     "rankmin": ("RankMinimizer",),
-    "clustering": ("DecorrelatedKMeans",),
     "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),
     "clustering": ("DecorrelatedKMeans", "ConvolutionalEM", "CooperativeVQ", "MultipleCauseVQ"),
-    "search": ("ExactIndex", "HashIndex"),
     "persist": ("save", "load"),
 }
 _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")
