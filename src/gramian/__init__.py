@@ -35,6 +35,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "rankmin": ("RankMinimizer",),
     "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),
     "clustering": ("DecorrelatedKMeans", "ConvolutionalEM", "CooperativeVQ", "MultipleCauseVQ"),
+    "search": ("ExactIndex", "HashIndex"),
+    "search": ("ExactIndex", "HashIndex", "KernelHashIndex"),
     "persist": ("save", "load"),
 }
 _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")

@@ -18,9 +18,16 @@ def _mahalanobis(name):
     return gm.Mahalanobis.from_matrix(METRICS[name])
 
 
+def _linear(name):
+    """The same metric through a linear kernel and a basis that spans the space."""
+    features = gm.KernelFeatures(gm.Linear(), basis=np.eye(D), coordinates="symmetric").fit(np.eye(D))
+    return gm.KernelMetric(features, METRICS[name], alpha=1.0)
+
+
 MAKE = {
     "ExactIndex": lambda name: gm.ExactIndex(_mahalanobis(name)),
     "HashIndex": lambda name: gm.HashIndex(_mahalanobis(name), n_bits=64, random_state=0),
+    "KernelHashIndex": lambda name: gm.KernelHashIndex(_linear(name), n_bits=64, random_state=0),
 }
 """How to make each public index for one of the metrics; add a line for a new one."""
 
@@ -75,6 +82,15 @@ def test_more_neighbors_than_items_gives_all_items(make, X):
     ids, sqdist = make("plain").add(X[:4]).query(X[:2], k=9)
     assert ids.shape == sqdist.shape == (2, 4)
     assert sorted(ids[0].tolist()) == [0, 1, 2, 3]
+
+
+@indexes
+def test_no_item_comes_twice(make):
+    X = np.random.default_rng(3).normal(size=(4000, D))
+    index = make("spread").add(X)
+    for k in (1, 3, 12):
+        ids, _ = index.query(X[:50], k=k)
+        assert all(len(set(row)) == k for row in ids.tolist())
 
 
 @indexes

@@ -126,9 +126,9 @@ def within(distances, reach, slots):
 
 
 @numba.njit(cache=True)
-def first_reach(least, k, n_bits):
-    """Hamming distance within which at least 2k items lie, all n of them when there are few."""
-    return np.int64(np.partition(least, 2 * k - 1)[2 * k - 1]) if len(least) > 2 * k else np.int64(n_bits)
+def first_reach(least, count, n_bits):
+    """Hamming distance within which at least ``count`` items lie, all of them when there are few tiles."""
+    return np.int64(np.partition(least, count - 1)[count - 1]) if len(least) > count else np.int64(n_bits)
 
 
 @numba.njit(cache=True)
@@ -154,7 +154,7 @@ def confident(distances, least, n, ranking, ranges, limits, k, rows, values):
     cos θ_max > limits[h]. A tile is left out as a whole when this holds for its least h and every norm in its range.
     """
     X, center, sqnorms, w, sqnorm, unit = ranking
-    near = first_reach(least, k, len(limits) - 1)
+    near = first_reach(least, k + len(rows), len(limits) - 1)
     slots = np.empty(65, np.int64)
     size = seen = 0
     for t in range(len(least)):
@@ -176,6 +176,31 @@ def confident(distances, least, n, ranking, ranges, limits, k, rows, values):
                 size = insert(rows, values, size, i, sqdist_to(i, X, center, sqnorms, w, sqnorm, unit))
                 seen += 1
     return seen
+
+
+@numba.njit(cache=True)
+def nearest_first(distances, least, count, n_bits, chosen):
+    """Items within the first reach, ``count`` or more; returns their number and the reach."""
+    near, size = first_reach(least, count, n_bits), 0
+    for i in range(len(distances)):
+        chosen[size] = i
+        size += distances[i] <= near
+    return size, near
+
+
+@numba.njit(cache=True)
+def plausible_rest(distances, least, near, sqnorms, ranges, sqnorm, bound, limits, chosen):
+    """Items beyond the first reach that are plausible within ``bound``; returns their number."""
+    slots, size, query = np.empty(65, np.int64), 0, math.sqrt(sqnorm)
+    for t in range(len(least)):
+        reach = tile_reach(least[t], ranges[t, 0], ranges[t, 1], sqnorm, bound, limits)
+        for j in range(within(distances[t * 64 : t * 64 + 64], reach, slots)):
+            i = t * 64 + slots[j]
+            h = distances[i]
+            if h > near and plausible(math.sqrt(sqnorms[i]), query, bound, limits[h]):
+                chosen[size] = i
+                size += 1
+    return size
 
 
 @numba.njit(cache=True)

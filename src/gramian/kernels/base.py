@@ -38,6 +38,10 @@ class Kernel(ABC, Stored):
         # Single precision would leave eigenvalues of rounding noise, far above those that a factorization drops.
         return _checks.points(X, type(self).__name__, name=name).astype(np.float64, copy=False)
 
+    def embed(self, X: Any) -> Any:
+        """Explicit feature vectors φ(x) as rows, dense or CSR, with k(x, y) = φ(x)ᵀφ(y); None when there are none."""
+        return None
+
     def bound(self, X: Any) -> "Kernel":
         """Return this kernel with what it takes from a training set X settled; most kernels take nothing."""
         return self
@@ -179,6 +183,11 @@ class Scaled(Kernel):
 
     def bound(self, X: Any) -> Kernel:
         return Scaled(self.base.bound(X), self.weight)
+
+    def embed(self, X: Any) -> Any:
+        """Return √weight · φ(x) of the base."""
+        phi = self.base.embed(X)
+        return None if phi is None else phi * np.sqrt(self.weight)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return self.weight * self.base._gram(X, Y)

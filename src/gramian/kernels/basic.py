@@ -14,6 +14,10 @@ from gramian.kernels.base import Kernel
 class Linear(Kernel):
     """The linear kernel, k(x, y) = xᵀy."""
 
+    def embed(self, X: Any) -> Any:
+        """Return φ(x) = x."""
+        return self.check(X)
+
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.inner(X, Y)
 
@@ -120,6 +124,10 @@ class Laplacian(Kernel):
 @dataclass(frozen=True)
 class Cosine(Kernel):
     """k(x, y) = xᵀy / (‖x‖ ‖y‖); a zero vector has kernel zero with everything."""
+
+    def embed(self, X: Any) -> Any:
+        """Return φ(x) = x / ‖x‖."""
+        return _normalize(self.check(X))
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.inner(_normalize(X), _normalize(Y))

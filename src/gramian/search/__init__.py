@@ -1,8 +1,21 @@
 """Nearest neighbors under a learned metric: exact, hashed, and exported to other libraries."""
 
+from gramian.search import evaluation
 from gramian.search.base import Index
 from gramian.search.exact import ExactIndex
 from gramian.search.hashing import HashIndex
+from gramian.search.kernel_hashing import KernelHashIndex
+from gramian.search.neighbors import knn_classify, knn_proba, knn_regress
 from gramian.search.online_hashing import OnlineHashIndex
 
-__all__ = ["ExactIndex", "HashIndex", "Index", "OnlineHashIndex"]
+__all__ = [
+    "ExactIndex",
+    "HashIndex",
+    "Index",
+    "KernelHashIndex",
+    "OnlineHashIndex",
+    "evaluation",
+    "knn_classify",
+    "knn_proba",
+    "knn_regress",
+]
