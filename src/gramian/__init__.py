@@ -35,8 +35,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "rankmin": ("RankMinimizer",),
     "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),
     "clustering": ("DecorrelatedKMeans", "ConvolutionalEM", "CooperativeVQ", "MultipleCauseVQ"),
-    "search": ("ExactIndex", "HashIndex"),
-    "search": ("ExactIndex", "HashIndex", "KernelHashIndex"),
+    "search": ("ExactIndex", "HashIndex", "KernelHashIndex", "OnlineHashIndex"),
     "persist": ("save", "load"),
 }
 _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")
