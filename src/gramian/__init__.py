@@ -36,6 +36,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),
     "clustering": ("DecorrelatedKMeans", "ConvolutionalEM", "CooperativeVQ", "MultipleCauseVQ"),
     "search": ("ExactIndex", "HashIndex", "KernelHashIndex", "OnlineHashIndex"),
+    "clustering": ("DecorrelatedKMeans", "ConvolutionalEM", "CooperativeVQ", "MultipleCauseVQ"),
+    "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),
     "persist": ("save", "load"),
 }
 _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")
