@@ -31,6 +31,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "solvers": ("BregmanProjections", "DualAscent"),
     "learners": ("Framework", "ITML", "MMC", "RCA", "POLA", "GMML", "Kernelized"),
     "manifold": ("TDL", "GeometryAwareKernel", "LaplacianEigenmaps"),
+    "learners": ("Framework", "ITML", "MMC", "RCA", "POLA", "GMML", "Kernelized", "LMNN", "NCA", "MCML", "DNE"),
+    "manifold": ("TDL", "LaplacianEigenmaps"),
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
     "rankmin": ("RankMinimizer",),
     "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),

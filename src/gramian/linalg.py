@@ -107,3 +107,15 @@ def rank_one_inverse_update(M: np.ndarray, v: np.ndarray, a: float) -> np.ndarra
     """Return (M⁻¹ + a v vᵀ)⁻¹ for positive definite M (Sherman–Morrison)."""
     Mv = M @ v
     return M - (a / (1 + a * (v @ Mv))) * np.outer(Mv, Mv)
+
+
+def scatter(X: Any, W: Any) -> np.ndarray:
+    """Weighted scatter Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ, (d, d), for dense or sparse weights W (n, n).
+
+    Folded into one graph Laplacian, Xᵀ (deg − W − Wᵀ) X, with deg the row and column sums of W.
+    """
+    degree = np.asarray(W.sum(axis=0)).ravel() + np.asarray(W.sum(axis=1)).ravel()
+    H = X * (degree / 2)[:, None]
+    H -= W @ X
+    H = X.T @ H
+    return H + H.T

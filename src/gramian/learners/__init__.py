@@ -1,12 +1,29 @@
 """Learners: estimators that turn side information into a metric."""
 
 from gramian.learners.base import MetricLearner
+from gramian.learners.dne import DNE
 from gramian.learners.framework import Framework
 from gramian.learners.gmml import GMML
 from gramian.learners.itml import ITML
 from gramian.learners.kernelized import Kernelized
+from gramian.learners.lmnn import LMNN
+from gramian.learners.mcml import MCML
 from gramian.learners.mmc import MMC
+from gramian.learners.nca import NCA
 from gramian.learners.pola import POLA
 from gramian.learners.rca import RCA
 
-__all__ = ["GMML", "ITML", "MMC", "POLA", "RCA", "Framework", "Kernelized", "MetricLearner"]
+__all__ = [
+    "DNE",
+    "GMML",
+    "ITML",
+    "LMNN",
+    "MCML",
+    "MMC",
+    "NCA",
+    "POLA",
+    "RCA",
+    "Framework",
+    "Kernelized",
+    "MetricLearner",
+]

@@ -1,0 +1,95 @@
+"""Discriminant neighborhood embedding."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian import _array, _checks, linalg
+from gramian.constraints import Labels
+from gramian.learners import targets
+from gramian.learners.base import MetricLearner
+from gramian.solvers.base import Solution
+
+RTOL = 1e-10
+"""Eigenvalues within RTOL · max|λ| of zero count as zero."""
+
+
+def neighbor_signs(X: np.ndarray, labels: Labels, k: int) -> sparse.csr_array:
+    """W (n, n): +1 when i or j is among the other's k nearest of the same class, −1 likewise for other classes.
+
+    The union makes W symmetric (Chatpatanasiri et al. 2010, §2.3); the two graphs share no pair.
+    """
+    n = X.shape[0]
+    graphs = []
+    for near in (targets.same_class(X, labels, k), targets.other_class(X, labels, k)):
+        i, j = np.repeat(np.arange(n), near.shape[1]), near.ravel()
+        A = sparse.csr_array((np.ones(len(i)), (i, j)), shape=(n, n))
+        A.setdiag(0)
+        graphs.append(((A + A.T) > 0).astype(float))
+    return sparse.csr_array(graphs[0] - graphs[1])
+
+
+def dne_loss(L: Any, X: Any, W: Any) -> tuple[float, Any]:
+    """f(L) = tr(L Xᵀ(D − W)X Lᵀ) and its gradient, for symmetric W with row sums D; half of Σ_ij w_ij d²_ij."""
+    xp = _array.namespace(X)
+    degree = W.sum(axis=1) if sparse.issparse(W) else xp.sum(W, axis=1)
+    V = (degree[:, None] * X - W @ X).T @ X
+    return float(xp.sum((L @ V) * L)), 2 * L @ V
+
+
+class DNE(MetricLearner):
+    """Minimize tr(L Xᵀ(D − W)X Lᵀ) + reg · ‖L‖² over L with LLᵀ = I: one eigenproblem (Zhang et al. 2006).
+
+    W joins near neighbors of one class with +1 and of different classes with −1, D holds its row sums
+    (Chatpatanasiri et al. 2010, (4)). The rows of L are the eigenvectors of Xᵀ(D − W)X with eigenvalues below
+    −1e-10 · max|λ|: each of them lowers the objective, so their number is the dimension, chosen by
+    the data. With ``reg`` (Theorem 3 there) an eigenvalue has to be below −reg.
+    When there is none, the smallest eigenvector is kept, with a warning.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Neighbors k of each kind; a class with fewer points gives what it has.
+    n_components : int, optional
+        Largest number of rows of L, smallest eigenvalues first.
+    reg : float, ≥ 0
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gramian as gm
+    >>> X, y = load_iris(return_X_y=True)
+    >>> dne = gm.DNE(n_neighbors=5).fit(X, y)
+    >>> bool(dne.components_.shape[0] <= 4 and dne.objective_ < 0)
+    True
+    """
+
+    _accepts = ()
+
+    def __init__(self, n_neighbors=1, n_components=None, *, reg=0.0):
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.reg = reg
+
+    def _from_labels(self, X: Any, y: Any, rng: Any) -> Labels:
+        return Labels.from_array(y, "DNE", X.shape[0])
+
+    def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
+        k = _checks.number(self.n_neighbors, "DNE", "n_neighbors", low=1, integer=True)
+        reg = _checks.number(self.reg, "DNE", "reg", low=0)
+        if len(side.classes) < 2:
+            raise ValueError(f"DNE: needs at least two classes, got {len(side.classes)}.")
+        X = X - X.mean(axis=0)
+        # Σ_ij over ordered pairs counts each pair twice; (4) counts it once.
+        values, vectors = linalg.eigh(linalg.scatter(X, neighbor_signs(X, side, k)) / 2)
+        kept = int((values < -max(reg, RTOL * np.abs(values).max())).sum())
+        if kept == 0:
+            warnings.warn(
+                "DNE: no eigenvalue is negative; keeping the smallest eigenvector.", UserWarning, stacklevel=4
+            )
+        r = max(kept, 1)
+        if self.n_components is not None:
+            r = min(r, _checks.number(self.n_components, "DNE", "n_components", low=1, integer=True))
+        return Solution(factor=vectors[:, :r].T, objective=float((values[:r] + reg).sum()))

@@ -1,0 +1,177 @@
+"""Hinge losses over triplets (point, target, impostor), kept as one sparse graph of pairs."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import LinAlgError, eigh
+
+from gramian import linalg
+from gramian.constraints import Labels
+from gramian.solvers.descent import stationarity
+
+BLOCK_BYTES, CACHE_BYTES = 8 << 20, 1 << 20
+BUFFER = 0.15
+"""How far beyond the margin a pair is still a candidate impostor."""
+
+
+def search(Z: np.ndarray, labels: Labels, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs (i, l) of different classes with ‖z_i − z_l‖² < reach_i, sorted by i and then l.
+
+    One float32 matrix product per block of rows against the later classes settles both (i, l) and (l, i):
+    rows [−2z, 1, |z|²] times [z, |z|², 1] are the squared distances.
+    """
+    order = np.argsort(labels.codes, kind="stable")
+    n, ends = len(order), np.cumsum(np.bincount(labels.codes))
+    Z = Z[order] - Z.mean(axis=0)
+    q, ones = linalg.row_norms(Z)[:, None], np.ones((n, 1))
+    A = np.hstack([-2 * Z, ones, q]).astype(np.float32)
+    B = np.hstack([Z, q, ones]).astype(np.float32)
+    reach = reach[order].astype(np.float32)
+    keys = []
+    for start, end in zip([0, *ends[:-2]], ends[:-1]):
+        for block in linalg.blocks(end - start, 4 * (n - end), BLOCK_BYTES):
+            rows = slice(start + block.start, start + block.stop)
+            D = A[rows] @ B[end:].T
+            i, l = np.nonzero(reach[rows, None] > D)
+            keys.append(order[i + rows.start] * n + order[l + end])
+            i, l = np.nonzero(reach[end:] > D)
+            keys.append(order[l + end] * n + order[i + rows.start])
+    found = np.sort(np.concatenate(keys))
+    return found // n, found % n
+
+
+@dataclass(frozen=True, eq=False)
+class Triplets:
+    """Hinges Σ c [1 + d²_ij − d²_il]₊ over targets j = near[i] and candidate impostors l, with multipliers λ.
+
+    For pair t = (anchor, other) and target j the smoothed hinge is max_{0≤λ≤cap} λ s − (μ/2c)(λ − λ⁰)²: the augmented
+    Lagrangian of the hinge, exact when λ⁰ is the optimal multiplier, whatever μ.
+    """
+
+    Z: np.ndarray
+    near: np.ndarray
+    push: float
+    anchor: np.ndarray
+    other: np.ndarray
+    lam: np.ndarray
+    mu: float = 0.25
+
+    @classmethod
+    def none(cls, Z: np.ndarray, near: np.ndarray, push: float) -> "Triplets":
+        """No impostor yet."""
+        empty = np.zeros(0, dtype=np.intp)
+        return cls(Z, near, float(push), empty, empty, np.zeros((0, near.shape[1])))
+
+    def renewed(self, L: np.ndarray, labels: Labels) -> "Triplets":
+        """Candidates within the buffer of the margin at L; multipliers of pairs that stay are kept."""
+        E = self.Z @ L.T
+        reach = 1 + BUFFER + np.max([linalg.pair_sqdist(E, E[column]) for column in self.near.T], axis=0)
+        anchor, other = search(E, labels, np.where(self._real.any(axis=1), reach, -np.inf))
+        lam = np.zeros((len(anchor), self.near.shape[1]))
+        if len(self.anchor):
+            n = len(self.Z)
+            old, new = self.anchor * n + self.other, anchor * n + other
+            place = np.minimum(np.searchsorted(old, new), len(old) - 1)
+            kept = old[place] == new
+            lam[kept] = self.lam[place[kept]]
+        return Triplets(self.Z, self.near, self.push, anchor, other, lam, self.mu)
+
+    def updated(self, L: np.ndarray) -> "Triplets":
+        """λ⁰ ← λ(L)."""
+        return replace(self, lam=self.multipliers(self.slacks(self.Z @ L.T)[1]))
+
+    @cached_property
+    def _real(self) -> np.ndarray:
+        return self.near != np.arange(len(self.near))[:, None]
+
+    @cached_property
+    def cap(self) -> np.ndarray:
+        """Upper bounds c of the multipliers, (m, k): ``push``, or zero where the target is missing."""
+        return self.push * self._real[self.anchor]
+
+    @cached_property
+    def _graph(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Order, columns and row pointers of the sparse matrix that holds target pairs and impostor pairs."""
+        n, k = self.near.shape
+        rows = np.concatenate([np.repeat(np.arange(n), k), self.anchor])
+        order = np.argsort(rows, kind="stable")
+        columns = np.concatenate([self.near.ravel(), self.other])[order]
+        return order, columns, np.searchsorted(rows[order], np.arange(n + 1))
+
+    @cached_property
+    def _by_anchor(self) -> sparse.csr_array:
+        m, n = len(self.anchor), len(self.near)
+        pointers = np.searchsorted(self.anchor, np.arange(n + 1))
+        return sparse.csr_array((np.ones(m), np.arange(m), pointers), shape=(n, m))
+
+    def slacks(self, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Target distances d²_ij (n, k) and s = 1 + d²_ij − d²_il (m, k) of the embedded points E."""
+        near = np.stack([linalg.pair_sqdist(E, E[column]) for column in self.near.T], axis=1)
+        far = np.empty(len(self.anchor))
+        for rows in linalg.blocks(len(far), 24 * E.shape[1], CACHE_BYTES):
+            V = E.take(self.anchor[rows], axis=0)
+            V -= E.take(self.other[rows], axis=0)
+            far[rows] = linalg.row_norms(V)
+        s = near.take(self.anchor, axis=0)
+        s -= (far - 1)[:, None]
+        return near, s
+
+    def multipliers(self, s: np.ndarray) -> np.ndarray:
+        """λ = clip(λ⁰ + c s/μ, 0, c) (m, k); a missing target has c = 0."""
+        return np.clip(self.lam + self.cap * s / self.mu, 0, self.cap)
+
+    def scatter(self, lam: np.ndarray) -> np.ndarray:
+        """S = Σ_ij v_ij v_ijᵀ + Σ_ijl λ_ijl (v_ij v_ijᵀ − v_il v_ilᵀ), through one sparse Laplacian."""
+        n = len(self.near)
+        order, columns, pointers = self._graph
+        weights = np.concatenate([(1 + self._by_anchor @ lam).ravel(), -lam.sum(axis=1)])[order]
+        return linalg.scatter(self.Z, sparse.csr_array((weights, columns, pointers), shape=(n, n)))
+
+    def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        """Pull plus smoothed hinges, and the gradient 2 L S."""
+        near, s = self.slacks(self.Z @ L.T)
+        lam = self.multipliers(s)
+        value = near.sum() + (lam * s).sum() - self.mu / (2 * self.push) * ((lam - self.lam) ** 2).sum()
+        return float(value), 2 * L @ self.scatter(lam)
+
+    def state(self, L: np.ndarray, ridge: np.ndarray) -> "State":
+        """Objective and optimality at L."""
+        near, s = self.slacks(self.Z @ L.T)
+        lam = self.multipliers(s)
+        hinges = self.cap * np.maximum(s, 0)
+        return State(
+            objective=float(near.sum() + hinges.sum() + (ridge * L**2).sum()),
+            slackness=float((hinges - lam * s).sum()),
+            dual=float(lam.sum()),
+            scatter=self.scatter(lam) + np.diag(ridge),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The exact objective, and how far L and λ are from the optimality conditions.
+
+    With S = P + Σ λ_t A_t and P the scatter of target pairs, f(M) − Σ λ_t = ⟨S, M⟩ + Σ_t (c [s_t]₊ − λ_t s_t).
+    """
+
+    objective: float
+    slackness: float
+    dual: float
+    scatter: np.ndarray
+
+    def residual(self, L: np.ndarray, scale: float) -> float:
+        """(‖LS‖ ‖L‖ + Σ_t (c [s_t]₊ − λ_t s_t)) / scale: zero exactly at a stationary point."""
+        return stationarity(L, L @ self.scatter, scale) + self.slackness / scale
+
+    def gap(self, L: np.ndarray, pull: np.ndarray) -> float:
+        """Objective minus the dual bound Σ λ_t / (1 + ε), S ⪰ −ε P; nan where the rank or a singular P gives none."""
+        if L.shape[0] < L.shape[1] or L.size == 0:
+            return np.nan
+        try:
+            low = eigh(self.scatter, pull, eigvals_only=True, subset_by_index=[0, 0])[0]
+        except LinAlgError:
+            return np.nan
+        # λ/(1 + ε) is dual feasible: P + Σ λ_t A_t / (1 + ε) = (S + ε P) / (1 + ε) ⪰ 0.
+        return self.objective - self.dual / (1 + max(0.0, -float(low)))

@@ -1,0 +1,166 @@
+"""Where a learner of a factor L starts, and the coordinates it descends in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks, linalg
+from gramian.constraints import Labels
+from gramian.learners import targets
+from gramian.solvers.base import Solution
+from gramian.solvers.descent import Descent
+
+INITS = ("auto", "identity", "pca", "lda", "random")
+
+
+def initial(init: Any, X: np.ndarray, labels: Labels, n_components: int | None, rng: Any, owner: str) -> np.ndarray:
+    """The starting factor L (r, d) by name, or as given.
+
+    "auto" is the identity at full rank and PCA below it. Directions are orthonormal; their common length is set by
+    the coordinates, so that a start does not depend on the units of X. A given array is taken as it is.
+    """
+    d = X.shape[1]
+    r = d if n_components is None else _checks.number(n_components, owner, "n_components", low=1, integer=True)
+    if r > d:
+        raise ValueError(f"{owner}: n_components must be at most the number of features {d}, got {r}.")
+    if not isinstance(init, str):
+        L = np.array(init, dtype=np.float64)
+        if L.shape != (r, d) or not np.isfinite(L).all():
+            raise ValueError(f"{owner}: init must be a finite array ({r}, {d}), got shape {L.shape}.")
+        return L
+    _checks.one_of(init, owner, "init", INITS)
+    if init == "auto":
+        init = "identity" if r == d else "pca"
+    if init == "identity":
+        return np.eye(r, d)
+    if init == "random":
+        return np.linalg.qr(rng.standard_normal((d, r)))[0].T
+    directions = _principal(X) if init == "pca" else _discriminant(X, labels)
+    return directions[:r]
+
+
+def _principal(X: np.ndarray) -> np.ndarray:
+    """Eigenvectors of the covariance, largest variance first, as rows."""
+    V = X - X.mean(axis=0)
+    return linalg.eigh(V.T @ V)[1][:, ::-1].T
+
+
+def _discriminant(X: np.ndarray, labels: Labels) -> np.ndarray:
+    """Fisher's directions, largest ratio of between to within scatter first, as orthonormal rows."""
+    means = np.stack([X[g].mean(axis=0) for g in labels.groups()])
+    within = X - means[labels.codes]
+    Sw = within.T @ within
+    ridge = 1e-6 * max(np.trace(Sw) / len(Sw), np.finfo(float).tiny)
+    whiten = linalg.psd_power(Sw + ridge * np.eye(len(Sw)), -0.5)
+    between = (means[labels.codes] - X.mean(axis=0)) @ whiten
+    vectors = linalg.eigh(between.T @ between)[1][:, ::-1]
+    return np.linalg.qr(whiten @ vectors)[0].T
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Coordinates z = Bᵀ(x − mean) in which neighbors of one class spread evenly: descent there ignores units.
+
+    A factor L' learned on them is the factor L = L'Bᵀ on X. B spans the directions in which X varies, scaled by the
+    scatter P of differences to ``k`` neighbors of the same class, B = U (Δ + ρ)^{-1/2} with P ≈ UΔUᵀ.
+    Constant directions are left out of the metric.
+    """
+
+    mean: np.ndarray
+    basis: np.ndarray
+    unit: float
+
+    @classmethod
+    def fit(cls, X: np.ndarray, near: np.ndarray, reg: float = 0.0, ridge: float = 1e-3) -> "Coordinates":
+        """Coordinates from the target neighbors ``near`` (n, k) and the weight of ‖L‖² in the objective."""
+        mean = X.mean(axis=0)
+        U = _span(X - mean)
+        Z = (X - mean) @ U
+        pairs = near.shape[0] * near.shape[1]
+        P = pull(Z, near) / pairs
+        T = Z.T @ Z / len(Z)
+        unit = np.trace(P) if np.trace(P) > 0 else np.trace(T)
+        if unit <= 0:
+            return cls(mean, np.zeros((X.shape[1], 0)), 1.0)
+        spread = P + ridge * (unit / np.trace(T)) * T + reg / pairs * np.eye(len(P))
+        values, vectors = linalg.eigh(spread)
+        values = np.maximum(values, 1e-12 * values[-1])
+        return cls(mean, U @ (vectors / np.sqrt(values * len(values))), float(np.sqrt(unit)))
+
+    def of(self, X: np.ndarray) -> np.ndarray:
+        """Coordinates of points, (n, q)."""
+        return (X - self.mean) @ self.basis
+
+    def lift(self, L: np.ndarray) -> np.ndarray:
+        """The factor on X of a factor on the coordinates."""
+        return L @ self.basis.T
+
+    def lower(self, L: np.ndarray, given: bool) -> np.ndarray:
+        """The factor on the coordinates of a factor on X; a named start is divided by the unit of length of X."""
+        return L @ (self.basis / self.norms) / (1.0 if given else self.unit)
+
+    @property
+    def norms(self) -> np.ndarray:
+        """Squared lengths of the columns of B, which are orthogonal: ‖L‖² = Σ_k norms_k ‖L'_k‖²."""
+        return linalg.row_norms(self.basis.T)
+
+
+def _span(V: np.ndarray) -> np.ndarray:
+    """Orthonormal basis (d, q) of the directions in which centered points vary."""
+    n, d = V.shape
+    small = V.T @ V if d <= n else V @ V.T
+    values, vectors = linalg.eigh(small)
+    keep = values > 1e-12 * max(values[-1], 0.0)
+    return vectors[:, keep] if d <= n else V.T @ (vectors[:, keep] / np.sqrt(values[keep]))
+
+
+def pull(Z: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """Scatter Σ_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ."""
+    P = np.zeros((Z.shape[1], Z.shape[1]))
+    for column in near.T:
+        V = Z - Z[column]
+        P += V.T @ V
+    return P
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What a descent over a factor needs: the coordinates, the points Z on them, the first L, the penalty on L."""
+
+    coordinates: Coordinates
+    Z: np.ndarray
+    L: np.ndarray
+    ridge: np.ndarray
+
+    @classmethod
+    def make(cls, learner: Any, X: np.ndarray, labels: Labels, rng: Any, near: np.ndarray | None = None) -> "Start":
+        """Start of a learner with parameters ``init``, ``n_components`` and ``reg``."""
+        owner = type(learner).__name__
+        reg = _checks.number(learner.reg, owner, "reg", low=0)
+        L = initial(learner.init, X, labels, learner.n_components, rng, owner)
+        coordinates = Coordinates.fit(X, targets.same_class(X, labels, 3) if near is None else near, reg)
+        L = coordinates.lower(L, given=not isinstance(learner.init, str))
+        return cls(coordinates, coordinates.of(X), L, reg * coordinates.norms)
+
+    def penalized(self, loss: Callable, share: float = 1.0) -> Callable:
+        """The loss plus ``share`` of reg · ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3)."""
+        ridge = share * self.ridge
+
+        def fun(L: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = loss(L)
+            return value + float((ridge * L**2).sum()), gradient + 2 * ridge * L
+
+        return fun if ridge.any() else loss
+
+    def solution(self, end: Descent, tol: float) -> Solution:
+        """The end of a descent as the solution on X."""
+        return Solution(
+            factor=self.coordinates.lift(end.point),
+            objective=end.value,
+            n_iter=max(end.n_iter, 1),  # scikit-learn counts the look at the start
+            converged=end.residual <= tol,
+            residual=end.residual,
+            tol=tol,
+        )

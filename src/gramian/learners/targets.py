@@ -1,0 +1,68 @@
+"""Nearest neighbors with and without the same label: the graphs that LMNN and DNE start from."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gramian import linalg
+from gramian.constraints import Labels
+
+
+def same_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
+    """The k nearest points of the same class for each point, nearest first, (n, k).
+
+    A class with fewer than k + 1 points gives what it has; the missing places hold the point itself.
+    """
+    found = np.repeat(np.arange(X.shape[0])[:, None], k, axis=1)
+    for members in labels.groups():
+        m = min(k, len(members) - 1)
+        if m > 0:
+            for rows, D in _blocked(X[members], X[members]):
+                D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
+                found[members[rows], :m] = members[nearest(D, m)]
+    return found
+
+
+def other_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
+    """The k nearest points of other classes for each point, (n, k), padded with the point itself."""
+    found = np.repeat(np.arange(X.shape[0])[:, None], k, axis=1)
+    for c, members in enumerate(labels.groups()):
+        others = np.flatnonzero(labels.codes != c)
+        m = min(k, len(others))
+        if m > 0:
+            for rows, D in _blocked(X[members], X[others]):
+                found[members[rows], :m] = others[nearest(D, m)]
+    return found
+
+
+def everywhere(X: np.ndarray, k: int) -> np.ndarray:
+    """The k nearest other points of each point, whatever their class, (n, k)."""
+    found = np.empty((X.shape[0], k), dtype=np.intp)
+    for rows, D in _blocked(X, X):
+        D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
+        found[rows] = nearest(D, k)
+    return found
+
+
+def nearest(D: np.ndarray, k: int) -> np.ndarray:
+    """Columns of the k smallest entries of each row, ascending, ties by column."""
+    if k == D.shape[1]:
+        return np.argsort(D, axis=1, kind="stable")
+    columns = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
+    order = np.argsort(np.take_along_axis(D, columns, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1)
+
+
+def _blocked(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, Any]]:
+    for rows in linalg.blocks(A.shape[0], 8 * B.shape[0]):
+        yield rows, linalg.sqdist(A[rows], B)
+
+
+def require_classes(labels: Labels, owner: str) -> None:
+    """Learning needs at least two classes, one of them with two points."""
+    sizes = np.bincount(labels.codes)
+    if len(sizes) < 2:
+        raise ValueError(f"{owner}: needs at least two classes, got {len(sizes)}.")
+    if sizes.max() < 2:
+        raise ValueError(f"{owner}: needs a class with at least two points, got only singletons.")

@@ -1,0 +1,79 @@
+"""Smooth minimization over a factor L by limited-memory BFGS, with a stopping rule free of units."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Where a descent ended: ``point``, ``value``, ``gradient`` there, steps taken and the last ``residual``."""
+
+    point: np.ndarray
+    value: float
+    gradient: np.ndarray
+    n_iter: int
+    residual: float
+
+
+def stationarity(point: np.ndarray, gradient: np.ndarray, scale: float) -> float:
+    """‖∇f‖ ‖L‖ / scale: unchanged when L is measured in other units."""
+    return float(np.linalg.norm(gradient) * np.linalg.norm(point) / scale)
+
+
+def descend(
+    fun: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    *,
+    max_iter: int,
+    tol: float = 0.0,
+    scale: float = 1.0,
+    memory: int = 10,
+    callback: Callable[[int, float, float], Any] | None = None,
+) -> Descent:
+    """Minimize ``fun(L) -> (value, gradient)`` from ``start`` until ‖∇f‖ ‖L‖ ≤ tol · scale.
+
+    The steps are those of scipy's L-BFGS-B; its own stopping rules are off, so that the residual reported is the one
+    compared with ``tol``. It may also end where no step lowers the value within rounding, with the residual there.
+    """
+    shape, seen, steps = start.shape, {}, 0
+
+    def flat(x: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = fun(x.reshape(shape))
+        seen["last"] = (x.copy(), float(value), gradient)
+        return value, gradient.ravel()
+
+    def after(intermediate_result: Any) -> None:
+        nonlocal steps
+        steps += 1
+        x, value, gradient = seen["last"]
+        seen["best"] = seen["last"]
+        residual = stationarity(x, gradient, scale)
+        if callback is not None:
+            callback(steps, value, residual)
+        if residual <= tol:
+            raise StopIteration
+
+    if start.size:
+        flat(start.ravel())
+        x, value, gradient = seen["best"] = seen["last"]
+        if max_iter > 0 and stationarity(x, gradient, scale) > tol:
+            options = {"maxiter": max_iter, "maxfun": 20 * max_iter + 20, "gtol": 0.0, "ftol": 0.0, "maxcor": memory}
+            minimize(flat, start.ravel(), jac=True, method="L-BFGS-B", callback=after, options=options)
+        x, value, gradient = seen["best"]
+    else:
+        x, (value, gradient) = start.ravel(), fun(start)
+    return Descent(x.reshape(shape), value, gradient, steps, stationarity(x, gradient, scale))
+
+
+def adam_step(
+    L: np.ndarray, gradient: np.ndarray, state: tuple[np.ndarray, np.ndarray, int] | None, rate: float
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, int]]:
+    """One step of Adam (Kingma and Ba 2015): state in, state out; None starts."""
+    m, v, t = (np.zeros_like(L), np.zeros_like(L), 0) if state is None else state
+    m, v, t = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2, t + 1
+    step = (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-12)
+    return L - rate * step, (m, v, t)
