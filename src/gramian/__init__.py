@@ -35,7 +35,6 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "manifold": ("TDL", "LaplacianEigenmaps"),
     "online": ("LEGO", "OnlinePOLA", "OnlineITML"),
     "rankmin": ("RankMinimizer",),
-    "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),
     "clustering": ("DecorrelatedKMeans", "ConvolutionalEM", "CooperativeVQ", "MultipleCauseVQ"),
     "search": ("ExactIndex", "HashIndex", "KernelHashIndex", "OnlineHashIndex"),
     "clustering": ("DecorrelatedKMeans", "ConvolutionalEM", "CooperativeVQ", "MultipleCauseVQ"),
