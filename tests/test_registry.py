@@ -1,5 +1,6 @@
 """The public table of contents is whole: every name resolves, is documented, and carries an example."""
 
+import ast
 import inspect
 
 import pytest
@@ -15,3 +16,10 @@ def test_public_name_resolves_and_is_documented(name):
     if inspect.isclass(value) or inspect.isfunction(value):
         assert value.__module__.startswith("gramian.")
         assert value.__name__ == name
+
+
+def test_a_module_is_listed_once():
+    tree = ast.parse(inspect.getsource(gramian))
+    table = next(n.value for n in tree.body if isinstance(n, ast.AnnAssign) and n.target.id == "_CONTENTS")
+    keys = [key.value for key in table.keys]
+    assert sorted(keys) == sorted(set(keys)) and len(gramian._HOME) == sum(len(v) for v in gramian._CONTENTS.values())

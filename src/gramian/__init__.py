@@ -9,7 +9,11 @@ from typing import Any
 __version__ = "0.1.0"
 
 _CONTENTS: dict[str, tuple[str, ...]] = {
-    "metrics": ("Mahalanobis", "SubspaceMahalanobis", "KernelMetric"),
+    "metrics": (
+        "Mahalanobis",
+        "SubspaceMahalanobis",
+        "KernelMetric",
+    ),
     "kernels": (
         "Linear",
         "Polynomial",
@@ -40,6 +44,68 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "clustering": ("DecorrelatedKMeans", "ConvolutionalEM", "CooperativeVQ", "MultipleCauseVQ"),
     "search": ("ExactIndex", "HashIndex", "OnlineHashIndex"),
     "persist": ("save", "load"),
+    "features": (
+        "KernelFeatures",
+        "pivoted_cholesky",
+    ),
+    "approximation": (
+        "SubsetDistance",
+        "select_subset",
+    ),
+    "constraints": (
+        "Pairs",
+        "Triplets",
+        "Similarities",
+        "Probabilities",
+        "Chunklets",
+    ),
+    "divergences": (
+        "LogDet",
+        "VonNeumann",
+        "Frobenius",
+        "LinearFrobenius",
+        "LinearLogDet",
+    ),
+    "solvers": (
+        "BregmanProjections",
+        "DualAscent",
+    ),
+    "learners": (
+        "Framework",
+        "ITML",
+        "MMC",
+        "RCA",
+        "POLA",
+        "GMML",
+        "Kernelized",
+    ),
+    "manifold": (
+        "TDL",
+        "GeometryAwareKernel",
+        "LaplacianEigenmaps",
+    ),
+    "online": (
+        "LEGO",
+        "OnlinePOLA",
+        "OnlineITML",
+    ),
+    "rankmin": ("RankMinimizer",),
+    "search": (
+        "ExactIndex",
+        "HashIndex",
+        "OnlineHashIndex",
+        "KernelHashIndex",
+    ),
+    "clustering": (
+        "DecorrelatedKMeans",
+        "ConvolutionalEM",
+        "CooperativeVQ",
+        "MultipleCauseVQ",
+    ),
+    "persist": (
+        "save",
+        "load",
+    ),
 }
 _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")
 _STORED = {
