@@ -27,6 +27,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "FunctionKernel",
         "Precomputed",
         "TangentDistance",
+        "align",
     ),
     "features": (
         "KernelFeatures",
@@ -98,6 +99,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
 _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")
 _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
+    "Weighted": "kernels.alignment",
     **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
 }
 """Kinds of values that files may hold beside the public ones."""

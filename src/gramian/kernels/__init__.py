@@ -1,5 +1,6 @@
 """Kernels as immutable values that add and multiply."""
 
+from gramian.kernels.alignment import Weighted, align, alignment, polynomials, scaled_gaussians
 from gramian.kernels.base import Kernel
 from gramian.kernels.basic import Cosine, Gaussian, Laplacian, Linear, Polynomial
 from gramian.kernels.distance import DistanceKernel, Hamming
@@ -21,4 +22,9 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "TangentDistance",
+    "Weighted",
+    "align",
+    "alignment",
+    "polynomials",
+    "scaled_gaussians",
 ]

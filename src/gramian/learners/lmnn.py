@@ -61,12 +61,13 @@ class LMNN(MetricLearner):
     """Minimize Σ_ij d²_M(x_i, x_j) + push · Σ_ijl [1 + d²_M(x_i, x_j) − d²_M(x_i, x_l)]₊ + reg · tr(M) over M ⪰ 0.
 
     j runs over the k target neighbors of i, the nearest points of its class in the Euclidean distance, and l over
-    all points of other classes (Weinberger and Saul 2009; Chatpatanasiri et al. 2010, §2.2). The problem is convex in M. It is solved on a factor, M = LᵀL: hinges enter as augmented Lagrangians, whose
-    multipliers λ ∈ [0, push] are renewed together with the list of impostors every few steps of L-BFGS, in
-    coordinates whitened by the scatter of target pairs. All active triplets fold into one sparse Laplacian, so a
-    step costs O(pairs · d + n d²), and nothing depends on the units of X. It stops when stationarity
-    and complementary slackness, over all triplets, hold to ``tol`` relative to the objective; at full rank λ then
-    also gives a dual bound, ``solution_.gap``.
+    all points of other classes (Weinberger and Saul 2009; Chatpatanasiri et al. 2010, §2.2). The problem is
+    convex in M. It is solved on a factor, M = LᵀL: hinges enter as augmented Lagrangians, whose multipliers
+    λ ∈ [0, push] are renewed together with the list of impostors every few steps of L-BFGS, in coordinates
+    whitened by the scatter of target pairs. All active triplets fold into one sparse Laplacian, so a step costs
+    O(pairs · d + n d²), and nothing depends on the units of X. It stops when stationarity and complementary
+    slackness, over all triplets, hold to ``tol`` relative to the objective; at full rank λ then also gives a
+    dual bound, ``solution_.gap``.
 
     A class with fewer than k + 1 points uses the targets it has; a class of one point has none and only pushes.
     Directions in which X is constant are left out of the metric.
