@@ -133,6 +133,10 @@ def test_evaluation_is_that_of_scikit_learn(gramian, wine):
         (["fit", "wine.csv", "-l", "kind", "--kernel", "gausian"], "no kernel 'gausian', did you mean gaussian"),
         (["fit", "wine.csv", "-l", "alcohol"], "column 'kind' is not numeric, it holds 'class_0'"),
         (["fit", "wine.csv", "-l", "kind", "-o", "no/m.gram"], "no/m.gram: no folder no"),
+        (
+            ["fit", "wine.csv", "-l", "kind", "--standardize", "--kernel", "gaussian"],
+            "--standardize needs a linear metric",
+        ),
         (["info", "wine.csv"], "is not a readable gramian file"),
         (["info", "nothing.gram"], "load: no file at 'nothing.gram'"),
         (["info", "kernel.gram"], "kernel.gram: holds a Gaussian, not a metric"),

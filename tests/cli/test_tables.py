@@ -121,3 +121,18 @@ def test_mistakes_with_other_files(tmp_path, make):
     np.save(tmp_path / "y.npy", np.zeros(7))
     with pytest.raises(TableError, match="there are 3 rows and 7 labels"):
         read(make("a\n1\n2\n3\n"), str(tmp_path / "y.npy"))
+
+
+def test_parquet_columns_of_every_kind(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"a": [1, 2, 3], "flag": [True, False, True], "kind": pandas.Categorical(["x", "y", "x"])})
+    frame["maybe"] = pandas.array([1, None, 3], dtype="Int64")
+    frame["day"] = pandas.to_datetime(["2020-01-01"] * 3)
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = read(tmp_path / "t.parquet", "kind", drop=["maybe", "day"])
+    assert table.X.tolist() == [[1, 1], [2, 0], [3, 1]] and table.y.tolist() == ["x", "y", "x"]
+    with pytest.raises(TableError, match="column 'maybe' has no finite number in row 2"):
+        read(tmp_path / "t.parquet", "kind", drop=["day"])
+    with pytest.raises(TableError, match="column 'day' is not numeric"):
+        read(tmp_path / "t.parquet", "kind", drop=["maybe"])

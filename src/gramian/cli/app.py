@@ -12,7 +12,7 @@ import typer
 
 import gramian
 from gramian import persist
-from gramian.cli import formats, tables
+from gramian.cli import formats, models, tables
 from gramian.cli.screen import bars, comparison, listing, progress, say, tell
 
 app = typer.Typer(
@@ -93,6 +93,8 @@ def fit(
     """Learn a distance from a table with labels and save it."""
     if not output.parent.is_dir():
         raise OSError(f"{output}: no folder {output.parent}.")
+    if standardize and kernel:
+        raise ValueError("--standardize needs a linear metric; scale the table itself before learning with a kernel.")
     from gramian.cli import choice
 
     table = _labeled(data, label, drop)
@@ -103,9 +105,9 @@ def fit(
     with progress(f"{type(model).__name__} on {len(table.X)} rows"):
         model.fit(table.X / scale, table.y)
     seconds = time.process_time() - start
-    persist.save(_rescaled(model.metric_, scale), output, about=_about(model, table))
+    persist.save(models.rescaled(model.metric_, scale), output, about=models.about(model, table))
     state = "converged" if model.converged_ else "stopped"
-    say.print(f"{_name(model)} on {len(table.X)} rows × {len(table.names)} columns, {len(set(table.y))} classes:")
+    say.print(f"{models.name(model)} on {len(table.X)} rows × {len(table.names)} columns, {len(set(table.y))} classes:")
     say.print(f"{state} after {model.n_iter_} iterations in {seconds:.2f} CPU seconds; saved {output}")
 
 
@@ -129,13 +131,13 @@ def evaluate(
 
     table = _labeled(data, label, drop)
     splits = scores.folds(table.X, table.y, n_folds, seed)
-    models: dict[str, Any] = {"Euclidean": None}
-    models |= {
-        _name(m): m for m in (choice.learner(n, settings or (), kernel, rank, seed) for n in learner or ["itml"])
-    }
+    sides: dict[str, Any] = {"Euclidean": None}
+    for chosen in learner or ["itml"]:
+        model = choice.learner(chosen, settings or (), kernel, rank, seed)
+        sides[models.name(model)] = model
     results = {}
-    with progress("cross-validation", total=len(models) * len(splits)) as (bar, task):
-        for name, model in models.items():
+    with progress("cross-validation", total=len(sides) * len(splits)) as (bar, task):
+        for name, model in sides.items():
             bar.update(task, description=name)
             step = lambda: bar.advance(task)  # noqa: E731
             results[name] = list(scores.cross_validate(model, table.X, table.y, splits, neighbors, standardize, step))
@@ -155,10 +157,10 @@ def transform(
     drop: Drop = None,
 ) -> None:
     """Map rows to coordinates in which the plain Euclidean distance is the learned one."""
-    metric, about = _metric(model), persist.describe(model)["about"]
+    metric, about = models.load(model), persist.describe(model)["about"]
     numbered = all(name.isdigit() for name in about.get("features", []))
     only = None if numbered else about["features"]
-    table = tables.read(data, label, _unlabeled(data, about, label, drop or []), only)
+    table = tables.read(data, label, models.unlabeled(data, about, label, drop or []), only)
     Z = metric.transform(table.X)
     formats.write(output, [f"z{j}" for j in range(Z.shape[1])], Z, label or "y", table.y)
     if output is not None:
@@ -171,9 +173,9 @@ def info(
     picture: Annotated[Path | None, typer.Option("--plot", help="Save a heat map of the matrix here.")] = None,
 ) -> None:
     """Say what a saved metric is, where it came from, and which columns it weighs most."""
-    found, metric = persist.describe(model), _metric(model)
+    found, metric = persist.describe(model), models.load(model)
     about = found["about"]
-    say.print(listing(_facts(found, metric, model)))
+    say.print(listing(models.facts(found, metric, model)))
     names = about.get("features")
     if names and isinstance(metric, gramian.Mahalanobis):
         say.print("\nheaviest columns (diagonal of the matrix)")
@@ -214,58 +216,3 @@ def _labeled(data: Path, label: str | None, drop: list[str] | None) -> tables.Ta
     if label is None:
         raise typer.BadParameter("say which column holds the labels.", param_hint="--label")
     return tables.read(data, label, drop or ())
-
-
-def _unlabeled(data: Path, about: dict, label: str | None, drop: list[str]) -> list[str]:
-    """Columns to leave out: those asked for, and the label column of the fit where it is present and numbered."""
-    learned = about.get("label")
-    names = formats.read_columns(data)[0]
-    numbered = len(names) == len(about.get("features", [])) + 1 and learned in names
-    return [*drop, learned] if numbered and label is None and learned not in drop else drop
-
-
-def _metric(path: Path) -> Any:
-    value = persist.load(path)
-    if not isinstance(value, gramian.metrics.Metric):
-        raise ValueError(f"{path}: holds a {type(value).__name__}, not a metric.")
-    return value
-
-
-def _rescaled(metric: Any, scale: np.ndarray) -> Any:
-    """The metric on the columns as they were before they were divided by their scale."""
-    if (scale == 1).all():
-        return metric
-    if not isinstance(metric, gramian.Mahalanobis):
-        raise ValueError("--standardize needs a linear metric; scale the table itself before learning with a kernel.")
-    return gramian.Mahalanobis(metric.components / scale)
-
-
-def _about(model: Any, table: tables.Table) -> dict[str, Any]:
-    return {
-        "learner": _name(model),
-        "settings": {k: v for k, v in model.get_params().items() if isinstance(v, str | int | float | bool)},
-        "features": table.names,
-        "label": table.label,
-        "rows": len(table.X),
-        "objective": model.objective_,
-        "converged": model.converged_,
-        "made with": f"gramian {gramian.__version__}",
-    }
-
-
-def _facts(found: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
-    about = found["about"]
-    facts = {"kind": found["kind"], "input": f"{metric.n_features} columns"}
-    if isinstance(metric, gramian.Mahalanobis):
-        facts["rank"] = int(np.linalg.matrix_rank(metric.components))
-    for name in ("learner", "rows", "label", "objective", "converged", "made with"):
-        if name in about:
-            facts[name] = about[name]
-    if about.get("settings"):
-        facts["settings"] = ", ".join(f"{k}={v}" for k, v in about["settings"].items())
-    return facts | {"file": f"{path}, {path.stat().st_size / 1024:.0f} kB, format version {found['version']}"}
-
-
-def _name(model: Any) -> str:
-    inner = getattr(model, "learner", None)
-    return type(model).__name__ if inner is None else f"{type(inner).__name__} in {model.kernel}"

@@ -83,7 +83,15 @@ def _parquet(path: Path) -> dict[str, np.ndarray]:
         raise TableError(f"{path}: Parquet needs pandas and pyarrow: pip install 'gramian[data]'.") from error
     except Exception as error:
         raise TableError(f"{path}: not a readable Parquet file ({type(error).__name__}).") from error
-    return {str(name): frame[name].to_numpy() for name in frame.columns}
+    return {str(name): _plain(frame[name]) for name in frame.columns}
+
+
+def _plain(column: Any) -> np.ndarray:
+    """A column of pandas as numbers, or as text with nothing for what is missing."""
+    missing = column.isna()
+    if column.dtype.kind in "biuf":
+        return column.to_numpy(dtype=float, na_value=np.nan) if missing.any() else column.to_numpy()
+    return column.astype(str).where(~missing, "").to_numpy(dtype=str)
 
 
 def is_number(cell: Any) -> bool:

@@ -1,0 +1,69 @@
+"""Learned metrics as files: what is kept beside the numbers, and what it says."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gramian
+from gramian import persist
+from gramian.cli import formats
+from gramian.cli.tables import Table
+
+
+def load(path: Path) -> Any:
+    """The metric in a file."""
+    value = persist.load(path)
+    if not isinstance(value, gramian.metrics.Metric):
+        raise ValueError(f"{path}: holds a {type(value).__name__}, not a metric.")
+    return value
+
+
+def rescaled(metric: Any, scale: np.ndarray) -> Any:
+    """The metric on the columns as they were before they were divided by their scale."""
+    if (scale == 1).all():
+        return metric
+    if not isinstance(metric, gramian.Mahalanobis):
+        raise ValueError("--standardize needs a full linear metric; scale the table itself before learning.")
+    return gramian.Mahalanobis(metric.components / scale)
+
+
+def about(model: Any, table: Table) -> dict[str, Any]:
+    """What a file says about the metric of a fitted learner."""
+    return {
+        "learner": name(model),
+        "settings": {k: v for k, v in model.get_params().items() if isinstance(v, str | int | float | bool)},
+        "features": table.names,
+        "label": table.label,
+        "rows": len(table.X),
+        "objective": model.objective_,
+        "converged": model.converged_,
+        "made with": f"gramian {gramian.__version__}",
+    }
+
+
+def facts(found: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
+    """What a person wants to know about a saved metric, by name."""
+    about = found["about"]
+    known = {"kind": found["kind"], "input": f"{metric.n_features} columns"}
+    if isinstance(metric, gramian.Mahalanobis):
+        known["rank"] = int(np.linalg.matrix_rank(metric.components))
+    keys = ("learner", "rows", "label", "objective", "converged", "made with")
+    known |= {key: about[key] for key in keys if key in about}
+    if about.get("settings"):
+        known["settings"] = ", ".join(f"{k}={v}" for k, v in about["settings"].items())
+    return known | {"file": f"{path}, {path.stat().st_size / 1024:.0f} kB, format version {found['version']}"}
+
+
+def name(model: Any) -> str:
+    """A learner in words."""
+    inner = getattr(model, "learner", None)
+    return type(model).__name__ if inner is None else f"{type(inner).__name__} in {model.kernel}"
+
+
+def unlabeled(data: Path, about: dict, label: str | None, drop: list[str]) -> list[str]:
+    """Columns to leave out: those asked for, and the label column of the fit where it is present and numbered."""
+    learned = about.get("label")
+    names = formats.read_columns(data)[0]
+    numbered = len(names) == len(about.get("features", [])) + 1 and learned in names
+    return [*drop, learned] if numbered and label is None and learned not in drop else drop
