@@ -6,7 +6,7 @@ TEST_DEPS := $(VENV)/.test
 DEMO_DEPS := $(VENV)/.demo
 JOBS ?= 2
 
-.PHONY: demo test lint types quick slow papers clean
+.PHONY: demo test lint types quick slow papers speed clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -29,6 +29,9 @@ slow: $(TEST_DEPS)
 
 papers: $(TEST_DEPS)
 	$(BIN)/python -m benchmarks.papers
+
+speed: $(TEST_DEPS)
+	$(BIN)/python -m benchmarks.speed
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
