@@ -7,13 +7,14 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from gramian import _checks, linalg
-from gramian.constraints import Terms
+from gramian.constraints import Constraints, Terms
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian, Kernel
 from gramian.learners.base import MetricLearner
 from gramian.learners.framework import FrameworkLearner
 from gramian.learners.itml import ITML
 from gramian.metrics import KernelMetric
+from gramian.solvers.base import Solution
 
 
 class Kernelized(MetricLearner):
@@ -26,8 +27,9 @@ class Kernelized(MetricLearner):
 
     Parameters
     ----------
-    learner : MetricLearner, optional
-        The inner learner, cloned; :class:`ITML` when None.
+    learner : MetricLearner, or any estimator with ``fit(X, y)`` and a linear ``transform``, optional
+        The inner learner, cloned; :class:`ITML` when None. Of a transformer or metric learner from elsewhere the linear
+        map is read off, from its transform of the identity and of zero.
     kernel : Kernel, optional
         ``Gaussian(scale)`` with the median distance of the training points as the scale when None.
     rank : int, optional
@@ -47,8 +49,12 @@ class Kernelized(MetricLearner):
     Examples
     --------
     >>> import gramian as gm
-    >>> X, y = gm.datasets.circles(60, random_state=0)  # doctest: +SKIP
-    >>> gm.Kernelized(gm.ITML(random_state=0), gm.Gaussian(1.0)).fit(X, y).score(X, y) > 0.9  # doctest: +SKIP
+    >>> from sklearn.datasets import make_circles
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> X, y = make_circles(60, noise=0.05, factor=0.5, random_state=0)
+    >>> gm.Kernelized(gm.ITML(random_state=0), gm.Gaussian(1.0)).fit(X, y).score(X, y) > 0.9
+    True
+    >>> gm.Kernelized(LinearDiscriminantAnalysis(), gm.Polynomial(2)).fit(X, y).score(X, y) > 0.9
     True
     """
 
@@ -67,6 +73,16 @@ class Kernelized(MetricLearner):
         X, y = self._kernel_door(X, y, vectors=given)
         self.features_ = self._features(X)
         Z = self.features_.fit_transform(X)
+        solution = self._inner(inner, X, Z, y) if isinstance(inner, MetricLearner) else fit_foreign(inner, Z, y)
+        self.learner_ = inner
+        self.solution_, self.n_iter_ = solution, solution.n_iter
+        self.converged_, self.objective_ = bool(solution.converged), float(solution.objective)
+        core = inner.metric_.matrix if isinstance(inner, MetricLearner) else solution.factor.T @ solution.factor
+        self.metric_ = KernelMetric(self.features_, core, self._alpha(inner))
+        return self
+
+    def _inner(self, inner: MetricLearner, X: Any, Z: np.ndarray, y: Any) -> Solution:
+        """Fit one of our learners on the coordinates."""
         seed = inner.random_state if getattr(inner, "random_state", None) is not None else self.random_state
         rng = check_random_state(seed)
         side = inner._side(Z, y, rng)
@@ -76,11 +92,7 @@ class Kernelized(MetricLearner):
         else:
             solution = inner._learn(Z, side, rng)
         inner._store(Z, solution)
-        self.learner_ = inner
-        self.solution_, self.n_iter_ = solution, inner.n_iter_
-        self.converged_, self.objective_ = inner.converged_, inner.objective_
-        self.metric_ = KernelMetric(self.features_, inner.metric_.matrix, self._alpha(inner))
-        return self
+        return solution
 
     def _kernel_door(self, X: Any, y: Any, vectors: bool) -> tuple[Any, Any]:
         if not vectors:
@@ -131,3 +143,29 @@ def _residual_values(terms: Terms, kernel: Kernel, X: Any, Z: np.ndarray) -> np.
         K = kernel(X[a], X[b]) - Z[a] @ Z[b].T
         total[rows] = linalg.row_inner(np.asarray(L[:, a] @ K), R[:, b].toarray())
     return (terms.weight * total.reshape(terms.weight.shape)).sum(axis=1)
+
+
+def fit_foreign(learner: Any, Z: np.ndarray, y: Any) -> Solution:
+    """Fit a transformer or metric learner from elsewhere on the coordinates Z, and read off its linear map."""
+    name = type(learner).__name__
+    if isinstance(y, Constraints):
+        raise TypeError(f"Kernelized: {name} takes labels, got {type(y).__name__}; use a learner of this package.")
+    learner.fit(Z, y)
+    L = linear_map(learner, Z)
+    steps = getattr(learner, "n_iter_", None)
+    return Solution(factor=L, n_iter=1 if steps is None else max(int(np.max(steps)), 1))
+
+
+def linear_map(learner: Any, Z: np.ndarray) -> np.ndarray:
+    """The matrix L (r, d) of a fitted estimator whose transform is Lz + constant; checked on the points Z."""
+    name, d = type(learner).__name__, Z.shape[1]
+    if not hasattr(learner, "transform"):
+        if getattr(learner, "components_", None) is None:
+            raise TypeError(f"Kernelized: {name} must have a linear transform or components_.")
+        return np.asarray(learner.components_, dtype=np.float64)
+    ends = np.asarray(learner.transform(np.vstack([np.zeros((1, d)), np.eye(d)])), dtype=np.float64)
+    L = (ends[1:] - ends[0]).T
+    found = np.asarray(learner.transform(Z), dtype=np.float64)
+    if np.abs(Z @ L.T + ends[0] - found).max(initial=0.0) > 1e-6 * max(np.abs(found).max(initial=0.0), 1e-300):
+        raise TypeError(f"Kernelized: the transform of {name} is not linear, so it has no metric.")
+    return L
