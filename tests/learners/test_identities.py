@@ -41,6 +41,14 @@ def test_itml_is_logdet_with_relative_slack(iris, pairs, solver):
     assert fitted.objective_ == pytest.approx(prob.objective(fitted.metric_.matrix), rel=1e-9)
 
 
+def test_hard_constraints_that_cannot_hold_are_named(iris):
+    X, y = iris
+    pairs = gm.Pairs([0, 0], [1, 1], [True, False], bounds=(1.0, 2.0))
+    with pytest.raises(ValueError, match="Framework: no positive semi-definite matrix satisfies the hard constraints"):
+        gm.Framework().fit(X, pairs)
+    assert gm.Framework(random_state=0).fit(X, y).converged_  # drawn from labels: soft by default
+
+
 def test_rca_is_linear_logdet_with_one_chunklet_constraint(iris):
     """(3.4) with bound 1 has the optimum C⁻¹/d; (3.3) prints C⁻¹, the optimum for bound d."""
     X, y = iris

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Pairs, Terms
+from gramian.constraints import Constraints, Pairs, Terms
 from gramian.divergences import Divergence, LogDet
 from gramian.learners.base import MetricLearner
 from gramian.learners.priors import prior_matrix
@@ -14,7 +14,17 @@ from gramian.learners.progress import progress
 from gramian.learners.subspace import subspace_basis
 from gramian.linalg import psd_sqrt, row_inner
 from gramian.metrics import SubspaceMahalanobis
-from gramian.solvers import BregmanProjections, DualAscent, Hard, Hinge, Problem, Quadratic, Solution, Solver
+from gramian.solvers import (
+    BregmanProjections,
+    DualAscent,
+    Hard,
+    Hinge,
+    InfeasibleError,
+    Problem,
+    Quadratic,
+    Solution,
+    Solver,
+)
 
 SOLVERS = {"dual": DualAscent, "bregman": BregmanProjections, "auto": DualAscent}
 
@@ -46,8 +56,11 @@ class FrameworkLearner(MetricLearner):
         problem = self._problem(X, side, residual)
         solver = self._solver()
         solver.check(problem)
-        with progress(owner, self.verbose, solver.max_iter, self.callback) as report:
-            return solver.solve(problem, callback=report)
+        try:
+            with progress(owner, self.verbose, solver.max_iter, self.callback) as report:
+                return solver.solve(problem, callback=report)
+        except InfeasibleError as error:
+            raise InfeasibleError(f"{owner}: {error}") from None
 
     def _problem(self, X: np.ndarray, side: Any, residual: Callable | None) -> Problem:
         terms = side.terms(X.shape[0])
@@ -81,6 +94,7 @@ class FrameworkLearner(MetricLearner):
         return X @ psd_sqrt(prior_matrix(self.prior, X, type(self).__name__))
 
     def _side(self, X: Any, y: Any, rng: np.random.RandomState) -> Any:
+        self._drawn = not isinstance(y, Constraints) or getattr(y, "bounds", ()) is None
         if isinstance(y, Pairs) and y.bounds is None and y.n_points <= X.shape[0]:
             y = y.with_bounds(self._reference(X))
         return super()._side(X, y, rng)
@@ -123,7 +137,9 @@ class Framework(FrameworkLearner):
     prior : {"identity", "covariance", "zero"} or array (d, d)
         M₀.
     slack : float, optional
-        None: the constraints are hard. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
+        None: the constraints you give are hard; pairs that are drawn from labels, or whose bounds are, get C = 1,
+        since they rarely can all hold.
+        C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
         (``"quadratic"``).
     slack_loss : {"hinge", "quadratic"}
     solver : {"auto", "dual", "bregman"} or Solver
@@ -193,10 +209,11 @@ class Framework(FrameworkLearner):
         return super()._complement() if used else 0.0
 
     def _slack(self) -> Hard:
-        if self.slack is None:
+        if self.slack is None and not self._drawn:
             return Hard()
         _checks.one_of(self.slack_loss, "Framework", "slack_loss", ("hinge", "quadratic"))
-        C = _checks.number(self.slack, "Framework", "slack", low=0, open_low=True)
+        slack = 1.0 if self.slack is None else self.slack
+        C = _checks.number(slack, "Framework", "slack", low=0, open_low=True)
         return Hinge(C) if self.slack_loss == "hinge" else Quadratic(C)
 
     def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:

@@ -10,6 +10,7 @@ from gramian import _checks, linalg
 from gramian.constraints import Constraints, Terms
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian, Kernel
+from gramian.kernels.base import take
 from gramian.learners.base import MetricLearner
 from gramian.learners.framework import FrameworkLearner
 from gramian.learners.itml import ITML
@@ -140,7 +141,7 @@ def _residual_values(terms: Terms, kernel: Kernel, X: Any, Z: np.ndarray) -> np.
     for rows in linalg.blocks(terms.left.shape[0], 16.0 * terms.left.shape[1], 32 << 20):
         L, R = terms.left[rows], terms.right[rows]
         a, b = np.unique(L.indices), np.unique(R.indices)
-        K = kernel(X[a], X[b]) - Z[a] @ Z[b].T
+        K = kernel(take(X, a), take(X, b)) - Z[a] @ Z[b].T
         total[rows] = linalg.row_inner(np.asarray(L[:, a] @ K), R[:, b].toarray())
     return (terms.weight * total.reshape(terms.weight.shape)).sum(axis=1)
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,22 +86,27 @@ class Problem:
         penalty = float(namespace(values).sum(self.slack.penalty(values, self.bound)))
         return self.divergence.value(M, self.prior) + penalty
 
-    @property
+    @cached_property
     def scale(self) -> Any:
-        """s_i = Σ_s |weight_is| (|p_is|² + |q_is|²) / 2, the size of A_i; 1 where A_i = 0."""
+        """s_i, the size of A_i: Σ_s |weight_is| (pᵀM₀p + qᵀM₀q) / 2, or with I where M₀ says nothing; never 0."""
+        prior = self._size(lambda rows: rows @ self.prior) if self.divergence.uses_prior else 0.0 * self.bound
         xp = namespace(self.weight)
-        norms = xp.sum(self.left**2, axis=1)
-        if self.right is not None:
-            norms = (norms + xp.sum(self.right**2, axis=1)) / 2
-        s = xp.sum(xp.abs(self.weight) * xp.reshape(norms, self.weight.shape), axis=1)
+        s = xp.where(prior > 0, prior, self._size(lambda rows: rows))
         return xp.where(s > 0, s, xp.ones_like(s))
+
+    def _size(self, image: Any) -> Any:
+        """Σ_s |weight_is| (p · image(p) + q · image(q)) / 2 for each constraint."""
+        xp = namespace(self.weight)
+        norms = xp.sum(image(self.left) * self.left, axis=1)
+        if self.right is not None:
+            norms = (norms + xp.sum(image(self.right) * self.right, axis=1)) / 2
+        return xp.sum(xp.abs(self.weight) * xp.reshape(norms, self.weight.shape), axis=1)
 
     def check_trivial(self) -> None:
         """Raise when a hard constraint reads 0 ≤ b < 0, as it does for a far pair of equal points."""
         xp = namespace(self.weight)
         if isinstance(self.slack, Hard) and type(self.slack) is Hard:
-            size = xp.sum(xp.abs(self.weight) * xp.reshape(xp.sum(self.left**2, axis=1), self.weight.shape), axis=1)
-            bad = (size == 0) & (self.bound - self.offset < 0)
+            bad = (self._size(lambda rows: rows) == 0) & (self.bound - self.offset < 0)
             if bool(xp.any(bad)):
                 raise InfeasibleError(
                     f"{int(xp.sum(xp.astype(bad, xp.int64)))} constraint(s) ask identical points to be apart; "
@@ -129,7 +135,7 @@ class Problem:
         if value >= 0:
             return False
         low = float(xp.min(xp.linalg.eigvalsh(self.adjoint(unit))))
-        size = max(1.0, float(xp.max(xp.abs(self.bound / self.scale))), float(xp.linalg.trace(self.prior)))
+        size = max(1.0, float(xp.max(xp.abs(self.bound / self.scale)))) * max(1.0, float(xp.linalg.trace(self.prior)))
         return low >= 0 or value / low > 1e6 * size
 
 

@@ -94,7 +94,8 @@ class DualAscent(Solver):
             return product, (problem.linear(info[0]) / scale) ** 2 + slope + 1e-12
 
         upper = slack.upper(problem.bound) * scale
-        result = minimize_box(fun, hessian, start, upper, stop, self.tol, self.max_iter, callback)
+        ridge = 1e-2 if slack.code == 0 else 0.0  # a linear slack leaves the dual flat in places
+        result = minimize_box(fun, hessian, start, upper, stop, self.tol, self.max_iter, ridge, callback)
         lam = result.x / scale
         if hard and not result.converged:
             problem.check_feasible(lam, before / scale)

@@ -42,6 +42,7 @@ def minimize_box(
     stop: Callable[[Point], float],
     tol: float,
     max_iter: int,
+    ridge: float = 0.0,
     callback: Callable[[int, float, float], Any] | None = None,
 ) -> BoxResult:
     """Minimize a convex function on 0 ≤ x ≤ upper.
@@ -49,12 +50,13 @@ def minimize_box(
     ``fun(x) -> (value, gradient, info)``, value inf outside of the domain. ``hessian(x, info, free)`` gives products
     with the Hessian on the free variables, and a positive diagonal to precondition with. ``stop(point)`` is the
     residual that is compared with ``tol``. Below a tol of 1e-5 a few more steps are taken at the end while they
-    still sharpen x.
+    still sharpen x. ``ridge``, times the distance from the solution, keeps flat directions in bounds when the function
+    is not strictly convex.
     """
     point = Point(x, *fun(x))
     residual, n_iter = stop(point), 0
     while residual > tol and n_iter < max_iter:
-        new = _search(fun, point, _direction(point, hessian, upper), upper)
+        new = _search(fun, point, _direction(point, hessian, upper, ridge), upper)
         new = _search(fun, point, -point.grad, upper) if new is None else new
         if new is None:
             break
@@ -68,11 +70,13 @@ def minimize_box(
     return BoxResult(point.x, point.value, point.grad, point.info, n_iter, residual, residual <= tol)
 
 
-def _direction(point: Point, hessian: Hessian, upper: Any, rtol: float = 1e-2) -> Any:
+def _direction(point: Point, hessian: Hessian, upper: Any, ridge: float = 0.0, rtol: float = 1e-2) -> Any:
     """Newton's direction on the free variables, the gradient on those that are held."""
     free = _free(point, upper)
     product, diagonal = hessian(point.x, point.info, free)
-    return conjugate_gradients(product, diagonal, -point.grad * free, rtol) - point.grad * (1 - free)
+    ridge = ridge * min(1.0, _projected_step(point, upper))
+    newton = conjugate_gradients(lambda v: product(v) + ridge * v, diagonal + ridge, -point.grad * free, rtol)
+    return newton - point.grad * (1 - free)
 
 
 def _search(fun: Any, point: Point, direction: Any, upper: Any) -> Point | None:
@@ -94,7 +98,7 @@ def _search(fun: Any, point: Point, direction: Any, upper: Any) -> Point | None:
 def _sharpen(fun: Any, hessian: Hessian, point: Point, upper: Any) -> Point:
     """Newton steps accepted on the projected gradient: near the end the value itself no longer tells points apart."""
     for _ in range(3):
-        new = Point(x := _clip(point.x + _direction(point, hessian, upper, 1e-6), upper), *fun(x))
+        new = Point(x := _clip(point.x + _direction(point, hessian, upper, rtol=1e-6), upper), *fun(x))
         if not np.isfinite(new.value) or _projected_step(new, upper) >= _projected_step(point, upper):
             break
         point = new
@@ -102,7 +106,7 @@ def _sharpen(fun: Any, hessian: Hessian, point: Point, upper: Any) -> Point:
 
 
 def conjugate_gradients(
-    product: Callable[[Any], Any], diagonal: Any, b: Any, rtol: float = 1e-2, max_iter: int = 200
+    product: Callable[[Any], Any], diagonal: Any, b: Any, rtol: float = 1e-2, max_iter: int = 100
 ) -> Any:
     """Approximate solution of H p = b, preconditioned; stops on the residual or on flat curvature."""
     xp = namespace(b)
