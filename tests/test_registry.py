@@ -16,6 +16,7 @@ def test_public_name_resolves_and_is_documented(name):
     if inspect.isclass(value) or inspect.isfunction(value):
         assert value.__module__.startswith("gramian.")
         assert value.__name__ == name
+        assert ">>>" in doc, f"gramian.{name} has no example"
 
 
 def test_a_module_is_listed_once():

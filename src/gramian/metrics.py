@@ -163,6 +163,14 @@ class SubspaceMahalanobis(Metric):
         PSD matrix M on the coordinates Uᵀx (α I + L in the thesis).
     alpha : float
         Weight of what lies outside of the subspace.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> U = np.array([[1.0], [0.0], [0.0]])
+    >>> metric = gm.SubspaceMahalanobis(U, core=[[9.0]], alpha=1.0)
+    >>> metric.sqdist([[0.0, 0.0, 0.0]], [[1.0, 1.0, 0.0]]).round(6).tolist()
+    [[10.0]]
     """
 
     basis: np.ndarray
@@ -245,6 +253,15 @@ class KernelMetric(Metric):
         PSD matrix M on the coordinates.
     alpha : float
         Weight of the part of the kernel outside of the span of the basis.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> features = gm.KernelFeatures(gm.Gaussian(1.0)).fit(X)
+    >>> metric = gm.KernelMetric(features, np.eye(3), alpha=1.0)
+    >>> bool(np.allclose(metric.kernel(X + 0.5), gm.Gaussian(1.0)(X + 0.5)))
+    True
     """
 
     features: Any

@@ -62,7 +62,16 @@ def save(obj: Any, path: str | os.PathLike, about: dict[str, Any] | None = None)
 
 
 def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
-    """Read what :func:`save` wrote. With ``mmap=True`` large arrays stay on disk until they are touched."""
+    """Read what :func:`save` wrote. With ``mmap=True`` large arrays stay on disk until they are touched.
+
+    Examples
+    --------
+    >>> import gramian as gm, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "kernel.gram")
+    >>> gm.save(gm.Gaussian(2.0), path)
+    >>> gm.load(path)
+    Gaussian(scale=2.0, metric=None)
+    """
     with _opened(path) as (archive, header):
         return _decode(header["value"], lambda name: _read_array(archive, name, mmap))
 

@@ -22,6 +22,13 @@ class Chunklets(Constraints):
         Chunklet of each point, −1 for none.
     limit : float
         The bound on the mean scatter.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> chunks = gm.Chunklets.from_labels(["a", "b", "a", "?"], unknown="?")
+    >>> chunks.ids.tolist(), len(chunks)
+    ([0, 1, 0, -1], 1)
     """
 
     ids: np.ndarray

@@ -27,6 +27,13 @@ class Probabilities(Constraints):
         Class code of every point of X, −1 for none.
     level : float or array (m,)
         The probability p, in [0, 1].
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> wishes = gm.Probabilities.from_labels(["a", "a", "b"], level=0.9)
+    >>> len(wishes), wishes.target.tolist()
+    (3, [0, 0, 1])
     """
 
     point: np.ndarray

@@ -22,6 +22,13 @@ class Similarities(Constraints):
         True where the inner product must be at least the limit; ±1 accepted.
     limit : float or array (m,)
         Bounds on the learned inner product.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> wishes = gm.Similarities([0], [1], [True], limit=2.0)
+    >>> wishes.violation(gm.Mahalanobis.euclidean(2), np.ones((2, 2))).tolist()
+    [0.0]
     """
 
     left: np.ndarray

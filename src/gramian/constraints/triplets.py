@@ -23,6 +23,13 @@ class Triplets(Constraints):
         Indices into X.
     margin : float or array (m,)
         Margin on squared distances, positive.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> wishes = gm.Triplets([0], [1], [2], margin=1.0)
+    >>> wishes.violation(gm.Mahalanobis.euclidean(1), np.array([[0.0], [2.0], [1.0]])).tolist()
+    [4.0]
     """
 
     anchor: np.ndarray

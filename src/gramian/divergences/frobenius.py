@@ -12,6 +12,12 @@ class Frobenius(Divergence):
     """D(M, M₀) = ½ ‖M − M₀‖²_F on M ⪰ 0 (Jain 2009, (3.26)–(3.27)).
 
     M(λ) = [M₀ − A(λ)]₊. With M₀ = 0 and margin constraints this is batch POLA.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> gm.Frobenius().value(2 * np.eye(2), np.eye(2))
+    1.0
     """
 
     def value(self, M: Any, M0: Any = None) -> float:

@@ -66,6 +66,12 @@ class LinearFrobenius(_Linear):
     linear : array (d, d), or sparse (n, n)
         A₀, or C₀ over the points with A₀ = XᵀC₀X.
     gamma : float, > 0
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> gm.LinearFrobenius(np.eye(2), gamma=2.0).value(np.eye(2))
+    4.0
     """
 
     def value(self, M: Any, M0: Any = None) -> float:
@@ -97,6 +103,12 @@ class LinearLogDet(_Linear):
     linear : array (d, d), or sparse (n, n)
         A₀, or C₀ over the points with A₀ = XᵀC₀X.
     gamma : float, > 0
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> gm.LinearLogDet(np.eye(2), gamma=2.0).value(np.eye(2))
+    2.0
     """
 
     def value(self, M: Any, M0: Any = None) -> float:

@@ -14,6 +14,12 @@ class LogDet(Divergence):
     """D(M, M₀) = Tr(M M₀⁻¹) − log det(M M₀⁻¹) − d: φ(M) = −log det M (Jain 2009, §3.1.1, ITML).
 
     M(λ) = (M₀⁻¹ + A(λ))⁻¹ stays positive definite by itself; the prior must be positive definite.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> round(gm.LogDet().value(2 * np.eye(2), np.eye(2)), 6)
+    0.613706
     """
 
     def value(self, M: Any, M0: Any = None) -> float:

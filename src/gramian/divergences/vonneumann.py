@@ -14,6 +14,12 @@ class VonNeumann(Divergence):
     """D(M, M₀) = Tr(M log M − M log M₀ − M + M₀): φ(M) = Tr(M log M − M) (Jain 2009, (3.13)–(3.25)).
 
     M(λ) = exp(log M₀ − A(λ)) (3.24). The gradient printed after (3.25) has its first sign wrong.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> round(gm.VonNeumann().value(2 * np.eye(2), np.eye(2)), 6)
+    0.772589
     """
 
     def value(self, M: Any, M0: Any = None) -> float:

@@ -12,7 +12,14 @@ from gramian.kernels.base import Kernel
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """The linear kernel, k(x, y) = xᵀy."""
+    """The linear kernel, k(x, y) = xᵀy.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> gm.Linear()([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[11.0]]
+    """
 
     def embed(self, X: Any) -> Any:
         """Return φ(x) = x."""
@@ -37,6 +44,12 @@ class Polynomial(Kernel):
     degree : int
     offset : float, ≥ 0
     scale : float, > 0
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> gm.Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[144.0]]
     """
 
     degree: int = 3
@@ -102,7 +115,14 @@ class Gaussian(Kernel):
 
 @dataclass(frozen=True)
 class Laplacian(Kernel):
-    """k(x, y) = exp(−‖x − y‖₁ / scale)."""
+    """k(x, y) = exp(−‖x − y‖₁ / scale).
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> gm.Laplacian(scale=2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(6).tolist()
+    [[0.367879]]
+    """
 
     scale: float = 1.0
 
@@ -123,7 +143,14 @@ class Laplacian(Kernel):
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
-    """k(x, y) = xᵀy / (‖x‖ ‖y‖); a zero vector has kernel zero with everything."""
+    """k(x, y) = xᵀy / (‖x‖ ‖y‖); a zero vector has kernel zero with everything.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> gm.Cosine()([[1.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]).round(6).tolist()
+    [[0.707107, 0.0]]
+    """
 
     def embed(self, X: Any) -> Any:
         """Return φ(x) = x / ‖x‖."""
