@@ -1,5 +1,6 @@
 """Several clusterings of the same data, each a distance of its own (Jain 2009, chapter 8)."""
 
+from gramian.clustering.baselines import feature_removal, orthogonal_projection
 from gramian.clustering.convolutional import ConvolutionalEM
 from gramian.clustering.cvq import CooperativeVQ
 from gramian.clustering.decorrelated import DecorrelatedKMeans
@@ -14,8 +15,10 @@ __all__ = [
     "Match",
     "MultipleCauseVQ",
     "accuracy",
+    "feature_removal",
     "largest_drop",
     "match",
+    "orthogonal_projection",
     "redundancy",
     "table",
 ]

@@ -1,5 +1,7 @@
 """The weight of decorrelation, read off the data."""
 
+from itertools import cycle
+
 import numpy as np
 
 from gramian.clustering.points import Points
@@ -34,7 +36,7 @@ def largest_drop(points: Points, k: tuple[int, ...], rng: np.random.RandomState)
     if energy == 0 or len(k) == 1:
         return 0.0
     unit = len(points) ** 2 / energy
-    starts = [(weight, rest) for weight in GRID[::2] for rest in ("orthogonal", "random")] + 3 * [(0.0, "independent")]
+    starts = [*zip(GRID[::2], cycle(("orthogonal", "random"))), *3 * [(0.0, "independent")]]
     found = [descend(points, first_labels(points, k, rng, rest), k, weight * unit, 50) for weight, rest in starts]
     stats = [points.sums(run.labels, k) for run in found]
     curve = [

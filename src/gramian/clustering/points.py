@@ -29,7 +29,7 @@ def indicator(labels: np.ndarray, k: tuple[int, ...], dtype: Any = np.float64, d
     columns = labels + (np.cumsum(k) - k)
     if dense:
         H = np.zeros((n, sum(k)), dtype=dtype)
-        np.put_along_axis(H, columns, 1, axis=1)
+        H.ravel()[columns + sum(k) * np.arange(n)[:, None]] = 1
         return H
     return sparse.csr_array((np.ones(n * T, dtype), columns.ravel(), np.arange(0, n * T + 1, T)), shape=(n, sum(k)))
 
@@ -62,6 +62,10 @@ class Points:
             return self
         rows = np.sort(rng.choice(len(self), size, replace=False))
         return Points.of(self.X[rows], self.centered)
+
+    def take(self, rows: np.ndarray) -> "Points":
+        """The points at some rows, around the same origin."""
+        return Points(self.X[rows], self.shift, self.norms[rows])
 
     def dense(self, rows: Any) -> np.ndarray:
         """Some points z as an array."""

@@ -8,6 +8,9 @@ from gramian.clustering.points import Points
 SEED_POINTS = 10_000
 """Points among which seeds are drawn."""
 
+TURNS = 2
+"""How often each clustering is found again, orthogonal to the others."""
+
 
 def directions(means: np.ndarray) -> np.ndarray:
     """Orthonormal rows that span the means."""
@@ -23,7 +26,7 @@ def seeds(points: Points, k: int, off: np.ndarray, rng: np.random.RandomState) -
     for i in range(k):
         weight = nearest if i and nearest.sum() > 0 else np.ones(len(points))
         rows = rng.choice(len(points), 2 + int(np.log(k)), p=weight / weight.sum())
-        C = _project_off(points.dense(rows), off)
+        C = project_off(points.dense(rows), off)
         near = np.minimum(nearest[:, None], norms[:, None] - 2 * points.inner(C) + linalg.row_norms(C))
         best = near.sum(axis=0).argmin()
         chosen[i], nearest = C[best], np.maximum(near[:, best], 0)
@@ -45,7 +48,7 @@ def kmeans(
         S, counts = points.sums(labels, (k,))
         full = counts > 0
         means = S / np.maximum(counts, 1)[:, None]
-        centers[full] = _project_off(means[full], off)
+        centers[full] = project_off(means[full], off)
         if last is not None and np.array_equal(labels, last):
             break
     return labels[:, 0], means
@@ -54,19 +57,29 @@ def kmeans(
 def first_labels(points: Points, k: tuple[int, ...], rng: np.random.RandomState, rest: str) -> np.ndarray:
     """Labels (n, T) to start from: k-means for the first clustering (step 1 of Algorithm 4 of Jain 2009).
 
-    The others are ``rest="random"``, as there; ``rest="orthogonal"``: k-means on what is orthogonal to the means of
-    those before, the better start when clusterings are many or clusters are many; or ``rest="independent"``: k-means.
+    The others are ``rest="random"``, as there, or ``rest="independent"``: k-means too. With ``rest="orthogonal"`` each
+    is k-means on what is orthogonal to the means of the others, in turn, in a random order, as in the heuristic of
+    §8.3.
     """
-    off = np.zeros((0, points.X.shape[1]))
     labels = np.empty((len(points), len(k)), dtype=np.int32)
+    if rest == "orthogonal":
+        return _in_turn(points, k, rng, labels)
     for t, size in enumerate(k):
-        if t == 0 or rest != "random":
-            labels[:, t], means = kmeans(points, size, rng, off)
-            off = directions(np.vstack([off, means])) if rest == "orthogonal" else off
-        else:
-            labels[:, t] = rng.randint(size, size=len(points))
+        easy = t > 0 and rest == "random"
+        labels[:, t] = rng.randint(size, size=len(points)) if easy else kmeans(points, size, rng)[0]
     return labels
 
 
-def _project_off(C: np.ndarray, off: np.ndarray) -> np.ndarray:
+def _in_turn(points: Points, k: tuple[int, ...], rng: np.random.RandomState, labels: np.ndarray) -> np.ndarray:
+    order, means = rng.permutation(len(k)), {}
+    for turn in range(TURNS * len(k) if len(k) > 1 else 1):
+        t = int(order[turn % len(k)])
+        others = [means[s] for s in means if s != t]
+        off = directions(np.vstack(others)) if others else None
+        labels[:, t], means[t] = kmeans(points, k[t], rng, off, max_iter=20)
+    return labels
+
+
+def project_off(C: np.ndarray, off: np.ndarray) -> np.ndarray:
+    """Rows of C without their components along the orthonormal rows of ``off``."""
     return C - (C @ off.T) @ off

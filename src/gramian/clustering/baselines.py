@@ -1,0 +1,96 @@
+"""The two simple ways to a second clustering that chapter 8 of Jain 2009 compares with (§8.3)."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from gramian import _checks, linalg
+from gramian.clustering.base import sizes
+from gramian.clustering.points import Points
+from gramian.clustering.starts import directions, kmeans
+
+
+def feature_removal(
+    X: Any, n_clusters: Any = (2, 2), fraction: float = 0.5, n_init: int = 10, random_state: Any = None
+) -> np.ndarray:
+    """Labels (n, 2): k-means, and k-means again without the features that tell most about the first clusters.
+
+    Feature f is scored by Σ_j |μ_jf| over the entropy of the shares |μ_jf| / Σ_l |μ_lf| of the cluster means; the
+    ``fraction`` of the features with the largest scores is removed. The thesis has no absolute values, for data that
+    are not negative, and does not say how many features go.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from gramian.clustering import feature_removal, match
+    >>> data = gm.datasets.two_views(200, 10, 2, "concatenated", random_state=0)
+    >>> feature_removal(data.X, (2, 2), random_state=0).shape
+    (200, 2)
+    """
+    X, k, rng = _door(X, n_clusters, "feature_removal", n_init, random_state)
+    _checks.number(fraction, "feature_removal", "fraction", low=0, high=1, open_low=True)
+    labels, means = best_kmeans(Points.of(X), k[0], rng, n_init)
+    weight = np.abs(means + np.asarray(X.mean(axis=0)).ravel()) if _nonnegative(X) else np.abs(means)
+    total = weight.sum(axis=0)
+    share = weight / np.maximum(total, 1e-300)
+    entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=0)
+    order = np.argsort(-total / np.maximum(entropy, 1e-12), kind="stable")
+    rest = np.sort(order[min(int(fraction * X.shape[1]), X.shape[1] - 1) :])
+    return np.column_stack([labels, best_kmeans(Points.of(X[:, rest]), k[1], rng, n_init)[0]])
+
+
+def orthogonal_projection(
+    X: Any, n_clusters: Any = (2, 2), n_init: int = 10, rounds: int = 10, random_state: Any = None
+) -> np.ndarray:
+    """Labels (n, 2): k-means of the data projected off the means of the other clustering, in turn until nothing moves.
+
+    Steps (a)–(e) of §8.3 of Jain 2009, after the gene shaving of Hastie et al. (2000); at most ``rounds`` turns.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from gramian.clustering import match, orthogonal_projection
+    >>> data = gm.datasets.two_views(200, 10, 2, "sum", random_state=0)
+    >>> labels = orthogonal_projection(data.X, (2, 2), random_state=0)
+    >>> match(labels, data.y).scores.min() > 0.8
+    np.True_
+    """
+    X, k, rng = _door(X, n_clusters, "orthogonal_projection", n_init, random_state)
+    points = Points.of(X)
+    labels = np.zeros((len(points), 2), dtype=np.int32)
+    labels[:, 0], means = best_kmeans(points, k[0], rng, n_init)
+    for turn in range(1, 2 * rounds):
+        last = labels[:, turn % 2].copy()
+        labels[:, turn % 2], means = best_kmeans(points, k[turn % 2], rng, n_init, directions(means))
+        if np.array_equal(last, labels[:, turn % 2]):
+            break
+    return labels
+
+
+def best_kmeans(
+    points: Points, k: int, rng: np.random.RandomState, n_init: int, off: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and means of the best of several runs of k-means on the points projected off the rows of ``off``."""
+    best, kept = -np.inf, None
+    for _ in range(n_init):
+        labels, means = kmeans(points, k, rng, off, max_iter=100)
+        centers = means if off is None else means - (means @ off.T) @ off
+        explained = np.bincount(labels, minlength=k) @ linalg.row_norms(centers)
+        if explained > best:
+            best, kept = explained, (labels, means)
+    assert kept is not None
+    return kept
+
+
+def _door(X: Any, n_clusters: Any, owner: str, n_init: int, random_state: Any) -> tuple[Any, tuple[int, ...], Any]:
+    k = sizes(n_clusters, owner)
+    if len(k) != 2:
+        raise ValueError(f"{owner}: n_clusters must hold two numbers of clusters, got {n_clusters!r}.")
+    _checks.number(n_init, owner, "n_init", low=1, integer=True)
+    return _checks.points(X, owner, min_points=max(k)), k, check_random_state(random_state)
+
+
+def _nonnegative(X: Any) -> bool:
+    return (X.data if sparse.issparse(X) else X).min(initial=0.0) >= 0
