@@ -26,6 +26,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "Hamming",
         "FunctionKernel",
         "Precomputed",
+        "PyramidMatch",
         "TangentDistance",
         "align",
     ),
@@ -90,6 +91,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "HashIndex",
         "KernelHashIndex",
         "OnlineHashIndex",
+        "to_faiss",
+        "to_hnswlib",
     ),
     "persist": (
         "save",

@@ -69,8 +69,21 @@ def blocks(n: int, bytes_per_row: float, budget: int = BLOCK_BYTES) -> Iterator[
 
 def inner(X: Any, Y: Any) -> np.ndarray:
     """Dense matrix of inner products X Yᵀ of two row sets, each dense or sparse."""
+    if sparse.issparse(X) and sparse.issparse(Y) and X.shape[1] > X.nnz + Y.nnz:
+        used = np.unique(Y.indices)
+        X, Y = in_columns(X, used), in_columns(Y, used)
     G = X @ Y.T
     return np.asarray(G.todense()) if sparse.issparse(G) else np.asarray(G)
+
+
+def in_columns(X: Any, columns: np.ndarray) -> sparse.csr_array:
+    """CSR matrix of the given sorted columns of a CSR matrix, without work or memory of the order of its width."""
+    if len(columns) == 0:
+        return sparse.csr_array((X.shape[0], 0))
+    place = np.minimum(np.searchsorted(columns, X.indices), len(columns) - 1)
+    hit = columns[place] == X.indices
+    indptr = np.concatenate([[0], np.cumsum(hit)])[X.indptr]
+    return sparse.csr_array((X.data[hit], place[hit], indptr), shape=(X.shape[0], len(columns)))
 
 
 def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:

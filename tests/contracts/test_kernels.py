@@ -28,6 +28,14 @@ def euclidean(a, b):
     return float(np.linalg.norm(a - b))
 
 
+def sets(n=10, d=2, seed=0):
+    """Sets of vectors, one of them empty, with a duplicate."""
+    rng = np.random.default_rng(seed)
+    made = [rng.normal(size=(size, d)) for size in rng.integers(1, 6, size=n)]
+    made[1], made[-1] = np.zeros((0, d)), made[0]
+    return made
+
+
 WORDS = ["metric", "kernel", "metrics", "tree", "trees", "gram", "tree"]
 EXAMPLES = {
     "ChiSquared": [gm.ChiSquared, lambda: gm.ChiSquared(scale=None)],
@@ -38,6 +46,10 @@ EXAMPLES = {
     ],
     "FunctionKernel": [lambda: (gm.FunctionKernel(shared_letters), WORDS)],
     "Precomputed": [lambda: (gm.Precomputed(gm.Gaussian()(histograms())), np.arange(10))],
+    "PyramidMatch": [
+        lambda: (gm.PyramidMatch(side=0.1), sets()),
+        lambda: (gm.PyramidMatch(0.5, 3, 64, False, 3), sets()),
+    ],
     "Gaussian": [lambda: gm.Gaussian(2.0), lambda: gm.Gaussian(metric=gm.Mahalanobis(np.eye(6)[:4]))],
     "Polynomial": [gm.Polynomial, lambda: gm.Polynomial(2, offset=0.0, scale=0.1)],
 }
@@ -216,3 +228,11 @@ def test_closed_forms():
 def test_gaussian_is_accurate_far_from_the_origin():
     x = np.array([[1e6, 1e6]])
     assert gm.Gaussian()(x, x + 0.5)[0, 0] == pytest.approx(np.exp(-0.25))
+
+
+@pytest.mark.parametrize("make", CASES)
+def test_explicit_features_give_the_kernel(make):
+    kernel, X, Y = build(make)
+    phi = kernel.embed(X)
+    if phi is not None:
+        np.testing.assert_allclose(gm.linalg.inner(phi, kernel.embed(Y)), kernel(X, Y), rtol=1e-10, atol=1e-12)

@@ -6,6 +6,7 @@ from gramian.kernels.basic import Cosine, Gaussian, Laplacian, Linear, Polynomia
 from gramian.kernels.distance import DistanceKernel, Hamming
 from gramian.kernels.histogram import ChiSquared, Intersection
 from gramian.kernels.objects import FunctionKernel, Precomputed
+from gramian.kernels.pyramid import PyramidMatch
 from gramian.kernels.tangent import TangentDistance
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Linear",
     "Polynomial",
     "Precomputed",
+    "PyramidMatch",
     "TangentDistance",
     "Weighted",
     "align",

@@ -20,15 +20,23 @@ _FEATURES = 8192
 def project(Phi: Any, seed: int, n_bits: int) -> np.ndarray:
     """φ(x)ᵀr for rows φ(x), dense or sparse, (n, n_bits): r is drawn per non-zero feature and never stored."""
     P = np.zeros((Phi.shape[0], n_bits))
+    used = np.arange(Phi.shape[1])
     if sparse.issparse(Phi):
-        columns = sparse.csc_array(Phi)
-        used = np.flatnonzero(np.diff(columns.indptr))
-    else:
-        columns, used = Phi, np.arange(Phi.shape[1])
+        used = np.unique(Phi.indices)
+        Phi = linalg.in_columns(Phi, used).tocsc()
     for start in range(0, len(used), _FEATURES):
-        some = used[start : start + _FEATURES]
-        P += np.asarray(columns[:, some] @ directions(seed, some, n_bits))
+        some = slice(start, start + _FEATURES)
+        P += np.asarray(Phi[:, some] @ directions(seed, used[some], n_bits))
     return P
+
+
+def mean_row(Phi: Any) -> Any:
+    """Mean of the rows as one row, sparse when they are."""
+    if not sparse.issparse(Phi):
+        return Phi.mean(axis=0, keepdims=True)
+    used, place = np.unique(Phi.indices, return_inverse=True)
+    values = np.bincount(place, Phi.data, minlength=len(used)) / Phi.shape[0]
+    return sparse.csr_array((values, used, [0, len(used)]), shape=(1, Phi.shape[1]))
 
 
 def factor_coefficients(K0: np.ndarray, L: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from gramian.search import codes
 from gramian.search.columns import TILE
 from gramian.search.forms import ImplicitForm
 from gramian.search.hashed import SPARE, HashedIndex
+from gramian.search.implicit import mean_row
 
 
 class KernelHashIndex(HashedIndex):
@@ -76,8 +77,7 @@ class KernelHashIndex(HashedIndex):
 
     def _recenter(self, X: Any) -> None:
         phi, Z = self.form.phi(X), self.form.coordinates(X)
-        mean = None if phi is None else phi.mean(axis=0).reshape(1, -1)
-        self._center = (mean, Z.mean(axis=0))
+        self._center = (None if phi is None else mean_row(phi), Z.mean(axis=0))
 
     def _parts(self, X: Any) -> tuple[Any, np.ndarray]:
         return self.form.phi(X), self.form.coordinates(X)

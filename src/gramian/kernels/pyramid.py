@@ -1,0 +1,136 @@
+"""The pyramid match: a kernel on sets of vectors with an explicit, sparse feature map."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian import _checks, linalg
+from gramian.kernels.base import Kernel
+from gramian.kernels.basic import _normalize
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class PyramidMatch(Kernel):
+    """k(A, B) = Σ_i w_i N_i: how well the vectors of two sets can be paired (Grauman and Darrell 2005).
+
+    A grid of side s·2^i divides the space at level i = 0 … L. I_i = Σ_bins min(#A, #B) pairs can be matched there,
+    N_i = I_i − I_{i−1} of them for the first time, and a match in bins twice as wide counts half, w_i = 2^{-i}. So
+    k = Σ_i (w_i − w_{i+1}) I_i with w_{L+1} = 0. A count m written in unary, m ones, turns each min into an inner
+    product: φ(A) has one coordinate per level, occupied bin and unit of its count, √(w_i − w_{i+1}) each, and
+    k(A, B) = φ(A)ᵀφ(B) exactly (Indyk and Thaper 2003). Bins are hashed to ``n_dims`` coordinates, so φ is
+    a sparse vector of 10⁵–10⁶ dimensions with (L + 1)·|A| non-zeros, and no bin is ever enumerated.
+
+    Points are sequences of arrays (m_i, d), sets of any size, an empty set included.
+
+    Parameters
+    ----------
+    side : float
+        Width s of the finest bins.
+    n_levels : int
+        L + 1; the coarsest bins are s·2^L wide.
+    n_dims : int
+        Number of hashed coordinates. Bins that collide add up, so the kernel stays positive semi-definite; it is the
+        exact pyramid match but for some |A||B|(L+1)²/n_dims chance hits.
+    normalize : bool
+        Divide by √(k(A, A) k(B, B)), so that large sets are not favored.
+    n_grids : int
+        Average over this many randomly shifted grids, against accidents at the borders of bins.
+    seed : int
+        Seed of the shifts and of the hash.
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> A, B = np.array([[0.1], [5.2]]), np.array([[0.3], [5.3], [9.9]])
+    >>> gm.PyramidMatch(side=1.0, n_levels=5, normalize=False)([A], [B]).round(12).tolist()
+    [[2.0]]
+    >>> gm.PyramidMatch().embed([A, B]).shape
+    (2, 1048576)
+    """
+
+    side: float = 1.0
+    n_levels: int = 8
+    n_dims: int = 1 << 20
+    normalize: bool = True
+    n_grids: int = 1
+    seed: int = 0
+    on_vectors = False
+
+    def __post_init__(self) -> None:
+        _checks.number(self.side, "PyramidMatch", "side", low=0, open_low=True)
+        _checks.number(self.n_levels, "PyramidMatch", "n_levels", low=1, high=60, integer=True)
+        _checks.number(self.n_dims, "PyramidMatch", "n_dims", low=1, high=2**31 - 1, integer=True)
+        _checks.number(self.n_grids, "PyramidMatch", "n_grids", low=1, integer=True)
+        _checks.number(self.seed, "PyramidMatch", "seed", low=0, integer=True)
+
+    def check(self, X: Any, name: str = "X") -> list[np.ndarray]:
+        """Return the sets as finite arrays (m_i, d) with one d."""
+        sets = [_one_set(A, name) for A in X]
+        widths = {A.shape[1] for A in sets if len(A)}
+        if len(widths) > 1:
+            raise ValueError(f"PyramidMatch: the vectors of {name} must have one length, got {sorted(widths)}.")
+        return sets
+
+    def embed(self, X: Any) -> sparse.csr_array:
+        """φ(A) for each set, CSR (n, n_dims), with k(A, B) = φ(A)ᵀφ(B)."""
+        sets = self.check(X)
+        filled = [A for A in sets if len(A)]
+        owner = np.repeat(np.arange(len(sets)), [len(A) for A in sets])
+        points = np.vstack(filled) if filled else np.zeros((0, 1))
+        rows, columns, values = [owner[:0]], [owner[:0]], [np.zeros(0)]
+        for grid in range(self.n_grids):
+            for level in range(self.n_levels):
+                rows.append(owner)
+                columns.append(self._columns(points, owner, grid, level))
+                last = level == self.n_levels - 1
+                weight = 0.5**level if last else 0.5 ** (level + 1)  # w_i − w_{i+1}
+                values.append(np.full(len(owner), np.sqrt(weight / self.n_grids)))
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        phi = sparse.coo_array(entries, shape=(len(sets), self.n_dims)).tocsr()
+        return _normalize(phi) if self.normalize else phi
+
+    def _columns(self, points: np.ndarray, owner: np.ndarray, grid: int, level: int) -> np.ndarray:
+        """Hashed coordinate of each vector at one level: its bin, and how many of its set came there before."""
+        side = self.side * 2.0**level
+        shift = np.random.default_rng([self.seed, grid]).uniform(0, self.side * 2.0**self.n_levels, points.shape[1])
+        cells = np.floor((points + (shift if grid else 0)) / side)
+        if cells.size and np.abs(cells).max() > 2**52:
+            raise ValueError("PyramidMatch: side is too small for the range of the vectors; use a wider one.")
+        key = np.full(len(points), (self.seed * 64 + grid) * 64 + level + 1, np.uint64)
+        for column in cells.T.astype(np.int64).astype(np.uint64):
+            key = _mix(key * _STEP + column)
+        order = np.lexsort((key, owner))
+        new = np.ones(len(order), bool)
+        new[1:] = (key[order][1:] != key[order][:-1]) | (owner[order][1:] != owner[order][:-1])
+        start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+        unit = np.empty(len(order), np.uint64)
+        unit[order] = np.arange(len(order)) - start
+        return (_mix(key + (unit + np.uint64(1)) * _STEP) % np.uint64(self.n_dims)).astype(np.int64)
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        phi = self.embed(X)
+        return linalg.inner(phi, phi if Y is X else self.embed(Y))
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return linalg.row_norms(self.embed(X))
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        return linalg.row_inner(self.embed(X), self.embed(Y))
+
+
+def _one_set(A: Any, name: str) -> np.ndarray:
+    A = np.asarray(A)
+    if A.ndim == 2 and A.shape[0] == 0:
+        return np.zeros((0, A.shape[1]))
+    return _checks.points(A, "PyramidMatch", name=f"each set of {name}", allow_sparse=False).astype(np.float64)
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    """The finalizer of SplitMix64, a bijection of 64-bit words."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
