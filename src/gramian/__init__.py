@@ -79,7 +79,10 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "OnlinePOLA",
         "OnlineITML",
     ),
-    "rankmin": ("RankMinimizer",),
+    "rankmin": (
+        "RankMinimizer",
+        "LowRankKernel",
+    ),
     "clustering": (
         "DecorrelatedKMeans",
         "ConvolutionalEM",

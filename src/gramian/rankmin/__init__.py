@@ -1,6 +1,7 @@
 """Rank minimization over polyhedra, and low-rank kernels (Jain 2009, chapter 7)."""
 
 from gramian.rankmin.base import RankResult
+from gramian.rankmin.lowrank_kernel import LowRankKernel
 from gramian.rankmin.measurements import LowRank, Measurements
 from gramian.rankmin.minimizer import RankMinimizer
 from gramian.rankmin.oracles import Ellipsoid, EntrywiseBall, Oracle, SchattenBall
@@ -9,6 +10,7 @@ __all__ = [
     "Ellipsoid",
     "EntrywiseBall",
     "LowRank",
+    "LowRankKernel",
     "Measurements",
     "Oracle",
     "RankMinimizer",

@@ -5,6 +5,8 @@ X(F) = FFᵀ / max(1, N(FFᵀ)) and N the gauge of 𝒞. There is no objective b
 Lagrangian would be multiples of the residuals and move no stationary point: the plain penalty is the same method.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -30,8 +32,16 @@ def penalty(problem: RankProblem, F: np.ndarray) -> tuple[float, np.ndarray, np.
     return 0.5 * float(hinge @ hinge), grad, values
 
 
-def restore(problem: RankProblem, F: np.ndarray, max_iter: int = 300) -> tuple[np.ndarray, float]:
-    """Move F until X(F) satisfies the constraints to ε, or a minimum is reached; returns F and its violation."""
+class Restored(NamedTuple):
+    """A factor with FFᵀ in the set, its worst violation, and the iterations spent."""
+
+    F: np.ndarray
+    violation: float
+    n_iter: int
+
+
+def restore(problem: RankProblem, F: np.ndarray, max_iter: int = 300) -> Restored:
+    """Move F until X(F) satisfies the constraints to ε, or a minimum is reached."""
     shape, best = F.shape, [F, np.inf]
     scale = 1 / max(float(np.max(problem.A(F) ** 2)), float(np.max(problem.b**2)), np.finfo(float).tiny)
 
@@ -47,8 +57,8 @@ def restore(problem: RankProblem, F: np.ndarray, max_iter: int = 300) -> tuple[n
             raise StopIteration
 
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-12, "gtol": 1e-12}
-    minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
-    return shrink(problem, best[0]), best[1]
+    found = minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
+    return Restored(shrink(problem, best[0]), best[1], int(found.nit))
 
 
 def compress(problem: RankProblem, F: np.ndarray, low: int = 0) -> np.ndarray:
@@ -56,9 +66,9 @@ def compress(problem: RankProblem, F: np.ndarray, low: int = 0) -> np.ndarray:
     F = compact(F)
     while F.shape[1] - low > 1:
         rank = (low + F.shape[1]) // 2
-        trial, violation = restore(problem, F[:, :rank])
-        if violation <= problem.epsilon:
-            F = compact(trial)
+        trial = restore(problem, F[:, :rank])
+        if trial.violation <= problem.epsilon:
+            F = compact(trial.F)
         else:
             low = rank
     return F
@@ -78,7 +88,7 @@ def grow(problem: RankProblem, max_rank: int | None = None) -> tuple[np.ndarray,
             return F, h, rounds
         add = min(max(1, F.shape[1] // 3), max_rank - F.shape[1])
         F = np.hstack([F, _directions(problem, h, F, add)])
-        F, violation = restore(problem, F)
+        F, violation, _ = restore(problem, F)
         if violation <= problem.epsilon:
             return compress(problem, F, low), None, rounds
         if F.shape[1] >= max_rank:

@@ -49,7 +49,7 @@ def leading(A: Any, k: int, largest: str = "LA") -> tuple[np.ndarray, np.ndarray
     if n > _DENSE and 8 * k <= n:
         try:
             start = np.random.RandomState(0).standard_normal(n)
-            values, vectors = eigsh(A, k=k, which=largest, v0=start)
+            values, vectors = eigsh(A, k=k, which=largest, v0=start, tol=1e-6)
             order = np.argsort(-(np.abs(values) if largest == "LM" else values), kind="stable")
             return values[order], vectors[:, order]
         except ArpackError:

@@ -1,0 +1,131 @@
+"""Low-rank kernel learning as rank minimization, transductive and inductive in one form.
+
+With coordinates Z of the kernel (ZZᵀ = K₀, ZᵀZ = diag(λ)) the learned matrix is K = Y S Yᵀ. Transductive, (7.7) of Jain
+2009: Y = Z λ^{−1/2} has orthonormal columns, so ‖S‖ = ‖K‖ and S ranges over all K in the range of K₀. Inductive,
+(7.11): Y = Z, so S is the L of the thesis and the kernel function is z(x)ᵀ S z(y). Either way K is a matrix on the
+coordinates, Z M Zᵀ, and extends to new points.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from gramian.constraints import Pairs
+from gramian.rankmin.base import RankProblem, combine, compact
+from gramian.rankmin.factored import restore
+from gramian.rankmin.game import Rule, play
+from gramian.rankmin.measurements import LowRank, Measurements
+from gramian.rankmin.mw import MultiplicativeWeights
+from gramian.rankmin.ocp import OnlineGradient
+from gramian.rankmin.oracles import SchattenBall
+
+
+@dataclass(frozen=True, eq=False)
+class KernelProblem:
+    """min rank(S) s.t. the pair bounds, ⟨K, K₀⟩ ≥ β ‖K₀‖², ‖S‖_F ≤ ρ, S ⪰ 0, everything divided by ρ.
+
+    ρ = ‖K₀‖ when transductive (the thesis takes ‖K₀‖ = 1), √r when inductive, as in (7.9).
+    """
+
+    Z: np.ndarray
+    pairs: Pairs
+    rank: int
+    inductive: bool
+    tol: float
+
+    @property
+    def spectrum(self) -> np.ndarray:
+        """λ, the eigenvalues of K₀."""
+        return np.einsum("ij,ij->j", self.Z, self.Z)
+
+    @property
+    def scaling(self) -> np.ndarray:
+        """T with Y = Z T, diagonal."""
+        return np.ones(self.Z.shape[1]) if self.inductive else self.spectrum**-0.5
+
+    @property
+    def radius(self) -> float:
+        """The norm ρ of the ball."""
+        return float(np.sqrt(self.rank) if self.inductive else np.linalg.norm(self.spectrum))
+
+    def start(self) -> np.ndarray:
+        """The factor of the best approximation of K₀ of the wanted rank, in units of the ball."""
+        prior = np.ones(self.rank) if self.inductive else self.spectrum[: self.rank]
+        return np.eye(self.Z.shape[1], self.rank) * np.sqrt(prior / self.radius)
+
+    def share(self, F: np.ndarray) -> float:
+        """⟨K, K₀⟩ / ‖K₀‖² of S = ρ FFᵀ."""
+        return float(self._kept() @ np.einsum("ij,ij->i", F, F))
+
+    def _kept(self) -> np.ndarray:
+        lam = self.spectrum
+        return self.radius * (lam * self.scaling) ** 2 / (lam @ lam)
+
+    @cached_property
+    def _measurements(self) -> Measurements:
+        """The pairs, and ⟨K, K₀⟩ / ‖K₀‖² as the last row."""
+        Y = self.Z * self.scaling
+        V = Y[self.pairs.left] - Y[self.pairs.right]
+        rows: list = [LowRank(v[:, None], [-sign]) for v, sign in zip(V, self.pairs.sign)]
+        return Measurements([*rows, sparse.diags_array(self._kept())])
+
+    def at(self, beta: float) -> RankProblem:
+        """The rank problem for one β; the constraint is void at β = 0."""
+        b = np.append(-self.pairs.bound / self.radius, beta)
+        positive = self.pairs.limit[self.pairs.limit > 0]
+        epsilon = max(self.tol * (positive.min() if positive.size else 1.0) / self.radius, np.finfo(float).tiny)
+        return RankProblem(self._measurements, b, epsilon, SchattenBall())
+
+    def lift(self, F: np.ndarray) -> np.ndarray:
+        """The factor G of M = GGᵀ on the coordinates Z."""
+        return self.scaling[:, None] * F * np.sqrt(self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A factor F of the wanted rank for one β, with the pairs' and β's worst violation."""
+
+    F: np.ndarray
+    beta: float
+    violation: float
+    epsilon: float
+    n_iter: int
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every constraint holds to ε."""
+        return self.violation <= self.epsilon
+
+
+def trial(problem: KernelProblem, beta: float, method: str, max_iter: int, start: np.ndarray) -> Trial:
+    """One β: play the game (or begin at ``start``), cut to the wanted rank, restore the constraints."""
+    case, rounds, F = problem.at(beta), 0, start
+    if method != "factored":
+        rule: Rule = MultiplicativeWeights() if method == "mw" else OnlineGradient(case)
+        game = play(case, rule, max_iter)
+        atom = combine(game.atoms, game.mix, case.A.n)
+        rounds, F = len(game.atoms), (atom.vectors * np.sqrt(np.maximum(atom.values, 0)))[:, : problem.rank]
+        F = start if F.shape[1] == 0 else F
+    found = restore(case, F, 4 * max_iter)
+    return Trial(compact(found.F), beta, found.violation, case.epsilon, rounds + max(found.n_iter, 1))
+
+
+def closest(problem: KernelProblem, method: str, max_iter: int, steps: int = 6) -> Trial:
+    """Binary search for the largest β at the wanted rank: the K nearest to K₀ in angle (Jain 2009, §7.3.1).
+
+    The game is played at a high β, or without one when that cannot be met; the search goes on from its answer.
+    """
+    start = problem.start()
+    high = problem.share(start)
+    best = trial(problem, 0.9 * high, method, max_iter, start)
+    if not best.feasible:
+        high, best = best.beta, trial(problem, 0.0, method, max_iter, start)
+    for _ in range(steps if best.feasible else 0):
+        found = trial(problem, (best.beta + high) / 2, "factored", max_iter, best.F)
+        if found.feasible:
+            best = replace(found, n_iter=best.n_iter + found.n_iter)
+        else:
+            high = found.beta
+    return best

@@ -1,0 +1,198 @@
+"""LowRankKernel: a kernel of low rank from a kernel and pairs."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gramian import _checks
+from gramian.constraints import Pairs
+from gramian.learners.base import MetricLearner
+from gramian.learners.kernelized import Kernelized
+from gramian.metrics import KernelMetric
+from gramian.rankmin.burg import burg
+from gramian.rankmin.kernel_problem import KernelProblem, Trial, closest, trial
+from gramian.solvers import Solution
+
+OWNER = "LowRankKernel"
+METHODS = ("factored", "mw", "ocp", "burg")
+
+
+class LowRankKernel(MetricLearner):
+    """min rank(K) s.t. d²_K ≤ u (similar), d²_K ≥ l (dissimilar), ⟨K, K₀⟩ ≥ β ‖K₀‖², ‖K‖ bounded, K ⪰ 0.
+
+    Jain 2009, (7.7) with ``setting="transductive"``, where the norm is that of K, and (7.11) with ``"inductive"``,
+    where it is that of L in k(x, y) = z(x)ᵀ L z(y) = k₀(x)ᵀ K₀^{−1/2} L K₀^{−1/2} k₀(y). In both the result is a kernel
+    function of at most the wanted rank on any points, equal to the learned matrix on the training points. For a wanted
+    rank β is found by binary search: the largest at which the constraints can be met.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        k₀; Gaussian with the median distance as its scale when None.
+    rank : int, optional
+        Wanted rank; the fewest that keep 95% of ‖K₀‖² when None.
+    method : {"factored", "mw", "ocp", "burg"}
+        How S is found: descent from the best approximation of K₀, the games of Algorithm 2 or 3 cut to the rank, or
+        the LogDet method that keeps the range of an initial kernel.
+    setting : {"inductive", "transductive"}
+    beta : float in [0, 1], optional
+        Share of K₀ to keep; binary search when None. "burg" has none.
+    init : {"eigen", "factored", "mw", "ocp"}
+        "burg": the initial kernel, the leading eigenvectors of K₀ or what another method finds (§7.4.2).
+    gamma : float
+        "burg": weight of the slack, as in :class:`ITML`.
+    n_pairs : int, optional
+        Pairs drawn from labels; 40 C² for C classes when None.
+    percentiles : (float, float)
+        Bounds (u, l) of pairs without bounds, as percentiles of the squared distances of k₀.
+    n_basis : int, optional
+        Coordinates of k₀ to work in; all when None.
+    max_iter : int
+        Rounds of a game.
+    tol : float
+        Violation of a pair allowed, relative to the least bound ("burg": relative duality gap).
+    random_state : int or generator, optional
+    callback : callable, optional
+        "burg": called as ``callback(n_iter, dual objective, residual)``.
+
+    Attributes
+    ----------
+    metric_ : KernelMetric
+    factor_ : array (n, r)
+        K = factor_ factor_ᵀ on the training points.
+    rank_ : int
+    beta_ : float
+        Share of K₀ that was kept, ⟨K, K₀⟩ / ‖K₀‖².
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = gm.LowRankKernel(gm.Gaussian(1.0), rank=20, n_pairs=40, random_state=0).fit(X, y)
+    >>> model.rank_, model.kernel_function(X[:3]).shape
+    (20, (3, 3))
+    """
+
+    _accepts = (Pairs,)
+
+    def __init__(
+        self,
+        kernel=None,
+        rank=None,
+        method="factored",
+        setting="inductive",
+        *,
+        beta=None,
+        init="eigen",
+        gamma=1.0,
+        n_pairs=None,
+        percentiles=(30, 70),
+        n_basis=None,
+        max_iter=50,
+        tol=0.05,
+        random_state=None,
+        callback=None,
+    ):
+        self.kernel = kernel
+        self.rank = rank
+        self.method = method
+        self.setting = setting
+        self.beta = beta
+        self.init = init
+        self.gamma = gamma
+        self.n_pairs = n_pairs
+        self.percentiles = percentiles
+        self.n_basis = n_basis
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None) -> "LowRankKernel":
+        """Learn from labels (n,), from :class:`Pairs` with bounds on squared distances of k, or from tuples."""
+        _checks.one_of(self.method, OWNER, "method", METHODS)
+        _checks.one_of(self.setting, OWNER, "setting", ("inductive", "transductive"))
+        rng = check_random_state(self.random_state)
+        X, y = self._validated(X, y)
+        self.features_ = Kernelized(kernel=self.kernel, rank=self.n_basis, random_state=rng)._features(X)
+        Z = self.features_.fit_transform(X)
+        side = y.with_bounds(Z, self.percentiles) if isinstance(y, Pairs) else y
+        solution = self._learn(Z, self._side(Z, side, rng), rng)
+        self._store(Z, solution)
+        self.factor_ = Z @ solution.factor.T
+        self.rank_ = self.factor_.shape[1]
+        self.beta_ = float(np.sum((Z.T @ self.factor_) ** 2) / max(np.sum((Z.T @ Z) ** 2), np.finfo(float).tiny))
+        return self
+
+    def kernel_matrix(self) -> np.ndarray:
+        """K on the training points, (n, n)."""
+        return self.factor_ @ self.factor_.T
+
+    def kernel_function(self, X: Any, Y: Any = None) -> np.ndarray:
+        """k(x, y) on any points, (n, m): positive semi-definite, of rank at most ``rank_``."""
+        return self.metric_.kernel(X, Y)
+
+    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
+        classes = len(np.unique(y))
+        count = 40 * classes**2 if self.n_pairs is None else self.n_pairs
+        return Pairs.from_labels(y, count, random_state=rng).with_bounds(X, self.percentiles)
+
+    def _learn(self, X: Any, side: Pairs, rng: np.random.RandomState) -> Solution:
+        max_iter = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
+        tol = _checks.number(self.tol, OWNER, "tol", low=0)
+        spectrum = np.einsum("ij,ij->j", X, X)
+        used = spectrum > 1e-10 * spectrum.max(initial=0.0)
+        rank = self._wanted(spectrum[used])
+        if rank == 0:
+            return Solution(factor=np.zeros((0, X.shape[1])), objective=0.0, residual=0.0, tol=tol)
+        problem = KernelProblem(X[:, used], side, rank, self.setting == "inductive", tol)
+        if self.method == "burg":
+            solution = self._burg(problem, max_iter, tol)
+        else:
+            solution = _solution(problem, self._search(problem, self.method, max_iter), tol)
+        factor = np.zeros((solution.factor.shape[0], X.shape[1]))
+        factor[:, used] = solution.factor
+        return replace(solution, factor=factor)
+
+    def _wanted(self, spectrum: np.ndarray) -> int:
+        """The rank asked for, at most what the kernel has."""
+        if self.rank is not None:
+            return min(_checks.number(self.rank, OWNER, "rank", low=1, integer=True), len(spectrum))
+        kept = np.cumsum(spectrum**2)
+        return int(np.searchsorted(kept, 0.95 * kept[-1])) + 1 if len(spectrum) else 0
+
+    def _search(self, problem: KernelProblem, method: str, max_iter: int) -> Trial:
+        if self.beta is None:
+            return closest(problem, method, max_iter)
+        beta = _checks.number(self.beta, OWNER, "beta", low=0, high=1)
+        return trial(problem, beta, method, max_iter, problem.start())
+
+    def _burg(self, problem: KernelProblem, max_iter: int, tol: float) -> Solution:
+        _checks.one_of(self.init, OWNER, "init", ("eigen", "factored", "mw", "ocp"))
+        if self.init == "eigen":
+            G = np.eye(problem.Z.shape[1], problem.rank)
+        else:
+            G = problem.lift(self._search(problem, self.init, max_iter).F)
+        gamma = _checks.number(self.gamma, OWNER, "gamma", low=0, open_low=True)
+        solution = burg(problem.Z @ G, problem.pairs, gamma, 20 * max_iter, tol, self.callback)
+        values, vectors = np.linalg.eigh(solution.M)
+        return replace(solution, M=None, factor=(G @ (vectors * np.sqrt(np.maximum(values, 0)))).T)
+
+    def _metric(self, solution: Solution) -> KernelMetric:
+        return KernelMetric(self.features_, solution.factor.T @ solution.factor, 0.0)
+
+
+def _solution(problem: KernelProblem, found: Trial, tol: float) -> Solution:
+    """The trial in the units of the caller; its residual is the violation relative to the least bound."""
+    return Solution(
+        factor=problem.lift(found.F).T,
+        objective=float(found.F.shape[1]),
+        violation=found.violation * problem.radius,
+        n_iter=found.n_iter,
+        converged=found.feasible,
+        residual=tol * found.violation / found.epsilon,
+        tol=tol,
+    )

@@ -1,0 +1,138 @@
+"""LowRankKernel: two settings, one kernel function; the Burg method against the full-rank learner on coordinates."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import gramian as gm
+from gramian.rankmin.burg import burg
+from gramian.rankmin.kernel_problem import KernelProblem
+
+KERNEL = gm.Gaussian(1.0)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return X[::3], y[::3]
+
+
+def feasible_pairs(X, kernel=KERNEL):
+    """Bounds that k₀ itself satisfies loosely, but its truncation does not."""
+    D = kernel.sqdist(X)
+    i, j = np.arange(0, len(X) - 1, 2), np.arange(1, len(X), 2)
+    d = D[i, j]
+    similar = d < np.median(d)
+    return gm.Pairs(i, j, similar, (0.9 * d + 1e-3, 1.02 * d))
+
+
+@pytest.mark.parametrize("setting", ["inductive", "transductive"])
+@pytest.mark.parametrize("method", ["factored", "mw", "ocp", "burg"])
+def test_kernel_function_extends_the_training_matrix(iris, setting, method):
+    X, _ = iris
+    pairs = feasible_pairs(X)
+    model = gm.LowRankKernel(KERNEL, rank=12, method=method, setting=setting, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, pairs)
+    K = model.kernel_matrix()
+    assert model.rank_ <= 12 and np.linalg.matrix_rank(K, tol=1e-9 * np.abs(K).max()) <= 12
+    np.testing.assert_allclose(model.kernel_function(X), K, atol=1e-6 * np.abs(K).max())
+    far = np.random.default_rng(0).normal(scale=5, size=(40, 4))
+    values = np.linalg.eigvalsh(model.kernel_function(far))
+    assert values[0] >= -1e-9 * max(values[-1], 1e-12)
+    np.testing.assert_allclose(model.beta_, np.sum(K * KERNEL(X)) / np.sum(KERNEL(X) ** 2), rtol=1e-6)
+
+
+@pytest.mark.parametrize("setting", ["inductive", "transductive"])
+@pytest.mark.parametrize("method", ["factored", "mw", "ocp"])
+def test_constraints_hold_when_they_can(iris, setting, method):
+    X, _ = iris
+    pairs = feasible_pairs(X)
+    model = gm.LowRankKernel(KERNEL, rank=25, method=method, setting=setting, tol=0.05).fit(X, pairs)
+    assert model.converged_
+    worst = (pairs.values(model.metric_, X) - pairs.bound).max()
+    assert worst <= 0.05 * pairs.limit.min() * (1 + 1e-6)
+    assert worst <= model.solution_.violation + 1e-7
+    norm = np.linalg.norm(model.metric_.matrix) if setting == "inductive" else np.linalg.norm(model.kernel_matrix())
+    limit = np.sqrt(25) if setting == "inductive" else np.linalg.norm(KERNEL(X))
+    assert norm <= limit * (1 + 1e-6)
+
+
+def test_without_constraints_that_bite_the_search_returns_the_best_approximation(iris):
+    X, _ = iris
+    pairs = gm.Pairs([0], [1], [True], (10.0, 20.0))
+    lam = np.linalg.eigvalsh(KERNEL(X))[::-1]
+    for setting in ("inductive", "transductive"):
+        model = gm.LowRankKernel(KERNEL, rank=4, setting=setting).fit(X, pairs)
+        assert model.beta_ == pytest.approx((lam[:4] ** 2).sum() / (lam**2).sum(), rel=0.02)
+
+
+def test_beta_is_kept_when_given(iris):
+    X, _ = iris
+    model = gm.LowRankKernel(KERNEL, rank=25, beta=0.5, setting="transductive").fit(X, feasible_pairs(X))
+    assert model.converged_ and model.beta_ >= 0.5 - 0.05
+
+
+def test_settings_are_one_problem_in_two_scalings(iris):
+    """Transductive S and inductive L give the same pair values and share for the same K."""
+    X, _ = iris
+    Z = gm.KernelFeatures(KERNEL, rank=10).fit_transform(X)
+    pairs = feasible_pairs(X)
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((10, 3))
+    K, K0 = (Z @ M) @ (Z @ M).T, Z @ Z.T
+    for inductive in (True, False):
+        problem = KernelProblem(Z, pairs, 3, inductive, 0.05)
+        F = M / problem.scaling[:, None] / np.sqrt(problem.radius)
+        np.testing.assert_allclose(problem.lift(F), M, rtol=1e-10)
+        assert problem.share(F) == pytest.approx(np.sum(K * K0) / np.sum(K0**2))
+        d = np.diag(K)[pairs.left] + np.diag(K)[pairs.right] - 2 * K[pairs.left, pairs.right]
+        case = problem.at(0.3)
+        np.testing.assert_allclose(-problem.radius * case.A(F)[:-1], pairs.sign * d, atol=1e-9)
+        assert case.A(F)[-1] == pytest.approx(problem.share(F))
+
+
+def test_burg_is_itml_on_the_coordinates_and_keeps_the_range(iris):
+    X, y = iris
+    Z = gm.KernelFeatures(KERNEL, rank=6).fit_transform(X)
+    pairs = gm.Pairs.from_labels(y, 100, random_state=0).with_bounds(Z, (30, 70))
+    itml = gm.ITML(gamma=1.0, tol=1e-8, max_iter=5000).fit(Z, pairs)
+    np.testing.assert_allclose(burg(Z, pairs, 1.0, 5000, 1e-8).M, itml.metric_.matrix, atol=1e-5)
+    model = gm.LowRankKernel(KERNEL, rank=6, method="burg", n_pairs=100, random_state=0).fit(X, y)
+    vectors = np.linalg.eigh(KERNEL(X))[1][:, -6:]
+    outside = model.factor_ - vectors @ (vectors.T @ model.factor_)
+    assert np.abs(outside).max() <= 1e-8 * np.abs(model.factor_).max() and model.rank_ == 6
+
+
+def test_burg_started_by_rank_minimization_keeps_that_range(iris):
+    X, _ = iris
+    pairs = feasible_pairs(X)
+    first = gm.LowRankKernel(KERNEL, rank=25, method="ocp", random_state=0).fit(X, pairs)
+    second = gm.LowRankKernel(KERNEL, rank=25, method="burg", init="ocp", random_state=0).fit(X, pairs)
+    Q = np.linalg.qr(first.factor_)[0]
+    assert np.abs(second.factor_ - Q @ (Q.T @ second.factor_)).max() <= 1e-6 * np.abs(second.factor_).max()
+
+
+def test_defaults_and_wrong_arguments(iris):
+    X, y = iris
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gm.LowRankKernel(random_state=0).fit(X, y)
+    assert 1 <= model.rank_ < len(X)
+    for options, word in [
+        ({"method": "x"}, "method"),
+        ({"setting": "x"}, "setting"),
+        ({"rank": 0}, "rank"),
+        ({"beta": 2.0}, "beta"),
+        ({"method": "burg", "init": "x"}, "init"),
+    ]:
+        with pytest.raises(ValueError, match=word):
+            gm.LowRankKernel(KERNEL, random_state=0, **options).fit(X, y)
+
+
+def test_points_that_are_all_equal():
+    model = gm.LowRankKernel(gm.Linear(), random_state=0).fit(np.zeros((6, 2)), [0, 0, 0, 1, 1, 1])
+    assert model.rank_ == 0 and np.array_equal(model.kernel_function(np.ones((2, 2))), np.zeros((2, 2)))
