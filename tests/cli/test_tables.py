@@ -45,7 +45,17 @@ def test_csv_as_it_comes(make, text):
 
 def test_csv_without_a_header_has_numbered_columns(make):
     path = make("1,2,0\n3,4,1\n")
-    assert read(path, "2").names == ["0", "1"] and read(path, "-1").y.tolist() == ["0", "1"]
+    assert read(path, "2").names == ["0", "1"] and read(path, "-1").y.tolist() == [0, 1]
+
+
+def test_long_files_are_read_in_parts(make):
+    text = "a,b,k\n" + "".join(f"{i},{i % 7},{i % 3}\n" for i in range(9000))
+    table = read(make(text), "k")
+    assert table.X[:, 0].tolist() == list(range(9000)) and table.y.dtype.kind == "i" and len(table.y) == 9000
+    late = make(text + "1,oops,2\n")
+    with pytest.raises(TableError, match="column 'b' is not numeric, it holds 'oops'"):
+        read(late, "k")
+    assert read(late, "k", drop=["b"]).X.shape == (9001, 1)
 
 
 def test_drop_and_order(make):

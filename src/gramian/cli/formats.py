@@ -2,10 +2,16 @@
 
 import csv
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
+
+MISSING = ["", "na", "n/a", "nan", "null", "none", "?"]
+"""Cells that stand for nothing, in lower case."""
 
 
 class TableError(ValueError):
@@ -33,30 +39,48 @@ def _csv(path: Path) -> dict[str, np.ndarray]:
             first = stream.readline()
             stream.seek(0)
             reader = csv.reader(stream, delimiter=max(",;\t", key=first.count))
-            rows = [(reader.line_num, row) for row in reader if any(row)]
+            head, parts = _parts(path, ((reader.line_num, row) for row in reader if any(row)))
     except (UnicodeDecodeError, csv.Error) as error:
         raise TableError(f"{path}: not a text file of comma-separated values ({error}).") from error
-    if not rows:
+    return {name: _joined([part[j] for part in parts]) for j, name in enumerate(head)}
+
+
+def _parts(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str], list[list[np.ndarray]]]:
+    """Names of the columns, and the columns in parts of some thousand rows, numbers as numbers."""
+    line, row = next(lines, (0, None))
+    if row is None:
         raise TableError(f"{path}: the file is empty.")
-    head = [name.strip() for name in rows[0][1]]
+    head = [name.strip() for name in row]
     if all(is_number(cell) for cell in head):
-        head = [str(i) for i in range(len(head))]
-    else:
-        rows = rows[1:]
-    _check_rows(path, head, rows)
-    cells = np.char.strip(np.array([row for _, row in rows]))
-    return {name: cells[:, j] for j, name in enumerate(head)}
-
-
-def _check_rows(path: Path, head: list[str], rows: list[tuple[int, list[str]]]) -> None:
+        head = [str(j) for j in range(len(row))]
+        lines = chain([(line, row)], lines)
     if len(set(head)) < len(head):
         twice = next(name for name in head if head.count(name) > 1)
         raise TableError(f"{path}: two columns are named {twice!r}.")
-    if not rows:
+    parts = []
+    while block := list(islice(lines, 4096)):
+        for line, row in block:
+            if len(row) != len(head):
+                raise TableError(f"{path}: line {line} has {len(row)} cells, the header has {len(head)}.")
+        cells = np.char.strip(np.array([row for _, row in block]))
+        parts.append([_numbers_or_text(cells[:, j]) for j in range(len(head))])
+    if not parts:
         raise TableError(f"{path}: there is a header and no rows.")
-    for line, row in rows:
-        if len(row) != len(head):
-            raise TableError(f"{path}: line {line} has {len(row)} cells, the header has {len(head)}.")
+    return head, parts
+
+
+def _numbers_or_text(cells: np.ndarray) -> np.ndarray:
+    with suppress(ValueError):
+        return cells.astype(np.float64)
+    with suppress(ValueError):
+        return np.where(np.isin(np.char.lower(cells), MISSING), "nan", cells).astype(np.float64)
+    return cells.copy()
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """One column; numbers only when every part is."""
+    numeric = all(part.dtype.kind == "f" for part in parts)
+    return np.concatenate(parts if numeric else [part.astype(str) for part in parts])
 
 
 def load_numpy(path: Path) -> Any:

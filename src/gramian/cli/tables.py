@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.cli.formats import TableError, is_number, load_numpy, read_columns
-
-MISSING = ["", "na", "n/a", "nan", "null", "none", "?"]
+from gramian.cli.formats import MISSING, TableError, is_number, load_numpy, read_columns
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,8 @@ def _labels(path: Path, label: str, columns: dict[str, Any], arrays: dict[str, A
     gone = np.isin(np.char.lower(y), MISSING) if y.dtype.kind in "US" else ~np.isfinite(y)
     if gone.any():
         raise TableError(f"{path}: label column {label!r} is empty in {_rows(gone)}; drop those rows first.")
-    return y, label
+    whole = y.dtype.kind == "f" and (y == np.rint(y)).all()
+    return (y.astype(np.int64) if whole else y), label
 
 
 def _numbers(path: Path, name: str, column: np.ndarray) -> np.ndarray:
