@@ -56,3 +56,23 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'gramian\[plot\]'"):
         gm.plotting.matrix(gm.Mahalanobis.euclidean(2))
+
+
+def test_clusterings_are_side_by_side_on_one_map(rng):
+    X, labels = rng.normal(size=(30, 5)), np.column_stack([np.arange(30) % 2, np.arange(30) % 3])
+    left, right = gm.plotting.clusterings(X, labels, ["a", "b"]).axes
+    assert np.allclose(left.collections[0].get_offsets(), right.collections[0].get_offsets())
+    assert [ax.get_title() for ax in (left, right)] == ["a", "b"]
+    assert np.array_equal(right.collections[0].get_array(), labels[:, 1])
+    assert len(gm.plotting.clusterings(X[:, :1], labels[:, 0]).axes) == 1
+    with pytest.raises(ValueError, match="one row per point"):
+        gm.plotting.clusterings(X, labels[:5])
+
+
+def test_cluster_means_are_means(rng):
+    X, labels = rng.normal(size=(12, 6)), np.column_stack([np.arange(12) % 2, np.arange(12) % 3])
+    figure = gm.plotting.cluster_means(X, labels, (2, 3))
+    images = [ax.images[0].get_array() for ax in figure.axes if ax.get_visible()]
+    assert len(images) == 5 and np.allclose(images[3], X[labels[:, 1] == 1].mean(axis=0).reshape(2, 3))
+    with pytest.raises(ValueError, match="image_shape must have 6 pixels"):
+        gm.plotting.cluster_means(X, labels, (2, 2))

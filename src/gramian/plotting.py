@@ -176,3 +176,75 @@ def stream(history: dict[str, Any]) -> Any:
         loss.set_yscale("log")
     loss.set_xlabel("events")
     return figure
+
+
+def clusterings(X: Any, labels: Any, names: Any = None) -> Any:
+    """One map of the points (their first two principal components), colored by each clustering side by side.
+
+    Parameters
+    ----------
+    X : array (n, d)
+    labels : array (n, T)
+        Found clusterings, or true labelings of any type.
+    names : sequence of T titles, optional
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> data = gm.datasets.two_views(100, 4, 2, random_state=0)
+    >>> len(gm.plotting.clusterings(data.X, data.y).axes)
+    2
+    """
+    X = _checks.points(X, "clusterings", allow_sparse=False)
+    labels = np.asarray(labels)
+    labels = labels[:, None] if labels.ndim == 1 else labels
+    if len(labels) != len(X):
+        raise ValueError(f"clusterings: labels must have one row per point ({len(X)}), got {len(labels)}.")
+    Z = X - X.mean(axis=0)
+    V = np.linalg.svd(Z, full_matrices=False)[2][:2]
+    place = np.zeros((len(X), 2))
+    place[:, : len(V)] = Z @ V.T
+    T = labels.shape[1]
+    figure = _pyplot().figure(figsize=(3.6 * T, 3.4), layout="constrained")
+    for t, ax in enumerate(np.ravel(figure.subplots(1, T, sharex=True, sharey=True))):
+        codes = np.unique(labels[:, t], return_inverse=True)[1]
+        ax.scatter(*place.T, c=codes, cmap="tab10" if codes.max() < 10 else "tab20", s=10, linewidths=0)
+        ax.set_title(f"clustering {t + 1}" if names is None else str(names[t]), fontsize=10)
+        ax.set_xticks([])
+        ax.set_yticks([])
+    return figure
+
+
+def cluster_means(X: Any, labels: Any, image_shape: tuple[int, int], names: Any = None) -> Any:
+    """Mean image of each cluster, one row of images per clustering.
+
+    Parameters
+    ----------
+    X : array (n, height · width)
+    labels : array (n, T)
+    image_shape : (height, width)
+    names : sequence of T titles, optional
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> d = gm.datasets.load("digits")
+    >>> figure = gm.plotting.cluster_means(d.X, d.y[:, None] % [2, 3], d.image_shape)
+    >>> len([ax for ax in figure.axes if ax.get_visible()])
+    5
+    """
+    X = _checks.points(X, "cluster_means", allow_sparse=False)
+    if X.shape[1] != np.prod(image_shape):
+        raise ValueError(f"cluster_means: image_shape must have {X.shape[1]} pixels, got {tuple(image_shape)}.")
+    columns = [np.unique(column, return_inverse=True)[1] for column in np.asarray(labels).reshape(len(X), -1).T]
+    width = max(codes.max() for codes in columns) + 1
+    figure = _pyplot().figure(figsize=(0.9 * width + 0.5, 1.1 * len(columns) + 0.2), layout="constrained")
+    for t, row in enumerate(figure.subplots(len(columns), width, squeeze=False)):
+        for j, ax in enumerate(row):
+            ax.set_visible(j <= columns[t].max())
+            if ax.get_visible():
+                ax.imshow(X[columns[t] == j].mean(axis=0).reshape(image_shape), cmap="gray")
+                ax.set_xticks([])
+                ax.set_yticks([])
+        row[0].set_ylabel(f"clustering {t + 1}" if names is None else str(names[t]), fontsize=8)
+    return figure

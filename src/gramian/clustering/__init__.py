@@ -7,6 +7,7 @@ from gramian.clustering.decorrelated import DecorrelatedKMeans
 from gramian.clustering.mcvq import MultipleCauseVQ
 from gramian.clustering.penalty import largest_drop
 from gramian.clustering.scores import Match, accuracy, match, redundancy, table
+from gramian.clustering.selection import Selection, select_clusterings
 
 __all__ = [
     "ConvolutionalEM",
@@ -14,11 +15,13 @@ __all__ = [
     "DecorrelatedKMeans",
     "Match",
     "MultipleCauseVQ",
+    "Selection",
     "accuracy",
     "feature_removal",
     "largest_drop",
     "match",
     "orthogonal_projection",
     "redundancy",
+    "select_clusterings",
     "table",
 ]

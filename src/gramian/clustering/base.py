@@ -96,7 +96,7 @@ class Clusterings(BaseEstimator, ABC):
     def _seen(self, X: Any) -> Points:
         """New points around the mean of the points of ``fit``."""
         points = Points.of(X, center=False)
-        norms = points.norms - 2 * np.asarray(X @ self.mean_) + self.mean_ @ self.mean_
+        norms = points.norms - 2 * np.asarray(X @ self.mean_.astype(X.dtype)) + self.mean_ @ self.mean_
         return Points(X, self.mean_, np.maximum(norms, 0))
 
     def metric_(self, t: int) -> Mahalanobis:

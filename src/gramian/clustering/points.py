@@ -50,7 +50,7 @@ class Points:
         shift = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(d)
         if center and not sparse.issparse(X):
             X, shift = X - shift.astype(X.dtype), np.zeros(d)
-        norms = linalg.row_norms(X) - 2 * np.asarray(X @ shift) + shift @ shift
+        norms = linalg.row_norms(X) - 2 * np.asarray(X @ shift.astype(X.dtype)) + shift @ shift
         return cls(X, shift, np.maximum(norms, 0), center)
 
     def __len__(self) -> int:

@@ -1,0 +1,1 @@
+"""Chapter 8 of Jain 2009: disparate clusterings."""

@@ -1,0 +1,53 @@
+"""The methods of §8.3 under one call, and scores in the order of the true labelings."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.decomposition import NMF
+
+import gramian as gm
+from gramian.clustering import feature_removal, match, orthogonal_projection, table
+
+FACTORIAL = {
+    "Dec-kmeans": gm.DecorrelatedKMeans,
+    "Conv-EM": gm.ConvolutionalEM,
+    "CVQ": gm.CooperativeVQ,
+    "MCVQ": gm.MultipleCauseVQ,
+}
+
+
+def kmeans(X: np.ndarray, k: tuple[int, int], seed: int, n_init: int) -> np.ndarray:
+    """One clustering for each number of clusters: k-means knows of no second one."""
+    return np.column_stack([KMeans(size, n_init=n_init, random_state=seed).fit_predict(X) for size in k])
+
+
+def nmf(X: np.ndarray, k: tuple[int, int], seed: int, n_init: int) -> np.ndarray:
+    """The largest factor of each point, data moved to be nonnegative as in the thesis (footnote 2)."""
+    X = X - X.min(axis=0)
+    fits = [NMF(size, init="nndsvda", random_state=seed, max_iter=200).fit_transform(X) for size in k]
+    return np.column_stack([W.argmax(axis=1) for W in fits])
+
+
+def labels(method: str, X: np.ndarray, k: tuple[int, int], seed: int, n_init: int = 10) -> np.ndarray:
+    """Labels (n, 2) of one method."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if method in FACTORIAL:
+            return FACTORIAL[method](k, n_init=n_init, random_state=seed).fit(X).labels_
+        if method == "FR":
+            return feature_removal(X, k, n_init=n_init, random_state=seed)
+        if method == "OP":
+            return orthogonal_projection(X, k, n_init=n_init, random_state=seed)
+        return {"k-means": kmeans, "NNMA": nmf}[method](X, k, seed, n_init)
+
+
+def scores(found: np.ndarray, truth: np.ndarray, k: tuple[int, int], score: str, method: str) -> Any:
+    """Score for each true labeling: the best one-to-one pairing when the sizes are equal, else in their own order.
+
+    Methods with a single clustering are held against every labeling.
+    """
+    if k[0] != k[1] or method in ("k-means", "NNMA"):
+        return np.diag(table(found, truth, score))
+    return match(found, truth, score).scores
