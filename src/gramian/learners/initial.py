@@ -64,7 +64,9 @@ class Coordinates:
     """Coordinates z = Bᵀ(x − mean) in which neighbors of one class spread evenly: descent there ignores units.
 
     A factor L' learned on them is the factor L = L'Bᵀ on X. B spans the directions in which X varies, scaled by the
-    scatter P of differences to ``k`` neighbors of the same class, B = U (Δ + ρ)^{-1/2} with P ≈ UΔUᵀ.
+    scatter P of differences to neighbors of the same class, B = U (Δ + ρ)^{-1/2} with P = UΔUᵀ. A large ρ (``ridge``
+    times the mean of Δ) keeps descents close to their start where the data leave the metric open, as in more dimensions
+    than points; a small one makes them short.
     Constant directions are left out of the metric.
     """
 
@@ -73,18 +75,17 @@ class Coordinates:
     unit: float
 
     @classmethod
-    def fit(cls, X: np.ndarray, near: np.ndarray, reg: float = 0.0, ridge: float = 1e-3) -> "Coordinates":
+    def fit(cls, X: np.ndarray, near: np.ndarray, reg: float = 0.0, ridge: float = 0.1) -> "Coordinates":
         """Coordinates from the target neighbors ``near`` (n, k) and the weight of ‖L‖² in the objective."""
         mean = X.mean(axis=0)
         U = _span(X - mean)
         Z = (X - mean) @ U
         pairs = near.shape[0] * near.shape[1]
         P = pull(Z, near) / pairs
-        T = Z.T @ Z / len(Z)
-        unit = np.trace(P) if np.trace(P) > 0 else np.trace(T)
+        unit = np.trace(P) if np.trace(P) > 0 else linalg.row_norms(Z).mean()
         if unit <= 0:
             return cls(mean, np.zeros((X.shape[1], 0)), 1.0)
-        spread = P + ridge * (unit / np.trace(T)) * T + reg / pairs * np.eye(len(P))
+        spread = P + (ridge * unit / len(P) + reg / pairs) * np.eye(len(P))
         values, vectors = linalg.eigh(spread)
         values = np.maximum(values, 1e-12 * values[-1])
         return cls(mean, U @ (vectors / np.sqrt(values * len(values))), float(np.sqrt(unit)))
@@ -135,12 +136,19 @@ class Start:
     ridge: np.ndarray
 
     @classmethod
-    def make(cls, learner: Any, X: np.ndarray, labels: Labels, rng: Any, near: np.ndarray | None = None) -> "Start":
-        """Start of a learner with parameters ``init``, ``n_components`` and ``reg``."""
+    def make(cls, learner: Any, X: np.ndarray, labels: Labels, rng: Any) -> "Start":
+        """Start of a learner with parameters ``init``, ``n_components`` and ``reg``, from three neighbors per point."""
+        near = targets.same_class(X, labels, 3)
+        return cls.around(
+            learner, X, labels, rng, near, _checks.number(learner.reg, type(learner).__name__, "reg", low=0)
+        )
+
+    @classmethod
+    def around(cls, learner: Any, X: Any, labels: Labels, rng: Any, near: Any, reg: float, **options: Any) -> "Start":
+        """Start with the given neighbors and weight of ‖L‖²."""
         owner = type(learner).__name__
-        reg = _checks.number(learner.reg, owner, "reg", low=0)
         L = initial(learner.init, X, labels, learner.n_components, rng, owner)
-        coordinates = Coordinates.fit(X, targets.same_class(X, labels, 3) if near is None else near, reg)
+        coordinates = Coordinates.fit(X, near, reg, **options)
         L = coordinates.lower(L, given=not isinstance(learner.init, str))
         return cls(coordinates, coordinates.of(X), L, reg * coordinates.norms)
 

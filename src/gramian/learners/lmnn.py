@@ -80,8 +80,11 @@ class LMNN(MetricLearner):
     n_components : int, optional
         Rows r of L; the number of features when None. Below it the problem is not convex.
     init : {"auto", "identity", "pca", "lda", "random"} or array (r, d)
-    reg : float, ≥ 0
-        Weight of tr(M) = ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3).
+    reg : float, ≥ 0, or "pull"
+        Weight of tr(M) = ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3); "pull" is the mean eigenvalue of the scatter of
+        target pairs. With as many features as points the problem without it has degenerate solutions, which pull
+        all targets together and separate classes in directions that mean nothing: give "pull" then, and to
+        kernelized LMNN.
     reselect : int
         How often targets are chosen again, each time under the metric learned so far.
     max_iter : int
@@ -141,13 +144,20 @@ class LMNN(MetricLearner):
         again = _checks.number(self.reselect, "LMNN", "reselect", low=0, integer=True)
         _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
         self.targets_ = targets.same_class(X, side, k)
-        start = initial.Start.make(self, X, side, rng, near=self.targets_)
+        start = initial.Start.around(self, X, side, rng, self.targets_, self._weight(X), ridge=1e-3)
         solution = self._solve(start, side, 0)
         for _ in range(again):
             self.targets_ = targets.same_class(X @ solution.factor.T, side, k)
             start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
             solution = self._solve(start, side, solution.n_iter)
         return solution
+
+    def _weight(self, X: np.ndarray) -> float:
+        """The weight of tr(M) as a number."""
+        if isinstance(self.reg, str):
+            _checks.one_of(self.reg, "LMNN", "reg", ("pull",))
+            return sum(linalg.pair_sqdist(X, X[column]).sum() for column in self.targets_.T) / X.shape[1]
+        return _checks.number(self.reg, "LMNN", "reg", low=0)
 
     def _solve(self, start: Any, labels: Labels, done: int) -> Solution:
         """Alternate searches for impostors, descents, and updates of the multipliers."""

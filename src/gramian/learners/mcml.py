@@ -23,7 +23,7 @@ def mcml_loss(L: Any, X: Any, codes: Any) -> tuple[float, Any]:
     cross, value = softmax.Cross(X, Z), 0.0
     for block, P, lse in softmax.neighborhoods(Z):
         same = xp.astype(codes[block][:, None] == codes[None, :], P.dtype)
-        xp.reshape(same, (-1,), copy=False)[block.start :: P.shape[1] + 1] = 0
+        xp.reshape(same, (-1,))[block.start :: P.shape[1] + 1] = 0
         m = xp.sum(same, axis=1, keepdims=True)
         anchor = xp.astype(m > 0, P.dtype)
         value += float(xp.sum(anchor[:, 0] * (lse - xp.log(xp.where(m > 0, m, 1.0))[:, 0])))

@@ -27,7 +27,7 @@ def neighborhoods(Z: Any, rows: slice | None = None) -> Iterator[tuple[slice, An
         P = Z[a:b, :] @ Z.T
         P *= 2
         P -= norms
-        xp.reshape(P, (-1,), copy=False)[a :: n + 1] = -xp.inf
+        xp.reshape(P, (-1,))[a :: n + 1] = -xp.inf
         top = xp.max(P, axis=1, keepdims=True)
         P -= top
         P = xp.exp(P)
