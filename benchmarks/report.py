@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import pkgutil
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -55,12 +54,11 @@ class Report:
 
 def discover(package: ModuleType) -> dict[str, str]:
     """Benchmarks of a package: name such as ``document.table`` → module; a benchmark defines ``run``."""
-    prefix = package.__name__ + "."
-    found = {}
-    for info in pkgutil.walk_packages(package.__path__, prefix):
-        path = Path(info.module_finder.path, info.name.rsplit(".", 1)[-1] + ".py")  # type: ignore[union-attr]
-        if not info.ispkg and "__main__" not in info.name and "\ndef run(" in path.read_text(encoding="utf-8"):
-            found[info.name.removeprefix(prefix)] = info.name
+    root, found = Path(package.__path__[0]), {}
+    for path in sorted(root.rglob("*.py")):
+        name = ".".join(path.relative_to(root).with_suffix("").parts)
+        if not path.stem.startswith("_") and "\ndef run(" in path.read_text(encoding="utf-8"):
+            found[name] = f"{package.__name__}.{name}"
     return found
 
 

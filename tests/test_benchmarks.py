@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+import types
 
 import numpy as np
 import pytest
@@ -65,6 +66,14 @@ def test_every_benchmark_states_its_title_and_protocol(package):
     for name, module_name in report.discover(package).items():
         module = import_module(module_name)
         assert isinstance(module.TITLE, str) and isinstance(module.NOTES, str), name
+
+
+def test_discovery_needs_no_package_files(tmp_path):
+    (tmp_path / "doc").mkdir()
+    (tmp_path / "doc" / "table.py").write_text("TITLE = NOTES = ''\n\ndef run(quick=False):\n    return []\n")
+    (tmp_path / "doc" / "shared.py").write_text("x = 1\n")
+    package = types.SimpleNamespace(__name__="papers", __path__=[str(tmp_path)])
+    assert report.discover(package) == {"doc.table": "papers.doc.table"}
 
 
 def test_columns_of_a_row_without_numbers():
