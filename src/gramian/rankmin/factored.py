@@ -61,9 +61,9 @@ def restore(problem: RankProblem, F: np.ndarray, max_iter: int = 300) -> Restore
     return Restored(shrink(problem, best[0]), best[1], int(found.nit))
 
 
-def compress(problem: RankProblem, F: np.ndarray, low: int = 0) -> np.ndarray:
+def compress(problem: RankProblem, F: np.ndarray) -> np.ndarray:
     """Lower the rank of a feasible X = FFᵀ by bisection: cut the spectrum, restore the constraints, keep what works."""
-    F = compact(F)
+    F, low = compact(F), 0
     while F.shape[1] - low > 1:
         rank = (low + F.shape[1]) // 2
         trial = restore(problem, F[:, :rank])
@@ -82,7 +82,7 @@ def grow(problem: RankProblem, max_rank: int | None = None) -> tuple[np.ndarray,
     """
     n, m = problem.A.n, len(problem.b)
     max_rank = n if max_rank is None else min(max_rank, n)
-    F, h, low = np.zeros((n, 0)), np.full(m, 1 / m), 0
+    F, h = np.zeros((n, 0)), np.full(m, 1 / m)
     for rounds in range(1, n + 2):
         if problem.oracle.solve(problem.A.adjoint(h), float(h @ problem.b) - problem.epsilon) is None:
             return F, h, rounds
@@ -90,10 +90,9 @@ def grow(problem: RankProblem, max_rank: int | None = None) -> tuple[np.ndarray,
         F = np.hstack([F, _directions(problem, h, F, add)])
         F, violation, _ = restore(problem, F)
         if violation <= problem.epsilon:
-            return compress(problem, F, low), None, rounds
+            return compress(problem, F), None, rounds  # a rank that failed on the way up may do on the way down
         if F.shape[1] >= max_rank:
             return F, None, rounds
-        low = F.shape[1]
         hinge = np.maximum(problem.b - problem.epsilon / 2 - problem.A(F), 0)
         h = hinge / hinge.sum()
     raise AssertionError("unreachable: the rank grows at every round")

@@ -51,8 +51,9 @@ def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callable | N
         if problem.violation(mix @ np.array(values)) <= problem.epsilon:
             break
         if t >= check or t == max_iter:
-            mix, check = correct(np.array(values), problem.b), t + 1 + t // 3
+            mix, check = correct(np.array(values), problem.b), t + 1 + t // 8
             if problem.violation(mix @ np.array(values)) <= problem.epsilon:
+                mix = prune(problem, np.array(values), mix)
                 break
         if callback is not None:
             callback(t, problem.violation(mix @ np.array(values)))
@@ -90,3 +91,17 @@ def correct(values: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.full(T, 1 / T)
     mix = np.maximum(found.x[:T], 0)
     return mix / mix.sum()
+
+
+def prune(problem: RankProblem, values: np.ndarray, mix: np.ndarray) -> np.ndarray:
+    """Drop the answer of least weight, choose the weights anew, and go on while the constraints hold to ε."""
+    while True:
+        used = np.flatnonzero(mix)
+        used = used[used != used[np.argmin(mix[used])]]
+        if not len(used):
+            return mix
+        fewer = np.zeros_like(mix)
+        fewer[used] = correct(values[used], problem.b)
+        if problem.violation(fewer @ values) > problem.epsilon:
+            return mix
+        mix = fewer
