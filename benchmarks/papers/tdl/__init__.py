@@ -1,0 +1,1 @@
+"""Li, Yang and Wang (2007): transductive distance learning."""
