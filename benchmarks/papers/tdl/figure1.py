@@ -10,8 +10,8 @@ from gramian.manifold.vote import vote
 TITLE = "TDL, Figure 1: two moons pushed together"
 NOTES = """
 200 points, normalized Laplacian of the graph with weights exp(−d²/0.25), λ = 16, 1-NN on the first coordinate, as
-printed. The paper gives neither its points nor the number of labels nor k: here the moons have radius 2, noise 0.16 and a
-vertical gap of 0.8 radii between tip and belly, 20 labels, k = 20. Means over 20 draws; the picture is the first.
+printed. The paper gives neither its points nor the number of labels nor k: here the moons have radius 2 and noise 0.16,
+the lower one is raised by 0.6 radii, 20 points are labeled, k = 20. Means over 20 draws; the picture is the first.
 """
 
 

@@ -12,12 +12,12 @@ from gramian.manifold.vote import vote
 
 TITLE = "TDL, Table 2: MNIST, 70,000 digits, 5% labeled"
 NOTES = """
-20 nearest neighbors, L = D − A, k = 20, λ = 128, 60 eigenvectors, 10-NN, as printed; accuracy on the unlabeled digits in
-percent. The embedding of Laplacian eigenmaps does not depend on the labels and is judged on 10 splits; TDL on 3 of them
-instead of 10, with the same graphs. The tangent graph takes the 20 nearest in two-sided tangent distance (seven
-tangents, derivatives of a Gaussian of 0.9 pixels) of 60 Euclidean neighbors. CPU seconds are of one thread.
-Out of sample: the model is fitted to the 60,000 training digits, of which 5% labeled, and the 10,000 test
-digits are new to it; beside it the transductive accuracy on those same test digits.
+20 nearest neighbors, L = D − A, k = 20, λ = 128, 60 eigenvectors, 10-NN, as printed; accuracy in percent on the
+unlabeled digits. The embedding of Laplacian eigenmaps does not depend on the labels and is judged on 10 splits; TDL
+on 3 of them instead of 10, with the same graphs. The tangent graph takes the 20 nearest in two-sided tangent distance
+(seven tangents, derivatives of a Gaussian of 0.9 pixels) of 60 Euclidean neighbors. CPU seconds are of one thread.
+Out of sample: the model is fitted to the 60,000 training digits, of which 5% labeled, and the 10,000 test digits are
+new to it; beside it the transductive accuracy on those same test digits.
 """
 PAPER = {
     ("Euclidean", "TDL"): 96.13,

@@ -5,6 +5,7 @@ from gramian.manifold.extension import GraphMetric
 from gramian.manifold.gml import GeometryAwareKernel
 from gramian.manifold.graph import BallGraph, GaussianGraph, Graph, NeighborGraph, laplacian, n_pieces
 from gramian.manifold.neighbors import neighbors
+from gramian.manifold.spectral_kernels import diffusion_factor, order_constrained_factor
 from gramian.manifold.tdl import TDL
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "GraphMetric",
     "LaplacianEigenmaps",
     "NeighborGraph",
+    "diffusion_factor",
     "laplacian",
     "n_pieces",
     "neighbors",
+    "order_constrained_factor",
 ]

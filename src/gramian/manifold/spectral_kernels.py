@@ -1,0 +1,45 @@
+"""Kernels made of Laplacian eigenvectors alone: what geometry-aware learning starts from and is compared with."""
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from gramian import _checks
+from gramian.constraints import Labels
+from gramian.manifold.eigen import smallest_eigenvectors
+from gramian.manifold.families import spectral_start
+from gramian.manifold.graph import laplacian
+
+
+def diffusion_factor(A: Any, t: float = 0.1, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+    """F (n, r) with FFᵀ = exp(−tL) on the smoothest eigenvectors, constant left out (Kondor and Lafferty, 2002)."""
+    values, V, _ = smallest_eigenvectors(*_problem(A, n_eigenvectors, normalized))
+    return V * np.sqrt(spectral_start(values, _checks.number(t, "diffusion_factor", "t", low=0)))
+
+
+def order_constrained_factor(A: Any, y: Any, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+    """F (n, r) with FFᵀ = Σ α_i v_i v_iᵀ, α₁ ≥ … ≥ α_r ≥ 0, best aligned with the labels (Zhu et al., 2004).
+
+    max ⟨K_ll, T⟩ / ‖K_ll‖ with T_ij = 1 for equal labels and −1/(C − 1) otherwise, over labeled points; −1 in y is
+    unlabeled. In steps s_i = α_i − α_{i+1} ≥ 0 the alignment of Σ s_i V_i V_iᵀ (V_i the first i vectors) is a
+    nonnegative least-squares fit of T, so no quadratic program is needed. The constant vector is left out, their
+    "improved order".
+    """
+    labels = Labels.from_array(y, "order_constrained_factor", A.shape[0], unknown=-1)
+    known = np.flatnonzero(labels.codes >= 0)
+    if len(known) < 2:
+        raise ValueError(f"order_constrained_factor: needs at least two labeled points, got {len(known)}.")
+    _, V, _ = smallest_eigenvectors(*_problem(A, n_eigenvectors, normalized))
+    C = max(len(labels.classes), 2)
+    same = labels.codes[known][:, None] == labels.codes[known]
+    T = np.where(same, 1.0, -1.0 / (C - 1))
+    upper = np.triu_indices(len(known))
+    rank_one = V[known][upper[0]] * V[known][upper[1]]
+    steps, _ = nnls(np.cumsum(rank_one, axis=1), T[upper], maxiter=50 * V.shape[1])
+    return V * np.sqrt(np.cumsum(steps[::-1])[::-1])
+
+
+def _problem(A: Any, r: int, normalized: bool) -> tuple[Any, int, np.ndarray]:
+    L, trivial = laplacian(A, normalized)
+    return L, r, trivial
