@@ -31,7 +31,6 @@ class Metric(ABC, Stored):
     """
 
     n_features: int | None
-    _allow_sparse = True
 
     @abstractmethod
     def _embed(self, X: Any) -> np.ndarray: ...

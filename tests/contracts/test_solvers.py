@@ -1,0 +1,61 @@
+"""What every public solver promises; each one enrolls by being in the table of contents."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import gramian as gm
+from gramian.solvers import Solution, Solver
+from tests.solvers.problems import constraints, points, problem
+
+SOLVERS = [
+    value
+    for value in (getattr(gm, name) for name in gm.__all__)
+    if inspect.isclass(value) and issubclass(value, Solver)
+]
+EACH = pytest.mark.parametrize("cls", SOLVERS, ids=lambda c: c.__name__)
+
+
+@pytest.fixture
+def prob():
+    X, y = points()
+    return problem(X, constraints("pairs", X, y), gm.LogDet())
+
+
+def test_both_are_enrolled():
+    assert {c.__name__ for c in SOLVERS} == {"BregmanProjections", "DualAscent"}
+
+
+@EACH
+def test_solving_is_pure(cls, prob):
+    before = [a.copy() for a in (prob.left, prob.weight, prob.bound, prob.prior)]
+    first, again = cls().solve(prob), cls().solve(prob)
+    for old, new in zip(before, (prob.left, prob.weight, prob.bound, prob.prior)):
+        np.testing.assert_array_equal(old, new)
+    np.testing.assert_array_equal(first.M, again.M)
+
+
+@EACH
+def test_the_solution_reports_what_it_reached(cls, prob):
+    solution = cls().solve(prob)
+    assert isinstance(solution, Solution) and solution.converged and solution.residual <= solution.tol
+    values = prob.values(solution.M)
+    assert solution.objective == pytest.approx(prob.objective(solution.M), rel=1e-9)
+    assert solution.violation == pytest.approx(max(0.0, float((values - prob.bound).max())), abs=1e-12)
+    # Stationarity and complementary slackness, computed here from the answer alone.
+    np.testing.assert_allclose(np.linalg.inv(solution.M), np.eye(3) + prob.adjoint(solution.dual), atol=1e-6)
+    assert np.abs(solution.dual * (values - prob.bound)).max() < 1e-5
+
+
+@EACH
+def test_a_cut_short_run_says_so(cls, prob):
+    solution = cls(max_iter=1, tol=0.0).solve(prob)
+    assert not solution.converged and solution.n_iter == 1
+
+
+@EACH
+def test_the_callback_hears_the_residual(cls, prob):
+    heard = []
+    cls().solve(prob, callback=lambda n, value, residual: heard.append((n, residual)))
+    assert heard and heard[-1][1] <= cls().tol
