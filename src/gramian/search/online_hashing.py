@@ -17,8 +17,8 @@ from gramian.search.hashed import _draw_seed, _whole_bytes
 
 SCAN_BELOW = 2048
 """Up to this many items a query compares them all: cheaper than hashing, and exact."""
-_SPARE = (2, 32)
-"""Between two moves of the codes, 2k + 32 neighbors under the old metric are ranked by the live one."""
+_SPARE = (40, 32)
+"""When a share f of the bits is stale, k(1 + 40 f) + 32 neighbors under the old metric are ranked by the live one."""
 
 
 class OnlineHashIndex(Stored):
@@ -38,7 +38,7 @@ class OnlineHashIndex(Stored):
     n_bits : int
         Bits, a multiple of 8.
     tolerance : float
-        Expected share of wrong bits at which the codes move; 0 moves them before each query.
+        Expected share of stale bits at which the codes move; 0 moves them before each query.
     rehash_share : float
         Share of bits that may have flipped above which all are computed (10% in the thesis).
     detector : {"likely", "margin", "second_level"}
@@ -71,8 +71,8 @@ class OnlineHashIndex(Stored):
         learner: OnlineLearner,
         n_bits: int = 256,
         *,
-        tolerance: float = 0.02,
-        rehash_share: float = 0.25,
+        tolerance: float = 0.03,
+        rehash_share: float = 0.4,
         detector: str = "likely",
         recall: float = 0.99,
         random_state: Any = None,
@@ -210,7 +210,7 @@ class OnlineHashIndex(Stored):
     def _search(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         self.upkeep()
         index, core = self._started(), self._core()
-        wide = min(_SPARE[0] * k + _SPARE[1], len(index)) if self._moved else k
+        wide = min(int(k * (1 + _SPARE[0] * self._stale)) + _SPARE[1], len(index)) if self._moved else k
         near, _, _ = index._candidates(Q, wide)
         pairs = np.repeat(Q, near.shape[1], axis=0), index._rows("points")[near.ravel()]
         values = difference_sqdist(core, *pairs).reshape(near.shape)
@@ -220,11 +220,11 @@ class OnlineHashIndex(Stored):
     def upkeep(self, force: bool = False) -> dict[str, int]:
         """Move the codes to the live metric if they are stale (or ``force``); queries do this by themselves."""
         index = self._started()
-        still = {"touched": 0, "flipped": 0, "rehashed": 0}
-        if not self._moved or not (force or index.flip_share(self._rows) > self.tolerance):
-            return still
+        self._stale = index.flip_share(self._rows) if self._moved else 0.0
+        if not self._moved or not (force or self._stale > self.tolerance):
+            return {"touched": 0, "flipped": 0, "rehashed": 0}
         counts = index.move(self._core(), self._rows, self.rehash_share)
-        self._moved = False
+        self._moved, self._stale = False, 0.0
         self.stats_["moves"] += 1
         self.stats_["rehashes"] += counts["rehashed"]
         for name in ("touched", "flipped"):
