@@ -2,16 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris
 
 import gramian as gm
 
+LINEAR = np.diag([2.0, 1.0, 0.5, 1.5]) + 0.2
 DIVERGENCES = {
     "logdet": gm.LogDet(),
     "vonneumann": gm.VonNeumann(),
     "frobenius": gm.Frobenius(),
-    "linear-frobenius": gm.LinearFrobenius(np.eye(4), 1.0),
-    "linear-logdet": gm.LinearLogDet(np.eye(4), 1.0),
+    "linear-frobenius": gm.LinearFrobenius(LINEAR, 1.0),
+    "linear-logdet": gm.LinearLogDet(LINEAR, 1.0),
+    "over points": gm.LinearFrobenius(sparse.eye_array(50) / 50, 1.0),
 }
 
 

@@ -50,6 +50,10 @@ class _Linear(Divergence):
             raise ValueError(f"{owner}: linear must have shape ({X.shape[1]},) * 2, got {tuple(A.shape)}.")
         return type(self)((A + A.T) / 2, self.gamma)
 
+    def mapped(self, P: Any) -> "_Linear":
+        """This objective in coordinates z = Px: ⟨A₀, PᵀMP⟩ = ⟨P A₀ Pᵀ, M⟩; C₀ over the points stays as it is."""
+        return self if sparse.issparse(self.linear) else type(self)(P @ self.linear @ P.T, self.gamma)
+
     def _inner(self, M: Any) -> float:
         return float(namespace(M).sum(like(self.linear, M) * M))
 

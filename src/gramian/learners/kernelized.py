@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Terms
 from gramian.features import KernelFeatures
-from gramian.kernels import Gaussian, Kernel
+from gramian.kernels import Gaussian, Kernel, Linear
 from gramian.kernels.base import take
 from gramian.learners.base import MetricLearner
 from gramian.learners.framework import FrameworkLearner
@@ -88,6 +88,9 @@ class Kernelized(MetricLearner):
         rng = check_random_state(seed)
         side = inner._side(Z, y, rng)
         inner.n_features_in_ = Z.shape[1]
+        if isinstance(self.features_.kernel_, Linear) and hasattr(getattr(inner, "divergence", None), "mapped"):
+            # A matrix on the input vectors means the same in any coordinates of them.
+            inner.divergence = inner.divergence.mapped(self.features_.map_ @ self.features_.basis_)
         if isinstance(inner, FrameworkLearner):
             solution = inner._learn(Z, side, rng, lambda terms: residual_values(terms, self.features_, X, Z))
         else:
