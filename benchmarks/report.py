@@ -5,7 +5,8 @@ import json
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from benchmarks.harness import ROOT
 
 PICTURES = ROOT / "docs" / "results"
-"""Where benchmarks save pictures; those written during a run belong to its section."""
+"""Where benchmarks save pictures; those that a run saves belong to its section."""
 
 
 @dataclass
@@ -77,12 +78,35 @@ def select(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
 def execute(name: str, module_name: str, package: str, quick: bool) -> Report:
     """Run one benchmark and time all of it, child processes included."""
     module = import_module(module_name)
-    start, clock = _cpu_seconds(), time.time()
-    rows = module.run(quick=quick)
+    start = _cpu_seconds()
+    with _saved_pictures() as pictures:
+        rows = module.run(quick=quick)
     command = f"python -m {package} {name}" + (" --quick" if quick else "")
-    pictures = sorted(path.name for path in PICTURES.glob("*.png") if path.stat().st_mtime >= clock - 1)
     title, notes = getattr(module, "TITLE", name), getattr(module, "NOTES", "")
-    return Report(name, title, notes.strip(), command, _cpu_seconds() - start, rows, pictures)
+    return Report(name, title, notes.strip(), command, _cpu_seconds() - start, rows, sorted(set(pictures)))
+
+
+@contextmanager
+def _saved_pictures() -> Iterator[list[str]]:
+    """Names of the pictures that figures save in the folder meanwhile."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        yield []
+        return
+    saved: list[str] = []
+    original = Figure.savefig
+
+    def savefig(self: Any, target: Any, *args: Any, **options: Any) -> Any:
+        if isinstance(target, str | os.PathLike) and Path(target).resolve().parent == PICTURES:
+            saved.append(Path(target).name)
+        return original(self, target, *args, **options)
+
+    Figure.savefig = savefig  # type: ignore[method-assign]
+    try:
+        yield saved
+    finally:
+        Figure.savefig = original  # type: ignore[method-assign]
 
 
 def main(package: ModuleType, columns: Callable[[dict], dict], page: Callable[[list[Report]], str], target: str) -> int:

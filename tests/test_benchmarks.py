@@ -68,6 +68,20 @@ def test_every_benchmark_states_its_title_and_protocol(package):
         assert isinstance(module.TITLE, str) and isinstance(module.NOTES, str), name
 
 
+def test_pictures_of_a_run_are_those_that_it_saves(tmp_path, monkeypatch):
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    monkeypatch.setattr(report, "PICTURES", tmp_path)
+    (tmp_path / "of-another-run.png").touch()
+
+    def run(quick):
+        figure.savefig(tmp_path / "mine.png")
+        figure.savefig(tmp_path.parent / "elsewhere.png")
+        return []
+
+    monkeypatch.setitem(sys.modules, "a_benchmark", types.SimpleNamespace(run=run))
+    assert report.execute("a", "a_benchmark", "benchmarks.papers", quick=True).pictures == ["mine.png"]
+
+
 def test_discovery_needs_no_package_files(tmp_path):
     (tmp_path / "doc").mkdir()
     (tmp_path / "doc" / "table.py").write_text("TITLE = NOTES = ''\n\ndef run(quick=False):\n    return []\n")
