@@ -10,7 +10,7 @@ from gramian.manifold import NeighborGraph, neighbors
 from gramian.manifold.graph import adjacency
 from gramian.manifold.vote import vote
 
-SPLITS = 3
+SPLITS, TDL_SPLITS = 3, 2
 PAPER = {
     ("Euclidean", "TDL"): 96.13,
     ("Euclidean", "Laplacian eigenmaps"): 95.91,
@@ -39,13 +39,24 @@ def cached(name, make, quick):
 
 
 def graph(name, X, quick):
-    """Adjacency matrix of the Euclidean or the tangent graph, and the CPU seconds it took."""
+    """Adjacency matrix of the Euclidean or the tangent graph, and the CPU seconds it took.
+
+    Both start from one exact search for 60 Euclidean neighbors.
+    """
     tangent = gm.TangentDistance((28, 28))
     # Compiled code is loaded before the clock runs.
     neighbors(X[:50], 3, distance=tangent, shortlist=5)
-    search = {} if name == "Euclidean" else {"distance": tangent, "shortlist": 60}
-    ids, seconds = cached(f"mnist_{name}", lambda: neighbors(X, 20, **search)[0], quick)
-    return NeighborGraph(20)._symmetric(adjacency(ids, None, len(X))), seconds
+    ids, seconds = cached("mnist_neighbors", lambda: neighbors(X, 60)[0], quick)
+    if name == "tangent":
+        near = ids
+        ids, more = cached("mnist_tangent", lambda: rerank(tangent, X, near), quick)
+        seconds += more
+    return NeighborGraph(20)._symmetric(adjacency(ids[:, :20], None, len(X))), seconds
+
+
+def rerank(distance, X, ids):
+    """The listed neighbors, nearest first under another distance."""
+    return np.take_along_axis(ids, np.argsort(distance.listed_sqdist(X, X, ids), axis=1, kind="stable"), 1)
 
 
 def labeled(y, seed):
@@ -71,7 +82,7 @@ def table(name, quick):
     eigen_seconds = time.process_time() - start
     eigenmaps = [accuracy(plain, y, labeled(y, seed)) for seed in range(SPLITS)]
     scores, seconds = [], []
-    for seed in range(1 if quick else SPLITS):
+    for seed in range(1 if quick else TDL_SPLITS):
         labels = labeled(y, seed)
         start = time.process_time()
         F = gm.TDL(60, lam=128.0, n_neighbors=20, graph=A).fit(X, labels).embedding_
@@ -81,7 +92,7 @@ def table(name, quick):
     for method, s in (("TDL", np.array(scores)), ("Laplacian eigenmaps", np.array(eigenmaps))):
         note = f"±{s.std():.2f}, splits: " + ", ".join(f"{value:.2f}" for value in s)
         rows.append(row("Table 2", name, method, s.mean(), PAPER[name, method], note))
-    rows.append(row("CPU seconds", name, "graph", graph_seconds, None, ""))
+    rows.append(row("CPU seconds", name, "graph", graph_seconds, None, "with 60 neighbors, of which 20 are used"))
     rows.append(row("CPU seconds", name, "Laplacian eigenmaps, given the graph", eigen_seconds, None, ""))
     note = "cost and eigenproblem; the paper: 480 s on a Pentium IV"
     rows.append(row("CPU seconds", name, "TDL, given the graph", np.median(seconds), None, note))
