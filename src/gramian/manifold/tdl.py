@@ -77,13 +77,13 @@ class TDL(SpectralEmbedding):
     Examples
     --------
     >>> import numpy as np, gramian as gm
-    >>> t = np.linspace(0, np.pi, 100)
-    >>> X = np.vstack([np.c_[np.cos(t), np.sin(t)], np.c_[1 - np.cos(t), 0.4 - np.sin(t)]])
-    >>> y = np.full(200, -1)
-    >>> y[[50, 150]] = 0, 1
+    >>> t = np.linspace(0, np.pi, 60)
+    >>> X = np.vstack([np.c_[np.cos(t), np.sin(t)], np.c_[1 - np.cos(t), 0.5 - np.sin(t)]])
+    >>> y = np.full(120, -1)
+    >>> y[[6, 30, 54, 66, 90, 114]] = 0, 0, 0, 1, 1, 1
     >>> labels = gm.TDL(2, lam=10.0, n_neighbors=10).fit(X, y).predict()
-    >>> int((labels == np.repeat([0, 1], 100)).sum())
-    200
+    >>> int((labels == np.repeat([0, 1], 60)).sum())
+    120
     """
 
     def __init__(
