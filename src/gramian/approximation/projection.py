@@ -33,12 +33,18 @@ def learned(K: np.ndarray, R: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np
 
     For each q_i not in R, min_δ Σ_j w_ij (K_ij − (b_i + δ)ᵀk_R(q_j))² + ridge · δᵀK_RR δ, with b_i the row of the span
     member and w_ij = d_ij^(−2p): what is near should be exact, and near objects are the ones that are asked for. W = 0
-    is p = 0 without a ridge. Exponent and ridge are those with the best leave-one-out closeness, W = 0 among them.
+    is p = 0 without a ridge. Exponent and ridge are those with the smallest leave-one-out error; W = 0 stays unless its
+    error is larger by more than one standard error of the difference over the left-out members, and those are at
+    least as many as the members of R (fewer cannot judge so many coefficients).
     """
-    candidates = [pinv(K, R)]
-    for exponent in EXPONENTS:
-        candidates += _ridge_path(K, R, _weights(D, exponent))
-    return max(candidates, key=lambda candidate: closeness(K, D, R, candidate[1]))
+    plain = pinv(K, R)
+    path = [member for exponent in EXPONENTS for member in _ridge_path(K, R, _weights(D, exponent))]
+    if not path:
+        return plain
+    best = min(path, key=lambda member: left_out_errors(K, D, R, member[1]).mean())
+    gain = left_out_errors(K, D, R, plain[1]) - left_out_errors(K, D, R, best[1])
+    clear = len(gain) > 1 and gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain))
+    return best if clear and len(gain) >= len(R) else plain
 
 
 def _weights(D: np.ndarray, exponent: float) -> np.ndarray:
@@ -72,13 +78,16 @@ def _ridge_path(K: np.ndarray, R: np.ndarray, weights: np.ndarray) -> list[tuple
 
 def closeness(K: np.ndarray, D: np.ndarray, R: np.ndarray, guess: np.ndarray) -> float:
     """1 − mean relative error of d over left-out q_j and all q_i, (31)–(32), from the left-out guesses of K."""
+    errors = left_out_errors(K, D, R, guess)
+    return float(1 - errors.mean()) if len(errors) else 1.0
+
+
+def left_out_errors(K: np.ndarray, D: np.ndarray, R: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """Mean relative error of d, (31), for each member outside of R when it is left out."""
     diagonal = K.diagonal()
     estimate = np.sqrt(np.maximum(diagonal[:, None] + diagonal - 2 * guess, 0))
     d = np.sqrt(D)
     error = np.divide(np.abs(estimate - d), d, out=np.zeros_like(d), where=d > 0)
     error[R] = 0.0  # exact, by construction
     others = np.setdiff1d(np.arange(len(K)), R)
-    if len(others) == 0 or len(K) == 1:
-        return 1.0
-    off = error[:, others].sum(axis=0) - error[others, others]
-    return float(1 - off.mean() / (len(K) - 1))
+    return (error[:, others].sum(axis=0) - error[others, others]) / max(len(K) - 1, 1)

@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -74,6 +75,7 @@ class SubsetDistance(BaseEstimator):
 
     def fit(self, Q: Any, y: Any = None) -> "SubsetDistance":
         """Measure Q, choose R, and compute the projection."""
+        Q = self.distance.check(Q) if isinstance(self.distance, Kernel) else Q
         n = _length(Q)
         m = _checks.number(self.m, "SubsetDistance", "m", low=1, high=n, integer=True)
         _checks.one_of(self.projection, "SubsetDistance", "projection", PROJECTIONS)
@@ -92,8 +94,10 @@ class SubsetDistance(BaseEstimator):
     def _gram(self, Q: Any) -> tuple[np.ndarray, np.ndarray]:
         """K and the squared distances on Q; settles the kernel."""
         if isinstance(self.distance, Kernel):
-            self.kernel_ = self.distance.bound(self.distance.check(Q))
+            self.kernel_ = self.distance.bound(Q)
             return self.kernel_(Q), self.kernel_.sqdist(Q)
+        if sparse.issparse(Q):
+            raise TypeError("SubsetDistance: Q must be dense for a function of two objects, got a sparse matrix.")
         kernel = DistanceKernel(self.distance, self.g)
         D = kernel.squared(Q, Q)
         if self.g == "origin":
@@ -188,3 +192,9 @@ class SubsetDistance(BaseEstimator):
             exact[best] = self.kernel_.sqdist(x, take(self.objects_, best))[0]
             self.n_evaluations_ += len(best)
         return exact
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.no_validation = True  # objects of any kind, as the distance takes them
+        tags.input_tags.sparse = isinstance(self.distance, Kernel)
+        return tags

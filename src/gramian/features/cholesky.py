@@ -134,8 +134,7 @@ class _Factorization:
         points, F = take(self.X, picked), self.factor[picked, :start]
         width = self.X.shape[1] if getattr(self.X, "ndim", 1) == 2 else 1
         for rows in linalg.blocks(self.n, 8 * (2 * width + 4 * len(picked))):
-            G = self.kernel._gram(take(self.X, rows), points)
-            G -= self.factor[rows, :start] @ F.T
+            G = self.kernel._gram(take(self.X, rows), points) - self.factor[rows, :start] @ F.T
             self.factor[rows, start:stop] = solve_triangular(L, G.T, lower=True, check_finite=False).T
         if not np.isfinite(self.factor[:, start:stop].sum()):
             raise ValueError(f"pivoted_cholesky: {type(self.kernel).__name__} gave NaN or infinity.")

@@ -4,19 +4,18 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve_triangular
 
 from gramian import linalg
 from gramian.kernels.base import Kernel, _length, take
 
 
 def uniform(n: int, k: int, rng: np.random.RandomState) -> np.ndarray:
-    """K distinct rows, each equally likely."""
+    """Draw k distinct rows, each equally likely."""
     return rng.choice(n, min(k, n), replace=False)
 
 
 def kmeans_centers(X: Any, k: int, rng: np.random.RandomState, sample: int = 20_000) -> Any:
-    """K centers of k-means in the input space, fitted on at most ``sample`` points (Zhang, Tsang and Kwok 2008)."""
+    """The k centers of k-means in the input space, fitted on at most ``sample`` points (Zhang, Tsang and Kwok 2008)."""
     from sklearn.cluster import KMeans
 
     rows = uniform(X.shape[0], sample, rng) if X.shape[0] > sample else slice(None)
@@ -29,17 +28,18 @@ def kmeans_centers(X: Any, k: int, rng: np.random.RandomState, sample: int = 20_
 
 
 def leverage(kernel: Kernel, X: Any, k: int, rng: np.random.RandomState) -> np.ndarray:
-    """K rows drawn by approximate ridge leverage scores, halving the data recursively (Musco and Musco 2017, Alg. 3).
+    """Draw k rows by approximate ridge leverage scores, halving the data recursively (Musco and Musco 2017, Alg. 3).
 
-    The score of point i is ℓ_i = (K (K + λI)⁻¹)_ii, with λ the mean of the eigenvalues beyond the k-th; it is
-    estimated from the sample of the half-sized problem, never from K itself.
+    The score of point i is ℓ_i = (K (K + λI)⁻¹)_ii with λ = (1/k) Σ_{j > k/2} λ_j(K), the eigenvalues in falling order;
+    it is estimated from the sample of the half-sized problem, never from K itself.
     """
     n = _length(X)
     levels = [rng.permutation(n)]
     while len(levels[-1]) > 4 * k:
         levels.append(levels[-1][: len(levels[-1]) // 2])
-    rows = levels.pop()[:k] if len(levels) > 1 else uniform(n, k, rng)
-    weights = np.ones(len(rows))
+    smallest = levels.pop() if len(levels) > 1 else levels[0]
+    rows = smallest[:k]
+    weights = np.full(len(rows), np.sqrt(len(smallest) / len(rows)))
     for level in reversed(levels):
         scores = _scores(kernel, X, level, rows, weights, k)
         share = scores / scores.sum()
@@ -53,12 +53,13 @@ def _scores(kernel: Kernel, X: Any, level: np.ndarray, rows: np.ndarray, weights
     basis = take(X, rows)
     K = kernel._gram(basis, basis) * weights[:, None] * weights
     diagonal = kernel._diag(take(X, level))
-    values = np.maximum(linalg.eigh(linalg.symmetrize(K))[0], 0)
+    values, vectors = linalg.eigh(linalg.symmetrize(K))
+    values = np.maximum(values, 0)
     tail = max(diagonal.sum() - values[-max(k // 2, 1) :].sum(), 1e-8 * abs(diagonal.sum()))
     ridge = max(tail / k, np.finfo(float).tiny)
-    L = np.linalg.cholesky(K + ridge * np.eye(len(K)))
+    root = vectors / np.sqrt(values + ridge)
     scores = np.empty(len(level))
     for part in linalg.blocks(len(level), 24 * len(rows)):
         G = kernel._gram(take(X, level[part]), basis) * weights
-        scores[part] = diagonal[part] - linalg.row_norms(solve_triangular(L, G.T, lower=True).T)
+        scores[part] = diagonal[part] - linalg.row_norms(G @ root)
     return np.maximum(scores, 1e-12 * max(diagonal.max(), np.finfo(float).tiny))

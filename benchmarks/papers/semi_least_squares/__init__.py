@@ -1,0 +1,1 @@
+"""Epstein and Betke: kernel semi-least squares for sparse distance approximation."""

@@ -1,0 +1,99 @@
+"""Leave-one-out closeness of estimated Hamming distances, person by person (§10 of the paper)."""
+
+import warnings
+
+import numpy as np
+
+import gramian as gm
+from benchmarks import harness, report
+
+METHODS = ("W = 0", "learned W", "Nyström", "Nyström as printed")
+
+
+def nystrom(K, subset):
+    """K K̃⁺ with the rank-m approximation K̃ = K_QR K_RR⁺ K_RQ: it needs all n distances of a new object."""
+    approximation = K[:, subset] @ np.linalg.pinv(K[np.ix_(subset, subset)], hermitian=True) @ K[subset]
+    return K @ np.linalg.pinv((approximation + approximation.T) / 2, rcond=1e-10, hermitian=True)
+
+
+def nystrom_as_printed(K, subset):
+    """K K̃⁺ with the eigenvalues and eigenvectors of §9."""
+    n, m = len(K), len(subset)
+    values, U = np.linalg.eigh(K[np.ix_(subset, subset)])
+    keep = values > 1e-12 * values[-1]
+    values, U = values[keep] * n / m, np.sqrt(m / n) * K[:, subset] @ (U[:, keep] / values[keep])
+    return K @ (U / values) @ U.T
+
+
+def closeness(data, sizes, root, step=1):
+    """1 − D(m, q, Q) of (31) for each left-out image: {(method, m): scores}."""
+    scores = {(method, m): [] for method in METHODS for m in sizes}
+    for person in np.unique(data.y):
+        X = data.X[data.y == person]
+        hamming = gm.Hamming(threshold=float(X.mean()), root=root)
+        for q in range(0, len(X), step):
+            Q = np.delete(X, q, axis=0)
+            true = gm.Hamming(hamming.threshold).pairwise(X[q : q + 1], Q)[0]
+            _one(scores, hamming, X[q : q + 1], Q, true, sizes)
+    return scores
+
+
+def _one(scores, hamming, q, Q, true, sizes):
+    full = gm.SubsetDistance(hamming, max(sizes)).fit(Q)
+    kernel = full.kernel_
+    K, k_q = kernel(Q), kernel(Q, q)[:, 0]
+    for m in sizes:
+        subset = full.subset_[:m]  # greedy choices are nested
+        for method, projection in (("W = 0", "pinv"), ("learned W", "learned")):
+            estimate = gm.SubsetDistance(hamming, m, projection, selection=subset).fit(Q).sqdist(q)[0]
+            scores[method, m].append(_score(estimate, true, hamming.root))
+        for method, approximate in (("Nyström", nystrom), ("Nyström as printed", nystrom_as_printed)):
+            estimate = np.maximum(2 * kernel.constant + K.diagonal() - 2 * approximate(K, subset) @ k_q, 0)
+            scores[method, m].append(_score(estimate, true, hamming.root))
+
+
+def _score(sqdist, true, root):
+    estimate = sqdist if root else np.sqrt(sqdist)
+    apart = true > 0  # (31) has no value for identical binary images
+    return 1 - float(np.mean(np.abs(estimate - true)[apart] / true[apart]))
+
+
+def rows(figure, name, sizes, step):
+    """Rows of a figure for both readings of the distance, and its picture."""
+    data, out, curves = harness.load(name), [], {}
+    for root, reading in ((False, "d = Hamming"), (True, "d² = Hamming")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the Hamming distance itself is not Hilbertian
+            scores = closeness(data, sizes, root, step)
+        for (method, m), values in scores.items():
+            note = f"spread {np.std(values):.3f}"
+            table = f"{figure}, {reading}"
+            case = f"m = {m}"
+            row = {"table": table, "case": case, "method": method, "ours": float(np.mean(values))}
+            out.append(row | {"paper": None, "note": note})
+            curves.setdefault((reading, method), []).append((m, np.mean(values), np.std(values)))
+    return out, curves
+
+
+def picture(curves, filename, title):
+    """Closeness against m with its spread, one panel for each reading of the distance."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
+    for axis, reading in zip(axes, ("d = Hamming", "d² = Hamming")):
+        for i, method in enumerate(METHODS[:3]):
+            m, mean, spread = np.array(curves[reading, method]).T
+            axis.errorbar(m + 0.12 * (i - 1), mean, spread, marker="o", ms=3, lw=1.2, capsize=2, label=method)
+        axis.set(title=reading, xlabel="m, members measured", ylim=(-0.05, 1.02))
+        axis.xaxis.get_major_locator().set_params(integer=True)
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("closeness S(m)")
+    axes[1].legend(loc="lower right", frameon=False)
+    figure.suptitle(title)
+    figure.tight_layout()
+    report.PICTURES.mkdir(parents=True, exist_ok=True)
+    figure.savefig(report.PICTURES / filename, dpi=110)
+    plt.close(figure)

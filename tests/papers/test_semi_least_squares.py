@@ -1,0 +1,26 @@
+"""Epstein and Betke on the Sheffield faces: closeness from ten distances."""
+
+import numpy as np
+import pytest
+
+import gramian as gm
+
+
+@pytest.mark.filterwarnings("ignore:SubsetDistance. the distance should be Hilbertian")
+@pytest.mark.parametrize("projection", ["pinv", "learned"])
+def test_ten_distances_give_closeness_above_95_percent(data_folder, projection):
+    """Every fourth image of each person is left out in turn; the Hamming distance as d, as in the paper."""
+    with np.load(data_folder / "umist_faces.npz") as data:
+        X, y = data["X"].astype(float), data["y"]
+    errors = []
+    for person in np.unique(y):
+        A = X[y == person]
+        distance = gm.Hamming(float(A.mean()))
+        for q in range(0, len(A), 4):
+            Q = np.delete(A, q, axis=0)
+            near = gm.SubsetDistance(distance, m=10, projection=projection).fit(Q)
+            true = distance.pairwise(A[q : q + 1], Q)[0]
+            estimate = np.sqrt(near.sqdist(A[q])[0])
+            errors.append(np.mean(np.abs(estimate - true)[true > 0] / true[true > 0]))
+            assert near.n_evaluations_ == 10
+    assert 1 - np.mean(errors) > 0.95
