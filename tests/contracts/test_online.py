@@ -83,6 +83,15 @@ def test_bad_input_raises_and_changes_nothing(learner, rng, u, v, kind):
     assert learner.progress_ is before
 
 
+def test_a_first_lesson_that_fails_leaves_the_learner_unfitted(learner):
+    for u, v, target in ((np.zeros(3), np.zeros(2), 1.0), (np.full(3, np.inf), np.zeros(3), 1.0), ([], [], 1.0)):
+        with pytest.raises(ValueError, match=type(learner).__name__):
+            learner.learn_one(u, v, target)
+        with pytest.raises(NotFittedError):
+            _ = learner.metric_
+    assert learner.learn_one(np.zeros(2), np.ones(2), 1.0).metric_.n_features == 2
+
+
 def test_equal_points_change_no_metric(learner, rng):
     for event in stream(rng, 10):
         learner.learn_one(*event)

@@ -191,6 +191,16 @@ def test_regret_against_a_given_metric(rng):
     assert lego.regret_ > 0
 
 
+def test_regret_against_a_given_start(rng):
+    M0, X = np.diag([2.0, 0.5]), rng.standard_normal((20, 2))
+    for eta in (0.1, "auto"):
+        lego = gm.LEGO(eta=eta, prior=M0)
+        for i in range(10):
+            lego.learn_one(X[i], X[19 - i], 3.0)
+        fixed = gm.Mahalanobis.from_matrix(M0).pair_sqdist(X[:10], X[::-1][:10])
+        assert np.isclose(lego.comparator_loss_, loss(fixed, 3.0, 0).sum())
+
+
 def test_prior_is_the_start(rng):
     M0 = np.diag([2.0, 0.5])
     for cls in (gm.LEGO, gm.OnlineITML, gm.OnlinePOLA):

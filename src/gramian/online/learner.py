@@ -69,19 +69,24 @@ class OnlineLearner(MetricLearner, Stored):
 
     def start(self, n_features: int | None = None) -> "OnlineLearner":
         """Forget everything and stand at M_0 for points of ``n_features`` features."""
+        return self._stand(self._fresh(n_features))
+
+    def _stand(self, progress: Progress) -> "OnlineLearner":
+        self.progress_ = progress
+        if progress.coordinates.n_features is not None:
+            self.n_features_in_ = progress.coordinates.n_features
+        return self
+
+    def _fresh(self, n_features: int | None) -> Progress:
         owner = type(self).__name__
         if self.features is not None:
             check_is_fitted(self.features, "map_")
             coordinates: Any = KernelSpace(self.features, _checks.number(self.alpha, owner, "alpha", low=0))
-            n_features = coordinates.n_features
         else:
             d = _checks.number(n_features, owner, "n_features", low=1, integer=True)
             coordinates = Plain(d) if self.rank is None else self._subspace(d)
         rule = self._tuned_rule(coordinates.size)
-        if n_features is not None:
-            self.n_features_in_ = n_features
-        self.progress_ = Progress(rule, coordinates, rule.init(coordinates.size))
-        return self
+        return Progress(rule, coordinates, rule.init(coordinates.size))
 
     def _subspace(self, d: int) -> Subspace:
         rank = _checks.number(self.rank, type(self).__name__, "rank", low=1, integer=True)
@@ -104,19 +109,20 @@ class OnlineLearner(MetricLearner, Stored):
 
         Returns the learner. A wrong argument raises ValueError and changes nothing; u = v changes only the account.
         """
-        self.progress_ = self._one(u, v, target, kind)
-        return self
+        return self._stand(self._one(u, v, target, kind))
 
     def _one(self, u: Any, v: Any, target: float, kind: str, follow: np.ndarray | None = None) -> Progress:
         owner = type(self).__name__
         _checks.one_of(kind, owner, "kind", self._kinds())
         target = _checks.number(target, owner, "target", low=0)
         rows = [self._row(u, "u"), self._row(v, "v")]
-        if not hasattr(self, "progress_"):
-            rows = [_checks.points(x, owner, name=name) for x, name in zip(rows, "uv")] if not self.features else rows
-            self.start(None if self.features is not None else rows[0].shape[1])
-        U, W = (self.progress_.coordinates.check(x, owner, name) for x, name in zip(rows, "uv"))
-        return self._after(U, W, np.array([target]), np.array([KINDS[kind]]), follow)
+        here = self._here(getattr(rows[0], "shape", (1, None))[1])
+        U, W = (here.coordinates.check(x, owner, name) for x, name in zip(rows, "uv"))
+        return self._after(here, U, W, np.array([target]), np.array([KINDS[kind]]), follow)
+
+    def _here(self, n_features: int | None) -> Progress:
+        """Where the learner stands, or would stand if it began now."""
+        return self.progress_ if hasattr(self, "progress_") else self._fresh(n_features)
 
     def _row(self, x: Any, name: str) -> Any:
         if sparse.issparse(x):
@@ -133,39 +139,26 @@ class OnlineLearner(MetricLearner, Stored):
         if hasattr(self, "progress_"):
             self._same_width(X)
         X, pairs = self._door(X, y, check_random_state(self.random_state))
-        if not hasattr(self, "progress_"):
-            self.start(X.shape[1])
-        self.progress_ = self._batch(X, pairs)
-        return self
+        return self._stand(self._batch(self._here(X.shape[1]), X, pairs))
 
     def _same_width(self, X: Any) -> None:
         points = X[:, 0] if getattr(X, "ndim", 2) == 3 else X
         validate_data(self, points, reset=False, skip_check_array=True)
 
-    def _door(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
-        if y is None:
-            raise ValueError(f"{type(self).__name__}: requires y to be passed, but the target y is None.")
-        return super()._door(X, y, rng)
-
-    def score(self, X: Any, y: Any) -> float:
-        """Area under the ROC curve of −d² for telling similar pairs from dissimilar ones."""
-        check_is_fitted(self, "progress_")
-        self._same_width(X)
-        return super().score(X, y)
-
-    def _batch(self, X: Any, pairs: Pairs) -> Progress:
+    def _batch(self, here: Progress, X: Any, pairs: Pairs) -> Progress:
         sign = np.where(pairs.similar, 1, -1) if self.hinge else np.zeros(len(pairs), dtype=int)
-        return self._after(X[pairs.left], X[pairs.right], pairs.limit, sign)
+        return self._after(here, X[pairs.left], X[pairs.right], pairs.limit, sign)
 
-    def _after(self, U: Any, W: Any, targets: np.ndarray, signs: np.ndarray, follow: Any = None) -> Progress:
+    def _after(
+        self, here: Progress, U: Any, W: Any, targets: np.ndarray, signs: np.ndarray, follow: Any = None
+    ) -> Progress:
         try:
-            return self.progress_.after(U, W, targets, signs.astype(np.int64), self.comparator, follow)
+            return here.after(U, W, targets, signs.astype(np.int64), self.comparator, follow)
         except OverflowError as error:
             raise ValueError(f"{type(self).__name__}: {error}.") from error
 
     def _learn(self, X: Any, side: Pairs, rng: np.random.RandomState) -> Solution:
-        self.start(X.shape[1])
-        self.progress_ = self._batch(X, side)
+        self._stand(self._batch(self._fresh(X.shape[1]), X, side))
         return Solution(objective=self.loss_, n_iter=self.n_seen_)
 
     def _store(self, X: Any, solution: Solution) -> None:

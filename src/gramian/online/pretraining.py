@@ -41,6 +41,11 @@ class PreTraining(OnlineRule):
     rule: Any
     n: int = 1000
 
+    @property
+    def prior(self) -> np.ndarray | None:
+        """The start of every candidate."""
+        return self.rule.prior
+
     def follows(self, state: Trial) -> bool:
         """Whether the choice is made and the rule moves G step by step."""
         return len(state.etas) == 1 and self.rule.follows(state.states[0])

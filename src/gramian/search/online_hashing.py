@@ -174,8 +174,7 @@ class OnlineHashIndex(Stored):
     def _moved_to(self, progress: Progress, rows: np.ndarray | None) -> None:
         first = self._index is None
         self.stats_["updates"] += progress.n_seen - (0 if first else self.learner.n_seen_)
-        self.learner.progress_ = progress
-        self.learner.n_features_in_ = progress.coordinates.n_features
+        self.learner._stand(progress)
         if first:
             return self._begin()
         if rows is None:
