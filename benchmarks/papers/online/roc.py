@@ -12,11 +12,12 @@ from benchmarks.papers.online.streams import percentiles
 
 TITLE = "Matching patches after online learning (Jain 2009, Fig. 5.3)"
 NOTES = """
-The Photo Tourism patches are not available. The stand-in cuts 16 × 16 patches from face images (CMU faces), ten views
-of each scene point with random scale, rotation, shift and contrast; 50,000 training pairs, half matching, come from ten
-people, 100,000 test pairs from the ten others. All learners work on 64 principal coordinates (the thesis: kernel space,
-linear kernel). Matching pairs ask for at most the 5th percentile of the squared distances, others for at least
-the 95th. η is chosen on the first 1,000 pairs. Offline ITML sees 10,000 of the pairs. The figure prints no numbers.
+The Photo Tourism patches are not available. The stand-in cuts 16 × 16 patches from face images (CMU faces), views of
+each textured scene point with random scale, rotation and shift, contrast normalized; 50,000 training pairs, half
+matching, come from ten people, 100,000 test pairs from the ten others. All learners work on 64 principal coordinates
+(the thesis: kernel space, linear kernel). Matching pairs ask for at most the 5th percentile of the squared distances,
+others for at least the 95th. η is chosen on the first 1,000 pairs. Offline ITML sees 10,000 of the pairs. The figure
+prints no numbers.
 """
 
 
