@@ -144,7 +144,7 @@ class LMNN(MetricLearner):
         again = _checks.number(self.reselect, "LMNN", "reselect", low=0, integer=True)
         _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
         self.targets_ = targets.same_class(X, side, k)
-        start = initial.Start.around(self, X, side, rng, self.targets_, self._weight(X), ridge=1e-3)
+        start = initial.Start.around(self, X, side, rng, self.targets_, self._weight(X), ridge=1e-5)
         solution = self._solve(start, side, 0)
         for _ in range(again):
             self.targets_ = targets.same_class(X @ solution.factor.T, side, k)
