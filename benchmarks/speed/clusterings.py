@@ -1,5 +1,6 @@
 """Two clusterings at once: one start, a default fit, growth with n and d, and a million points."""
 
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -70,16 +71,26 @@ def growth(shapes: list[tuple[int, int]]) -> list[dict[str, Any]]:
 
 
 def million() -> dict[str, Any]:
-    """A million points in 50 dimensions, single precision, three starts."""
+    """A million points in 50 dimensions, single precision, one start."""
     data = two_views(1_000_000, 50, 3, "sum", random_state=0)
-    X, y = data.X.astype(np.float32), data.y
+    X = data.X.astype(np.float32)
     del data
 
     def fit() -> Any:
-        return gm.DecorrelatedKMeans((3, 3), n_init=3, random_state=0).fit(X)
+        return gm.DecorrelatedKMeans((3, 3), n_init=1, random_state=0).fit(X)
 
-    before = harness.peak_memory(lambda: None)
-    seconds, model = harness.timed(fit, repeats=1, warmup=0)
-    row = {"case": "n = 1,000,000, d = 50, k = 3", "method": "DecorrelatedKMeans, three starts", "cpu_s": seconds}
-    row |= {"ratio": 1.0, "nmi": round(float(match(model.labels_, y).scores.mean()), 3)}
-    return row | {"data_GB": X.nbytes / 1e9, "extra_GB": (harness.peak_memory(fit) - before) / 1e9}
+    before, start = harness.peak_memory(lambda: None), children()
+    peak = harness.peak_memory(fit)
+    seconds = children() - start
+    row = {
+        "case": "n = 1,000,000, d = 50, k = 3",
+        "method": "DecorrelatedKMeans, penalty chosen, one start",
+        "cpu_s": seconds,
+    }
+    return row | {"ratio": 1.0, "nmi": None, "data_GB": X.nbytes / 1e9, "extra_GB": (peak - before) / 1e9}
+
+
+def children() -> float:
+    """CPU seconds of all child processes that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system

@@ -56,7 +56,7 @@ def picture(X: np.ndarray, dec: Any, sums: np.ndarray, truth: np.ndarray) -> Non
 
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 4), layout="constrained", sharex=True, sharey=True)
     for axes, title in ((left, "Dec-kmeans: representatives"), (right, "Conv-EM: sums of parts")):
-        axes.scatter(*X.T, c=2 * truth[:, 0] + truth[:, 1], cmap="Pastel1", s=8)
+        axes.scatter(*X.T, c=2 * truth[:, 0] + truth[:, 1], cmap="Set2", vmin=0, vmax=7, s=8)
         axes.set_title(title, fontsize=10)
         axes.set_aspect("equal")
     for C, style, marker in zip(dec.cluster_centers_, ("-", "--"), ("o", "s")):
