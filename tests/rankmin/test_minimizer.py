@@ -209,3 +209,25 @@ def test_heuristics_meet_the_constraints_and_factored_is_no_worse():
     assert ranks["factored"] <= ranks["logdet"] <= ranks["trace"]
     with pytest.raises(ValueError, match="SchattenBall"):
         gm.RankMinimizer("trace", oracle=SchattenBall(1)).solve(A, b)
+
+
+def test_the_steps_of_the_theorem_keep_its_promise():
+    """With δ, ρ and T of Theorem 10 the plain average alone ends within T rounds."""
+    A, b = random_problem(3, n=10, m=4)
+    scale = np.linalg.norm(A, axis=(1, 2)).max()
+    result = gm.RankMinimizer("mw", 0.5, step="theory", max_iter=10**5, compress=False).solve(A / scale, 5 * b / scale)
+    assert result.feasible or result.certificate is not None
+    with pytest.raises(NotImplementedError, match="reach"):
+
+        class Unbounded(Oracle):
+            def solve(self, A, b):
+                return None
+
+        gm.RankMinimizer("mw", 0.5, step="theory", oracle=Unbounded()).solve(A, b + 10)
+
+
+def test_pruned_averages_use_fewer_answers():
+    A, b = random_problem(8, n=40, m=120)
+    result = gm.RankMinimizer("mw", 0.05, compress=False).solve(A, b)
+    assert result.feasible and result.rank <= result.n_iter * max(result.rank_bound, 1)
+    assert np.linalg.norm(result.matrix) <= 1 + 1e-9
