@@ -117,11 +117,15 @@ def plausible(norm, query, bound, limit):
 
 @numba.njit(cache=True)
 def within(distances, reach, slots):
-    """Slots of a tile with h ≤ reach, written without a branch; returns how many."""
-    count = 0
-    for i in range(len(distances)):
-        slots[count] = i
-        count += distances[i] <= reach
+    """Slots of a tile of 64 with h ≤ reach; returns how many."""
+    level, found, count = np.uint16(reach), np.uint64(0), 0
+    for i in range(64):
+        found |= np.uint64(distances[i] <= level) << np.uint64(i)  # compiles to vector compares
+    while found != 0:
+        lowest = found & (~found + np.uint64(1))
+        slots[count] = popcount(lowest - np.uint64(1))
+        found ^= lowest
+        count += 1
     return count
 
 
@@ -132,49 +136,77 @@ def first_reach(least, count, n_bits):
 
 
 @numba.njit(cache=True)
-def tile_reach(h, low, high, sqnorm, bound, limits):
-    """Largest plausible Hamming distance, -1 for none, in a tile with least distance h and norms in [low, high]."""
-    query = math.sqrt(sqnorm)
-    # The norm at which θ_max is widest is the root of |q|² − D².
-    norm = min(max(math.sqrt(max(sqnorm - bound, 0.0)), low), high)
-    reach = np.int64(h)
-    if h >= len(limits) or not plausible(norm, query, bound, limits[reach]):
-        return np.int64(-1)
-    while reach + 1 < len(limits) and plausible(norm, query, bound, limits[reach + 1]):
-        reach += 1
+def widest_norm(low, high, sqnorm, bound):
+    """Norm in [low, high] at which θ_max is widest: the root of |q|² − D², or the end next to it."""
+    return min(max(math.sqrt(max(sqnorm - bound, 0.0)), low), high)
+
+
+@numba.njit(cache=True)
+def farthest(reach, norm, query, bound, limits):
+    """Largest Hamming distance, from ``reach`` down, that is plausible at this norm."""
+    while reach > 0 and not plausible(norm, query, bound, limits[reach]):
+        reach -= 1
     return reach
 
 
 @numba.njit(cache=True)
-def confident(distances, least, n, ranking, ranges, limits, k, rows, values):
+def rank(pending, count, ranking, rows, values, size, touched):
+    """Insert pending items by exact distance; return the new size.
+
+    Their rows are scattered in memory: reading one number per cache line of all of them first, with no step waiting
+    for another, overlaps the delays, which otherwise take most of the time.
+    """
+    X, center, sqnorms, w, sqnorm, unit = ranking
+    stride = 64 // X.itemsize
+    for j in range(count):
+        for c in range(0, X.shape[1], stride):
+            touched[0] += X[pending[j], c]
+    for j in range(count):
+        i = pending[j]
+        size = insert(rows, values, size, i, sqdist_to(i, X, center, sqnorms, w, sqnorm, unit))
+    return size
+
+
+@numba.njit(cache=True)
+def confident(distances, least, ranking, ranges, limits, k, rows, values):
     """Search one query until no item left out is plausibly among the k nearest; return the number compared.
 
     First the items with the smallest Hamming distances give an upper bound D² on the k-th distance. Then an item at
     Hamming distance h is compared unless the angle that D² allows it would make h improbable,
     cos θ_max > limits[h]. A tile is left out as a whole when this holds for its least h and every norm in its range.
     """
-    X, center, sqnorms, w, sqnorm, unit = ranking
+    sqnorms, sqnorm, unit = ranking[2], ranking[4], ranking[5]
     near = first_reach(least, k + len(rows), len(limits) - 1)
-    slots = np.empty(65, np.int64)
-    size = seen = 0
+    slots, pending, touched = np.empty(65, np.int64), np.empty(128, np.int64), np.zeros(1)
+    size = seen = waiting = 0
     for t in range(len(least)):
         if least[t] <= near:
             for j in range(within(distances[t * 64 : t * 64 + 64], near, slots)):
-                i = t * 64 + slots[j]
-                size = insert(rows, values, size, i, sqdist_to(i, X, center, sqnorms, w, sqnorm, unit))
-                seen += 1
-    query = math.sqrt(sqnorm)
+                pending[waiting] = t * 64 + slots[j]
+                waiting += 1
+        if waiting >= 64 or t == len(least) - 1:
+            size = rank(pending, waiting, ranking, rows, values, size, touched)
+            seen, waiting = seen + waiting, 0
+    query, low, high = math.sqrt(sqnorm), ranges[:, 0].min(), ranges[:, 1].max()
+    bound, reach, root = np.inf, len(limits) - 1, 0.0
     for t in range(len(least)):
-        reach = tile_reach(least[t], ranges[t, 0], ranges[t, 1], sqnorm, values[k - 1], limits)
-        if reach < 0:
-            continue
-        for j in range(within(distances[t * 64 : t * 64 + 64], reach, slots)):
-            i = t * 64 + slots[j]
-            h = distances[i]
-            norm = 1.0 if unit else math.sqrt(sqnorms[i])
-            if h > near and plausible(norm, query, values[k - 1], limits[h]):
-                size = insert(rows, values, size, i, sqdist_to(i, X, center, sqnorms, w, sqnorm, unit))
-                seen += 1
+        if values[k - 1] < bound:
+            bound = values[k - 1]
+            root = widest_norm(0.0, np.inf, sqnorm, bound)
+            reach = farthest(reach, min(max(root, low), high), query, bound, limits)
+        if least[t] <= reach:
+            norm = min(max(root, ranges[t, 0]), ranges[t, 1])
+            if plausible(norm, query, bound, limits[least[t]]):
+                for j in range(within(distances[t * 64 : t * 64 + 64], reach, slots)):
+                    i = t * 64 + slots[j]
+                    h = distances[i]
+                    norm = 1.0 if unit else math.sqrt(sqnorms[i])
+                    if h > near and plausible(norm, query, bound, limits[h]):
+                        pending[waiting] = i
+                        waiting += 1
+        if waiting >= 64 or t == len(least) - 1:
+            size = rank(pending, waiting, ranking, rows, values, size, touched)
+            seen, waiting = seen + waiting, 0
     return seen
 
 
@@ -193,8 +225,10 @@ def plausible_rest(distances, least, near, sqnorms, ranges, sqnorm, bound, limit
     """Items beyond the first reach that are plausible within ``bound``; returns their number."""
     slots, size, query = np.empty(65, np.int64), 0, math.sqrt(sqnorm)
     for t in range(len(least)):
-        reach = tile_reach(least[t], ranges[t, 0], ranges[t, 1], sqnorm, bound, limits)
-        for j in range(within(distances[t * 64 : t * 64 + 64], reach, slots)):
+        norm = widest_norm(ranges[t, 0], ranges[t, 1], sqnorm, bound)
+        if least[t] >= len(limits) or not plausible(norm, query, bound, limits[least[t]]):
+            continue
+        for j in range(within(distances[t * 64 : t * 64 + 64], len(limits) - 1, slots)):
             i = t * 64 + slots[j]
             h = distances[i]
             if h > near and plausible(math.sqrt(sqnorms[i]), query, bound, limits[h]):
@@ -227,22 +261,18 @@ def scan(tiles, n, codes, X, center, sqnorms, W, qnorms, unit, ranges, limits, b
     m, n_tiles = len(codes), len(tiles)
     distances = np.empty((GROUP, n_tiles * 64), np.uint16)
     least = np.empty((GROUP, n_tiles), np.uint16)
-    chosen = np.empty(max(budget, 1), np.int64)
+    chosen, touched = np.empty(max(budget, 1), np.int64), np.zeros(1)
     for start in range(0, m, GROUP):
         stop = min(start + GROUP, m)
         hamming_tiles(tiles, n, codes[start:stop], distances, least)
         for q in range(start, stop):
-            h, low = distances[q - start], least[q - start]
+            h, low, ranking = distances[q - start], least[q - start], (X, center, sqnorms, W[q], qnorms[q], unit)
             if budget > 0:
                 nearest_codes(h, n, len(limits) - 1, budget, chosen)
-                size = 0
-                for i in chosen:
-                    value = sqdist_to(i, X, center, sqnorms, W[q], qnorms[q], unit)
-                    size = insert(rows[q], values[q], size, i, value)
+                rank(chosen, budget, ranking, rows[q], values[q], 0, touched)
                 seen[q] = budget
             else:
-                ranking = (X, center, sqnorms, W[q], qnorms[q], unit)
-                seen[q] = confident(h, low, n, ranking, ranges, limits, k, rows[q], values[q])
+                seen[q] = confident(h, low, ranking, ranges, limits, k, rows[q], values[q])
 
 
 @numba.njit(cache=True)
@@ -281,10 +311,9 @@ def walk(keys, items, queries, budget, stamp, mark, chosen):
 def walk_all(keys, items, queries, budget, X, center, sqnorms, W, qnorms, unit, rows, values, seen):
     """Rank by exact distance what :func:`walk` meets, for every query."""
     n = keys.shape[1]
-    stamp, chosen = np.full(n, -1, np.int64), np.empty(n, np.int64)
+    stamp, chosen, touched = np.full(n, -1, np.int64), np.empty(n, np.int64), np.zeros(1)
     for q in range(len(queries)):
-        size, count = 0, walk(keys, items, queries[q], budget, stamp, q, chosen)
-        for i in chosen[:count]:
-            value = sqdist_to(i, X, center, sqnorms, W[q], qnorms[q], unit)
-            size = insert(rows[q], values[q], size, i, value)
+        count = walk(keys, items, queries[q], budget, stamp, q, chosen)
+        ranking = (X, center, sqnorms, W[q], qnorms[q], unit)
+        rank(chosen, count, ranking, rows[q], values[q], 0, touched)
         seen[q] = count

@@ -99,7 +99,8 @@ class HashIndex(HashedIndex):
 
     def _search(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         rows, sqdist = np.empty((len(Q), k), np.int64), np.empty((len(Q), k))
-        for block in linalg.blocks(len(Q), 32 * (k + SPARE) * Q.shape[1]):
+        # Small blocks: the differences of the neighbors then stay in the cache.
+        for block in linalg.blocks(len(Q), 32 * (k + SPARE) * Q.shape[1], 4 << 20):
             near = self._candidates(Q[block], k)[0]
             values = self._exact(Q[block], near)
             order = np.lexsort((near, values))[:, :k]
