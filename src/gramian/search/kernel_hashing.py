@@ -110,17 +110,18 @@ class KernelHashIndex(HashedIndex):
         rows, values, seen = np.zeros((m, keep), np.int64), np.empty((m, keep)), np.zeros(m, np.int64)
         packed, sqnorms = self._hash(Q)
         pick = self._walk(packed, keep) if self.searcher == "orders" else self._scan(packed, sqnorms, k)
+        phi, Z = self._parts(Q)
         for i in range(m):
-            near, d = pick(i, self._ranking(take(Q, slice(i, i + 1))))
+            one = slice(i, i + 1)
+            near, d = pick(i, self._ranking(take(Q, one), None if phi is None else phi[one], Z[one]))
             best = np.lexsort((near, d))[:keep]
             rows[i], values[i], seen[i] = near[best], d[best], len(near)
         return rows, values, seen
 
-    def _ranking(self, q: Any) -> Callable[[np.ndarray], np.ndarray]:
-        """Function rows → ranking distance of these items to q."""
+    def _ranking(self, q: Any, phi: Any, z: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Function rows → ranking distance of these items to q, with its φ and coordinates."""
         if not self.form.explicit and self.metric.alpha > 0:
             return lambda rows: self.form.sqdist(take(self._rows("points"), rows), q)
-        phi, z = self._parts(q)
         own = self.form.norms(phi, z)[0]
         features = None if phi is None else self._rows("phi" if self.form.own_phi else "points")
 
