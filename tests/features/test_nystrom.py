@@ -1,5 +1,7 @@
 """KernelFeatures against scikit-learn's special cases, the factor, and the explicit coordinates."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -113,6 +115,27 @@ def test_kernel_metric_with_the_identity_is_the_kernel_distance(center, data):
     K, d = half.kernel(X), np.diag(half.kernel(X))
     np.testing.assert_allclose(d[:, None] + d - 2 * K, half.sqdist(X), atol=1e-10)
     assert np.linalg.eigvalsh(K)[0] > -1e-10
+
+
+@pytest.mark.parametrize("basis", ["cholesky", "random-cholesky", "uniform", "leverage", "all"])
+def test_indefinite_kernels_are_reported_and_finite(basis, rng):
+    A = rng.normal(size=(25, 25))
+    kernel = gm.Precomputed(A + A.T + 3 * np.eye(25))
+    with pytest.warns(UserWarning, match="must be positive semi-definite"):
+        f = gm.KernelFeatures(kernel, n_basis=15, basis=basis, random_state=0).fit(range(25))
+    assert np.isfinite(f.transform(range(25))).all() and np.isfinite(f.explained_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gm.KernelFeatures(gm.Precomputed(kernel.matrix, "clip"), basis=basis, n_basis=25, random_state=0).fit(range(25))
+
+
+def test_zero_rows_under_the_cosine_kernel_have_zero_coordinates(rng):
+    X = rng.normal(size=(12, 4))
+    X[[2, 7]] = 0
+    f = gm.KernelFeatures(gm.Cosine()).fit(X)
+    Z = f.transform(X)
+    np.testing.assert_array_equal(Z[[2, 7]], 0)
+    np.testing.assert_allclose(Z @ Z.T, gm.Cosine()(X), atol=1e-10)
 
 
 def test_functions_on_objects_and_given_points_persist(tmp_path):

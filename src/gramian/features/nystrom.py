@@ -189,7 +189,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         R = R[: self.rank]
         self.map_ = R @ whiten
         self.mean_ = R @ mean if self.center else np.zeros(len(R))
-        self.eigenvalues_ = np.maximum(np.einsum("ij,jk,ik->i", R, spread, R), 0)
+        self.eigenvalues_ = np.maximum(np.einsum("ij,ij->i", R @ spread, R), 0)
         total = trace - n * float(mean @ mean) if self.center else trace
         self.explained_ = float(min(self.eigenvalues_.sum() / total, 1.0)) if total > 0 else 1.0
         return R
