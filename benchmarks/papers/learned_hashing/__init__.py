@@ -41,8 +41,8 @@ def picture(name: str, panels: list[tuple[str, str, str, dict[str, tuple[list, l
             flat = "linear" in label
             color = "C1" if "learned" in label else "C0"
             axis.plot(x, y, color=color, linestyle="--" if flat else "-", marker=None if flat else "o", label=label)
-        if "bits" in x_label:
-            axis.set_xscale("log", base=2)
+        if "bits" in x_label or x_label == "k":
+            axis.set_xscale("log", base=2 if "bits" in x_label else 10)
         axis.set(title=title, xlabel=x_label, ylabel=y_label)
         axis.legend(fontsize=8)
     figure.tight_layout()
