@@ -18,7 +18,11 @@ def symmetrize(M: np.ndarray) -> np.ndarray:
 
 def eigh(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues (ascending) and eigenvectors of a symmetric matrix."""
-    return sla.eigh(M, check_finite=False)
+    try:
+        return sla.eigh(M, check_finite=False)
+    except sla.LinAlgError:
+        # The default driver gives up on some matrices close to a multiple of the identity.
+        return sla.eigh(M, check_finite=False, driver="ev")
 
 
 def project_psd(M: np.ndarray) -> np.ndarray:
