@@ -104,6 +104,14 @@ def test_the_path_ends_at_8_1_of_the_returned_labels(center, k, rng):
     assert np.all(np.diff(fitted.objective_path_) <= 0)
 
 
+def test_a_given_penalty_belongs_to_the_data_as_they_are(rng):
+    X = rng.normal(size=(60, 5)) + 3
+    assert np.all(gm.DecorrelatedKMeans(penalty=2.0, random_state=0).fit(X).mean_ == 0)
+    assert np.allclose(gm.DecorrelatedKMeans(n_init=2, random_state=0).fit(X).mean_, X.mean(axis=0))
+    with pytest.raises(ValueError, match="center must be one of 'auto'"):
+        gm.DecorrelatedKMeans(center="yes").fit(X)
+
+
 def test_the_best_iterate_is_kept_when_a_step_rises(rng):
     rises = 0
     for seed in range(40):

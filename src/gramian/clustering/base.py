@@ -52,6 +52,10 @@ class Clusterings(BaseEstimator, ABC):
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
         pass
 
+    def _centers(self) -> bool:
+        """Whether the mean of the data is the origin."""
+        return bool(self.center)
+
     def fit(self, X: Any, y: Any = None) -> "Clusterings":
         """Find the clusterings of X (n, d); y is ignored."""
         owner = type(self).__name__
@@ -59,8 +63,9 @@ class Clusterings(BaseEstimator, ABC):
         _checks.number(self.max_iter, owner, "max_iter", low=1, integer=True)
         rng = check_random_state(self.random_state)
         X = self._door(X, reset=True, ensure_min_samples=max(2, *k))
-        points = Points.of(X, self.center)
-        self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if self.center else np.zeros(X.shape[1])
+        center = self._centers()
+        points = Points.of(X, center)
+        self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(X.shape[1])
         self._begin(points, k, rng)
         self._store(min((self._run(points, k, i, rng) for i in range(starts)), key=lambda run: run.objective), k)
         return self

@@ -63,9 +63,9 @@ class DecorrelatedKMeans(Clusterings):
     where α^s_j is the mean of cluster j of clustering s. Centers have a closed form for fixed labels; each point goes
     to the closest center of each clustering (Algorithm 4).
 
-    Differences from the thesis: the data are centered first, since orthogonality of means depends on the origin
-    (``center=False`` is the printed form). Reassignment moves the means in the penalty, so a step can raise the
-    objective: iterations go on, and the best iterate is returned; ``predict`` on the same points can differ from
+    Differences from the thesis: unless λ is given, the data are centered first, since orthogonality of means depends on
+    the origin (``center=False`` is the printed form). Reassignment moves the means in the penalty, so a step can raise
+    the objective: iterations go on, and the best iterate is returned; ``predict`` on the same points can differ from
     ``labels_`` then. Empty clusters take the point that fits worst. The first clustering starts from k-means, the
     others by turns from k-means on the orthogonal complement, k-means, and random labels (as in the thesis). Each start
     takes its first steps with 10 λ, and ends with merges and splits of clusters as long as the objective falls; both
@@ -81,8 +81,9 @@ class DecorrelatedKMeans(Clusterings):
     n_init : int
         Number of starts; the lowest objective wins.
     random_state : int, RandomState or None
-    center : bool
-        Whether the mean of the data is the origin.
+    center : bool or "auto"
+        Whether the mean of the data is the origin. ``"auto"``: it is when λ is found automatically; a λ that you give
+        belongs to (8.1) on X as it is.
     max_iter : int
         Most iterations of a start.
     tol : float
@@ -121,7 +122,7 @@ class DecorrelatedKMeans(Clusterings):
         penalty: Any = "auto",
         n_init: int = 10,
         random_state: Any = None,
-        center: bool = True,
+        center: Any = "auto",
         max_iter: int = 200,
         tol: float = 0.0,
     ):
@@ -132,6 +133,12 @@ class DecorrelatedKMeans(Clusterings):
         self.center = center
         self.max_iter = max_iter
         self.tol = tol
+
+    def _centers(self) -> bool:
+        if isinstance(self.center, str):
+            _checks.one_of(self.center, "DecorrelatedKMeans", "center", ("auto",))
+            return isinstance(self.penalty, str)
+        return bool(self.center)
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
         from gramian.clustering.penalty import largest_drop
