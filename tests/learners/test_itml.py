@@ -49,6 +49,15 @@ def test_default_bounds_follow_the_units(prior, power):
     np.testing.assert_allclose(two / 1000.0**power, one, atol=1e-4 * one.max())
 
 
+@pytest.mark.parametrize("divergence", [gm.LogDet(), gm.LinearFrobenius(np.eye(3))], ids=["logdet", "linear"])
+@pytest.mark.parametrize("alpha", [1.0, 9.0])
+def test_default_bounds_of_the_framework_are_those_of_its_prior(divergence, alpha):
+    X, y = problem(0)
+    side = gm.Framework(divergence, alpha=alpha)._side(X, y, np.random.RandomState(0))
+    D = alpha * ((X[:, None] - X[None]) ** 2).sum(-1)[np.triu_indices(len(X), 1)]
+    np.testing.assert_allclose([b[0] for b in side.bounds], np.percentile(D, (5, 95)))
+
+
 @pytest.mark.parametrize("solver", ["dual", "bregman"])
 def test_solvers_agree(solver):
     X, y = problem(3)

@@ -101,3 +101,14 @@ def test_truncated_rank_keeps_the_residual(iris):
     rest = fitted.metric_.sqdist(far, X)
     assert (rest >= 1.0 - 1e-9).all() and np.isfinite(rest).all()
     assert np.abs(kernel_distance - 2).max() < 1e-6
+
+
+@pytest.mark.parametrize("alpha", [1.0, 4.0])
+def test_default_bounds_count_what_lies_outside_of_the_basis(iris, alpha):
+    """With few landmarks the percentiles are of whole kernel distances, under the prior α."""
+    X, y, _ = iris
+    few = gm.Kernelized(gm.ITML(alpha=alpha, random_state=0), gm.Gaussian(1.0), rank=3).fit(X, y)
+    side = few.learner_._side(few.features_.transform(X), y, np.random.RandomState(0), few._outside(few.learner_, X))
+    D = alpha * gm.Gaussian(1.0).sqdist(X)[np.triu_indices(len(X), 1)]
+    np.testing.assert_allclose([b[0] for b in side.bounds], np.percentile(D[D > 0], (5, 95)))
+    assert few.score(X, y) > 0.85

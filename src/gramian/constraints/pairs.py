@@ -1,5 +1,6 @@
 """Pairs of points that should be near or far."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,16 +86,23 @@ class Pairs(Constraints):
         X = np.concatenate([pairs[:, 0], pairs[:, 1]])
         return X, cls(np.arange(m), np.arange(m, 2 * m), similar, bounds)
 
-    def with_bounds(self, X: Any, percentiles: tuple[float, float] = (5, 95), max_points: int = 1000) -> "Pairs":
+    def with_bounds(
+        self,
+        X: Any,
+        percentiles: tuple[float, float] = (5, 95),
+        max_points: int = 1000,
+        sqdist: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> "Pairs":
         """Fill in missing bounds: percentiles of the squared distances of X (all pairs of at most 1,000 points).
 
-        Both are made positive and distinct when the data have many duplicates.
+        ``sqdist(rows)`` may give the distances among some rows of X in place of the Euclidean ones. Both bounds are
+        made positive and distinct when the data have many duplicates.
         """
         if self.bounds is not None:
             return self
         n = X.shape[0]
         rows = np.linspace(0, n - 1, min(n, max_points)).astype(int)
-        D = linalg.sqdist(X[rows])
+        D = linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows)
         D = D[np.triu_indices(len(rows), 1)]
         D = D[D > 0]
         u, l = np.percentile(D, percentiles) if D.size else (1.0, 2.0)

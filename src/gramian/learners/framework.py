@@ -87,16 +87,27 @@ class FrameworkLearner(MetricLearner):
             raise ValueError(f"{owner}: prior must be positive definite for LogDet, got a singular matrix.")
         return M0
 
-    def _reference(self, X: Any) -> Any:
-        """X in coordinates where the prior is Euclidean: the distances that default bounds are percentiles of."""
-        if self._identity_prior() or self.rank is not None:
-            return X
-        return X @ psd_sqrt(prior_matrix(self.prior, X, type(self).__name__))
+    def _draw(self, y: Any, rng: np.random.RandomState) -> Pairs:
+        """Pairs from labels, without bounds."""
+        return Pairs.from_labels(y, getattr(self, "n_pairs", None), random_state=rng)
 
-    def _side(self, X: Any, y: Any, rng: np.random.RandomState) -> Any:
+    def _fill(self, pairs: Pairs, X: Any, sqdist: Callable | None) -> Pairs:
+        """Bounds for pairs that have none: percentiles of the squared distances under the prior."""
+        if sqdist is None and self._identity_prior():
+            X = np.sqrt(self.alpha) * X if self.alpha > 0 else X
+        elif sqdist is None and self.rank is None:
+            X = X @ psd_sqrt(prior_matrix(self.prior, X, type(self).__name__))
+        return pairs.with_bounds(X, getattr(self, "percentiles", (5, 95)), sqdist=sqdist)
+
+    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
+        return self._fill(self._draw(y, rng), X, None)
+
+    def _side(self, X: Any, y: Any, rng: np.random.RandomState, sqdist: Callable | None = None) -> Any:
+        """As the base; ``sqdist(rows)`` gives distances among points when X are not all of their coordinates."""
         self._drawn = not isinstance(y, Constraints) or getattr(y, "bounds", ()) is None
-        if isinstance(y, Pairs) and y.bounds is None and y.n_points <= X.shape[0]:
-            y = y.with_bounds(self._reference(X))
+        y = y if isinstance(y, Constraints) else self._draw(y, rng)
+        if isinstance(y, Pairs) and y.bounds is None:
+            y = self._fill(y, X, sqdist)
         return super()._side(X, y, rng)
 
     def _identity_prior(self) -> bool:
@@ -215,6 +226,3 @@ class Framework(FrameworkLearner):
         slack = 1.0 if self.slack is None else self.slack
         C = _checks.number(slack, "Framework", "slack", low=0, open_low=True)
         return Hinge(C) if self.slack_loss == "hinge" else Quadratic(C)
-
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
-        return Pairs.from_labels(y, X=self._reference(X), random_state=rng)

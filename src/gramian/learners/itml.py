@@ -98,10 +98,9 @@ class ITML(FrameworkLearner):
     def _slack(self) -> Hard:
         return Relative(_checks.number(self.gamma, "ITML", "gamma", low=0, open_low=True))
 
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
-        pairs = Pairs.from_labels(y, self.n_pairs, random_state=rng)
+    def _fill(self, pairs: Pairs, X: Any, sqdist: Any) -> Pairs:
         if self.bounds is None:
-            return pairs.with_bounds(self._reference(X), self.percentiles)
+            return super()._fill(pairs, X, sqdist)
         check_bounds(*self.bounds)
         return Pairs(pairs.left, pairs.right, pairs.similar, self.bounds)
 

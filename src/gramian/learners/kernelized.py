@@ -86,17 +86,25 @@ class Kernelized(MetricLearner):
         """Fit one of our learners on the coordinates."""
         seed = inner.random_state if getattr(inner, "random_state", None) is not None else self.random_state
         rng = check_random_state(seed)
-        side = inner._side(Z, y, rng)
+        framework = isinstance(inner, FrameworkLearner)
+        side = inner._side(Z, y, rng, self._outside(inner, X)) if framework else inner._side(Z, y, rng)
         inner.n_features_in_ = Z.shape[1]
         if isinstance(self.features_.kernel_, Linear) and hasattr(getattr(inner, "divergence", None), "mapped"):
             # A matrix on the input vectors means the same in any coordinates of them.
             inner.divergence = inner.divergence.mapped(self.features_.map_ @ self.features_.basis_)
-        if isinstance(inner, FrameworkLearner):
+        if framework:
             solution = inner._learn(Z, side, rng, lambda terms: residual_values(terms, self.features_, X, Z))
         else:
             solution = inner._learn(Z, side, rng)
         inner._store(Z, solution)
         return solution
+
+    def _outside(self, inner: FrameworkLearner, X: Any) -> Any:
+        """Distances of the prior among training points, where the coordinates do not hold them whole."""
+        alpha, kernel = inner._complement(), self.features_.kernel_
+        if alpha == 0 or spans(self.features_, X):
+            return None
+        return lambda rows: alpha * kernel.sqdist(take(X, rows))
 
     def _kernel_door(self, X: Any, y: Any, vectors: bool) -> tuple[Any, Any]:
         if not vectors:
@@ -130,10 +138,15 @@ class Kernelized(MetricLearner):
         raise TypeError("Kernelized: an inner learner cannot be kernelized twice.")
 
 
+def spans(features: KernelFeatures, X: Any) -> bool:
+    """Whether the basis holds all of the points X."""
+    size = float(features.kernel_.diag(X).max())
+    return bool(features.residual(X).max(initial=0.0) <= 1e-9 * max(size, 1e-300))
+
+
 def residual_values(terms: Terms, features: KernelFeatures, X: Any, Z: np.ndarray) -> np.ndarray:
     """⟨C_i, R⟩ with R the residual Gram matrix, evaluated only on the points that the constraints touch."""
-    rest = features.residual(X)
-    if rest.max(initial=0.0) <= 1e-9 * max(float(features.kernel_.diag(X).max()), 1e-300):
+    if spans(features, X):
         return np.zeros(len(terms.weight))
     return _residual_values(terms, features.kernel_, X, Z + features.mean_)
 

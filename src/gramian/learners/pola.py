@@ -72,9 +72,6 @@ class POLA(FrameworkLearner):
         self.verbose = verbose
         self.callback = callback
 
-    def _reference(self, X: Any) -> Any:
-        return X
-
     def _divergence(self, X: Any) -> Frobenius:
         return Frobenius()
 
@@ -83,8 +80,8 @@ class POLA(FrameworkLearner):
             return Hard()
         return Hinge(_checks.number(self.slack, "POLA", "slack", low=0, open_low=True))
 
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
-        return Pairs.from_labels(y, self.n_pairs, random_state=rng, X=X)
+    def _fill(self, pairs: Pairs, X: Any, sqdist: Any) -> Pairs:
+        return Pairs(pairs.left, pairs.right, pairs.similar, (0.0, 0.0))  # the margin takes the place of bounds
 
     def _problem(self, X: np.ndarray, side: Pairs, residual: Any) -> Problem:
         n, d = X.shape
