@@ -64,66 +64,65 @@ def _step(mu1, mu2, offset, lam, b, kind, weight):
 
 
 @numba.njit(cache=True)
+def _image(M, u, out):
+    """Write M u and return uᵀ M u."""
+    quadratic = 0.0
+    for r in range(len(u)):
+        total = 0.0
+        for c in range(len(u)):
+            total += M[r, c] * u[c]
+        out[r] = total
+        quadratic += total * u[r]
+    return quadratic
+
+
+@numba.njit(cache=True)
+def _eigenvalues(trace, det, two):
+    """Eigenvalues of a 2 × 2 matrix that has real ones, the larger in size first."""
+    if not two:
+        return trace, 0.0
+    root = np.sqrt(max(0.25 * trace * trace - det, 0.0))
+    mu1 = 0.5 * trace + root if trace >= 0 else 0.5 * trace - root
+    return mu1, det / mu1 if mu1 != 0.0 else 0.0
+
+
+@numba.njit(cache=True)
 def sweep(M, vectors, signs, offset, bound, lam, active, kind, weight):
-    """One pass of projections over the active constraints; updates M and λ, returns the largest relative step.
+    """One pass of projections over the active constraints; updates M and λ.
 
     A_i = signs[i, 0] u uᵀ + signs[i, 1] w wᵀ with u, w = vectors[i]; a sign of 0 drops a term.
     """
     d = M.shape[0]
-    Mu = np.empty(d)
-    Mw = np.empty(d)
-    worst = 0.0
+    Mu, Mw = np.empty(d), np.empty(d)
     for i in active:
         u, w = vectors[i, 0], vectors[i, 1]
         s1, s2 = signs[i, 0], signs[i, 1]
         two = s2 != 0.0
-        suu = 0.0
-        for r in range(d):
-            total = 0.0
-            for c in range(d):
-                total += M[r, c] * u[c]
-            Mu[r] = total
-            suu += total * u[r]
-        suw = sww = 0.0
+        suu, suw, sww = _image(M, u, Mu), 0.0, 0.0
         if two:
+            sww = _image(M, w, Mw)
             for r in range(d):
-                total = 0.0
-                for c in range(d):
-                    total += M[r, c] * w[c]
-                Mw[r] = total
-                suw += total * u[r]
-                sww += total * w[r]
+                suw += Mw[r] * u[r]
         # Eigenvalues of diag(s) S, with S the 2 × 2 Gram matrix of u, w under M.
-        trace = s1 * suu + s2 * sww
-        det = s1 * s2 * (suu * sww - suw * suw)
-        if two:
-            root = np.sqrt(max(0.25 * trace * trace - det, 0.0))
-            mu1 = 0.5 * trace + root if trace >= 0 else 0.5 * trace - root
-            mu2 = det / mu1 if mu1 != 0.0 else 0.0
-        else:
-            mu1, mu2 = trace, 0.0
+        mu1, mu2 = _eigenvalues(s1 * suu + s2 * sww, s1 * s2 * (suu * sww - suw * suw), two)
         if mu1 == 0.0 and mu2 == 0.0:
             continue
         a = _step(mu1, mu2, offset[i], lam[i], bound[i], kind, weight)
         if a == 0.0:
             continue
         lam[i] = max(lam[i] + a, 0.0)
-        worst = max(worst, abs(a) * max(abs(mu1), abs(mu2)))
-        if not two:
-            c1 = a * s1 / (1.0 + a * s1 * suu)
-            for r in range(d):
-                scaled = c1 * Mu[r]
+        # M − M U K UᵀM with K = (diag(1/(a s)) + S)⁻¹, the Woodbury correction.
+        k11, k12, k22 = a * s1 / (1.0 + a * s1 * suu), 0.0, 0.0
+        if two:
+            q1, q2 = 1.0 / (a * s1) + suu, 1.0 / (a * s2) + sww
+            q = q1 * q2 - suw * suw
+            k11, k12, k22 = q2 / q, -suw / q, q1 / q
+        for r in range(d):
+            x, y = k11 * Mu[r], 0.0
+            if two:
+                x, y = x + k12 * Mw[r], k12 * Mu[r] + k22 * Mw[r]
+            for c in range(d):
+                M[r, c] -= x * Mu[c]
+            if two:
                 for c in range(d):
-                    M[r, c] -= scaled * Mu[c]
-        else:
-            # M U (diag(1/(a s)) + S)⁻¹ Uᵀ M, the 2 × 2 Woodbury correction.
-            q = (1.0 / (a * s1) + suu) * (1.0 / (a * s2) + sww) - suw * suw
-            k11 = (1.0 / (a * s2) + sww) / q
-            k22 = (1.0 / (a * s1) + suu) / q
-            k12 = -suw / q
-            for r in range(d):
-                x = k11 * Mu[r] + k12 * Mw[r]
-                y = k12 * Mu[r] + k22 * Mw[r]
-                for c in range(d):
-                    M[r, c] -= x * Mu[c] + y * Mw[c]
-    return worst
+                    M[r, c] -= y * Mw[c]

@@ -65,8 +65,8 @@ class HashIndex(HashedIndex):
 
     metric: Mahalanobis
 
-    def __init__(self, metric: Metric, n_bits: int = 256, **settings: Any) -> None:
-        super().__init__(metric, n_bits, **settings)
+    def __init__(self, metric: Metric, n_bits: int = 256, random_state: Any = None, **settings: Any) -> None:
+        super().__init__(metric, n_bits, random_state=random_state, **settings)
         if not isinstance(metric, Mahalanobis):
             raise TypeError(
                 f"HashIndex: metric must be a Mahalanobis, got {type(metric).__name__}; use KernelHashIndex for it."

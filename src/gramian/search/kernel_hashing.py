@@ -49,8 +49,8 @@ class KernelHashIndex(HashedIndex):
     ([0, 1, 2], [0.0, 0.0, 0.0])
     """
 
-    def __init__(self, metric: Metric, n_bits: int = 256, **settings: Any) -> None:
-        super().__init__(metric, n_bits, **settings)
+    def __init__(self, metric: Metric, n_bits: int = 256, random_state: Any = None, **settings: Any) -> None:
+        super().__init__(metric, n_bits, random_state=random_state, **settings)
         if not isinstance(metric, KernelMetric | SubspaceMahalanobis):
             raise TypeError(
                 f"KernelHashIndex: metric must be a KernelMetric or SubspaceMahalanobis, got {type(metric).__name__}; "

@@ -1,6 +1,7 @@
 """The box-constrained dual: one method for every divergence, constraint type and slack."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from gramian._array import namespace
 from gramian.divergences.base import Divergence
 from gramian.solvers.base import Problem, Solution, Solver
-from gramian.solvers.newton import Point, minimize_box
+from gramian.solvers.newton import BoxResult, Point, minimize_box
 from gramian.solvers.slack import Hard
 
 
@@ -48,67 +49,93 @@ class DualAscent(Solver):
         """Solve; hard constraints that cannot be met raise :class:`InfeasibleError`."""
         self.check(problem)
         problem.check_trivial()
-        xp = namespace(problem.prior)
-        Theta0, constant = problem.divergence.start(problem.prior)
-        scale, slack, hard = problem.scale, problem.slack, type(problem.slack) is Hard
-
-        def fun(x: Any) -> tuple[float, Any, Any]:
-            lam = x / scale
-            conjugate, M = problem.divergence.conjugate(Theta0 - problem.adjoint(lam))
-            value = conjugate - constant + float(xp.sum(slack.cost(lam, problem.bound) - lam * problem.offset))
-            if not np.isfinite(value):
-                return np.inf, None, None
-            values = problem.values(M)
-            return value, (slack.bound(lam, problem.bound) - values) / scale, (M, values)
-
-        reach = scale * (1 + xp.abs(problem.bound / scale))
-        start = _interior(problem, Theta0) * scale
-        steps, before = 0, start
-
-        def stop(point: Point) -> float:
-            nonlocal steps, before
-            steps += 1
-            M, values = point.info
-            excess = values - problem.bound
-            objective = problem.objective(M, values)
-            gap = abs(objective + point.value) / (1 + abs(objective)) if np.isfinite(objective) else np.inf
-            if not hard:
-                return gap
-            if steps % 20 == 0:
-                problem.check_feasible(point.x / scale, before / scale)
-                before = point.x
-            return max(gap, float(xp.max(excess / reach)))
-
-        def hessian(x: Any, info: Any, free: Any) -> tuple[Any, Any]:
-            lam = x / scale
-            derivative = problem.divergence.hessian(Theta0 - problem.adjoint(lam))
-            slope = slack.slope(lam, problem.bound) / scale**2
-            part, scatter = problem.restricted(free > 0)
-            size = scale[free > 0]
-
-            def product(v: Any) -> Any:
-                inner = part.linear(derivative(part.adjoint(v[free > 0] / size))) / size
-                return scatter(inner) + slope * v
-
-            # ⟨A_i, M⟩² is the diagonal for rank one and LogDet, and of the right size otherwise.
-            return product, (problem.linear(info[0]) / scale) ** 2 + slope + 1e-12
-
-        upper = slack.upper(problem.bound) * scale
-        ridge = 1e-2 if slack.code == 0 else 0.0  # a linear slack leaves the dual flat in places
-        result = minimize_box(fun, hessian, start, upper, stop, self.tol, self.max_iter, ridge, callback)
-        lam = result.x / scale
-        if hard and not result.converged:
-            problem.check_feasible(lam, before / scale)
-        return _solution(problem, lam, result.info, result, self.tol)
+        dual = _Dual(problem)
+        stop = _Stop(dual)
+        upper = problem.slack.upper(problem.bound) * problem.scale
+        ridge = 1e-2 if problem.slack.code == 0 else 0.0  # a linear slack leaves the dual flat in places
+        result = minimize_box(
+            dual.value, dual.hessian, stop.before, upper, stop, self.tol, self.max_iter, ridge, callback
+        )
+        if not result.converged:
+            stop.check_feasible(result)
+        return _solution(problem, result, self.tol)
 
 
-def _solution(problem: Problem, lam: Any, info: Any, result: Any, tol: float) -> Solution:
-    M, values = info
+@dataclass(frozen=True)
+class _Dual:
+    """The negative dual as a function of x = s λ, with s the sizes of the constraints."""
+
+    problem: Problem
+
+    @cached_property
+    def start(self) -> tuple[Any, float]:
+        """Θ₀ and the constant of the divergence."""
+        return self.problem.divergence.start(self.problem.prior)
+
+    def value(self, x: Any) -> tuple[float, Any, Any]:
+        """φ*(Θ₀ − A(λ)) + s(λ), its gradient, and (M(λ), ⟨A_i, M⟩)."""
+        problem, lam = self.problem, x / self.problem.scale
+        xp = namespace(x)
+        conjugate, M = problem.divergence.conjugate(self.start[0] - problem.adjoint(lam))
+        cost = problem.slack.cost(lam, problem.bound) - lam * problem.offset
+        value = conjugate - self.start[1] + float(xp.sum(cost))
+        if not np.isfinite(value):
+            return np.inf, None, None
+        values = problem.values(M)
+        return value, (problem.slack.bound(lam, problem.bound) - values) / problem.scale, (M, values)
+
+    def hessian(self, x: Any, info: Any, free: Any) -> tuple[Any, Any]:
+        """Products with the Hessian on the free variables, and a diagonal to precondition with."""
+        problem, lam = self.problem, x / self.problem.scale
+        derivative = problem.divergence.hessian(self.start[0] - problem.adjoint(lam))
+        slope = problem.slack.slope(lam, problem.bound) / problem.scale**2
+        part, scatter = problem.restricted(free > 0)
+        size = problem.scale[free > 0]
+
+        def product(v: Any) -> Any:
+            inner = part.linear(derivative(part.adjoint(v[free > 0] / size))) / size
+            return scatter(inner) + slope * v
+
+        # ⟨A_i, M⟩² is the diagonal for rank one and LogDet, and of the right size otherwise.
+        return product, (problem.linear(info[0]) / problem.scale) ** 2 + slope + 1e-12
+
+
+class _Stop:
+    """The residual of a point; every 20 steps it also looks for a proof that hard constraints cannot be met."""
+
+    def __init__(self, dual: _Dual) -> None:
+        self.problem = dual.problem
+        self.hard = type(dual.problem.slack) is Hard
+        self.before = _interior(dual.problem, dual.start[0]) * dual.problem.scale
+        self.steps = 0
+
+    def __call__(self, point: Point) -> float:
+        problem, (M, values) = self.problem, point.info
+        objective = problem.objective(M, values)
+        gap = abs(objective + point.value) / (1 + abs(objective)) if np.isfinite(objective) else np.inf
+        if not self.hard:
+            return gap
+        self.steps += 1
+        if self.steps % 20 == 0:
+            self.check_feasible(point)
+            self.before = point.x
+        xp = namespace(point.x)
+        reach = problem.scale + xp.abs(problem.bound)
+        return max(gap, float(xp.max((values - problem.bound) / reach)))
+
+    def check_feasible(self, point: Point) -> None:
+        """Raise when the constraints are hard and proved infeasible."""
+        if self.hard:
+            self.problem.check_feasible(point.x / self.problem.scale, self.before / self.problem.scale)
+
+
+def _solution(problem: Problem, result: BoxResult, tol: float) -> Solution:
+    M, values = result.info
     xp = namespace(M)
     objective = problem.objective(M, values)
     return Solution(
         M=M,
-        dual=lam,
+        dual=result.x / problem.scale,
         objective=objective,
         gap=objective + result.value,
         violation=max(0.0, float(xp.max(values - problem.bound))),
