@@ -123,6 +123,20 @@ def test_high_dimensional_sparse_equals_dense():
     assert pytest.approx(D[3, 7]) == V @ W @ V
 
 
+@pytest.mark.parametrize("prior", ["identity", "covariance"])
+def test_sparse_without_rank_is_the_dense_problem(prior):
+    X, y = problem(0)
+    a, b = (gm.ITML(prior=prior, random_state=0).fit(Y, y).metric_.matrix for Y in (X, sparse.csr_array(X)))
+    np.testing.assert_array_equal(a, b)
+
+
+def test_too_many_features_without_rank_are_refused():
+    X = sparse.csr_array((np.ones(4), (np.arange(4), np.arange(4))), shape=(4, 20_000))
+    with pytest.raises(ValueError, match="ITML: X must have at most 10000 features without rank, got 20000; give rank"):
+        gm.ITML().fit(X, [0, 0, 1, 1])
+    assert gm.ITML(rank=2, random_state=0).fit(X, [0, 0, 1, 1]).metric_.basis.shape[0] == 20_000
+
+
 @pytest.mark.parametrize("subspace", ["svd", "landmarks"])
 def test_subspaces(subspace):
     X, y = problem(0, n=30, d=8)

@@ -26,6 +26,8 @@ from gramian.solvers import (
     Solver,
 )
 
+WIDEST = 10_000
+"""Most features for which a d × d matrix is learned."""
 SOLVERS = {"dual": DualAscent, "bregman": BregmanProjections, "auto": DualAscent}
 
 
@@ -44,6 +46,18 @@ class FrameworkLearner(MetricLearner):
     def _slack(self) -> Hard:
         return Hard()
 
+    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """As the base; without ``rank`` M is d × d, so X is made dense, and a width that cannot work is refused."""
+        X, y = super()._validated(X, y)
+        if self.rank is not None:
+            return X, y
+        if X.shape[1] > WIDEST:
+            owner = type(self).__name__
+            raise ValueError(
+                f"{owner}: X must have at most {WIDEST} features without rank, got {X.shape[1]}; give rank."
+            )
+        return X.toarray() if hasattr(X, "toarray") else X, y
+
     def _learn(self, X: Any, side: Any, rng: np.random.RandomState, residual: Callable | None = None) -> Solution:
         """Solve for M on the rows of X; ``residual(terms)`` is ⟨C_i, R⟩ for what lies outside of these coordinates."""
         owner = type(self).__name__
@@ -52,7 +66,6 @@ class FrameworkLearner(MetricLearner):
             Z = np.asarray(X @ U)
             self._basis = U
             return self._learn(Z, side, rng, lambda terms: outside(terms, X, Z))
-        X = X.toarray() if hasattr(X, "toarray") else X
         problem = self._problem(X, side, residual)
         solver = self._solver()
         solver.check(problem)
@@ -149,8 +162,7 @@ class Framework(FrameworkLearner):
         M₀.
     slack : float, optional
         None: the constraints you give are hard; pairs that are drawn from labels, or whose bounds are, get C = 1,
-        since they rarely can all hold.
-        C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
+        since they rarely can all hold. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
         (``"quadratic"``).
     slack_loss : {"hinge", "quadratic"}
     solver : {"auto", "dual", "bregman"} or Solver
