@@ -1,12 +1,13 @@
 """What every public solver promises; each one enrolls by being in the table of contents."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.solvers import Solution, Solver
+from gramian.solvers import Hard, Hinge, Relative, Solution, Solver
 from tests.solvers.problems import constraints, points, problem
 
 SOLVERS = [
@@ -59,3 +60,19 @@ def test_the_callback_hears_the_residual(cls, prob):
     heard = []
     cls().solve(prob, callback=lambda n, value, residual: heard.append((n, residual)))
     assert heard and heard[-1][1] <= cls().tol
+
+
+@EACH
+@pytest.mark.parametrize("slack", [Hard(), Hinge(0.5), Relative(2.0)], ids=lambda s: type(s).__name__)
+def test_a_start_nearby_saves_steps_and_leads_to_the_same_place(cls, slack):
+    """Multipliers of one prior are where the solver begins with another; an impossible start does no harm."""
+    X, y = points()
+    solver = cls(tol=1e-11)
+    pairs = constraints("pairs", X, y)
+    first = solver.solve(problem(X, pairs, gm.LogDet(), slack))
+    cold = problem(X, pairs, gm.LogDet(), slack, prior=np.diag([1.0, 0.99, 1.02]))
+    expected = solver.solve(cold)
+    warm = solver.solve(replace(cold, start=first.dual))
+    np.testing.assert_allclose(warm.M, expected.M, atol=1e-5)
+    assert warm.n_iter <= expected.n_iter and solver.solve(replace(cold, start=expected.dual)).n_iter < expected.n_iter
+    np.testing.assert_allclose(solver.solve(replace(cold, start=1e3 + first.dual)).M, expected.M, atol=1e-5)

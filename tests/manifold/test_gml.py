@@ -1,5 +1,7 @@
 """Geometry-aware kernels: each half step against an independent solution, and the whole against its promises."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -102,6 +104,28 @@ def test_objective_never_rises_and_is_what_it_says(family, gamma):
         values = checked.sign * model.metric_.pair_sqdist(X[pairs.left], X[pairs.right])
         total = logdet(model.core_, np.diag(model.alphas_)) + slack.penalty(values, checked.bound).sum()
         np.testing.assert_allclose(total, path[-1], rtol=1e-7)
+
+
+@pytest.mark.parametrize("cls", [gm.BregmanProjections, gm.DualAscent])
+def test_step_a_starts_where_the_last_one_ended(cls):
+    """Fewer steps in all than from zero multipliers, and the same kernel."""
+
+    class Counting(cls):
+        def solve(self, problem, callback=None):
+            solution = super().solve(problem if warm else replace(problem, start=None), callback)
+            steps.append(solution.n_iter)
+            return solution
+
+    X, truth = moons(60)
+    pairs = gm.Pairs.from_labels(truth, 40, random_state=0)
+    results = {}
+    for warm in (True, False):
+        steps: list[int] = []
+        model = gm.GeometryAwareKernel(n_eigenvectors=6, bounds=(0.01, 0.2), max_iter=8, tol=0.0, solver=Counting())
+        results[warm] = model.fit(X, pairs).core_, steps
+    np.testing.assert_allclose(results[True][0], results[False][0], rtol=1e-3, atol=1e-6)
+    assert results[True][1][0] == results[False][1][0]
+    assert sum(results[True][1][1:]) < sum(results[False][1][1:])
 
 
 def test_first_step_is_itml_on_the_eigenvectors():

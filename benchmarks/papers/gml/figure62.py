@@ -50,7 +50,7 @@ def left_out_error(X, y, width):
     for i in range(len(y)):
         rest = np.delete(np.arange(len(y)), i)
         model = learner(X, width).fit(X[rest], y[rest])
-        wrong += int(vote(model.voters_, y[rest], model.transform(X[i : i + 1]), 4)[0] != y[i])
+        wrong += int(model.predict(X[i : i + 1])[0] != y[i])
     return wrong
 
 

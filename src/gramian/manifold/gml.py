@@ -7,24 +7,23 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
-from gramian.constraints import Constraints, Labels, Pairs
-from gramian.divergences import LogDet
+from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian
+from gramian.manifold.alternation import Alternation, alternate, bounded, pairs_of_labels
 from gramian.manifold.eigen import fix_signs, smallest_eigenvectors
-from gramian.manifold.eigenmaps import SpectralEmbedding
 from gramian.manifold.extension import GraphMetric
 from gramian.manifold.families import FAMILIES, RBF, Inductive, Spectral, spectral_start
 from gramian.manifold.graph import laplacian
-from gramian.manifold.vote import vote
+from gramian.manifold.transductive import Transductive
 from gramian.metrics import KernelMetric
-from gramian.solvers import BregmanProjections, Hard, Problem, Relative, Solver
+from gramian.solvers import BregmanProjections, Solver
 
 
-class GeometryAwareKernel(SpectralEmbedding):
+class GeometryAwareKernel(Transductive):
     """min D_ld(K, M) + slack over K that meets the constraints and M in 𝓜 (Jain 2009, (6.2), Algorithm 1).
 
     D_ld is the LogDet divergence; 𝓜, the ``family``, is a set of kernels that follow the geometry of all points.
@@ -143,110 +142,60 @@ class GeometryAwareKernel(SpectralEmbedding):
     def fit(self, X: Any, y: Any = None) -> "GeometryAwareKernel":
         """Learn K; y holds labels, −1 where unknown, or a Constraints object."""
         _checks.one_of(self.family, "GeometryAwareKernel", "family", tuple(FAMILIES))
-        X, labels, pairs = self._door(X, y)
-        self.classes_ = None if labels is None else labels.classes
-        self.codes_ = None if labels is None else labels.codes
-        family = self._family(X)
-        side = self._side(family, labels, pairs)
-        if isinstance(family, Spectral) and side is not None:
-            keep = bool((side.bound > 0).all()) if self.keep_volume is None else bool(self.keep_volume)
-            family = replace(family, keep_volume=keep)
-        self.coordinates_ = family.Z
-        self._alternate(family, side)
-        self.metric_ = self._metric(X)
-        if labels is not None and (labels.codes >= 0).any():
-            self.voters_ = self.metric_.transform(X[labels.codes >= 0])
-        return self
-
-    def _door(self, X: Any, y: Any) -> tuple[Any, Labels | None, Constraints | None]:
-        if y is None:
-            raise ValueError(
-                "GeometryAwareKernel: requires y to be passed, but the target y is None; give labels, with -1 for "
-                "unlabeled points, or a Constraints object."
-            )
         if isinstance(y, Constraints):
-            X = self._points(X, reset=True)
-            return X, None, y
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        return X, Labels.from_array(y, "GeometryAwareKernel", X.shape[0], unknown=-1), None
+            X, side = self._points(X, reset=True), y
+            self.classes_ = self.codes_ = None
+        else:
+            X, labels = self._door(X, y)
+            side = pairs_of_labels(labels, self.n_pairs, self.random_state)
+        family = self._family(X)
+        if side is not None:
+            start = family.Z @ linalg.psd_sqrt(family.core(family.start))
+            side = bounded(side, start, self.bounds, self.percentiles, self.gamma)
+        self._learn(family, side)
+        self.metric_ = self._metric(X)
+        self.positions_ = self.metric_.transform(X)
+        return self
 
     def _family(self, X: Any) -> Any:
         """The set 𝓜 on the points X."""
         self.features_ = self._rule = None
         if self.family == "rbf":
-            D = linalg.sqdist(X)
             width = _median_width(X) if self.kernel is None else self.kernel.scale
-            return RBF(D, np.array([1.0, width]))
+            return RBF(linalg.sqdist(X), np.array([1.0, width]))
         A, self._rule = self._connect(X)
         L, trivial = laplacian(A, self.normalized)
         rng = check_random_state(self.random_state)
         r = _checks.number(self.n_eigenvectors, "GeometryAwareKernel", "n_eigenvectors", low=1, integer=True)
-        self.eigenvalues_, V, _ = smallest_eigenvectors(L, r, trivial, rng=rng)
-        self.eigenvectors_ = V
+        self.eigenvalues_, self.eigenvectors_, _ = smallest_eigenvectors(L, r, trivial, rng=rng)
+        start = spectral_start(self.eigenvalues_, self.diffusion)
         if self.family == "spectral":
-            return Spectral(V, spectral_start(self.eigenvalues_, self.diffusion))
+            return Spectral(self.eigenvectors_, start)
         kernel = Gaussian(_median_width(X)) if self.kernel is None else self.kernel
         self.features_ = KernelFeatures(kernel, rank=self.rank, center=True, random_state=self.random_state)
         Z = self.features_.fit_transform(X)
-        return Inductive(Z, V.T @ Z, 1 / spectral_start(self.eigenvalues_, self.diffusion))
+        return Inductive(Z, self.eigenvectors_.T @ Z, 1 / start)
 
-    def _side(self, family: Any, labels: Labels | None, pairs: Constraints | None) -> Constraints | None:
-        """Constraints with bounds in the units of the starting kernel; None when nothing is known."""
-        start = family.Z @ linalg.psd_sqrt(family.core(family.start))
-        if pairs is None:
-            if (labels.codes >= 0).sum() < 2:
-                return None
-            rng = check_random_state(self.random_state)
-            pairs = Pairs.from_labels(np.where(labels.codes < 0, -1, labels.codes), self.n_pairs, -1, rng)
-        if isinstance(pairs, Pairs) and pairs.bounds is None:
-            if self.bounds is None:
-                pairs = pairs.with_bounds(start, self.percentiles)
-            else:
-                pairs = Pairs(pairs.left, pairs.right, pairs.similar, self.bounds)
-        pairs = pairs.check(start, "GeometryAwareKernel")
-        if self.gamma is not None and (pairs.bound == 0).any():
-            raise ValueError(
-                "GeometryAwareKernel: bounds must not be 0 with slack; drop such constraints or gamma=None."
-            )
-        return pairs
-
-    def _problem(self, family: Any, side: Constraints, core: np.ndarray) -> Problem:
-        terms = side.terms(len(family.Z))
-        right = None if terms.symmetric else terms.right @ family.Z
-        slack = Hard() if self.gamma is None else Relative(self.gamma)
-        return Problem(terms.left @ family.Z, right, terms.weight, side.bound, core, LogDet(), slack)
-
-    def _alternate(self, family: Any, side: Constraints | None) -> None:
-        """Algorithm 1: step A, step B, until the objective settles."""
-        theta, B = family.start, None
-        core = family.core(theta)
-        path: list[float] = []
+    def _learn(self, family: Any, side: Constraints | None) -> None:
+        """Algorithm 1; with nothing known, K is the M it starts from."""
         solver = BregmanProjections(max_iter=500, tol=1e-6) if self.solver is None else self.solver
         if not isinstance(solver, Solver):
             raise TypeError(f"GeometryAwareKernel: solver must be a Solver, got {type(solver).__name__}.")
         limit = _checks.number(self.max_iter, "GeometryAwareKernel", "max_iter", low=1, integer=True)
-        change, n_iter = 0.0 if side is None else np.inf, 0
-        while side is not None and n_iter < limit and change > self.tol:
-            problem = self._problem(family, side, core)
-            found = solver.solve(problem).M
-            # Step A solved to its tolerance must not undo an earlier K that is as good.
-            if B is None or problem.objective(found) <= problem.objective(B):
-                B = found
-            path.append(problem.objective(B))
-            trial = family.nearest(B, theta)
-            after = self._problem(family, side, family.core(trial)).objective(B)
-            if after <= path[-1]:
-                theta, core = trial, family.core(trial)
-            path.append(min(after, path[-1]))
-            change = (path[-3] - path[-1]) / (1 + abs(path[-1])) if len(path) > 2 else np.inf
-            n_iter += 1
-        self.core_ = core if B is None else B
-        self.alphas_, self.objective_path_ = theta, path
-        self.n_iter_, self.converged_ = max(n_iter, 1), bool(change <= self.tol)
+        if side is None:
+            result = Alternation(family.start, family.core(family.start), [], 1, 0.0)
+        else:
+            if isinstance(family, Spectral):
+                keep = (side.bound > 0).all() if self.keep_volume is None else self.keep_volume
+                family = replace(family, keep_volume=bool(keep))
+            result = alternate(family, side, self.gamma, solver, limit, self.tol)
+        self.coordinates_ = family.Z
+        self.alphas_, self.core_, self.objective_path_, self.n_iter_, change = result
+        self.converged_ = bool(change <= self.tol)
         if not self.converged_:
             warnings.warn(
-                f"GeometryAwareKernel: stopped after {n_iter} iterations with relative decrease {change:.3g} > tol "
-                f"{self.tol:.3g}; raise max_iter or tol.",
+                f"GeometryAwareKernel: stopped after {self.n_iter_} iterations with relative decrease {change:.3g} > "
+                f"tol {self.tol:.3g}; raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -299,27 +248,6 @@ class GeometryAwareKernel(SpectralEmbedding):
     @property
     def _n_features_out(self) -> int:
         return self.transform(np.zeros((1, self.n_features_in_))).shape[1]
-
-    def predict(self, X: Any = None) -> np.ndarray:
-        """Labels by the vote of the nearest labeled points under K; without X, of the training points."""
-        check_is_fitted(self, "core_")
-        if self.classes_ is None or not len(self.classes_):
-            raise ValueError("GeometryAwareKernel: predict needs labels in fit, got constraints or only -1.")
-        codes = self.codes_[self.codes_ >= 0]
-        if X is not None:
-            return self.classes_[vote(self.voters_, codes, self.transform(X), self.n_votes)]
-        F = self.coordinates_ @ self._root
-        found = vote(F[self.codes_ >= 0], codes, F, self.n_votes)
-        return self.classes_[np.where(self.codes_ >= 0, self.codes_, found)]
-
-    def score(self, X: Any, y: Any) -> float:
-        """Share of right predictions."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
 
 def _median_width(X: Any) -> float:

@@ -6,24 +6,22 @@ import numpy as np
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
-from gramian.constraints import Labels
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
 from gramian.manifold.cost import cost_matrix, on_gram
-from gramian.manifold.eigenmaps import SpectralEmbedding
 from gramian.manifold.extension import GraphMetric
 from gramian.manifold.graph import laplacian
 from gramian.manifold.penalties import KernelPenalty, MatrixPenalty, edge_lengths, isomap_coordinates, lle_matrix
-from gramian.manifold.vote import vote
+from gramian.manifold.transductive import Transductive
 from gramian.metrics import KernelMetric
 
 PENALTIES = ("laplacian", "normalized", "lle", "isomap")
 
 
-class TDL(SpectralEmbedding):
+class TDL(Transductive):
     """min tr(Xᵀ(C' + λP')X) over orthonormal X orthogonal to the constant (Li, Yang and Wang 2007, (3)).
 
     C' = 2(diag(Ce) − C) with C the symmetrized cost (6): every labeled point wants its k nearest labeled points of
@@ -116,11 +114,7 @@ class TDL(SpectralEmbedding):
 
     def fit(self, X: Any, y: Any = None) -> "TDL":
         """Embed all points; y holds labels of any type, −1 where unknown."""
-        if y is None:
-            raise ValueError("TDL: requires y to be passed, but the target y is None; use -1 for unlabeled points.")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        labels = Labels.from_array(y, "TDL", X.shape[0], unknown=-1)
-        self.classes_, self.codes_ = labels.classes, labels.codes
+        X, _ = self._door(X, y)
         k = _checks.number(self.n_components, "TDL", "n_components", low=1, integer=True)
         self._penalty = self._build(X)
         self.lam_ = self._choose_lam(X, k)
@@ -182,10 +176,6 @@ class TDL(SpectralEmbedding):
         F = self._solve(X, codes, lam, k)[0].vectors
         return int((self._vote(F, codes, F[hidden]) == self.codes_[hidden]).sum())
 
-    def _vote(self, F: np.ndarray, codes: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        known = np.flatnonzero(codes >= 0)
-        return vote(F[known], codes[known], queries, self.n_votes)
-
     def _metric(self, X: Any) -> Any:
         if self.features_ is not None:
             return KernelMetric(self.features_, self.coefficients_ @ self.coefficients_.T)
@@ -199,27 +189,10 @@ class TDL(SpectralEmbedding):
         X = self._points(X, reset=False)
         return self.metric_.transform(X) if self.features_ is None else self.features_.transform(X) @ self.coefficients_
 
-    def predict(self, X: Any = None) -> np.ndarray:
-        """Labels by the vote of the nearest labeled points in the embedding.
-
-        Without X: of the training points, where a labeled point keeps its label.
-        """
-        check_is_fitted(self, "embedding_")
-        if not len(self.classes_):
-            raise ValueError("TDL: predict needs at least one labeled point in y, got only -1.")
-        if X is not None:
-            return self.classes_[self._vote(self.embedding_, self.codes_, self.transform(X))]
-        codes = self._vote(self.embedding_, self.codes_, self.embedding_)
-        return self.classes_[np.where(self.codes_ >= 0, self.codes_, codes)]
-
-    def score(self, X: Any, y: Any) -> float:
-        """Share of right predictions."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    @property
+    def positions_(self) -> np.ndarray:
+        """The embedding, for votes."""
+        return self.embedding_
 
 
 def _symmetric(P: Any, n: int) -> Any:

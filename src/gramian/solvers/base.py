@@ -1,6 +1,7 @@
 """What a solver takes and gives: :class:`Problem` and :class:`Solution`."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -34,6 +35,8 @@ class Problem:
     slack : Hard, Hinge, Quadratic or Relative
     offset : array (m,)
         What a fixed part of the metric outside of these coordinates adds to each ⟨A_i, M⟩.
+    start : array (m,), optional
+        Multipliers λ of a problem nearby: where to begin, not a part of the problem.
     """
 
     left: Any
@@ -44,6 +47,16 @@ class Problem:
     divergence: Divergence
     slack: Hard = field(default_factory=Hard)
     offset: Any = 0.0
+    start: Any = None
+
+    def starts(self) -> Iterator[Any]:
+        """Multipliers to begin at, the most hopeful first: ``start``, parts of it, and 0; not all are in the domain."""
+        xp = namespace(self.bound)
+        if self.start is not None:
+            upper = self.slack.upper(self.bound)
+            start = xp.where(self.start < upper, self.start, upper)
+            yield from (factor * start for factor in (1.0, 0.5, 0.25))
+        yield xp.zeros_like(self.bound)
 
     def values(self, M: Any) -> Any:
         """⟨A_i, M⟩ + offset_i, shape (m,)."""

@@ -65,9 +65,9 @@ class BregmanProjections(Solver):
         offset = np.broadcast_to(np.asarray(problem.offset, dtype=float), bound.shape).copy()
         # f = τ D_ld + …: dividing by τ leaves LogDet, with multipliers and slack weight divided by τ.
         kind, weight = problem.slack.code, problem.slack.weight / tau
-        lam, before = np.zeros(len(bound)), np.zeros(len(bound))
-        everything = np.arange(len(bound))
-        active, M = everything, np.array(prior)
+        lam, M = _begin(prior, prior_inverse, problem, tau)
+        everything, before = np.arange(len(bound)), lam.copy()
+        active = everything
         residual, n_iter, values = np.inf, 0, problem.values(M)
         while n_iter < self.max_iter:
             full = n_iter % 5 == 0
@@ -122,6 +122,16 @@ def _metric(prior_inverse: np.ndarray, problem: Problem, lam: np.ndarray) -> np.
     if cholesky(S) is None:
         raise InfeasibleError("the projections ran out of the positive definite cone; set slack.")
     return linalg.symmetrize(np.linalg.inv(S))
+
+
+def _begin(prior: np.ndarray, prior_inverse: np.ndarray, problem: Problem, tau: float) -> tuple[np.ndarray, np.ndarray]:
+    """λ to start from, where M(λ) is positive definite, and M(λ)."""
+    for lam in problem.starts():
+        if lam.any() and np.isfinite(problem.slack.cost(lam, problem.bound)).all():
+            lam = np.array(lam, dtype=float) / tau
+            if cholesky(linalg.symmetrize(prior_inverse + problem.adjoint(lam))) is not None:
+                return lam, _metric(prior_inverse, problem, lam)
+    return np.zeros(len(problem.bound)), np.array(prior, dtype=float)
 
 
 def _rank_one_terms(problem: Problem) -> tuple[np.ndarray, np.ndarray]:

@@ -147,11 +147,13 @@ def _solution(problem: Problem, result: BoxResult, tol: float) -> Solution:
 
 
 def _interior(problem: Problem, Theta0: Any) -> Any:
-    """A multiplier inside of the domain of the dual: 0 if possible, else a positive weight on the PSD constraints."""
+    """A multiplier inside of the domain of the dual: given or 0 if possible, else a weight on the PSD constraints."""
     xp = namespace(Theta0)
+    for lam in problem.starts():
+        cost = xp.sum(problem.slack.cost(lam, problem.bound))
+        if np.isfinite(float(cost)) and np.isfinite(problem.divergence.conjugate(Theta0 - problem.adjoint(lam))[0]):
+            return lam
     zero = xp.zeros_like(problem.bound)
-    if np.isfinite(problem.divergence.conjugate(Theta0)[0]):
-        return zero
     upper = problem.slack.upper(problem.bound)
     positive = xp.astype(xp.all(problem.weight > 0, axis=1), zero.dtype) if problem.right is None else zero
     if problem.weight.shape[0] == 1 and problem.right is None:

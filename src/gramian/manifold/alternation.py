@@ -1,0 +1,78 @@
+"""Algorithm 1 of Jain (2009, chapter 6): a kernel that meets the constraints and one that follows the data, in turn."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gramian.constraints import Constraints, Labels, Pairs
+from gramian.divergences import LogDet
+from gramian.manifold.families import Family
+from gramian.solvers import Hard, Problem, Relative, Solver
+
+
+class Alternation(NamedTuple):
+    """θ of M, B of K = ZBZᵀ, the objective after each half step, alternations, relative decrease in the last one."""
+
+    theta: np.ndarray
+    core: np.ndarray
+    path: list[float]
+    n_iter: int
+    change: float
+
+
+def alternate(
+    family: Family, side: Constraints, gamma: float | None, solver: Solver, max_iter: int, tol: float
+) -> Alternation:
+    """Min D_ld(K, M) + slack (6.2): step A over K, step B over M, until the objective falls by less than ``tol``.
+
+    Step A begins at the multipliers λ of the step A before: the optimum of (6.7), K⁻¹ = M⁻¹ + A(λ), moves little
+    with M. Neither half step is taken when rounding would make the objective rise.
+    """
+    problem = step_a(family, side, gamma)
+    theta, B = family.start, None
+    path: list[float] = []
+    change, n_iter = np.inf, 0
+    while n_iter < max_iter and change > tol:
+        found = solver.solve(problem)
+        if B is None or found.objective <= problem.objective(B):
+            B = found.M
+        path.append(problem.objective(B))
+        trial = family.nearest(B, theta)
+        after = replace(problem, prior=family.core(trial), start=found.dual)
+        value = after.objective(B)
+        if value <= path[-1]:
+            theta, problem = trial, after
+        path.append(min(value, path[-1]))
+        change = (path[-3] - path[-1]) / (1 + abs(path[-1])) if len(path) > 2 else np.inf
+        n_iter += 1
+    return Alternation(theta, B, path, n_iter, change)
+
+
+def step_a(family: Family, side: Constraints, gamma: float | None) -> Problem:
+    """K for M at its start: the LogDet problem of ITML in the range of M (Jain 2009, (6.4))."""
+    terms = side.terms(len(family.Z))
+    right = None if terms.symmetric else terms.right @ family.Z
+    slack = Hard() if gamma is None else Relative(gamma)
+    return Problem(terms.left @ family.Z, right, terms.weight, side.bound, family.core(family.start), LogDet(), slack)
+
+
+def pairs_of_labels(labels: Labels, n_pairs: int | None, random_state: Any) -> Pairs | None:
+    """Pairs of labeled points; None with fewer than two."""
+    if (labels.codes >= 0).sum() < 2:
+        return None
+    return Pairs.from_labels(
+        np.where(labels.codes < 0, -1, labels.codes), n_pairs, -1, check_random_state(random_state)
+    )
+
+
+def bounded(side: Constraints, start: np.ndarray, bounds: Any, percentiles: Any, gamma: float | None) -> Constraints:
+    """Constraints with bounds: their own, those given, or percentiles of the distances of the points ``start``."""
+    if isinstance(side, Pairs) and side.bounds is None:
+        fixed = bounds is not None
+        side = Pairs(side.left, side.right, side.similar, bounds) if fixed else side.with_bounds(start, percentiles)
+    side = side.check(start, "GeometryAwareKernel")
+    if gamma is not None and (side.bound == 0).any():
+        raise ValueError("GeometryAwareKernel: bounds must not be 0 with slack; drop such constraints or gamma=None.")
+    return side
