@@ -4,9 +4,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 TEST_DEPS := $(VENV)/.test
 DEMO_DEPS := $(VENV)/.demo
+DOCS_DEPS := $(VENV)/.docs
 JOBS ?= 2
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo test lint types quick slow papers speed clean
+.PHONY: demo test lint types quick slow docs papers papers-quick speed clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -21,17 +23,23 @@ types: $(TEST_DEPS)
 	$(BIN)/mypy
 
 quick: $(TEST_DEPS)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
-	  $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 15
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 15
 
 slow: $(TEST_DEPS)
 	$(BIN)/python -m pytest -m slow
 
+docs: $(DOCS_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 papers: $(TEST_DEPS)
-	$(BIN)/python -m benchmarks.papers
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.papers --jobs $(JOBS) $(ARGS)
+
+papers-quick: ARGS += --quick
+papers-quick: papers
 
 speed: $(TEST_DEPS)
-	$(BIN)/python -m benchmarks.speed
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed $(ARGS)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -45,5 +53,9 @@ $(TEST_DEPS): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@ $(DEMO_DEPS)
 
+$(DOCS_DEPS): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@ $(DEMO_DEPS)
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache docs/_build docs/generated docs/gallery

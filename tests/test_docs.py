@@ -2,7 +2,11 @@
 
 import ast
 import builtins
+import doctest
 import re
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -10,11 +14,16 @@ import pytest
 import gramian
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts),
+]
 
 
-def blocks(page):
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
+def blocks(page, language="python"):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
 
 
 def free_names(tree):
@@ -29,19 +38,79 @@ def free_names(tree):
     return {node.id for node in names} - defined - set(dir(builtins))
 
 
+def at_hand(tree):
+    """Whether all packages that a block imports are installed."""
+    names = [a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names]
+    names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return all(find_spec(name.split(".")[0]) for name in names)
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_on_a_page_runs(page, tmp_path, monkeypatch):
-    """A block that uses data the page does not make is a sketch: it must parse and name what exists."""
+    """A block that uses data the page does not make is a sketch: it must parse and name what exists.
+
+    So is one that imports another library which is not installed.
+    """
     monkeypatch.chdir(tmp_path)
     space = {"__name__": "page"}
     for block in blocks(page):
         tree = ast.parse(block)
+        if not at_hand(tree):
+            continue
         if free_names(tree) <= set(space):
             exec(compile(tree, str(page), "exec"), space)
             continue
         assert page.parent != ROOT, f"{page.name} must define {free_names(tree) - set(space)}"
         for name in re.findall(r"\bgm\.(\w+)", block):
             assert hasattr(gramian, name), f"{page.name} names gm.{name}"
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "pycon")], ids=lambda page: str(page.relative_to(ROOT)))
+def test_console_sessions_on_a_page_say_what_they_show(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    runner, space = doctest.DocTestRunner(optionflags=flags), {}
+    with warnings.catch_warnings():
+        for i, block in enumerate(blocks(page, "pycon")):
+            test = doctest.DocTestParser().get_doctest(block, space, f"{page.name}[{i}]", str(page), 0)
+            said = []
+            runner.run(test, out=said.append, clear_globs=False)
+            space = test.globs
+            assert not runner.failures, "".join(said)
+
+
+def toctrees(page):
+    """Pages that the toctrees of a page name."""
+    for block in re.findall(r"^```{toctree}\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M):
+        for line in block.split():
+            if not line.startswith(":") and (page.parent / f"{line}.md").exists():
+                yield page.parent / f"{line}.md"
+
+
+def test_every_page_of_the_site_is_reached_from_its_front():
+    seen, new = set(), {DOCS / "index.md"}
+    while new:
+        seen |= new
+        new = {p.resolve() for page in new for p in toctrees(page)} - seen
+    assert seen == {p for p in PAGES if DOCS in p.parents}
+
+
+def test_every_public_name_is_in_the_reference():
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^   ([\w.]+)$", text, re.M))
+    public = {name for names in gramian._CONTENTS.values() for name in names}
+    inner = {
+        f"{module}.{name}"
+        for module in gramian._MODULES
+        for name in getattr(import_module(f"gramian.{module}"), "__all__", ())
+        if name not in public
+    }
+    missing = {name for name in public | inner if name not in listed}
+    missing |= {m for m in gramian._MODULES if m not in listed and f"`gramian.{m}`" not in text}
+    assert not missing, f"add to docs/api.md: {sorted(missing)}"
+    for name in listed:
+        home, _, last = f"gramian.{name}".rpartition(".")
+        assert hasattr(import_module(home), last), f"docs/api.md names {name}, which does not exist"
 
 
 def test_the_numbers_in_the_readme_are_right(tmp_path, monkeypatch):

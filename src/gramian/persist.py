@@ -32,7 +32,7 @@ def save(obj: Any, path: str | os.PathLike, about: dict[str, Any] | None = None)
     """Write ``obj`` (a metric, kernel, index or model of this package) to ``path``.
 
     The file is written beside ``path`` and then moved over it, so a crash leaves the old file as it was. ``about``
-    holds plain data about the value (where it came from, names of features) that :func:`describe` shows.
+    holds plain data about the value (where it came from, names of features) that :func:`.describe` shows.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from gramian.solvers.base import Solution
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of all learners.
 
-    ``fit(X, y)`` takes points (n, d) with labels or a :class:`Constraints` object, pairs (n, 2, d) with ±1, or triplets
+    ``fit(X, y)`` takes points (n, d) with labels or :class:`.Constraints`, pairs (n, 2, d) with ±1, or triplets
     (n, 3, d). It sets ``metric_``, ``n_iter_``, ``converged_``, ``objective_`` and ``solution_``.
 
     Subclasses give ``_learn(X, side, rng)``; ``side`` is what ``_from_labels`` makes of labels, or the constraints that

@@ -68,7 +68,7 @@ class Kernelized(MetricLearner):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> "Kernelized":
-        """Learn; X are points of the kernel, y labels or constraints, or tuples as in :class:`MetricLearner`."""
+        """Learn; X are points of the kernel, y labels or constraints, or tuples as in :class:`.MetricLearner`."""
         inner = ITML() if self.learner is None else clone(self.learner)
         given = getattr(self.kernel, "on_vectors", True) if self.features is None else True
         X, y = self._kernel_door(X, y, vectors=given)

@@ -79,7 +79,7 @@ class NeighborGraph(Graph):
 
 @dataclass(frozen=True, eq=False)
 class BallGraph(Graph):
-    """Edges between points nearer than ``radius`` (a distance, not squared); weights as in :class:`NeighborGraph`."""
+    """Edges between points nearer than ``radius`` (a distance, not squared); weights as in :class:`.NeighborGraph`."""
 
     radius: float
     width: float | None = None

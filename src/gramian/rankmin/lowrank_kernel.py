@@ -61,7 +61,7 @@ class LowRankKernel(MetricLearner):
     ----------
     metric_ : KernelMetric
     factor_ : array (n, r)
-        K = factor_ factor_ᵀ on the training points.
+        K = FFᵀ on the training points.
     rank_ : int
     beta_ : float
         Share of K₀ that was kept, ⟨K, K₀⟩ / ‖K₀‖².

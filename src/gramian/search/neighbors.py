@@ -28,7 +28,7 @@ def knn_proba(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform"
 
 
 def knn_classify(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform") -> np.ndarray:
-    """Label of the majority of the k nearest items, ties to the smaller label; see :func:`knn_proba`.
+    """Label of the majority of the k nearest items, ties to the smaller label; see :func:`.knn_proba`.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def knn_classify(index: Index, y: Any, X: Any, k: int = 5, weights: str = "unifo
 
 
 def knn_regress(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform") -> np.ndarray:
-    """Mean target of the k nearest items, (m,) or (m, t) as y is (n,) or (n, t); see :func:`knn_proba`."""
+    """Mean target of the k nearest items, (m,) or (m, t) as y is (n,) or (n, t); see :func:`.knn_proba`."""
     target = np.asarray(y, dtype=float)
     if len(target) != len(index):
         raise ValueError(f"knn_regress: y must have one target per item ({len(index)}), got {len(target)}.")

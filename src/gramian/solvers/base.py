@@ -175,7 +175,7 @@ class Solution:
 
 
 class Solver(ABC):
-    """A pure map from a :class:`Problem` to a :class:`Solution`; ``check`` fails before any work is done."""
+    """A pure map from a :class:`.Problem` to a :class:`.Solution`; ``check`` fails before any work is done."""
 
     @abstractmethod
     def check(self, problem: Problem) -> None:

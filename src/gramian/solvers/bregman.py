@@ -53,7 +53,7 @@ class BregmanProjections(Solver):
             )
 
     def solve(self, problem: Problem, callback: Any = None) -> Solution:
-        """Solve; hard constraints that cannot be met raise :class:`InfeasibleError`."""
+        """Solve; hard constraints that cannot be met raise :class:`.InfeasibleError`."""
         from gramian._jit.bregman import sweep
 
         self.check(problem)

@@ -46,7 +46,7 @@ class DualAscent(Solver):
             raise TypeError(f"DualAscent: needs a Divergence, got {type(problem.divergence).__name__}.")
 
     def solve(self, problem: Problem, callback: Any = None) -> Solution:
-        """Solve; hard constraints that cannot be met raise :class:`InfeasibleError`."""
+        """Solve; hard constraints that cannot be met raise :class:`.InfeasibleError`."""
         self.check(problem)
         problem.check_trivial()
         dual = _Dual(problem)

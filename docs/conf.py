@@ -1,0 +1,89 @@
+"""Sphinx configuration: `make docs` builds the site from these pages, the docstrings and the scripts of examples/."""
+
+import inspect
+import os
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "src"))
+
+import gramian  # noqa: E402
+
+project = "gramian"
+author = "The gramian developers"
+project_copyright = author
+release = version = gramian.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
+templates_path = ["_templates"]
+
+nitpicky = True
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"gramian {release}"
+html_static_path = ["_static"]
+html_css_files = ["gramian.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": True,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+# The gallery: scripts of examples/, run in their small form unless GRAMIAN_EXAMPLES_SMALL=0.
+EXAMPLES = HERE.parent / "examples"
+if any(EXAMPLES.glob("*.py")):
+    extensions.append("sphinx_gallery.gen_gallery")
+    os.environ.setdefault("GRAMIAN_EXAMPLES_SMALL", "1")
+    sphinx_gallery_conf = {
+        "examples_dirs": str(EXAMPLES),
+        "gallery_dirs": "gallery",
+        "filename_pattern": r"\.py$",
+        "ignore_pattern": r"(^|/)_",
+        "download_all_examples": False,
+        "show_memory": False,
+        "min_reported_time": 1e9,
+        "remove_config_comments": True,
+        "abort_on_example_error": True,
+    }
+
+
+def skip_foreign(app, what, name, member, skip, options):
+    """Leave out what classes inherit from other packages."""
+    owner = getattr(member, "__objclass__", inspect.unwrap(member) if callable(member) else None)
+    home = getattr(owner, "__module__", None) or "gramian"
+    return None if home.startswith("gramian") else True
+
+
+def keep_bars(app, what, name, obj, options, lines):
+    """In these docstrings |x| is a length, never a substitution of reStructuredText."""
+    lines[:] = [re.sub(r"(``.*?``)|\|", lambda bar: bar[1] or r"\|", line) for line in lines]
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", keep_bars)
+    app.connect("autodoc-skip-member", skip_foreign)
