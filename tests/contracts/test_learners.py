@@ -86,6 +86,26 @@ def test_fitted_attributes(learner, iris):
     assert np.linalg.eigvalsh(M)[0] >= -1e-9 * np.abs(M).max()
 
 
+def iterates(learner):
+    """Learners of this package that go in steps; those of other packages report in their own way."""
+    return type(learner).__module__.startswith("gramian.learners") and hasattr(learner, "max_iter")
+
+
+@pytest.mark.parametrize("learner", [est for est in LEARNERS if iterates(est)], ids=lambda est: type(est).__name__)
+def test_iterative_learners_report_progress(learner, iris, capsys, monkeypatch):
+    calls = []
+    quiet = clone(learner).set_params(callback=lambda *state: calls.append(state)).fit(*iris)
+    assert capsys.readouterr().out == ""
+    steps = [state[0] for state in calls]
+    assert steps and steps == sorted(steps) and steps[-1] <= max(quiet.n_iter_, 1)
+    assert all(len(state) == 3 and np.isfinite(state[2]) for state in calls)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal
+    heard, loud = len(calls), clone(quiet).set_params(verbose=True).fit(*iris)
+    assert type(learner).__name__ in capsys.readouterr().out
+    assert len(calls) == 2 * heard  # a bar does not take the callback's place
+    np.testing.assert_array_equal(loud.metric_.sqdist(iris[0]), quiet.metric_.sqdist(iris[0]))
+
+
 @EACH
 def test_pickle_and_save(learner, iris, tmp_path):
     X, y = iris

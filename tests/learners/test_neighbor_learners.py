@@ -228,3 +228,15 @@ def test_bad_parameters_name_their_owner(bad):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=f"LMNN: {next(iter(bad))}"):
         gm.LMNN(**bad).fit(X, y)
+
+
+@pytest.mark.parametrize("learner", [gm.NCA(tol=1e-6), gm.MCML(tol=1e-6, reg=0.1)], ids=lambda est: type(est).__name__)
+def test_single_precision_is_a_way_and_not_an_end(learner, rng, monkeypatch):
+    """Most of the way in float32, judged in float64: the same minimum, to a tolerance that float32 cannot reach."""
+    y = np.repeat([0, 1, 2], 12)
+    X = rng.standard_normal((36, 4)) + 0.8 * np.eye(3, 4)[y]
+    double = clone(learner).fit(X, y)
+    monkeypatch.setattr("gramian.learners.factored.SINGLE", 0)
+    single = clone(learner).fit(X, y)
+    assert single.converged_ and single.solution_.residual <= 1e-6
+    assert single.objective_ == pytest.approx(double.objective_, rel=1e-5 if isinstance(learner, gm.MCML) else 0.02)

@@ -9,7 +9,7 @@ from scipy import sparse
 from gramian import _array, _checks, linalg
 from gramian.constraints import Labels
 from gramian.learners import targets
-from gramian.learners.base import MetricLearner
+from gramian.learners.factored import LabelLearner
 from gramian.solvers.base import Solution
 
 RTOL = 1e-10
@@ -39,7 +39,7 @@ def dne_loss(L: Any, X: Any, W: Any) -> tuple[float, Any]:
     return float(xp.sum((L @ V) * L)), 2 * L @ V
 
 
-class DNE(MetricLearner):
+class DNE(LabelLearner):
     """Minimize tr(L Xᵀ(D − W)X Lᵀ) + reg · ‖L‖² over L with LLᵀ = I: one eigenproblem (Zhang et al. 2006).
 
     W joins near neighbors of one class with +1 and of different classes with −1, D holds its row sums
@@ -66,15 +66,10 @@ class DNE(MetricLearner):
     True
     """
 
-    _accepts = ()
-
     def __init__(self, n_neighbors=1, n_components=None, *, reg=0.0):
         self.n_neighbors = n_neighbors
         self.n_components = n_components
         self.reg = reg
-
-    def _from_labels(self, X: Any, y: Any, rng: Any) -> Labels:
-        return Labels.from_array(y, "DNE", X.shape[0])
 
     def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
         k = _checks.number(self.n_neighbors, "DNE", "n_neighbors", low=1, integer=True)

@@ -1,6 +1,5 @@
 """Where a learner of a factor L starts, and the coordinates it descends in."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +7,6 @@ import numpy as np
 
 from gramian import _checks, linalg
 from gramian.constraints import Labels
-from gramian.learners import targets
-from gramian.solvers.base import Solution
-from gramian.solvers.descent import Descent
 
 INITS = ("auto", "identity", "pca", "lda", "random")
 
@@ -124,51 +120,3 @@ def pull(Z: np.ndarray, near: np.ndarray) -> np.ndarray:
         V = Z - Z[column]
         P += V.T @ V
     return P
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """What a descent over a factor needs: the coordinates, the points Z on them, the first L, the penalty on L."""
-
-    coordinates: Coordinates
-    Z: np.ndarray
-    L: np.ndarray
-    ridge: np.ndarray
-
-    @classmethod
-    def make(cls, learner: Any, X: np.ndarray, labels: Labels, rng: Any) -> "Start":
-        """Start of a learner with parameters ``init``, ``n_components`` and ``reg``, from three neighbors per point."""
-        near = targets.same_class(X, labels, 3)
-        return cls.around(
-            learner, X, labels, rng, near, _checks.number(learner.reg, type(learner).__name__, "reg", low=0)
-        )
-
-    @classmethod
-    def around(cls, learner: Any, X: Any, labels: Labels, rng: Any, near: Any, reg: float, **options: Any) -> "Start":
-        """Start with the given neighbors and weight of ‖L‖²."""
-        owner = type(learner).__name__
-        L = initial(learner.init, X, labels, learner.n_components, rng, owner)
-        coordinates = Coordinates.fit(X, near, reg, **options)
-        L = coordinates.lower(L, given=not isinstance(learner.init, str))
-        return cls(coordinates, coordinates.of(X), L, reg * coordinates.norms)
-
-    def penalized(self, loss: Callable, share: float = 1.0) -> Callable:
-        """The loss plus ``share`` of reg · ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3)."""
-        ridge = share * self.ridge
-
-        def fun(L: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = loss(L)
-            return value + float((ridge * L**2).sum()), gradient + 2 * ridge * L
-
-        return fun if ridge.any() else loss
-
-    def solution(self, end: Descent, tol: float) -> Solution:
-        """The end of a descent as the solution on X."""
-        return Solution(
-            factor=self.coordinates.lift(end.point),
-            objective=end.value,
-            n_iter=max(end.n_iter, 1),  # scikit-learn counts the look at the start
-            converged=end.residual <= tol,
-            residual=end.residual,
-            tol=tol,
-        )

@@ -7,11 +7,12 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from gramian import _checks, linalg
-from gramian.constraints import Constraints, Terms
+from gramian.constraints import Terms
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian, Kernel, Linear
 from gramian.kernels.base import take
 from gramian.learners.base import MetricLearner
+from gramian.learners.foreign import fit_foreign
 from gramian.learners.framework import FrameworkLearner
 from gramian.learners.itml import ITML
 from gramian.metrics import KernelMetric
@@ -160,29 +161,3 @@ def _residual_values(terms: Terms, kernel: Kernel, X: Any, Z: np.ndarray) -> np.
         K = kernel(take(X, a), take(X, b)) - Z[a] @ Z[b].T
         total[rows] = linalg.row_inner(np.asarray(L[:, a] @ K), R[:, b].toarray())
     return (terms.weight * total.reshape(terms.weight.shape)).sum(axis=1)
-
-
-def fit_foreign(learner: Any, Z: np.ndarray, y: Any) -> Solution:
-    """Fit a transformer or metric learner from elsewhere on the coordinates Z, and read off its linear map."""
-    name = type(learner).__name__
-    if isinstance(y, Constraints):
-        raise TypeError(f"Kernelized: {name} takes labels, got {type(y).__name__}; use a learner of this package.")
-    learner.fit(Z, y)
-    L = linear_map(learner, Z)
-    steps = getattr(learner, "n_iter_", None)
-    return Solution(factor=L, n_iter=1 if steps is None else max(int(np.max(steps)), 1))
-
-
-def linear_map(learner: Any, Z: np.ndarray) -> np.ndarray:
-    """The matrix L (r, d) of a fitted estimator whose transform is Lz + constant; checked on the points Z."""
-    name, d = type(learner).__name__, Z.shape[1]
-    if not hasattr(learner, "transform"):
-        if getattr(learner, "components_", None) is None:
-            raise TypeError(f"Kernelized: {name} must have a linear transform or components_.")
-        return np.asarray(learner.components_, dtype=np.float64)
-    ends = np.asarray(learner.transform(np.vstack([np.zeros((1, d)), np.eye(d)])), dtype=np.float64)
-    L = (ends[1:] - ends[0]).T
-    found = np.asarray(learner.transform(Z), dtype=np.float64)
-    if np.abs(Z @ L.T + ends[0] - found).max(initial=0.0) > 1e-6 * max(np.abs(found).max(initial=0.0), 1e-300):
-        raise TypeError(f"Kernelized: the transform of {name} is not linear, so it has no metric.")
-    return L

@@ -1,5 +1,6 @@
 """Large margin nearest neighbors."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -7,17 +8,11 @@ import numpy as np
 
 from gramian import _array, _checks, linalg
 from gramian.constraints import Labels
-from gramian.learners import initial, targets
-from gramian.learners.base import MetricLearner
-from gramian.learners.impostors import Triplets
+from gramian.learners import targets
+from gramian.learners.factored import FactorLearner, Start
+from gramian.learners.margins import descend_margins
 from gramian.learners.softmax import Cross
 from gramian.solvers.base import Solution
-from gramian.solvers.descent import descend
-
-INTERVAL, FIRST = 5, 3
-"""Steps between two searches for impostors, and before the second one."""
-PATIENCE = 4
-"""Searches without progress before the hinge is made sharper."""
 
 
 def lmnn_loss(L: Any, X: Any, codes: Any, near: Any, push: float = 1.0) -> tuple[float, Any]:
@@ -36,9 +31,9 @@ def lmnn_loss(L: Any, X: Any, codes: Any, near: Any, push: float = 1.0) -> tuple
     push : float
     """
     xp = _array.namespace(X)
-    Z = X @ L.T
+    cross, value, gradient = Cross(L, X), 0.0, xp.zeros_like(L)
+    Z = cross.Z
     norms = xp.sum(Z * Z, axis=1)
-    cross, value, gradient = Cross(X, Z), 0.0, xp.zeros_like(L)
     for j in range(near.shape[1]):
         V = X - xp.take(X, near[:, j], axis=0)
         E = V @ L.T
@@ -51,13 +46,14 @@ def lmnn_loss(L: Any, X: Any, codes: Any, near: Any, push: float = 1.0) -> tuple
             active = xp.astype((S > 0) & far, X.dtype)
             value += push * float(xp.sum(active * S))
             weight[rows] += push * xp.sum(active, axis=1)
-            cross.add(rows, -push * active)
+            cross.add_rows(rows, -push * cross.sums(active))
+            cross.add_columns(rows, -push * xp.ones_like(active[:, :1]), active)
         value += float(xp.sum(pull))
         gradient += 2 * (E * weight[:, None]).T @ V
-    return value, gradient + 2 * cross.total(L)
+    return value, gradient + 2 * cross.total()
 
 
-class LMNN(MetricLearner):
+class LMNN(FactorLearner):
     """Minimize Σ_ij d²_M(x_i, x_j) + push · Σ_ijl [1 + d²_M(x_i, x_j) − d²_M(x_i, x_l)]₊ + reg · tr(M) over M ⪰ 0.
 
     j runs over the k target neighbors of i, the nearest points of its class in the Euclidean distance, and l over
@@ -89,6 +85,8 @@ class LMNN(MetricLearner):
         How often targets are chosen again, each time under the metric learned so far.
     max_iter : int
     tol : float
+    verbose : bool
+        Show a progress bar (needs rich).
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)`` after each search for impostors.
     random_state : int or generator, optional
@@ -108,8 +106,6 @@ class LMNN(MetricLearner):
     (True, True)
     """
 
-    _accepts = ()
-
     def __init__(
         self,
         n_neighbors=3,
@@ -121,35 +117,28 @@ class LMNN(MetricLearner):
         reselect=0,
         max_iter=1000,
         tol=5e-3,
+        verbose=False,
         callback=None,
         random_state=None,
     ):
+        shared = {"max_iter": max_iter, "tol": tol, "verbose": verbose, "callback": callback}
+        super().__init__(n_components, init=init, reg=reg, random_state=random_state, **shared)
         self.n_neighbors = n_neighbors
         self.push = push
-        self.n_components = n_components
-        self.init = init
-        self.reg = reg
         self.reselect = reselect
-        self.max_iter = max_iter
-        self.tol = tol
-        self.callback = callback
-        self.random_state = random_state
 
-    def _from_labels(self, X: Any, y: Any, rng: Any) -> Labels:
-        return Labels.from_array(y, "LMNN", X.shape[0])
-
-    def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
-        targets.require_classes(side, "LMNN")
+    def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
         k = _checks.number(self.n_neighbors, "LMNN", "n_neighbors", low=1, integer=True)
         again = _checks.number(self.reselect, "LMNN", "reselect", low=0, integer=True)
         _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
-        self.targets_ = targets.same_class(X, side, k)
-        start = initial.Start.around(self, X, side, rng, self.targets_, self._weight(X), ridge=1e-5)
-        solution = self._solve(start, side, 0)
+        self.targets_ = targets.same_class(X, labels, k)
+        start = Start.around(self, X, labels, rng, self.targets_, self._weight(X), ridge=1e-5)
+        options = {"push": self.push, "max_iter": self.max_iter, "tol": self.tol, "report": report}
+        solution = descend_margins(start, labels, self.targets_, **options)
         for _ in range(again):
-            self.targets_ = targets.same_class(X @ solution.factor.T, side, k)
+            self.targets_ = targets.same_class(X @ solution.factor.T, labels, k)
             start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
-            solution = self._solve(start, side, solution.n_iter)
+            solution = descend_margins(start, labels, self.targets_, done=solution.n_iter, **options)
         return solution
 
     def _weight(self, X: np.ndarray) -> float:
@@ -158,37 +147,3 @@ class LMNN(MetricLearner):
             _checks.one_of(self.reg, "LMNN", "reg", ("pull",))
             return sum(linalg.pair_sqdist(X, X[column]).sum() for column in self.targets_.T) / X.shape[1]
         return _checks.number(self.reg, "LMNN", "reg", low=0)
-
-    def _solve(self, start: Any, labels: Labels, done: int) -> Solution:
-        """Alternate searches for impostors, descents, and updates of the multipliers."""
-        L, triplets = start.L, Triplets.none(start.Z, self.targets_, self.push)
-        first, best, lowest, stalled, interval = 0.0, np.inf, np.inf, 0, INTERVAL
-        while True:
-            triplets = triplets.renewed(L, labels)
-            state = triplets.state(L, start.ridge)
-            first = first or state.objective
-            residual = state.residual(L, max(state.objective, 1e-3 * first))
-            if self.callback is not None:
-                self.callback(done, state.objective, residual)
-            steps = min(interval if done else FIRST, self.max_iter - done)
-            if residual <= self.tol or steps <= 0 or stalled == 10 * PATIENCE:
-                break
-            better = residual < best or state.objective < 0.999 * lowest
-            stalled = 0 if better else stalled + 1
-            best, lowest = min(best, residual), min(lowest, state.objective)
-            end = descend(start.penalized(triplets.smoothed), L, max_iter=steps)
-            L, done = end.point, done + end.n_iter
-            triplets = triplets.updated(L)
-            if stalled % PATIENCE == PATIENCE - 1:
-                # Multipliers that go around in circles need a sharper hinge, and, where it is convex, longer descents.
-                interval = min(2 * interval, 80) if L.shape[0] >= L.shape[1] else interval
-                triplets = replace(triplets, mu=triplets.mu / 2)
-        return Solution(
-            factor=start.coordinates.lift(L),
-            objective=state.objective,
-            gap=state.gap(L, initial.pull(start.Z, self.targets_) + np.diag(start.ridge)),
-            n_iter=max(done, 1),
-            converged=residual <= self.tol,
-            residual=residual,
-            tol=self.tol,
-        )

@@ -1,15 +1,15 @@
 """Metric learning by collapsing classes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gramian import _array
 from gramian.constraints import Labels
-from gramian.learners import initial, softmax, targets
-from gramian.learners.base import MetricLearner
+from gramian.learners import softmax
+from gramian.learners.factored import FactorLearner, Start
 from gramian.solvers.base import Solution
-from gramian.solvers.descent import descend
 
 
 def mcml_loss(L: Any, X: Any, codes: Any) -> tuple[float, Any]:
@@ -19,32 +19,39 @@ def mcml_loss(L: Any, X: Any, codes: Any) -> tuple[float, Any]:
     f = Σ_ij p0_ij d²_ij + Σ_i log Σ_{k≠i} exp(−d²_ik) − Σ_i log m_i. Points alone in their class are no anchors.
     """
     xp = _array.namespace(X)
-    Z = X @ L.T
-    cross, value = softmax.Cross(X, Z), 0.0
-    for block, P, lse in softmax.neighborhoods(Z):
-        same = xp.astype(codes[block][:, None] == codes[None, :], P.dtype)
-        xp.reshape(same, (-1,))[block.start :: P.shape[1] + 1] = 0
-        m = xp.sum(same, axis=1, keepdims=True)
-        anchor = xp.astype(m > 0, P.dtype)
-        value += float(xp.sum(anchor[:, 0] * (lse - xp.log(xp.where(m > 0, m, 1.0))[:, 0])))
-        same /= xp.where(m > 0, m, 1.0)
-        # ∂f/∂d²_ij = p0_ij − p_ij.
-        cross.add(block, same - P * anchor)
-    return value + _within(Z, codes, xp), 2 * cross.total(L)
+    classes = softmax.Classes(codes)
+    X = classes.sorted(X)
+    mates, V = _within(X, classes)
+    anchor = xp.astype(mates > 0, X.dtype)
+    cross, pull = softmax.Cross(L, X), V @ L.T
+    value = float(xp.sum(pull * pull))
+    for rows, E, top in softmax.neighborhoods(cross.Z):
+        sums = cross.sums(E)
+        total = sums[:, -1:]
+        value += float(xp.sum(anchor[rows, :] * (top + xp.log(total / xp.where(mates > 0, mates, 1.0)[rows, :]))))
+        # ∂f/∂d²_ij = p0_ij − p_ij with p_ij = E_ij / total_i.
+        weights = -anchor[rows, :] / total
+        cross.add_rows(rows, weights * sums)
+        cross.add_columns(rows, weights, E)
+    return value, 2 * (pull.T @ V + cross.total())
 
 
-def _within(Z: Any, codes: Any, xp: Any) -> float:
-    """Σ_ij p0_ij ‖z_i − z_j‖² = Σ_classes 2 m/(m − 1) Σ_i ‖z_i − mean‖², over classes of m ≥ 2 points."""
-    total = 0.0
-    for c in xp.unique_values(codes):
-        V = Z[xp.nonzero(codes == c)[0], ...] if xp is np else xp.take(Z, xp.nonzero(codes == c)[0], axis=0)
-        if V.shape[0] > 1:
-            V = V - xp.mean(V, axis=0)
-            total += 2 * V.shape[0] / (V.shape[0] - 1) * float(xp.sum(V * V))
-    return total
+def _within(X: Any, classes: softmax.Classes) -> tuple[Any, Any]:
+    """The numbers m_i (n, 1), and V (n, d) with VᵀV = Σ_ij p0_ij (x_i − x_j)(x_i − x_j)ᵀ.
+
+    For a class of m + 1 points this is 2 (m + 1)/m times its scatter around the mean.
+    """
+    xp = _array.namespace(X)
+    V, mates = xp.zeros_like(X), xp.zeros_like(X[:, :1])
+    for _, members in classes.of(slice(0, X.shape[0])):
+        m = members.stop - members.start - 1
+        if m > 0:
+            mates[members, :] = m
+            V[members, :] = (2 * (m + 1) / m) ** 0.5 * (X[members, :] - xp.mean(X[members, :], axis=0))
+    return mates, V
 
 
-class MCML(MetricLearner):
+class MCML(FactorLearner):
     """Minimize Σ_i KL(p0(·|i), p(·|i)) + reg · tr(M) over M ⪰ 0, a convex problem (Globerson and Roweis 2006).
 
     p0(j|i) is uniform over the other points of the class of i and p(j|i) ∝ exp(−d²_M(x_i, x_j)) for j ≠ i:
@@ -63,6 +70,8 @@ class MCML(MetricLearner):
     max_iter : int
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n.
+    verbose : bool
+        Show a progress bar (needs rich).
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional
@@ -77,33 +86,9 @@ class MCML(MetricLearner):
     (True, (4, 4))
     """
 
-    _accepts = ()
-
-    def __init__(
-        self,
-        n_components=None,
-        *,
-        init="auto",
-        reg=0.0,
-        max_iter=1000,
-        tol=1e-5,
-        callback=None,
-        random_state=None,
-    ):
-        self.n_components = n_components
-        self.init = init
-        self.reg = reg
-        self.max_iter = max_iter
-        self.tol = tol
-        self.callback = callback
-        self.random_state = random_state
-
-    def _from_labels(self, X: Any, y: Any, rng: Any) -> Labels:
-        return Labels.from_array(y, "MCML", X.shape[0])
-
-    def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
-        targets.require_classes(side, "MCML")
-        start = initial.Start.make(self, X, side, rng)
-        loss = start.penalized(lambda L: mcml_loss(L, start.Z, side.codes))
-        options = {"max_iter": self.max_iter, "tol": self.tol, "scale": len(X), "callback": self.callback}
-        return start.solution(descend(loss, start.L, **options), self.tol)
+    def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
+        start = Start.make(self, X, labels, rng)
+        end = start.descend(
+            lambda L, Z: mcml_loss(L, Z, labels.codes), max_iter=self.max_iter, tol=self.tol, report=report
+        )
+        return start.solution(end, self.tol)

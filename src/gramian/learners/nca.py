@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from scipy import sparse
 
 from gramian import _array, _checks, linalg
 from gramian.constraints import Labels
-from gramian.learners import initial, softmax, targets
-from gramian.learners.base import MetricLearner
+from gramian.learners import softmax, targets
+from gramian.learners.factored import FactorLearner, Start, shifted
 from gramian.solvers.base import Solution
 from gramian.solvers.descent import Descent, adam_step, descend
 
@@ -32,17 +33,23 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None) -> tuple[flo
         Sum over these points i only; all of them when None. Neighbors j are always all points.
     """
     xp = _array.namespace(X)
-    Z = X @ L.T
-    cross, value = softmax.Cross(X, Z), 0.0
-    for block, P, _ in softmax.neighborhoods(Z, rows):
-        W = P * xp.astype(codes[block][:, None] == codes[None, :], P.dtype)
-        p = xp.sum(W, axis=1, keepdims=True)
+    classes = softmax.Classes(codes, rows)
+    cross, value = softmax.Cross(L, classes.sorted(X)), 0.0
+    for block, E, _ in softmax.neighborhoods(cross.Z, classes.n_anchors):
+        everyone = cross.sums(E)
+        own = xp.zeros_like(everyone)
+        for part, columns in classes.of(block):
+            own[part, :] += cross.sums(E[part, columns], columns)
+        total = everyone[:, -1:]
+        p = own[:, -1:] / total
         value -= float(xp.sum(p))
-        # ∂(−p_i)/∂d²_ij = [y_i = y_j] p_ij − p_i p_ij, the bracket of (5).
-        P *= p
-        W -= P
-        cross.add(block, W)
-    return value, 2 * cross.total(L)
+        # ∂(−p_i)/∂d²_ij = [y_i = y_j] p_ij − p_i p_ij, the bracket of (5), with p_ij = E_ij / total_i.
+        cross.add_rows(block, (own - p * everyone) / total)
+        cross.add_columns(block, -p / total, E)
+        for part, columns in classes.of(block):
+            rows = slice(block.start + part.start, block.start + part.stop)
+            cross.add_columns(rows, 1 / total[part, :], E[part, columns], columns)
+    return value, 2 * cross.total()
 
 
 def truncated_nca_loss(L: np.ndarray, X: np.ndarray, codes: np.ndarray, near: np.ndarray) -> tuple[float, np.ndarray]:
@@ -62,13 +69,14 @@ def truncated_nca_loss(L: np.ndarray, X: np.ndarray, codes: np.ndarray, near: np
     return -float(p.sum()), 2 * L @ linalg.scatter(X, graph)
 
 
-class NCA(MetricLearner):
+class NCA(FactorLearner):
     """Minimize −Σ_i p_i + reg · ‖L‖² over L (r, d): the expected number of points that a random neighbor classifies.
 
     p_i = Σ_{j: y_j = y_i} p_ij with p_ij ∝ exp(−‖Lx_i − Lx_j‖²) for j ≠ i (Goldberger et al. 2005;
     Chatpatanasiri et al. 2010, (3)). The problem is not convex; it is descended by L-BFGS in coordinates
     that are whitened by the scatter of near neighbors, so that the result and the cost do not depend on the units of X.
-    The probabilities are computed in blocks of rows: memory is O(n d), not n × n as in other implementations.
+    The probabilities are computed in blocks of rows: memory is O(n d), not n × n as in other implementations. From
+    500 points on they are in single precision until the residual is below 1e-4; the end is always judged in double.
 
     Parameters
     ----------
@@ -85,6 +93,8 @@ class NCA(MetricLearner):
     max_iter : int
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n; with batches, when a pass changes the objective by less than tol · n.
+    verbose : bool
+        Show a progress bar (needs rich).
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional
@@ -99,8 +109,6 @@ class NCA(MetricLearner):
     ((2, 4), True)
     """
 
-    _accepts = ()
-
     def __init__(
         self,
         n_components=None,
@@ -111,65 +119,54 @@ class NCA(MetricLearner):
         batch_size=None,
         max_iter=200,
         tol=1e-4,
+        verbose=False,
         callback=None,
         random_state=None,
     ):
-        self.n_components = n_components
-        self.init = init
-        self.reg = reg
+        shared = {"max_iter": max_iter, "tol": tol, "verbose": verbose, "callback": callback}
+        super().__init__(n_components, init=init, reg=reg, random_state=random_state, **shared)
         self.n_neighbors = n_neighbors
         self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.callback = callback
-        self.random_state = random_state
 
-    def _from_labels(self, X: Any, y: Any, rng: Any) -> Labels:
-        return Labels.from_array(y, "NCA", X.shape[0])
-
-    def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
-        targets.require_classes(side, "NCA")
-        start = initial.Start.make(self, X, side, rng)
+    def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
+        start = Start.make(self, X, labels, rng)
         if self.batch_size is not None:
-            end = self._stochastic(start, side.codes, rng)
+            end = self._stochastic(start, labels.codes, rng, report)
         elif self.n_neighbors is not None and self.n_neighbors < X.shape[0] - 1:
-            end = self._truncated(start, side.codes)
+            end = self._truncated(start, labels.codes, report)
         else:
-            end = self._descend(start, lambda L: nca_loss(L, start.Z, side.codes), start.L, self.max_iter, 0)
+            loss = partial(nca_loss, codes=labels.codes)
+            end = start.descend(loss, max_iter=self.max_iter, tol=self.tol, report=report)
         return start.solution(end, self.tol)
 
-    def _descend(self, start: Any, loss: Callable, L: np.ndarray, max_iter: int, done: int) -> Descent:
-        report = None if self.callback is None else (lambda k, *rest: self.callback(done + k, *rest))
-        n = start.Z.shape[0]
-        return descend(start.penalized(loss), L, max_iter=max_iter, tol=self.tol, scale=n, callback=report)
-
-    def _truncated(self, start: Any, codes: np.ndarray) -> Descent:
+    def _truncated(self, start: Start, codes: np.ndarray, report: Callable | None) -> Descent:
         """Alternate searches for neighborhoods and descents on them until a fresh search finds nothing to do."""
         k = _checks.number(self.n_neighbors, "NCA", "n_neighbors", low=1, integer=True)
         L, done = start.L, 0
         while True:
             near = targets.everywhere(start.Z @ L.T, k)
-            steps = min(INTERVAL, self.max_iter - done)
-            end = self._descend(start, lambda L: truncated_nca_loss(L, start.Z, codes, near), L, steps, done)  # noqa: B023
+            loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=codes, near=near))
+            options = {"max_iter": min(INTERVAL, self.max_iter - done), "tol": self.tol, "scale": len(codes)}
+            end = descend(loss, L, callback=shifted(report, done), **options)
             L, done = end.point, done + end.n_iter
             if end.n_iter == 0 or done >= self.max_iter:
                 return replace(end, n_iter=done)
 
-    def _stochastic(self, start: Any, codes: np.ndarray, rng: np.random.RandomState) -> Descent:
+    def _stochastic(self, start: Start, codes: np.ndarray, rng: Any, report: Callable | None) -> Descent:
         """Passes of Adam over shuffled batches, with a step that falls as 1/√pass."""
         n, L, state = len(codes), start.L, None
         size = _checks.number(self.batch_size, "NCA", "batch_size", low=1, integer=True)
         rate, before, change, done = 0.1 * np.sqrt(np.mean(L**2)), np.inf, np.inf, 0
         while done < self.max_iter and change > self.tol * n:
             order, done, value = rng.permutation(n), done + 1, 0.0
-            Z, c = start.Z[order], codes[order]
-            for first in range(0, n, size):
-                rows = slice(first, min(first + size, n))
-                part, gradient = start.penalized(lambda L: nca_loss(L, Z, c, rows), (rows.stop - first) / n)(L)  # noqa: B023
+            shuffled = partial(nca_loss, X=start.Z[order], codes=codes[order])
+            for rows in linalg.blocks(n, 1, size):
+                loss = start.penalized(partial(shuffled, rows=rows), share=(rows.stop - rows.start) / n)
+                part, gradient = loss(L)
                 L, state = adam_step(L, gradient, state, rate / np.sqrt(done))
                 value += part
             change, before = abs(value - before), value
-            if self.callback is not None:
-                self.callback(done, value, change / n)
-        value, gradient = start.penalized(lambda L: nca_loss(L, start.Z, codes))(L)
+            if report is not None:
+                report(done, value, change / n)
+        value, gradient = start.penalized(partial(nca_loss, X=start.Z, codes=codes))(L)
         return Descent(L, value, gradient, done, change / n)

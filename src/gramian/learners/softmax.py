@@ -6,62 +6,103 @@ Both losses made of them have a gradient of the one form 2 L Σ_ij W_ij (x_i −
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from gramian import _array, linalg
 
 BLOCK_BYTES = 4 << 20
 """Size of a block of probabilities: it should stay in the processor's cache."""
 
 
-def neighborhoods(Z: Any, rows: slice | None = None) -> Iterator[tuple[slice, Any, Any]]:
-    """Blocks ``(rows, P, lse)``: probabilities P (b, n) with P_ii = 0, and lse_i = log Σ_{j≠i} exp(−‖z_i − z_j‖²).
+def neighborhoods(Z: Any, n_anchors: int | None = None) -> Iterator[tuple[slice, Any, Any]]:
+    """Blocks ``(rows, E, top)`` of the first ``n_anchors`` points: E_ij = exp(−‖z_i − z_j‖² − top_i), E_ii = 0.
 
-    The largest exponent of each row is subtracted first, so that nothing overflows and each row keeps a neighbor.
+    top_i is the largest exponent of its row, so that nothing overflows and each row keeps a neighbor.
     """
     xp = _array.namespace(Z)
     n = Z.shape[0]
-    first, last, _ = (rows or slice(None)).indices(n)
     Z = Z - xp.mean(Z, axis=0)
-    norms = xp.sum(Z * Z, axis=1)
-    for block in linalg.blocks(last - first, 8 * n, BLOCK_BYTES):
-        a, b = first + block.start, first + block.stop
-        P = Z[a:b, :] @ Z.T
-        P *= 2
-        P -= norms
-        xp.reshape(P, (-1,))[a :: n + 1] = -xp.inf
-        top = xp.max(P, axis=1, keepdims=True)
-        P -= top
-        P = xp.exp(P)
-        total = xp.sum(P, axis=1, keepdims=True)
-        P /= total
-        yield slice(a, b), P, (top + xp.log(total))[:, 0] - norms[a:b]
+    norms = xp.sum(Z * Z, axis=1, keepdims=True)
+    ones = xp.ones_like(norms)
+    # One matrix product gives −‖z_i − z_j‖² with nothing left to add.
+    left, right = xp.concat([2 * Z, -norms, -ones], axis=1), xp.concat([Z, ones, norms], axis=1).T
+    bytes_per_row = xp.finfo(Z.dtype).bits // 8 * n
+    for rows in linalg.blocks(n if n_anchors is None else n_anchors, bytes_per_row, BLOCK_BYTES):
+        E = left[rows, :] @ right
+        xp.reshape(E, (-1,))[rows.start :: n + 1] = -xp.inf
+        top = xp.max(E, axis=1, keepdims=True)
+        E -= top
+        yield rows, xp.exp(E), top
+
+
+class Classes:
+    """Points in the order of their classes, those of ``anchors`` first: every class is at most two slices."""
+
+    def __init__(self, codes: Any, anchors: slice | None = None):
+        codes = _array.to_numpy(codes)
+        inside = np.zeros(len(codes), dtype=bool)
+        inside[anchors or slice(None)] = True
+        self.order = np.lexsort((codes, ~inside))
+        self.n_anchors = int(inside.sum())
+        first, last = codes[self.order[: self.n_anchors]], codes[self.order[self.n_anchors :]]
+        self._slices = [(_range(first, c, 0), _range(last, c, self.n_anchors)) for c in np.unique(codes)]
+
+    def sorted(self, X: Any) -> Any:
+        """Rows of X in this order."""
+        xp = _array.namespace(X)
+        return xp.take(X, xp.asarray(self.order, device=X.device), axis=0)
+
+    def of(self, rows: slice) -> Iterator[tuple[slice, slice]]:
+        """For a block of anchors: rows of one class within the block, and a slice of the points of that class."""
+        for first, last in self._slices:
+            a, b = max(first.start, rows.start), min(first.stop, rows.stop)
+            for columns in (first, last):
+                if a < b and columns.start < columns.stop:
+                    yield slice(a - rows.start, b - rows.start), columns
+
+
+def _range(ascending: np.ndarray, value: int, offset: int) -> slice:
+    """Where a value stands in a sorted array that starts at ``offset``."""
+    return slice(*(offset + int(np.searchsorted(ascending, value, side=side)) for side in ("left", "right")))
 
 
 class Cross:
-    """Accumulates G = Σ_ij W_ij (z_i − z_j)(x_i − x_j)ᵀ, (r, d), over blocks of rows of W.
+    """Accumulates G = Σ_ij W_ij (z_i − z_j)(x_i − x_j)ᵀ, (r, d), over blocks of W, for Z = XLᵀ.
 
-    With Z = XLᵀ this is L times the scatter of X; the sums go over whichever of X and Z costs less.
+    With V the narrower of X and Z, a block of W enters through its products with V and with ones, on the right
+    (:meth:`sums`, :meth:`add_rows`) and on the left (:meth:`add_columns`).
     """
 
-    def __init__(self, X: Any, Z: Any):
+    def __init__(self, L: Any, X: Any):
         xp = _array.namespace(X)
-        self.X, self.Z = X, Z
-        self.degree = xp.zeros(X.shape[0], dtype=X.dtype, device=X.device)
-        self.wide = X.shape[1] > 2 * Z.shape[1]
-        self.sum = xp.zeros(Z.shape if self.wide else (X.shape[1],) * 2, dtype=X.dtype, device=X.device)
+        self.L, self.X, self.Z = L, X, X @ L.T
+        self.wide = X.shape[1] > 2 * L.shape[0]
+        ones = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
+        self.V = xp.concat([self.Z if self.wide else X, ones], axis=1)
+        self.degree = xp.zeros_like(ones)
+        self.sum = xp.zeros_like(self.Z if self.wide else X[:1, :].T @ X[:1, :])
 
-    def add(self, rows: slice, W: Any) -> None:
-        """Add the weights W (b, n) of a block of rows."""
-        xp = _array.namespace(W)
-        self.degree[rows] += xp.sum(W, axis=1)
-        self.degree += xp.sum(W, axis=0)
+    def sums(self, W: Any, columns: slice = slice(None)) -> Any:
+        """Σ_j W_ij v_j and, in the last column, Σ_j W_ij, over the given points j."""
+        return W @ self.V[columns, :]
+
+    def add_rows(self, rows: slice, sums: Any) -> None:
+        """Take in the sums of a block of rows of W."""
+        self.degree[rows, :] += sums[:, -1:]
+        self.sum[rows if self.wide else slice(None), :] += (
+            sums[:, :-1] if self.wide else self.X[rows, :].T @ sums[:, :-1]
+        )
+
+    def add_columns(self, rows: slice, weights: Any, E: Any, columns: slice = slice(None)) -> None:
+        """Take in the column sums of W = diag(weights) E."""
         if self.wide:
-            self.sum[rows, :] += W @ self.Z
-            self.sum += W.T @ self.Z[rows, :]
+            sums = E.T @ (weights * self.V[rows, :])
+            self.sum[columns, :] += sums[:, :-1]
+            self.degree[columns, :] += sums[:, -1:]
         else:
-            self.sum += self.X[rows, :].T @ (W @ self.X)
+            self.degree[columns, :] += E.T @ weights
 
-    def total(self, L: Any) -> Any:
-        """G, given the factor L of Z = XLᵀ."""
-        if self.wide:
-            return (self.Z * self.degree[:, None] - self.sum).T @ self.X
-        return (self.Z.T * self.degree) @ self.X - L @ (self.sum + self.sum.T)
+    def total(self) -> Any:
+        """The sum G."""
+        pull = (self.Z * self.degree).T @ self.X
+        return pull - (self.sum.T @ self.X if self.wide else self.L @ (self.sum + self.sum.T))

@@ -1,0 +1,139 @@
+"""Learners of labels, and those among them that descend over a factor L of the metric."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks
+from gramian.constraints import Labels
+from gramian.learners import targets
+from gramian.learners.base import MetricLearner
+from gramian.learners.initial import Coordinates, initial
+from gramian.learners.progress import progress
+from gramian.solvers.base import Solution
+from gramian.solvers.descent import Descent, descend
+
+SINGLE, SINGLE_TOL = 500, 1e-4
+"""From so many points on a descent starts in single precision, and goes on in double below this residual."""
+
+
+class LabelLearner(MetricLearner):
+    """Base of learners that use the labels themselves, and take no other constraints."""
+
+    _accepts = ()
+
+    def _from_labels(self, X: Any, y: Any, rng: Any) -> Labels:
+        return Labels.from_array(y, type(self).__name__, X.shape[0])
+
+
+class FactorLearner(LabelLearner):
+    """Base of learners that descend over L, with M = LᵀL; the hook is ``_descend(X, labels, rng, report)``.
+
+    ``report(iteration, objective, residual)`` is None when nobody listens.
+    """
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        init="auto",
+        reg=0.0,
+        max_iter=1000,
+        tol=1e-5,
+        verbose=False,
+        callback=None,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.init = init
+        self.reg = reg
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    @abstractmethod
+    def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution: ...
+
+    def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
+        owner = type(self).__name__
+        targets.require_classes(side, owner)
+        with progress(owner, self.verbose, self.max_iter, self.callback) as report:
+            return self._descend(X, side, rng, report)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What a descent over a factor needs: the coordinates, the points Z on them, the first L, the penalty on L."""
+
+    coordinates: Coordinates
+    Z: np.ndarray
+    L: np.ndarray
+    ridge: np.ndarray
+
+    @classmethod
+    def make(cls, learner: FactorLearner, X: np.ndarray, labels: Labels, rng: Any) -> "Start":
+        """Start of a learner, in coordinates from three neighbors per point."""
+        reg = _checks.number(learner.reg, type(learner).__name__, "reg", low=0)
+        return cls.around(learner, X, labels, rng, targets.same_class(X, labels, 3), reg)
+
+    @classmethod
+    def around(cls, learner: Any, X: Any, labels: Labels, rng: Any, near: Any, reg: float, **options: Any) -> "Start":
+        """Start with the given neighbors and weight of ‖L‖²."""
+        L = initial(learner.init, X, labels, learner.n_components, rng, type(learner).__name__)
+        coordinates = Coordinates.fit(X, near, reg, **options)
+        L = coordinates.lower(L, given=not isinstance(learner.init, str))
+        return cls(coordinates, coordinates.of(X), L, reg * coordinates.norms)
+
+    def penalized(self, loss: Callable, share: float = 1.0) -> Callable:
+        """The loss plus ``share`` of reg · ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3)."""
+        ridge = share * self.ridge
+
+        def fun(L: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = loss(L)
+            return value + float((ridge * L**2).sum()), gradient + 2 * ridge * L
+
+        return fun if ridge.any() else loss
+
+    def descend(self, loss: Callable, *, max_iter: int, tol: float, report: Callable | None) -> Descent:
+        """Minimize ``loss(L, Z)`` plus the penalty until ‖∇f‖ ‖L‖ ≤ tol · n.
+
+        With many points most of the way goes in single precision; the end is always judged in double.
+        """
+        end, done = None, 0
+        for dtype in (np.float32, np.float64) if len(self.Z) >= SINGLE else (np.float64,):
+            Z = self.Z.astype(dtype, copy=False)
+            end = descend(
+                self.penalized(lambda L: _double(loss(L.astype(dtype), Z))),  # noqa: B023
+                self.L if end is None else end.point,
+                max_iter=max_iter - done,
+                tol=tol if dtype is np.float64 else max(tol, SINGLE_TOL),
+                scale=len(Z),
+                callback=shifted(report, done),
+            )
+            done += end.n_iter
+        return replace(end, n_iter=done)
+
+    def solution(self, end: Descent, tol: float) -> Solution:
+        """The end of a descent as the solution on X."""
+        return Solution(
+            factor=self.coordinates.lift(end.point),
+            objective=end.value,
+            n_iter=max(end.n_iter, 1),  # scikit-learn counts the look at the start
+            converged=end.residual <= tol,
+            residual=end.residual,
+            tol=tol,
+        )
+
+
+def shifted(report: Callable | None, done: int) -> Callable | None:
+    """A report that counts from ``done`` steps on."""
+    return report and (lambda n_iter, *rest: report(done + n_iter, *rest))
+
+
+def _double(result: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
+    return result[0], result[1].astype(np.float64, copy=False)
