@@ -34,7 +34,7 @@ def learned(K: np.ndarray, R: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np
     For each q_i not in R, min_δ Σ_j w_ij (K_ij − (b_i + δ)ᵀk_R(q_j))² + ridge · δᵀK_RR δ, with b_i the row of the span
     member and w_ij = d_ij^(−2p): what is near should be exact, and near objects are the ones that are asked for. W = 0
     is p = 0 without a ridge. Exponent and ridge are those with the smallest leave-one-out error; W = 0 stays unless its
-    error is larger by more than one standard error of the difference over the left-out members, and those are at
+    error is larger by more than two standard errors of the difference over the left-out members, and those are at
     least as many as the members of R (fewer cannot judge so many coefficients).
     """
     plain = pinv(K, R)
@@ -43,7 +43,7 @@ def learned(K: np.ndarray, R: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np
         return plain
     best = min(path, key=lambda member: left_out_errors(K, D, R, member[1]).mean())
     gain = left_out_errors(K, D, R, plain[1]) - left_out_errors(K, D, R, best[1])
-    clear = len(gain) > 1 and gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain))
+    clear = len(gain) > 1 and gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(len(gain))
     return best if clear and len(gain) >= len(R) else plain
 
 
