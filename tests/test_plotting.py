@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
+from gramian.plotting import canvas
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -24,7 +25,7 @@ def test_neighbors_frames_right_and_wrong(rng):
     metric = gm.Mahalanobis.from_matrix(np.diag([100.0, 1, 1, 1]))
     figure = gm.plotting.neighbors(metric, X[1:], ["b", "a"], X[:1], ["a"], (2, 2), k=1)
     colors = [ax.spines["left"].get_edgecolor() for ax in figure.axes if ax.get_visible()]
-    right, wrong = (matplotlib.colors.to_rgba(c) for c in (gm.plotting.RIGHT, gm.plotting.WRONG))
+    right, wrong = (matplotlib.colors.to_rgba(c) for c in (canvas.RIGHT, canvas.WRONG))
     assert colors[1:] == [wrong, right]
 
 
@@ -50,6 +51,50 @@ def test_margins_take_any_constraints(rng):
     figure = matplotlib.figure.Figure()
     ax = figure.subplots()
     assert gm.plotting.margins(triplets, X, gm.Mahalanobis.euclidean(2), ax=ax) is ax
+
+
+def test_images_leave_gaps_where_there_are_none(rng):
+    X = rng.normal(size=(3, 6))
+    figure = gm.plotting.images([[X[0], None, X[1]], [None, None, X[2]]], (2, 3), ["a", "b"], ["one", "", "two"])
+    shown = [ax.get_visible() for ax in figure.axes]
+    assert shown == [True, False, True, False, False, True]
+    assert np.allclose(figure.axes[5].images[0].get_array(), X[2].reshape(2, 3))
+    assert [text.get_text() for ax in figure.axes[:3] for text in ax.texts] == ["one", "", "two"]
+
+
+def test_embedding_draws_every_point_once_and_names_classes_at_their_medians(rng):
+    Z, y = rng.normal(size=(30, 3)), np.array(["a", "b", "?"])[np.arange(30) % 3]
+    marked = np.arange(30) < 4
+    ax = gm.plotting.embedding(Z, y, marked=marked, unknown="?", names={"a": "first", "b": ""})
+    drawn = np.concatenate([points.get_offsets() for points in ax.collections])
+    assert np.allclose(np.sort(drawn, axis=0), np.sort(Z[:, :2], axis=0))
+    (name,) = ax.texts
+    assert name.get_text() == "first" and np.allclose(name.get_position(), np.median(Z[y == "a", :2], axis=0))
+    with pytest.raises(ValueError, match=r"needs Z \(n, 2\) and n labels"):
+        gm.plotting.embedding(Z[:, :1], y)
+
+
+def test_the_field_holds_the_distances_of_the_metric():
+    X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    ax = gm.plotting.distance_field(gm.Mahalanobis.from_matrix(np.diag([4.0, 0.0])), X[0], X, [0, 1])
+    image = ax.images[0]
+    left, right, _, _ = image.get_extent()
+    expected = 2 * np.abs(np.linspace(left, right, 120))
+    assert np.allclose(image.get_array(), np.tile(expected, (120, 1)))
+
+
+def test_curves_have_a_legend_when_there_are_several():
+    ax = gm.plotting.curves({"a": ([1, 2], [3, 4])}, "x", "y")
+    assert ax.get_legend() is None and (ax.get_xlabel(), ax.get_ylabel()) == ("x", "y")
+    ax = gm.plotting.curves({"a": ([1, 2], [3, 4]), "b": ([1], [2])}, "x", "y", ax=ax, log="xy")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "a", "b"]
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+
+
+def test_colors_differ_in_lightness_where_they_say_right_and_wrong():
+    """A person who sees neither red nor green tells right from wrong by lightness or blue."""
+    rgb = np.array([matplotlib.colors.to_rgb(c) for c in (canvas.RIGHT, canvas.WRONG)])
+    assert abs(rgb[0, 2] - rgb[1, 2]) > 0.5 and len(set(canvas.COLORS)) == 10
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

@@ -1,0 +1,109 @@
+"""Numbers as charts: margins of constraints, curves, and a stream of events."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gramian.metrics import Mahalanobis
+from gramian.plotting.canvas import COLORS, MARKERS, QUIET, RIGHT, WRONG, axes, figure, open_frame
+
+
+def margins(constraints: Any, X: Any, metric: Any, baseline: Any = None, ax: Any = None) -> Any:
+    """Histogram of the margins (b_i − ⟨C_i, K_W⟩) / |b_i| under ``baseline`` (Euclidean when None) and ``metric``.
+
+    A constraint holds where its margin is not negative. Margins beyond ±2 are counted in the last bins.
+    Returns the axes; the legend gives the share that holds.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> X, y = gm.datasets.load("iris", return_X_y=True)
+    >>> pairs = gm.Pairs.from_labels(y, n_pairs=50, X=X, random_state=0)
+    >>> ax = gm.plotting.margins(pairs, X, gm.Mahalanobis.euclidean(4))
+    >>> ax.get_xlabel()
+    'margin relative to the bound'
+    """
+    baseline = Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline
+    constraints = constraints.check(X, "margins")
+    ax = axes(ax, 5.6, 3.2)
+    bins = np.linspace(-2, 2, 61)
+    for side, name, color in ((baseline, "before", QUIET), (metric, "after", RIGHT)):
+        slack = constraints.bound - constraints.values(side, X)
+        margin = slack / np.maximum(np.abs(constraints.bound), np.finfo(float).tiny)
+        label = f"{name}: {np.mean(slack >= 0):.0%} hold"
+        ax.hist(np.clip(margin, -2, 2), bins, color=color, alpha=0.6, label=label)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_xlabel("margin relative to the bound")
+    ax.set_ylabel("constraints")
+    ax.legend(frameon=False)
+    open_frame(ax)
+    return ax
+
+
+def curves(
+    series: Mapping[str, tuple[Any, Any]], xlabel: str, ylabel: str, ax: Any = None, title: str = "", log: str = ""
+) -> Any:
+    """Lines with a color and a marker each, and a legend; returns the axes.
+
+    Parameters
+    ----------
+    series : dict
+        Name of a line → (x, y). Lines of more than 40 points have no markers.
+    xlabel, ylabel, title : str
+    log : str
+        Axes with a logarithmic scale: "", "x", "y" or "xy".
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> ax = gm.plotting.curves({"hashing": ([64, 256], [0.8, 0.99])}, "bits", "recall", log="x")
+    >>> ax.get_xscale(), len(ax.lines)
+    ('log', 1)
+    """
+    ax = axes(ax, 5.6, 3.6)
+    for i, (name, (x, y)) in enumerate(series.items()):
+        marker = MARKERS[i % len(MARKERS)] if len(x) <= 40 else None
+        ax.plot(x, y, color=COLORS[i % len(COLORS)], marker=marker, markersize=5, linewidth=1.6, label=name)
+    for axis in log:
+        getattr(ax, f"set_{axis}scale")("log")
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    ax.set_title(title, fontsize=10)
+    if len(series) > 1:
+        ax.legend(frameon=False, fontsize=9)
+    open_frame(ax)
+    return ax
+
+
+def stream(history: dict[str, Any]) -> Any:
+    """Throughput, recall and mean loss along a stream of events, as a figure.
+
+    Parameters
+    ----------
+    history : dict
+        Lists ``event`` (events so far), ``second`` and ``loss`` (cumulative) of one length, and ``recall_event`` with
+        ``recall``.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> history = {"event": [1, 2], "second": [0.1, 0.3], "loss": [1.0, 1.5], "recall_event": [2], "recall": [1.0]}
+    >>> [ax.get_ylabel() for ax in gm.plotting.stream(history).axes]
+    ['events per second', 'recall', 'loss per event']
+    """
+    event = np.asarray(history["event"], dtype=float)
+    steps = np.diff(event, prepend=0)
+    picture = figure(6.4, 5.4)
+    rate, recall, loss = picture.subplots(3, sharex=True)
+    rate.plot(event, steps / np.maximum(np.diff(history["second"], prepend=0), 1e-9), color=RIGHT, linewidth=1)
+    recall.plot(history["recall_event"], history["recall"], ".", color=QUIET, markersize=3)
+    recall.set_ylim(-0.05, 1.05)
+    loss.plot(event, np.diff(history["loss"], prepend=0) / steps, color=WRONG, linewidth=1)
+    for ax, name in ((rate, "events per second"), (recall, "recall"), (loss, "loss per event")):
+        ax.set_ylabel(name)
+        open_frame(ax)
+    if (np.diff(history["loss"], prepend=0) > 0).any():
+        loss.set_yscale("log")
+    loss.set_xlabel("events")
+    return picture

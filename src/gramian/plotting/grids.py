@@ -1,0 +1,153 @@
+"""Images in rows: neighbors before and after, and the means of clusters."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks
+from gramian.metrics import Mahalanobis
+from gramian.plotting.canvas import RIGHT, WRONG, bare, figure
+
+GAP = 0.35
+"""Width of an empty place, in images."""
+
+
+def images(
+    rows: Sequence[Sequence[Any]],
+    image_shape: tuple[int, int],
+    row_names: Sequence[str] | None = None,
+    column_names: Sequence[str] | None = None,
+    frames: Sequence[Sequence[Any]] | None = None,
+    cmap: str = "gray",
+) -> Any:
+    """A grid of images, as a figure.
+
+    Parameters
+    ----------
+    rows : rows of images, each an array of height · width pixels, or None for an empty place
+        A column without any image is a narrow gap.
+    image_shape : (height, width)
+    row_names, column_names : sequences of str, optional
+    frames : rows of colors, optional
+        Color of the frame of each image; None for a thin gray one.
+    cmap : str
+        A color map of matplotlib.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> d = gm.datasets.load("digits")
+    >>> len(gm.plotting.images([d.X[:3], d.X[3:6]], d.image_shape, ["first", "next"]).axes)
+    6
+    """
+    columns = [any(row[j] is not None for row in rows) for j in range(len(rows[0]))]
+    widths = [1.0 if used else GAP for used in columns]
+    names = max((len(line) for name in row_names or () for line in name.split("\n")), default=0)
+    size = np.clip(6 / sum(widths), 0.72, 1.3)
+    height = size * image_shape[0] / image_shape[1]
+    picture = figure(size * sum(widths) + 0.085 * names, height * len(rows) + 0.3 * bool(column_names))
+    grid = picture.subplots(len(rows), len(widths), squeeze=False, width_ratios=widths)
+    for i, j in np.ndindex(grid.shape):
+        _show(grid[i, j], rows[i][j], image_shape, frames and frames[i][j], cmap)
+    for cells, name in zip(grid, row_names or ()):
+        cells[0].set_ylabel(name, fontsize=9, rotation=0, ha="right", va="center")
+    for cell, name in zip(grid[0], column_names or ()):
+        _head(cell, name)
+    return picture
+
+
+def _show(ax: Any, image: Any, shape: tuple[int, int], color: Any, cmap: str) -> None:
+    bare(ax)
+    ax.set_visible(image is not None)
+    if image is not None:
+        ax.imshow(np.reshape(image, shape), cmap=cmap)
+        ax.spines[:].set(color=color or "0.7", linewidth=2.5 if color else 0.5)
+
+
+def _head(ax: Any, name: str) -> None:
+    """A title that may reach over the next columns: it keeps its height in the layout, and not its width."""
+    ax.set_title(" ", fontsize=10)
+    place = {"xycoords": "axes fraction", "xytext": (0, 5), "textcoords": "offset points"}
+    ax.annotate(name, (0, 1), fontsize=9, annotation_clip=False, **place).set_in_layout(False)
+
+
+def neighbors(
+    metric: Any,
+    X: Any,
+    y: Any,
+    queries: Any,
+    query_labels: Any,
+    image_shape: tuple[int, int],
+    k: int = 8,
+    baseline: Any = None,
+    titles: tuple[str, str] = ("Euclidean distance", "learned distance"),
+) -> Any:
+    """Nearest images of each query under ``baseline`` (Euclidean when None) and under ``metric``, as a figure.
+
+    Parameters
+    ----------
+    metric, baseline : Metric
+    X, y : array (n, d), labels (n,)
+        The images that are searched; neighbors of the query's class are framed in blue, others in orange.
+    queries, query_labels : array (m, d), labels (m,)
+    image_shape : (height, width)
+    k : int
+        Neighbors per query.
+    titles : (str, str)
+        Names of the two distances; the share of neighbors of the query's class is added to them.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> d = gm.datasets.load("digits")
+    >>> metric = gm.Mahalanobis.euclidean(64)
+    >>> figure = gm.plotting.neighbors(metric, d.X[3:], d.y[3:], d.X[:3], d.y[:3], d.image_shape, k=4)
+    >>> len(figure.axes)
+    30
+    """
+    X = _checks.points(X, "neighbors", allow_sparse=False)
+    queries = _checks.points(queries, "neighbors", name="queries")
+    y, query_labels = np.asarray(y), np.asarray(query_labels)
+    k = min(_checks.number(k, "neighbors", "k", low=1, integer=True), len(X))
+    sides = [Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline, metric]
+    found = [np.argsort(side.sqdist(queries, X), axis=1, kind="stable")[:, :k] for side in sides]
+    right = [y[ids] == query_labels[:, None] for ids in found]
+    rows = [[q, *X[a], None, *X[b]] for q, a, b in zip(queries, *found)]
+    frames = [["black", *_colors(a), None, *_colors(b)] for a, b in zip(*right)]
+    heads = [f"{title}: {hits.sum()} of {hits.size} in the query's class" for title, hits in zip(titles, right)]
+    blank = [""] * (k - 1)
+    return images(rows, image_shape, None, ["query", heads[0], *blank, "", heads[1], *blank], frames, "gray_r")
+
+
+def _colors(right: np.ndarray) -> list[str]:
+    return [RIGHT if hit else WRONG for hit in right]
+
+
+def cluster_means(X: Any, labels: Any, image_shape: tuple[int, int], names: Any = None) -> Any:
+    """Mean image of each cluster, one row of images per clustering.
+
+    Parameters
+    ----------
+    X : array (n, height · width)
+    labels : array (n, T)
+    image_shape : (height, width)
+    names : sequence of T titles, optional
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> d = gm.datasets.load("digits")
+    >>> figure = gm.plotting.cluster_means(d.X, d.y[:, None] % [2, 3], d.image_shape)
+    >>> len([ax for ax in figure.axes if ax.get_visible()])
+    5
+    """
+    X = _checks.points(X, "cluster_means", allow_sparse=False)
+    if X.shape[1] != np.prod(image_shape):
+        raise ValueError(f"cluster_means: image_shape must have {X.shape[1]} pixels, got {tuple(image_shape)}.")
+    columns = np.asarray(labels).reshape(len(X), -1).T
+    means = [[X[column == c].mean(axis=0) for c in np.unique(column)] for column in columns]
+    width = max(map(len, means))
+    rows = [[*row, *[None] * (width - len(row))] for row in means]
+    names = [f"clustering {t + 1}" for t in range(len(rows))] if names is None else [str(name) for name in names]
+    return images(rows, image_shape, names)
