@@ -46,7 +46,9 @@ html_title = f"gramian {release}"
 html_static_path = ["_static"]
 html_css_files = ["gramian.css"]
 html_show_sourcelink = False
+html_sidebars = dict.fromkeys(["start", "troubleshooting", "results", "speed", "contributing"], [])
 html_theme_options = {
+    "header_links_before_dropdown": 7,
     "show_prev_next": True,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -54,21 +56,19 @@ html_theme_options = {
     "footer_end": [],
 }
 
-# The gallery: scripts of examples/, run in their small form unless GRAMIAN_EXAMPLES_SMALL=0.
+# The gallery: the scripts of examples/, run in full unless GRAMIAN_EXAMPLES_SMALL is set.
 EXAMPLES = HERE.parent / "examples"
-if any(EXAMPLES.glob("*.py")):
+if any(EXAMPLES.glob("plot_*.py")):
     extensions.append("sphinx_gallery.gen_gallery")
-    os.environ.setdefault("GRAMIAN_EXAMPLES_SMALL", "1")
     sphinx_gallery_conf = {
         "examples_dirs": str(EXAMPLES),
         "gallery_dirs": "gallery",
-        "filename_pattern": r"\.py$",
-        "ignore_pattern": r"(^|/)_",
+        "ignore_pattern": "__main__",
+        "within_subsection_order": "FileNameSortKey",
         "download_all_examples": False,
         "show_memory": False,
-        "min_reported_time": 1e9,
-        "remove_config_comments": True,
         "abort_on_example_error": True,
+        "doc_module": ("gramian",),
     }
 
 

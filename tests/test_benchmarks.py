@@ -1,5 +1,6 @@
 """The benchmark harness: discovery, CSV, pages, timing, memory and peers."""
 
+import platform
 import subprocess
 import sys
 import time
@@ -37,16 +38,31 @@ def test_page_holds_ours_paper_and_the_difference(tmp_path):
     assert "**Table 2**" in text and "(results/a.png)" in text and "`python -m x`, 12 CPU seconds." in text
 
 
+def test_page_states_its_hours_and_links_to_its_sections():
+    text = page([_report(cpu_s=5400.0), _report("doc.other", title="Other: a (Fig. 1–2)", cpu_s=1800.0)])
+    assert "2 benchmarks took 2.0 CPU hours" in text
+    assert "| [A title](#a-title) | 2 | 1 | 5400 |\n" in text
+    assert "(#other-a-fig-12)" in text and "### Other: a (Fig. 1–2)" in text
+
+
+def test_provenance_says_when_with_what_and_on_what_but_not_where():
+    run = _report(date="2026-01-02", version="0.1.0", machine=report.machine())
+    line = report.provenance(run)
+    assert line.startswith("`python -m x`, 12 CPU seconds, 2026-01-02, gramian 0.1.0, ") and " cores of " in line
+    assert platform.node() not in line
+
+
 def test_running_one_changes_only_its_section(tmp_path):
     _report("a.one").save(tmp_path)
     _report("b.two", title="Other").save(tmp_path)
     report.write_page(tmp_path, page, tmp_path / "page.md")
-    before = (tmp_path / "page.md").read_text()
+    before = (tmp_path / "page.md").read_text().split("\n### ")
     _report("b.two", title="Other", cpu_s=99.0).save(tmp_path)
     report.write_page(tmp_path, page, tmp_path / "page.md")
-    after = (tmp_path / "page.md").read_text()
-    assert before != after
-    assert before.split("## Other")[0] == after.split("## Other")[0]
+    after = (tmp_path / "page.md").read_text().split("\n### ")
+    assert before[2] != after[2] and after[2].startswith("Other")
+    assert before[1] == after[1]
+    assert "12.3 |" in before[0] and "99 |" in after[0]  # the summary
 
 
 def test_select_by_table_document_or_nothing():
@@ -80,6 +96,16 @@ def test_pictures_of_a_run_are_those_that_it_saves(tmp_path, monkeypatch):
 
     monkeypatch.setitem(sys.modules, "a_benchmark", types.SimpleNamespace(run=run))
     assert report.execute("a", "a_benchmark", "benchmarks.papers", quick=True).pictures == ["mine.png"]
+    assert not (tmp_path / "mine.png").exists(), "a quick run keeps the pictures of the full one"
+    report.execute("a", "a_benchmark", "benchmarks.papers", quick=False)
+    assert (tmp_path / "mine.png").exists()
+
+
+def test_benchmarks_run_in_processes_and_failures_are_told():
+    jobs = [(name, f"no_such_module_{name}", "benchmarks.papers", True) for name in "ab"]
+    ended = sorted(report._run_all(jobs, 2))
+    assert [name for name, result, _ in ended if result is None] == ["a", "b"]
+    assert "no_such_module_a" in ended[0][2]
 
 
 def test_discovery_needs_no_package_files(tmp_path):

@@ -82,9 +82,9 @@ def test_console_sessions_on_a_page_say_what_they_show(page, tmp_path, monkeypat
 def toctrees(page):
     """Pages that the toctrees of a page name."""
     for block in re.findall(r"^```{toctree}\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M):
-        for line in block.split():
-            if not line.startswith(":") and (page.parent / f"{line}.md").exists():
-                yield page.parent / f"{line}.md"
+        for name in re.findall(r"^(?!:)(?:.*<)?([\w/.-]+)>?$", block, re.M):
+            if (page.parent / f"{name}.md").exists():
+                yield page.parent / f"{name}.md"
 
 
 def test_every_page_of_the_site_is_reached_from_its_front():
