@@ -1,7 +1,6 @@
 """Sphinx configuration: `make docs` builds the site from these pages, the docstrings and the scripts of examples/."""
 
 import inspect
-import os
 import re
 import sys
 from pathlib import Path
