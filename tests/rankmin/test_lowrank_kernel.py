@@ -7,8 +7,12 @@ import pytest
 from sklearn.datasets import load_iris
 
 import gramian as gm
+from gramian.rankmin.base import RankProblem
 from gramian.rankmin.burg import burg
+from gramian.rankmin.game import rounds, rule_of
 from gramian.rankmin.kernel_problem import KernelProblem
+from gramian.rankmin.measurements import Measurements
+from gramian.rankmin.oracles import SchattenBall
 
 KERNEL = gm.Gaussian(1.0)
 
@@ -136,3 +140,27 @@ def test_defaults_and_wrong_arguments(iris):
 def test_points_that_are_all_equal():
     model = gm.LowRankKernel(gm.Linear(), random_state=0).fit(np.zeros((6, 2)), [0, 0, 0, 1, 1, 1])
     assert model.rank_ == 0 and np.array_equal(model.kernel_function(np.ones((2, 2))), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("method", ["mw", "ocp"])
+def test_without_restore_the_kernel_is_the_mean_of_the_answers(iris, method):
+    X, _ = iris
+    pairs = feasible_pairs(X)
+    options = {"method": method, "setting": "transductive", "max_iter": 7, "beta": 0.3, "restore": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gm.LowRankKernel(KERNEL, **options).fit(X, pairs)
+        cut = gm.LowRankKernel(KERNEL, rank=2, **options).fit(X, pairs)
+    size, I = np.linalg.norm(KERNEL(X)), np.eye(len(X))
+    # The other road: constraint matrices in sample space, dense, and the same seven answers.
+    A = [-sign * np.outer(v, v) for v, sign in zip(I[pairs.left] - I[pairs.right], pairs.sign)]
+    b = np.append(-pairs.bound / size, 0.3)
+    case = RankProblem(Measurements([*A, KERNEL(X) / size]), b, 1e-3, SchattenBall())
+    atoms = [turn.atom for turn in rounds(case, rule_of(case, method, None, ""), 7)]
+    K = np.mean([atom.vectors * atom.values @ atom.vectors.T for atom in atoms], axis=0)
+    np.testing.assert_allclose(model.kernel_matrix() / size, K, atol=1e-6)
+    assert model.rank_ == np.linalg.matrix_rank(K, tol=1e-9)
+    values, vectors = np.linalg.eigh(K)
+    best = (vectors[:, -2:] * values[-2:]) @ vectors[:, -2:].T
+    np.testing.assert_allclose(cut.kernel_matrix() / size, best, atol=1e-6)
+    assert cut.rank_ == 2

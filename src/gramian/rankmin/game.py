@@ -4,13 +4,16 @@ A rule moves the weights; the answers are averaged. The average is checked at ev
 it can, and now and then the averaging weights are chosen anew (:func:`correct`), which ends it much sooner.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from gramian import _checks
 from gramian.rankmin.base import RankProblem, Record
+from gramian.rankmin.mw import MultiplicativeWeights
+from gramian.rankmin.ocp import OnlineGradient
 from gramian.rankmin.oracles import Atom
 
 
@@ -19,6 +22,14 @@ class Rule(Protocol):
 
     def update(self, p: np.ndarray, penalty: np.ndarray, atom: Atom, t: int) -> tuple[np.ndarray, float]:
         """The next weights, and the share of this answer in the average."""
+
+
+def rule_of(problem: RankProblem, method: str, step: float | None, owner: str) -> Rule:
+    """The rule of "mw" with δ = step, or of "ocp" with step as a factor; None is the rule's own step."""
+    if step is not None:
+        high = 0.5 if method == "mw" else np.inf
+        step = _checks.number(step, owner, "step", low=0, high=high, open_low=True)
+    return MultiplicativeWeights(step) if method == "mw" else OnlineGradient(problem, 1.0 if step is None else step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,37 +43,72 @@ class Game:
     certificate: np.ndarray | None
 
 
-def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callable | None = None) -> Game:
-    """Play until an average of the answers satisfies every constraint to ε (Jain 2009, Algorithms 2 and 3)."""
+class Round(NamedTuple):
+    """The weights asked, the answer (None: refused), its values, its share, and whether it meets b, not b − ε."""
+
+    weights: np.ndarray
+    atom: Atom | None
+    values: np.ndarray
+    step: float
+    exact: bool
+
+
+def rounds(problem: RankProblem, rule: Rule, max_iter: int) -> Iterator[Round]:
+    """The loop of Algorithms 2 and 3 (Jain 2009): ask at the weights, measure the answer, move the weights."""
     p = np.full(len(problem.b), 1 / len(problem.b))
-    atoms, weights, values, steps = [], [], [], []
-    bound, check, mix, certificate = 0, 1, None, None
     for t in range(1, max_iter + 1):
         atom, exact = _ask(problem, p)
         if atom is None:
-            certificate = p
+            yield Round(p, None, np.zeros(0), 0.0, exact)
+            return
+        values = problem.A(*atom)
+        following, step = rule.update(p, values - problem.b, atom, t)
+        yield Round(p, atom, values, step, exact)
+        p = following
+
+
+def average(problem: RankProblem, rule: Rule, max_iter: int) -> Game:
+    """What Algorithms 2 and 3 return as printed: the mean of ``max_iter`` answers, whatever they violate."""
+    played = list(rounds(problem, rule, max_iter))
+    answered = [r for r in played if r.atom is not None]
+    return _game(problem, played, np.full(len(answered), 1 / max(len(answered), 1)))
+
+
+def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callable | None = None) -> Game:
+    """Play until an average of the answers satisfies every constraint to ε."""
+    played: list[Round] = []
+    check, mix = 1, np.zeros(0)
+    for t, turn in enumerate(rounds(problem, rule, max_iter), 1):
+        played.append(turn)
+        values = np.array([r.values for r in played if r.atom is not None])
+        if turn.atom is None:
+            mix = correct(values, problem.b) if len(values) else mix
             break
-        bound = max(bound, len(atom.values)) if exact else bound
-        v = problem.A(*atom)
-        following, step = rule.update(p, v - problem.b, atom, t)
-        for store, item in zip((atoms, weights, values, steps), (atom, p, v, step)):
-            store.append(item)
-        mix = np.array(steps) / np.sum(steps)
-        if problem.violation(mix @ np.array(values)) <= problem.epsilon:
+        steps = np.array([r.step for r in played])
+        mix = steps / steps.sum()
+        if problem.violation(mix @ values) <= problem.epsilon:
             break
         if t >= check or t == max_iter:
-            mix, check = correct(np.array(values), problem.b), t + 1 + t // 8
-            if problem.violation(mix @ np.array(values)) <= problem.epsilon:
-                mix = prune(problem, np.array(values), mix)
+            mix, check = correct(values, problem.b), t + 1 + t // 8
+            if problem.violation(mix @ values) <= problem.epsilon:
+                mix = prune(problem, values, mix)
                 break
         if callback is not None:
-            callback(t, problem.violation(mix @ np.array(values)))
-        p = following
-    m = len(problem.b)
-    record = Record(np.reshape(weights, (-1, m)), np.reshape(values, (-1, m)), np.array(steps))
-    if certificate is not None and atoms:
-        mix = correct(record.values, problem.b)
-    return Game(atoms, np.zeros(0) if mix is None else mix, record, bound, certificate)
+            callback(t, problem.violation(mix @ values))
+    return _game(problem, played, mix)
+
+
+def _game(problem: RankProblem, played: list[Round], mix: np.ndarray) -> Game:
+    """The record of what was played, with the proofs it holds."""
+    answered, m = [r for r in played if r.atom is not None], len(problem.b)
+    record = Record(
+        np.reshape([r.weights for r in answered], (-1, m)),
+        np.reshape([r.values for r in answered], (-1, m)),
+        np.array([r.step for r in answered]),
+    )
+    atoms = [r.atom for r in answered if r.atom is not None]
+    bound = max((len(r.atom.values) for r in answered if r.exact and r.atom is not None), default=0)
+    return Game(atoms, mix, record, bound, None if len(answered) == len(played) else played[-1].weights)
 
 
 def _ask(problem: RankProblem, p: np.ndarray) -> tuple[Atom | None, bool]:

@@ -6,6 +6,7 @@ With coordinates Z of the kernel (ZZᵀ = K₀, ZᵀZ = diag(λ)) the learned ma
 coordinates, Z M Zᵀ, and extends to new points.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,10 +16,8 @@ from scipy import sparse
 from gramian.constraints import Pairs
 from gramian.rankmin.base import RankProblem, combine, compact
 from gramian.rankmin.factored import restore
-from gramian.rankmin.game import Rule, play
+from gramian.rankmin.game import Game, average, play, rule_of
 from gramian.rankmin.measurements import LowRank, Measurements
-from gramian.rankmin.mw import MultiplicativeWeights
-from gramian.rankmin.ocp import OnlineGradient
 from gramian.rankmin.oracles import SchattenBall
 
 
@@ -99,31 +98,51 @@ class Trial:
         return self.violation <= self.epsilon
 
 
-def trial(problem: KernelProblem, beta: float, method: str, max_iter: int, start: np.ndarray) -> Trial:
+@dataclass(frozen=True)
+class Method:
+    """How S is found: "factored", or the game "mw" or "ocp" of so many rounds with its step."""
+
+    name: str
+    rounds: int
+    step: float | None = None
+
+    def play(self, case: RankProblem, how: Callable[..., Game] = play) -> tuple[np.ndarray, int]:
+        """The factor of the average of a game, in order of decreasing weight, and the rounds it took."""
+        game = how(case, rule_of(case, self.name, self.step, "LowRankKernel"), self.rounds)
+        atom = combine(game.atoms, game.mix, case.A.n)
+        return atom.vectors * np.sqrt(np.maximum(atom.values, 0)), len(game.atoms)
+
+
+def averaged(problem: KernelProblem, beta: float, method: Method, rank: int | None = None) -> Trial:
+    """One β, as printed: the plain average of all answers, cut to the rank if one is given, violations as they come."""
+    case = problem.at(beta)
+    F, rounds = method.play(case, average)
+    F = F[:, :rank]
+    return Trial(F, beta, case.violation(case.A(F)), case.epsilon, rounds)
+
+
+def trial(problem: KernelProblem, beta: float, method: Method, start: np.ndarray) -> Trial:
     """One β: play the game (or begin at ``start``), cut to the wanted rank, restore the constraints."""
     case, rounds, F = problem.at(beta), 0, start
-    if method != "factored":
-        rule: Rule = MultiplicativeWeights() if method == "mw" else OnlineGradient(case)
-        game = play(case, rule, max_iter)
-        atom = combine(game.atoms, game.mix, case.A.n)
-        rounds, F = len(game.atoms), (atom.vectors * np.sqrt(np.maximum(atom.values, 0)))[:, : problem.rank]
-        F = start if F.shape[1] == 0 else F
-    found = restore(case, F, 4 * max_iter)
+    if method.name != "factored":
+        F, rounds = method.play(case)
+        F = F[:, : problem.rank] if F.shape[1] else start
+    found = restore(case, F, 4 * method.rounds)
     return Trial(compact(found.F), beta, found.violation, case.epsilon, rounds + max(found.n_iter, 1))
 
 
-def closest(problem: KernelProblem, method: str, max_iter: int, steps: int = 6) -> Trial:
+def closest(problem: KernelProblem, method: Method, steps: int = 6) -> Trial:
     """Binary search for the largest β at the wanted rank: the K nearest to K₀ in angle (Jain 2009, §7.3.1).
 
     The game is played at a high β, or without one when that cannot be met; the search goes on from its answer.
     """
-    start = problem.start()
+    start, further = problem.start(), Method("factored", method.rounds)
     high = problem.share(start)
-    best = trial(problem, 0.9 * high, method, max_iter, start)
+    best = trial(problem, 0.9 * high, method, start)
     if not best.feasible:
-        high, best = best.beta, trial(problem, 0.0, method, max_iter, start)
+        high, best = best.beta, trial(problem, 0.0, method, start)
     for _ in range(steps if best.feasible else 0):
-        found = trial(problem, (best.beta + high) / 2, "factored", max_iter, best.F)
+        found = trial(problem, (best.beta + high) / 2, further, best.F)
         if found.feasible:
             best = replace(found, n_iter=best.n_iter + found.n_iter)
         else:

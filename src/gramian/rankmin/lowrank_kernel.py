@@ -12,7 +12,7 @@ from gramian.learners.base import MetricLearner
 from gramian.learners.kernelized import Kernelized
 from gramian.metrics import KernelMetric
 from gramian.rankmin.burg import burg
-from gramian.rankmin.kernel_problem import KernelProblem, Trial, closest, trial
+from gramian.rankmin.kernel_problem import KernelProblem, Method, Trial, averaged, closest, trial
 from gramian.solvers import Solution
 
 OWNER = "LowRankKernel"
@@ -38,7 +38,7 @@ class LowRankKernel(MetricLearner):
         the LogDet method that keeps the range of an initial kernel.
     setting : {"inductive", "transductive"}
     beta : float in [0, 1], optional
-        Share of K₀ to keep; binary search when None. "burg" has none.
+        Share of K₀ to keep; binary search when None (0.5 without ``restore``). "burg" has none.
     init : {"eigen", "factored", "mw", "ocp"}
         "burg": the initial kernel, the leading eigenvectors of K₀ or what another method finds (§7.4.2).
     gamma : float
@@ -51,6 +51,12 @@ class LowRankKernel(MetricLearner):
         Coordinates of k₀ to work in; all when None.
     max_iter : int
         Rounds of a game.
+    step : float, optional
+        "mw", "ocp": the step of the game, as in :class:`RankMinimizer`.
+    restore : bool
+        "mw", "ocp": cut the average of the game to the rank and restore the constraints there. If False, the kernel is
+        the plain average of ``max_iter`` answers, which is what Algorithms 2 and 3 return: its rank is what it happens
+        to be (cut to ``rank`` if that is given), and so are the violations.
     tol : float
         Violation of a pair allowed, relative to the least bound ("burg": relative duality gap).
     random_state : int or generator, optional
@@ -92,6 +98,8 @@ class LowRankKernel(MetricLearner):
         percentiles=(30, 70),
         n_basis=None,
         max_iter=50,
+        step=None,
+        restore=True,
         tol=0.05,
         random_state=None,
         callback=None,
@@ -107,6 +115,8 @@ class LowRankKernel(MetricLearner):
         self.percentiles = percentiles
         self.n_basis = n_basis
         self.max_iter = max_iter
+        self.step = step
+        self.restore = restore
         self.tol = tol
         self.random_state = random_state
         self.callback = callback
@@ -164,11 +174,12 @@ class LowRankKernel(MetricLearner):
         kept = np.cumsum(spectrum**2)
         return int(np.searchsorted(kept, 0.95 * kept[-1])) + 1 if len(spectrum) else 0
 
-    def _search(self, problem: KernelProblem, method: str, max_iter: int) -> Trial:
-        if self.beta is None:
-            return closest(problem, method, max_iter)
-        beta = _checks.number(self.beta, OWNER, "beta", low=0, high=1)
-        return trial(problem, beta, method, max_iter, problem.start())
+    def _search(self, problem: KernelProblem, name: str, max_iter: int) -> Trial:
+        method = Method(name, max_iter, self.step)
+        beta = None if self.beta is None else _checks.number(self.beta, OWNER, "beta", low=0, high=1)
+        if not self.restore and name != "factored":
+            return averaged(problem, 0.5 if beta is None else beta, method, None if self.rank is None else problem.rank)
+        return closest(problem, method) if beta is None else trial(problem, beta, method, problem.start())
 
     def _burg(self, problem: KernelProblem, max_iter: int, tol: float) -> Solution:
         _checks.one_of(self.init, OWNER, "init", ("eigen", "factored", "mw", "ocp"))

@@ -9,11 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from gramian import _checks
 from gramian.rankmin.base import RankProblem, RankResult, combine, result
 from gramian.rankmin.factored import compress, grow, restore
-from gramian.rankmin.game import Game, play
+from gramian.rankmin.game import Game, play, rule_of
 from gramian.rankmin.heuristics import log_det, trace_norm
 from gramian.rankmin.measurements import Measurements
-from gramian.rankmin.mw import MultiplicativeWeights, theory
-from gramian.rankmin.ocp import OnlineGradient
+from gramian.rankmin.mw import theory
 from gramian.rankmin.oracles import Atom, Oracle, SchattenBall
 
 OWNER = "RankMinimizer"
@@ -146,12 +145,7 @@ class RankMinimizer:
         if step == "theory" and self.method == "mw":
             rule, rounds = theory(problem)
             return rule, min(rounds, self.max_iter)
-        if step is not None:
-            high = 0.5 if self.method == "mw" else np.inf
-            step = _checks.number(step, OWNER, "step", low=0, high=high, open_low=True)
-        if self.method == "mw":
-            return MultiplicativeWeights(step), self.max_iter
-        return OnlineGradient(problem, 1.0 if step is None else step), self.max_iter
+        return rule_of(problem, self.method, step, OWNER), self.max_iter
 
 
 def _atom(F: np.ndarray) -> Atom:
