@@ -61,7 +61,7 @@ def test_transform_to_standard_output_finds_the_columns_by_name(gramian, wine, t
     assert code == 0 and err == "" and np.allclose(rows, gm.load("m.gram").transform(data.X))
     formats.write(shuffled, ["alcohol"], data.X[:, :1], "y", None)
     code, _, err = gramian("transform", "m.gram", shuffled)
-    assert code == 1 and "no column 'malic_acid'" in err
+    assert code == 2 and "no column 'malic_acid'" in err
 
 
 @pytest.mark.parametrize("label", ["2", "-1"])
@@ -98,6 +98,14 @@ def test_kernel(gramian, tmp_path):
     assert code == 0 and "ITML in Gaussian" in out, err
     assert isinstance(gm.load("k.gram"), gm.KernelMetric)
     assert "KernelMetric" in gramian("info", "k.gram")[1]
+
+
+def test_a_gaussian_kernel_without_a_width_takes_the_median_distance(gramian, wine):
+    code, out, err = gramian("fit", wine, "-l", "kind", "--learner", "rca", "--kernel", "gaussian", "-o", "k.gram")
+    assert code == 0 and "RCA in a Gaussian kernel" in out, err
+    data = gm.datasets.load("wine")
+    same = gm.Kernelized(gm.RCA(), random_state=0).fit(data.X, data.y).metric_
+    assert np.allclose(gm.load("k.gram").sqdist(data.X[:5]), same.sqdist(data.X[:5]))
 
 
 def test_evaluate_compares_with_the_euclidean_distance(gramian, wine):
@@ -137,6 +145,18 @@ def test_evaluation_is_that_of_scikit_learn(gramian, wine):
             ["fit", "wine.csv", "-l", "kind", "--standardize", "--kernel", "gaussian"],
             "--standardize needs a linear metric",
         ),
+        (["fit", "wine.csv", "-l", "kind", "-o", "."], ".: is a folder, name a file in it"),
+        (["fit", "wine.csv", "-l", "kind", "--rank", "3"], "--rank needs --kernel"),
+        (["fit", "wine.csv", "-l", "kind", "--set", "max_iter=abc"], "max_iter must be"),
+        (["fit", "wine.csv", "-l", "kind", "--set", "n_pairs=abc"], "n_pairs"),
+        (["fit", ".", "-l", "kind"], ".: no such file"),
+        (["demo", "--out", "wine.csv"], "wine.csv/digits.csv: no folder wine.csv"),
+        (["transform", "metric.gram", "wine.csv", "-o", "no/z.csv"], "no/z.csv: no folder no"),
+        (["transform", "wine.csv", "wine.csv"], "is not a readable gramian file"),
+        (["info", "metric.gram", "--plot", "m.xyz"], "m.xyz: must end in .png, .pdf or .svg"),
+        (["stream", "--state", "wine.csv"], "wine.csv: file exists"),
+        (["stream", "--state", "s", "--report", "no.jsonl"], "no.jsonl: no such file or directory"),
+        (["stream", "--state", "s", "--bits", "7"], "n_bits must be an integer in [8, 32768], got 7"),
         (["info", "wine.csv"], "is not a readable gramian file"),
         (["info", "nothing.gram"], "load: no file at 'nothing.gram'"),
         (["info", "kernel.gram"], "kernel.gram: holds a Gaussian, not a metric"),
@@ -144,18 +164,47 @@ def test_evaluation_is_that_of_scikit_learn(gramian, wine):
         (["evaluate", "rare.csv", "-l", "k"], "class 'y' has 2 rows for 5 folds; use --folds 2"),
     ],
 )
-def test_errors_are_one_line_and_exit_code_one(gramian, wine, tmp_path, arguments, message):
+def test_errors_are_one_sentence_and_exit_code_two(gramian, wine, tmp_path, arguments, message):
     (tmp_path / "one.csv").write_text("a,k\n1,x\n2,x\n")
     (tmp_path / "rare.csv").write_text("a,k\n" + "1,x\n2,x\n3,x\n" * 2 + "9,y\n8,y\n")
     gm.save(gm.Gaussian(), tmp_path / "kernel.gram")
+    gm.Mahalanobis.euclidean(13).save(tmp_path / "metric.gram")
     code, out, err = gramian(*arguments)
-    assert code == 1 and message in err and err.count("\n") == 1 and err.startswith("gramian: ") and out == ""
+    assert code == 2 and message in err and err.count("\n") == 1 and err.startswith("gramian: ") and out == ""
 
 
-@pytest.mark.parametrize("arguments", [["fit"], ["fit", "wine.csv"], ["nothing"], ["fit", "wine.csv", "--folds", "x"]])
-def test_usage_errors_exit_with_two(gramian, wine, arguments):
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["fit"], "gramian fit: missing argument"),
+        (["fit", "wine.csv"], "gramian fit: invalid value for --label: say which column holds the labels"),
+        (["nothing"], "gramian: no such command 'nothing'"),
+        (["--nothing"], "gramian: no such option: --nothing"),
+        (["fit", "wine.csv", "--folds", "2"], "gramian fit: no such option: --folds"),
+        (["evaluate", "wine.csv", "--folds", "x"], "gramian evaluate: invalid value for '--folds'"),
+        (["evaluate", "wine.csv", "-k", "0"], "gramian evaluate: invalid value for '--neighbors' / '-k'"),
+        (["demo", "--seed", "-1"], "gramian demo: invalid value for '--seed'"),
+        (["transform", "m.gram"], "gramian transform: missing argument"),
+        (["info"], "gramian info: missing argument"),
+        (["stream"], "gramian stream: missing option '--state'"),
+        (["learners", "more"], "gramian learners: got unexpected extra argument"),
+    ],
+)
+def test_usage_errors_are_one_sentence_that_names_the_help(gramian, wine, arguments, sentence):
     code, out, err = gramian(*arguments)
-    assert code == 2 and "Usage" in err and "Traceback" not in err
+    assert code == 2 and out == "" and err.lower().startswith(sentence.lower()) and err.count("\n") == 1
+    assert err.endswith(" --help.\n")
+
+
+def test_without_arguments_there_is_help(gramian):
+    code, out, err = gramian()
+    assert code == 0 and err == "" and "Usage: gramian" in out and "gramian demo" in out
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate", "transform", "info", "stream"])
+def test_every_command_has_an_example(gramian, command):
+    code, out, _ = gramian(command, "--help")
+    assert code == 0 and "Example" in out and out.count(f"gramian {command} ") >= 2
 
 
 def test_warnings_are_lines_of_their_own(gramian, wine):
@@ -196,12 +245,33 @@ def test_without_typer_the_extra_is_named(monkeypatch, capsys):
 def test_demo_runs_and_its_next_commands_run(gramian, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["gramian", "demo"])
     code, out, err = gramian("demo")
-    assert code == 0, err
-    assert "Euclidean" in out and "learned" in out and (tmp_path / "gramian-demo" / "neighbors.png").is_file()
-    before, after = (float(line.split("│")[2]) for line in out.splitlines() if line.startswith("│"))
-    assert after > before
+    assert code == 0 and err == "", err
+    made = {path.name for path in (tmp_path / "gramian-demo").iterdir()}
+    assert made == {"digits.csv", "digits.gram", "kernel.gram", "neighbors.png"}
+    rows = [line.split("│")[1:4] for line in out.splitlines() if line.startswith("│")]
+    assert [name.strip() for name, *_ in rows] == ["Euclidean", "NCA", "NCA, kernel"]
+    accuracy, agreement = np.array([[float(cell) for cell in cells] for _, *cells in rows]).T
+    assert accuracy[2] > accuracy[0] and agreement[2] > agreement[1] > agreement[0]
     following = [line.split()[1:] for line in out.splitlines() if line.startswith("  gramian ")]
     assert len(following) == 3
     for arguments in following:
         code, out, err = gramian(*arguments)
         assert code == 0 and err == ""
+
+
+def test_images_in_the_terminal_name_their_labels_and_strike_out_the_wrong_ones():
+    from gramian.cli.screen import glyphs
+
+    image = np.array([0.0, 16, 16, 0])
+    text = glyphs((image, 7), [[(image, 7), (image, 1)]], (2, 2))
+    pixels, labels = text.plain.strip("\n").split("\n")
+    assert pixels.split() == ["▀▀"] * 3 and labels.split() == ["7", "7", "1"]
+    struck = [text.plain[span.start : span.end].strip() for span in text.spans if "strike" in str(span.style)]
+    assert struck == ["1"]
+
+
+def test_output_that_nobody_reads_ends_quietly(wine):
+    """As in ``gramian evaluate … | head``."""
+    command = f"'{sys.executable}' -m gramian evaluate '{wine}' -l kind --learner rca --json; echo $? >&2"
+    done = subprocess.run(f"({command}) | true", shell=True, capture_output=True, text=True)
+    assert done.stderr.strip() in ("0", "1")

@@ -1,6 +1,7 @@
 """The command line: ``gramian demo``, ``fit``, ``evaluate``, ``transform``, ``info``, ``learners`` and ``stream``.
 
-Exit codes: 0 done, 1 something is wrong with the data or the model, 2 the command was not understood.
+Exit codes: 0 done, 1 an extra is not installed (or nobody reads the output), 2 what was given cannot be used, 130
+stopped by the user.
 """
 
 import sys

@@ -13,48 +13,59 @@ import typer
 import gramian
 from gramian import persist
 from gramian.cli import formats, models, tables
+from gramian.cli.options import LEARNER, RESULT, Data, Drop, Kernel, Label, Model, Rank, Seed, Set, Standardize
 from gramian.cli.screen import bars, comparison, listing, progress, say, tell
+
+START, LEARN, USE = "Start here", "Learn a distance, and see whether it is better", "Use a learned distance"
+UsageError: Any = typer.BadParameter.__base__
+"""Wherever the installed typer has it."""
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Learn a distance from labeled rows, see whether it is better than the Euclidean one, and use it.",
-    epilog="Start with: gramian demo",
+    help="Learn from labeled rows what “similar” means: a distance that suits your table better than the Euclidean, "
+    "saved as a small file and ready to use.",
+    epilog="New here? [bold]gramian demo[/bold] takes half a minute. Each command has examples: [bold]gramian fit "
+    "--help[/bold].",
 )
-
-Data = Annotated[
-    Path, typer.Argument(help="A table: .csv, .npy, .npz (arrays X and y) or .parquet.", show_default=False)
-]
-Model = Annotated[Path, typer.Argument(help="A file that gramian fit wrote.", show_default=False)]
-LABEL = "Column of labels (or its number, an array of the .npz, or a file of labels)."
-Label = Annotated[str | None, typer.Option("--label", "-l", help=LABEL, show_default=False)]
-Drop = Annotated[list[str] | None, typer.Option("--drop", help="Leave this column out. May be repeated.")]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", help="A setting of the learner, as gamma=0.1. May be repeated.")
-]
-Kernel = Annotated[str | None, typer.Option(help="Learn in the feature space of a kernel, as gaussian:2.5.")]
-Rank = Annotated[int | None, typer.Option(help="With --kernel: the number of coordinates.", min=1)]
-Standardize = Annotated[bool, typer.Option("--standardize", help="Give every column unit variance first.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Neighbors = Annotated[int, typer.Option("--neighbors", "-k", help="Neighbors that vote.", min=1)]
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the commands; whatever is wrong with data or model is one line on standard error."""
+    """Run the commands; whatever is wrong with what was given is one sentence on standard error."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *rest, **more: tell.print(
-                f"gramian: warning: {message}", style="yellow"
+                f"gramian: warning: {message}", style="yellow", markup=False
             )
-            app(args=arguments, prog_name="gramian")
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else 0
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        tell.print(f"gramian: {' '.join(str(error).split())}", style="red", markup=False)
-        return 1
-    return 0
+            return app(args=arguments or ["--help"], prog_name="gramian", standalone_mode=False) or 0
+    except UsageError as error:
+        return _refuse(_usage(error))
+    except SystemExit as done:  # whoever reads our output has seen enough
+        return done.code if isinstance(done.code, int) else 1
+    except (typer.Abort, KeyboardInterrupt):
+        return _refuse("gramian: stopped.", 130)
+    except ImportError as error:
+        return _refuse(f"gramian: {error}", 1)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror.lower()}." if error.filename and error.strerror else str(error)
+        return _refuse(f"gramian: {what}")
+    except (ValueError, TypeError) as error:
+        return _refuse(f"gramian: {error}")
+
+
+def _refuse(sentence: str, code: int = 2) -> int:
+    tell.print(" ".join(sentence.split()), style="red", markup=False)
+    return code
+
+
+def _usage(error: Any) -> str:
+    """A usage error in one sentence."""
+    name = error.ctx.command_path if error.ctx else "gramian"
+    message = error.format_message().rstrip(".")
+    return f"{name}: {message[:1].lower()}{message[1:]}; see {name} --help."
 
 
 @app.callback(invoke_without_command=True)
@@ -64,25 +75,38 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
         raise typer.Exit
 
 
-@app.command()
+@app.command(rich_help_panel=START)
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for what the demonstration makes.")] = Path(
-        "gramian-demo"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to put what the demonstration makes.")
+    ] = Path("gramian-demo"),
     seed: Seed = 0,
 ) -> None:
-    """Learn a distance on handwritten digits and show what it changed: the place to start."""
+    """Learn a distance on handwritten digits and show what it changed.
+
+    It prints before and after, saves the metrics, the data and a picture, and says what to try next.
+    """
     from gramian.cli import demonstration
 
+    formats.check_output(out / "digits.csv", make=True)
     demonstration.run(out, seed)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=LEARN,
+    epilog="Examples:\n\n  gramian fit wine.csv --label kind -o wine.gram\n\n"
+    "  gramian fit wine.csv --label kind --learner nca --set n_components=2 --standardize\n\n"
+    "  gramian fit digits.npz --learner lmnn --kernel gaussian --rank 100",
+)
 def fit(
     data: Data,
     label: Label = None,
-    learner: Annotated[str, typer.Option(help="Which learner; gramian learners lists them.")] = "itml",
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to save the metric.")] = Path("metric.gram"),
+    learner: Annotated[
+        str, typer.Option(metavar="NAME", rich_help_panel=LEARNER, help="Which learner; gramian learners lists them.")
+    ] = "itml",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", rich_help_panel=RESULT, help="Where to save the metric.")
+    ] = Path("metric.gram"),
     settings: Set = None,
     kernel: Kernel = None,
     rank: Rank = None,
@@ -90,9 +114,8 @@ def fit(
     standardize: Standardize = False,
     seed: Seed = 0,
 ) -> None:
-    """Learn a distance from a table with labels and save it."""
-    if not output.parent.is_dir():
-        raise OSError(f"{output}: no folder {output.parent}.")
+    """Learn a distance from a table with labels, and save it."""
+    formats.check_output(output)
     if standardize and kernel:
         raise ValueError("--standardize needs a linear metric; scale the table itself before learning with a kernel.")
     from gramian.cli import choice
@@ -102,7 +125,7 @@ def fit(
     scale = table.X.std(axis=0) if standardize else np.ones(table.X.shape[1])
     scale[scale == 0] = 1.0
     start = time.process_time()
-    with progress(f"{type(model).__name__} on {len(table.X)} rows"):
+    with progress(f"{type(model).__name__} on {len(table.X)} rows"), choice.typed(settings or ()):
         model.fit(table.X / scale, table.y)
     seconds = time.process_time() - start
     persist.save(models.rescaled(model.metric_, scale), output, about=models.about(model, table))
@@ -111,22 +134,36 @@ def fit(
     say.print(f"{state} after {model.n_iter_} iterations in {seconds:.2f} CPU seconds; saved {output}")
 
 
-@app.command()
+@app.command(
+    rich_help_panel=LEARN,
+    epilog="Examples:\n\n  gramian evaluate wine.csv --label kind --learner rca --learner lmnn\n\n"
+    "  gramian evaluate wine.csv --label kind --standardize -k 5 --folds 10\n\n"
+    "  gramian evaluate wine.csv --label kind --json > scores.json",
+)
 def evaluate(
     data: Data,
     label: Label = None,
-    learner: Annotated[list[str] | None, typer.Option(help="May be repeated to compare; itml when absent.")] = None,
-    neighbors: Neighbors = 3,
-    n_folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.", min=2)] = 5,
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", rich_help_panel=LEARNER, help="May be repeated to compare; itml when absent."),
+    ] = None,
+    neighbors: Annotated[
+        int, typer.Option("--neighbors", "-k", min=1, metavar="K", rich_help_panel=RESULT, help="Neighbors that vote.")
+    ] = 3,
+    n_folds: Annotated[
+        int, typer.Option("--folds", min=2, metavar="N", rich_help_panel=RESULT, help="Parts of the cross-validation.")
+    ] = 5,
     settings: Set = None,
     kernel: Kernel = None,
     rank: Rank = None,
     drop: Drop = None,
     standardize: Standardize = False,
     seed: Seed = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print numbers for programs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", rich_help_panel=RESULT, help="Print the numbers of every fold, for programs.")
+    ] = False,
 ) -> None:
-    """Cross-validate a learned distance against the Euclidean one by k-nearest neighbors."""
+    """See whether a learned distance finds better neighbors than the Euclidean one, by cross-validation."""
     from gramian.cli import choice, scores
 
     table = _labeled(data, label, drop)
@@ -136,7 +173,8 @@ def evaluate(
         model = choice.learner(chosen, settings or (), kernel, rank, seed)
         sides[models.name(model)] = model
     results = {}
-    with progress("cross-validation", total=len(sides) * len(splits)) as (bar, task):
+    steps = len(sides) * len(splits)
+    with progress("cross-validation", total=steps) as (bar, task), choice.typed(settings or ()):
         for name, model in sides.items():
             bar.update(task, description=name)
             step = lambda: bar.advance(task)  # noqa: E731
@@ -148,15 +186,28 @@ def evaluate(
         say.print(comparison(title, results, neighbors))
 
 
-@app.command()
+@app.command(
+    rich_help_panel=USE,
+    epilog="Examples:\n\n  gramian transform wine.gram new.csv -o coordinates.csv\n\n"
+    "  gramian transform wine.gram new.csv --label kind | head",
+)
 def transform(
     model: Model,
     data: Data,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Standard output when absent.")] = None,
-    label: Annotated[str | None, typer.Option("--label", "-l", help="Copy this column of labels along.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write; standard output, as CSV, when absent."),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", "-l", metavar="COLUMN", help="Copy this column of labels along.")
+    ] = None,
     drop: Drop = None,
 ) -> None:
-    """Map rows to coordinates in which the plain Euclidean distance is the learned one."""
+    """Map rows to coordinates in which the plain Euclidean distance is the learned one.
+
+    Columns are found by the names they had in the fit, in whatever order they come.
+    """
+    formats.check_output(output)
     metric, about = models.load(model), persist.describe(model)["about"]
     numbered = all(name.isdigit() for name in about.get("features", []))
     only = None if numbered else about["features"]
@@ -167,12 +218,17 @@ def transform(
         say.print(f"{len(Z)} rows × {Z.shape[1]} coordinates; saved {output}")
 
 
-@app.command()
+@app.command(
+    rich_help_panel=USE, epilog="Examples:\n\n  gramian info wine.gram\n\n  gramian info wine.gram --plot wine.png"
+)
 def info(
     model: Model,
-    picture: Annotated[Path | None, typer.Option("--plot", help="Save a heat map of the matrix here.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--plot", metavar="PNG", help="Save a heat map of the matrix here.")
+    ] = None,
 ) -> None:
     """Say what a saved metric is, where it came from, and which columns it weighs most."""
+    formats.check_output(picture, suffixes=(".png", ".pdf", ".svg"))
     found, metric = persist.describe(model), models.load(model)
     about = found["about"]
     say.print(listing(models.facts(found, metric, model)))
@@ -187,24 +243,37 @@ def info(
         say.print(f"saved {picture}")
 
 
-@app.command()
+@app.command(
+    rich_help_panel=USE,
+    epilog='Example:\n\n  echo \'{"op": "add", "id": 1, "x": [0.5, 2]}\' | gramian stream --state items\n\n'
+    "The events are add, learn, query and metric; docs/guide/online.md has their fields.",
+)
 def stream(
-    state: Annotated[Path, typer.Option(help="Folder of the state, made when absent.", show_default=False)],
-    eta: Annotated[float | None, typer.Option(help="Step size of LEGO in a new folder; chosen when absent.")] = None,
-    bits: Annotated[int | None, typer.Option(help="Bits of the hash in a new folder; 256 when absent.")] = None,
+    state: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder of the state, made when absent.", show_default=False)
+    ],
+    eta: Annotated[
+        float | None, typer.Option(metavar="ETA", help="Step size of LEGO in a new folder; chosen when absent.")
+    ] = None,
+    bits: Annotated[
+        int | None, typer.Option(metavar="B", help="Bits of the hash in a new folder; 256 when absent.")
+    ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Run this file of events and draw throughput, recall and loss.")
+        Path | None, typer.Option(metavar="FILE", help="Run this file of events and draw throughput, recall and loss.")
     ] = None,
 ) -> None:
-    """Learn, add and query from JSON lines on standard input, one answer per line, durable before it is given."""
+    """Learn from feedback and answer queries while events stream in.
+
+    One JSON event per line in, one answer per line out; every event is on disk before it is answered.
+    """
     from gramian.cli import stream as streaming
 
     streaming.run(state, eta, bits, report)
 
 
-@app.command()
+@app.command(rich_help_panel=LEARN)
 def learners() -> None:
-    """List the learners that fit and evaluate know."""
+    """List the learners that fit and evaluate know, with a line about each."""
     from gramian.cli import choice
 
     modules = {name: sys.modules[cls.__module__] for name, cls in sorted(choice.learners().items())}

@@ -3,7 +3,8 @@
 import ast
 import difflib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import gramian
@@ -23,13 +24,28 @@ def learner(
     cls = _pick(name, learners(), "learner")
     built = cls(**_arguments(cls, settings, seed))
     if kernel is None:
+        if rank is not None:
+            raise ValueError("--rank needs --kernel; for fewer dimensions without one see --set n_components=….")
         return built
-    return gramian.Kernelized(built, kernel=_kernel(kernel), rank=rank)
+    return gramian.Kernelized(built, kernel=_kernel(kernel), rank=rank, random_state=seed)
 
 
-def _kernel(text: str) -> Kernel:
-    """``gaussian`` or ``gaussian:2.5``: a kernel and its arguments."""
+@contextmanager
+def typed(settings: Sequence[str]) -> Iterator[None]:
+    """Blame a setting for a type that a learner cannot compute with."""
+    try:
+        yield
+    except TypeError as error:
+        if not settings:
+            raise
+        raise ValueError(f"--set {' --set '.join(settings)}: a value has the wrong type ({error}).") from error
+
+
+def _kernel(text: str) -> Kernel | None:
+    """A kernel and its arguments, as ``gaussian:2.5``; None, the median distance as its width, for ``gaussian``."""
     name, *arguments = text.split(":")
+    if name.lower() == "gaussian" and not arguments:
+        return None
     cls = _pick(name, _public(Kernel), "kernel")
     try:
         return cls(*[_value(argument) for argument in arguments])

@@ -3,94 +3,120 @@
 import shutil
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import Pipeline
+from sklearn.model_selection import train_test_split
 
 import gramian
 from gramian import datasets, persist
-from gramian.cli import formats, scores
-from gramian.cli.screen import comparison, progress, say
+from gramian.cli import formats, models, scores
+from gramian.cli.screen import comparison, glyphs, progress, say
+from gramian.cli.tables import Table
 
-GAMMAS = (0.03, 0.1, 0.3, 1.0)
-K = 3
+K, SHOWN = 3, 8
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The digits, 200 of them labeled (X, y), the others to be judged on (X_new, y_new)."""
+
+    digits: Any
+    X: np.ndarray
+    y: np.ndarray
+    X_new: np.ndarray
+    y_new: np.ndarray
+
+    @classmethod
+    def set(cls, seed: int) -> "Stage":
+        """Draw the labeled digits."""
+        digits = datasets.load("digits")
+        parts = train_test_split(digits.X, digits.y, train_size=200, stratify=digits.y, random_state=seed)
+        return cls(digits, parts[0], parts[2], parts[1], parts[3])
+
+    def nearest(self, metric: Any) -> np.ndarray:
+        """The nearest labeled digits of each unseen one, (m, SHOWN)."""
+        return np.argsort(metric.sqdist(self.X_new, self.X), axis=1, kind="stable")[:, :SHOWN]
+
+    def judge(self, metric: Any) -> scores.Score:
+        """How well the unseen digits do among the labeled ones."""
+        return scores.score(metric.transform(self.X), self.y, metric.transform(self.X_new), self.y_new, K)
 
 
 def run(out: Path, seed: int) -> None:
-    """Learn, compare, save a metric, a picture and the data, and say what to try next."""
-    digits = datasets.load("digits")
-    X, X_new, y, y_new = train_test_split(digits.X, digits.y, train_size=200, stratify=digits.y, random_state=seed)
+    """Learn, compare, save metrics, a picture and the data, and say what to try next."""
+    stage = Stage.set(seed)
     say.print(
-        f"Handwritten digits, 8 × 8 pixels. {len(X)} of them are labeled; ITML learns from these which pixels matter,\n"
-        f"and is then judged on the {len(X_new)} others.\n"
+        f"Handwritten digits, 8 × 8 pixels. {len(stage.X)} of them are labeled. NCA learns from these which\n"
+        "differences matter, once on pixels and once in the space of a Gaussian kernel. The other\n"
+        f"{len(stage.X_new):,} are the test: which labeled digits are nearest to each of them?\n"
     )
-    start = time.process_time()
-    with progress("learning"):
-        gamma = _choose(X, y, seed)
-        metric = gramian.ITML(gamma=gamma, random_state=seed).fit(X, y).metric_
-    seconds = time.process_time() - start
-    sides = {"Euclidean": gramian.Mahalanobis.euclidean(X.shape[1]), "learned": metric}
-    results = {name: _judge(side, X, y, X_new, y_new) for name, side in sides.items()}
-    results["learned"] = replace(results["learned"], seconds=seconds)
+    plain = gramian.Mahalanobis.euclidean(stage.X.shape[1])
+    learners = {"NCA": gramian.NCA(random_state=seed), "NCA, kernel": gramian.Kernelized(gramian.NCA())}
+    results = {"Euclidean": stage.judge(plain)}
+    for name, learner in learners.items():
+        start = time.process_time()
+        with progress(name):
+            learner.fit(stage.X, stage.y)
+        seconds = time.process_time() - start
+        results[name] = replace(stage.judge(learner.metric_), seconds=seconds)
     say.print(comparison("Unseen digits among the labeled ones", {name: [r] for name, r in results.items()}, K))
-    wrong = [round((1 - r.accuracy) * len(y_new)) for r in results.values()]
-    say.print(f"\nMistakes went from {wrong[0]} to {wrong[1]}. (gamma={gamma}, chosen on the labeled digits alone.)\n")
-    _save(out, digits, metric, gamma)
-    before, after = (_same_digit(side, X, y, X_new, y_new) for side in sides.values())
-    _draw(out, digits, metric, (X, y), (X_new, y_new), np.argsort(before - after, kind="stable")[:3])
+    learned = learner.metric_
+    _show(stage, plain, learned)
+    _save(out, stage, *learners.values())
+    _draw(out / "neighbors.png", stage, plain, learned)
     _next(out)
 
 
-def _choose(X: np.ndarray, y: np.ndarray, seed: int) -> float:
-    """The weight of the slack that classifies best within the labeled digits."""
-    steps = Pipeline([("itml", gramian.ITML(random_state=seed)), ("knn", KNeighborsClassifier(K))])
-    search = GridSearchCV(steps, {"itml__gamma": GAMMAS}, cv=4).fit(X, y)
-    return float(search.best_params_["itml__gamma"])
+def _changed(stage: Stage, before: Any, after: Any) -> np.ndarray:
+    """The three unseen digits whose neighbors gained most."""
+    right = [(stage.y[stage.nearest(m)] == stage.y_new[:, None]).mean(axis=1) for m in (before, after)]
+    return np.argsort(right[0] - right[1], kind="stable")[:3]
 
 
-def _judge(metric: Any, X: np.ndarray, y: np.ndarray, X_new: np.ndarray, y_new: np.ndarray) -> scores.Score:
-    return scores.score(metric.transform(X), y, metric.transform(X_new), y_new, K)
+def _show(stage: Stage, before: Any, after: Any) -> None:
+    """Neighbors in the terminal, where it shows colors."""
+    if not say.is_terminal or say.width < 80 or say.color_system not in ("256", "truecolor"):
+        return
+    say.print("\nThree digits whose nearest labeled digits changed most: Euclidean on the left, learned on the right.")
+    found = stage.nearest(before), stage.nearest(after)
+    for row in _changed(stage, before, after):
+        sides = [[(stage.X[i], stage.y[i]) for i in ids[row][:4]] for ids in found]
+        say.print(glyphs((stage.X_new[row], stage.y_new[row]), sides, stage.digits.image_shape))
 
 
-def _same_digit(metric: Any, X: np.ndarray, y: np.ndarray, X_new: np.ndarray, y_new: np.ndarray) -> np.ndarray:
-    """Share of the eight nearest labeled digits that are the same digit, for each unseen one."""
-    near = np.argsort(metric.sqdist(X_new, X), axis=1, kind="stable")[:, :8]
-    return (y[near] == y_new[:, None]).mean(axis=1)
-
-
-def _save(out: Path, digits: Any, metric: Any, gamma: float) -> None:
-    out.mkdir(parents=True, exist_ok=True)
+def _save(out: Path, stage: Stage, linear: Any, kernelized: Any) -> None:
+    digits = stage.digits
     names = digits.feature_names.tolist()
-    about = {"learner": "ITML", "settings": {"gamma": gamma}, "features": names, "label": "digit", "rows": 200}
-    persist.save(metric, out / "digits.gram", about=about)
+    table = Table(stage.X, names, stage.y, "digit")
+    persist.save(linear.metric_, out / "digits.gram", about=models.about(linear, table))
+    persist.save(kernelized.metric_, out / "kernel.gram", about=models.about(kernelized, table))
     formats.write(out / "digits.csv", names, digits.X, "digit", digits.y)
-    say.print(f"saved {out / 'digits.gram'} (the metric) and {out / 'digits.csv'} (the data)")
+    say.print(f"\nsaved {out / 'digits.gram'}, {out / 'kernel.gram'} (the metrics) and {out / 'digits.csv'} (the data)")
 
 
-def _draw(out: Path, digits: Any, metric: Any, labeled: tuple, unseen: tuple, rows: np.ndarray) -> None:
+def _draw(picture: Path, stage: Stage, before: Any, after: Any) -> None:
     try:
         from gramian import plotting
 
-        queries, truth = (part[rows] for part in unseen)
-        figure = plotting.neighbors(metric, *labeled, queries, truth, digits.image_shape)
+        rows = _changed(stage, before, after)
+        queries = stage.X_new[rows], stage.y_new[rows]
+        figure = plotting.neighbors(after, stage.X, stage.y, *queries, stage.digits.image_shape, SHOWN, before)
     except ImportError as error:
         say.print(f"no picture: {error}")
         return
-    figure.savefig(out / "neighbors.png", dpi=120)
-    say.print(f"saved {out / 'neighbors.png'} (three digits whose neighbors changed most, before and after)")
+    figure.savefig(picture, dpi=120)
+    say.print(f"saved {picture} (three digits whose neighbors changed most, before and after)")
 
 
 def _next(out: Path) -> None:
-    command, data, model = _command(), out / "digits.csv", out / "digits.gram"
+    command, data = _command(), out / "digits.csv"
     say.print("\nTry next:")
-    say.print(f"  {command} info {model}")
-    say.print(f"  {command} evaluate {data} --label digit --learner rca --learner gmml")
-    say.print(f"  {command} transform {model} {data} --label digit -o {out / 'learned.csv'}")
+    say.print(f"  {command} info {out / 'digits.gram'} --plot {out / 'matrix.png'}")
+    say.print(f"  {command} evaluate {data} --label digit --learner nca --learner gmml")
+    say.print(f"  {command} transform {out / 'kernel.gram'} {data} --label digit -o {out / 'learned.csv'}")
 
 
 def _command() -> str:

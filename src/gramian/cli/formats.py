@@ -2,7 +2,7 @@
 
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -125,6 +125,20 @@ def is_number(cell: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def check_output(path: Path | None, suffixes: Sequence[str] = (), make: bool = False) -> None:
+    """Whether a file can be written there, asked before the work is done; with ``make`` the folder is made."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise TableError(f"{path}: is a folder, name a file in it.")
+    if make and not path.parent.exists():
+        path.parent.mkdir(parents=True)
+    if not path.parent.is_dir():
+        raise TableError(f"{path}: no folder {path.parent}.")
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise TableError(f"{path}: must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}.")
 
 
 def write(path: Path | None, names: list[str], X: np.ndarray, label: str, y: np.ndarray | None) -> None:

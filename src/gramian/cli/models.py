@@ -58,7 +58,9 @@ def facts(found: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
 def name(model: Any) -> str:
     """A learner in words."""
     inner = getattr(model, "learner", None)
-    return type(model).__name__ if inner is None else f"{type(inner).__name__} in {model.kernel}"
+    if inner is None:
+        return type(model).__name__
+    return f"{type(inner).__name__} in {model.kernel or 'a Gaussian kernel'}"
 
 
 def unlabeled(data: Path, about: dict, label: str | None, drop: list[str]) -> list[str]:

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.style import Style
 from rich.table import Table
+from rich.text import Text
 
 say = Console(highlight=False, soft_wrap=True)
 tell = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -40,6 +42,31 @@ def bars(names: Sequence[str], values: np.ndarray, count: int = 8) -> str:
     width = max(len(names[j]) for j in top)
     unit = max(values.max(), np.finfo(float).tiny) / 24
     return "\n".join(f"  {names[j]:<{width}}  {values[j]:9.3g}  {'█' * round(values[j] / unit)}" for j in top)
+
+
+def glyphs(query: tuple[Any, Any], sides: Sequence[Sequence[tuple[Any, Any]]], shape: tuple[int, int]) -> Text:
+    """Small images in a row, each of half blocks over its label: the query, then a group for each side.
+
+    Labels that differ from the query's are struck out.
+    """
+    groups = [[query], *sides]
+    text = Text("\n")
+    for row in range(0, shape[0], 2):
+        for group in groups:
+            for image, _ in group:
+                pixels = np.asarray(image, float).reshape(shape)
+                tones = (235 - 220 * pixels / max(pixels.max(), 1e-12)).astype(int)
+                for upper, lower in zip(tones[row], tones[min(row + 1, shape[0] - 1)]):
+                    text.append("▀", Style.parse(f"rgb({upper},{upper},{upper}) on rgb({lower},{lower},{lower})"))
+                text.append(" ")
+            text.append("  ")
+        text.append("\n")
+    for group in groups:
+        for _, label in group:
+            style = "bold" if label == query[1] else "strike bright_red"
+            text.append(str(label).center(shape[1]), style).append(" ")
+        text.append("  ")
+    return text
 
 
 class progress:
