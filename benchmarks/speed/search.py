@@ -137,7 +137,7 @@ def rivals(X: np.ndarray) -> dict[str, tuple]:
 
 def bandwidth() -> list[dict[str, Any]]:
     """Hamming distances of a million 256-bit codes to one query, beside one pass of reading the same memory."""
-    from gramian._jit.hashing import hamming_tiles
+    from gramian._jit.hamming import hamming_tiles
 
     rng = np.random.default_rng(0)
     tiles = rng.integers(0, 2**63, size=(1_000_000 // 64, 4, 64)).astype(np.uint64)

@@ -189,7 +189,7 @@ def test_tiles_hold_what_rows_hold(n, n_words, seed, data):
 
 
 def test_hamming_scan_equals_a_bit_count(rng):
-    from gramian._jit.hashing import hamming_tiles
+    from gramian._jit.hamming import hamming_tiles
 
     for n, n_words in ((130, 1), (64, 4), (77, 6), (200, 9)):
         rows = rng.integers(0, 2**63, size=(n, n_words)).astype(np.uint64)

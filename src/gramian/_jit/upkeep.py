@@ -3,14 +3,7 @@
 import numba
 import numpy as np
 
-
-@numba.njit(cache=True, fastmath={"reassoc", "contract"})
-def dot(a, b):
-    """Inner product in the precision of its arguments; the sum may be reordered, to fill vector registers."""
-    s = a[0] * b[0]
-    for j in range(1, a.shape[0]):
-        s += a[j] * b[j]
-    return s
+from gramian._jit.ranking import dot
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -10,7 +10,7 @@ def directions(seed: int, features: Any, n_bits: int) -> np.ndarray:
 
     So the directions of a sparse point need only the rows of its non-zero features, in any order and at any time.
     """
-    from gramian._jit.hashing import gaussians
+    from gramian._jit.directions import gaussians
 
     return gaussians(np.uint64(seed), np.ascontiguousarray(features, dtype=np.int64), n_bits)
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from gramian import linalg
 from gramian.kernels import Linear
-from gramian.kernels.base import take
 from gramian.metrics import KernelMetric, SubspaceMahalanobis
 from gramian.search import codes
 from gramian.search.implicit import project
@@ -21,7 +20,7 @@ class ImplicitForm:
     """What hashing needs of a metric: φ(x), z(x), Uᵀr, and learned inner products.
 
     ``explicit`` says whether φ(x) is known. Without it r lives on the coordinates alone, so that the part of the metric
-    outside of them is left out of the bits, not out of the distances.
+    outside of them is left out of the bits (``shown`` = 0 instead of α), not out of the distances.
     """
 
     def __init__(self, metric: Any, seed: int, n_bits: int) -> None:
@@ -29,10 +28,10 @@ class ImplicitForm:
         self.kernel = metric.features.kernel_ if isinstance(metric, KernelMetric) else Linear()
         self.basis = self.kernel.embed(metric.features.basis_) if isinstance(metric, KernelMetric) else None
         self.explicit = self.basis is not None or isinstance(metric, SubspaceMahalanobis)
-        self.alpha = metric.alpha if self.explicit else 0.0
-        self.inner = metric.core - self.alpha * np.eye(len(metric.core))
-        shift = np.sqrt(self.alpha) * np.eye(len(metric.core))
-        self.weights = (linalg.psd_sqrt(metric.core) - shift) @ self._basis_directions()
+        self.shown = metric.alpha if self.explicit else 0.0
+        eye = np.eye(len(metric.core))
+        self.inner, self.inner_shown = metric.core - metric.alpha * eye, metric.core - self.shown * eye
+        self.weights = (linalg.psd_sqrt(metric.core) - np.sqrt(self.shown) * eye) @ self._basis_directions()
 
     def _basis_directions(self) -> np.ndarray:
         """Uᵀr, (rank, n_bits)."""
@@ -45,11 +44,11 @@ class ImplicitForm:
     @property
     def own_phi(self) -> bool:
         """Whether φ(x) differs from x and is worth keeping."""
-        return self.explicit and self.alpha > 0 and type(self.kernel) is not Linear
+        return self.shown > 0 and type(self.kernel) is not Linear
 
     def phi(self, X: Any) -> Any:
         """φ(x) as rows, None when it is not known or not needed."""
-        return self.kernel.embed(X) if self.explicit and self.alpha > 0 else None
+        return self.kernel.embed(X) if self.shown > 0 else None
 
     def coordinates(self, X: Any) -> np.ndarray:
         """z(x) = Uᵀφ(x), (n, rank), not centered."""
@@ -60,31 +59,32 @@ class ImplicitForm:
     def projections(self, phi: Any, Z: np.ndarray) -> np.ndarray:
         """rᵀW^{1/2}φ(x), (n, n_bits)."""
         P = Z @ self.weights
-        return P if phi is None else P + np.sqrt(self.alpha) * project(phi, self.seed, self.n_bits)
+        return P if phi is None else P + np.sqrt(self.shown) * project(phi, self.seed, self.n_bits)
 
     def products(self, phi: Any, Z: np.ndarray, phi_q: Any, z_q: np.ndarray) -> np.ndarray:
-        """Learned inner products of many points with one, (n,)."""
-        K = Z @ (self.inner @ z_q)
-        return K if phi is None else K + self.alpha * linalg.inner(phi, phi_q)[:, 0]
+        """Inner products of many points with one, as the bits see them, (n,)."""
+        K = Z @ (self.inner_shown @ z_q)
+        return K if phi is None else K + self.shown * linalg.inner(phi, phi_q)[:, 0]
 
     def norms(self, phi: Any, Z: np.ndarray) -> np.ndarray:
-        """Learned inner product of each point with itself, (n,)."""
-        K = np.einsum("ij,ij->i", Z @ self.inner, Z)
-        return K if phi is None else K + self.alpha * linalg.row_norms(phi)
+        """Inner product of each point with itself, as the bits see it, (n,)."""
+        K = np.einsum("ij,ij->i", Z @ self.inner_shown, Z)
+        return K if phi is None else K + self.shown * linalg.row_norms(phi)
 
-    def sqdist(self, X: Any, q: Any) -> np.ndarray:
-        """d²_W of points to one point, from differences where φ is known, (n,)."""
+    def selves(self, X: Any, phi: Any, Z: np.ndarray) -> np.ndarray:
+        """Learned inner product of each point with itself, (n,)."""
+        if self.explicit or self.metric.alpha == 0:
+            return self.norms(phi, Z)
+        return np.einsum("ij,ij->i", Z @ self.inner, Z) + self.metric.alpha * self.kernel.diag(X)
+
+    def pair_sqdist(self, X: Any, Y: Any, phi: Any = None) -> np.ndarray:
+        """d²_W of paired points, from differences where φ is known; ``phi`` is φ(X) if it is at hand, (n,)."""
         if not self.explicit:
-            return self.metric.sqdist(q, X)[0]
-        V = _minus(self.kernel.embed(X), self.kernel.embed(q))
+            return self.metric.pair_sqdist(X, Y)
+        V = (self.kernel.embed(X) if phi is None else phi) - self.kernel.embed(Y)
         if isinstance(self.metric, SubspaceMahalanobis):
             Z = np.asarray(V @ self.metric.basis)
         else:
             Z = linalg.inner(V, self.basis) @ self.metric.features.map_.T
         inside = np.einsum("ij,ij->i", Z @ self.inner, Z)
-        return np.maximum(inside + self.alpha * linalg.row_norms(V), 0)
-
-
-def _minus(Phi: Any, row: Any) -> Any:
-    """Rows of Phi less one row, dense or sparse."""
-    return Phi - row if isinstance(Phi, np.ndarray) else Phi - take(row, np.zeros(Phi.shape[0], np.intp))
+        return np.maximum(inside + self.metric.alpha * linalg.row_norms(V), 0)

@@ -10,12 +10,15 @@ from gramian import _checks
 from gramian.metrics import Metric
 from gramian.search import codes
 from gramian.search.base import Index
-from gramian.search.columns import TILE, Tiles
+from gramian.search.columns import Tiles
 from gramian.search.orders import MOST_ORDERS, SortedOrders, n_candidates
 
 EPSILON = 1.5
 SPARE = 8
 """Neighbors kept beyond k until their distances are computed from the differences, against ties of rounding."""
+_QUANTILES = (0, 0.01, 0.1, 0.5, 1)
+_SAMPLE = 2000
+"""Items that the classes of norms are read from."""
 
 
 class HashedIndex(Index):
@@ -92,14 +95,16 @@ class HashedIndex(Index):
         return n_candidates(len(self), EPSILON if self.epsilon is None else self.epsilon)
 
     @property
-    def _norm_ranges(self) -> np.ndarray:
-        """Smallest and largest norm of the centered items in each tile of codes, (n_tiles, 2)."""
-        if "norms" not in self._cache:
-            norms = np.sqrt(self._rows("sqnorms")) if self.mode == "distance" else np.ones(len(self))
-            starts = np.arange(0, len(self), TILE)
-            ends = (np.minimum.reduceat(norms, starts), np.maximum.reduceat(norms, starts))
-            self._cache["norms"] = np.column_stack(ends)
-        return self._cache["norms"]
+    def _norm_classes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Edges (c + 1,) of classes of squared norms of the centered items, and which items are in each."""
+        from gramian._jit.hamming import class_masks
+
+        if "classes" not in self._cache:
+            sqnorms = self._rows("sqnorms") if self.mode == "distance" else np.ones(len(self))
+            edges = np.quantile(sqnorms[:: max(1, len(self) // _SAMPLE)], _QUANTILES)
+            edges[0], edges[-1] = sqnorms.min(), sqnorms.max()
+            self._cache["classes"] = edges, class_masks(sqnorms, edges)
+        return self._cache["classes"]
 
     @property
     def _orders(self) -> SortedOrders:
@@ -114,6 +119,12 @@ class HashedIndex(Index):
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "settings": self._settings(), "centered_on": self._centered_on}
+
+
+def best(rows: np.ndarray, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k smallest values of each line with their rows, ties by row."""
+    order = np.lexsort((rows, values))[:, :k]
+    return np.take_along_axis(rows, order, axis=1), np.take_along_axis(values, order, axis=1)
 
 
 def _whole_bytes(n_bits: Any, owner: str) -> int:

@@ -8,8 +8,7 @@ import numpy as np
 from gramian import _checks, linalg
 from gramian.metrics import Mahalanobis, Metric
 from gramian.search import codes
-from gramian.search.exact import difference_sqdist
-from gramian.search.hashed import SPARE, HashedIndex
+from gramian.search.hashed import SPARE, HashedIndex, best
 
 
 class HashIndex(HashedIndex):
@@ -98,27 +97,27 @@ class HashIndex(HashedIndex):
         return packed, sqnorms
 
     def _search(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        near, ranked, _ = self._candidates(Q, k)
+        if self.mode == "similarity":
+            return best(near, self._unit_sqdist(Q, near), k)
+        from gramian._jit.ranking import refine
+
+        points = self._rows("points")
+        L = np.ascontiguousarray(self.metric.components, dtype=points.dtype)
         rows, sqdist = np.empty((len(Q), k), np.int64), np.empty((len(Q), k))
-        # Small blocks: the differences of the neighbors then stay in the cache.
-        for block in linalg.blocks(len(Q), 32 * (k + SPARE) * Q.shape[1], 4 << 20):
-            near = self._candidates(Q[block], k)[0]
-            values = self._exact(Q[block], near)
-            order = np.lexsort((near, values))[:, :k]
-            rows[block] = np.take_along_axis(near, order, axis=1)
-            sqdist[block] = np.take_along_axis(values, order, axis=1)
+        rounding = 64 * np.finfo(points.dtype).eps
+        refine(points, Q.astype(np.float64), L, self._rows("sqnorms"), rounding, near, ranked, rows, sqdist)
         return rows, sqdist
 
-    def _exact(self, Q: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """Squared distances of each query to the items in its row."""
-        points, m = self._rows("points")[near.ravel()], near.shape[1]
-        if self.mode == "distance":
-            return difference_sqdist(self.metric, np.repeat(Q, m, axis=0), points).reshape(near.shape)
-        unit = [_unit(self.metric._embed(part.astype(np.float64))) for part in (Q, points)]
+    def _unit_sqdist(self, Q: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """|u − v|² = 2 − 2 cos_M of each query to the items in its row, u and v the normalized images."""
+        unit = [_unit(self.metric._embed(part.astype(np.float64))) for part in (Q, self._rows("points")[near.ravel()])]
         return 2 - 2 * np.einsum("qd,qkd->qk", unit[0], unit[1].reshape(*near.shape, -1))
 
     def _candidates(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Positions of the k + SPARE best candidates with their ranking distances, and how many were compared."""
-        from gramian._jit.hashing import scan, walk_all
+        from gramian._jit.orders import walk_all
+        from gramian._jit.scan import scan
 
         n, m, unit = len(self), len(Q), self.mode == "similarity"
         points, sqnorms = self._rows("points"), self._rows("sqnorms")
@@ -132,7 +131,7 @@ class HashIndex(HashedIndex):
             orders = self._orders
             walk_all(orders.sorted, orders.items, orders.keys(queries), budget, *ranking, *found)
         else:
-            tiles, limits = self._columns["codes"].tiles, (self._norm_ranges, self._limits)
+            tiles, limits = self._columns["codes"].tiles, (self._norm_classes, self._limits)
             scan(tiles, n, codes.words(queries), *ranking, *limits, budget, k, *found)
         return found
 

@@ -5,14 +5,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.kernels.base import _length, take
 from gramian.metrics import KernelMetric, Metric, SubspaceMahalanobis
 from gramian.search import codes
 from gramian.search.columns import TILE
 from gramian.search.forms import ImplicitForm
-from gramian.search.hashed import SPARE, HashedIndex
+from gramian.search.hashed import SPARE, HashedIndex, best
 from gramian.search.implicit import mean_row
 
 
@@ -62,6 +63,7 @@ class KernelHashIndex(HashedIndex):
             if metric.alpha > 0 and not self.form.explicit:
                 raise ValueError("KernelHashIndex: mode must be 'distance' for a kernel without φ and alpha > 0.")
         self._center: tuple[Any, np.ndarray] | None = None
+        self._offsets: tuple[np.ndarray, np.ndarray] | None = None
 
     @cached_property
     def form(self) -> ImplicitForm:
@@ -76,106 +78,107 @@ class KernelHashIndex(HashedIndex):
         return X.astype(np.float64, copy=False)
 
     def _recenter(self, X: Any) -> None:
-        phi, Z = self.form.phi(X), self.form.coordinates(X)
-        self._center = (None if phi is None else mean_row(phi), Z.mean(axis=0))
+        phi, Z = self._parts(X)
+        self._center, self._offsets = (None if phi is None else mean_row(phi), Z.mean(axis=0)), None
 
     def _parts(self, X: Any) -> tuple[Any, np.ndarray]:
         return self.form.phi(X), self.form.coordinates(X)
 
     def _hash(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        phi, Z = self._parts(X)
+        return self._hash_parts(*self._parts(X))
+
+    def _hash_parts(self, phi: Any, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         P, sqnorms = self.form.projections(phi, Z), self.form.norms(phi, Z)
         if self._center is not None:
             mean, z = self._center
-            P -= self.form.projections(mean, z[None, :])
-            sqnorms = sqnorms - 2 * self.form.products(phi, Z, mean, z) + self.form.norms(mean, z[None, :])[0]
+            if self._offsets is None:  # the mean has many non-zero features
+                self._offsets = self.form.projections(mean, z[None, :]), self.form.norms(mean, z[None, :])
+            P -= self._offsets[0]
+            sqnorms = sqnorms - 2 * self.form.products(phi, Z, mean, z) + self._offsets[1]
         return codes.pack(P), np.maximum(sqnorms, 0)
 
     def _derive(self, X: Any) -> dict[str, Any]:
         phi, Z = self._parts(X)
-        derived = {**super()._derive(X), "coordinates": Z, "selves": self.form.norms(phi, Z)}
+        derived = {**super()._derive(X), "coordinates": Z, "selves": self.form.selves(X, phi, Z)}
         return {**derived, "phi": phi} if self.form.own_phi else derived
 
     def _search(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         near, values, _ = self._candidates(Q, k)
         if self.mode == "distance":
-            for i, rows in enumerate(near):
-                values[i] = self.form.sqdist(take(self._rows("points"), rows), take(Q, slice(i, i + 1)))
-        order = np.lexsort((near, values))[:, :k]
-        return np.take_along_axis(near, order, axis=1), np.take_along_axis(values, order, axis=1)
+            items, owners = near.ravel(), np.repeat(np.arange(len(near)), near.shape[1])
+            phi = self._rows("phi")[items] if self.form.own_phi else None
+            pairs = take(self._rows("points"), items), take(Q, owners)
+            values = self.form.pair_sqdist(*pairs, phi).reshape(near.shape)
+        return best(near, values, k)
 
     def _candidates(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Positions of the k + SPARE best candidates with their ranking distances, and how many were compared."""
-        m, keep = _length(Q), min(k + SPARE, len(self))
-        rows, values, seen = np.zeros((m, keep), np.int64), np.empty((m, keep)), np.zeros(m, np.int64)
-        packed, sqnorms = self._hash(Q)
-        pick = self._walk(packed, keep) if self.searcher == "orders" else self._scan(packed, sqnorms, k)
+        m, slots = _length(Q), len(self._columns["codes"].tiles) * TILE
+        found = [self._block(take(Q, block), k) for block in linalg.blocks(m, 2 * slots, 16 << 20)]
+        rows, values, seen = zip(*found)
+        return np.concatenate(rows), np.concatenate(values), np.concatenate(seen)
+
+    def _block(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Candidates of queries whose Hamming distances fit in memory together."""
+        from gramian._jit.candidates import first_candidates, keep_best, plausible_candidates, walked_candidates
+        from gramian._jit.hamming import hamming_tiles
+
+        n, m, keep, unit = len(self), _length(Q), min(k + SPARE, len(self)), self.mode == "similarity"
         phi, Z = self._parts(Q)
-        for i in range(m):
-            one = slice(i, i + 1)
-            near, d = pick(i, self._ranking(take(Q, one), None if phi is None else phi[one], Z[one]))
-            best = np.lexsort((near, d))[:keep]
-            rows[i], values[i], seen[i] = near[best], d[best], len(near)
+        packed, qnorms = self._hash_parts(phi, Z)
+        ranked = self._ranking(Q, phi, Z)
+        rows, values = np.zeros((m, keep), np.int64), np.full((m, keep), np.inf)
+        budget = self._budget and min(max(self._budget, keep), n)
+        if self.searcher == "orders":
+            orders = self._orders
+            items, starts = walked_candidates(orders.sorted, orders.items, orders.keys(packed), budget)
+        else:
+            tiles = self._columns["codes"].tiles
+            distances, least = np.empty((m, len(tiles) * TILE), np.uint16), np.empty((m, len(tiles)), np.uint16)
+            hamming_tiles(tiles, n, codes.words(packed), distances, least)
+            items, starts, levels = first_candidates(distances, least, 4 * (k + keep), budget, self.n_bits)
+        keep_best(items, ranked(items, starts), starts, rows, values, 0)
+        seen = np.diff(starts)
+        if not budget:
+            qnorms, bounds = np.ones(m) if unit else qnorms, values[:, k - 1]
+            norms = self._rows("sqnorms"), unit, qnorms
+            rest = plausible_candidates(distances, least, levels, *norms, bounds, *self._norm_classes, self._limits)
+            keep_best(rest[0], ranked(*rest), rest[1], rows, values, keep)
+            seen += np.diff(rest[1])
         return rows, values, seen
 
-    def _ranking(self, q: Any, phi: Any, z: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Function rows → ranking distance of these items to q, with its φ and coordinates."""
-        if not self.form.explicit and self.metric.alpha > 0:
-            return lambda rows: self.form.sqdist(take(self._rows("points"), rows), q)
-        own = self.form.norms(phi, z)[0]
-        features = None if phi is None else self._rows("phi" if self.form.own_phi else "points")
+    def _ranking(self, Q: Any, phi: Any, Z: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """Function of a list of candidates → the ranking distance of each."""
+        own = self.form.selves(Q, phi, Z)
 
-        def ranking(rows: np.ndarray) -> np.ndarray:
-            part = None if features is None else features[rows]
-            dot, norms = (
-                self.form.products(part, self._rows("coordinates")[rows], phi, z[0]),
-                self._rows("selves")[rows],
-            )
+        def ranked(items: np.ndarray, starts: np.ndarray) -> np.ndarray:
+            owners = np.repeat(np.arange(len(Z)), np.diff(starts))
+            products, norms = self._products(Q, phi, Z, items, starts, owners), self._rows("selves")[items]
             if self.mode == "distance":
-                return np.maximum(norms + own - 2 * dot, 0)
-            size = np.sqrt(norms * own)
-            return 2 - 2 * np.divide(dot, size, out=np.zeros_like(dot), where=size > 0)
+                return np.maximum(norms + own[owners] - 2 * products, 0)
+            size = np.sqrt(norms * own[owners])
+            return 2 - 2 * np.divide(products, size, out=np.zeros_like(products), where=size > 0)
 
-        return ranking
+        return ranked
 
-    def _scan(self, packed: np.ndarray, sqnorms: np.ndarray, k: int) -> Callable:
-        """Candidates of query i from the scan: the nearest codes, then all that are plausible, or a fixed number."""
-        from gramian._jit.hashing import hamming_tiles, nearest_codes, nearest_first, plausible_rest
+    def _products(
+        self, Q: Any, phi: Any, Z: np.ndarray, items: np.ndarray, starts: np.ndarray, owners: np.ndarray
+    ) -> np.ndarray:
+        """Learned inner products zᵀ(M − αI)z_q + α k(x, q) of a list of pairs."""
+        from gramian._jit.candidates import pair_dots, sparse_pair_dots
 
-        n, tiles, queries = len(self), self._columns["codes"].tiles, codes.words(packed)
-        h, least = np.empty((1, len(tiles) * TILE), np.uint16), np.empty((1, len(tiles)), np.uint16)
-        unit = self.mode == "similarity"
-        norms = np.ones(n) if unit else self._rows("sqnorms")
-        budget, chosen = min(self._budget and max(self._budget, k + SPARE), n), np.empty(n + TILE, np.int64)
-
-        def pick(i: int, ranking: Callable) -> tuple[np.ndarray, np.ndarray]:
-            hamming_tiles(tiles, n, queries[i : i + 1], h, least)
-            if budget:
-                nearest_codes(h[0], n, self.n_bits, budget, chosen)
-                return chosen[:budget].copy(), ranking(chosen[:budget])
-            count, reach = nearest_first(h[0], least[0], 2 * k + SPARE, self.n_bits, chosen)
-            first = chosen[:count].copy()
-            d = ranking(first)
-            size, bound = 1.0 if unit else sqnorms[i], np.partition(d, k - 1)[k - 1]
-            plausible = (h[0], least[0], reach, norms, self._norm_ranges, size, bound, self._limits, chosen)
-            rest = chosen[: plausible_rest(*plausible)].copy()
-            return (np.concatenate([first, rest]), np.concatenate([d, ranking(rest)])) if len(rest) else (first, d)
-
-        return pick
-
-    def _walk(self, packed: np.ndarray, keep: int) -> Callable:
-        """Candidates of query i from the sorted orders."""
-        from gramian._jit.hashing import walk
-
-        n, orders = len(self), self._orders
-        queries, budget = orders.keys(packed), min(max(self._budget, keep), n)
-        stamp, chosen = np.full(n, -1, np.int64), np.empty(n, np.int64)
-
-        def pick(i: int, ranking: Callable) -> tuple[np.ndarray, np.ndarray]:
-            near = chosen[: walk(orders.sorted, orders.items, queries[i], budget, stamp, i, chosen)].copy()
-            return near, ranking(near)
-
-        return pick
+        products, alpha = np.zeros(len(items)), self.metric.alpha
+        pair_dots(self._rows("coordinates"), Z @ self.form.inner, items, starts, 1.0, products)
+        if phi is not None:
+            own = self._rows("phi" if self.form.own_phi else "points")
+            if sparse.issparse(own):
+                parts = own.indptr, own.indices, own.data, phi.indptr, phi.indices, phi.data
+                sparse_pair_dots(*parts, items, starts, alpha, products)
+            else:
+                pair_dots(own, phi, items, starts, alpha, products)
+        elif alpha > 0:
+            products += alpha * self.form.kernel._pairs(take(self._rows("points"), items), take(Q, owners))
+        return products
 
     def _like(self, metric: Metric) -> "KernelHashIndex":
         return type(self)(metric, **self._settings())

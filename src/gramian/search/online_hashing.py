@@ -13,7 +13,7 @@ from gramian.persist import Stored
 from gramian.search.anchored import DETECTORS, AnchoredIndex, draw_rows
 from gramian.search.base import smallest
 from gramian.search.exact import difference_sqdist
-from gramian.search.hashed import _draw_seed, _whole_bytes
+from gramian.search.hashed import _draw_seed, _whole_bytes, best
 
 SCAN_BELOW = 2048
 """Up to this many items a query compares them all: cheaper than hashing, and exact."""
@@ -213,8 +213,7 @@ class OnlineHashIndex(Stored):
         near, _, _ = index._candidates(Q, wide)
         pairs = np.repeat(Q, near.shape[1], axis=0), index._rows("points")[near.ravel()]
         values = difference_sqdist(core, *pairs).reshape(near.shape)
-        order = np.lexsort((near, values))[:, :k]
-        return np.take_along_axis(near, order, axis=1), np.take_along_axis(values, order, axis=1)
+        return best(near, values, k)
 
     def upkeep(self, force: bool = False) -> dict[str, int]:
         """Move the codes to the live metric if they are stale (or ``force``); queries do this by themselves."""

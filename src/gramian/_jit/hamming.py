@@ -1,0 +1,95 @@
+"""The pass over packed codes: Hamming distances, and the items within one of them."""
+
+import numba
+import numpy as np
+
+from gramian._jit.vectors import at_most, differing, popcount, prefetch
+
+_AHEAD = 2
+"""Tiles that are asked for ahead of their use."""
+
+
+@numba.njit(cache=True)
+def hamming_tiles(tiles, n, codes, distances, least):
+    """Hamming distances of every item to a few query codes, and the least one of each tile.
+
+    ``tiles`` (t, words, 64), ``codes`` (m, words), ``distances`` (m, 64 t) uint16, ``least`` (m, t) uint16. Slots
+    behind the n items get the largest number.
+    """
+    n_tiles, n_words, _ = tiles.shape
+    flat, size = tiles.reshape(-1), n_words * 64
+    for t in range(n_tiles):
+        tile = flat[t * size : (t + 1) * size]
+        for line in range(0, size, 8):
+            prefetch(flat, (t + _AHEAD) * size + line)
+        for q in range(len(codes)):
+            least[q, t] = differing(tile, codes[q], distances[q], t * 64)
+    for q in range(len(codes)):
+        distances[q, n : n_tiles * 64] = np.uint16(65535)
+        least[q, n_tiles - 1] = distances[q, (n_tiles - 1) * 64 : n_tiles * 64].min()
+
+
+@numba.njit(cache=True)
+def level_of(values, count, high):
+    """Smallest level ≤ ``high`` that at least ``count`` of the values of uint16 do not exceed, by halving."""
+    low, whole = 0, len(values) - len(values) % 64
+    while low < high:
+        middle, found = (low + high) // 2, 0
+        for i in range(0, whole, 64):
+            found += popcount(at_most(values, i, np.uint16(middle)))
+        for i in range(whole, len(values)):
+            found += values[i] <= middle
+        low, high = (low, middle) if found >= count else (middle + 1, high)
+    return low
+
+
+@numba.njit(cache=True)
+def put(found, start, chosen, size):
+    """Append the positions of the ones of a 64-bit word to ``chosen``; return its new size."""
+    while found != 0:
+        lowest = found & (~found + np.uint64(1))
+        chosen[size] = start + popcount(lowest - np.uint64(1))
+        found ^= lowest
+        size += 1
+    return size
+
+
+@numba.njit(cache=True)
+def within(distances, least, level, chosen):
+    """Positions of the items with h ≤ level, ascending; returns how many."""
+    size = 0
+    for t in range(len(least)):
+        if least[t] <= level:
+            size = put(at_most(distances, t * 64, np.uint16(level)), t * 64, chosen, size)
+    return size
+
+
+@numba.njit(cache=True)
+def beyond(distances, least, near, levels, masks, chosen):
+    """Positions of the items with near < h ≤ the level of their class, ascending; returns how many.
+
+    Bit j of ``masks[t, c]`` says whether item j of tile t is of class c.
+    """
+    size, top = 0, levels.max()
+    for t in range(len(least)):
+        if least[t] <= top:
+            found = np.uint64(0)
+            for c in range(len(levels)):
+                if least[t] <= levels[c]:
+                    found |= at_most(distances, t * 64, np.uint16(levels[c])) & masks[t, c]
+            if least[t] <= near:
+                found &= ~at_most(distances, t * 64, np.uint16(near))
+            size = put(found, t * 64, chosen, size)
+    return size
+
+
+@numba.njit(cache=True)
+def class_masks(values, edges):
+    """Masks (tiles, classes) of the classes edges[c] ≤ value ≤ edges[c + 1]; a value on an edge is in the lower one."""
+    masks = np.zeros((-(-len(values) // 64), len(edges) - 1), np.uint64)
+    for i in range(len(values)):
+        c = 0
+        while c < len(edges) - 2 and values[i] > edges[c + 1]:
+            c += 1
+        masks[i // 64, c] |= np.uint64(1) << np.uint64(i % 64)
+    return masks
