@@ -29,6 +29,7 @@ slow: $(TEST_DEPS)
 	$(BIN)/python -m pytest -m slow
 
 docs: $(DOCS_DEPS)
+	rm -rf docs/generated
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

@@ -79,6 +79,28 @@ def test_console_sessions_on_a_page_say_what_they_show(page, tmp_path, monkeypat
             assert not runner.failures, "".join(said)
 
 
+SOURCES = [
+    p for folder in ("src", "benchmarks", "tests") for p in (ROOT / folder).rglob("*.py") if ".envs" not in p.parts
+]
+
+
+@pytest.fixture(scope="module")
+def words():
+    found = {path.stem for path in SOURCES} | set(dir(builtins))
+    return found.union(*(re.findall(r"\w+", path.read_text(encoding="utf-8")) for path in SOURCES))
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "papers").glob("*.md")), ids=lambda page: page.name)
+def test_code_that_a_page_on_a_document_names_exists(page, words):
+    """Files, functions, classes and tests in `code`; formulas and strings inside of it are left out."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+    for code in re.findall(r"`([^`\n]+)`", text):
+        for path in re.findall(r"[\w/]+\.py", code):
+            assert any(source.as_posix().endswith(f"/{path}") for source in SOURCES), f"{page.name} names {path}"
+        for name in re.findall(r"\b[A-Za-z_][A-Za-z_0-9]{2,}\b", re.sub(r"[\w/]+/\S*|\"[^\"]*\"", "", code)):
+            assert name in words, f"{page.name} names {name} in `{code}`"
+
+
 def toctrees(page):
     """Pages that the toctrees of a page name."""
     for block in re.findall(r"^```{toctree}\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M):

@@ -241,7 +241,7 @@ class KernelMetric(Metric):
     """A learned metric in the feature space of a kernel (Jain 2009, Theorem 5).
 
     k_W(x, y) = z(x)ᵀ M z(y) + α (k(x, y) − z(x)ᵀz(y)), with z the coordinates of a fitted
-    :class:`~gramian.KernelFeatures`. α = 0 is the KPCA trick of Chatpatanasiri et al. (2008);
+    :class:`~gramian.KernelFeatures`. α = 0 is the KPCA trick of Chatpatanasiri et al. (2010);
     M = I with α = 1 gives back the kernel itself.
 
     Parameters

@@ -23,7 +23,7 @@ class Kernelized(MetricLearner):
     """The explicit learner on kernel coordinates, lifted to a kernel metric.
 
     z(x) are the coordinates of a :class:`KernelFeatures` basis. The inner learner finds M on them; the result is
-    k_W(x, y) = z(x)ᵀ M z(y) + α (k(x, y) − z(x)ᵀz(y)). This is the KPCA trick of Chatpatanasiri et al. (2008) for any
+    k_W(x, y) = z(x)ᵀ M z(y) + α (k(x, y) − z(x)ᵀz(y)). This is the KPCA trick of Chatpatanasiri et al. (2010) for any
     learner (α = 0), and Theorem 5 of Jain (2009) for the framework learners, where α is the weight of their
     identity prior and bounds are reduced by what the part outside of the basis already spends.
 
