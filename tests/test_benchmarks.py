@@ -8,7 +8,7 @@ import types
 
 import numpy as np
 import pytest
-from benchmarks import harness, papers, report, speed
+from benchmarks import harness, papers, readme, report, speed
 from benchmarks.papers.__main__ import columns, page
 
 
@@ -169,6 +169,17 @@ def test_the_objectives_that_judge_both_sides_are_those_of_the_learners(rng):
     itml, mmc = gm.ITML(tol=1e-6).fit(X, pairs), gm.MMC().fit(X, pairs)
     assert itml_objective(itml.metric_.matrix, X, pairs) == pytest.approx(itml.objective_, rel=1e-4)
     assert mmc_objective(mmc.metric_.matrix, X, pairs) == pytest.approx(mmc.objective_, rel=1e-4)
+
+
+def test_the_readme_says_what_was_measured():
+    text = (harness.ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.block() in text, "run python -m benchmarks.readme"
+    assert readme.updated(text) == text
+
+
+def test_times_are_short():
+    shown = [readme.seconds(text) for text in ("39.7261", "0.708271", "0.011457", "0.00277615")]
+    assert shown == ["40 s", "0.71 s", "11 ms", "2.8 ms"]
 
 
 @pytest.mark.parametrize("name", ["papers", "speed"])

@@ -1,6 +1,7 @@
 """Every example runs in its small form, with the data folder and without it, and ends in one titled picture."""
 
 import pathlib
+import re
 import runpy
 
 import pytest
@@ -59,6 +60,15 @@ def test_is_a_page_of_the_gallery(path):
     title, line, *rest = text.split('"""')[1].strip().split("\n")
     assert line == "=" * len(title) and 3 <= len([r for r in rest if r]) <= 8
     assert text.count("\n# %%\n# ") >= 2 and text.endswith("plt.show()\n") and 25 <= len(text.splitlines()) <= 60
+
+
+def test_the_caption_in_the_readme_is_right(monkeypatch, capsys):
+    monkeypatch.delenv("GRAMIAN_EXAMPLES_SMALL")
+    run(FOLDER / "plot_learned_neighbors.py")
+    shares = re.findall(r"([\d.]+)% of the eight nearest", capsys.readouterr().out)
+    text = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    caption = text.split("learned_neighbors.png)")[1].split("##")[0]
+    assert [f"{float(share):.0f}" for share in shares] == re.findall(r"(\d+)%", caption)
 
 
 def test_pictures_are_saved_without_a_screen(tmp_path, monkeypatch, capsys):

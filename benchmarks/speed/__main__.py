@@ -1,8 +1,8 @@
-"""Run ``python -m benchmarks.speed [NAME…] [--quick]``: results as CSV, and docs/speed.md built from them."""
+"""Run ``python -m benchmarks.speed [NAME…] [--quick]``: results as CSV, docs/speed.md and tables of README.md."""
 
 import sys
 
-from benchmarks import report, speed
+from benchmarks import readme, report, speed
 
 TARGET = "docs/speed.md"
 HEAD = """# Speed
@@ -26,4 +26,6 @@ def page(results: list[report.Report]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(report.main(speed, dict, page, TARGET))
+    failed = report.main(speed, dict, page, TARGET)
+    readme.write()
+    sys.exit(failed)

@@ -1,0 +1,89 @@
+"""Write the measured part of README.md from the CSV files of the speed benchmarks: ``python -m benchmarks.readme``."""
+
+import math
+import re
+from pathlib import Path
+
+from benchmarks.harness import ROOT
+from benchmarks.report import Report, markdown
+
+RESULTS = ROOT / "benchmarks" / "speed" / "results"
+BLOCK = re.compile(r"(<!-- measured by benchmarks -->\n).*?(<!-- end of measured -->)", re.S)
+DIGITS = "898 digits"
+LEARNING = (
+    ("learners", "ITML, digits half", "metric-learn", f"ITML, {DIGITS}", "excess", "above the optimum: {:.1g}"),
+    ("learners", "MMC, breast_cancer, raw", "metric-learn", "MMC, 569 tumors", "excess", "below the optimum: {:.0%}"),
+    ("neighbours", "LMNN, digits half / 1", "metric-learn LMNN", f"LMNN, {DIGITS}", "objective", "loss: {:,.0f}"),
+    ("learners", "RCA, digits half", "metric-learn", f"RCA, {DIGITS}", "", ""),
+    ("neighbours", "NCA, digits half / 1", "scikit-learn", f"NCA, {DIGITS}", "accuracy", "3-NN accuracy: {:.3f}"),
+    ("neighbours", "NCA, MNIST 8000 × 64", "scikit-learn", "NCA, 8,000 × 64", "memory_MB", "memory in MB: {:,.0f}"),
+)
+"""File, case, peer, the name of the row, what both sides reached, and how it is printed."""
+SEARCH = {"clustered 100": "100,000 × 128, clustered", "glove100_20k": "20,000 × 100, GloVe"}
+TEXT = """\
+CPU seconds on one thread, both sides in one run; {peer}, current scikit-learn and faiss.
+{when}; [all measurements, and how they were made](docs/speed.md).
+
+{learning}
+Ten nearest neighbors at a recall of at least {recall:.2f}, and how long it takes until an index that holds the points
+answers under another metric:
+
+{search}"""
+
+
+def block() -> str:
+    """The tables, and when and where they were measured."""
+    reports = {name: Report.read(RESULTS / f"{name}.csv") for name in ("learners", "neighbours", "search")}
+    made = sorted({(report.date, report.machine) for report in reports.values()})
+    found = [row for row in reports["search"].rows if row["case"] in SEARCH]
+    return TEXT.format(
+        peer=re.search(r"metric-learn [\d.]+\d", reports["learners"].title)[0],
+        when="; ".join(f"Measured on {date}, {machine}" for date, machine in made),
+        learning=markdown([learning(reports[file], *rest) for file, *rest in LEARNING]),
+        recall=math.floor(100 * min(float(row["recall"]) for row in found)) / 100,
+        search=markdown(searching(found)),
+    )
+
+
+def learning(report: Report, case: str, peer: str, name: str, measure: str, form: str) -> dict[str, str]:
+    """One row: ours, theirs, the ratio, and what both reached."""
+    rows = {row["method"]: row for row in report.rows if row["case"] == case}
+    ours, theirs = rows["gramian"], rows[peer]
+    reached = [form.split(": ")[-1].format(float(side[measure])) for side in (ours, theirs)] if measure else []
+    return {
+        "learning": name,
+        "gramian": seconds(ours["cpu_s"]),
+        "peer": f"{seconds(theirs['cpu_s'])} ({peer.removesuffix(' LMNN')})",
+        "peer / gramian": f"{float(theirs['ratio']):.2g}",
+        "reached by gramian, by peer": f"{form.split(': ')[0]}: {', '.join(reached)}" if reached else "",
+    }
+
+
+def searching(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """One row per method, two columns for each set of points."""
+    table: dict[str, dict[str, str]] = {}
+    for row in rows:
+        cells = table.setdefault(row["method"], {"index": row["method"]})
+        cells[f"queries/s: {SEARCH[row['case']]}"] = f"{float(row['queries_per_s']):,.0f}"
+        cells[f"new metric: {SEARCH[row['case']]}"] = seconds(row["new_metric_s"])
+    return list(table.values())
+
+
+def seconds(text: str) -> str:
+    """A time with two significant digits."""
+    value = float(text)
+    return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s" if value >= 0.1 else f"{1000 * value:.2g} ms"
+
+
+def updated(text: str) -> str:
+    """A page with the block in it made anew."""
+    return BLOCK.sub(lambda found: f"{found[1]}{block()}{found[2]}", text)
+
+
+def write(page: Path = ROOT / "README.md") -> None:
+    """Bring the page up to date."""
+    page.write_text(updated(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
