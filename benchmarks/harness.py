@@ -60,27 +60,35 @@ def timed(fn: Callable[[], Any], repeats: int = 3, warmup: int = 1) -> tuple[flo
 
 def peak_memory(fn: Callable[[], Any]) -> int:
     """Largest resident size in bytes of a child process that runs ``fn()`` once, on one thread."""
+    return process_cost(fn)[1]
+
+
+def process_cost(fn: Callable[[], Any]) -> tuple[float, int]:
+    """CPU seconds of ``fn()`` in a child process, on one thread, and the largest resident size of it in bytes."""
     context = get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_measure, args=(fn, sender))
     child.start()
     sender.close()
     try:
-        peak = receiver.recv()
+        cost = receiver.recv()
     except EOFError:
-        peak = None
+        cost = None
     child.join()
-    if peak is None or child.exitcode:
+    if cost is None or child.exitcode:
         raise RuntimeError(f"harness: the measured function failed in its process (exit code {child.exitcode}).")
-    return peak
+    return cost
 
 
 def _measure(fn: Callable[[], Any], sender: Any) -> None:
     from threadpoolctl import threadpool_limits
 
+    start = time.process_time()
     with threadpool_limits(1):
         fn()
-    sender.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+    seconds = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    sender.send((seconds, peak))
 
 
 def peer_python(name: str, requirements: Iterable[str]) -> Path:

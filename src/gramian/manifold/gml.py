@@ -154,7 +154,7 @@ class GeometryAwareKernel(Transductive):
             side = bounded(side, start, self.bounds, self.percentiles, self.gamma)
         self._learn(family, side)
         self.metric_ = self._metric(X)
-        self.positions_ = self.metric_.transform(X)
+        self.positions_ = self.metric_.embedding if self.family == "spectral" else self.metric_.transform(X)
         return self
 
     def _family(self, X: Any) -> Any:
