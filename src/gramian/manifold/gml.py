@@ -88,12 +88,10 @@ class GeometryAwareKernel(Transductive):
     Examples
     --------
     >>> import numpy as np, gramian as gm
-    >>> t = np.linspace(0, np.pi, 60)
-    >>> X = np.vstack([np.c_[np.cos(t), np.sin(t)], np.c_[1 - np.cos(t), 0.5 - np.sin(t)]])
-    >>> y = np.full(120, -1)
-    >>> y[[6, 30, 54, 66, 90, 114]] = 0, 0, 0, 1, 1, 1
-    >>> model = gm.GeometryAwareKernel(n_eigenvectors=8, n_votes=1).fit(X, y)
-    >>> int((model.predict() == np.repeat([0, 1], 60)).sum())
+    >>> moons = gm.datasets.moons(120, noise=0.05, random_state=0)
+    >>> y = np.where(np.arange(120) < 12, moons.y, -1)  # a tenth of the labels
+    >>> model = gm.GeometryAwareKernel(n_eigenvectors=8, n_votes=1).fit(moons.X, y)
+    >>> int((model.predict() == moons.y).sum())
     120
     """
 
