@@ -139,13 +139,13 @@ def draw(curves):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axis = plt.subplots(figsize=(5.5, 3.8))
+    figure, axis = plt.subplots(figsize=(8, 3.8))
     for method, c in curves.items():
         axis.plot(np.arange(1, c.shape[1] + 1), c.mean(axis=0), label=method)
     axis.axvline(8, color="0.8", zorder=0)
     axis.set_xlabel("retrieved images")
     axis.set_ylabel("recall of images within 5°")
-    axis.legend(fontsize=8)
+    axis.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5))
     figure.tight_layout()
     figure.savefig(ROOT / "docs" / "results" / "gml_coil_recall.png", dpi=110)
     plt.close(figure)
