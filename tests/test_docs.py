@@ -117,6 +117,16 @@ def test_every_page_of_the_site_is_reached_from_its_front():
     assert seen == {p for p in PAGES if DOCS in p.parents}
 
 
+def test_what_a_page_takes_from_another_is_there():
+    for page in PAGES:
+        for target, options in re.findall(
+            r"^```{include} (\S+)\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M
+        ):
+            text = (page.parent / target).read_text(encoding="utf-8")
+            for mark in re.findall(r'^:\S+: "?(.*?)"?$', options, re.M):
+                assert text.count(mark) == 1, f"{page.name} cuts {target} at {mark!r}"
+
+
 def test_every_public_name_is_in_the_reference():
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^   ([\w.]+)$", text, re.M))
