@@ -18,6 +18,8 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ROOT / "benchmarks" / ".envs"
+PARTS = ROOT / "benchmarks" / ".parts"
+_earlier: list[float] = []
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
 
 
@@ -89,6 +91,30 @@ def _measure(fn: Callable[[], Any], sender: Any) -> None:
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     sender.send((seconds, peak))
+
+
+def remembered(name: str, key: tuple, fn: Callable[[], Any]) -> Any:
+    """``fn()``, as JSON kept in ``benchmarks/.parts``: a long benchmark stopped half way goes on where it was.
+
+    The key should tell one part from all others; a file named in it stands for its content. CPU seconds that a part
+    took in an earlier run count for this one (see :func:`cpu_seconds`).
+    """
+    text = [Path(k).read_text(encoding="utf-8") if Path(str(k)).is_file() else str(k) for k in key]
+    path = PARTS / name / f"{hashlib.sha256(chr(10).join(text).encode()).hexdigest()}.json"
+    if path.is_file():
+        part = json.loads(path.read_text())
+        _earlier.append(part["cpu_s"])
+        return part["result"]
+    start = cpu_seconds()
+    result = fn()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"cpu_s": cpu_seconds() - start, "result": result}))
+    return result
+
+
+def cpu_seconds() -> float:
+    """CPU seconds of this process and its children, and of the remembered parts it took over."""
+    return sum(os.times()[:4]) + sum(_earlier)
 
 
 def peer_python(name: str, requirements: Iterable[str]) -> Path:

@@ -5,7 +5,6 @@ import json
 import os
 import platform
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -18,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks.harness import ROOT
+from benchmarks.harness import ROOT, cpu_seconds
 
 PICTURES = ROOT / "docs" / "results"
 """Where benchmarks save pictures; those that a run saves belong to its section."""
@@ -91,7 +90,7 @@ def execute(name: str, module_name: str, package: str, quick: bool) -> Report:
     import gramian
 
     module = import_module(module_name)
-    start = _cpu_seconds()
+    start = cpu_seconds()
     with _saved_pictures(keep=not quick) as pictures:
         rows = module.run(quick=quick)
     return Report(
@@ -99,7 +98,7 @@ def execute(name: str, module_name: str, package: str, quick: bool) -> Report:
         title=getattr(module, "TITLE", name),
         notes=getattr(module, "NOTES", "").strip(),
         command=f"python -m {package} {name}" + (" --quick" if quick else ""),
-        cpu_s=round(_cpu_seconds() - start, 2),
+        cpu_s=round(cpu_seconds() - start, 2),
         rows=rows,
         pictures=sorted(set(pictures)),
         date=datetime.now(UTC).date().isoformat(),
@@ -260,7 +259,3 @@ def number(text: Any) -> float | None:
 def _cell(value: Any) -> str:
     value = value if number(value) is None else number(value)
     return shown(value).replace("|", "\\|").replace("\n", " ")
-
-
-def _cpu_seconds() -> float:
-    return sum(os.times()[:4]) if hasattr(os, "times") else time.process_time()

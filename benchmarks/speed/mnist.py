@@ -11,10 +11,12 @@ from benchmarks import harness
 
 TITLE = "LMNN on MNIST"
 NOTES = """
-60,000 training images of 784 pixels, 100 principal components, LMNN with k = 3 to its default tolerance; 3-NN accuracy
-on the 10,000 test images. CPU and wall seconds cover PCA and LMNN;
-*memory* is the largest resident size of the process.
+60,000 training images of 784 pixels, 164 principal components as in Weinberger and Saul (2009), LMNN with k = 3 to its
+default tolerance; 3-NN accuracy on the 10,000 test images. The number of components was checked on a validation part
+before (fit on 50,000 training images, 3-NN error on the other 10,000: 1.85 percent, Euclidean 2.48); the test images
+were looked at once. CPU and wall seconds cover PCA and LMNN; *memory* is the largest resident size of the process.
 """
+COMPONENTS = 164
 
 
 def nearest_three(metric: Any, A: np.ndarray, y: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -34,16 +36,21 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     data = harness.load("mnist")
     X, y = np.asarray(data.X, dtype=np.float32) / 255, np.asarray(data.y)
     start, wall = time.process_time(), time.time()
-    pca = PCA(100, random_state=0).fit(X[:n])
+    pca = PCA(COMPONENTS, svd_solver="covariance_eigh").fit(X[:n])
     A, B = pca.transform(X[:n]).astype(float), pca.transform(X[60000:]).astype(float)
-    lmnn = gm.LMNN(callback=lambda *state: print(*state, round(time.process_time() - start, 1), flush=True)).fit(
-        A, y[:n]
-    )
+    lmnn = gm.LMNN(callback=lambda *state: print(*state, round(time.process_time() - start, 1), flush=True))
+    lmnn.fit(A, y[:n])
     cpu, wall = time.process_time() - start, time.time() - wall
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    row = {"case": f"{n} × 784 on 100 components", "method": "LMNN", "cpu_s": cpu, "ratio": 1.0, "wall_s": wall}
+    row = {
+        "case": f"{n} × 784 on {COMPONENTS} components",
+        "method": "LMNN",
+        "cpu_s": cpu,
+        "ratio": 1.0,
+        "wall_s": wall,
+    }
     row |= {"memory_MB": memory, "n_iter": lmnn.n_iter_, "converged": lmnn.converged_, "objective": lmnn.objective_}
     rows = [row | {"gap": lmnn.solution_.gap}, {"case": row["case"], "method": "Euclidean", "cpu_s": 0.0, "ratio": 0.0}]
-    for metric, entry in zip((lmnn.metric_, gm.Mahalanobis.euclidean(100)), rows):
+    for metric, entry in zip((lmnn.metric_, gm.Mahalanobis.euclidean(COMPONENTS)), rows):
         entry["accuracy"] = float((nearest_three(metric, A, y[:n], B) == y[60000:]).mean())
     return rows

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 import gramian as gm
-from benchmarks.papers.kpca_trick.tables import nearest
+from benchmarks.papers.kpca_trick.protocol import nearest
 from benchmarks.report import PICTURES
 
 TITLE = "Curved classes (Chatpatanasiri et al. 2010, Figure 2)"

@@ -9,37 +9,14 @@ from scipy.linalg import LinAlgError, eigh
 
 from gramian import linalg
 from gramian.constraints import Labels
+from gramian.learners import targets
 from gramian.solvers.descent import stationarity
 
-BLOCK_BYTES, CACHE_BYTES = 8 << 20, 1 << 20
+CACHE_BYTES = 1 << 20
 BUFFER = 0.15
 """How far beyond the margin a pair is still a candidate impostor."""
-
-
-def search(Z: np.ndarray, labels: Labels, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs (i, l) of different classes with ‖z_i − z_l‖² < reach_i, sorted by i and then l.
-
-    One float32 matrix product per block of rows against the later classes settles both (i, l) and (l, i):
-    rows [−2z, 1, |z|²] times [z, |z|², 1] are the squared distances.
-    """
-    order = np.argsort(labels.codes, kind="stable")
-    n, ends = len(order), np.cumsum(np.bincount(labels.codes))
-    Z = Z[order] - Z.mean(axis=0)
-    q, ones = linalg.row_norms(Z)[:, None], np.ones((n, 1))
-    A = np.hstack([-2 * Z, ones, q]).astype(np.float32)
-    B = np.hstack([Z, q, ones]).astype(np.float32)
-    reach = reach[order].astype(np.float32)
-    keys = []
-    for start, end in zip([0, *ends[:-2]], ends[:-1]):
-        for block in linalg.blocks(end - start, 4 * (n - end), BLOCK_BYTES):
-            rows = slice(start + block.start, start + block.stop)
-            D = A[rows] @ B[end:].T
-            i, l = np.nonzero(reach[rows, None] > D)
-            keys.append(order[i + rows.start] * n + order[l + end])
-            i, l = np.nonzero(reach[end:] > D)
-            keys.append(order[l + end] * n + order[i + rows.start])
-    found = np.sort(np.concatenate(keys))
-    return found // n, found % n
+DENSE = 1 / 16
+"""From this share of all pairs on, matrices over all pairs cost less than lists of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +45,7 @@ class Triplets:
         """Candidates within the buffer of the margin at L; multipliers of pairs that stay are kept."""
         E = self.Z @ L.T
         reach = 1 + BUFFER + np.max([linalg.pair_sqdist(E, E[column]) for column in self.near.T], axis=0)
-        anchor, other = search(E, labels, np.where(self._real.any(axis=1), reach, -np.inf))
+        anchor, other = targets.closer_than(E, labels, np.where(self._real.any(axis=1), reach, -np.inf))
         lam = np.zeros((len(anchor), self.near.shape[1]))
         if len(self.anchor):
             n = len(self.Z)
@@ -106,17 +83,29 @@ class Triplets:
         pointers = np.searchsorted(self.anchor, np.arange(n + 1))
         return sparse.csr_array((np.ones(m), np.arange(m), pointers), shape=(n, m))
 
+    @cached_property
+    def _all_pairs(self) -> np.ndarray | None:
+        """Places of the pairs in an n × n matrix, where that is the cheaper way; otherwise None."""
+        n = len(self.near)
+        return self.anchor * n + self.other if len(self.anchor) >= DENSE * n**2 else None
+
     def slacks(self, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Target distances d²_ij (n, k) and s = 1 + d²_ij − d²_il (m, k) of the embedded points E."""
         near = np.stack([linalg.pair_sqdist(E, E[column]) for column in self.near.T], axis=1)
+        s = near.take(self.anchor, axis=0)
+        s -= (self._far(E) - 1)[:, None]
+        return near, s
+
+    def _far(self, E: np.ndarray) -> np.ndarray:
+        """Distances d²_il of all pairs, (m,)."""
+        if self._all_pairs is not None:
+            return linalg.sqdist(E).take(self._all_pairs)
         far = np.empty(len(self.anchor))
         for rows in linalg.blocks(len(far), 24 * E.shape[1], CACHE_BYTES):
             V = E.take(self.anchor[rows], axis=0)
             V -= E.take(self.other[rows], axis=0)
             far[rows] = linalg.row_norms(V)
-        s = near.take(self.anchor, axis=0)
-        s -= (far - 1)[:, None]
-        return near, s
+        return far
 
     def multipliers(self, s: np.ndarray) -> np.ndarray:
         """λ = clip(λ⁰ + c s/μ, 0, c) (m, k); a missing target has c = 0."""
@@ -124,9 +113,14 @@ class Triplets:
 
     def scatter(self, lam: np.ndarray) -> np.ndarray:
         """S = Σ_ij v_ij v_ijᵀ + Σ_ijl λ_ijl (v_ij v_ijᵀ − v_il v_ilᵀ), through one sparse Laplacian."""
-        n = len(self.near)
+        n, pull, push = len(self.near), 1 + self._by_anchor @ lam, -lam.sum(axis=1)
+        if self._all_pairs is not None:
+            W = np.zeros((n, n))
+            np.put(W, self._all_pairs, push)
+            np.put_along_axis(W, self.near, pull, axis=1)
+            return linalg.scatter(self.Z, W)
         order, columns, pointers = self._graph
-        weights = np.concatenate([(1 + self._by_anchor @ lam).ravel(), -lam.sum(axis=1)])[order]
+        weights = np.concatenate([pull.ravel(), push])[order]
         return linalg.scatter(self.Z, sparse.csr_array((weights, columns, pointers), shape=(n, n)))
 
     def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:

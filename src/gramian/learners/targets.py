@@ -8,6 +8,9 @@ import numpy as np
 from gramian import linalg
 from gramian.constraints import Labels
 
+BLOCK_BYTES = 8 << 20
+"""Size of a block of distances in the search for impostors."""
+
 
 def same_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
     """The k nearest points of the same class for each point, nearest first, (n, k).
@@ -43,6 +46,32 @@ def everywhere(X: np.ndarray, k: int) -> np.ndarray:
         D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
         found[rows] = nearest(D, k)
     return found
+
+
+def closer_than(Z: np.ndarray, labels: Labels, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs (i, l) of different classes with ‖z_i − z_l‖² < reach_i, sorted by i and then l.
+
+    One float32 matrix product per block of rows against the later classes settles both (i, l) and (l, i):
+    rows [−2z, 1, |z|²] times [z, |z|², 1] are the squared distances.
+    """
+    order = np.argsort(labels.codes, kind="stable")
+    n, ends = len(order), np.cumsum(np.bincount(labels.codes))
+    Z = Z[order] - Z.mean(axis=0)
+    q, ones = linalg.row_norms(Z)[:, None], np.ones((n, 1))
+    A = np.hstack([-2 * Z, ones, q]).astype(np.float32)
+    B = np.hstack([Z, q, ones]).astype(np.float32)
+    reach = reach[order].astype(np.float32)
+    keys = []
+    for start, end in zip([0, *ends[:-2]], ends[:-1]):
+        for block in linalg.blocks(end - start, 4 * (n - end), BLOCK_BYTES):
+            rows = slice(start + block.start, start + block.stop)
+            D = A[rows] @ B[end:].T
+            i, l = np.nonzero(reach[rows, None] > D)
+            keys.append(order[i + rows.start] * n + order[l + end])
+            i, l = np.nonzero(reach[end:] > D)
+            keys.append(order[l + end] * n + order[i + rows.start])
+    found = np.sort(np.concatenate(keys))
+    return found // n, found % n
 
 
 def nearest(D: np.ndarray, k: int) -> np.ndarray:

@@ -42,9 +42,10 @@ def descend(
     shape, seen, steps = start.shape, {}, 0
 
     def flat(x: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = fun(x.reshape(shape))
-        seen["last"] = (x.copy(), float(value), gradient)
-        return value, gradient.ravel()
+        if "last" not in seen or not np.array_equal(x, seen["last"][0]):  # scipy asks again for the start
+            value, gradient = fun(x.reshape(shape))
+            seen["last"] = (x.copy(), float(value), gradient)
+        return seen["last"][1], seen["last"][2].ravel()
 
     def after(intermediate_result: Any) -> None:
         nonlocal steps
