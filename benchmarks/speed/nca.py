@@ -1,0 +1,102 @@
+"""NCA against scikit-learn, metric-learn and mlpack: time, objective and memory."""
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+import gramian as gm
+from benchmarks import harness
+from benchmarks.speed.neighbours import halves, peer, three_nearest
+from gramian.learners.nca import nca_loss
+
+TITLE = "NCA"
+NOTES = """
+*Objective* is −Σ p_i, measured by our own loss for everybody; *accuracy* that of 3-NN on the other half of the digits.
+
+- Digits half: 898 points. scikit-learn stops by itself after two steps on raw digits, where all its probabilities are 0
+  or 1, at a worse objective; on data divided by 16 it reaches ours. mlpack 4.8 has L-BFGS, all others their defaults.
+- 8,000 × 64: the first MNIST training images on 64 principal components, ours to its default tolerance, scikit-learn's
+  for 20 steps. *Reaching*: CPU seconds until the objective that both reach, the worse of the two ends. *Memory* is the
+  largest resident size of a process that does nothing else.
+"""
+
+
+def digits_half(unit: float, quick: bool) -> list[dict[str, Any]]:
+    """NCA on a digits half, divided by a unit; other packages once, and on divided data only."""
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+    X, test, y, truth = halves(0, unit)
+    runs = {}
+    for method, learner in (("gramian", gm.NCA()), ("scikit-learn", NeighborhoodComponentsAnalysis())):
+        seconds, fitted = harness.timed(lambda: learner.fit(X, y), repeats=3)  # noqa: B023
+        runs[method] = (seconds, fitted.components_, fitted.n_iter_)
+    for method in ("mlpack", "metric-learn") if unit > 1 and not quick else ():
+        runs[method] = peer(f"{method} NCA", X, y)
+    return [
+        {
+            "case": f"NCA, digits half / {unit:.0f}",
+            "method": method,
+            "cpu_s": seconds,
+            "ratio": seconds / runs["gramian"][0],
+            "objective": nca_loss(L, X, y)[0],
+            "accuracy": three_nearest(L, X, y, test, truth),
+            "n_iter": n_iter or None,
+        }
+        for method, (seconds, L, n_iter) in runs.items()
+    ]
+
+
+def reached(path: list[tuple[float, float]], level: float) -> float:
+    """CPU seconds at which a path of (seconds, objective) first is at the level."""
+    return next(seconds for seconds, value in path if value <= level)
+
+
+def nca_paths(X: np.ndarray, y: np.ndarray, steps: int) -> dict[str, list[tuple[float, float]]]:
+    """CPU seconds and objective after each step, of ours and of scikit-learn's."""
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+    from threadpoolctl import threadpool_limits
+
+    path, seen, clock = [], [], time.process_time
+    with threadpool_limits(1):
+        start = clock()
+        gm.NCA(callback=lambda k, value, residual: path.append((clock() - start, value))).fit(X, y)
+        path.append((clock() - start, path[-1][1]))
+        start = clock()
+        note = lambda L, k: seen.append((clock() - start, L.reshape(-1, X.shape[1]).copy()))  # noqa: E731
+        theirs = NeighborhoodComponentsAnalysis(max_iter=steps, callback=note).fit(X, y)
+        seen.append((clock() - start, theirs.components_))
+    return {"gramian": path, "scikit-learn": [(seconds, nca_loss(L, X, y)[0]) for seconds, L in seen]}
+
+
+def nca_large(n: int, steps: int = 20) -> list[dict[str, Any]]:
+    """Time, objective and memory at n × 64."""
+    from sklearn.decomposition import PCA
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+    data = harness.load("mnist")
+    X = PCA(64, random_state=0).fit_transform(np.asarray(data.X[:n], dtype=float) / 255)
+    y, rows = np.array(data.y[:n]), []
+    del data  # not part of anybody's memory
+    paths = nca_paths(X, y, steps)
+    level = max(path[-1][1] for path in paths.values())
+    one = {"gramian": gm.NCA(max_iter=1), "scikit-learn": NeighborhoodComponentsAnalysis(max_iter=1)}
+    for case, seconds in (
+        (f"NCA, MNIST {n} × 64", lambda path: path[-1][0]),
+        (f"NCA, MNIST {n} × 64, reaching {level:.0f}", lambda path: reached(path, level)),
+    ):
+        for method, path in paths.items():
+            row = {"case": case, "method": method, "cpu_s": seconds(path)}
+            row["ratio"] = row["cpu_s"] / seconds(paths["gramian"])
+            if "reaching" not in case:
+                peak = harness.peak_memory(lambda: one[method].fit(X, y))  # noqa: B023
+                row |= {"objective": path[-1][1], "n_iter": len(path) - 1, "memory_MB": peak / 1e6}
+            rows.append(row)
+    return rows
+
+
+def run(quick: bool = False) -> list[dict[str, Any]]:
+    """All rows; the quick form has a small set, and no packages but scikit-learn."""
+    warnings.simplefilter("ignore")
+    return digits_half(1.0, quick) + digits_half(16.0, quick) + nca_large(1000 if quick else 8000)
