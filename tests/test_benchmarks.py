@@ -8,7 +8,7 @@ import types
 
 import numpy as np
 import pytest
-from benchmarks import harness, papers, readme, report, speed
+from benchmarks import harness, papers, readme, report, runner, speed
 from benchmarks.papers.__main__ import columns, page
 
 
@@ -46,7 +46,7 @@ def test_page_states_its_hours_and_links_to_its_sections():
 
 
 def test_provenance_says_when_with_what_and_on_what_but_not_where():
-    run = _report(date="2026-01-02", version="0.1.0", machine=report.machine())
+    run = _report(date="2026-01-02", version="0.1.0", machine=runner.machine())
     line = report.provenance(run)
     assert line.startswith("`python -m x`, 12 CPU seconds, 2026-01-02, gramian 0.1.0, ") and " cores of " in line
     assert platform.node() not in line
@@ -67,19 +67,19 @@ def test_running_one_changes_only_its_section(tmp_path):
 
 def test_select_by_table_document_or_nothing():
     names = ["jain.t1", "jain.t2", "li.t1"]
-    assert report.select(names, []) == names
-    assert report.select(names, ["jain"]) == ["jain.t1", "jain.t2"]
-    assert report.select(names, ["li/t1.py"]) == ["li.t1"]
-    assert report.select(names, ["t2"]) == ["jain.t2"]
+    assert runner.select(names, []) == names
+    assert runner.select(names, ["jain"]) == ["jain.t1", "jain.t2"]
+    assert runner.select(names, ["li/t1.py"]) == ["li.t1"]
+    assert runner.select(names, ["t2"]) == ["jain.t2"]
     with pytest.raises(SystemExit, match="no benchmark 'tt'"):
-        report.select(names, ["tt"])
+        runner.select(names, ["tt"])
 
 
 @pytest.mark.parametrize("package", [papers, speed])
 def test_every_benchmark_states_its_title_and_protocol(package):
     from importlib import import_module
 
-    for name, module_name in report.discover(package).items():
+    for name, module_name in runner.discover(package).items():
         module = import_module(module_name)
         assert isinstance(module.TITLE, str) and isinstance(module.NOTES, str), name
 
@@ -95,15 +95,15 @@ def test_pictures_of_a_run_are_those_that_it_saves(tmp_path, monkeypatch):
         return []
 
     monkeypatch.setitem(sys.modules, "a_benchmark", types.SimpleNamespace(run=run))
-    assert report.execute("a", "a_benchmark", "benchmarks.papers", quick=True).pictures == ["mine.png"]
+    assert runner.execute("a", "a_benchmark", "benchmarks.papers", quick=True).pictures == ["mine.png"]
     assert not (tmp_path / "mine.png").exists(), "a quick run keeps the pictures of the full one"
-    report.execute("a", "a_benchmark", "benchmarks.papers", quick=False)
+    runner.execute("a", "a_benchmark", "benchmarks.papers", quick=False)
     assert (tmp_path / "mine.png").exists()
 
 
 def test_benchmarks_run_in_processes_and_failures_are_told():
     jobs = [(name, f"no_such_module_{name}", "benchmarks.papers", True) for name in "ab"]
-    ended = sorted(report._run_all(jobs, 2))
+    ended = sorted(runner._run_all(jobs, 2))
     assert [name for name, result, _ in ended if result is None] == ["a", "b"]
     assert "no_such_module_a" in ended[0][2]
 
@@ -113,7 +113,7 @@ def test_discovery_needs_no_package_files(tmp_path):
     (tmp_path / "doc" / "table.py").write_text("TITLE = NOTES = ''\n\ndef run(quick=False):\n    return []\n")
     (tmp_path / "doc" / "shared.py").write_text("x = 1\n")
     package = types.SimpleNamespace(__name__="papers", __path__=[str(tmp_path)])
-    assert report.discover(package) == {"doc.table": "papers.doc.table"}
+    assert runner.discover(package) == {"doc.table": "papers.doc.table"}
 
 
 def test_columns_of_a_row_without_numbers():

@@ -4,7 +4,7 @@ import re
 import sys
 from itertools import groupby
 
-from benchmarks import papers, report
+from benchmarks import papers, report, runner
 from benchmarks.harness import ROOT
 
 TARGET = "docs/results.md"
@@ -79,4 +79,4 @@ def page(results: list[report.Report]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(report.main(papers, columns, page, TARGET))
+    sys.exit(runner.main(papers, columns, page, TARGET))

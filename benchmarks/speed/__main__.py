@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import readme, report, speed
+from benchmarks import readme, report, runner, speed
 
 TARGET = "docs/speed.md"
 HEAD = """# Speed
@@ -26,6 +26,6 @@ def page(results: list[report.Report]) -> str:
 
 
 if __name__ == "__main__":
-    failed = report.main(speed, dict, page, TARGET)
+    failed = runner.main(speed, dict, page, TARGET)
     readme.write()
     sys.exit(failed)
