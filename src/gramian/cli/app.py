@@ -3,7 +3,6 @@
 import json
 import sys
 import time
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,13 +11,11 @@ import typer
 
 import gramian
 from gramian import persist
-from gramian.cli import formats, models, tables
-from gramian.cli.options import LEARNER, RESULT, Data, Drop, Kernel, Label, Model, Rank, Seed, Set, Standardize
-from gramian.cli.screen import bars, comparison, listing, progress, say, tell
+from gramian.cli import formats, models, refusals, tables
+from gramian.cli import options as opt
+from gramian.cli.screen import bars, comparison, listing, progress, say
 
 START, LEARN, USE = "Start here", "Learn a distance, and see whether it is better", "Use a learned distance"
-UsageError: Any = typer.BadParameter.__base__
-"""Wherever the installed typer has it."""
 
 app = typer.Typer(
     add_completion=False,
@@ -33,39 +30,9 @@ app = typer.Typer(
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the commands; whatever is wrong with what was given is one sentence on standard error."""
+    """Run the commands; returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *rest, **more: tell.print(
-                f"gramian: warning: {message}", style="yellow", markup=False
-            )
-            return app(args=arguments or ["--help"], prog_name="gramian", standalone_mode=False) or 0
-    except UsageError as error:
-        return _refuse(_usage(error))
-    except SystemExit as done:  # whoever reads our output has seen enough
-        return done.code if isinstance(done.code, int) else 1
-    except (typer.Abort, KeyboardInterrupt):
-        return _refuse("gramian: stopped.", 130)
-    except ImportError as error:
-        return _refuse(f"gramian: {error}", 1)
-    except OSError as error:
-        what = f"{error.filename}: {error.strerror.lower()}." if error.filename and error.strerror else str(error)
-        return _refuse(f"gramian: {what}")
-    except (ValueError, TypeError) as error:
-        return _refuse(f"gramian: {error}")
-
-
-def _refuse(sentence: str, code: int = 2) -> int:
-    tell.print(" ".join(sentence.split()), style="red", markup=False)
-    return code
-
-
-def _usage(error: Any) -> str:
-    """A usage error in one sentence."""
-    name = error.ctx.command_path if error.ctx else "gramian"
-    message = error.format_message().rstrip(".")
-    return f"{name}: {message[:1].lower()}{message[1:]}; see {name} --help."
+    return refusals.guarded(lambda: app(args=arguments or ["--help"], prog_name="gramian", standalone_mode=False))
 
 
 @app.callback(invoke_without_command=True)
@@ -76,12 +43,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 @app.command(rich_help_panel=START)
-def demo(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to put what the demonstration makes.")
-    ] = Path("gramian-demo"),
-    seed: Seed = 0,
-) -> None:
+def demo(out: opt.Folder = Path("gramian-demo"), seed: opt.Seed = 0) -> None:
     """Learn a distance on handwritten digits and show what it changed.
 
     It prints before and after, saves the metrics, the data and a picture, and says what to try next.
@@ -94,25 +56,23 @@ def demo(
 
 @app.command(
     rich_help_panel=LEARN,
-    epilog="Examples:\n\n  gramian fit wine.csv --label kind -o wine.gram\n\n"
-    "  gramian fit wine.csv --label kind --learner nca --set n_components=2 --standardize\n\n"
-    "  gramian fit digits.npz --learner lmnn --kernel gaussian --rank 100",
+    epilog=opt.examples(
+        "gramian fit wine.csv --label kind -o wine.gram",
+        "gramian fit wine.csv --label kind --learner nca --set n_components=2",
+        "gramian fit digits.npz --learner lmnn --kernel gaussian --rank 100",
+    ),
 )
 def fit(
-    data: Data,
-    label: Label = None,
-    learner: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel=LEARNER, help="Which learner; gramian learners lists them.")
-    ] = "itml",
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", rich_help_panel=RESULT, help="Where to save the metric.")
-    ] = Path("metric.gram"),
-    settings: Set = None,
-    kernel: Kernel = None,
-    rank: Rank = None,
-    drop: Drop = None,
-    standardize: Standardize = False,
-    seed: Seed = 0,
+    data: opt.Data,
+    label: opt.Label = None,
+    learner: opt.Learner = "itml",
+    output: opt.Output = Path("metric.gram"),
+    settings: opt.Set = None,
+    kernel: opt.Kernel = None,
+    rank: opt.Rank = None,
+    drop: opt.Drop = None,
+    standardize: opt.Standardize = False,
+    seed: opt.Seed = 0,
 ) -> None:
     """Learn a distance from a table with labels, and save it."""
     formats.check_output(output)
@@ -136,32 +96,25 @@ def fit(
 
 @app.command(
     rich_help_panel=LEARN,
-    epilog="Examples:\n\n  gramian evaluate wine.csv --label kind --learner rca --learner lmnn\n\n"
-    "  gramian evaluate wine.csv --label kind --standardize -k 5 --folds 10\n\n"
-    "  gramian evaluate wine.csv --label kind --json > scores.json",
+    epilog=opt.examples(
+        "gramian evaluate wine.csv --label kind --learner rca --learner lmnn",
+        "gramian evaluate wine.csv --label kind --standardize -k 5 --folds 10",
+        "gramian evaluate wine.csv --label kind --json > scores.json",
+    ),
 )
 def evaluate(
-    data: Data,
-    label: Label = None,
-    learner: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", rich_help_panel=LEARNER, help="May be repeated to compare; itml when absent."),
-    ] = None,
-    neighbors: Annotated[
-        int, typer.Option("--neighbors", "-k", min=1, metavar="K", rich_help_panel=RESULT, help="Neighbors that vote.")
-    ] = 3,
-    n_folds: Annotated[
-        int, typer.Option("--folds", min=2, metavar="N", rich_help_panel=RESULT, help="Parts of the cross-validation.")
-    ] = 5,
-    settings: Set = None,
-    kernel: Kernel = None,
-    rank: Rank = None,
-    drop: Drop = None,
-    standardize: Standardize = False,
-    seed: Seed = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", rich_help_panel=RESULT, help="Print the numbers of every fold, for programs.")
-    ] = False,
+    data: opt.Data,
+    label: opt.Label = None,
+    learner: opt.Learners = None,
+    neighbors: opt.Neighbors = 3,
+    n_folds: opt.Folds = 5,
+    settings: opt.Set = None,
+    kernel: opt.Kernel = None,
+    rank: opt.Rank = None,
+    drop: opt.Drop = None,
+    standardize: opt.Standardize = False,
+    seed: opt.Seed = 0,
+    as_json: opt.AsJson = False,
 ) -> None:
     """See whether a learned distance finds better neighbors than the Euclidean one, by cross-validation."""
     from gramian.cli import choice, scores
@@ -188,20 +141,13 @@ def evaluate(
 
 @app.command(
     rich_help_panel=USE,
-    epilog="Examples:\n\n  gramian transform wine.gram new.csv -o coordinates.csv\n\n"
-    "  gramian transform wine.gram new.csv --label kind | head",
+    epilog=opt.examples(
+        "gramian transform wine.gram new.csv -o coordinates.csv",
+        "gramian transform wine.gram new.csv --label kind | head",
+    ),
 )
 def transform(
-    model: Model,
-    data: Data,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write; standard output, as CSV, when absent."),
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option("--label", "-l", metavar="COLUMN", help="Copy this column of labels along.")
-    ] = None,
-    drop: Drop = None,
+    model: opt.Model, data: opt.Data, output: opt.Written = None, label: opt.Along = None, drop: opt.Drop = None
 ) -> None:
     """Map rows to coordinates in which the plain Euclidean distance is the learned one.
 
@@ -219,14 +165,9 @@ def transform(
 
 
 @app.command(
-    rich_help_panel=USE, epilog="Examples:\n\n  gramian info wine.gram\n\n  gramian info wine.gram --plot wine.png"
+    rich_help_panel=USE, epilog=opt.examples("gramian info wine.gram", "gramian info wine.gram --plot wine.png")
 )
-def info(
-    model: Model,
-    picture: Annotated[
-        Path | None, typer.Option("--plot", metavar="PNG", help="Save a heat map of the matrix here.")
-    ] = None,
-) -> None:
+def info(model: opt.Model, picture: opt.Picture = None) -> None:
     """Say what a saved metric is, where it came from, and which columns it weighs most."""
     formats.check_output(picture, suffixes=(".png", ".pdf", ".svg"))
     found, metric = persist.describe(model), models.load(model)
@@ -245,23 +186,13 @@ def info(
 
 @app.command(
     rich_help_panel=USE,
-    epilog='Example:\n\n  echo \'{"op": "add", "id": 1, "x": [0.5, 2]}\' | gramian stream --state items\n\n'
-    "The events are add, learn, query and metric; docs/guide/online.md has their fields.",
+    epilog=opt.examples(
+        """echo '{"op": "add", "id": 1, "x": [0.5, 2]}' | gramian stream --state items""",
+        "gramian stream --state items --report events.jsonl",
+        "The events are add, learn, query and metric; docs/guide/online.md has their fields.",
+    ),
 )
-def stream(
-    state: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder of the state, made when absent.", show_default=False)
-    ],
-    eta: Annotated[
-        float | None, typer.Option(metavar="ETA", help="Step size of LEGO in a new folder; chosen when absent.")
-    ] = None,
-    bits: Annotated[
-        int | None, typer.Option(metavar="B", help="Bits of the hash in a new folder; 256 when absent.")
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Run this file of events and draw throughput, recall and loss.")
-    ] = None,
-) -> None:
+def stream(state: opt.State, eta: opt.Eta = None, bits: opt.Bits = None, report: opt.Events = None) -> None:
     """Learn from feedback and answer queries while events stream in.
 
     One JSON event per line in, one answer per line out; every event is on disk before it is answered.

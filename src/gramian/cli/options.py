@@ -1,57 +1,56 @@
-"""Arguments and options that several commands share, each with what a person should know about it."""
+"""Arguments and options of the commands, each with what a person should know about it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 TABLE, LEARNER, RESULT = "The table", "The learner", "The result"
 
 
-def _learner(help: str, name: str, *short: str, metavar: str) -> typer.models.OptionInfo:
-    return typer.Option(name, *short, help=help, metavar=metavar, rich_help_panel=LEARNER, show_default=False)
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\n\n".join(["Examples:", *lines])
 
 
-Data = Annotated[
-    Path,
-    typer.Argument(metavar="TABLE", show_default=False, help="A file: .csv, .npy, .npz (arrays X and y) or .parquet."),
-]
+def _option(help: str, *names: str, metavar: str | None = None, panel: str | None = None, **limits: Any) -> Any:
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **limits)
+
+
+FORMATS = "A file: .csv, .npy, .npz (arrays X and y) or .parquet."
+Data = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help=FORMATS)]
 Model = Annotated[Path, typer.Argument(metavar="METRIC", show_default=False, help="A file that gramian fit wrote.")]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        "-l",
-        metavar="COLUMN",
-        rich_help_panel=TABLE,
-        show_default=False,
-        help="The column of labels: its name, its number (-1 is the last), an array of the .npz, or a file of labels.",
-    ),
+
+LABEL = "The column of labels: its name, its number (-1 is the last), an array of the .npz, or a file of labels."
+Label = Annotated[str | None, _option(LABEL, "--label", "-l", metavar="COLUMN", panel=TABLE)]
+Drop = Annotated[list[str] | None, _option("Leave this column out. May be repeated.", metavar="COLUMN", panel=TABLE)]
+Standardize = Annotated[bool, _option("Give every column unit variance first.", "--standardize", panel=TABLE)]
+Along = Annotated[str | None, _option("Copy this column of labels along.", "--label", "-l", metavar="COLUMN")]
+
+Learner = Annotated[str, _option("Which learner; gramian learners lists them.", metavar="NAME", panel=LEARNER)]
+Learners = Annotated[
+    list[str] | None, _option("May be repeated to compare; itml when absent.", metavar="NAME", panel=LEARNER)
 ]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", rich_help_panel=TABLE, help="Leave this column out. May be repeated."),
+SETTING = "A setting of the learner, as gamma=0.1. May be repeated."
+Set = Annotated[list[str] | None, _option(SETTING, "--set", metavar="NAME=VALUE", panel=LEARNER)]
+KERNEL = "Learn in the feature space of a kernel: gaussian (of median width), gaussian:2.5, polynomial:2, …"
+Kernel = Annotated[str | None, _option(KERNEL, metavar="KERNEL", panel=LEARNER)]
+RANK = "With --kernel: the number of coordinates; all when absent."
+Rank = Annotated[int | None, _option(RANK, metavar="R", panel=LEARNER, min=1)]
+Seed = Annotated[int, _option("Seed of everything random.", metavar="N", panel=LEARNER, min=0)]
+
+Output = Annotated[Path, _option("Where to save the metric.", "--output", "-o", metavar="FILE", panel=RESULT)]
+Neighbors = Annotated[int, _option("Neighbors that vote.", "--neighbors", "-k", metavar="K", panel=RESULT, min=1)]
+Folds = Annotated[int, _option("Parts of the cross-validation.", "--folds", metavar="N", panel=RESULT, min=2)]
+AsJson = Annotated[bool, _option("Print the numbers of every fold, for programs.", "--json", panel=RESULT)]
+WRITTEN = "Where to write; standard output, as CSV, when absent."
+Written = Annotated[Path | None, _option(WRITTEN, "--output", "-o", metavar="FILE")]
+Picture = Annotated[Path | None, _option("Save a heat map of the matrix here.", "--plot", metavar="PNG")]
+Folder = Annotated[Path, _option("Where to put what the demonstration makes.", "--out", "-o", metavar="FOLDER")]
+
+State = Annotated[Path, _option("Folder of the state, made when absent.", metavar="FOLDER", show_default=False)]
+Eta = Annotated[float | None, _option("Step size of LEGO in a new folder; chosen when absent.", metavar="ETA")]
+Bits = Annotated[int | None, _option("Bits of the hash in a new folder; 256 when absent.", metavar="B")]
+Events = Annotated[
+    Path | None, _option("Run this file of events and draw throughput, recall and loss.", metavar="FILE")
 ]
-Standardize = Annotated[
-    bool, typer.Option("--standardize", rich_help_panel=TABLE, help="Give every column unit variance first.")
-]
-Set = Annotated[
-    list[str] | None,
-    _learner("A setting of the learner, as gamma=0.1. May be repeated.", "--set", metavar="NAME=VALUE"),
-]
-Kernel = Annotated[
-    str | None,
-    _learner(
-        "Learn in the feature space of a kernel: gaussian (its width is the median distance), gaussian:2.5, "
-        "polynomial:2, …",
-        "--kernel",
-        metavar="KERNEL",
-    ),
-]
-Rank = Annotated[
-    int | None,
-    typer.Option(
-        min=1, metavar="R", rich_help_panel=LEARNER, help="With --kernel: the number of coordinates; all when absent."
-    ),
-]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", rich_help_panel=LEARNER, help="Seed of everything random.")]

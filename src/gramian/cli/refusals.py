@@ -1,0 +1,50 @@
+"""Whatever goes wrong as one sentence on standard error, and an exit code."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from gramian.cli.screen import tell
+
+UsageError: Any = typer.BadParameter.__base__
+"""Wherever the installed typer has it."""
+
+
+def guarded(command: Callable[[], Any]) -> int:
+    """Run a command; returns 0, or the exit code that belongs to what went wrong."""
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            return command() or 0
+    except SystemExit as done:  # whoever reads our output has seen enough
+        return done.code if isinstance(done.code, int) else 1
+    except UsageError as error:
+        return refuse(usage(error))
+    except (typer.Abort, KeyboardInterrupt):
+        return refuse("gramian: stopped.", 130)
+    except ImportError as error:
+        return refuse(f"gramian: {error}", 1)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror.lower()}." if error.filename and error.strerror else str(error)
+        return refuse(f"gramian: {what}")
+    except (ValueError, TypeError) as error:
+        return refuse(f"gramian: {error}")
+
+
+def refuse(sentence: str, code: int = 2) -> int:
+    """Say why not; returns the exit code."""
+    tell.print(" ".join(sentence.split()), style="red", markup=False)
+    return code
+
+
+def usage(error: Any) -> str:
+    """A usage error in one sentence."""
+    name = error.ctx.command_path if error.ctx else "gramian"
+    message = error.format_message().rstrip(".")
+    return f"{name}: {message[:1].lower()}{message[1:]}; see {name} --help."
+
+
+def _warn(message: Any, *rest: Any, **more: Any) -> None:
+    tell.print(f"gramian: warning: {message}", style="yellow", markup=False)
