@@ -61,7 +61,7 @@ def write_page(results: Path, page: Callable[[list[Report]], str], target: Path)
 
 def provenance(report: Report) -> str:
     """The line under a table: how it was made."""
-    seconds = f"{report.cpu_s:.0f}" if report.cpu_s >= 1 else f"{report.cpu_s:.1f}"
+    seconds = f"{report.cpu_s:.0f}" if report.cpu_s >= 10 else f"{report.cpu_s:.1f}"
     version = report.version and f"gramian {report.version}"
     facts = [f"`{report.command}`", f"{seconds} CPU seconds", report.date, version, report.machine]
     return ", ".join(filter(None, facts)) + "."

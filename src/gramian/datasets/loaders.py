@@ -124,7 +124,7 @@ def _folder() -> Path | None:
 def _unknown(name: str) -> str:
     known = names()
     near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4) or known
-    hint = "" if os.environ.get("GRAMIAN_DATA") else "; more sets are found when GRAMIAN_DATA names their folder"
+    hint = "" if os.environ.get("GRAMIAN_DATA") else " More sets are found when GRAMIAN_DATA names their folder."
     return f"datasets: unknown data set {name!r}, did you mean {', '.join(map(repr, near))}?{hint}"
 
 
