@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.clustering import largest_drop, match, redundancy
-from gramian.clustering.decorrelated import descend, objective, refill, representatives, shrink
+from gramian.clustering.descent import descend, objective, refill, representatives, shrink
 from gramian.clustering.points import Points, parts
 from gramian.clustering.starts import first_labels, kmeans
 

@@ -5,7 +5,7 @@ from gramian.clustering.convolutional import ConvolutionalEM
 from gramian.clustering.cvq import CooperativeVQ
 from gramian.clustering.decorrelated import DecorrelatedKMeans
 from gramian.clustering.mcvq import MultipleCauseVQ
-from gramian.clustering.penalty import largest_drop
+from gramian.clustering.penalty import largest_drop, parting
 from gramian.clustering.scores import Match, accuracy, match, redundancy, table
 from gramian.clustering.selection import Selection, select_clusterings
 
@@ -21,6 +21,7 @@ __all__ = [
     "largest_drop",
     "match",
     "orthogonal_projection",
+    "parting",
     "redundancy",
     "select_clusterings",
     "table",

@@ -2,7 +2,9 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,11 @@ class Run:
     def converged(self) -> bool:
         """Whether the iterations ended by themselves."""
         return self.residual <= self.tol
+
+
+def lowest(runs: Iterable[Run]) -> Run:
+    """The run with the lowest objective; one that is lower by rounding only does not replace an earlier one."""
+    return reduce(lambda best, run: run if best.objective - run.objective > 1e-10 * abs(best.objective) else best, runs)
 
 
 class Clusterings(BaseEstimator, ABC):
@@ -67,7 +74,7 @@ class Clusterings(BaseEstimator, ABC):
         points = Points.of(X, center)
         self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(X.shape[1])
         self._begin(points, k, rng)
-        self._store(min((self._run(points, k, i, rng) for i in range(starts)), key=lambda run: run.objective), k)
+        self._store(lowest(self._run(points, k, i, rng) for i in range(starts)), k)
         return self
 
     def _door(self, X: Any, **options: Any) -> Any:

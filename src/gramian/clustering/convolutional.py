@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
 from gramian.clustering.base import Clusterings, Run
-from gramian.clustering.decorrelated import refill, shrink
+from gramian.clustering.descent import refill, shrink
 from gramian.clustering.parts import LIMIT, Moments, State, exact, gibbs, moments, residual
-from gramian.clustering.penalty import largest_drop
+from gramian.clustering.penalty import choose
 from gramian.clustering.points import Points, parts
 from gramian.clustering.starts import first_labels
 
@@ -123,8 +123,8 @@ class ConvolutionalEM(SumOfParts):
     ----------
     n_clusters : sequence of int
         Numbers of parts (k₁, …, k_T), one per clustering.
-    penalty : float or "auto"
-        λ ≥ 0 of (8.12), in the same units as that of :class:`DecorrelatedKMeans`, whose rule ``"auto"`` uses.
+    penalty : float, "auto" or "drop"
+        λ ≥ 0 of (8.12), in the same units as that of :class:`DecorrelatedKMeans`, and by the same rules.
     n_init : int
         Number of starts; the lowest objective wins.
     random_state : int, RandomState or None
@@ -183,11 +183,7 @@ class ConvolutionalEM(SumOfParts):
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
         _checks.one_of(self.assignment, "ConvolutionalEM", "assignment", ("hard", "soft"))
         _checks.number(self.tol, "ConvolutionalEM", "tol", low=0)
-        if isinstance(self.penalty, str):
-            _checks.one_of(self.penalty, "ConvolutionalEM", "penalty", ("auto",))
-            self.penalty_ = largest_drop(points, k, rng)
-        else:
-            self.penalty_ = _checks.number(self.penalty, "ConvolutionalEM", "penalty", low=0)
+        self.penalty_ = choose(self.penalty, "ConvolutionalEM", points, k, rng)
 
     def _means(self, m: Moments, C: np.ndarray, k: tuple[int, ...], energy: float) -> np.ndarray:
         last = np.inf

@@ -83,12 +83,14 @@ class Points:
 
     def nearest(self, C: np.ndarray, k: tuple[int, ...]) -> np.ndarray:
         """Labels (n, T): in each clustering the center that is closest, ties to the first."""
+        from gramian._jit.clusters import largest
+
         labels = np.empty((len(self), len(k)), dtype=np.int32)
         half = linalg.row_norms(C).astype(self.X.dtype) / 2
         for rows in self.blocks():
-            near = self.inner(C, rows) - half
-            for t, part in enumerate(parts(k)):
-                labels[rows, t] = near[:, part].argmax(axis=1)
+            near = self.inner(C, rows)
+            near -= half
+            largest(near, np.cumsum(k), labels[rows])
         return labels
 
     def errors(self, C: np.ndarray, labels: np.ndarray) -> np.ndarray:

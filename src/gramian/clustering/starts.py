@@ -76,7 +76,7 @@ def _in_turn(points: Points, k: tuple[int, ...], rng: np.random.RandomState, lab
         t = int(order[turn % len(k)])
         others = [means[s] for s in means if s != t]
         off = directions(np.vstack(others)) if others else None
-        labels[:, t], means[t] = kmeans(points, k[t], rng, off, max_iter=20)
+        labels[:, t], means[t] = kmeans(points, k[t], rng, off)
     return labels
 
 

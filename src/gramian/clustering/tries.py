@@ -1,0 +1,43 @@
+"""A good place to start: the best of several short tries on some of the points."""
+
+from itertools import cycle, islice
+
+import numpy as np
+
+from gramian.clustering.base import Run, lowest
+from gramian.clustering.descent import descend, refill
+from gramian.clustering.points import Points
+from gramian.clustering.starts import first_labels
+
+KINDS = ("orthogonal", "independent", "random")
+"""How tries begin, by turns."""
+
+LEAST, PER_CLUSTER = 500, 50
+"""Points of a try: so many for each cluster, and no fewer in all."""
+
+TRIES, MOST, WORK = 3, 12, 3000
+"""Tries of a start; more of them, up to a limit, while all together see no more than some thousand points."""
+
+STEPS = 15
+"""Steps of a try with the penalty itself."""
+
+HEAT, WARMUP = 10.0, 10
+"""The first steps have a heavier penalty, which pulls the clusterings apart."""
+
+
+def attempt(points: Points, labels: np.ndarray, k: tuple[int, ...], lam: float, max_iter: int, tol: float = 0.0) -> Run:
+    """Descent from given labels, first with 10 λ and then with λ."""
+    warm = descend(points, refill(points, labels, k), k, HEAT * lam, WARMUP)
+    return descend(points, warm.labels, k, lam, max_iter, tol)
+
+
+def promising(points: Points, k: tuple[int, ...], lam: float, rng: np.random.RandomState) -> np.ndarray:
+    """Labels (n, T) of all points from the try on a subsample with the lowest (8.1); short runs first, as in the
+    starts of EM by Biernacki, Celeux and Govaert (2003).
+    """
+    few = points.sample(max(LEAST, PER_CLUSTER * sum(k)), rng)
+    lam = lam * len(few) / len(points)
+    number = int(np.clip(WORK // len(points), TRIES, MOST)) if len(k) > 1 else 1
+    starts = (first_labels(few, k, rng, rest) for rest in islice(cycle(KINDS), number))
+    best = lowest(attempt(few, start, k, lam, STEPS) for start in starts)
+    return best.labels if few is points else points.nearest(best.centers, k)
