@@ -127,6 +127,7 @@ class Clusterings(BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._sparse
+        tags.target_tags.multi_output, tags.target_tags.single_output = True, False
         return tags
 
 

@@ -13,6 +13,7 @@ from gramian.clustering.parts import LIMIT, Moments, State, exact, gibbs, moment
 from gramian.clustering.penalty import choose
 from gramian.clustering.points import Points, parts
 from gramian.clustering.starts import first_labels
+from gramian.clustering.tries import promising
 
 
 def correlation(C: np.ndarray, k: tuple[int, ...]) -> float:
@@ -43,9 +44,13 @@ class SumOfParts(Clusterings):
     @abstractmethod
     def _means(self, m: Moments, C: np.ndarray, k: tuple[int, ...], energy: float) -> np.ndarray: ...
 
+    def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray:
+        """Labels to start from."""
+        return first_labels(points, k, rng, ("orthogonal", "random")[start % 2])
+
     def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run:
         energy, floor = points.norms.sum(), _floor(points)
-        labels = refill(points, first_labels(points, k, rng, ("orthogonal", "random")[start % 2]), k)
+        labels = refill(points, self._first(points, k, start, rng), k)
         m, path, left = moments(points, labels, k), [], np.inf
         state = State(m.S / np.maximum(np.diag(m.N), 1)[:, None], np.ones(sum(k)), 1.0)
         best: Any = None
@@ -117,7 +122,8 @@ class ConvolutionalEM(SumOfParts):
 
     Differences from the thesis: (8.17) leaves the weights and v out, and is not what (8.7) minimizes; (8.14) lacks a
     factor z; v takes the penalty in and the new parts, not the old ones as (8.10), which makes it the minimizer; the
-    parts go on from those before and not from the means (step 4.4), or the objective could rise.
+    parts go on from those before and not from the means (step 4.4), or the objective could rise. Each start is a short
+    decorrelated k-means, where the thesis has k-means for one clustering and random labels for the other.
 
     Parameters
     ----------
@@ -184,6 +190,9 @@ class ConvolutionalEM(SumOfParts):
         _checks.one_of(self.assignment, "ConvolutionalEM", "assignment", ("hard", "soft"))
         _checks.number(self.tol, "ConvolutionalEM", "tol", low=0)
         self.penalty_ = choose(self.penalty, "ConvolutionalEM", points, k, rng)
+
+    def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray:
+        return promising(points, k, self.penalty_, rng)
 
     def _means(self, m: Moments, C: np.ndarray, k: tuple[int, ...], energy: float) -> np.ndarray:
         last = np.inf

@@ -15,7 +15,7 @@ KINDS = ("orthogonal", "independent", "random")
 LEAST, PER_CLUSTER = 500, 50
 """Points of a try: so many for each cluster, and no fewer in all."""
 
-TRIES, MOST, WORK = 3, 12, 3000
+TRIES, MOST, WORK = 3, 6, 3000
 """Tries of a start; more of them, up to a limit, while all together see no more than some thousand points."""
 
 STEPS = 15
