@@ -51,10 +51,11 @@ def two_views(
         inside = rng.normal(size=(k[1], k[0])) @ first / np.sqrt(k[0])
         second = c * inside + np.sqrt(1 - c**2) * second
     A, B = (means[y] + noise * rng.normal(size=(n, d)) for means, y in zip((first, second), labels.T))
-    return Dataset(name="two_views", X=_combine(A, B, family), y=labels, means=(first, second))
+    return Dataset(name="two_views", X=combine(A, B, family), y=labels, means=(first, second))
 
 
-def _combine(A: np.ndarray, B: np.ndarray, family: str) -> np.ndarray:
+def combine(A: np.ndarray, B: np.ndarray, family: str) -> np.ndarray:
+    """Two views side by side, with half of their features added, or added (§8.3.2)."""
     if family == "concatenated":
         return np.hstack([A, B])
     if family == "sum":
