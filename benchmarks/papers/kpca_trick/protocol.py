@@ -79,11 +79,11 @@ def scaled(name: str, X: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.n
     return (X - mean) / scale, (test - mean) / scale
 
 
-def split(name: str, data, seed: int) -> tuple[np.ndarray, ...]:
+def split(name: str, data, seed: int, scale=scaled) -> tuple[np.ndarray, ...]:
     """Training points and labels, test points and labels, and the generator that drew them."""
     rng = np.random.default_rng(seed)
     order, n = rng.permutation(len(data.X)), 100 if name in ("GLASS", "IRIS") else 200
-    X, test = scaled(name, data.X[order[:n]].astype(float), data.X[order[n:]].astype(float))
+    X, test = scale(name, data.X[order[:n]].astype(float), data.X[order[n:]].astype(float))
     return X, data.y[order[:n]], test, data.y[order[n:]], rng
 
 
