@@ -1,5 +1,6 @@
 """The benchmark harness: discovery, CSV, pages, timing, memory and peers."""
 
+import json
 import platform
 import subprocess
 import sys
@@ -192,3 +193,26 @@ def test_generated_pages_are_those_of_the_results(name):
     ]
     page = (harness.ROOT / main.TARGET).read_text(encoding="utf-8")
     assert page == main.page(results), f"run python -m benchmarks.{name} --page"
+
+
+def test_remembered_parts_are_resumed_with_the_seconds_they_took(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, "PARTS", tmp_path / "parts")
+    monkeypatch.setattr(harness, "_earlier", [])
+    source = tmp_path / "protocol.py"
+    source.write_text("first")
+    calls = []
+
+    def part():
+        calls.append(len(calls))
+        np.linalg.eigh(np.ones((300, 300)))
+        return {"score": calls[-1]}
+
+    key = (str(source), "iris", 1)
+    assert harness.remembered("x", key, part) == {"score": 0}
+    (stored,) = (tmp_path / "parts" / "x").iterdir()
+    before = harness.cpu_seconds()
+    assert harness.remembered("x", key, part) == {"score": 0} and len(calls) == 1
+    assert harness.cpu_seconds() - before >= json.loads(stored.read_text())["cpu_s"] > 0
+    assert harness.remembered("x", (*key[:2], 2), part) == {"score": 1}
+    source.write_text("another protocol")
+    assert harness.remembered("x", key, part) == {"score": 2}

@@ -97,7 +97,12 @@ def run(quick: bool = False) -> list[dict]:
                 warnings.simplefilter("ignore")
                 draws = [drawn(name, data, seed, raw="raw" in change) for seed in range(1 if quick else SPLITS)]
                 values = np.array([score(*draw) for draw in draws])
-            row = {"table": f"{method} on {name}", "case": change, "method": method, "ours": round(float(values.mean()), 4)}
+            row = {
+                "table": f"{method} on {name}",
+                "case": change,
+                "method": method,
+                "ours": round(float(values.mean()), 4),
+            }
             rows.append(row | {"paper": paper, "note": f"± {values.std():.3f}"})
             print(rows[-1], flush=True)
     return rows
