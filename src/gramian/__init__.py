@@ -105,7 +105,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
 _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")
 _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
-    "Weighted": "kernels.alignment",
+    "Weighted": "kernels.weighted",
     **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
 }
 """Kinds of values that files may hold beside the public ones."""

@@ -1,6 +1,6 @@
 """Kernels as immutable values that add and multiply."""
 
-from gramian.kernels.alignment import Weighted, align, alignment, polynomials, scaled_gaussians
+from gramian.kernels.alignment import align, alignment
 from gramian.kernels.base import Kernel
 from gramian.kernels.basic import Cosine, Gaussian, Laplacian, Linear, Polynomial
 from gramian.kernels.distance import DistanceKernel, Hamming
@@ -8,6 +8,7 @@ from gramian.kernels.histogram import ChiSquared, Intersection
 from gramian.kernels.objects import FunctionKernel, Precomputed
 from gramian.kernels.pyramid import PyramidMatch
 from gramian.kernels.tangent import TangentDistance
+from gramian.kernels.weighted import Weighted, polynomials, scaled_gaussians
 
 __all__ = [
     "ChiSquared",

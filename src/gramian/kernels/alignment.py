@@ -1,73 +1,15 @@
 """Kernel alignment: the nonnegative combination of given kernels that comes closest to the labels."""
 
-import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import nnls
-from scipy.sparse.csgraph import connected_components
 
 from gramian import _checks, linalg
-from gramian.kernels.base import Kernel, _Combination, _length, take
-from gramian.kernels.basic import Gaussian, Polynomial
-
-WIDTHS = (0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 25, 50, 75, 100, 250, 500, 750, 1000)
-"""The 21 widths of Chatpatanasiri et al. (2010), §5.1."""
-MODE_SHARE, MODE_NEIGHBORS = 0.1, 5
-"""A mode of a class holds this share of its points and is a component of its graph of this many neighbors."""
-
-
-def scaled_gaussians(n_features: int, widths: Sequence[float] = WIDTHS) -> list[Gaussian]:
-    """exp(−‖x − y‖² / (2 D σ²)) for each width σ and D = ``n_features`` (Chatpatanasiri et al. 2010, §5.1)."""
-    return [Gaussian(float(width) * float(np.sqrt(n_features))) for width in widths]
-
-
-def polynomials(n_features: int, degrees: Sequence[int] = (1, 2, 3, 4, 5)) -> list[Polynomial]:
-    """(xᵀy / D)^p for each degree p and D = ``n_features``; the paper names the degrees only."""
-    return [Polynomial(degree, offset=0.0, scale=1.0 / n_features) for degree in degrees]
-
-
-@dataclass(frozen=True, eq=False)
-class Weighted(_Combination):
-    """k(x, y) = Σ_j weights_j k_j(x, y), weights ≥ 0; kernels of weight zero are not evaluated.
-
-    ``alignment`` is the alignment (9) that the weights reach on the points they were found on.
-    """
-
-    weights: np.ndarray
-    alignment: float = np.nan
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        w = np.array(self.weights, dtype=np.float64)
-        if w.shape != (len(self.parts),) or not np.isfinite(w).all() or (w < 0).any():
-            raise ValueError(f"Weighted: weights must be {len(self.parts)} finite numbers ≥ 0, got {self.weights!r}.")
-        w.flags.writeable = False
-        object.__setattr__(self, "weights", w)
-
-    def bound(self, X: Any) -> Kernel:
-        return replace(self, parts=tuple(part.bound(X) for part in self.parts))
-
-    def _terms(self) -> list[tuple[float, Kernel]]:
-        kept = [(w, part) for w, part in zip(self.weights, self.parts) if w > 0]
-        return kept or [(0.0, self.parts[0])]
-
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        total: Any = 0.0
-        for weight, part in self._terms():
-            K = part._gram(X, Y)
-            K *= weight
-            total = K if isinstance(total, float) else np.add(total, K, out=total)
-        return total
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return sum(weight * part._diag(X) for weight, part in self._terms())  # type: ignore[return-value]
-
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return sum(weight * part._pairs(X, Y) for weight, part in self._terms())  # type: ignore[return-value]
+from gramian.kernels.base import Kernel, _length, take
+from gramian.kernels.modes import local_pairs, warn_of_modes
+from gramian.kernels.weighted import Weighted
 
 
 def align(
@@ -127,7 +69,7 @@ def align(
     classes, codes = _checks.labels(y, "align", _length(X))
     if len(classes) < 2:
         raise ValueError(f"align: needs at least two classes, got {len(classes)}.")
-    mask = None if n_neighbors is None else _local_pairs(kernels, X, codes, n_neighbors)
+    mask = None if n_neighbors is None else local_pairs(kernels, X, codes, n_neighbors)
     S, b, norm = _products(kernels, X, codes, center, mask)
     alpha = _nonnegative(S, b)
     reached = float(b @ alpha / (np.sqrt(alpha @ S @ alpha) * norm)) if alpha.any() else 0.0
@@ -135,7 +77,7 @@ def align(
         raise ValueError("align: no kernel has a positive inner product with the labels.")
     kernel = Weighted(tuple(kernels), alpha / Weighted(tuple(kernels), alpha).diag(X).mean(), reached)
     if warn and mask is None:
-        _warn_of_modes(kernel, X, codes, classes)
+        warn_of_modes(kernel, X, codes, classes)
     return kernel
 
 
@@ -195,52 +137,3 @@ def _products(kernels: list[Kernel], X: Any, codes: np.ndarray, center: bool, ma
         S[:m, m] += total[:m] * total[m] / n**2 - 2 / n * sums[:m] @ sums[m]
         S[m, m] += total[m] ** 2 / n**2 - 2 / n * sums[m] @ sums[m]
     return S[:m, :m], S[:m, m], float(np.sqrt(S[m, m]))
-
-
-def _neighbors(kernel: Kernel, X: Any, rows: np.ndarray, columns: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each of ``rows`` its k nearest among ``columns``, itself left out, as index pairs."""
-    k = min(k, len(columns) - int(np.isin(rows, columns).any()))
-    if k < 1:
-        return np.zeros(0, np.intp), np.zeros(0, np.intp)
-    near = np.empty((len(rows), k), dtype=np.intp)
-    others, diagonal = take(X, columns), kernel._diag(take(X, columns))
-    for block in linalg.blocks(len(rows), 8 * len(columns)):
-        D = diagonal - 2 * kernel._gram(take(X, rows[block]), others)
-        D[rows[block, None] == columns] = np.inf
-        near[block] = columns[np.argpartition(D, k - 1, axis=1)[:, :k]]
-    return np.repeat(rows, k), near.ravel()
-
-
-def _local_pairs(kernels: list[Kernel], X: Any, codes: np.ndarray, k: int) -> sparse.csr_array:
-    """Symmetric 0/1 matrix of near pairs under the sum of the kernels, within and across classes, and the diagonal."""
-    k = _checks.number(k, "align", "n_neighbors", low=1, integer=True)
-    everything = Weighted(tuple(kernels), np.array([1 / max(kern.diag(X).mean(), 1e-300) for kern in kernels]))
-    n, pairs = len(codes), []
-    for c in range(int(codes.max()) + 1):
-        inside, outside = np.flatnonzero(codes == c), np.flatnonzero(codes != c)
-        pairs += [_neighbors(everything, X, inside, inside, k), _neighbors(everything, X, inside, outside, k)]
-    i, j = (np.concatenate(part) for part in zip(*pairs, (np.arange(n), np.arange(n))))
-    A = sparse.csr_array((np.ones(len(i)), (i, j)), shape=(n, n))
-    return sparse.csr_array(((A + A.T) > 0).astype(float))
-
-
-def _warn_of_modes(kernel: Kernel, X: Any, codes: np.ndarray, classes: np.ndarray) -> None:
-    """Warn of classes whose graph of near neighbors under the kernel has several large components."""
-    several = []
-    for c in range(len(classes)):
-        members = np.flatnonzero(codes == c)
-        if len(members) < 4 * MODE_NEIGHBORS:
-            continue
-        i, j = _neighbors(kernel, X, members, members, MODE_NEIGHBORS)
-        place = np.searchsorted(members, np.stack([i, j]))
-        graph = sparse.csr_array((np.ones(len(i)), tuple(place)), shape=(len(members),) * 2)
-        parts = np.bincount(connected_components(graph, directed=False)[1])
-        if (parts >= max(MODE_SHARE * len(members), MODE_NEIGHBORS + 1)).sum() > 1:
-            several.append(classes[c].item() if hasattr(classes[c], "item") else classes[c])
-    if several:
-        warnings.warn(
-            f"align: class {', '.join(map(repr, several))} falls into several clusters, which alignment would join; "
-            "consider n_neighbors, or choose the kernel by cross-validation.",
-            UserWarning,
-            stacklevel=3,
-        )
