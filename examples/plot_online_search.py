@@ -22,7 +22,8 @@ SMALL = os.environ.get("GRAMIAN_EXAMPLES_SMALL", "0") != "0"
 # %%
 # USPS digits on 40 principal components, or scikit-learn's digits without the data folder.
 name = "usps" if "GRAMIAN_DATA" in os.environ else "digits"
-print(f"data: {name}" + ("" if name == "usps" else " (GRAMIAN_DATA is not set)"))
+few = " (GRAMIAN_DATA is not set; of so few items the index compares all, so it finds every neighbor)"
+print(f"data: {name}" + ("" if name == "usps" else few))
 X, y = gm.datasets.load(name, return_X_y=True)
 if SMALL:
     X, y = X[:2500], y[:2500]

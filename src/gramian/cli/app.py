@@ -89,9 +89,10 @@ def fit(
         model.fit(table.X / scale, table.y)
     seconds = time.process_time() - start
     persist.save(models.rescaled(model.metric_, scale), output, about=models.about(model, table))
-    state = "converged" if model.converged_ else "stopped"
+    state = f"{'converged' if model.converged_ else 'stopped'} after {model.n_iter_} iterations in"
+    state = state if model.n_iter_ else "in closed form,"
     say.print(f"{models.name(model)} on {len(table.X)} rows × {len(table.names)} columns, {len(set(table.y))} classes:")
-    say.print(f"{state} after {model.n_iter_} iterations in {seconds:.2f} CPU seconds; saved {output}")
+    say.print(f"{state} {seconds:.2f} CPU seconds; saved {output}")
 
 
 @app.command(
