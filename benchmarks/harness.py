@@ -60,6 +60,18 @@ def timed(fn: Callable[[], Any], repeats: int = 3, warmup: int = 1) -> tuple[flo
     return statistics.median(seconds), result
 
 
+def cached(name: str, make: Callable[[], Any]) -> tuple[Any, float]:
+    """An array and the CPU seconds it took, kept between runs under benchmarks/.cache: a long run can be resumed."""
+    path = ROOT / "benchmarks" / ".cache" / f"{name}.npz"
+    if not path.is_file():
+        start = time.process_time()
+        value = make()
+        path.parent.mkdir(exist_ok=True)
+        np.savez(path, value=value, seconds=time.process_time() - start)
+    stored = np.load(path)
+    return stored["value"], float(stored["seconds"])
+
+
 def peak_memory(fn: Callable[[], Any]) -> int:
     """Largest resident size in bytes of a child process that runs ``fn()`` once, on one thread."""
     return process_cost(fn)[1]

@@ -72,6 +72,42 @@ def test_embedding_solves_the_eigenproblem(rng, penalty):
     assert values[0] < 0 or penalty == "normalized"  # indefinite: the constant vector is not the first one
 
 
+@pytest.mark.parametrize("penalty", ["laplacian", "normalized"])
+def test_rank_is_the_problem_on_the_smoothest_eigenvectors(rng, penalty):
+    X, truth = moons()
+    y = hide(truth, rng.permutation(120)[:12])
+    options = {"n_components": 4, "lam": 0.05, "n_neighbors": 6, "penalty": penalty}
+    full, whole = gm.TDL(**options).fit(X, y), gm.TDL(**options, rank=119).fit(X, y)
+    np.testing.assert_allclose(whole.eigenvalues_, full.eigenvalues_, atol=1e-8)
+    np.testing.assert_allclose(projector(whole.embedding_), projector(full.embedding_), atol=1e-6)
+    model = gm.TDL(**options, rank=10).fit(X, y)
+    L, _ = laplacian(NeighborGraph(6)(X), penalty == "normalized")
+    V = np.linalg.eigh(L.toarray())[1][:, 1:11]
+    S = (on_gram(cost_matrix(X, y, 6)) + 0.05 * L).toarray()
+    values, a = np.linalg.eigh(V.T @ S @ V)
+    np.testing.assert_allclose(model.eigenvalues_, values[:4], atol=1e-8)
+    np.testing.assert_allclose(projector(model.embedding_), projector(V @ a[:, :4]), atol=1e-6)
+
+
+def test_rank_keeps_labeled_points_with_their_neighbors_and_places_new_points():
+    """With a small λ the printed problem tears labeled points off; in the smooth span it cannot."""
+    X, truth = moons()
+    y = hide(truth, np.arange(3, 120, 10))
+    options = {"n_components": 3, "n_neighbors": 8}
+    free, smooth = gm.TDL(lam=0.01, **options).fit(X, y), gm.TDL(lam=0.01, rank=12, **options).fit(X, y)
+    L = laplacian(NeighborGraph(8)(X))[0]
+
+    def roughness(model):
+        return np.trace(model.embedding_.T @ (L @ model.embedding_))
+
+    assert roughness(smooth) < 0.5 * roughness(free)
+    assert np.mean(smooth.predict() == truth) >= np.mean(free.predict() == truth)
+    new, labels = moons(80, seed=4)
+    assert np.mean(smooth.predict(new) == labels) > np.mean(smooth.predict() == truth) - 0.05
+    grid = gm.TDL(lam=[0.01, 1.0, 100.0], rank=12, random_state=0, **options).fit(X, y)
+    assert grid.lam_ in (0.01, 1.0, 100.0) and np.mean(grid.predict() == truth) > 0.9
+
+
 def test_without_labels_it_is_laplacian_eigenmaps_and_spectral_embedding():
     X, _ = moons()
     for normalized in (False, True):

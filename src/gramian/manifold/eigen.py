@@ -49,8 +49,13 @@ def smallest_eigenvectors(
 
 def fix_signs(X: np.ndarray) -> np.ndarray:
     """Each column with its entry of largest magnitude positive."""
+    return X * column_signs(X)
+
+
+def column_signs(X: np.ndarray) -> np.ndarray:
+    """±1 for each column: the sign of its entry of largest magnitude."""
     top = X[np.abs(X).argmax(axis=0), np.arange(X.shape[1])]
-    return X * np.where(top < 0, -1.0, 1.0)
+    return np.where(top < 0, -1.0, 1.0)
 
 
 def upper_bound(S: Any) -> float:

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from gramian import linalg
-from gramian.manifold.eigen import Eigenvectors, fix_signs, smallest_eigenvectors
+from gramian.manifold.eigen import Eigenvectors, column_signs, smallest_eigenvectors
 from gramian.manifold.neighbors import neighbors
 
 
@@ -24,6 +24,25 @@ class MatrixPenalty:
         S = C + lam * self.matrix
         S = sparse.csr_array(S) if sparse.issparse(S) else np.asarray(S)
         return smallest_eigenvectors(S, k, self.trivial, **options), None
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralPenalty:
+    """P' on the span of its smallest eigenvectors V (n, r) alone: P' = K⁺ of K = V diag(1/μ) Vᵀ, μ the eigenvalues.
+
+    Only smooth functions are left, so that the cost cannot push a labeled point away from its unlabeled neighbors,
+    and a problem takes r dimensions instead of n.
+    """
+
+    basis: Eigenvectors
+
+    def solve(self, C: Any, lam: float, k: int, **options: Any) -> tuple[Eigenvectors, np.ndarray]:
+        """The embedding F = Va (n, k) and the coefficients a (r, k)."""
+        mu, V, n_iter = self.basis
+        values, a, _ = smallest_eigenvectors(linalg.symmetrize(V.T @ (C @ V) + lam * np.diag(mu)), k)
+        F = V @ a
+        signs = column_signs(F)
+        return Eigenvectors(values, F * signs, n_iter), a * signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +66,7 @@ class KernelPenalty:
         A = U.T @ (B @ U) + lam * np.diag(1 / power)
         values, a, n_iter = smallest_eigenvectors(linalg.symmetrize(A), k)
         F, W = U @ a, (V / np.sqrt(power)) @ a
-        signs = np.sign((fix_signs(F) * F).sum(axis=0))
+        signs = column_signs(F)
         return Eigenvectors(values, F * signs, n_iter), W * signs
 
 

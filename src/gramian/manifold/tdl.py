@@ -12,10 +12,19 @@ from gramian import _checks
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
 from gramian.manifold.cost import cost_matrix, on_gram
+from gramian.manifold.eigen import smallest_eigenvectors
 from gramian.manifold.extension import GraphMetric
 from gramian.manifold.graph import laplacian
-from gramian.manifold.penalties import KernelPenalty, MatrixPenalty, edge_lengths, isomap_coordinates, lle_matrix
+from gramian.manifold.penalties import (
+    KernelPenalty,
+    MatrixPenalty,
+    SpectralPenalty,
+    edge_lengths,
+    isomap_coordinates,
+    lle_matrix,
+)
 from gramian.manifold.transductive import Transductive
+from gramian.manifold.vote import right_votes
 from gramian.metrics import KernelMetric
 
 PENALTIES = ("laplacian", "normalized", "lle", "isomap")
@@ -38,7 +47,8 @@ class TDL(Transductive):
     n_components : int
         Number of eigenvectors, at most n − 1.
     lam : float or sequence of float
-        λ. Of several, the one with the best cross-validated accuracy on the labeled points; ties go to the largest.
+        λ. Of several, the one with most right votes (``n_votes`` a point) in cross-validation on the labeled points;
+        ties go to the largest.
     n_neighbors : int
         Neighbors in the default graph, and k of the cost unless ``cost_neighbors`` is given.
     penalty : {"laplacian", "normalized", "lle", "isomap"}, Kernel, or matrix (n, n)
@@ -51,7 +61,9 @@ class TDL(Transductive):
     smoothness : float
         With a Kernel: P' = K⁺ + smoothness · HLH, the manifold term of Theorem 4.
     rank : int, optional
-        With a Kernel: number of landmark coordinates; all of them when None.
+        With a Kernel: number of landmark coordinates; all of them when None. With "laplacian" or "normalized": X is
+        sought in the span of that many smoothest eigenvectors (two or three times ``n_components``), so that labeled
+        points stay with their neighbors however small λ is, and a grid of λ costs one eigenproblem in all.
     n_votes : int
         Labeled neighbors that vote in ``predict``.
     tol, max_iter, random_state
@@ -116,7 +128,7 @@ class TDL(Transductive):
         k = _checks.number(self.n_components, "TDL", "n_components", low=1, integer=True)
         self._penalty = self._build(X)
         self.lam_ = self._choose_lam(X, k)
-        solution, self.coefficients_ = self._solve(X, self.codes_, self.lam_, k)
+        solution, self.coefficients_ = self._solve(self._cost(X, self.codes_), self.lam_, k)
         self.eigenvalues_, self.embedding_, self.n_iter_ = solution
         self.metric_ = self._metric(X)
         del self._penalty
@@ -141,16 +153,27 @@ class TDL(Transductive):
             return MatrixPenalty(lle_matrix(dense, self.n_neighbors), constant)
         if self.penalty == "isomap":
             return KernelPenalty(isomap_coordinates(edge_lengths(X, self.n_neighbors)))
+        return self._graph_penalty(A)
+
+    def _graph_penalty(self, A: Any) -> Any:
+        """The Laplacian of the graph, or its part on the smoothest eigenvectors."""
         L, trivial = laplacian(A, self.penalty == "normalized")
         self._degree = np.asarray(A.sum(axis=1)).ravel() if self.penalty == "normalized" else None
-        return MatrixPenalty(L, trivial)
+        if self.rank is None:
+            return MatrixPenalty(L, trivial)
+        rank = max(_checks.number(self.rank, "TDL", "rank", low=1, integer=True), self.n_components)
+        rng = check_random_state(self.random_state)
+        return SpectralPenalty(smallest_eigenvectors(L, rank, trivial, self.tol, self.max_iter, rng))
 
-    def _solve(self, X: Any, codes: np.ndarray, lam: float, k: int) -> tuple[Any, Any]:
-        """Smallest eigenvectors of C' + λP' for the given labels."""
+    def _cost(self, X: Any, codes: np.ndarray) -> Any:
+        """C' of (6) for the given labels."""
         near = self.n_neighbors if self.cost_neighbors is None else self.cost_neighbors
         near = _checks.number(near, "TDL", "cost_neighbors", low=1, integer=True)
         search = {name: getattr(self._rule, name, None) for name in ("distance", "shortlist")}
-        C = on_gram(cost_matrix(X, codes, near, **search))
+        return on_gram(cost_matrix(X, codes, near, **search))
+
+    def _solve(self, C: Any, lam: float, k: int) -> tuple[Any, Any]:
+        """Smallest eigenvectors of C' + λP'."""
         rng = check_random_state(self.random_state)
         return self._penalty.solve(C, lam, k, tol=self.tol, max_iter=self.max_iter, rng=rng)
 
@@ -164,21 +187,26 @@ class TDL(Transductive):
             return grid[-1]
         rng = check_random_state(self.random_state)
         splits = list(StratifiedKFold(folds, shuffle=True, random_state=rng).split(known, self.codes_[known]))
-        right = [sum(self._held_out(X, known[test], lam, k) for _, test in splits) for lam in grid]
+        right = sum(self._held_out(X, known[test], grid, k) for _, test in splits)
         return max(zip(right, grid))[1]
 
-    def _held_out(self, X: Any, hidden: np.ndarray, lam: float, k: int) -> int:
-        """How many of the hidden labels are found without them."""
+    def _held_out(self, X: Any, hidden: np.ndarray, grid: list[float], k: int) -> np.ndarray:
+        """Right votes on the hidden labels without them, for each λ."""
         codes = self.codes_.copy()
         codes[hidden] = -1
-        F = self._solve(X, codes, lam, k)[0].vectors
-        return int((self._vote(F, codes, F[hidden]) == self.codes_[hidden]).sum())
+        known, C = codes >= 0, self._cost(X, codes)
+        embeddings = (self._solve(C, lam, k)[0].vectors for lam in grid)
+        truth = self.codes_[hidden]
+        return np.array([right_votes(F[known], codes[known], F[hidden], truth, self.n_votes) for F in embeddings])
 
     def _metric(self, X: Any) -> Any:
         if self.features_ is not None:
             return KernelMetric(self.features_, self.coefficients_ @ self.coefficients_.T)
-        spectral = isinstance(self.penalty, str) and self.penalty in ("laplacian", "normalized")
-        shift = self.eigenvalues_ / self.lam_ if spectral else np.zeros(len(self.eigenvalues_))
+        shift = np.zeros(len(self.eigenvalues_))
+        if isinstance(self._penalty, SpectralPenalty):
+            shift = self._penalty.basis.values @ self.coefficients_**2  # the Rayleigh quotients of L
+        elif isinstance(self.penalty, str) and self.penalty in ("laplacian", "normalized"):
+            shift = self.eigenvalues_ / self.lam_
         return GraphMetric(X.copy(), self.embedding_.copy(), self._rule, shift, self._degree)
 
     def transform(self, X: Any) -> np.ndarray:

@@ -37,13 +37,13 @@ class Transductive(SpectralEmbedding):
             owner = type(self).__name__
             raise ValueError(f"{owner}: predict needs labels in fit, at least one labeled point, got none.")
         if X is not None:
-            return self.classes_[self._vote(self.positions_, self.codes_, self.transform(X))]
-        found = self._vote(self.positions_, self.codes_, self.positions_)
+            return self.classes_[self._vote(self.transform(X))]
+        found = self._vote(self.positions_)
         return self.classes_[np.where(self.codes_ >= 0, self.codes_, found)]
 
-    def _vote(self, F: np.ndarray, codes: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        known = np.flatnonzero(codes >= 0)
-        return vote(F[known], codes[known], queries, self.n_votes)
+    def _vote(self, queries: np.ndarray) -> np.ndarray:
+        known = self.codes_ >= 0
+        return vote(self.positions_[known], self.codes_[known], queries, self.n_votes)
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right predictions."""
