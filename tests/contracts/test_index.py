@@ -110,6 +110,9 @@ def test_removed_items_are_gone_and_their_ids_are_not_reused(make, X):
     index = make("plain").add(X).remove(np.arange(0, 300, 2))
     ids, _ = index.query(X[:10], k=150)
     assert len(index) == 150 and (ids % 2 == 1).all()
+    with pytest.raises(ValueError, match="got 4, which it does not hold"):
+        index.remove([5, 4])
+    assert len(index) == 150
     index.remove([299]).add(X[:1])
     assert index.ids[-1] == 300 and 299 not in index.ids
     index.add(X[:1], ids=[299])

@@ -86,6 +86,35 @@ def test_the_recall_asked_for_is_reached(rng, shape):
     assert recall(found, true) >= 0.99 - 3 * np.sqrt(0.01 * 0.99 / 1000)
 
 
+SHAPES = [(100, 32, 2.0), (100, 96, 1.0), (1000, 32, 2.0), (1000, 96, 1.0), (1000, 48, 0.5)]
+
+
+def _default_recall(X, Q, seeds=3):
+    """Recall@10 of the index with no settings, over draws of the directions."""
+    metric = gm.Mahalanobis.euclidean(X.shape[1])
+    true = gm.ExactIndex(metric).add(X).query(Q, 10)[0]
+    return np.mean([recall(gm.HashIndex(metric, random_state=s).add(X).query(Q)[0], true) for s in range(seeds)])
+
+
+@pytest.mark.parametrize("n_clusters, d, spread", SHAPES)
+def test_the_default_finds_99_of_100_neighbors_in_clusters(rng, n_clusters, d, spread):
+    X = _clustered(rng, 5100, d, n_clusters, spread).astype(np.float32)
+    assert _default_recall(X[:5000], X[5000:]) >= 0.99
+
+
+def test_the_default_finds_99_of_100_neighbors_among_digits(rng):
+    from sklearn.datasets import load_digits
+
+    X = load_digits().data[rng.permutation(1797)]
+    assert _default_recall(X[:1600], X[1600:]) >= 0.99
+
+
+def test_the_default_finds_99_of_100_neighbors_among_images_of_784_pixels(rng, data_folder):
+    with np.load(data_folder / "mnist.npz") as data:
+        X = data["X"][rng.permutation(len(data["X"]))[:5100]].astype(np.float32)
+    assert _default_recall(X[:5000], X[5000:]) >= 0.99
+
+
 def test_the_guarantee_holds_per_neighbor_over_draws(rng):
     """With a low recall asked for, few bits and a hard case, the share found stays above it."""
     X, Q = rng.normal(size=(3000, 24)), rng.normal(size=(20, 24))
@@ -200,6 +229,39 @@ def test_hamming_scan_equals_a_bit_count(rng):
         want = codes.hamming(rows[:3].view(np.uint8), rows.view(np.uint8))
         assert np.array_equal(distances[:, :n], want)
         assert np.array_equal(least[:, 0], want[:, :64].min(axis=1))
+
+
+def test_items_are_chosen_by_their_distances_and_classes(rng):
+    from gramian._jit.hamming import beyond, class_masks, level_of, within
+    from gramian._jit.scan import nearest_codes
+
+    n = 300
+    h = np.full(320, 65535, np.uint16)
+    h[:n] = rng.integers(0, 60, size=n)
+    least, chosen = h.reshape(-1, 64).min(axis=1), np.empty(320, np.int64)
+    for count in (1, 17, 300):
+        level = level_of(h, count, 64)
+        assert (h <= level).sum() >= count and (level == 0 or (h <= level - 1).sum() < count)
+        nearest_codes(h, least, 64, count, chosen)
+        assert np.array_equal(chosen[:count], np.sort(np.lexsort((np.arange(n), h[:n]))[:count]))
+    assert np.array_equal(chosen[: within(h, least, 20, chosen)], np.flatnonzero(h <= 20))
+    values = rng.normal(size=n) ** 2
+    edges = np.quantile(values, [0, 0.2, 0.7, 1])
+    masks, kind = class_masks(values, edges), np.maximum(np.searchsorted(edges, values) - 1, 0)
+    levels = np.array([30, 5, 12])
+    want = np.flatnonzero((h[:n] > 3) & (h[:n] <= levels[kind]))
+    assert np.array_equal(chosen[: beyond(h, least, 3, levels, masks, chosen)], want)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distances_are_those_of_the_differences(rng, dtype):
+    """Items far from the origin and close together: an expanded square would have no digit left."""
+    metric = _metric(rng, 7, rank=5)
+    X = (1000 + 1e-2 * rng.normal(size=(600, 7))).astype(dtype)
+    ids, sqdist = gm.HashIndex(metric, random_state=0).add(X).query(X[:20], k=5)
+    V = X[ids].astype(float) - X[:20, None].astype(float)
+    np.testing.assert_allclose(sqdist, np.einsum("qkd,de,qke->qk", V, metric.matrix, V), rtol=1e-4, atol=1e-300)
+    assert np.array_equal(ids[:, 0], np.arange(20)) and (sqdist[:, 0] == 0).all()
 
 
 def test_wrong_settings_are_named():

@@ -184,6 +184,39 @@ def test_sparse_search_compares_few_items(rng):
     assert _recall(index.query(X[:20], k=10)[0], true) >= 0.98
 
 
+@pytest.mark.parametrize("settings", [{}, {"epsilon": 0.8}, {"searcher": "orders"}])
+@pytest.mark.parametrize("kernel", [gm.Linear(), gm.Cosine(), gm.Gaussian(3.0)])
+def test_many_queries_at_once_are_answered_as_one_by_one(rng, kernel, settings):
+    X = rng.normal(size=(400, 6)) + np.repeat(2 * rng.normal(size=(20, 6)), 20, axis=0)
+    features = gm.KernelFeatures(kernel, basis=X[:12]).fit(X)
+    metric = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), 0.5)
+    index = gm.KernelHashIndex(metric, 64, random_state=0, **settings).add(X)
+    together = index.query(X[:25] + 0.1, k=4)
+    alone = [index.query(x[None] + 0.1, k=4) for x in X[:25]]
+    assert np.array_equal(together[0], np.concatenate([ids for ids, _ in alone]))
+    np.testing.assert_allclose(together[1], np.concatenate([values for _, values in alone]), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("data", ["sparse", "dense", "kernel"])
+def test_paired_distances_are_those_of_the_metric(rng, data, unit):
+    from gramian.search.paired import PairedDistances
+
+    X = _sparse(rng, 50, 300, 0.1)
+    X = X if data == "sparse" else X.toarray()
+    features = gm.KernelFeatures(gm.Gaussian(2.0) if data == "kernel" else gm.Linear(), basis=X[:7]).fit(X)
+    metric = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), 0.7)
+    index = gm.KernelHashIndex(metric, 64, random_state=0).add(X)
+    Q = X[40:46] * 0.9
+    ranked = PairedDistances(index.form, index._rows, Q, *index._parts(Q), unit)
+    K, own, other = metric.kernel(X, Q), np.diag(metric.kernel(X)), np.diag(metric.kernel(Q))
+    want = 2 - 2 * K / np.sqrt(np.outer(own, other)) if unit else metric.sqdist(X, Q)
+    for counts in (np.array([0, 3, 1, 7, 0, 2]), np.full(6, 40)):  # one by one, and by matrix products
+        items = np.concatenate([np.sort(rng.choice(50, c, replace=False)) for c in counts]).astype(np.int64)
+        starts, owners = np.concatenate([[0], np.cumsum(counts)]), np.repeat(np.arange(6), counts)
+        np.testing.assert_allclose(ranked(items, starts), want[items, owners], rtol=1e-7, atol=1e-9)
+
+
 def test_a_kernel_on_objects_is_searched(tmp_path):
     words = ["metric", "kernel", "metrics", "tree", "trees", "gram", "grams", "graph"] * 3
     kernel = gm.Precomputed(np.array([[len(set(a) & set(b)) for b in words] for a in words], float) + np.eye(24))

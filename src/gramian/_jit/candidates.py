@@ -86,30 +86,37 @@ def pair_dots(X, Q, items, starts, scale, total):
 def sparse_pair_dots(pointers, columns, data, q_pointers, q_columns, q_data, items, starts, scale, total):
     """Add scale · xᵀq of each pair of CSR rows to ``total``.
 
-    The entries of a query stand in a hash table by column, so that no vector of full width is made.
+    The entries of a query stand in a hash table by column, so that no vector of full width is made. Most columns of
+    an item meet an empty slot of a byte each.
     """
     for q in range(len(starts) - 1):
-        first, last = q_pointers[q], q_pointers[q + 1]
-        size = 16
-        while size < 4 * (last - first):
+        first, last, size = q_pointers[q], q_pointers[q + 1], 64
+        while size < 16 * (last - first):
             size *= 2
-        keys, entries = np.full(size, -1, np.int64), np.zeros(size)
+        taken, keys, entries = np.zeros(size, np.uint8), np.empty(size, np.int64), np.zeros(size)
         for j in range(first, last):
-            slot = place(keys, q_columns[j])
-            keys[slot] = q_columns[j]
+            slot = place(taken, keys, q_columns[j])
+            taken[slot], keys[slot] = 1, q_columns[j]
             entries[slot] += q_data[j]
         for j in range(starts[q], starts[q + 1]):
             s = 0.0
             for i in range(pointers[items[j]], pointers[items[j] + 1]):
-                s += data[i] * entries[place(keys, columns[i])]
+                slot = first_slot(columns[i], size)
+                if taken[slot] != 0:
+                    s += data[i] * entries[place(taken, keys, columns[i])]
             total[j] += scale * s
 
 
 @numba.njit(cache=True)
-def place(keys, key):
+def first_slot(key, size):
+    """Where to look for a key in a hash table of 2^p slots."""
+    return (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & np.uint64(size - 1)
+
+
+@numba.njit(cache=True)
+def place(taken, keys, key):
     """Slot of a key in a hash table with room, or the empty slot where it would stand."""
-    last = len(keys) - 1
-    slot = (key * 0x9E3779B1 >> 8) & last
-    while keys[slot] != key and keys[slot] != -1:
-        slot = (slot + 1) & last
+    slot = first_slot(key, len(keys))
+    while taken[slot] != 0 and keys[slot] != key:
+        slot = (slot + np.uint64(1)) & np.uint64(len(keys) - 1)
     return slot

@@ -1,11 +1,9 @@
 """Hashed search under kernel metrics and high-dimensional linear metrics: the implicit form (Jain 2009, §4.1.2)."""
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian.kernels.base import _length, take
@@ -15,6 +13,7 @@ from gramian.search.columns import TILE
 from gramian.search.forms import ImplicitForm
 from gramian.search.hashed import SPARE, HashedIndex, best
 from gramian.search.implicit import mean_row
+from gramian.search.paired import PairedDistances
 
 
 class KernelHashIndex(HashedIndex):
@@ -121,64 +120,37 @@ class KernelHashIndex(HashedIndex):
     def _block(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Candidates of queries whose Hamming distances fit in memory together."""
         from gramian._jit.candidates import first_candidates, keep_best, plausible_candidates, walked_candidates
-        from gramian._jit.hamming import hamming_tiles
 
-        n, m, keep, unit = len(self), _length(Q), min(k + SPARE, len(self)), self.mode == "similarity"
+        n, m, keep = len(self), _length(Q), min(k + SPARE, len(self))
         phi, Z = self._parts(Q)
         packed, qnorms = self._hash_parts(phi, Z)
-        ranked = self._ranking(Q, phi, Z)
+        ranked = PairedDistances(self.form, self._rows, Q, phi, Z, self.mode == "similarity")
         rows, values = np.zeros((m, keep), np.int64), np.full((m, keep), np.inf)
         budget = self._budget and min(max(self._budget, keep), n)
         if self.searcher == "orders":
             orders = self._orders
             items, starts = walked_candidates(orders.sorted, orders.items, orders.keys(packed), budget)
         else:
-            tiles = self._columns["codes"].tiles
-            distances, least = np.empty((m, len(tiles) * TILE), np.uint16), np.empty((m, len(tiles)), np.uint16)
-            hamming_tiles(tiles, n, codes.words(packed), distances, least)
-            items, starts, levels = first_candidates(distances, least, 4 * (k + keep), budget, self.n_bits)
+            scanned = self._scanned(packed)
+            items, starts, levels = first_candidates(*scanned, 4 * (k + keep), budget, self.n_bits)
         keep_best(items, ranked(items, starts), starts, rows, values, 0)
         seen = np.diff(starts)
         if not budget:
-            qnorms, bounds = np.ones(m) if unit else qnorms, values[:, k - 1]
-            norms = self._rows("sqnorms"), unit, qnorms
-            rest = plausible_candidates(distances, least, levels, *norms, bounds, *self._norm_classes, self._limits)
-            keep_best(rest[0], ranked(*rest), rest[1], rows, values, keep)
-            seen += np.diff(rest[1])
+            norms = self._rows("sqnorms"), ranked.unit, np.ones(m) if ranked.unit else qnorms
+            bounds = values[:, k - 1].copy()
+            items, starts = plausible_candidates(*scanned, levels, *norms, bounds, *self._norm_classes, self._limits)
+            keep_best(items, ranked(items, starts), starts, rows, values, keep)
+            seen += np.diff(starts)
         return rows, values, seen
 
-    def _ranking(self, Q: Any, phi: Any, Z: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """Function of a list of candidates → the ranking distance of each."""
-        own = self.form.selves(Q, phi, Z)
+    def _scanned(self, packed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Hamming distances of all items to the queries, and the least of each tile."""
+        from gramian._jit.hamming import hamming_tiles
 
-        def ranked(items: np.ndarray, starts: np.ndarray) -> np.ndarray:
-            owners = np.repeat(np.arange(len(Z)), np.diff(starts))
-            products, norms = self._products(Q, phi, Z, items, starts, owners), self._rows("selves")[items]
-            if self.mode == "distance":
-                return np.maximum(norms + own[owners] - 2 * products, 0)
-            size = np.sqrt(norms * own[owners])
-            return 2 - 2 * np.divide(products, size, out=np.zeros_like(products), where=size > 0)
-
-        return ranked
-
-    def _products(
-        self, Q: Any, phi: Any, Z: np.ndarray, items: np.ndarray, starts: np.ndarray, owners: np.ndarray
-    ) -> np.ndarray:
-        """Learned inner products zᵀ(M − αI)z_q + α k(x, q) of a list of pairs."""
-        from gramian._jit.candidates import pair_dots, sparse_pair_dots
-
-        products, alpha = np.zeros(len(items)), self.metric.alpha
-        pair_dots(self._rows("coordinates"), Z @ self.form.inner, items, starts, 1.0, products)
-        if phi is not None:
-            own = self._rows("phi" if self.form.own_phi else "points")
-            if sparse.issparse(own):
-                parts = own.indptr, own.indices, own.data, phi.indptr, phi.indices, phi.data
-                sparse_pair_dots(*parts, items, starts, alpha, products)
-            else:
-                pair_dots(own, phi, items, starts, alpha, products)
-        elif alpha > 0:
-            products += alpha * self.form.kernel._pairs(take(self._rows("points"), items), take(Q, owners))
-        return products
+        tiles, m = self._columns["codes"].tiles, len(packed)
+        distances, least = np.empty((m, len(tiles) * TILE), np.uint16), np.empty((m, len(tiles)), np.uint16)
+        hamming_tiles(tiles, len(self), codes.words(packed), distances, least)
+        return distances, least
 
     def _like(self, metric: Metric) -> "KernelHashIndex":
         return type(self)(metric, **self._settings())
