@@ -34,6 +34,12 @@ def save(obj: Any, path: str | os.PathLike, about: dict[str, Any] | None = None)
     The file is written beside ``path`` and then moved over it, so a crash leaves the old file as it was. ``about``
     holds plain data about the value (where it came from, names of features) that :func:`.describe` shows.
 
+    Parameters
+    ----------
+    obj : value of this package
+    path : str or path
+    about : dict of plain data, optional
+
     Examples
     --------
     >>> import gramian as gm, numpy as np, tempfile, os
@@ -62,7 +68,13 @@ def save(obj: Any, path: str | os.PathLike, about: dict[str, Any] | None = None)
 
 
 def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
-    """Read what :func:`save` wrote. With ``mmap=True`` large arrays stay on disk until they are touched.
+    """Read what :func:`save` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+    mmap : bool
+        Leave arrays on disk until they are touched.
 
     Examples
     --------

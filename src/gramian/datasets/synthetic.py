@@ -22,6 +22,16 @@ def nuisance(
     Class c is N(μ_c, I) in the ``informative`` features, with means drawn on a sphere of radius 3; the others are
     N(0, noise_scale²) whatever the class. ``informative`` in the result is a mask over features.
 
+    Parameters
+    ----------
+    n, n_classes : int
+        Points, and classes of equal size.
+    informative, noise_features : int
+        Features that tell the classes apart, and those that do not.
+    noise_scale : float
+        Standard deviation of the noise.
+    random_state : int or generator, optional
+
     Examples
     --------
     >>> import gramian as gm
@@ -46,6 +56,14 @@ def stretched(
     Class c is N(3c·e₁, diag(1/4, condition, …, condition)) turned by a random rotation, the example behind relevant
     component analysis. ``metric`` in the result is the inverse of the covariance within classes.
 
+    Parameters
+    ----------
+    n, n_classes, d : int
+        Points, classes of equal size, features.
+    condition : float
+        Variance along the long axes; it is 1/4 along the short one.
+    random_state : int or generator, optional
+
     Examples
     --------
     >>> import gramian as gm
@@ -69,6 +87,15 @@ def xor(n: int = 200, noise: float = 0.3, noise_features: int = 0, random_state:
     The classes have the same mean and the same covariance, so every method that looks only at these fails; a kernel or
     a method of local neighborhoods does not.
 
+    Parameters
+    ----------
+    n : int
+    noise : float
+        Standard deviation around the corners (±1, ±1).
+    noise_features : int
+        Further features, standard normal.
+    random_state : int or generator, optional
+
     Examples
     --------
     >>> import gramian as gm
@@ -86,6 +113,14 @@ def xor(n: int = 200, noise: float = 0.3, noise_features: int = 0, random_state:
 def rings(n: int = 300, n_classes: int = 2, noise: float = 0.1, random_state: Any = None) -> Dataset:
     """Concentric circles of radius 1, 2, …: separable by a kernel, never by a linear map.
 
+    Parameters
+    ----------
+    n, n_classes : int
+        Points, and circles, one class each.
+    noise : float
+        Standard deviation of the radius.
+    random_state : int or generator, optional
+
     Examples
     --------
     >>> import gramian as gm
@@ -101,6 +136,13 @@ def rings(n: int = 300, n_classes: int = 2, noise: float = 0.1, random_state: An
 
 def moons(n: int = 200, noise: float = 0.1, random_state: Any = None) -> Dataset:
     """Two half circles that reach into each other, for methods that follow the shape of the data.
+
+    Parameters
+    ----------
+    n : int
+    noise : float
+        Standard deviation around the half circles, of radius 1.
+    random_state : int or generator, optional
 
     Examples
     --------

@@ -30,6 +30,17 @@ def two_views(
     x span with weight c, and in the open with weight √(1 − c²). The labelings stay independent. It needs views in the
     same space, ``family="sum"``.
 
+    Parameters
+    ----------
+    n, d : int
+        Points, and features of each view.
+    n_clusters : int or (int, int)
+    family : {"concatenated", "overlap", "sum"}
+    separation, noise : float
+        Standard deviations of the cluster means, and of the points around them.
+    correlation : float
+    random_state : int or generator, optional
+
     Examples
     --------
     >>> import gramian as gm

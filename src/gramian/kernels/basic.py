@@ -117,6 +117,10 @@ class Gaussian(Kernel):
 class Laplacian(Kernel):
     """k(x, y) = exp(−‖x − y‖₁ / scale).
 
+    Parameters
+    ----------
+    scale : float
+
     Examples
     --------
     >>> import gramian as gm
