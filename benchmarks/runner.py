@@ -154,5 +154,7 @@ def _attempt(job: tuple) -> tuple[str, Report | None, str]:
     print(f"{job[0]} …", file=sys.stderr, flush=True)
     try:
         return job[0], execute(*job), ""
+    except FileNotFoundError as error:  # mostly no folder of data, said in one sentence
+        return job[0], None, str(error)
     except Exception:
         return job[0], None, traceback.format_exc()
