@@ -60,6 +60,11 @@ def test_images_leave_gaps_where_there_are_none(rng):
     assert shown == [True, False, True, False, False, True]
     assert np.allclose(figure.axes[5].images[0].get_array(), X[2].reshape(2, 3))
     assert [text.get_text() for ax in figure.axes[:3] for text in ax.texts] == ["one", "", "two"]
+    with pytest.raises(ValueError, match=r"images: image_shape \(3, 3\) must fit the images, got 6 pixels"):
+        gm.plotting.images([X], (3, 3))
+    for rows in ([], [[]], [X, X[:2]]):
+        with pytest.raises(ValueError, match="images: rows must hold equally many images"):
+            gm.plotting.images(rows, (2, 3))
 
 
 def test_embedding_draws_every_point_once_and_names_classes_at_their_medians(rng):
@@ -81,6 +86,8 @@ def test_the_field_holds_the_distances_of_the_metric():
     left, right, _, _ = image.get_extent()
     expected = 2 * np.abs(np.linspace(left, right, 120))
     assert np.allclose(image.get_array(), np.tile(expected, (120, 1)))
+    with pytest.raises(ValueError, match=r"one label per point \(2\), got 1"):
+        gm.plotting.distance_field(gm.Mahalanobis.euclidean(2), X[0], X, [0])
 
 
 def test_curves_have_a_legend_when_there_are_several():

@@ -41,7 +41,8 @@ def images(
     >>> len(gm.plotting.images([d.X[:3], d.X[3:6]], d.image_shape, ["first", "next"]).axes)
     6
     """
-    columns = [any(row[j] is not None for row in rows) for j in range(len(rows[0]))]
+    width = _width(rows, image_shape)
+    columns = [any(row[j] is not None for row in rows) for j in range(width)]
     widths = [1.0 if used else GAP for used in columns]
     names = max((len(line) for name in row_names or () for line in name.split("\n")), default=0)
     size = np.clip(6 / sum(widths), 0.72, 1.3)
@@ -55,6 +56,17 @@ def images(
     for cell, name in zip(grid[0], column_names or ()):
         _head(cell, name)
     return picture
+
+
+def _width(rows: Sequence[Sequence[Any]], image_shape: tuple[int, int]) -> int:
+    """Images in a row, the same in all rows, each of the given shape."""
+    lengths = sorted({len(row) for row in rows})
+    if len(lengths) != 1 or lengths == [0]:
+        raise ValueError(f"images: rows must hold equally many images, got rows of {lengths or 'nothing'}.")
+    pixels = {np.size(image) for row in rows for image in row if image is not None}
+    if pixels - {np.prod(image_shape)}:
+        raise ValueError(f"images: image_shape {tuple(image_shape)} must fit the images, got {max(pixels)} pixels.")
+    return lengths[0]
 
 
 def _show(ax: Any, image: Any, shape: tuple[int, int], color: Any, cmap: str) -> None:

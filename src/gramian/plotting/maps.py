@@ -118,6 +118,8 @@ def distance_field(metric: Any, center: Any, X: Any, y: Any, ax: Any = None, tit
     (120, 120)
     """
     X = _checks.points(X, "distance_field", n_features=2, allow_sparse=False)
+    if len(y) != len(X):
+        raise ValueError(f"distance_field: y must have one label per point ({len(X)}), got {len(y)}.")
     center = _checks.points(np.atleast_2d(center), "distance_field", n_features=2, name="center")
     ax = axes(ax, 4.2, 4.2)
     margin = 0.08 * np.ptp(X, axis=0)
