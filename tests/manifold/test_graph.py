@@ -118,3 +118,22 @@ def test_pieces_and_isolated_vertices():
     assert n_pieces(A) == 3
     L, t = laplacian(A, normalized=True)
     assert np.isfinite(L.toarray()).all() and t[4] == 0
+
+
+@pytest.mark.parametrize("k", [3, 9])
+def test_local_widths(rng, k):
+    X = rng.normal(size=(40, 3)) * np.repeat([1.0, 10.0], 20)[:, None]
+    graph = NeighborGraph(k, width="local")
+    D = cdist(X, X)
+    s = np.sort(D, axis=1)[:, 7]
+    W = np.zeros((40, 40))
+    for i in range(40):
+        for j in np.argsort(D[i])[1 : k + 1]:
+            W[i, j] = W[j, i] = np.exp(-(D[i, j] ** 2) / (s[i] * s[j]))
+    np.testing.assert_allclose(graph(X).toarray(), W, atol=1e-12)
+    np.testing.assert_allclose(graph(1e3 * X).toarray(), W, atol=1e-10)  # no unit of length
+    link = graph.link(X, X[:1] + 1e-9).toarray()[0]  # a new point beside an old one has its weights
+    near = np.argsort(D[0])[1:k]
+    np.testing.assert_allclose(link[near], np.exp(-(D[0, near] ** 2) / (np.sort(D[0])[6] * s[near])), atol=1e-6)
+    copies = np.vstack([np.zeros((12, 2)), np.ones((12, 2)), [[5.0, 5.0]]])
+    assert np.isfinite(graph(copies).toarray()).all()  # scales of zero

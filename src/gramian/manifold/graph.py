@@ -15,6 +15,9 @@ from gramian import _checks, linalg
 from gramian.manifold.neighbors import all_sqdist, neighbors
 from gramian.persist import Stored
 
+LOCAL = 7
+"""The neighbor whose distance is the local scale."""
+
 
 class Graph(ABC, Stored):
     """A rule that connects points. Subclasses give ``_weights(X, queries)``, nonnegative (n, m), from queries to X.
@@ -44,8 +47,9 @@ class NeighborGraph(Graph):
     Parameters
     ----------
     n_neighbors : int
-    width : float, optional
-        Edge weights exp(−d² / width); 1 when None.
+    width : float or "local", optional
+        Edge weights exp(−d² / width); 1 when None. "local": exp(−d² / s_i s_j) with s_i the distance of point i to its
+        seventh neighbor (Zelnik-Manor and Perona, 2005), so that dense and sparse regions are treated alike.
     mutual : bool
         Keep an edge only when both ends chose it, instead of when either did.
     distance : Metric, Kernel, TangentDistance or callable, optional
@@ -63,15 +67,25 @@ class NeighborGraph(Graph):
     """
 
     n_neighbors: int = 20
-    width: float | None = None
+    width: float | str | None = None
     mutual: bool = False
     distance: Any = None
     shortlist: int | None = None
     index: Any = None
 
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
-        ids, D = neighbors(X, self.n_neighbors, queries, self.distance, self.index, self.shortlist)
-        return adjacency(ids, None if self.width is None else _gauss(D, self.width), X.shape[0])
+        search = self.distance, self.index, self.shortlist
+        ids, D = neighbors(X, self.n_neighbors, queries, *search)
+        if self.width is None or not D.size:
+            return adjacency(ids, None, X.shape[0])
+        if self.width != "local":
+            return adjacency(ids, _gauss(D, self.width), X.shape[0])
+        own = D[:, LOCAL - 1] if D.shape[1] >= LOCAL else neighbors(X, LOCAL, queries, *search)[1][:, -1]
+        if queries is None:
+            return adjacency(ids, local_weights(D, own, own[ids]), X.shape[0])
+        used, where = np.unique(ids, return_inverse=True)
+        far = neighbors(X, LOCAL + 1, X[used], *search)[1][:, -1]  # the nearest is the point itself
+        return adjacency(ids, local_weights(D, own, far[where].reshape(ids.shape)), X.shape[0])
 
     def _symmetric(self, W: sparse.csr_array) -> sparse.csr_array:
         return sparse.csr_array(W.minimum(W.T) if self.mutual else W.maximum(W.T))
@@ -120,6 +134,13 @@ def _sqdist(Q: Any, X: Any, distance: Any) -> np.ndarray:
 
 def _gauss(D: np.ndarray, width: float) -> np.ndarray:
     return np.exp(-D / _checks.number(width, "Graph", "width", low=0, open_low=True))
+
+
+def local_weights(D: np.ndarray, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """exp(−d² / s_i s_j) from squared distances D (n, k), squared scales of the rows (n,) and of the ends (n, k)."""
+    scale = np.sqrt(own[:, None] * other)
+    ratio = np.divide(D, scale, out=np.where(D > 0, np.inf, 0.0), where=scale > 0)
+    return np.exp(-ratio)
 
 
 def adjacency(ids: np.ndarray, weights: np.ndarray | None, m: int) -> sparse.csr_array:
