@@ -10,7 +10,7 @@ from gramian.manifold.cost import cost_matrix, on_gram
 from gramian.manifold.eigen import Eigenvectors, smallest_eigenvectors
 from gramian.manifold.graph import adjacency
 from gramian.manifold.penalties import SpectralPenalty
-from gramian.manifold.vote import right_votes, vote
+from gramian.manifold.vote import vote
 
 SPLITS, PRINTED_SPLITS = 10, 2
 RANK = 150
@@ -75,37 +75,57 @@ def smooth_tdl(basis, X, labels, lam):
     return SpectralPenalty(basis).solve(on_gram(cost_matrix(X, labels, 20)), lam, 60)[0].vectors
 
 
-def choose_lam(basis, X, labels):
+def right_votes(voters, codes, queries, truth):
+    """Sum over queries of the share of their ten nearest voters that are of their class.
+
+    With hundreds of labels a class this varies less than the number of right answers; with few it favors small λ.
+    """
+    return np.mean(codes[neighbors(voters, 10, queries)[0]] == truth[:, None], axis=1).sum()
+
+
+def choose_lam(basis, X, labels, grid):
     """λ of the grid with most right votes in five folds of the labeled digits, which are all that is looked at.
 
     The cost involves labeled digits only, so their rows of the eigenvectors are enough.
     """
     known = np.flatnonzero(labels >= 0)
     part, codes = basis._replace(vectors=basis.vectors[known]), labels[known]
-    right = np.zeros(len(GRID))
+    right = np.zeros(len(grid))
     for _, fold in StratifiedKFold(5, shuffle=True, random_state=0).split(known, codes):
         rest = codes.copy()
         rest[fold] = -1
         C = on_gram(cost_matrix(X[known], rest, 20))
-        for i, lam in enumerate(GRID):
+        for i, lam in enumerate(grid):
             F = SpectralPenalty(part).solve(C, lam, 60)[0].vectors
-            right[i] += right_votes(F[rest >= 0], rest[rest >= 0], F[fold], codes[fold], 10)
-    return GRID[int(right.argmax())]
+            right[i] += right_votes(F[rest >= 0], rest[rest >= 0], F[fold], codes[fold])
+    return grid[int(right.argmax())]
 
 
-def split_scores(basis, X, y, labels):
+def split_scores(basis, X, y, labels, grid=GRID):
     """λ chosen on one split, and accuracy of TDL in the smooth span and of eigenmaps."""
-    lam = choose_lam(basis, X, labels)
+    lam = choose_lam(basis, X, labels, grid)
     return np.array(
         [lam, accuracy(smooth_tdl(basis, X, labels, lam), y, labels), accuracy(basis.vectors[:, :60], y, labels)]
     )
 
 
-def eigenvectors(A):
-    """Eigenvalues over the smoothest eigenvectors of L = D − A, (1 + n, 150)."""
-    L, trivial = laplacian(A)
+def eigenvectors(A, normalized=False):
+    """Eigenvalues over the smoothest eigenvectors of the Laplacian, (1 + n, 150)."""
+    L, trivial = laplacian(A, normalized)
     values, V, _ = smallest_eigenvectors(L, RANK, trivial, tol=1e-4)
     return np.vstack([values, V]).astype(np.float32)
+
+
+def stored_basis(name, make, quick):
+    """The eigenvectors that ``make`` gives, kept between runs, and the CPU seconds they took."""
+    stored, seconds = cached(f"mnist_{name}_basis", make, quick)
+    return Eigenvectors(stored[0].astype(float), stored[1:].astype(float), 0), seconds
+
+
+def gain_note(lams, smooth, plain):
+    """What was chosen, and the paired difference from eigenmaps."""
+    chosen, gain = ", ".join(f"{lam:.2g}" for lam in sorted(set(lams))), smooth - plain
+    return f"λ chosen: {chosen}; above eigenmaps by {gain.mean():.2f} ± {gain.std():.2f}"
 
 
 def table(name, quick):
@@ -117,8 +137,7 @@ def table(name, quick):
     def printed(seed):
         return gm.TDL(60, lam=128.0, n_neighbors=20, graph=A).fit(X, splits[seed]).embedding_.astype(np.float32)
 
-    stored, basis_seconds = cached(f"mnist_{name}_basis", lambda: eigenvectors(A), quick)
-    basis = Eigenvectors(stored[0].astype(float), stored[1:].astype(float), 0)
+    basis, basis_seconds = stored_basis(name, lambda: eigenvectors(A), quick)
     learned = [cached(f"mnist_{name}_tdl{s}", lambda s=s: printed(s), quick) for s in range(PRINTED_SPLITS)]
     found = [
         cached(f"mnist_{name}_scores{seed}", lambda t=t: split_scores(basis, X, y, t), quick)[0]
@@ -130,11 +149,9 @@ def table(name, quick):
         "TDL, smooth span": smooth,
         "Laplacian eigenmaps": plain,
     }
-    gain = smooth - plain
-    chosen = ", ".join(f"{lam:.2g}" for lam in sorted(set(lams)))
     notes = {
         "TDL": "λ = 128, as printed",
-        "TDL, smooth span": f"λ chosen: {chosen}; above eigenmaps by {gain.mean():.2f} ± {gain.std():.2f}",
+        "TDL, smooth span": gain_note(lams, smooth, plain),
         "Laplacian eigenmaps": "",
     }
     rows = []

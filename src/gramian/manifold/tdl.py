@@ -24,7 +24,7 @@ from gramian.manifold.penalties import (
     lle_matrix,
 )
 from gramian.manifold.transductive import Transductive
-from gramian.manifold.vote import right_votes
+from gramian.manifold.vote import vote
 from gramian.metrics import KernelMetric
 
 PENALTIES = ("laplacian", "normalized", "lle", "isomap")
@@ -47,8 +47,7 @@ class TDL(Transductive):
     n_components : int
         Number of eigenvectors, at most n − 1.
     lam : float or sequence of float
-        λ. Of several, the one with most right votes (``n_votes`` a point) in cross-validation on the labeled points;
-        ties go to the largest.
+        λ. Of several, the one with the best cross-validated accuracy on the labeled points; ties go to the largest.
     n_neighbors : int
         Neighbors in the default graph, and k of the cost unless ``cost_neighbors`` is given.
     penalty : {"laplacian", "normalized", "lle", "isomap"}, Kernel, or matrix (n, n)
@@ -191,13 +190,13 @@ class TDL(Transductive):
         return max(zip(right, grid))[1]
 
     def _held_out(self, X: Any, hidden: np.ndarray, grid: list[float], k: int) -> np.ndarray:
-        """Right votes on the hidden labels without them, for each λ."""
+        """How many of the hidden labels are found without them, for each λ."""
         codes = self.codes_.copy()
         codes[hidden] = -1
         known, C = codes >= 0, self._cost(X, codes)
         embeddings = (self._solve(C, lam, k)[0].vectors for lam in grid)
-        truth = self.codes_[hidden]
-        return np.array([right_votes(F[known], codes[known], F[hidden], truth, self.n_votes) for F in embeddings])
+        found = (vote(F[known], codes[known], F[hidden], self.n_votes) for F in embeddings)
+        return np.array([np.sum(answer == self.codes_[hidden]) for answer in found])
 
     def _metric(self, X: Any) -> Any:
         if self.features_ is not None:

@@ -13,11 +13,3 @@ def vote(voters: np.ndarray, codes: np.ndarray, queries: np.ndarray, k: int) -> 
     tally = np.zeros((len(queries), codes.max() + 1))
     np.add.at(tally, (np.arange(len(queries))[:, None], votes), weight)
     return tally.argmax(axis=1)
-
-
-def right_votes(voters: np.ndarray, codes: np.ndarray, queries: np.ndarray, truth: np.ndarray, k: int) -> float:
-    """Sum over queries of the share of their k nearest voters that are of their class.
-
-    For k = 1 the number of right answers; for more it varies less from sample to sample than that number.
-    """
-    return float(np.mean(codes[neighbors(voters, k, queries)[0]] == truth[:, None], axis=1).sum())
