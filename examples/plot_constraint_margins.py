@@ -35,6 +35,6 @@ unseen = gm.Pairs(drawn.left, drawn.right, drawn.similar, bounds=(seen.bounds[0]
 # %%
 # Right of zero a pair is as near or as far as it should be.
 figure, panels = plt.subplots(1, 2, figsize=(9.5, 3.4), sharey=True, layout="constrained")
-gm.plotting.margins(seen, X, metric, ax=panels[0]).set_title("pairs given to ITML", fontsize=10)
-gm.plotting.margins(unseen, X_new, metric, ax=panels[1]).set_title("pairs of unseen wines", fontsize=10)
+gm.plotting.margins(seen, X, metric, ax=panels[0]).set_title("pairs given to ITML", fontsize=10, pad=26)
+gm.plotting.margins(unseen, X_new, metric, ax=panels[1]).set_title("pairs of unseen wines", fontsize=10, pad=26)
 plt.show()

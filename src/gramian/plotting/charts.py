@@ -36,7 +36,8 @@ def margins(constraints: Any, X: Any, metric: Any, baseline: Any = None, ax: Any
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_xlabel("margin relative to the bound")
     ax.set_ylabel("constraints")
-    ax.legend(frameon=False)
+    # Above the bars, whatever they are.
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     open_frame(ax)
     return ax
 

@@ -157,7 +157,7 @@ def matrix(metric: Any, feature_names: Any = None, ax: Any = None) -> Any:
     ax = axes(ax, 5.2, 4.4)
     limit = np.abs(M).max(initial=0.0) or 1.0
     image = ax.imshow(M, cmap="RdBu_r", vmin=-limit, vmax=limit)
-    ax.figure.colorbar(image, ax=ax, shrink=0.85)
+    ax.figure.colorbar(image, ax=ax, shrink=0.85, label="entry of M")
     if names is not None:
         ax.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
         ax.set_yticks(range(len(names)), names, fontsize=8)
