@@ -68,8 +68,16 @@ def section(result: report.Report) -> str:
     return "\n".join([*parts, report.provenance(result) + "\n"])
 
 
+def in_reading_order(results: list[report.Report]) -> list[report.Report]:
+    """Documents as docs/papers/index.md lists them, others after these."""
+    listed = re.findall(r"<(\w+)>$", (ROOT / "docs" / "papers" / "index.md").read_text(encoding="utf-8"), re.M)
+    place = {name: i for i, name in enumerate(listed)}
+    return sorted(results, key=lambda result: place.get(result.name.split(".")[0], len(place)))
+
+
 def page(results: list[report.Report]) -> str:
     """All of docs/results.md."""
+    results = in_reading_order(results)
     hours = sum(result.cpu_s for result in results) / 3600
     parts = [INTRODUCTION.format(count=len(results), hours=hours) + summary(results)]
     for name, group in groupby(results, lambda result: result.name.split(".")[0]):
