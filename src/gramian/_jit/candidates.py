@@ -17,8 +17,11 @@ def extend(items, starts, q, chosen, size):
     """Append what was chosen for query q; the list grows by doubling."""
     start, end = starts[q], starts[q] + size
     if end > len(items):
-        items = np.concatenate((items, np.empty(max(end, len(items)), np.int64)))
-    items[start:end] = chosen[:size]
+        shorter, items = items, np.empty(2 * end, np.int64)
+        for j in range(start):
+            items[j] = shorter[j]
+    for j in range(size):
+        items[start + j] = chosen[j]
     starts[q + 1] = end
     return items
 

@@ -24,9 +24,12 @@ def hamming_tiles(tiles, n, codes, distances, least):
             prefetch(flat, (t + _AHEAD) * size + line)
         for q in range(len(codes)):
             least[q, t] = differing(tile, codes[q], distances[q], t * 64)
+    last = n_tiles - 1
     for q in range(len(codes)):
         distances[q, n : n_tiles * 64] = np.uint16(65535)
-        least[q, n_tiles - 1] = distances[q, (n_tiles - 1) * 64 : n_tiles * 64].min()
+        least[q, last] = np.uint16(65535)
+        for i in range(last * 64, n):
+            least[q, last] = min(least[q, last], distances[q, i])
 
 
 @numba.njit(cache=True)
@@ -70,7 +73,9 @@ def beyond(distances, least, near, levels, masks, chosen):
 
     Bit j of ``masks[t, c]`` says whether item j of tile t is of class c.
     """
-    size, top = 0, levels.max()
+    size, top = 0, 0
+    for level in levels:
+        top = max(top, level)
     for t in range(len(least)):
         if least[t] <= top:
             found = np.uint64(0)

@@ -7,6 +7,16 @@ from gramian._jit.ranking import rank
 
 
 @numba.njit(cache=True)
+def first_at_least(keys, key):
+    """Place of the first of the sorted keys that is not below ``key``."""
+    low, high = 0, len(keys)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if keys[middle] < key else (low, middle)
+    return low
+
+
+@numba.njit(cache=True)
 def walk(keys, items, queries, budget, stamp, mark, chosen):
     """Items met when going out from the query's place in each sorted order, longest common prefix first.
 
@@ -16,7 +26,7 @@ def walk(keys, items, queries, budget, stamp, mark, chosen):
     l, n = keys.shape
     left, right = np.empty(l, np.int64), np.empty(l, np.int64)
     for p in range(l):
-        right[p] = np.searchsorted(keys[p], queries[p])
+        right[p] = first_at_least(keys[p], queries[p])
         left[p] = right[p] - 1
     none, last, size = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(0), 0
     while True:
