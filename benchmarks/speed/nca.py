@@ -18,7 +18,7 @@ NOTES = """
 - Digits half: 898 points. scikit-learn stops by itself after two steps on raw digits, where all its probabilities are 0
   or 1, at a worse objective; on data divided by 16 it reaches ours. mlpack 4.8 has L-BFGS, all others their defaults.
 - 8,000 × 64: the first MNIST training images on 64 principal components, ours to its default tolerance, scikit-learn's
-  for 20 steps. *Reaching*: CPU seconds until the objective that both reach, the worse of the two ends. *Memory* is the
+  for ten steps. *Reaching*: CPU seconds until the objective that both reach, the worse of the two ends. *Memory* is the
   largest resident size of a process that does nothing else.
 """
 
@@ -70,7 +70,7 @@ def nca_paths(X: np.ndarray, y: np.ndarray, steps: int) -> dict[str, list[tuple[
     return {"gramian": path, "scikit-learn": [(seconds, nca_loss(L, X, y)[0]) for seconds, L in seen]}
 
 
-def nca_large(n: int, steps: int = 20) -> list[dict[str, Any]]:
+def nca_large(n: int, steps: int = 10) -> list[dict[str, Any]]:
     """Time, objective and memory at n × 64."""
     from sklearn.decomposition import PCA
     from sklearn.neighbors import NeighborhoodComponentsAnalysis

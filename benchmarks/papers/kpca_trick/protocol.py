@@ -44,11 +44,12 @@ def coordinates(kernel, X, new):
 
 
 def distinct(family, X) -> list:
-    """Kernels of the family, in order, that see some pair of points as alike and differ from the one before."""
+    """Kernels of the family, in order, under which most points have a neighbor and which differ from the one before."""
     kept, before = [], None
     for kernel in family:
         K = kernel(X)
-        if (K - np.diag(np.diag(K))).max() < 0.01 * K.max():
+        size = np.sqrt(np.diag(K))
+        if np.median((K / np.outer(size, size) - np.eye(len(K))).max(axis=1)) < 0.1:
             continue
         K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
         K /= np.linalg.norm(K)
