@@ -11,10 +11,12 @@ from benchmarks import harness
 
 TITLE = "LMNN on MNIST"
 NOTES = """
-60,000 training images of 784 pixels, 164 principal components as in Weinberger and Saul (2009), LMNN with k = 3 to its
-default tolerance; 3-NN accuracy on the 10,000 test images. The number of components was checked on a validation part
-before (fit on 50,000 training images, 3-NN error on the other 10,000: 1.85 percent, Euclidean 2.48); the test images
-were looked at once. CPU and wall seconds cover PCA and LMNN; *memory* is the largest resident size of the process.
+60,000 training images of 784 pixels, 164 principal components as in Weinberger and Saul (2009), LMNN with k = 5 targets
+and `reg="pull"` to its default tolerance; 3-NN accuracy on the 10,000 test images. k and the penalty were chosen on
+training images: fit on 15,000, 3-NN errors on 10,000 others 2.89 percent; with k = 3 2.94, without penalty 3.04, Euclidean
+3.87, and targets chosen again under the learned metric change nothing. A run with k = 3 and no penalty on all
+60,000 had a test error of 2.04 percent. CPU and wall seconds cover PCA and LMNN; *memory* is the largest resident size
+of the process.
 """
 COMPONENTS = 164
 
@@ -38,8 +40,8 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     start, wall = time.process_time(), time.time()
     pca = PCA(COMPONENTS, svd_solver="covariance_eigh").fit(X[:n])
     A, B = pca.transform(X[:n]).astype(float), pca.transform(X[60000:]).astype(float)
-    lmnn = gm.LMNN(callback=lambda *state: print(*state, round(time.process_time() - start, 1), flush=True))
-    lmnn.fit(A, y[:n])
+    report = lambda *state: print(*state, round(time.process_time() - start, 1), flush=True)  # noqa: E731
+    lmnn = gm.LMNN(n_neighbors=5, reg="pull", callback=report).fit(A, y[:n])
     cpu, wall = time.process_time() - start, time.time() - wall
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     row = {
