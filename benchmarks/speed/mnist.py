@@ -13,8 +13,8 @@ TITLE = "LMNN on MNIST"
 NOTES = """
 60,000 training images of 784 pixels, 164 principal components as in Weinberger and Saul (2009), LMNN with k = 5 targets
 and `reg="pull"` to its default tolerance; 3-NN accuracy on the 10,000 test images. k and the penalty were chosen on
-training images: fit on 15,000, 3-NN errors on 10,000 others 2.89 percent; with k = 3 2.94, without penalty 3.04, Euclidean
-3.87, and targets chosen again under the learned metric change nothing. A run with k = 3 and no penalty on all
+training images: fit on 15,000, 3-NN errors on 10,000 others 2.89 percent; with k = 3 2.94, without penalty 3.04,
+Euclidean 3.87, and targets chosen again under the learned metric change nothing. A run with k = 3 and no penalty on all
 60,000 had a test error of 2.04 percent. CPU and wall seconds cover PCA and LMNN; *memory* is the largest resident size
 of the process.
 """
