@@ -45,10 +45,14 @@ def block() -> str:
     )
 
 
+def first(report: Report, case: str, method: str) -> dict[str, str]:
+    """The first row of a case and method that start so."""
+    return next(row for row in report.rows if row["case"].startswith(case) and row["method"].startswith(method))
+
+
 def learning(report: Report, case: str, peer: str, name: str, measure: str, form: str) -> dict[str, str]:
     """One row: ours, theirs, the ratio, and what both reached."""
-    rows = {row["method"]: row for row in report.rows if row["case"] == case}
-    ours, theirs = rows["gramian"], rows[peer]
+    ours, theirs = (first(report, case, method) for method in ("gramian", peer))
     reached = [form.split(": ")[-1].format(float(side[measure])) for side in (ours, theirs)] if measure else []
     return {
         "learning": name,
