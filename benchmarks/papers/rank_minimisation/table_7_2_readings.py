@@ -21,13 +21,13 @@ Ionosphere). With them and the rows of K four of five accuracies are within 4 po
 1.2 points for three, and explains most of what is odd about Scale (one small class), but not Heart.
 
 *Labels.* MW as in Table 7.2, by the rows of K. Pairs from the training half come nowhere near the printed 91% for
-Heart; pairs from all points give it. β hardly matters with a small step δ; a large step raises the rank. K must range
-over all directions: leaving out those in which K₀ is small, as a kernel function on new points would have it, costs
-accuracy where the spectrum of K₀ falls fast (Cancer).
+Heart; pairs from all points give it. With a small step δ, β moves the result by 4 points at most (Cancer); a large
+step raises the rank. K must range over all directions: leaving out those in which K₀ is small, as a kernel function on
+new points would have it, costs accuracy where the spectrum of K₀ falls fast (Cancer).
 
 *Musk.* 160 random pairs touch half of its 476 points. "bound" is what a perfect learner of these pairs would reach: all
 points in a pair right, 5-NN with their labels known for the others. The 98.15% printed for OCP is above it, also for
-twice as many pairs, so it was not obtained from 160; it takes about four times as many.
+twice as many pairs; it takes about four times as many.
 """
 GAUSS, LABELS, MUSK = "Gaussian kernel (percent)", "MW (percent)", "Musk by the number of pairs (percent)"
 
