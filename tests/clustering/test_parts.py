@@ -13,7 +13,8 @@ from scipy.stats import multivariate_normal
 import gramian as gm
 from gramian.clustering import match
 from gramian.clustering import parts as sums
-from gramian.clustering.convolutional import correlation, sweep
+from gramian.clustering.additive import correlation
+from gramian.clustering.convolutional import sweep
 from gramian.clustering.parts import State, exact, gibbs, moments, residual
 from gramian.clustering.points import Points, indicator
 
@@ -148,7 +149,7 @@ def test_parts_add_up_to_the_data():
 def test_sampling_takes_over_above_the_limit(monkeypatch):
     data = gm.datasets.two_views(300, 30, 3, "sum", random_state=2)
     plain = gm.ConvolutionalEM((3, 3), random_state=0).fit(data.X)
-    monkeypatch.setattr("gramian.clustering.convolutional.LIMIT", 1)
+    monkeypatch.setattr("gramian.clustering.additive.LIMIT", 1)
     assert sums.LIMIT > 9
     for assignment in ("hard", "soft"):
         em = gm.ConvolutionalEM((3, 3), assignment=assignment, random_state=0).fit(data.X)

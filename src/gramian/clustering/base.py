@@ -131,6 +131,29 @@ class Clusterings(BaseEstimator, ABC):
         return tags
 
 
+class ByLikelihood(Clusterings):
+    """Base of the models whose fit is a likelihood alone: their arguments."""
+
+    def __init__(
+        self,
+        n_clusters: Any = (2, 2),
+        n_init: int = 10,
+        random_state: Any = None,
+        center: bool = True,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+    ):
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.random_state = random_state
+        self.center = center
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
+        _checks.number(self.tol, type(self).__name__, "tol", low=0)
+
+
 def sizes(n_clusters: Any, owner: str) -> tuple[int, ...]:
     """The numbers of clusters (k₁, …, k_T), checked; a single number is a single clustering."""
     given = n_clusters if np.iterable(n_clusters) and not isinstance(n_clusters, str | bytes) else (n_clusters,)

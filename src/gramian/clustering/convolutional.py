@@ -1,25 +1,16 @@
 """Convolutional EM: data as sums of parts, parts of different clusterings orthogonal."""
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
-from gramian.clustering.base import Clusterings, Run
-from gramian.clustering.descent import refill, shrink
-from gramian.clustering.parts import LIMIT, Moments, State, exact, gibbs, moments, residual
+from gramian.clustering.additive import SumOfParts, correlation
+from gramian.clustering.descent import shrink
+from gramian.clustering.parts import Moments, residual
 from gramian.clustering.penalty import choose
 from gramian.clustering.points import Points, parts
-from gramian.clustering.starts import first_labels
 from gramian.clustering.tries import promising
-
-
-def correlation(C: np.ndarray, k: tuple[int, ...]) -> float:
-    """Σ (μ_i · ν_j)² over parts of different clusterings, each pair once: the penalty of (8.12)."""
-    cross = (C @ C.T) ** 2
-    return float((cross.sum() - sum(cross[part, part].sum() for part in parts(k))) / 2)
 
 
 def sweep(m: Moments, C: np.ndarray, k: tuple[int, ...], lam: float) -> np.ndarray:
@@ -36,77 +27,6 @@ def sweep(m: Moments, C: np.ndarray, k: tuple[int, ...], lam: float) -> np.ndarr
         A = (m.S[rows] - np.delete(m.N, part, axis=1)[rows] @ others) / counts[rows, None]
         C[rows] = shrink(A, others, lam / counts[rows]) if len(others) else A
     return C
-
-
-class SumOfParts(Clusterings):
-    """Base of the models z = μ¹_{c¹} + … + μᵀ_{cᵀ} + noise; the hook is ``_means(m, C, k, energy)``, the step on C."""
-
-    @abstractmethod
-    def _means(self, m: Moments, C: np.ndarray, k: tuple[int, ...], energy: float) -> np.ndarray: ...
-
-    def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray:
-        """Labels to start from."""
-        return first_labels(points, k, rng, ("orthogonal", "random")[start % 2])
-
-    def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run:
-        energy, floor = points.norms.sum(), _floor(points)
-        labels = refill(points, self._first(points, k, start, rng), k)
-        m, path, left = moments(points, labels, k), [], np.inf
-        state = State(m.S / np.maximum(np.diag(m.N), 1)[:, None], np.ones(sum(k)), 1.0)
-        best: Any = None
-        for _ in range(self.max_iter):
-            state = self._step(m, state, k, energy, len(points), floor)
-            last, m = m, self._expect(points, state, k, m.labels, rng)
-            value = -m.likelihood + self._lam * correlation(state.C, k) / (2 * state.variance)
-            left = float(np.mean(m.labels != last.labels)) if self._hard else _change(path, value)
-            if best is None or value < best[0]:
-                best = (value, state, m.labels)
-            path.append(best[0])
-            if left <= self.tol:
-                break
-        value, state, labels = best
-        extra = {"variance": state.variance / len(k), "weights": np.split(state.weights, np.cumsum(k)[:-1])}
-        return Run(labels, state.C, value, np.array(path), left, self.tol, extra)
-
-    def _step(self, m: Moments, state: State, k: tuple[int, ...], energy: float, n: int, floor: float) -> State:
-        """M-step: parts, then the weights (8.8), (8.9) and the variance at the new parts."""
-        C = self._means(m, state.C, k, energy)
-        loss = residual(energy, m, C) + self._lam * correlation(C, k)
-        return State(C, np.diag(m.N) / n, max(loss / (n * C.shape[1]), floor))
-
-    def _expect(
-        self, points: Points, state: State, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState
-    ) -> Moments:
-        if np.prod(k, dtype=float) <= LIMIT:
-            return exact(points, state, k, not self._hard)
-        return gibbs(points, state, k, not self._hard, labels, rng)
-
-    @property
-    def _lam(self) -> float:
-        return getattr(self, "penalty_", 0.0)
-
-    @property
-    def _hard(self) -> bool:
-        return getattr(self, "assignment", "soft") == "hard"
-
-    @property
-    def parts_(self) -> list[np.ndarray]:
-        """Parts μ^t, one array (k_t, d) per clustering, around ``mean_``."""
-        check_is_fitted(self, "labels_")
-        return [C - self.mean_ for C in self.cluster_centers_]
-
-    def reconstruct(self, X: Any = None) -> np.ndarray:
-        """The sum of parts that stands for each point of X, or of the points of ``fit``, (n, d)."""
-        check_is_fitted(self, "labels_")
-        labels = self.labels_ if X is None else self.predict(X)
-        return self.mean_ + sum(C[c] for C, c in zip(self.parts_, labels.T))
-
-    def _labels(self, points: Points) -> np.ndarray:
-        k = tuple(len(C) for C in self.cluster_centers_)
-        state = State(np.vstack(self.parts_), np.concatenate(self.weights_), self.variance_ * len(k))
-        if np.prod(k, dtype=float) <= LIMIT:
-            return exact(points, state, k, soft=False).labels
-        return gibbs(points, state, k, False, points.nearest(state.C, k), np.random.RandomState(0)).labels
 
 
 class ConvolutionalEM(SumOfParts):
@@ -203,13 +123,3 @@ class ConvolutionalEM(SumOfParts):
                 break
             last = value
         return C
-
-
-def _floor(points: Points) -> float:
-    """Least variance of a point around its sum of parts, far below that of the data."""
-    scale = points.norms.sum() / (len(points) * points.X.shape[1])
-    return float(1e-10 * scale) if scale > 0 else 1e-10
-
-
-def _change(path: list[float], value: float) -> float:
-    return abs(path[-1] - value) / max(abs(value), 1e-300) if path else np.inf

@@ -1,16 +1,13 @@
 """Cooperative vector quantization: sums of parts by maximum likelihood, without decorrelation."""
 
-from typing import Any
-
 import numpy as np
 
-from gramian import _checks
-from gramian.clustering.convolutional import SumOfParts
+from gramian.clustering.additive import SumOfParts
+from gramian.clustering.base import ByLikelihood
 from gramian.clustering.parts import Moments
-from gramian.clustering.points import Points
 
 
-class CooperativeVQ(SumOfParts):
+class CooperativeVQ(ByLikelihood, SumOfParts):
     """Several vector quantizers whose outputs add up (Hinton and Zemel 1994; Ghahramani 1995, "Factorial learning").
 
     Maximize over parts C, weights and v the likelihood of z = Σ_t μ^t_{c^t} + N(0, v I), labels summed out. E-step over
@@ -37,25 +34,6 @@ class CooperativeVQ(SumOfParts):
     >>> gm.CooperativeVQ((2, 2), n_init=2, random_state=0).fit(data.X).labels_.shape
     (200, 2)
     """
-
-    def __init__(
-        self,
-        n_clusters: Any = (2, 2),
-        n_init: int = 10,
-        random_state: Any = None,
-        center: bool = True,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-    ):
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.random_state = random_state
-        self.center = center
-        self.max_iter = max_iter
-        self.tol = tol
-
-    def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
-        _checks.number(self.tol, "CooperativeVQ", "tol", low=0)
 
     def _means(self, m: Moments, C: np.ndarray, k: tuple[int, ...], energy: float) -> np.ndarray:
         return np.linalg.pinv(m.N, rcond=1e-10, hermitian=True) @ m.S

@@ -1,16 +1,13 @@
 """Multiple cause vector quantization: each feature belongs to one of several vector quantizers."""
 
-from typing import Any
-
 import numpy as np
 
-from gramian import _checks
-from gramian.clustering.base import Clusterings, Run
+from gramian.clustering.base import ByLikelihood, Run
 from gramian.clustering.points import Points, indicator, parts
 from gramian.clustering.starts import first_labels
 
 
-class MultipleCauseVQ(Clusterings):
+class MultipleCauseVQ(ByLikelihood):
     """Several vector quantizers, each in charge of some of the features (Ross and Zemel 2003, 2006).
 
     Feature f of a point is drawn from N(μ_{jf}, s_{jf}) where j is the state, in this point, of the one quantizer t
@@ -48,25 +45,6 @@ class MultipleCauseVQ(Clusterings):
     """
 
     _sparse = False
-
-    def __init__(
-        self,
-        n_clusters: Any = (2, 2),
-        n_init: int = 10,
-        random_state: Any = None,
-        center: bool = True,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-    ):
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.random_state = random_state
-        self.center = center
-        self.max_iter = max_iter
-        self.tol = tol
-
-    def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
-        _checks.number(self.tol, "MultipleCauseVQ", "tol", low=0)
 
     def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run:
         Z, which = np.asarray(points.X, np.float64), np.repeat(np.arange(len(k)), k)
