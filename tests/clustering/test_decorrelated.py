@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
-from gramian.clustering import largest_drop, match, redundancy
+from gramian.clustering import match, redundancy
 from gramian.clustering.descent import descend, objective, refill, representatives, shrink
 from gramian.clustering.points import Points, parts
 from gramian.clustering.starts import first_labels, kmeans
@@ -154,16 +154,6 @@ def test_units_place_and_rotation_do_not_matter():
         again = gm.DecorrelatedKMeans((3, 3), random_state=0).fit(X).labels_
         again = again[::-1] if X is not data.X and X.base is data.X else again
         assert match(again, base.labels_, "ari").scores.min() > 0.97
-
-
-def test_the_weight_follows_units_and_number_of_points():
-    data = gm.datasets.two_views(400, 6, 2, "sum", random_state=0)
-    X = data.X
-    lam = largest_drop(Points.of(X), (2, 2), np.random.RandomState(0))
-    assert largest_drop(Points.of(10 * X), (2, 2), np.random.RandomState(0)) == pytest.approx(lam / 100)
-    doubled = largest_drop(Points.of(np.vstack([X, X])), (2, 2), np.random.RandomState(0))
-    assert doubled == pytest.approx(2 * lam, rel=3)
-    assert largest_drop(Points.of(np.ones((9, 2))), (2, 2), np.random.RandomState(0)) == 0
 
 
 def test_projected_kmeans_never_forms_the_projection(rng):

@@ -22,7 +22,12 @@ class Selection:
 
 
 def select_clusterings(
-    X: Any, n_clusters: Any = (2, 2, 2, 2), n_splits: int = 3, threshold: float = 0.8, random_state: Any = None
+    X: Any,
+    n_clusters: Any = (2, 2, 2, 2),
+    n_splits: int = 3,
+    threshold: float = 0.8,
+    n_init: int = 4,
+    random_state: Any = None,
 ) -> Selection:
     """Choose the number T of clusterings by stability under halving.
 
@@ -39,6 +44,8 @@ def select_clusterings(
         Numbers of clusters of the first, second, … clustering.
     n_splits : int
     threshold : float
+    n_init : int
+        Starts of each fit.
     random_state : int, RandomState or None
 
     Examples
@@ -57,7 +64,8 @@ def select_clusterings(
     halves = [np.array_split(rng.permutation(X.shape[0]), 2) for _ in range(n_splits)]
     stability, repeats = [], []
     for T in range(1, len(k) + 1):
-        fits = [[DecorrelatedKMeans(k[:T], random_state=rng).fit(X[rows]).predict(X) for rows in two] for two in halves]
+        model = DecorrelatedKMeans(k[:T], n_init=n_init, random_state=rng)
+        fits = [[model.fit(X[rows]).predict(X) for rows in two] for two in halves]
         stability.append(np.mean([match(a, b, "ari").scores.min() for a, b in fits]))
         repeats.append(np.mean([redundancy(a) for a, _ in fits]))
     good = np.flatnonzero(np.array(stability) >= threshold)

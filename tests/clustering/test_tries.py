@@ -1,0 +1,60 @@
+"""Starts: the best of several tries, and what a single start finds."""
+
+import numpy as np
+import pytest
+
+import gramian as gm
+from gramian.clustering import match
+from gramian.clustering.base import Run, lowest
+from gramian.clustering.descent import objective, refill, representatives
+from gramian.clustering.points import Points, parts
+from gramian.clustering.starts import first_labels
+from gramian.clustering.tries import KINDS, attempt, promising
+
+
+def run(value):
+    return Run(np.zeros((1, 1)), np.zeros((1, 1)), value, np.array([value]), 0.0, 0.0)
+
+
+def test_rounding_does_not_choose_between_runs():
+    runs = [run(2.0), run(2.0 - 1e-13), run(1.0), run(1.0 + 1e-13)]
+    assert lowest(runs) is runs[2] and lowest(runs[:2]) is runs[0]
+
+
+def test_a_start_is_no_worse_than_the_first_labels_it_tried():
+    data, k = gm.datasets.two_views(300, 10, 3, "sum", random_state=0), (3, 3)
+    points = Points.of(data.X)
+    lam, energy = 0.5 * 300**2 / points.norms.sum(), points.norms.sum()
+
+    def value(labels):
+        S, counts = points.sums(labels, k)
+        return objective(energy, S, counts, representatives(S, counts, k, lam)[1], k, lam)
+
+    for seed in range(5):
+        found = value(promising(points, k, lam, np.random.RandomState(seed)))
+        rng = np.random.RandomState(seed)
+        for rest in KINDS:  # the same draws in the same order
+            labels = first_labels(points, k, rng, rest)
+            assert found <= value(refill(points, labels.copy(), k)) + 1e-9 * energy
+            assert found <= attempt(points, labels, k, lam, 15).objective + 1e-9 * energy
+
+
+def test_tries_on_some_points_label_all():
+    data = gm.datasets.two_views(3000, 10, 2, "sum", random_state=0)
+    points = Points.of(data.X)
+    labels = promising(points, (2, 2), 3000**2 / points.norms.sum(), np.random.RandomState(0))
+    assert labels.shape == (3000, 2) and match(labels, data.y).scores.min() > 0.9
+
+
+def test_one_start_mostly_finds_both_labelings():
+    data = gm.datasets.two_views(1000, 20, 5, "sum", random_state=0)
+    fits = [gm.DecorrelatedKMeans((5, 5), n_init=1, random_state=seed).fit(data.X) for seed in range(6)]
+    assert np.median([match(fitted.labels_, data.y).scores.min() for fitted in fits]) > 0.95
+
+
+@pytest.mark.parametrize("k", [(1,), (3, 1), (2, 4, 3)])
+def test_nearest_centers_are_the_closest_of_each_clustering(k, rng):
+    Z, C = rng.normal(size=(40, 3)), rng.normal(size=(sum(k), 3))
+    found = Points.of(Z, center=False).nearest(C, k)
+    D = ((Z[:, None] - C) ** 2).sum(axis=2)
+    assert np.array_equal(found, np.column_stack([D[:, part].argmin(axis=1) for part in parts(k)]))
