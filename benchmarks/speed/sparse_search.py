@@ -35,7 +35,8 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     for n in (1000, 4000) if quick else (1000, 2000, 4000, 8000, 16000):
         rows += case(f"documents, n = {n:,}", metric, X[full[m : m + n]], X[full[:m]])
     for n in (4000,) if quick else (10_000, 20_000, 40_000):
-        items = thinned(X[rng.choice(full[: n // 20], n + m)], rng)
+        draw = np.random.default_rng(n)
+        items = thinned(X[draw.choice(full[: n // 20], n + m)], draw)
         rows += case(f"thinned copies, n = {n:,}", metric, items[m:], items[:m])
     return rows
 

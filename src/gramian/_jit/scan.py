@@ -8,8 +8,9 @@ import numpy as np
 from gramian._jit.hamming import beyond, hamming_tiles, level_of, within
 from gramian._jit.ranking import rank
 
-GROUP = 4
-"""Queries that share one pass over the codes."""
+_GROUPS = (4, 8)
+"""Queries that share one pass over the codes: few while their Hamming distances stay in the cache, else more."""
+_CACHED = 1 << 18
 
 
 @numba.njit(cache=True)
@@ -112,11 +113,12 @@ def nearest_codes(distances, least, n_bits, count, chosen):
 def scan(tiles, n, codes, X, center, sqnorms, W, qnorms, unit, classes, limits, budget, k, rows, values, seen):
     """Rank by exact distance what the Hamming scan lets through: by confidence, or the ``budget`` nearest codes."""
     m, n_tiles, n_bits = len(codes), len(tiles), len(limits) - 1
-    distances = np.empty((GROUP, n_tiles * 64), np.uint16)
-    least = np.empty((GROUP, n_tiles), np.uint16)
+    group = _GROUPS[0] if n <= _CACHED else _GROUPS[1]
+    distances = np.empty((group, n_tiles * 64), np.uint16)
+    least = np.empty((group, n_tiles), np.uint16)
     scratch = np.empty(n_tiles * 64, np.int64), np.empty(n_tiles * 64, np.int64), np.empty(64, np.int64)
-    for start in range(0, m, GROUP):
-        stop = min(start + GROUP, m)
+    for start in range(0, m, group):
+        stop = min(start + group, m)
         hamming_tiles(tiles, n, codes[start:stop], distances, least)
         for q in range(start, stop):
             h, low, ranking = distances[q - start], least[q - start], (X, center, sqnorms, W[q], qnorms[q], unit)
