@@ -10,6 +10,7 @@ import numpy as np
 
 import gramian as gm
 from benchmarks import harness
+from gramian import linalg
 from gramian.constraints import Labels
 from gramian.kernels import align, scaled_gaussians
 from gramian.learners import targets
@@ -21,9 +22,9 @@ NOTES = """
 the others up to a factor. *Accuracy* is that of 3-NN on the other half, mean over the splits.
 
 - Digits half: 898 of scikit-learn's digits divided by 16 (`train_test_split` with `random_state` 0 to 9); *stratified*
-  keeps the share of each class. Ours is at the optimum of an objective that says little about accuracy here: the
-  Euclidean distance is as good. What stops early (metric-learn after 1,000 steps) or is penalized (`reg="pull"`) is a
-  little better.
+  keeps the share of each class. The exact optimum of LMNN is not the best classifier here, the Euclidean distance is
+  as good. metric-learn is better for not getting there in its 1,000 steps; a penalty does the same on
+  purpose: `reg="pull"`, or a fifth of it, which is as accurate as metric-learn's at a lower objective.
 - PyLMNN 1.6.4 runs with scipy < 1.11 and without GPyOpt, which no longer installs; mlpack 4.8 with L-BFGS, one split.
 - Alignment: *memory* is the largest resident size of a process that does nothing else, less that of one with 20 points.
 """
@@ -75,11 +76,19 @@ def ours(learner: gm.LMNN) -> Callable:
     return fit
 
 
+def lightly(X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray, int]:
+    """LMNN with a fifth of the weight that ``reg="pull"`` gives."""
+    near = targets.same_class(X, Labels.from_array(y, ""), 3)
+    pull = sum(linalg.pair_sqdist(X, X[column]).sum() for column in near.T) / X.shape[1]
+    return ours(gm.LMNN(reg=0.2 * pull))(X, y)
+
+
 def lmnn_digits(splits: int, stratified: bool) -> list[dict[str, Any]]:
     """LMNN of everybody on the same halves."""
     methods: dict[str, tuple[Callable, int]] = {
         "gramian": (ours(gm.LMNN()), splits),
         'gramian, reg="pull"': (ours(gm.LMNN(reg="pull")), splits),
+        "gramian, a fifth of it": (lightly, splits),
         "Euclidean": (lambda X, y: (0.0, np.eye(X.shape[1]), 0), splits),
         "PyLMNN": (partial(peer, "PyLMNN"), splits),
         "metric-learn": (partial(peer, "metric-learn LMNN"), splits),
