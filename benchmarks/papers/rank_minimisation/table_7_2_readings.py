@@ -57,7 +57,7 @@ TRIALS = {
 def run(quick: bool = False) -> list[dict]:
     """The three questions."""
     warnings.simplefilter("ignore")
-    names = ("spectf",) if quick else tuple(PAPER)
+    names = ("ionosphere",) if quick else tuple(PAPER)
     rows = [row for name in (*names, "heart_statlog") for row in gaussian(name, 2 if quick else 20)]
     rows += [row for name in names for row in labels(name, 1 if quick else 2)]
     return rows + [row for count in (160, 320, 640) for row in ([] if quick else musk(count))]
