@@ -67,12 +67,19 @@ def rows(figure, name, sizes, step):
             scores = closeness(data, sizes, root, step)
         for (method, m), values in scores.items():
             note = f"spread {np.std(values):.3f}"
+            if method == "learned W":
+                note += _gain(np.subtract(values, scores["W = 0", m]))
             table = f"{figure}, {reading}"
             case = f"m = {m}"
             row = {"table": table, "case": case, "method": method, "ours": float(np.mean(values))}
             out.append(row | {"paper": None, "note": note})
             curves.setdefault((reading, method), []).append((m, np.mean(values), np.std(values)))
     return out, curves
+
+
+def _gain(differences):
+    error = np.std(differences, ddof=1) / np.sqrt(len(differences))
+    return f", gain {np.mean(differences):+.5f} ± {error:.5f} (standard error)"
 
 
 def picture(curves, filename, title):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from gramian import linalg
+from gramian import _checks, linalg
 from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 
@@ -71,7 +71,9 @@ class Pairs(Constraints):
         n, C = int((labels.codes >= 0).sum()), len(labels.classes)
         if n < 2:
             raise ValueError(f"Pairs: needs at least two labeled points, got {n}.")
-        count = max(5 * n, 20 * C * (C - 1)) if n_pairs is None else n_pairs
+        if n_pairs is None:
+            n_pairs = max(5 * n, 20 * C * (C - 1))
+        count = _checks.number(n_pairs, "Pairs", "n_pairs", low=1, integer=True)
         rng = check_random_state(random_state)
         a, b = similar_pairs(labels, (count + 1) // 2, rng)
         c, d = dissimilar_pairs(labels, count - min(len(a), (count + 1) // 2), rng)

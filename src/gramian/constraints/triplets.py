@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from gramian import _checks
 from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field
 from gramian.constraints.sampling import triplets
 
@@ -55,7 +56,9 @@ class Triplets(Constraints):
     ) -> "Triplets":
         """Draw distinct triplets from labels (default 5 per labeled point); every class is drawn as an anchor."""
         labels = Labels.from_array(y, "Triplets", unknown=unknown)
-        count = 5 * int((labels.codes >= 0).sum()) if n_triplets is None else n_triplets
+        if n_triplets is None:
+            n_triplets = 5 * int((labels.codes >= 0).sum())
+        count = _checks.number(n_triplets, "Triplets", "n_triplets", low=1, integer=True)
         chosen = triplets(labels, count, check_random_state(random_state))
         if len(chosen[0]) == 0:
             raise ValueError("Triplets: needs two classes, one of them with two or more points.")

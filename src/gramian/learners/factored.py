@@ -76,10 +76,10 @@ class Start:
     ridge: np.ndarray
 
     @classmethod
-    def make(cls, learner: FactorLearner, X: np.ndarray, labels: Labels, rng: Any) -> "Start":
+    def make(cls, learner: FactorLearner, X: np.ndarray, labels: Labels, rng: Any, **options: Any) -> "Start":
         """Start of a learner, in coordinates from three neighbors per point."""
         reg = _checks.number(learner.reg, type(learner).__name__, "reg", low=0)
-        return cls.around(learner, X, labels, rng, targets.same_class(X, labels, 3), reg)
+        return cls.around(learner, X, labels, rng, targets.same_class(X, labels, 3), reg, **options)
 
     @classmethod
     def around(cls, learner: Any, X: Any, labels: Labels, rng: Any, near: Any, reg: float, **options: Any) -> "Start":

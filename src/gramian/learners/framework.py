@@ -35,7 +35,7 @@ class FrameworkLearner(MetricLearner):
     """Base of the learners that are instances of the framework problem.
 
     Subclasses have the parameters prior, solver, max_iter, tol, rank, subspace, alpha, random_state, verbose, callback,
-    and give ``_divergence(X)`` and ``_slack()``.
+    and give ``_divergence(X)`` and ``_slack(bound)``.
     """
 
     _sparse = True
@@ -43,7 +43,7 @@ class FrameworkLearner(MetricLearner):
     def _divergence(self, X: Any) -> Divergence:
         return LogDet()
 
-    def _slack(self) -> Hard:
+    def _slack(self, bound: np.ndarray) -> Hard:
         return Hard()
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -87,7 +87,7 @@ class FrameworkLearner(MetricLearner):
             bound=side.bound,
             prior=self._prior(X),
             divergence=self._divergence(X),
-            slack=self._slack(),
+            slack=self._slack(side.bound),
             offset=offset,
         )
 
@@ -161,7 +161,7 @@ class Framework(FrameworkLearner):
     prior : {"identity", "covariance", "zero"} or array (d, d)
         M₀.
     slack : float, optional
-        None: the constraints you give are hard; pairs that are drawn from labels, or whose bounds are, get C = 1,
+        None: constraints must hold; pairs drawn from labels, or whose bounds are, get C = 1 / mean |b_i| instead,
         since they rarely can all hold. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
         (``"quadratic"``).
     slack_loss : {"hinge", "quadratic"}
@@ -231,10 +231,10 @@ class Framework(FrameworkLearner):
         used = self.divergence is None or self.divergence.uses_prior
         return super()._complement() if used else 0.0
 
-    def _slack(self) -> Hard:
+    def _slack(self, bound: np.ndarray) -> Hard:
         if self.slack is None and not self._drawn:
             return Hard()
         _checks.one_of(self.slack_loss, "Framework", "slack_loss", ("hinge", "quadratic"))
-        slack = 1.0 if self.slack is None else self.slack
+        slack = 1 / np.abs(bound).mean() if self.slack is None else self.slack
         C = _checks.number(slack, "Framework", "slack", low=0, open_low=True)
         return Hinge(C) if self.slack_loss == "hinge" else Quadratic(C)

@@ -95,7 +95,7 @@ class ITML(FrameworkLearner):
     def _divergence(self, X: Any) -> LogDet:
         return LogDet()
 
-    def _slack(self) -> Hard:
+    def _slack(self, bound: np.ndarray) -> Hard:
         return Relative(_checks.number(self.gamma, "ITML", "gamma", low=0, open_low=True))
 
     def _fill(self, pairs: Pairs, X: Any, sqdist: Any) -> Pairs:

@@ -132,7 +132,7 @@ class LMNN(FactorLearner):
         again = _checks.number(self.reselect, "LMNN", "reselect", low=0, integer=True)
         _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
         self.targets_ = targets.same_class(X, labels, k)
-        start = Start.around(self, X, labels, rng, self.targets_, self._weight(X), ridge=1e-5)
+        start = Start.around(self, X, labels, rng, self.targets_, self._weight(X), ridge=1e-9)
         options = {"push": self.push, "max_iter": self.max_iter, "tol": self.tol, "report": report}
         solution = descend_margins(start, labels, self.targets_, **options)
         for _ in range(again):

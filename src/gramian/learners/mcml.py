@@ -87,7 +87,7 @@ class MCML(FactorLearner):
     """
 
     def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
-        start = Start.make(self, X, labels, rng)
+        start = Start.make(self, X, labels, rng, ridge=1e-10)  # convex: where it ends does not depend on the start
         end = start.descend(
             lambda L, Z: mcml_loss(L, Z, labels.codes), max_iter=self.max_iter, tol=self.tol, report=report
         )
