@@ -24,7 +24,7 @@ the others up to a factor. *Accuracy* is that of 3-NN on the other half, mean ov
 - Digits half: 898 of scikit-learn's digits divided by 16 (`train_test_split` with `random_state` 0 to 9); *stratified*
   keeps the share of each class. The exact optimum of LMNN is not the best classifier here, the Euclidean distance is
   as good. metric-learn is better for not getting there in its 1,000 steps; a penalty does the same on
-  purpose: `reg="pull"`, or a fifth of it, which is as accurate as metric-learn's at a lower objective.
+  purpose: `reg="pull"`, or a fifth of it, which is as accurate as metric-learn's at the same objective.
 - PyLMNN 1.6.4 runs with scipy < 1.11 and without GPyOpt, which no longer installs; mlpack 4.8 with L-BFGS, one split.
 - Alignment: *memory* is the largest resident size of a process that does nothing else, less that of one with 20 points.
 """
