@@ -34,7 +34,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     m, rows = 50 if quick else N_QUERIES, []
     for n in (1000, 4000) if quick else (1000, 2000, 4000, 8000, 16000):
         rows += case(f"documents, n = {n:,}", metric, X[full[m : m + n]], X[full[:m]])
-    for n in (4000,) if quick else (10_000, 20_000, 40_000):
+    for n in (4000,) if quick else (10_000, 20_000):
         draw = np.random.default_rng(n)
         items = thinned(X[draw.choice(full[: n // 20], n + m)], draw)
         rows += case(f"thinned copies, n = {n:,}", metric, items[m:], items[:m])
