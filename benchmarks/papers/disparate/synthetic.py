@@ -69,7 +69,8 @@ def row(
         note += "; (8.1) ≤ truth: " + ", ".join(f"{sum(low for _, low in found):g}" for found in values)
     mean = float(np.mean([value for found in values for value, _ in found]))
     case = f"spread {spread:g}" + f", {starts} start{'s' * (starts > 1)}" * (method != "true means")
-    note += f"; {len(values[0])} draw{'s' * (len(values[0]) > 1)}"
+    draws = sorted({len(found) for found in values})
+    note += f"; {' or '.join(map(str, draws))} draw{'s' * (draws[-1] > 1)}"
     return {"table": FAMILIES[family], "case": case, "method": method, "ours": round(mean, 3), "paper": None} | {
         "note": note
     }
