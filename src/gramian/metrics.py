@@ -291,7 +291,12 @@ class KernelMetric(Metric):
 
     @cached_property
     def _root(self) -> np.ndarray:
-        return linalg.psd_sqrt(self.core)
+        """R (r, q) with M = RRᵀ: the symmetric root, or below full rank one column a direction, the longest first."""
+        values, vectors = linalg.eigh(self.core)
+        used = values > 1e-12 * values.max(initial=0.0)
+        if used.all():
+            return linalg.psd_sqrt(self.core)
+        return (vectors[:, used] * np.sqrt(values[used]))[:, ::-1]
 
     def _embed(self, X: Any) -> np.ndarray:
         return self.features.transform(X) @ self._root
@@ -322,7 +327,7 @@ class KernelMetric(Metric):
         return K + self.alpha * (self.features.kernel_(X, Y) - (ZX + mean) @ (ZY + mean).T)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Coordinates M^{1/2} z(x): an isometry when α = 0 or on the span of the basis."""
+        """Coordinates Rᵀz(x), M = RRᵀ, as many as M has rank: an isometry when α = 0 or on the span of the basis."""
         return super().transform(X)
 
 

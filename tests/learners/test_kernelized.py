@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 import gramian as gm
+from gramian import linalg
 
 LINEAR = np.diag([2.0, 1.0, 0.5, 1.5]) + 0.2
 DIVERGENCES = {
@@ -112,3 +113,16 @@ def test_default_bounds_count_what_lies_outside_of_the_basis(iris, alpha):
     D = alpha * gm.Gaussian(1.0).sqdist(X)[np.triu_indices(len(X), 1)]
     np.testing.assert_allclose([b[0] for b in side.bounds], np.percentile(D[D > 0], (5, 95)))
     assert few.score(X, y) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("learner", "width"),
+    [(gm.Kernelized(gm.NCA(n_components=2)), 2), (gm.LowRankKernel(rank=3, random_state=0), 3)],
+    ids=["Kernelized", "LowRankKernel"],
+)
+def test_coordinates_are_as_many_as_the_metric_has_rank(iris, learner, width):
+    X, y, _ = iris
+    Z = learner.fit(X, y).transform(X)
+    assert Z.shape == (len(X), width) and len(learner.get_feature_names_out()) == width
+    np.testing.assert_allclose(linalg.sqdist(Z), learner.metric_.sqdist(X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(Z @ Z.T, learner.metric_.kernel(X), rtol=1e-7, atol=1e-9)

@@ -66,3 +66,10 @@ def test_what_cannot_be_exported_is_named(problem, monkeypatch):
         gm.to_faiss(metric, X)
     with pytest.raises(ImportError, match=r"gramian\[hnswlib\]"):
         gm.to_hnswlib(metric, X)
+
+
+def test_faiss_refuses_a_kind_it_does_not_know(problem):
+    pytest.importorskip("faiss")
+    metric, X = problem[0], problem[1]
+    with pytest.raises(ValueError, match="to_faiss: kind must be 'flat'.*got 'hnws'"):
+        gm.to_faiss(metric, X, "hnws")

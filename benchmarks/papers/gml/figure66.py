@@ -163,16 +163,16 @@ def run(quick=False):
     rows = []
     for case, curves in cases.items():
         for method, c in curves.items():
-            note = f"±{_error(c[:, 7]):.3f} (standard error, {len(c)} draws); at 20 retrieved {c[:, 19].mean():.2f}"
+            note = f"{_error(c[:, 7])} (standard error, {len(c)} draws); at 20 retrieved {c[:, 19].mean():.2f}"
             rows.append(_row("Figure 6.8, coil20", case, method, c[:, 7].mean(), PAPER.get(method), note))
     for method, s in shares.items():
-        rows.append(_row("Figures 6.6–6.7, yaleb", "same light in 5", method, np.mean(s), None, f"±{_error(s):.3f}"))
+        rows.append(_row("Figures 6.6–6.7, yaleb", "same light in 5", method, np.mean(s), None, _error(s)))
     return rows
 
 
 def _error(values):
-    """Standard error of a mean."""
-    return np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    """Standard error of a mean, in words."""
+    return f"±{np.std(values, ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else "one draw"
 
 
 def _row(table, case, method, ours, paper, note):

@@ -79,7 +79,12 @@ def _faiss_index(faiss: Any, kind: str, d: int, n: int, options: dict[str, Any])
         index = faiss.IndexRefineFlat(faiss.IndexLSH(d, take["n_bits"]))
         index.k_factor = take["factor"]
         return index
-    return faiss.index_factory(d, kind)
+    try:
+        return faiss.index_factory(d, kind)
+    except RuntimeError as error:
+        raise ValueError(
+            f"to_faiss: kind must be 'flat', 'ivf', 'hnsw', 'lsh' or a factory string of faiss, got {kind!r}."
+        ) from error
 
 
 def to_hnswlib(
