@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ROOT / "benchmarks" / ".envs"
 PARTS = ROOT / "benchmarks" / ".parts"
 _earlier: list[float] = []
+_taken_over: set[str] = set()
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
 
 
@@ -61,14 +62,21 @@ def timed(fn: Callable[[], Any], repeats: int = 3, warmup: int = 1) -> tuple[flo
 
 
 def cached(name: str, make: Callable[[], Any]) -> tuple[Any, float]:
-    """An array and the CPU seconds it took, kept between runs under benchmarks/.cache: a long run can be resumed."""
+    """An array and the CPU seconds it took, kept between runs under benchmarks/.cache: a long run can be resumed.
+
+    As with :func:`remembered`, what an earlier run spent on it counts for this one.
+    """
     path = ROOT / "benchmarks" / ".cache" / f"{name}.npz"
-    if not path.is_file():
+    kept = path.is_file()
+    if not kept:
         start = time.process_time()
         value = make()
         path.parent.mkdir(exist_ok=True)
         np.savez(path, value=value, seconds=time.process_time() - start)
     stored = np.load(path)
+    if kept and name not in _taken_over:
+        took_over(float(stored["seconds"]))
+    _taken_over.add(name)
     return stored["value"], float(stored["seconds"])
 
 
@@ -115,13 +123,18 @@ def remembered(name: str, key: tuple, fn: Callable[[], Any]) -> Any:
     path = PARTS / name / f"{hashlib.sha256(chr(10).join(text).encode()).hexdigest()}.json"
     if path.is_file():
         part = json.loads(path.read_text())
-        _earlier.append(part["cpu_s"])
+        took_over(part["cpu_s"])
         return part["result"]
     start = cpu_seconds()
     result = fn()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"cpu_s": cpu_seconds() - start, "result": result}))
     return result
+
+
+def took_over(seconds: float) -> None:
+    """Count CPU seconds that an earlier run spent on a part of this one."""
+    _earlier.append(seconds)
 
 
 def cpu_seconds() -> float:

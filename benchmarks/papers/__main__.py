@@ -15,8 +15,9 @@ hand. *Difference* is ours − paper; it is empty where the document prints no n
 protocol and differences is written beside the code that runs it; the [pages of the documents](papers/index.md) discuss
 the numbers. *Compared* counts those that stand beside a printed one.
 
-All {count} benchmarks took {hours:.1f} CPU hours, one thread each. `make papers-quick` runs a short form of them all in
-minutes; it prints, and keeps nothing. `python -m benchmarks.papers NAME` runs one.
+All {count} benchmarks took {hours:.1f} CPU hours, one thread each, less what a section says was kept from before.
+`make papers-quick` runs a short form of them all in minutes; it prints, and keeps nothing.
+`python -m benchmarks.papers NAME` runs one.
 
 """
 

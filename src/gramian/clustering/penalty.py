@@ -71,7 +71,7 @@ def choose(penalty: Any, owner: str, points: Points, k: tuple[int, ...], rng: np
 
 
 def parting(points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> float:
-    """λ half a decade above the weight at which the clusterings part.
+    """λ a little above the weight at which the clusterings part.
 
     With a small λ the labelings of lowest (8.1) are all the same, with a larger one they have nothing to do with each
     other, and the change is sudden (adjusted mutual information from above 0.4 to 0). Beyond it λ only biases: when the
