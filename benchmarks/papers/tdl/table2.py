@@ -10,8 +10,9 @@ anything: the eigenvalues of λL that are used are about a hundred times those o
 small enough for the cost to matter the eigenvectors tear labeled digits away from their unlabeled neighbors. *Smooth
 span* is the same problem over the span of the 150 smoothest eigenvectors of L (`TDL(rank=150)`), where they cannot:
 P' = K⁺ with K the pseudo-inverse of L cut at that rank. Its λ, of powers of 2 from 2⁻⁸ to ½, is chosen on each split
-by the votes in five-fold cross-validation on the labeled digits alone. CPU seconds are of one
-thread of a busy two-core machine.
+by the votes in five-fold cross-validation on the labeled digits alone. With the unit weights of this graph it stays
+0.16 below the printed 96.13 ± 0.07; the weights are not printed, and with local widths (next section) it is above. CPU
+seconds are of one thread of a busy two-core machine.
 """
 
 
