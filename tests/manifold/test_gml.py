@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.isotonic import isotonic_regression
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian as gm
@@ -20,11 +21,11 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def moons(n=100, seed=0):
+def moons(n=100, seed=0, noise=0.06):
     rng = np.random.default_rng(seed)
     t = np.linspace(0, np.pi, n // 2)
     X = np.vstack([np.c_[np.cos(t), np.sin(t)], np.c_[1 - np.cos(t), 0.5 - np.sin(t)]])
-    return X + 0.06 * rng.normal(size=X.shape), np.repeat([0, 1], n // 2)
+    return X + noise * rng.normal(size=X.shape), np.repeat([0, 1], n // 2)
 
 
 def hide(y, keep):
@@ -67,8 +68,8 @@ def test_step_b_is_the_minimum_over_the_cone(rng):
 
 def test_step_b_of_the_inductive_family(rng):
     Z, V = rng.normal(size=(12, 6)), np.linalg.qr(rng.normal(size=(12, 4)))[0]
-    family = Inductive(Z, V.T @ Z, np.array([0.5, 1.0, 2.0, 4.0]))
-    S, T = Z @ Z.T, V @ np.diag(family.start) @ V.T
+    family = Inductive(Z, V.T @ Z, np.array([0.5, 1.0, 2.0, 4.0, 5.0]))
+    S, T = Z @ Z.T, V @ np.diag(family.start[:4]) @ V.T + 5.0 * (np.eye(12) - V @ V.T)
     np.testing.assert_allclose(
         Z @ family.core(family.start) @ Z.T, S - S @ np.linalg.inv(np.eye(12) + T @ S) @ T @ S, atol=1e-10
     )
@@ -77,7 +78,7 @@ def test_step_b_of_the_inductive_family(rng):
     best = logdet(B, family.core(theta))
     assert theta[0] >= 0 and (np.diff(theta) >= 0).all()
     for _ in range(200):
-        trial = np.cumsum(np.maximum(np.diff(theta, prepend=0) + 0.1 * rng.normal(size=4), 0))
+        trial = np.cumsum(np.maximum(np.diff(theta, prepend=0) + 0.1 * rng.normal(size=5), 0))
         assert logdet(B, family.core(trial)) >= best - 1e-6
 
 
@@ -127,6 +128,56 @@ def test_step_a_starts_where_the_last_one_ended(cls):
     np.testing.assert_allclose(results[True][0], results[False][0], rtol=1e-3, atol=1e-6)
     assert results[True][1][0] == results[False][1][0]
     assert sum(results[True][1][1:]) < sum(results[False][1][1:])
+
+
+def test_callback_sees_every_alternation_of_the_final_fit():
+    X, truth = moons(60)
+    seen = []
+    model = gm.GeometryAwareKernel(n_eigenvectors=6, gamma=[0.1, 1.0], max_iter=4, tol=0.0, random_state=0)
+    model.set_params(callback=lambda *state: seen.append(state)).fit(X, hide(truth, np.arange(3, 60, 5)))
+    assert [state[0] for state in seen] == [1, 2, 3, 4]
+    assert [state[1] for state in seen] == model.objective_path_[1::2]
+    assert seen[-1][3] is model.core_
+    shorter = gm.GeometryAwareKernel(n_eigenvectors=6, gamma=model.gamma_, max_iter=2, tol=0.0, random_state=0)
+    np.testing.assert_allclose(shorter.fit(X, hide(truth, np.arange(3, 60, 5))).core_, seen[1][3])
+
+
+@pytest.mark.parametrize("family", ["spectral", "inductive", "rbf"])
+def test_gamma_is_chosen_on_the_labels_as_by_hand(family):
+    """Folds, fits and votes spelled out with the public estimator."""
+    X, truth = moons(40, noise=0.25)
+    y = hide(truth, np.arange(1, 40, 4))
+    options = {"n_eigenvectors": 6, "rank": 12, "max_iter": 2, "random_state": 0, "n_votes": 3, "n_pairs": 12}
+    grid = [0.01, 1.0, 10.0]
+    model = gm.GeometryAwareKernel(family, gamma=grid[::-1], **options).fit(X, y)
+    known, right = np.flatnonzero(y >= 0), np.zeros(3)
+    for _, fold in StratifiedKFold(5, shuffle=True, random_state=np.random.RandomState(0)).split(known, y[known]):
+        rest = hide(y, np.delete(known, fold))
+        for i, gamma in enumerate(grid):
+            found = gm.GeometryAwareKernel(family, gamma=gamma, **options).fit(X, rest).predict()
+            right[i] += np.sum(found[known[fold]] == y[known[fold]])
+    assert model.gamma_ == grid[right.argmax()]
+    alone = gm.GeometryAwareKernel(family, gamma=model.gamma_, **options).fit(X, y)
+    np.testing.assert_array_equal(model.core_, alone.core_)
+    with pytest.raises(ValueError, match="gamma must be one number with constraints"):
+        model.fit(X, gm.Pairs([0], [1], [True]))
+    assert model.fit(X, hide(truth, [3])).gamma_ == 0.01  # nothing to choose by
+
+
+def test_inductive_family_keeps_rough_directions_down():
+    """Without an end of the order the kernel S would be free wherever the graph's vectors are not."""
+    X, truth = moons(100)
+    y = hide(truth, np.arange(3, 100, 6))
+    model = gm.GeometryAwareKernel("inductive", n_eigenvectors=8, rank=40, kernel=gm.Gaussian(0.3), max_iter=3)
+    model.fit(X, y)
+    V, Z = model.eigenvectors_, model.coordinates_
+    assert model.alphas_.shape == (9,) and (np.diff(model.alphas_) >= -1e-12).all()
+
+    def rough_share(theta):
+        M = Z @ Inductive(Z, V.T @ Z, theta).core(theta) @ Z.T
+        return np.trace(M - V @ V.T @ M) / np.trace(M)
+
+    assert rough_share(model.alphas_) < 0.5 * rough_share(np.append(model.alphas_[:-1], 0.0))
 
 
 def test_first_step_is_itml_on_the_eigenvectors():
@@ -211,6 +262,22 @@ def test_alignment_of_two_pieces_by_a_few_links():
     np.testing.assert_allclose(np.log(model.alphas_).sum(), np.log(start).sum())  # det M is held …
     free = model.set_params(keep_volume=False, max_iter=60).fit(X, pairs)
     assert free.alphas_.max() < 0.01 * start.max()  # … because otherwise everything shrinks
+
+
+@pytest.mark.parametrize("family", ["spectral", "inductive", "rbf"])
+def test_few_labels_duplicates_and_isolated_points(family):
+    X, truth = moons(60)
+    X = np.vstack([X, X[:10], [[40.0, 40.0]]])
+    truth = np.append(truth, [*truth[:10], 1])
+    graph = None if family == "rbf" else gm.manifold.BallGraph(0.5)
+    model = gm.GeometryAwareKernel(family, n_eigenvectors=5, rank=15, graph=graph, max_iter=3, random_state=0)
+    for known, answers in (([0], {0}), ([0, 1, 2], {0}), ([0, 40], {0, 1}), ([0, 1, 60, 70], {0, 1})):
+        found = model.fit(X, hide(truth, known)).predict()
+        assert set(found) <= answers and np.array_equal(found[known], truth[known])
+        assert np.isfinite(model.kernel_).all() and np.isfinite(model.transform(X[:3] + 0.01)).all()
+    none = model.fit(X, np.full(len(X), -1))
+    assert np.isfinite(none.kernel_).all() and none.objective_path_ == []
+    assert np.isfinite(none.transform([[-90.0, 7.0]])).all()
 
 
 def test_edges(rng):

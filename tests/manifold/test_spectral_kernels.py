@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import expm
 from scipy.optimize import minimize
 
-from gramian.manifold import NeighborGraph, diffusion_factor, laplacian, order_constrained_factor
+from gramian.manifold import NeighborGraph, diffusion_factor, graph_basis, laplacian, order_constrained_factor
 
 
 def test_diffusion_is_the_matrix_exponential(rng):
@@ -39,3 +39,13 @@ def test_order_constrained_kernel_has_the_best_alignment(rng):
         assert best >= -found.fun - 1e-6
     with pytest.raises(ValueError, match="at least two labeled"):
         order_constrained_factor(A, np.full(40, -1))
+
+
+def test_a_basis_serves_many_kernels(rng):
+    X = rng.normal(size=(40, 2))
+    A, labels = NeighborGraph(6)(X), rng.integers(-1, 2, size=40)
+    basis = graph_basis(A, 12)
+    for r in (5, 12):
+        np.testing.assert_allclose(diffusion_factor(basis, 0.3, r), diffusion_factor(A, 0.3, r), atol=1e-8)
+        ours, direct = order_constrained_factor(basis, labels, r), order_constrained_factor(A, labels, r)
+        np.testing.assert_allclose(ours @ ours.T, direct @ direct.T, atol=1e-6)

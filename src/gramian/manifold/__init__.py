@@ -5,7 +5,7 @@ from gramian.manifold.extension import GraphMetric
 from gramian.manifold.gml import GeometryAwareKernel
 from gramian.manifold.graph import BallGraph, GaussianGraph, Graph, NeighborGraph, laplacian, n_pieces
 from gramian.manifold.neighbors import neighbors
-from gramian.manifold.spectral_kernels import diffusion_factor, order_constrained_factor
+from gramian.manifold.spectral_kernels import diffusion_factor, graph_basis, order_constrained_factor
 from gramian.manifold.tdl import TDL
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "LaplacianEigenmaps",
     "NeighborGraph",
     "diffusion_factor",
+    "graph_basis",
     "laplacian",
     "n_pieces",
     "neighbors",

@@ -1,12 +1,13 @@
 """Algorithm 1 of Jain (2009, chapter 6): a kernel that meets the constraints and one that follows the data, in turn."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from gramian.constraints import Constraints, Labels, Pairs
+from gramian.constraints import Constraints, Pairs
 from gramian.divergences import LogDet
 from gramian.manifold.families import Family
 from gramian.solvers import Hard, Problem, Relative, Solver
@@ -23,7 +24,13 @@ class Alternation(NamedTuple):
 
 
 def alternate(
-    family: Family, side: Constraints, gamma: float | None, solver: Solver, max_iter: int, tol: float
+    family: Family,
+    side: Constraints,
+    gamma: float | None,
+    solver: Solver,
+    max_iter: int,
+    tol: float,
+    callback: Callable | None = None,
 ) -> Alternation:
     """Min D_ld(K, M) + slack (6.2): step A over K, step B over M, until the objective falls by less than ``tol``.
 
@@ -47,6 +54,8 @@ def alternate(
         path.append(min(value, path[-1]))
         change = (path[-3] - path[-1]) / (1 + abs(path[-1])) if len(path) > 2 else np.inf
         n_iter += 1
+        if callback is not None:
+            callback(n_iter, path[-1], change, B)
     return Alternation(theta, B, path, n_iter, change)
 
 
@@ -58,13 +67,11 @@ def step_a(family: Family, side: Constraints, gamma: float | None) -> Problem:
     return Problem(terms.left @ family.Z, right, terms.weight, side.bound, family.core(family.start), LogDet(), slack)
 
 
-def pairs_of_labels(labels: Labels, n_pairs: int | None, random_state: Any) -> Pairs | None:
-    """Pairs of labeled points; None with fewer than two."""
-    if (labels.codes >= 0).sum() < 2:
+def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -> Pairs | None:
+    """Pairs of labeled points, −1 where unlabeled; None with fewer than two."""
+    if (codes >= 0).sum() < 2:
         return None
-    return Pairs.from_labels(
-        np.where(labels.codes < 0, -1, labels.codes), n_pairs, -1, check_random_state(random_state)
-    )
+    return Pairs.from_labels(codes, n_pairs, -1, check_random_state(random_state))
 
 
 def bounded(side: Constraints, start: np.ndarray, bounds: Any, percentiles: Any, gamma: float | None) -> Constraints:

@@ -6,6 +6,7 @@ The divergence is then D_ld(B, C(θ)) in m dimensions, and a family says only: Z
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -65,10 +66,11 @@ class Spectral:
 
 @dataclass(frozen=True, eq=False)
 class Inductive:
-    """{(S⁻¹ + Σ θ_i v_i v_iᵀ)⁻¹ : 0 ≤ θ₁ ≤ … ≤ θ_r} around a kernel S = ZZᵀ, defined on new points too (6.5).
+    """{(S⁻¹ + T)⁻¹ : T = Σ θ_i v_i v_iᵀ + θ_{r+1}(I − VVᵀ), 0 ≤ θ₁ ≤ … ≤ θ_{r+1}}, S = ZZᵀ, for new points too (6.5).
 
     The thesis prints θ₁ ≥ … ≥ θ_r, but names (6.3) as the limit S⁻¹ → 0, where α_i = 1/θ_i must fall: the order
-    is reversed there. ``W`` = VᵀZ (r, m).
+    is reversed here. It then has to go on: without θ_{r+1}, one number for all vectors rougher than the r-th, these
+    alone would be free, and a kernel S of high rank would follow them instead of the graph. ``W`` = VᵀZ (r, m).
     """
 
     Z: np.ndarray
@@ -76,19 +78,28 @@ class Inductive:
     start: np.ndarray
 
     def core(self, theta: np.ndarray) -> np.ndarray:
-        """C = (I + WᵀΘW)⁻¹, so that ZCZᵀ = S − S(I + TS)⁻¹TS."""
-        return linalg.symmetrize(np.linalg.inv(np.eye(self.Z.shape[1]) + (self.W.T * theta) @ self.W))
+        """C = (I + ZᵀTZ)⁻¹, so that ZCZᵀ = S − S(I + TS)⁻¹TS."""
+        T = (self.W.T * theta[:-1]) @ self.W + theta[-1] * self.rough
+        return linalg.symmetrize(np.linalg.inv(np.eye(len(T)) + T))
+
+    @cached_property
+    def rough(self) -> np.ndarray:
+        """Zᵀ(I − VVᵀ)Z."""
+        return self.Z.T @ self.Z - self.W.T @ self.W
+
+    def along(self, B: np.ndarray) -> np.ndarray:
+        """v_iᵀKv_i for K = ZBZᵀ, and tr(K − VVᵀK): the slopes of ⟨B, ZᵀTZ⟩ in θ."""
+        return np.append(np.sum((self.W @ B) * self.W, axis=1), np.sum(B * self.rough))
 
     def nearest(self, B: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """Min Σ θ_i v_iᵀKv_i − log det(I + Θ^{1/2}GΘ^{1/2}), G = VᵀSV, convex (Lemma 9), in steps θ_i − θ_{i−1} ≥ 0."""
-        target = np.einsum("ij,jk,ik->i", self.W, B, self.W)
-        G = self.W @ self.W.T
+        """Min ⟨B, ZᵀTZ⟩ − log det(I + ZᵀTZ), convex (Lemma 9), in steps θ_i − θ_{i−1} ≥ 0."""
+        target = self.along(B)
 
         def fun(steps: np.ndarray) -> tuple[float, np.ndarray]:
             t = np.cumsum(steps)
-            N = np.eye(len(t)) + G * t
-            slope = target - np.diag(np.linalg.solve(N, G))
-            return float(target @ t - np.linalg.slogdet(N)[1]), np.cumsum(slope[::-1])[::-1]
+            C = self.core(t)
+            slope = target - self.along(C)
+            return float(target @ t + np.linalg.slogdet(C)[1]), np.cumsum(slope[::-1])[::-1]
 
         steps = np.diff(theta, prepend=0.0)
         found = minimize(fun, steps, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(steps))
@@ -138,8 +149,8 @@ class RBF:
 
 
 def spectral_start(values: np.ndarray, diffusion: float) -> np.ndarray:
-    """The diffusion kernel's α_i = exp(−t μ_i), nonincreasing because eigenvalues ascend."""
-    return np.exp(-diffusion * np.maximum(values, 0))
+    """The diffusion kernel's α_i = exp(−t μ_i), nonincreasing because eigenvalues ascend, and never 0."""
+    return np.exp(-np.clip(diffusion * values, 0, 30))
 
 
 FAMILIES: dict[str, Any] = {"spectral": Spectral, "inductive": Inductive, "rbf": RBF}

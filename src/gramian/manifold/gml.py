@@ -1,6 +1,7 @@
 """Geometry-aware kernel learning: a kernel from constraints and a kernel from the data, drawn to each other."""
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -40,8 +41,9 @@ class GeometryAwareKernel(Transductive):
         r, the smoothest eigenvectors of the graph Laplacian.
     n_neighbors : int
         Of the default graph (binary, symmetric by union).
-    gamma : float or None
-        Weight γ of the slack; None makes the constraints hard.
+    gamma : float, sequence of float, or None
+        Weight γ of the slack; None makes the constraints hard. Of several, the one with the best cross-validated
+        accuracy on the labeled points; ties go to the smallest, and the graph is used once for all.
     normalized : bool
         Use the normalized Laplacian.
     graph : Graph or adjacency matrix, optional
@@ -69,6 +71,9 @@ class GeometryAwareKernel(Transductive):
     max_iter, tol
         Alternations, and the relative decrease of the objective to stop at.
     random_state : int or generator, optional
+    callback : callable, optional
+        Called as ``callback(iteration, objective, decrease, core)`` after each alternation of the final fit; ``core``
+        is B of K = ZBZᵀ.
 
     Attributes
     ----------
@@ -79,10 +84,12 @@ class GeometryAwareKernel(Transductive):
     eigenvectors_, eigenvalues_ : arrays (n, r), (r,)
         Of the Laplacian (not for "rbf").
     alphas_ : array
-        α of (6.3), θ of (6.5), or (α, σ) of (6.6).
+        α of (6.3), θ of (6.5) with θ_{r+1} of all rougher vectors last, or (α, σ) of (6.6).
     embedding_ : array (n, n_components)
         Leading eigenvectors of K times the roots of their eigenvalues.
     metric_ : GraphMetric or KernelMetric
+    gamma_ : float or None
+        γ used.
     n_iter_, converged_, n_pieces_
 
     Examples
@@ -116,6 +123,7 @@ class GeometryAwareKernel(Transductive):
         max_iter=50,
         tol=1e-3,
         random_state=None,
+        callback=None,
     ):
         self.family = family
         self.n_eigenvectors = n_eigenvectors
@@ -136,6 +144,7 @@ class GeometryAwareKernel(Transductive):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.callback = callback
 
     def fit(self, X: Any, y: Any = None) -> "GeometryAwareKernel":
         """Learn K; y holds labels, −1 where unknown, or a Constraints object."""
@@ -144,12 +153,11 @@ class GeometryAwareKernel(Transductive):
             X, side = self._points(X, reset=True), y
             self.classes_ = self.codes_ = None
         else:
-            X, labels = self._door(X, y)
-            side = pairs_of_labels(labels, self.n_pairs, self.random_state)
+            X, side = self._door(X, y)[0], None
         family = self._family(X)
-        if side is not None:
-            start = family.Z @ linalg.psd_sqrt(family.core(family.start))
-            side = bounded(side, start, self.bounds, self.percentiles, self.gamma)
+        self.gamma_ = self._choose_gamma(family)
+        if self.codes_ is not None:
+            side = pairs_of_labels(self.codes_, self.n_pairs, self.random_state)
         self._learn(family, side)
         self.metric_ = self._metric(X)
         self.positions_ = self.metric_.embedding if self.family == "spectral" else self.metric_.transform(X)
@@ -172,22 +180,44 @@ class GeometryAwareKernel(Transductive):
         kernel = Gaussian(_median_width(X)) if self.kernel is None else self.kernel
         self.features_ = KernelFeatures(kernel, rank=self.rank, center=True, random_state=self.random_state)
         Z = self.features_.fit_transform(X)
-        return Inductive(Z, self.eigenvectors_.T @ Z, 1 / start)
+        # All rougher vectors begin at the mean of their eigenvalues, which the trace of L gives.
+        rest = (L.trace() - self.eigenvalues_.sum()) / max(X.shape[0] - 1 - r, 1)
+        rough = np.minimum(spectral_start(rest, self.diffusion), start[-1])
+        return Inductive(Z, self.eigenvectors_.T @ Z, 1 / np.append(start, rough))
 
-    def _learn(self, family: Any, side: Constraints | None) -> None:
+    def _choose_gamma(self, family: Any) -> float | None:
+        if self.gamma is None or np.ndim(self.gamma) == 0:
+            return self.gamma
+        if self.codes_ is None:
+            raise ValueError("GeometryAwareKernel: gamma must be one number with constraints, got several; choose one.")
+        grid = sorted(_checks.number(g, "GeometryAwareKernel", "gamma", low=0, open_low=True) for g in self.gamma)
+
+        def positions(codes: np.ndarray, grid: list[float]) -> Iterator[np.ndarray]:
+            side = pairs_of_labels(codes, self.n_pairs, self.random_state)
+            return (family.Z @ linalg.psd_sqrt(self._alternate(family, side, g).core) for g in grid)
+
+        return self._choose(grid, positions)
+
+    def _alternate(
+        self, family: Any, side: Constraints | None, gamma: float | None, callback: Any = None
+    ) -> Alternation:
         """Algorithm 1; with nothing known, K is the M it starts from."""
+        if side is None:
+            return Alternation(family.start, family.core(family.start), [], 1, 0.0)
         solver = BregmanProjections(max_iter=500, tol=1e-6) if self.solver is None else self.solver
         if not isinstance(solver, Solver):
             raise TypeError(f"GeometryAwareKernel: solver must be a Solver, got {type(solver).__name__}.")
         limit = _checks.number(self.max_iter, "GeometryAwareKernel", "max_iter", low=1, integer=True)
-        if side is None:
-            result = Alternation(family.start, family.core(family.start), [], 1, 0.0)
-        else:
-            if isinstance(family, Spectral):
-                keep = (side.bound > 0).all() if self.keep_volume is None else self.keep_volume
-                family = replace(family, keep_volume=bool(keep))
-            result = alternate(family, side, self.gamma, solver, limit, self.tol)
+        start = family.Z @ linalg.psd_sqrt(family.core(family.start))
+        side = bounded(side, start, self.bounds, self.percentiles, gamma)
+        if isinstance(family, Spectral):
+            keep = (side.bound > 0).all() if self.keep_volume is None else self.keep_volume
+            family = replace(family, keep_volume=bool(keep))
+        return alternate(family, side, gamma, solver, limit, self.tol, callback)
+
+    def _learn(self, family: Any, side: Constraints | None) -> None:
         self.coordinates_ = family.Z
+        result = self._alternate(family, side, self.gamma_, self.callback)
         self.alphas_, self.core_, self.objective_path_, self.n_iter_, change = result
         self.converged_ = bool(change <= self.tol)
         if not self.converged_:

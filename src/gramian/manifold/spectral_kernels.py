@@ -7,14 +7,23 @@ from scipy.optimize import nnls
 
 from gramian import _checks
 from gramian.constraints import Labels
-from gramian.manifold.eigen import smallest_eigenvectors
+from gramian.manifold.eigen import Eigenvectors, smallest_eigenvectors
 from gramian.manifold.families import spectral_start
 from gramian.manifold.graph import laplacian
 
 
+def graph_basis(A: Any, n_eigenvectors: int = 200, normalized: bool = False) -> Eigenvectors:
+    """The smoothest eigenvectors of a graph's Laplacian, constant left out, to share between the kernels below."""
+    L, trivial = laplacian(A, normalized)
+    return smallest_eigenvectors(L, n_eigenvectors, trivial)
+
+
 def diffusion_factor(A: Any, t: float = 0.1, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
-    """F (n, r) with FFᵀ = exp(−tL) on the smoothest eigenvectors, constant left out (Kondor and Lafferty, 2002)."""
-    values, V, _ = smallest_eigenvectors(*_problem(A, n_eigenvectors, normalized))
+    """F (n, r) with FFᵀ = exp(−tL) on the smoothest eigenvectors, constant left out (Kondor and Lafferty, 2002).
+
+    ``A`` is an adjacency matrix, or its :func:`graph_basis`.
+    """
+    values, V = _basis(A, n_eigenvectors, normalized)
     return V * np.sqrt(spectral_start(values, _checks.number(t, "diffusion_factor", "t", low=0)))
 
 
@@ -24,13 +33,13 @@ def order_constrained_factor(A: Any, y: Any, n_eigenvectors: int = 200, normaliz
     max ⟨K_ll, T⟩ / ‖K_ll‖ with T_ij = 1 for equal labels and −1/(C − 1) otherwise, over labeled points; −1 in y is
     unlabeled. In steps s_i = α_i − α_{i+1} ≥ 0 the alignment of Σ s_i V_i V_iᵀ (V_i the first i vectors) is a
     nonnegative least-squares fit of T, so no quadratic program is needed. The constant vector is left out, their
-    "improved order".
+    "improved order". ``A`` is an adjacency matrix, or its :func:`graph_basis`.
     """
-    labels = Labels.from_array(y, "order_constrained_factor", A.shape[0], unknown=-1)
+    _, V = _basis(A, n_eigenvectors, normalized)
+    labels = Labels.from_array(y, "order_constrained_factor", len(V), unknown=-1)
     known = np.flatnonzero(labels.codes >= 0)
     if len(known) < 2:
         raise ValueError(f"order_constrained_factor: needs at least two labeled points, got {len(known)}.")
-    _, V, _ = smallest_eigenvectors(*_problem(A, n_eigenvectors, normalized))
     C = max(len(labels.classes), 2)
     same = labels.codes[known][:, None] == labels.codes[known]
     T = np.where(same, 1.0, -1.0 / (C - 1))
@@ -40,6 +49,6 @@ def order_constrained_factor(A: Any, y: Any, n_eigenvectors: int = 200, normaliz
     return V * np.sqrt(np.cumsum(steps[::-1])[::-1])
 
 
-def _problem(A: Any, r: int, normalized: bool) -> tuple[Any, int, np.ndarray]:
-    L, trivial = laplacian(A, normalized)
-    return L, r, trivial
+def _basis(A: Any, r: int, normalized: bool) -> tuple[np.ndarray, np.ndarray]:
+    values, V, _ = A if isinstance(A, Eigenvectors) else graph_basis(A, r, normalized)
+    return values[:r], V[:, :r]

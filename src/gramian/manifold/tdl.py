@@ -1,10 +1,10 @@
 """Transductive distance learning: labels and the geometry of all points in one sparse eigenproblem."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +24,6 @@ from gramian.manifold.penalties import (
     lle_matrix,
 )
 from gramian.manifold.transductive import Transductive
-from gramian.manifold.vote import vote
 from gramian.metrics import KernelMetric
 
 PENALTIES = ("laplacian", "normalized", "lle", "isomap")
@@ -180,23 +179,12 @@ class TDL(Transductive):
         if np.ndim(self.lam) == 0:
             return _checks.number(self.lam, "TDL", "lam", low=0, open_low=True)
         grid = sorted(_checks.number(lam, "TDL", "lam", low=0, open_low=True) for lam in self.lam)
-        known = np.flatnonzero(self.codes_ >= 0)
-        folds = min(5, np.bincount(self.codes_[known]).max(initial=0))
-        if len(grid) == 1 or folds < 2 or len(self.classes_) < 2:
-            return grid[-1]
-        rng = check_random_state(self.random_state)
-        splits = list(StratifiedKFold(folds, shuffle=True, random_state=rng).split(known, self.codes_[known]))
-        right = sum(self._held_out(X, known[test], grid, k) for _, test in splits)
-        return max(zip(right, grid))[1]
+        return self._choose(grid[::-1], lambda codes, grid: self._embeddings(X, codes, grid, k))
 
-    def _held_out(self, X: Any, hidden: np.ndarray, grid: list[float], k: int) -> np.ndarray:
-        """How many of the hidden labels are found without them, for each λ."""
-        codes = self.codes_.copy()
-        codes[hidden] = -1
-        known, C = codes >= 0, self._cost(X, codes)
-        embeddings = (self._solve(C, lam, k)[0].vectors for lam in grid)
-        found = (vote(F[known], codes[known], F[hidden], self.n_votes) for F in embeddings)
-        return np.array([np.sum(answer == self.codes_[hidden]) for answer in found])
+    def _embeddings(self, X: Any, codes: np.ndarray, grid: list[float], k: int) -> Iterator[np.ndarray]:
+        """The embedding from given labels for each λ."""
+        C = self._cost(X, codes)
+        return (self._solve(C, lam, k)[0].vectors for lam in grid)
 
     def _metric(self, X: Any) -> Any:
         if self.features_ is not None:
