@@ -88,8 +88,8 @@ def test_fitted_attributes(learner, iris):
 
 
 def iterates(learner):
-    """Learners of this package that go in steps; those of other packages report in their own way."""
-    return type(learner).__module__.startswith("gramian.learners") and hasattr(learner, "max_iter")
+    """Learners in batch that go in steps; those of other packages report in their own way."""
+    return type(learner).__module__.startswith(("gramian.learners", "gramian.rankmin")) and hasattr(learner, "max_iter")
 
 
 @pytest.mark.parametrize("learner", [est for est in LEARNERS if iterates(est)], ids=lambda est: type(est).__name__)

@@ -178,3 +178,29 @@ def test_rtol_leaves_out_directions_of_the_kernel(iris, setting):
             for rtol in (0.05, 1e-10)
         )
     assert np.abs(small.T @ kept).max() < 1e-8 * np.abs(kept).max() < np.abs(small.T @ every).max()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "factored"},
+        {"method": "mw"},
+        {"method": "ocp", "beta": 0.3},
+        {"method": "mw", "restore": False},
+        {"method": "burg"},
+        {"method": "burg", "init": "ocp"},
+    ],
+    ids=lambda options: " ".join(str(value) for value in options.values()),
+)
+def test_every_method_reports_its_steps(iris, options):
+    heard = []
+    shared = {"rank": 12, "max_iter": 5, "n_pairs": 60, "random_state": 0}
+    model = gm.LowRankKernel(KERNEL, callback=lambda *state: heard.append(state), **shared, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(*iris)
+    assert [state[0] for state in heard] == list(range(heard[0][0], heard[0][0] + len(heard)))
+    assert heard[0][0] <= 1 and heard[-1][0] <= model.n_iter_
+    assert all(np.isfinite(state).all() and state[2] >= 0 for state in heard)
+    if options["method"] != "burg":
+        assert len(heard) == model.n_iter_

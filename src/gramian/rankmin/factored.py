@@ -5,7 +5,9 @@ X(F) = FFᵀ / max(1, N(FFᵀ)) and N the gauge of 𝒞. There is no objective b
 Lagrangian would be multiples of the residuals and move no stationary point: the plain penalty is the same method.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -33,16 +35,21 @@ def penalty(problem: RankProblem, F: np.ndarray) -> tuple[float, np.ndarray, np.
 
 
 class Restored(NamedTuple):
-    """A factor with FFᵀ in the set, its worst violation, and the iterations spent."""
+    """A factor with FFᵀ in the set, and its worst violation."""
 
     F: np.ndarray
     violation: float
-    n_iter: int
 
 
-def restore(problem: RankProblem, F: np.ndarray, max_iter: int = 300) -> Restored:
-    """Move F until X(F) satisfies the constraints to ε, or a minimum is reached."""
-    shape, best = F.shape, [F, np.inf]
+def restore(
+    problem: RankProblem, F: np.ndarray, max_iter: int = 300, callback: Callable[[int, float], Any] | None = None
+) -> Restored:
+    """Move F until X(F) satisfies the constraints to ε, or a minimum is reached.
+
+    ``callback(step, violation)`` hears every iteration and the end.
+    """
+    shape, best, steps = F.shape, [F, np.inf], count(1)
+    report = callback or (lambda step, violation: None)
     scale = 1 / max(float(np.max(problem.A(F) ** 2)), float(np.max(problem.b**2)), np.finfo(float).tiny)
 
     def evaluate(f: np.ndarray) -> tuple[float, np.ndarray]:
@@ -55,10 +62,12 @@ def restore(problem: RankProblem, F: np.ndarray, max_iter: int = 300) -> Restore
     def enough(intermediate_result: object) -> None:
         if best[1] <= problem.epsilon:
             raise StopIteration
+        report(next(steps), best[1])
 
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-12, "gtol": 1e-12}
-    found = minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
-    return Restored(shrink(problem, best[0]), best[1], int(found.nit))
+    minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
+    report(next(steps), best[1])
+    return Restored(shrink(problem, best[0]), best[1])
 
 
 def compress(problem: RankProblem, F: np.ndarray) -> np.ndarray:
@@ -74,7 +83,9 @@ def compress(problem: RankProblem, F: np.ndarray) -> np.ndarray:
     return F
 
 
-def grow(problem: RankProblem, max_rank: int | None = None) -> tuple[np.ndarray, np.ndarray | None, int]:
+def grow(
+    problem: RankProblem, max_rank: int | None = None, callback: Callable[[int, float], Any] | None = None
+) -> tuple[np.ndarray, np.ndarray | None, int]:
     """Raise the rank until the constraints hold to ε; returns F, a certificate of infeasibility or None, and rounds.
 
     New columns are the leading eigenvectors of A(h) for the hinge residuals h: the directions in which the penalty
@@ -88,7 +99,9 @@ def grow(problem: RankProblem, max_rank: int | None = None) -> tuple[np.ndarray,
             return F, h, rounds
         add = min(max(1, F.shape[1] // 3), max_rank - F.shape[1])
         F = np.hstack([F, _directions(problem, h, F, add)])
-        F, violation, _ = restore(problem, F)
+        F, violation = restore(problem, F)
+        if callback is not None:
+            callback(rounds, violation)
         if violation <= problem.epsilon:
             return compress(problem, F), None, rounds  # a rank that failed on the way up may do on the way down
         if F.shape[1] >= max_rank:

@@ -67,11 +67,18 @@ def rounds(problem: RankProblem, rule: Rule, max_iter: int) -> Iterator[Round]:
         p = following
 
 
-def average(problem: RankProblem, rule: Rule, max_iter: int) -> Game:
+def average(problem: RankProblem, rule: Rule, max_iter: int, callback: Callable | None = None) -> Game:
     """What Algorithms 2 and 3 return as printed: the mean of ``max_iter`` answers, whatever they violate."""
-    played = list(rounds(problem, rule, max_iter))
-    answered = [r for r in played if r.atom is not None]
-    return _game(problem, played, np.full(len(answered), 1 / max(len(answered), 1)))
+    played: list[Round] = []
+    total = np.zeros(len(problem.b))
+    for turn in rounds(problem, rule, max_iter):
+        played.append(turn)
+        if turn.atom is not None:
+            total += turn.values
+            if callback is not None:
+                callback(len(played), problem.violation(total / len(played)))
+    answered = sum(turn.atom is not None for turn in played)
+    return _game(problem, played, np.full(answered, 1 / max(answered, 1)))
 
 
 def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callable | None = None) -> Game:
@@ -86,15 +93,15 @@ def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callable | N
             break
         steps = np.array([r.step for r in played])
         mix = steps / steps.sum()
-        if problem.violation(mix @ values) <= problem.epsilon:
-            break
-        if t >= check or t == max_iter:
+        if problem.violation(mix @ values) > problem.epsilon and (t >= check or t == max_iter):
             mix, check = correct(values, problem.b), t + 1 + t // 8
             if problem.violation(mix @ values) <= problem.epsilon:
                 mix = prune(problem, values, mix)
-                break
+        violation = problem.violation(mix @ values)
         if callback is not None:
-            callback(t, problem.violation(mix @ values))
+            callback(t, violation)
+        if violation <= problem.epsilon:
+            break
     return _game(problem, played, mix)
 
 

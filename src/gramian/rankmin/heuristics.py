@@ -4,6 +4,9 @@ Both minimize a linear function, min ⟨W, X⟩ s.t. ⟨A_i, X⟩ ≥ b_i − ε
 of Recht et al. (2007), and W ← (X + δI)⁻¹ again and again the linearized log det(X + δI) of Fazel et al. (2003).
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -11,6 +14,8 @@ from gramian import linalg
 from gramian.rankmin.base import RankProblem
 from gramian.rankmin.measurements import _dense
 from gramian.rankmin.oracles import Atom, SchattenBall
+
+Report = Callable[[int, float], Any] | None
 
 SHARE = 0.95
 """Part of ε that the relaxation may use; the rest is room for rounding the spectrum."""
@@ -24,19 +29,27 @@ def radius(problem: RankProblem) -> float:
     return ball.radius
 
 
-def trace_norm(problem: RankProblem, conic: bool = False) -> tuple[Atom, int]:
+def trace_norm(problem: RankProblem, conic: bool = False, callback: Report = None) -> tuple[Atom, int]:
     """Least trace, and the number of eigendecompositions spent."""
-    X, evaluations = _linear(problem, np.eye(problem.A.n), conic)
-    return truncate(problem, X), evaluations
+    return _reweighted(problem, conic, 1, callback)
 
 
-def log_det(problem: RankProblem, conic: bool = False, rounds: int = 8, delta: float = 1e-2) -> tuple[Atom, int]:
-    """Reweighted trace, δ relative to the largest eigenvalue; the best round is kept."""
+def log_det(problem: RankProblem, conic: bool = False, callback: Report = None, rounds: int = 8) -> tuple[Atom, int]:
+    """Trace reweighted in rounds; the best round is kept."""
+    return _reweighted(problem, conic, rounds, callback)
+
+
+def _reweighted(
+    problem: RankProblem, conic: bool, rounds: int, callback: Report, delta: float = 1e-2
+) -> tuple[Atom, int]:
+    """Rounds of min ⟨W, X⟩, beginning with W = I; δ is relative to the largest eigenvalue of X."""
     W, best, total = np.eye(problem.A.n), None, 0
-    for _ in range(rounds):
+    for t in range(1, rounds + 1):
         X, evaluations = _linear(problem, W, conic)
         total += evaluations
         atom = truncate(problem, X)
+        if callback is not None:
+            callback(t, problem.violation(problem.A(*atom)))
         best = atom if best is None or len(atom.values) < len(best.values) else best
         values, vectors = linalg.eigh(X)
         floor = delta * values[-1]

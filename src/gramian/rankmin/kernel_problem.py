@@ -7,7 +7,7 @@ coordinates, Z M Zᵀ, and extends to new points.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +49,12 @@ class KernelProblem:
         """The norm ρ of the ball."""
         return float(np.sqrt(self.rank) if self.inductive else np.linalg.norm(self.spectrum))
 
+    @property
+    def unit(self) -> float:
+        """The least positive bound over ρ: violations are relative to it."""
+        positive = self.pairs.limit[self.pairs.limit > 0]
+        return float(positive.min() if positive.size else 1.0) / self.radius
+
     def start(self) -> np.ndarray:
         """The factor of the best approximation of K₀ of the wanted rank, in units of the ball."""
         prior = np.ones(self.rank) if self.inductive else self.spectrum[: self.rank]
@@ -73,8 +79,7 @@ class KernelProblem:
     def at(self, beta: float) -> RankProblem:
         """The rank problem for one β; the constraint is void at β = 0."""
         b = np.append(-self.pairs.bound / self.radius, beta)
-        positive = self.pairs.limit[self.pairs.limit > 0]
-        epsilon = max(self.tol * (positive.min() if positive.size else 1.0) / self.radius, np.finfo(float).tiny)
+        epsilon = max(self.tol * self.unit, np.finfo(float).tiny)
         return RankProblem(self._measurements, b, epsilon, SchattenBall())
 
     def lift(self, F: np.ndarray) -> np.ndarray:
@@ -90,12 +95,29 @@ class Trial:
     beta: float
     violation: float
     epsilon: float
-    n_iter: int
 
     @property
     def feasible(self) -> bool:
         """Whether every constraint holds to ε."""
         return self.violation <= self.epsilon
+
+
+@dataclass
+class Steps:
+    """Counts the steps of all trials, and reports each as ``report(n_iter, β, violation relative to the unit)``."""
+
+    report: Callable | None = None
+    n_iter: int = 0
+
+    def at(self, beta: float, unit: float) -> Callable[[int, float], None]:
+        """What a game or a descent at this β calls after each of its own steps."""
+
+        def step(_: int, violation: float) -> None:
+            self.n_iter += 1
+            if self.report is not None:
+                self.report(self.n_iter, beta, violation / unit)
+
+        return step
 
 
 @dataclass(frozen=True)
@@ -106,45 +128,47 @@ class Method:
     rounds: int
     step: float | None = None
 
-    def play(self, case: RankProblem, how: Callable[..., Game] = play) -> tuple[np.ndarray, int]:
-        """The factor of the average of a game, in order of decreasing weight, and the rounds it took."""
-        game = how(case, rule_of(case, self.name, self.step, "LowRankKernel"), self.rounds)
+    def play(self, case: RankProblem, callback: Callable, how: Callable[..., Game] = play) -> np.ndarray:
+        """The factor of the average of a game, in order of decreasing weight."""
+        game = how(case, rule_of(case, self.name, self.step, "LowRankKernel"), self.rounds, callback)
         atom = combine(game.atoms, game.mix, case.A.n)
-        return atom.vectors * np.sqrt(np.maximum(atom.values, 0)), len(game.atoms)
+        return atom.vectors * np.sqrt(np.maximum(atom.values, 0))
 
 
-def averaged(problem: KernelProblem, beta: float, method: Method, rank: int | None = None) -> Trial:
+def averaged(
+    problem: KernelProblem, beta: float, method: Method, steps: Steps | None = None, rank: int | None = None
+) -> Trial:
     """One β, as printed: the plain average of all answers, cut to the rank if one is given, violations as they come."""
     case = problem.at(beta)
-    F, rounds = method.play(case, average)
-    F = F[:, :rank]
-    return Trial(F, beta, case.violation(case.A(F)), case.epsilon, rounds)
+    F = method.play(case, (steps or Steps()).at(beta, problem.unit), average)[:, :rank]
+    return Trial(F, beta, case.violation(case.A(F)), case.epsilon)
 
 
-def trial(problem: KernelProblem, beta: float, method: Method, start: np.ndarray) -> Trial:
+def trial(problem: KernelProblem, beta: float, method: Method, start: np.ndarray, steps: Steps) -> Trial:
     """One β: play the game (or begin at ``start``), cut to the wanted rank, restore the constraints."""
-    case, rounds, F = problem.at(beta), 0, start
+    case, F = problem.at(beta), start
+    step = steps.at(beta, problem.unit)
     if method.name != "factored":
-        F, rounds = method.play(case)
+        F = method.play(case, step)
         F = F[:, : problem.rank] if F.shape[1] else start
-    found = restore(case, F, 4 * method.rounds)
-    return Trial(compact(found.F), beta, found.violation, case.epsilon, rounds + max(found.n_iter, 1))
+    found = restore(case, F, 4 * method.rounds, step)
+    return Trial(compact(found.F), beta, found.violation, case.epsilon)
 
 
-def closest(problem: KernelProblem, method: Method, steps: int = 6) -> Trial:
+def closest(problem: KernelProblem, method: Method, steps: Steps | None = None, halvings: int = 6) -> Trial:
     """Binary search for the largest β at the wanted rank: the K nearest to K₀ in angle (Jain 2009, §7.3.1).
 
     The game is played at a high β, or without one when that cannot be met; the search goes on from its answer.
     """
-    start, further = problem.start(), Method("factored", method.rounds)
+    start, further, steps = problem.start(), Method("factored", method.rounds), steps or Steps()
     high = problem.share(start)
-    best = trial(problem, 0.9 * high, method, start)
+    best = trial(problem, 0.9 * high, method, start, steps)
     if not best.feasible:
-        high, best = best.beta, trial(problem, 0.0, method, start)
-    for _ in range(steps if best.feasible else 0):
-        found = trial(problem, (best.beta + high) / 2, further, best.F)
+        high, best = best.beta, trial(problem, 0.0, method, start, steps)
+    for _ in range(halvings if best.feasible else 0):
+        found = trial(problem, (best.beta + high) / 2, further, best.F, steps)
         if found.feasible:
-            best = replace(found, n_iter=best.n_iter + found.n_iter)
+            best = found
         else:
             high = found.beta
     return best

@@ -9,10 +9,12 @@ from sklearn.utils import check_random_state
 from gramian import _checks
 from gramian.constraints import Pairs
 from gramian.learners.base import MetricLearner
+from gramian.learners.factored import shifted
 from gramian.learners.kernelized import Kernelized
+from gramian.learners.progress import progress
 from gramian.metrics import KernelMetric
 from gramian.rankmin.burg import burg
-from gramian.rankmin.kernel_problem import KernelProblem, Method, Trial, averaged, closest, trial
+from gramian.rankmin.kernel_problem import KernelProblem, Method, Steps, Trial, averaged, closest, trial
 from gramian.solvers import Solution
 
 OWNER = "LowRankKernel"
@@ -63,8 +65,12 @@ class LowRankKernel(MetricLearner):
     tol : float
         Violation of a pair allowed, relative to the least bound ("burg": relative duality gap).
     random_state : int or generator, optional
+    verbose : bool
+        Show a progress bar (needs the ``cli`` extra).
     callback : callable, optional
-        "burg": called as ``callback(n_iter, dual objective, residual)``.
+        Called as ``callback(n_iter, beta, residual)`` after each answer of a game and each step of a descent, with the
+        β in trial and the violation relative to the least bound; the passes of "burg" give their dual objective in the
+        place of β.
 
     Attributes
     ----------
@@ -106,6 +112,7 @@ class LowRankKernel(MetricLearner):
         restore=True,
         tol=0.05,
         random_state=None,
+        verbose=False,
         callback=None,
     ):
         self.kernel = kernel
@@ -124,6 +131,7 @@ class LowRankKernel(MetricLearner):
         self.restore = restore
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
         self.callback = callback
 
     def fit(self, X: Any, y: Any = None) -> "LowRankKernel":
@@ -165,10 +173,8 @@ class LowRankKernel(MetricLearner):
         if rank == 0:
             return Solution(factor=np.zeros((0, X.shape[1])), objective=0.0, residual=0.0, tol=tol)
         problem = KernelProblem(X[:, used], side, rank, self.setting == "inductive", tol)
-        if self.method == "burg":
-            solution = self._burg(problem, max_iter, tol)
-        else:
-            solution = _solution(problem, self._search(problem, self.method, max_iter), tol)
+        with progress(OWNER, self.verbose, 20 * max_iter, self.callback) as report:
+            solution = (self._burg if self.method == "burg" else self._rmp)(problem, max_iter, report)
         factor = np.zeros((solution.factor.shape[0], X.shape[1]))
         factor[:, used] = solution.factor
         return replace(solution, factor=factor)
@@ -180,36 +186,44 @@ class LowRankKernel(MetricLearner):
         kept = np.cumsum(spectrum**2)
         return int(np.searchsorted(kept, 0.95 * kept[-1])) + 1 if len(spectrum) else 0
 
-    def _search(self, problem: KernelProblem, name: str, max_iter: int) -> Trial:
-        method = Method(name, max_iter, self.step)
+    def _search(self, problem: KernelProblem, name: str, max_iter: int, report: Any) -> tuple[Trial, int]:
+        """What the method finds, and the steps it took."""
+        method, steps = Method(name, max_iter, self.step), Steps(report)
         beta = None if self.beta is None else _checks.number(self.beta, OWNER, "beta", low=0, high=1)
         if not self.restore and name != "factored":
-            return averaged(problem, 0.5 if beta is None else beta, method, None if self.rank is None else problem.rank)
-        return closest(problem, method) if beta is None else trial(problem, beta, method, problem.start())
-
-    def _burg(self, problem: KernelProblem, max_iter: int, tol: float) -> Solution:
-        _checks.one_of(self.init, OWNER, "init", ("eigen", "factored", "mw", "ocp"))
-        if self.init == "eigen":
-            G = np.eye(problem.Z.shape[1], problem.rank)
+            rank = None if self.rank is None else problem.rank
+            found = averaged(problem, 0.5 if beta is None else beta, method, steps, rank)
+        elif beta is None:
+            found = closest(problem, method, steps)
         else:
-            G = problem.lift(self._search(problem, self.init, max_iter).F)
+            found = trial(problem, beta, method, problem.start(), steps)
+        return found, steps.n_iter
+
+    def _rmp(self, problem: KernelProblem, max_iter: int, report: Any) -> Solution:
+        """Rank minimization; its residual is the violation relative to the least bound."""
+        found, steps = self._search(problem, self.method, max_iter, report)
+        return Solution(
+            factor=problem.lift(found.F).T,
+            objective=float(found.F.shape[1]),
+            violation=found.violation * problem.radius,
+            n_iter=max(steps, 1),
+            converged=found.feasible,
+            residual=found.violation / problem.unit,
+            tol=problem.tol,
+        )
+
+    def _burg(self, problem: KernelProblem, max_iter: int, report: Any) -> Solution:
+        """The LogDet method from the initial kernel, whose steps count too."""
+        _checks.one_of(self.init, OWNER, "init", ("eigen", "factored", "mw", "ocp"))
+        G, steps = np.eye(problem.Z.shape[1], problem.rank), 0
+        if self.init != "eigen":
+            found, steps = self._search(problem, self.init, max_iter, report)
+            G = problem.lift(found.F)
         gamma = _checks.number(self.gamma, OWNER, "gamma", low=0, open_low=True)
-        solution = burg(problem.Z @ G, problem.pairs, gamma, 20 * max_iter, tol, self.callback)
+        solution = burg(problem.Z @ G, problem.pairs, gamma, 20 * max_iter, problem.tol, shifted(report, steps))
         values, vectors = np.linalg.eigh(solution.M)
-        return replace(solution, M=None, factor=(G @ (vectors * np.sqrt(np.maximum(values, 0)))).T)
+        factor = (G @ (vectors * np.sqrt(np.maximum(values, 0)))).T
+        return replace(solution, M=None, factor=factor, n_iter=steps + solution.n_iter)
 
     def _metric(self, solution: Solution) -> KernelMetric:
         return KernelMetric(self.features_, solution.factor.T @ solution.factor, 0.0)
-
-
-def _solution(problem: KernelProblem, found: Trial, tol: float) -> Solution:
-    """The trial in the units of the caller; its residual is the violation relative to the least bound."""
-    return Solution(
-        factor=problem.lift(found.F).T,
-        objective=float(found.F.shape[1]),
-        violation=found.violation * problem.radius,
-        n_iter=found.n_iter,
-        converged=found.feasible,
-        residual=tol * found.violation / found.epsilon,
-        tol=tol,
-    )

@@ -48,7 +48,8 @@ class RankMinimizer:
     conic : bool
         "trace", "logdet": solve by cvxpy (the ``sdp`` extra) instead of our own first-order method; small n only.
     callback : callable, optional
-        Called as ``callback(t, violation)`` after each oracle call.
+        Called as ``callback(t, violation)`` after each oracle call ("factored": each rank tried on the way up;
+        "trace", "logdet": each convex problem).
 
     Examples
     --------
@@ -125,11 +126,11 @@ class RankMinimizer:
     def _factored(self, problem: RankProblem) -> RankResult:
         if not _has_gauge(problem):
             raise ValueError(f"{OWNER}: method 'factored' needs a set of PSD matrices; {problem.oracle} has no gauge.")
-        F, certificate, rounds = grow(problem)
+        F, certificate, rounds = grow(problem, callback=self.callback)
         return result(problem, _atom(F), 0, certificate, rounds)
 
     def _convex(self, problem: RankProblem) -> RankResult:
-        atom, spent = (trace_norm if self.method == "trace" else log_det)(problem, self.conic)
+        atom, spent = (trace_norm if self.method == "trace" else log_det)(problem, self.conic, self.callback)
         return result(problem, atom, n_iter=spent)
 
     def _averaged(self, problem: RankProblem) -> RankResult:
@@ -165,7 +166,7 @@ def _compressed(problem: RankProblem, atom: Atom) -> Atom:
     F = atom.vectors * np.sqrt(atom.values)
     violation = problem.violation(problem.A(F))
     if violation > problem.epsilon:
-        F, violation, _ = restore(problem, F)
+        F, violation = restore(problem, F)
     return _atom(compress(problem, F) if violation <= problem.epsilon else F)
 
 
