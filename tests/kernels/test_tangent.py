@@ -110,6 +110,25 @@ def test_it_serves_graphs_and_kernels(images):
     assert NeighborGraph(2, distance=distance, shortlist=4)(flat).shape == (6, 6)
 
 
+def test_it_serves_an_index(tmp_path, images):
+    flat = images.reshape(6, -1)
+    distance = gm.TangentDistance()
+    index = gm.ExactIndex(distance).add(flat, ids=[7, 3, 9, 1, 5, 2])
+    ids, sqdist = index.query(flat, k=3)
+    by_id = distance.sqdist(flat)[:, [3, 5, 1, 4, 0, 2]]  # ids ascend
+    assert np.array_equal(ids, np.array([1, 2, 3, 5, 7, 9])[np.argsort(by_id, axis=1)[:, :3]])
+    np.testing.assert_allclose(sqdist, np.sort(by_id, axis=1)[:, :3], atol=1e-12)
+    index.save(tmp_path / "index")
+    assert np.array_equal(gm.load(tmp_path / "index").query(flat, k=3)[0], ids)
+    assert index.with_metric(gm.TangentDistance(sides=1)).query(flat, k=1)[0].ravel().tolist() == [7, 3, 9, 1, 5, 2]
+    with pytest.raises(ValueError, match="features"):
+        index.query(np.zeros((1, 81)))
+    with pytest.raises(ValueError, match="metric must have 196 features"):
+        index.with_metric(gm.Mahalanobis.from_matrix(np.eye(3)))
+    with pytest.raises(TypeError, match="must be a Metric"):
+        gm.HashIndex(distance)
+
+
 def test_errors_and_storage(tmp_path, images):
     with pytest.raises(ValueError, match="image_shape"):
         gm.TangentDistance()(np.zeros(15), np.zeros(15))

@@ -80,6 +80,36 @@ def test_any_distance_any_index_and_sparse_points_agree(rng):
         neighbors(X, 5, distance=3)
 
 
+@pytest.mark.parametrize("kind", ["metric", "kernel", "tangent", "callable"])
+def test_every_graph_takes_every_distance(rng, kind):
+    X = rng.random((20, 16))
+    metric = gm.Mahalanobis.from_matrix(np.diag(rng.random(16) + 0.1))
+    distances = {
+        "metric": metric,
+        "kernel": gm.Gaussian(0.8),
+        "tangent": gm.TangentDistance((4, 4), tangents=("x", "y")),
+        "callable": lambda a, b: float(np.abs(a - b).sum()),
+    }
+    distance = distances[kind]
+    D = cdist(X, X, "cityblock") ** 2 if kind == "callable" else distance.sqdist(X)
+    np.fill_diagonal(D, np.inf)
+    near = np.zeros((20, 20), bool)
+    np.put_along_axis(near, np.argsort(D, axis=1)[:, :4], True, axis=1)
+    width, radius = np.median(D), np.sqrt(np.quantile(D, 0.3)) + 1e-9
+    W = np.exp(-D / width)
+    A = NeighborGraph(4, width=width, distance=distance)(X)
+    np.testing.assert_allclose(A.toarray(), np.where(near | near.T, W, 0), atol=1e-9)
+    np.testing.assert_array_equal(BallGraph(radius, distance=distance)(X).toarray(), radius**2 >= D)
+    np.testing.assert_allclose(GaussianGraph(width, distance=distance)(X), W, atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [gm.ExactIndex, gm.HashIndex])
+def test_graphs_by_an_index(rng, make):
+    X, metric = rng.normal(size=(200, 5)), gm.Mahalanobis.from_matrix(np.diag([4.0, 1.0, 1.0, 0.5, 2.0]))
+    by_index, direct = NeighborGraph(6, index=make(metric))(X), NeighborGraph(6, distance=metric)(X)
+    assert abs(by_index - direct).sum() <= (0 if make is gm.ExactIndex else 0.1 * direct.sum())
+
+
 def test_union_and_mutual_graphs(rng):
     X = rng.normal(size=(30, 2))
     directed = np.zeros((30, 30), bool)

@@ -247,6 +247,17 @@ def test_duplicates_strings_pieces_float32_and_isolated_points(rng):
     assert np.isfinite(model.transform([[-80.0, 3.0], [0.5, 0.5]])).all()
 
 
+@pytest.mark.parametrize("penalty", ["laplacian", "normalized", "lle", "isomap", gm.Gaussian(2.0)], ids=str)
+@pytest.mark.parametrize("copies", [12, 60])
+def test_copies_of_few_points(rng, penalty, copies):
+    """Pieces of equal points, and nothing but one point, under every penalty."""
+    X = np.repeat(rng.random((60 // copies, 4)), copies, axis=0)
+    y = hide(np.arange(60) % 2, np.arange(10))
+    model = gm.TDL(3, n_neighbors=5, penalty=penalty).fit(X, y)
+    assert np.isfinite(model.embedding_).all() and set(model.predict()) <= {0, 1}
+    assert np.array_equal(model.predict()[:10], y[:10]) and set(model.predict(X[:2] + 0.1)) <= {0, 1}
+
+
 def test_row_order_and_units_do_not_matter(rng):
     X, truth = moons()
     y = hide(truth, [0, 30, 60, 90])

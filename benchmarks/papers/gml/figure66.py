@@ -1,6 +1,7 @@
 """Figures 6.6 to 6.8 of Jain (2009): manifold alignment from ten must-links."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 from scipy import sparse
@@ -25,9 +26,14 @@ only the ten links are looked at. A second row has the graph of two neighbors wi
 objects (turned jars and cups, alike from all sides) break up in it, and are left out in the second case. G-ML:
 u = 1e-5, γ = 100, five iterations, det M held (keep_volume); the printed problem, run longer, shrinks both kernels
 and falls back to the diffusion kernel. ITML: one step A from a Gaussian kernel of median width with ITML's own
-defaults (γ = 1, 5th percentile); with γ = 100 and the 1st it has 0.31 on all objects. yaleb: two people × 64 lights,
-ten must-links; 5-NN graph, 8, 14 or 20 eigenvectors, chosen as above; the share of images whose own light is among
-the five nearest of the other person.
+defaults (γ = 1, 5th percentile), and once with the u and γ of G-ML.
+
+yaleb: two people × 64 lights, images of unit length, ten must-links; graph of 5 or 10 neighbors and 8, 14 or 20
+eigenvectors, chosen as above. The thesis retrieves images of a light "irrespective of the identity of the person": an
+image finds its own light of the other person among the five nearest of all 127 others. There ITML retrieves images of
+the same person, as the thesis says. Among the images of the other person alone the pixels themselves find the light in
+nine of ten cases and ITML keeps that; and given the u and γ of G-ML, which the thesis does not say it was, ITML does as
+well as G-ML or better in both.
 """
 PAPER = {"G-ML": 0.47, "ITML": 0.24, "diffusion kernel": 0.23}
 DRAWS, FACE_DRAWS = 50, 20
@@ -66,16 +72,22 @@ def left_out_rank(X, A, r, left, right, n):
     return np.log1p(places).mean()
 
 
-def distances(X, n, left, right, A, ranks, neighbors):
-    """Squared distances by each method; n points a group."""
-    r = min(ranks, key=lambda r: left_out_rank(X, A, r, left, right, n))
-    near = NeighborGraph(neighbors)(X)
-    itml = gm.GeometryAwareKernel("rbf", max_iter=1).fit(X, gm.Pairs(left, right, np.ones(len(left), bool)))
+def from_pixels(X, left, right, bounds=None, gamma=1.0):
+    """Squared distances by ITML: one step A from a Gaussian kernel."""
+    must = gm.Pairs(left, right, np.ones(len(left), bool), bounds)
+    return linalg.sqdist(gm.GeometryAwareKernel("rbf", max_iter=1, gamma=gamma).fit(X, must).positions_)
+
+
+def distances(X, n, left, right, graphs, near):
+    """Squared distances by each method; n points a group. The graph and its rank are chosen by leaving out links."""
+    choices = product(graphs, (8, 14, 20))
+    A, r = min(choices, key=lambda choice: left_out_rank(X, *choice, left, right, n))
     return {
         "G-ML": aligned(X, A, r, left, right),
         "G-ML, neighbor graph, 14 eigenvectors": aligned(X, near, 14, left, right),
         "G-ML, the same, as printed, 60 iterations": aligned(X, near, 14, left, right, max_iter=60, keep_volume=False),
-        "ITML": linalg.sqdist(itml.positions_),
+        "ITML": from_pixels(X, left, right),
+        "ITML, u and γ of G-ML": from_pixels(X, left, right, (1e-5, 1.0), 100.0),
         "diffusion kernel": linalg.sqdist(diffusion_factor(near, 0.1, 14)),
     }
 
@@ -105,14 +117,23 @@ def coil(draws, curved):
         objects = rng.permutation(names)[:3]
         rows = np.concatenate([np.flatnonzero(y == o) for o in objects])
         left, right = links(rng, 72, 3)
-        found = distances(X[rows], 72, left, right, tours(X[rows], 72), (8, 14, 20), 2)
+        found = distances(X[rows], 72, left, right, [tours(X[rows], 72)], NeighborGraph(2)(X[rows]))
         for method, D in found.items():
             curves.setdefault(method, []).append(recall(D, np.tile(np.arange(72) * 5, 3), 60))
     return {method: np.array(c) for method, c in curves.items()}
 
 
+def own_light(D, pooled):
+    """Share of images with their own light among the five nearest, of both people or of the other person alone."""
+    n = len(D) // 2
+    own, group = (np.arange(2 * n) + n) % (2 * n), np.arange(2 * n) // n
+    barred = np.eye(2 * n, dtype=bool) if pooled else group[:, None] == group
+    near = np.argsort(np.where(barred, np.inf, D), axis=1)[:, :5]
+    return np.mean((near == own[:, None]).any(axis=1))
+
+
 def faces(draws):
-    """Share of images with their own light among the five nearest of the other person."""
+    """Shares (draws, 2) of images that find their own light, by method."""
     data = load("yaleb_cropped_32x32")
     X, y = np.asarray(data.X, float), np.asarray(data.y)
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
@@ -123,13 +144,11 @@ def faces(draws):
         people = rng.permutation(full)[:2]
         rows = np.concatenate([np.flatnonzero(y == p) for p in people])
         left, right = links(rng, 64, 2)
-        found = distances(X[rows], 64, left, right, NeighborGraph(5)(X[rows]), (8, 14, 20), 5)
+        near = [NeighborGraph(k)(X[rows]) for k in (5, 10)]
+        found = distances(X[rows], 64, left, right, near, near[0]) | {"pixels": linalg.sqdist(X[rows])}
         for method, D in found.items():
-            block = D[:64, 64:]
-            near = [np.argsort(B, axis=1)[:, :5] for B in (block, block.T)]
-            hit = [np.mean((n == np.arange(64)[:, None]).any(axis=1)) for n in near]
-            shares.setdefault(method, []).append(np.mean(hit))
-    return shares
+            shares.setdefault(method, []).append([own_light(D, pooled) for pooled in (True, False)])
+    return {method: np.array(s) for method, s in shares.items()}
 
 
 def draw(curves):
@@ -165,8 +184,9 @@ def run(quick=False):
         for method, c in curves.items():
             note = f"{_error(c[:, 7])} (standard error, {len(c)} draws); at 20 retrieved {c[:, 19].mean():.2f}"
             rows.append(_row("Figure 6.8, coil20", case, method, c[:, 7].mean(), PAPER.get(method), note))
-    for method, s in shares.items():
-        rows.append(_row("Figures 6.6–6.7, yaleb", "same light in 5", method, np.mean(s), None, _error(s)))
+    for i, case in enumerate(("own light in 5 of both people", "own light in 5 of the other person")):
+        for method, s in shares.items():
+            rows.append(_row("Figures 6.6–6.7, yaleb", case, method, s[:, i].mean(), None, _error(s[:, i])))
     return rows
 
 

@@ -59,7 +59,7 @@ class KernelPenalty:
     def solve(self, C: Any, lam: float, k: int, **options: Any) -> tuple[Eigenvectors, np.ndarray]:
         """The embedding F = ZW (n, k) and the coefficients W (r, k)."""
         power, V = linalg.eigh(self.Z.T @ self.Z)
-        keep = power > 1e-10 * max(power[-1], 0.0)
+        keep = power > 1e-10 * power.max(initial=0.0)
         power, V = power[keep][::-1], V[:, keep][:, ::-1]
         U = (self.Z @ V) / np.sqrt(power)
         B = C if self.M is None else C + lam * self.M
@@ -73,15 +73,15 @@ class KernelPenalty:
 def isomap_coordinates(A_length: Any) -> np.ndarray:
     """Z with ZZᵀ = [−½ H D² H]₊ for the shortest-path distances D of a graph of edge lengths: Isomap's kernel.
 
-    Points in different pieces get the largest finite distance, so that the kernel is always finite.
+    Points in different pieces get the largest finite distance, so that the kernel is always finite; 1 when pieces are
+    copies of one point each.
     """
-    D = csgraph.shortest_path(A_length, directed=False)
+    D = csgraph.shortest_path(A_length, directed=False) ** 2
     far = np.isinf(D)
-    D[far] = D[~far].max(initial=0.0)
-    D = D**2
+    D[far] = D[~far].max(initial=0.0) or 1.0
     K = -0.5 * (D - D.mean(axis=0) - D.mean(axis=1)[:, None] + D.mean())
     values, vectors = linalg.eigh(linalg.symmetrize(K))
-    keep = values > 1e-10 * max(values[-1], 0.0)
+    keep = values > 1e-10 * values.max(initial=0.0)
     return vectors[:, keep] * np.sqrt(values[keep])
 
 

@@ -23,7 +23,7 @@ class Index(ABC, Stored):
     _columns: dict[str, Any]
 
     def __init__(self, metric: Metric) -> None:
-        if not isinstance(metric, Metric):
+        if not self._accepts(metric):
             raise TypeError(f"{type(self).__name__}: metric must be a Metric, got {type(metric).__name__}.")
         self.metric = metric
         self._next_id = 0
@@ -31,6 +31,9 @@ class Index(ABC, Stored):
 
     @abstractmethod
     def _search(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def _accepts(self, metric: Any) -> bool:
+        return isinstance(metric, Metric)
 
     def _set(self, columns: dict[str, Any]) -> None:
         self._columns = columns
@@ -43,8 +46,13 @@ class Index(ABC, Stored):
         kernel = getattr(getattr(self.metric, "features", None), "kernel_", None)
         if kernel is not None and not kernel.on_vectors:
             return kernel.check(X, name)
-        owner, d = type(self).__name__, self.metric.n_features
-        return _checks.points(X, owner, n_features=d, min_points=0, name=name)
+        return _checks.points(X, type(self).__name__, n_features=self._width, min_points=0, name=name)
+
+    @property
+    def _width(self) -> int | None:
+        """Number of features: the metric's, or that of the items under a distance for any number of them."""
+        own = self._rows("points").shape[1] if self._columns else None
+        return getattr(self.metric, "n_features", own)
 
     def _rows(self, name: str) -> Any:
         return self._columns[name].rows
@@ -157,10 +165,9 @@ class Index(ABC, Stored):
     def with_metric(self, metric: Metric) -> "Index":
         """Index of the same items under another metric; this one stays as it is."""
         other = self._like(metric)
-        if metric.n_features != self.metric.n_features:
-            raise ValueError(
-                f"{type(self).__name__}: metric must have {self.metric.n_features} features, got {metric.n_features}."
-            )
+        d = getattr(metric, "n_features", self._width)
+        if self._width not in (d, None):
+            raise ValueError(f"{type(self).__name__}: metric must have {self._width} features, got {d}.")
         other._next_id = self._next_id
         if len(self):
             other._set({name: self._columns[name].share() for name in ("ids", "points")})

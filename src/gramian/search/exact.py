@@ -18,8 +18,8 @@ class ExactIndex(Index):
 
     Parameters
     ----------
-    metric : Metric
-        Mahalanobis, SubspaceMahalanobis or KernelMetric.
+    metric : Metric, or a distance with ``sqdist(X, Y)``
+        Mahalanobis, SubspaceMahalanobis, KernelMetric, GraphMetric; or a :class:`~gramian.TangentDistance`.
 
     Examples
     --------
@@ -29,6 +29,9 @@ class ExactIndex(Index):
     >>> ids.tolist(), sqdist.tolist()
     ([[1, 0]], [[0.0, 4.0]])
     """
+
+    def _accepts(self, metric: Any) -> bool:
+        return hasattr(metric, "sqdist")
 
     def _derive(self, X: Any) -> dict[str, Any]:
         return {"embedded": self.metric._embed(X)} if isinstance(self.metric, Mahalanobis) else {}
