@@ -99,7 +99,7 @@ def test_a_user_supplied_oracle():
             if b > reached[-1]:
                 return None
             k = int(np.searchsorted(reached, b)) + 1 if b > 0 else 0
-            return gm.rankmin.oracles.Atom(np.eye(len(A))[:, order[:k]], np.ones(k))
+            return gm.rankmin.Atom(np.eye(len(A))[:, order[:k]], np.ones(k))
 
     A = [np.diag([1.0, 0, 0, 0.1]), np.diag([0, 1.0, 0, 0.1])]
     result = gm.RankMinimizer("mw", 0.1, oracle=Diagonal()).solve(A, [0.9, 0.9])

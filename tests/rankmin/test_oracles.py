@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gramian.rankmin import Ellipsoid, EntrywiseBall, SchattenBall
-from gramian.rankmin.oracles import Atom, _dense, leading
+from gramian.rankmin import Atom, Ellipsoid, EntrywiseBall, SchattenBall
+from gramian.rankmin.oracles import _dense, leading
 
 P = np.diag([1.0, 2.0, 3.0, 4.0, 5.0]) + 0.3
 BALLS = [SchattenBall(), SchattenBall(1), SchattenBall(np.inf), SchattenBall(2, radius=3.0), SchattenBall(2, psd=False)]
@@ -100,7 +100,8 @@ def test_lanczos_equals_dense(rng):
 def test_sets_check_their_parameters():
     with pytest.raises(ValueError, match="p must be"):
         SchattenBall(0.5)
-    with pytest.raises(ValueError, match="radius"):
-        SchattenBall(radius=0)
+    for ball in (SchattenBall, EntrywiseBall):
+        with pytest.raises(ValueError, match=f"{ball.__name__}: radius"):
+            ball(radius=0)
     with pytest.raises(ValueError, match="positive definite"):
         Ellipsoid(np.diag([1.0, 0.0])).solve(np.eye(2), 1.0)

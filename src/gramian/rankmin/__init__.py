@@ -4,9 +4,10 @@ from gramian.rankmin.base import RankResult
 from gramian.rankmin.lowrank_kernel import LowRankKernel
 from gramian.rankmin.measurements import LowRank, Measurements
 from gramian.rankmin.minimizer import RankMinimizer
-from gramian.rankmin.oracles import Ellipsoid, EntrywiseBall, Oracle, SchattenBall
+from gramian.rankmin.oracles import Atom, Ellipsoid, EntrywiseBall, Oracle, SchattenBall
 
 __all__ = [
+    "Atom",
     "Ellipsoid",
     "EntrywiseBall",
     "LowRank",

@@ -210,6 +210,9 @@ class EntrywiseBall(Oracle):
 
     radius: float = 1.0
 
+    def __post_init__(self) -> None:
+        _checks.number(self.radius, "EntrywiseBall", "radius", low=0, open_low=True)
+
     def solve(self, A: Any, b: float) -> Atom | None:
         """The largest diagonal entry if it is enough, else the largest entry."""
         n = A.shape[0]
