@@ -6,9 +6,9 @@ from scipy import sparse
 
 import gramian as gm
 from gramian.clustering import feature_removal, match, orthogonal_projection
-from gramian.clustering.baselines import best_kmeans
 from gramian.clustering.moves import merge_costs, relocated, split
 from gramian.clustering.points import Points
+from gramian.clustering.starts import best_kmeans
 
 
 def error(Z):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.clustering import match
+from gramian.clustering import decorrelated, match
 from gramian.clustering.base import Run, lowest
 from gramian.clustering.descent import objective, refill, representatives
 from gramian.clustering.points import Points, parts
 from gramian.clustering.starts import first_labels
-from gramian.clustering.tries import KINDS, attempt, promising
+from gramian.clustering.tries import KINDS, attempt, projected, promising
 
 
 def run(value):
@@ -39,10 +39,11 @@ def test_a_start_is_no_worse_than_the_first_labels_it_tried():
             assert found <= attempt(points, labels, k, lam, 15).objective + 1e-9 * energy
 
 
-def test_tries_on_some_points_label_all():
+@pytest.mark.parametrize("start", [promising, projected])
+def test_starts_on_some_points_label_all(start):
     data = gm.datasets.two_views(3000, 10, 2, "sum", random_state=0)
     points = Points.of(data.X)
-    labels = promising(points, (2, 2), 3000**2 / points.norms.sum(), np.random.RandomState(0))
+    labels = start(points, (2, 2), 3000**2 / points.norms.sum(), np.random.RandomState(0))
     assert labels.shape == (3000, 2) and match(labels, data.y).scores.min() > 0.9
 
 
@@ -50,6 +51,31 @@ def test_one_start_mostly_finds_both_labelings():
     data = gm.datasets.two_views(1000, 20, 5, "sum", random_state=0)
     fits = [gm.DecorrelatedKMeans((5, 5), n_init=1, random_state=seed).fit(data.X) for seed in range(6)]
     assert np.median([match(fitted.labels_, data.y).scores.min() for fitted in fits]) > 0.95
+
+
+def test_a_projected_start_is_k_means_off_the_others_means():
+    data, k = gm.datasets.two_views(200, 10, (2, 3), "sum", random_state=0), (2, 3)
+    points = Points.of(data.X)
+    labels = projected(points, k, 1.0, np.random.RandomState(0))
+    means = [np.array([points.X[labels[:, t] == i].mean(axis=0) for i in range(k[t])]) for t in range(2)]
+    for t in range(2):
+        Q = np.linalg.svd(means[1 - t], full_matrices=False)
+        V = Q[2][Q[1] > 1e-10 * Q[1].max()]
+        Z, C = points.X - points.X @ V.T @ V, means[t] - means[t] @ V.T @ V
+        assert np.mean(((Z[:, None] - C) ** 2).sum(axis=2).argmin(axis=1) == labels[:, t]) > 0.98
+
+
+def test_a_fit_has_starts_of_both_kinds(monkeypatch):
+    seen = []
+    for name in ("promising", "projected"):
+        kind = getattr(decorrelated, name)
+        monkeypatch.setattr(decorrelated, name, lambda *args, name=name, kind=kind: (seen.append(name), kind(*args))[1])
+    X = gm.datasets.two_views(60, 5, 2, "sum", random_state=0).X
+    gm.DecorrelatedKMeans((2, 2), n_init=4, random_state=0).fit(X)
+    assert seen == ["promising", "projected"] * 2
+    seen.clear()
+    gm.DecorrelatedKMeans((3,), n_init=2, random_state=0).fit(X)
+    assert seen == ["promising"] * 2
 
 
 @pytest.mark.parametrize("k", [(1,), (3, 1), (2, 4, 3)])

@@ -9,6 +9,8 @@ from sklearn.decomposition import NMF
 
 import gramian as gm
 from gramian.clustering import feature_removal, match, orthogonal_projection, table
+from gramian.clustering.descent import objective, representatives
+from gramian.clustering.points import Points
 
 FACTORIAL = {
     "Dec-kmeans": gm.DecorrelatedKMeans,
@@ -51,3 +53,15 @@ def scores(found: np.ndarray, truth: np.ndarray, k: tuple[int, int], score: str,
     if k[0] != k[1] or method in ("k-means", "NNMA"):
         return np.diag(table(found, truth, score))
     return match(found, truth, score).scores
+
+
+def at_labels(X: np.ndarray, y: np.ndarray, k: tuple[int, int], lam: float) -> float:
+    """(8.1) of given labels at their best centers."""
+    points = Points.of(X)
+    S, counts = points.sums(y, k)
+    return objective(points.norms.sum(), S, counts, representatives(S, counts, k, lam)[1], k, lam)
+
+
+def error(values: np.ndarray) -> float:
+    """Standard error of the mean."""
+    return float(np.std(values) / np.sqrt(len(values)))

@@ -6,8 +6,12 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+import gramian as gm
 from benchmarks import harness
-from benchmarks.papers.disparate.methods import labels, scores
+from benchmarks.papers.disparate.methods import at_labels, error, labels, scores
+from gramian.clustering import table
+from gramian.clustering.descent import descend
+from gramian.clustering.points import Points
 
 TITLE = "Disparate clusterings of real data (Jain 2009, Tables 8.1 and 8.2)"
 NOTES = """
@@ -18,9 +22,13 @@ thesis images are reduced by PCA to at most 300 dimensions, except for feature r
 pixels. "3 people × 3 poses" has the shape of Portrait: 40 draws of three people and three poses, the same for all
 methods. The numbers of Table 8.2 stand beside it, though they are of other images (324 against about 70). "20 people ×
 4 poses" is one set of images, with 4 seeds. All methods have 10 starts, k-means is run with each number of clusters.
-Beside each mean stands its standard error, and by how much decorrelated k-means is above the method, draw by draw. No
-second labeling of the 20 newsgroups could be derived from the texts that is not also a matter of topic, so text is left
-out.
+Beside each mean stands its standard error, and by how much decorrelated k-means is above the method, draw by draw.
+Feature removal finds the people twice on three people, and the pairing takes the better of the two; "FR in its own
+order" holds its first clustering against the people. The row with 3 n² / Σ‖z‖² has a heavier penalty in place of the
+automatic one; it was chosen on other draws, of 12 and 16 people. The last table says how often (8.1) of the labels
+found is no higher than that of the true labels, and than where iterations that begin at the true labels end: where it
+is, a better search cannot find the truth. No second labeling of the 20 newsgroups could be derived from the texts that
+is not also a matter of topic, so text is left out.
 """
 PORTRAIT = {
     "NNMA": (0.51, 0.49),
@@ -32,6 +40,8 @@ PORTRAIT = {
     "Conv-EM": (0.69, 0.72),
     "Dec-kmeans": (0.84, 0.78),
 }
+ORDERED, HEAVY = "FR in its own order", "Dec-kmeans, λ = 3 n² / Σ‖z‖²"
+"""Rows that the tables of the thesis do not have."""
 
 
 def faces(draws: int) -> list[tuple]:
@@ -64,40 +74,66 @@ def other(name: str, draws: int) -> list[tuple]:
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
-    """Accuracy per data set, labeling and method."""
+    """Accuracy per data set, labeling and method; then what (8.1) says of the truth."""
     cases = {
-        "CMU faces, 3 people × 3 poses": (faces(2 if quick else 40), ("person", "pose")),
-        "CMU faces, 20 people × 4 poses": ([] if quick else all_faces(4), ("person", "pose")),
-        "ALOI, shape × color": (other("aloi_small", 1 if quick else 4), ("color", "shape")),
-        "Fruit": (other("fruit_twolabel", 1 if quick else 4), ("labeling a", "labeling b")),
+        "CMU faces, 3 people × 3 poses": (faces(2 if quick else 40), ("person", "pose"), [ORDERED]),
+        "CMU faces, 20 people × 4 poses": ([] if quick else all_faces(4), ("person", "pose"), [HEAVY]),
+        "ALOI, shape × color": (other("aloi_small", 1 if quick else 4), ("color", "shape"), []),
+        "Fruit": (other("fruit_twolabel", 1 if quick else 4), ("labeling a", "labeling b"), []),
     }
-    rows = []
-    for case, (problems, names) in cases.items():
+    rows, lower = [], []
+    for case, (problems, names, extra) in cases.items():
         if problems:
-            values = np.array([[accuracies(method, *problem) for method in PORTRAIT] for problem in problems])
-            rows += [row(case, names, values, m, i) for m in range(len(PORTRAIT)) for i in range(2)]
-    return rows
+            methods = [*PORTRAIT, *extra]
+            values = np.array([[accuracies(method, *problem) for method in methods] for problem in problems])
+            rows += [row(case, names, methods, values, m, i) for m in range(len(methods)) for i in range(2)]
+        if problems and "faces" in case:
+            lower += below(case, np.array([against_truth(*problem) for problem in problems]))
+    return rows + lower
 
 
-def row(case: str, names: tuple[str, str], values: np.ndarray, m: int, i: int) -> dict[str, Any]:
+def row(case: str, names: tuple[str, str], methods: list[str], values: np.ndarray, m: int, i: int) -> dict[str, Any]:
     """Row of method m and labeling i, from accuracies (draws, methods, labelings)."""
-    method, own = list(PORTRAIT)[m], list(PORTRAIT).index("Dec-kmeans")
+    method, own = methods[m], methods.index("Dec-kmeans")
     note = f"± {error(values[:, m, i]):.3f}"
     if method != "Dec-kmeans":
         ahead = values[:, own, i] - values[:, m, i]
         note += f"; Dec-kmeans {ahead.mean():+.3f} ± {error(ahead):.3f}"
-    paper = PORTRAIT[method][i] if "3 people" in case else None
+    paper = PORTRAIT.get(method, (None, None))[i] if "3 people" in case else None
     mean = round(values[:, m, i].mean(), 3)
     return {"table": case, "case": names[i], "method": method, "ours": mean, "paper": paper, "note": note}
 
 
-def error(values: np.ndarray) -> float:
-    """Standard error of the mean."""
-    return float(values.std() / np.sqrt(len(values)))
+def below(case: str, lower: np.ndarray) -> list[dict[str, Any]]:
+    """Rows of the share of problems in which (8.1) of the labels found is no higher, from booleans (draws, 2)."""
+    names = ("≤ (8.1) of the true labels", "≤ where iterations from the true labels end")
+    shares = [{"ours": round(share, 3), "paper": None, "note": f"{len(lower)} fits"} for share in lower.mean(axis=0)]
+    table = "CMU faces, (8.1) of the labels found: share of fits"
+    return [{"table": table, "case": case, "method": name} | share for name, share in zip(names, shares)]
 
 
 def accuracies(method: str, X: np.ndarray, truth: np.ndarray, k: tuple[int, int], seed: int) -> np.ndarray:
     """Accuracy for both labelings."""
-    if method != "FR" and X.shape[1] > 300:
-        X = PCA(min(300, len(X) - 1), random_state=0).fit_transform(X)
+    if method == ORDERED:
+        return np.diag(table(labels("FR", X, k, seed), truth, "accuracy"))
+    if method != "FR":
+        X = reduced(X)
+    if method == HEAVY:
+        lam = 3 * len(X) ** 2 / Points.of(X).norms.sum()
+        found = gm.DecorrelatedKMeans(k, lam, center=True, random_state=seed).fit(X).labels_
+        return scores(found, truth, k, "accuracy", method)
     return scores(labels(method, X, k, seed), truth, k, "accuracy", method)
+
+
+def against_truth(X: np.ndarray, truth: np.ndarray, k: tuple[int, int], seed: int) -> tuple[bool, bool]:
+    """Whether (8.1) of the labels found is at most that of the truth, and that of the descent from it."""
+    X, y = reduced(X), np.column_stack([np.unique(column, return_inverse=True)[1] for column in truth.T])
+    model = gm.DecorrelatedKMeans(k, random_state=seed).fit(X)
+    reached = descend(Points.of(X), y.astype(np.int32), k, model.penalty_).objective
+    limit = model.objective_ * (1 - 1e-9)
+    return bool(limit <= at_labels(X, y, k, model.penalty_)), bool(limit <= reached)
+
+
+def reduced(X: np.ndarray) -> np.ndarray:
+    """At most 300 principal components."""
+    return PCA(min(300, len(X) - 1), random_state=0).fit_transform(X) if X.shape[1] > 300 else X

@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from gramian import _checks, linalg
+from gramian import _checks
 from gramian.clustering.base import sizes
 from gramian.clustering.points import Points
-from gramian.clustering.starts import directions, kmeans
+from gramian.clustering.starts import best_kmeans, in_turn
 
 
 def feature_removal(
@@ -58,30 +58,7 @@ def orthogonal_projection(
     np.True_
     """
     X, k, rng = _door(X, n_clusters, "orthogonal_projection", n_init, random_state)
-    points = Points.of(X)
-    labels = np.zeros((len(points), 2), dtype=np.int32)
-    labels[:, 0], means = best_kmeans(points, k[0], rng, n_init)
-    for turn in range(1, 2 * rounds):
-        last = labels[:, turn % 2].copy()
-        labels[:, turn % 2], means = best_kmeans(points, k[turn % 2], rng, n_init, directions(means))
-        if np.array_equal(last, labels[:, turn % 2]):
-            break
-    return labels
-
-
-def best_kmeans(
-    points: Points, k: int, rng: np.random.RandomState, n_init: int, off: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and means of the best of several runs of k-means on the points projected off the rows of ``off``."""
-    best, kept = -np.inf, None
-    for _ in range(n_init):
-        labels, means = kmeans(points, k, rng, off, max_iter=100)
-        centers = means if off is None else means - (means @ off.T) @ off
-        explained = np.bincount(labels, minlength=k) @ linalg.row_norms(centers)
-        if explained > best:
-            best, kept = explained, (labels, means)
-    assert kept is not None
-    return kept
+    return in_turn(Points.of(X), k, rng, (0, 1), 2 * rounds, n_init)
 
 
 def _door(X: Any, n_clusters: Any, owner: str, n_init: int, random_state: Any) -> tuple[Any, tuple[int, ...], Any]:

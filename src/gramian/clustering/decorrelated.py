@@ -11,7 +11,7 @@ from gramian.clustering.descent import descend
 from gramian.clustering.moves import relocated
 from gramian.clustering.penalty import choose
 from gramian.clustering.points import Points
-from gramian.clustering.tries import attempt, promising
+from gramian.clustering.tries import attempt, projected, promising
 
 
 class DecorrelatedKMeans(Clusterings):
@@ -29,8 +29,9 @@ class DecorrelatedKMeans(Clusterings):
     the objective: iterations go on, and the best iterate is returned; ``predict`` on the same points can differ from
     ``labels_`` then. Empty clusters take the point that fits worst. A start is the best of a few short tries on some of
     the points, whose first clustering is k-means, and the others by turns k-means on the orthogonal complement,
-    k-means, and random labels (as in the thesis). It takes its first steps with 10 λ, and ends with merges and splits
-    of clusters as long as the objective falls; all of this finds lower objectives.
+    k-means, and random labels (as in the thesis); every second start is k-means of each clustering in the complement of
+    the others, in turn (§8.3). Starts take their first steps with 10 λ, and end with merges and splits of clusters as
+    long as the objective falls; all of this finds lower objectives.
 
     Parameters
     ----------
@@ -107,7 +108,8 @@ class DecorrelatedKMeans(Clusterings):
         self.penalty_ = choose(self.penalty, "DecorrelatedKMeans", points, k, rng)
 
     def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run:
-        labels = promising(points, k, self.penalty_, rng)
+        first = projected if start % 2 and len(k) > 1 else promising
+        labels = first(points, k, self.penalty_, rng)
         return self._improve(points, attempt(points, labels, k, self.penalty_, self.max_iter, self.tol), k, rng)
 
     def _improve(self, points: Points, run: Run, k: tuple[int, ...], rng: np.random.RandomState) -> Run:

@@ -1,5 +1,7 @@
 """Where the iterations begin: k-means for one clustering, random labels or what the others leave for the rest."""
 
+from typing import Any
+
 import numpy as np
 
 from gramian import linalg
@@ -61,23 +63,48 @@ def first_labels(points: Points, k: tuple[int, ...], rng: np.random.RandomState,
     is k-means on what is orthogonal to the means of the others, in turn, in a random order, as in the heuristic of
     §8.3.
     """
-    labels = np.empty((len(points), len(k)), dtype=np.int32)
     if rest == "orthogonal":
-        return _in_turn(points, k, rng, labels)
+        return in_turn(points, k, rng, rng.permutation(len(k)), TURNS * len(k) if len(k) > 1 else 1)
+    labels = np.empty((len(points), len(k)), dtype=np.int32)
     for t, size in enumerate(k):
         easy = t > 0 and rest == "random"
         labels[:, t] = rng.randint(size, size=len(points)) if easy else kmeans(points, size, rng)[0]
     return labels
 
 
-def _in_turn(points: Points, k: tuple[int, ...], rng: np.random.RandomState, labels: np.ndarray) -> np.ndarray:
-    order, means = rng.permutation(len(k)), {}
-    for turn in range(TURNS * len(k) if len(k) > 1 else 1):
-        t = int(order[turn % len(k)])
+def in_turn(
+    points: Points, k: tuple[int, ...], rng: np.random.RandomState, order: Any, turns: int, n_init: int = 0
+) -> np.ndarray:
+    """Labels (n, T): each clustering is k-means on what is orthogonal to the means of the others, in turn.
+
+    With ``n_init=0`` each is a few steps from one start, and no turn is left out; otherwise each is the best of so many
+    full runs, and a turn that changes nothing is the last.
+    """
+    labels, means = np.zeros((len(points), len(k)), dtype=np.int32), {}
+    for turn in range(turns):
+        t, last = int(order[turn % len(k)]), labels.copy()
         others = [means[s] for s in means if s != t]
         off = directions(np.vstack(others)) if others else None
-        labels[:, t], means[t] = kmeans(points, k[t], rng, off)
+        found = best_kmeans(points, k[t], rng, n_init, off) if n_init else kmeans(points, k[t], rng, off)
+        labels[:, t], means[t] = found
+        if n_init and turn >= len(k) and np.array_equal(last, labels):
+            break
     return labels
+
+
+def best_kmeans(
+    points: Points, k: int, rng: np.random.RandomState, n_init: int, off: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and means of the best of several runs of k-means on the points projected off the rows of ``off``."""
+    best, kept = -np.inf, None
+    for _ in range(n_init):
+        labels, means = kmeans(points, k, rng, off, max_iter=100)
+        centers = means if off is None else project_off(means, off)
+        explained = np.bincount(labels, minlength=k) @ linalg.row_norms(centers)
+        if explained > best:
+            best, kept = explained, (labels, means)
+    assert kept is not None
+    return kept
 
 
 def project_off(C: np.ndarray, off: np.ndarray) -> np.ndarray:
