@@ -109,7 +109,10 @@ class Triplets:
 
     def multipliers(self, s: np.ndarray) -> np.ndarray:
         """λ = clip(λ⁰ + c s/μ, 0, c) (m, k); a missing target has c = 0."""
-        return np.clip(self.lam + self.cap * s / self.mu, 0, self.cap)
+        lam = self.cap * s
+        lam /= self.mu
+        lam += self.lam
+        return np.clip(lam, 0, self.cap, out=lam)
 
     def scatter(self, lam: np.ndarray) -> np.ndarray:
         """S = Σ_ij v_ij v_ijᵀ + Σ_ijl λ_ijl (v_ij v_ijᵀ − v_il v_ilᵀ), through one sparse Laplacian."""
@@ -127,8 +130,9 @@ class Triplets:
         """Pull plus smoothed hinges, and the gradient 2 L S."""
         near, s = self.slacks(self.Z @ L.T)
         lam = self.multipliers(s)
-        value = near.sum() + (lam * s).sum() - self.mu / (2 * self.push) * ((lam - self.lam) ** 2).sum()
-        return float(value), 2 * L @ self.scatter(lam)
+        value = near.sum() + np.vdot(lam, s)
+        moved = np.subtract(lam, self.lam, out=s)
+        return float(value - self.mu / (2 * self.push) * np.vdot(moved, moved)), 2 * L @ self.scatter(lam)
 
     def state(self, L: np.ndarray, ridge: np.ndarray) -> "State":
         """Objective and optimality at L."""
@@ -137,7 +141,7 @@ class Triplets:
         hinges = self.cap * np.maximum(s, 0)
         return State(
             objective=float(near.sum() + hinges.sum() + (ridge * L**2).sum()),
-            slackness=float((hinges - lam * s).sum()),
+            slackness=float(hinges.sum() - np.vdot(lam, s)),
             dual=float(lam.sum()),
             scatter=self.scatter(lam) + np.diag(ridge),
         )
