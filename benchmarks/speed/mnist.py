@@ -19,7 +19,7 @@ the penalty were chosen on training images as they are: fit on 15,000, 3-NN erro
 4 and 16 times the penalty, k = 8, 100 and 250 components, and weights of the hinges of ¼ and 4, from 2.72 to 3.07;
 on another such draw 2.89, with k = 3 2.94, without penalty 3.04, and targets chosen again under the learned metric
 change nothing. Deskewed, the first draw has 1.87. CPU and wall seconds cover shearing, PCA and LMNN; *memory* is the
-largest resident size of the process up to there.
+largest resident size of the process up to there; wall seconds are of one thread on a machine that had other work.
 """
 COMPONENTS, SIDE = 164, 28
 
