@@ -14,10 +14,10 @@ NOTES = """
 10-NN unweighted graph, 20 eigenvectors for G-ML and 200 for its rivals, start at the diffusion kernel with t = 0.1,
 4-NN for G-ML and one-vs-all SVM for the others, both numbers of labels of Figure 6.4, all as printed; 10 splits
 instead of 30. Text: tf-idf with sublinear counts and cosine neighbors, on copies of the two pairs of groups with 4,862
-and 3,289 terms; digits: 4,000 USPS images drawn once (the thesis does not say which). Not printed and chosen here: the slack
-weight γ, of 0.01, 0.1 and 1 by cross-validation on the labeled points of each split; t of the rival diffusion kernel,
-by alignment with the labels; C = 1 for semi-supervised kernels, scaled to a mean diagonal of one, and C = 100 for
-supervised ones, each the better on other splits. The maximal-alignment kernel is not part of this library;
+and 3,289 terms; digits: 4,000 USPS images drawn once (the thesis does not say which). Not printed and chosen here: the
+slack weight γ, of 0.01, 0.1 and 1 by cross-validation on the labeled points of each split; t of the rival diffusion
+kernel, by alignment with the labels; C = 1 for semi-supervised kernels, scaled to a mean diagonal of one, and C = 100
+for supervised ones, each the better on other splits. The maximal-alignment kernel is not part of this library;
 scikit-learn's label spreading is added. Errors; notes have standard deviations over splits.
 
 Figure 6.3 is a plot that this text of the thesis does not hold, its curves for the rivals are taken from Zhu et al.
