@@ -68,6 +68,17 @@ def problem(kernel, X, y, new) -> tuple[np.ndarray, np.ndarray, dict]:
     return A, B, LEARNERS | {"NCA": penalized(A, y)}
 
 
+def family(name: str, d: int) -> list:
+    """The base kernels of §5.1: scaled Gaussians from narrow to wide, for images polynomials of rising degree."""
+    return polynomials(d) if name == "M-USPS" else scaled_gaussians(d)
+
+
+def candidates(name: str, X: np.ndarray) -> list:
+    """Kernels to choose from, simplest first: the linear one, which is the limit of wide ones, then the family."""
+    kernels = family(name, X.shape[1])
+    return distinct([gm.Linear(), *(kernels[1:] if name == "M-USPS" else kernels[::-1])], X)
+
+
 def distinct(kernels, X) -> list:
     """Kernels, in order, under which most points have a neighbor and which differ from the one before."""
     kept, before = [], None
@@ -124,15 +135,12 @@ def split(name: str, data, seed: int, scale=scaled) -> tuple[np.ndarray, ...]:
 def split_scores(name: str, data, seed: int) -> dict:
     """Accuracies of the nine methods on one split."""
     X, y, test, truth, rng = split(name, data, seed)
-    digits = name == "M-USPS"
-    family = polynomials(X.shape[1]) if digits else scaled_gaussians(X.shape[1])
-    kernels = distinct([gm.Linear(), *(family[1:] if digits else family[::-1])], X)
     scores = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        chosen = cross_validated(kernels, X, y, rng)
+        chosen = cross_validated(candidates(name, X), X, y, rng)
         plain = problem(gm.Linear(), X, y, test)
-        aligned = problem(align(family, X, y, center=True, warn=False), X, y, test)
+        aligned = problem(align(family(name, X.shape[1]), X, y, center=True, warn=False), X, y, test)
         for m in LEARNERS:
             for prefix, (A, B, learners) in (("", plain), ("K", problem(chosen[m], X, y, test)), ("AK", aligned)):
                 scores[prefix + m] = accuracy(learners[m], A, y, B, truth)
