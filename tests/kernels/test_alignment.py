@@ -113,6 +113,20 @@ def test_local_alignment_prefers_a_width_that_keeps_clusters_apart():
     assert Y.shape == K.shape
 
 
+def test_a_constant_aligns_with_unequal_classes_unless_kernels_are_centered():
+    y = np.repeat([0, 1], [90, 10])
+    X = np.random.default_rng(0).normal(size=(100, 20)) + y[:, None]
+    wide, narrow = gm.Gaussian(1e3), gm.Gaussian(1e-3)
+    plain = align([wide, narrow], X, y, warn=False)
+    # ⟨11ᵀ, Y⟩ = (90 − 10)² and ⟨I, Y⟩ = ‖I‖² = 100; S has 100², 100 and ⟨11ᵀ, I⟩ = 100.
+    expected = np.linalg.solve([[1e4, 1e2], [1e2, 1e2]], [80.0**2, 1e2])
+    assert plain.weights == pytest.approx(expected / expected.sum(), rel=1e-3)
+    assert plain.weights[0] > 0.5
+    centered = align([wide, narrow], X, y, warn=False, center=True).weights
+    lifted = align([wide + 5.0 * gm.Gaussian(1e9), narrow], X, y, warn=False, center=True).weights
+    assert lifted[1] / lifted[0] == pytest.approx(centered[1] / centered[0], rel=1e-3)
+
+
 def test_memory_stays_under_two_gram_matrices():
     n = 1000
     X, y = _problem(0, n=n)

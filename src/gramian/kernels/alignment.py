@@ -38,7 +38,8 @@ def align(
     X : points
     y : labels (n,)
     center : bool
-        Center all kernels and Y in feature space first (Cortes et al. 2012).
+        Center all kernels and Y in feature space first (Cortes et al. 2012). Advisable with classes of unequal size,
+        for which constants align well: without it most weight can go to very wide and very narrow kernels.
     n_neighbors : int, optional
         Sum only over pairs in which one point is among the nearest ``n_neighbors`` of the other, within its class or
         outside of it: classes need to hold together locally only. Beyond the paper.
