@@ -18,7 +18,7 @@ from benchmarks.papers.kpca_trick.protocol import (
     split,
 )
 from benchmarks.papers.kpca_trick.tables import ORDER, PAPER
-from gramian.kernels import align, scaled_gaussians
+from gramian.kernels import align, polynomials, scaled_gaussians
 
 TITLE = "What moves a cell (Chatpatanasiri et al. 2010, Tables 1–3)"
 SPLITS = 10
@@ -36,10 +36,10 @@ def learned(learner, X, y, test, truth) -> float:
     return accuracy(learner(X, y) if callable(learner) else learner, X, y, test, truth)
 
 
-def aligned(learner, X, y, test, truth, center=True, near=False) -> float:
+def aligned(learner, X, y, test, truth, center=True, near=False, family=scaled_gaussians) -> float:
     """On the coordinates of the aligned kernel."""
-    family = candidates("", X)[1:] if near else scaled_gaussians(X.shape[1])
-    A, B = coordinates(align(family, X, y, center=center, warn=False), X, test)
+    kernels = candidates("", X)[1:] if near else family(X.shape[1])
+    A, B = coordinates(align(kernels, X, y, center=center, warn=False), X, test)
     return learned(learner, A, y, B, truth)
 
 
@@ -84,6 +84,23 @@ CHANGES: dict[tuple[str, str], dict[str, Callable]] = {
     ("MUSK2", "LMNN"): {
         'reg="pull", as in the table': partial(learned, PULL),
         "reg=0": partial(learned, gm.LMNN(tol=2e-2, max_iter=200)),
+    },
+    **{
+        ("MUSK2", f"AK{m}"): {
+            TABLE: partial(aligned, learner),
+            "kernels not centered": partial(aligned, learner, center=False),
+        }
+        for m, learner in (("NCA", penalized), ("LMNN", PULL))
+    },
+    ("M-USPS", "AKLMNN"): {
+        "30 steps, as in the table": partial(aligned, PULL, family=polynomials),
+        "100 steps": partial(aligned, gm.LMNN(reg="pull", tol=2e-2, max_iter=100), family=polynomials),
+        "degrees 1–4": partial(aligned, PULL, family=partial(polynomials, degrees=(1, 2, 3, 4))),
+        "degrees 1–3": partial(aligned, PULL, family=partial(polynomials, degrees=(1, 2, 3))),
+    },
+    ("IRIS", "KDNE"): {
+        **{f"width {w}": partial(at_width, gm.DNE(), w) for w in (0.25, 0.5, 1.0, 2.5)},
+        **{f"width 1.0, {r} directions": partial(at_width, gm.DNE(n_components=r), 1.0) for r in (2, 3)},
     },
     ("BALANCE", "KDNE"): {
         **{f"width {w}": partial(at_width, gm.DNE(), w) for w in (0.5, 1.0, 2.5)},
