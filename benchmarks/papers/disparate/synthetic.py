@@ -174,7 +174,7 @@ def picture(cells: Cells) -> None:
     for row, column in zip(axes[:, 0], axes[-1]):
         row.set_ylabel("NMI")
         column.set_xlabel("clusters in each view")
-    axes[0, 0].legend(fontsize=8, loc="lower right")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=len(COLORS))
     figure.savefig(PICTURES / "disparate_synthetic.png", dpi=110)
     pyplot.close(figure)
 
@@ -190,7 +190,7 @@ def panel(axis: Any, cells: Cells, family: str, spread: float, starts: int) -> N
         axis.errorbar(SIZES, means, errors, label=method, **style)
         for k, mean in zip(SIZES, means):
             if method == OURS and mean < GOOD[family]:
-                place = {"xytext": (0, -14), "textcoords": "offset points", "ha": "center"}
+                place = {"xytext": (0, -27), "textcoords": "offset points", "ha": "center"}
                 axis.annotate(f"{mean:.2f}", (k, mean), color=color, fontsize=8, **place)
     axis.axhline(GOOD[family], color="black", lw=0.6, ls=":")
     axis.set_title(f"{family}, spread {spread:g}, {starts} start{'s' * (starts > 1)}", fontsize=9)
