@@ -16,9 +16,9 @@ NOTES = """
 3 draws of 40 pairs for each ordered pair of classes, from all points.
 
 *Pairs.* A learner that gets every point in a pair right, and classifies the others with the labels of the training half
-and of all points in pairs, by 5-NN or by an SVM whose width and constant are chosen by cross-validation on these labels.
-It stands beside the better of the printed MW and OCP. This is no bound: a point in no pair is most likely of the larger
-class, since all of the smaller one are in pairs, and MW makes use of that on Heart.
+and of all points in pairs, by 5-NN or by an SVM whose width and constant are chosen by cross-validation on these
+labels. It stands beside the better of the printed MW and OCP. It is no bound: on Heart nearly all points of the smaller
+class are in pairs, so a point in no pair is of the larger one, and MW makes use of that.
 
 *Burg.* It keeps the range of its start, as many eigenvectors of K₀ as the printed rank. The start by itself, and the
 Burg kernel with more and less slack (γ = 100 is nearly hard), for bounds from the distances of K₀ and of the start.
