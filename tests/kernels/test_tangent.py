@@ -139,3 +139,15 @@ def test_errors_and_storage(tmp_path, images):
     distance = gm.TangentDistance((14, 14), sides=1)
     distance.save(tmp_path / "distance")
     assert gm.load(tmp_path / "distance") == distance
+
+
+def test_index_of_images_refuses_other_sizes():
+    images = np.random.default_rng(0).random((4, 16))
+    with pytest.raises(ValueError, match="features"):
+        gm.ExactIndex(gm.TangentDistance((5, 5))).add(images)
+    index = gm.ExactIndex(gm.TangentDistance()).add(images)
+    with pytest.raises(ValueError, match="features"):
+        index.add(np.ones((1, 25)))
+    with pytest.raises(ValueError, match="must have 16 features, got 9"):
+        index.with_metric(gm.Mahalanobis.euclidean(9))
+    assert index.with_metric(gm.Mahalanobis.euclidean(16)).query(images, 1)[0].ravel().tolist() == [0, 1, 2, 3]

@@ -302,3 +302,12 @@ def test_edges(rng):
 @parametrize_with_checks([gm.GeometryAwareKernel()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "gamma, message", [([], "or several to choose from, got none"), ("a", "gamma must be"), (0, "gamma must be")]
+)
+def test_slack_weights_are_checked(gamma, message):
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.repeat([0, 1], 10)
+    with pytest.raises(ValueError, match=f"GeometryAwareKernel: .*{message}"):
+        gm.GeometryAwareKernel(gamma=gamma).fit(X, y)

@@ -274,6 +274,7 @@ def test_row_order_and_units_do_not_matter(rng):
         ({"penalty": np.eye(3)}, "a Kernel or a matrix"),
         ({"graph": np.ones((120, 3))}, "graph must be a Graph"),
         ({"lam": 0.0}, "lam must be"),
+        ({"lam": []}, "several to choose from, got none"),
         ({"n_components": 0}, "n_components must be"),
         ({"cost_neighbors": 0}, "cost_neighbors must be"),
     ],

@@ -54,6 +54,11 @@ class TangentDistance(Stored):
         if self.image_shape is not None:
             object.__setattr__(self, "image_shape", tuple(int(s) for s in self.image_shape))
 
+    @property
+    def n_features(self) -> int | None:
+        """Pixels of an image; None where any square will do."""
+        return None if self.image_shape is None else self.image_shape[0] * self.image_shape[1]
+
     def __call__(self, a: Any, b: Any) -> float:
         """Distance of two single images, flat or (height, width)."""
         return float(self.pairwise(np.asarray(a)[None], np.asarray(b)[None])[0, 0])

@@ -186,11 +186,13 @@ class GeometryAwareKernel(Transductive):
         return Inductive(Z, self.eigenvectors_.T @ Z, 1 / np.append(start, rough))
 
     def _choose_gamma(self, family: Any) -> float | None:
-        if self.gamma is None or np.ndim(self.gamma) == 0:
-            return self.gamma
+        if self.gamma is None:
+            return None
+        grid = self._grid("gamma")
+        if len(grid) == 1:
+            return grid[0]
         if self.codes_ is None:
             raise ValueError("GeometryAwareKernel: gamma must be one number with constraints, got several; choose one.")
-        grid = sorted(_checks.number(g, "GeometryAwareKernel", "gamma", low=0, open_low=True) for g in self.gamma)
 
         def positions(codes: np.ndarray, grid: list[float]) -> Iterator[np.ndarray]:
             side = pairs_of_labels(codes, self.n_pairs, self.random_state)

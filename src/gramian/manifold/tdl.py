@@ -176,10 +176,7 @@ class TDL(Transductive):
         return self._penalty.solve(C, lam, k, tol=self.tol, max_iter=self.max_iter, rng=rng)
 
     def _choose_lam(self, X: Any, k: int) -> float:
-        if np.ndim(self.lam) == 0:
-            return _checks.number(self.lam, "TDL", "lam", low=0, open_low=True)
-        grid = sorted(_checks.number(lam, "TDL", "lam", low=0, open_low=True) for lam in self.lam)
-        return self._choose(grid[::-1], lambda codes, grid: self._embeddings(X, codes, grid, k))
+        return self._choose(self._grid("lam")[::-1], lambda codes, grid: self._embeddings(X, codes, grid, k))
 
     def _embeddings(self, X: Any, codes: np.ndarray, grid: list[float], k: int) -> Iterator[np.ndarray]:
         """The embedding from given labels for each λ."""

@@ -8,6 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gramian import _checks
 from gramian.constraints import Labels
 from gramian.manifold.eigenmaps import SpectralEmbedding
 from gramian.manifold.vote import vote
@@ -29,6 +30,14 @@ class Transductive(SpectralEmbedding):
         labels = Labels.from_array(y, owner, X.shape[0], unknown=-1)
         self.classes_, self.codes_ = labels.classes, labels.codes
         return X, labels
+
+    def _grid(self, name: str) -> list[float]:
+        """The positive numbers of a parameter that holds one or several, in order."""
+        value, owner = getattr(self, name), type(self).__name__
+        values = [value] if np.ndim(value) == 0 else list(value)
+        if not values:
+            raise ValueError(f"{owner}: {name} must be a number, or several to choose from, got none.")
+        return sorted(_checks.number(v, owner, name, low=0, open_low=True) for v in values)
 
     def _choose(self, grid: list[float], positions: Callable[[np.ndarray, list[float]], Iterable]) -> float:
         """The value of the grid with most right answers in up to five folds of the labels; ties go to the first.

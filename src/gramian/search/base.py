@@ -51,8 +51,9 @@ class Index(ABC, Stored):
     @property
     def _width(self) -> int | None:
         """Number of features: the metric's, or that of the items under a distance for any number of them."""
-        own = self._rows("points").shape[1] if self._columns else None
-        return getattr(self.metric, "n_features", own)
+        if isinstance(self.metric, Metric) or self.metric.n_features is not None or not self._columns:
+            return self.metric.n_features
+        return self._rows("points").shape[1]
 
     def _rows(self, name: str) -> Any:
         return self._columns[name].rows
@@ -165,9 +166,10 @@ class Index(ABC, Stored):
     def with_metric(self, metric: Metric) -> "Index":
         """Index of the same items under another metric; this one stays as it is."""
         other = self._like(metric)
-        d = getattr(metric, "n_features", self._width)
-        if self._width not in (d, None):
-            raise ValueError(f"{type(self).__name__}: metric must have {self._width} features, got {d}.")
+        d, own = metric.n_features, self._width
+        metrics = isinstance(metric, Metric) and isinstance(self.metric, Metric)
+        if d != own and (metrics or None not in (d, own)):
+            raise ValueError(f"{type(self).__name__}: metric must have {own} features, got {d}.")
         other._next_id = self._next_id
         if len(self):
             other._set({name: self._columns[name].share() for name in ("ids", "points")})

@@ -18,7 +18,7 @@ class ExactIndex(Index):
 
     Parameters
     ----------
-    metric : Metric, or a distance with ``sqdist(X, Y)``
+    metric : Metric, or a distance with ``sqdist(X, Y)`` and ``n_features``
         Mahalanobis, SubspaceMahalanobis, KernelMetric, GraphMetric; or a :class:`~gramian.TangentDistance`.
 
     Examples
@@ -31,7 +31,7 @@ class ExactIndex(Index):
     """
 
     def _accepts(self, metric: Any) -> bool:
-        return hasattr(metric, "sqdist")
+        return hasattr(metric, "sqdist") and hasattr(metric, "n_features")
 
     def _derive(self, X: Any) -> dict[str, Any]:
         return {"embedded": self.metric._embed(X)} if isinstance(self.metric, Mahalanobis) else {}
