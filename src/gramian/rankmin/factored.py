@@ -48,26 +48,27 @@ def restore(
 
     ``callback(step, violation)`` hears every iteration and the end.
     """
-    shape, best, steps = F.shape, [F, np.inf], count(1)
+    shape, best, steps = F.shape, Restored(F, np.inf), count(1)
     report = callback or (lambda step, violation: None)
     scale = 1 / max(float(np.max(problem.A(F) ** 2)), float(np.max(problem.b**2)), np.finfo(float).tiny)
 
     def evaluate(f: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal best
         value, grad, values = penalty(problem, f.reshape(shape))
         violation = problem.violation(values)
-        if violation < best[1]:
-            best[:] = f.reshape(shape).copy(), violation
+        if violation < best.violation:
+            best = Restored(f.reshape(shape).copy(), violation)
         return scale * value, scale * grad.ravel()
 
     def enough(intermediate_result: object) -> None:
-        if best[1] <= problem.epsilon:
+        if best.violation <= problem.epsilon:
             raise StopIteration
-        report(next(steps), best[1])
+        report(next(steps), best.violation)
 
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-12, "gtol": 1e-12}
     minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
-    report(next(steps), best[1])
-    return Restored(shrink(problem, best[0]), best[1])
+    report(next(steps), best.violation)
+    return best._replace(F=shrink(problem, best.F))
 
 
 def compress(problem: RankProblem, F: np.ndarray) -> np.ndarray:

@@ -43,18 +43,18 @@ def _reweighted(
     problem: RankProblem, conic: bool, rounds: int, callback: Report, delta: float = 1e-2
 ) -> tuple[Atom, int]:
     """Rounds of min ⟨W, X⟩, beginning with W = I; δ is relative to the largest eigenvalue of X."""
-    W, best, total = np.eye(problem.A.n), None, 0
+    W, total = np.eye(problem.A.n), 0
+    atoms: list[Atom] = []
     for t in range(1, rounds + 1):
         X, evaluations = _linear(problem, W, conic)
         total += evaluations
-        atom = truncate(problem, X)
+        atoms.append(truncate(problem, X))
         if callback is not None:
-            callback(t, problem.violation(problem.A(*atom)))
-        best = atom if best is None or len(atom.values) < len(best.values) else best
+            callback(t, problem.violation(problem.A(*atoms[-1])))
         values, vectors = linalg.eigh(X)
         floor = delta * values[-1]
         W = (vectors * (floor / (np.maximum(values, 0) + floor))) @ vectors.T
-    return best, total
+    return min(atoms, key=lambda atom: len(atom.values)), total
 
 
 def truncate(problem: RankProblem, X: np.ndarray) -> Atom:
@@ -86,7 +86,7 @@ def linear_proximal(
     for _ in range(max_iter):
         lam, following, spent = _proximal_step(problem, W, X, tau, goal, lam, size)
         evaluations += spent
-        done = np.linalg.norm(following - X) <= tol * max(np.linalg.norm(following), tol)
+        done = np.linalg.norm(following - X) <= tol * max(float(np.linalg.norm(following)), tol)
         X = following
         if done:
             break

@@ -4,7 +4,7 @@ Constraint matrices may be dense, sparse, low-rank or matrix-free. Each kind is 
 methods: ``values(V, d)`` for X = V diag(d) Vᵀ, ``of_matrix(X)`` for a dense X, and ``adjoint(w)``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
@@ -114,7 +114,7 @@ class Factors:
         return self._sum(((self.U.T @ V) ** 2) @ d)
 
     def of_matrix(self, X: np.ndarray) -> np.ndarray:
-        U = self.U.toarray() if sparse.issparse(self.U) else self.U
+        U = _dense(self.U)
         return self._sum(np.einsum("ij,ij->j", U, X @ U))
 
     def _sum(self, forms: np.ndarray) -> np.ndarray:
@@ -149,6 +149,9 @@ def _operator(n: int, matmat: Any) -> LinearOperator:
     return LinearOperator((n, n), matvec=matvec, matmat=matmat, rmatvec=matvec, dtype=float)
 
 
+Part = Entries | Factors | Implicit
+
+
 class Measurements:
     """𝒜 for a list of symmetric matrices of one size n; ``len`` is m."""
 
@@ -161,7 +164,11 @@ class Measurements:
             raise ValueError(f"{OWNER}: the matrices of A must have one size, got {sorted(sizes)}.")
         self.m, self.n = len(matrices), matrices[0].shape[0]
         kinds = np.array([_kind(a) for a in matrices])
-        make = {"entries": lambda items: Entries(items, self.n), "factors": Factors, "implicit": Implicit}
+        make: dict[str, Callable[[list[Any]], Part]] = {
+            "entries": lambda items: Entries(items, self.n),
+            "factors": Factors,
+            "implicit": Implicit,
+        }
         self.parts = [
             (np.flatnonzero(kinds == kind), make[kind]([matrices[i] for i in np.flatnonzero(kinds == kind)]))
             for kind in dict.fromkeys(kinds.tolist())
@@ -195,11 +202,11 @@ class Measurements:
                 G[:, i] = self._column(part, place, len(index))
         return (G + G.T) / 2
 
-    def _column(self, part: Any, place: int, size: int) -> np.ndarray:
+    def _column(self, part: Part, place: int, size: int) -> np.ndarray:
         """𝒜(A_i) for one matrix of a part."""
         if isinstance(part, Factors):
             A = part.items[place]
-            return self(A.U.toarray() if sparse.issparse(A.U) else A.U, A.s)
+            return self(_dense(A.U), A.s)
         X = _dense(part.adjoint(np.eye(size)[place]))
         out = np.zeros(self.m)
         for index, other in self.parts:
