@@ -90,8 +90,8 @@ def number(
 ) -> Any:
     """Return a finite real (or integer) in [low, high], or (low, high] with open_low."""
     kind = Integral if integer else Real
-    ok = isinstance(value, kind) and not isinstance(value, bool | np.bool_) and np.isfinite(value)
-    if not ok or value < low or value > high or (open_low and value == low):
+    ok = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    if not ok or not low <= value <= high or abs(value) == np.inf or (open_low and value == low):
         what = "an integer" if integer else "a number"
         left = "(" if open_low or low == -np.inf else "["
         right = ")" if high == np.inf else "]"

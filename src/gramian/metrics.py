@@ -30,7 +30,10 @@ class Metric(ABC, Stored):
     lies outside of them, ``_residual(X, Y)`` and ``_residual_pairs(X, Y)``, the squared distances of that part.
     """
 
-    n_features: int | None
+    @property
+    @abstractmethod
+    def n_features(self) -> int | None:
+        """Number of features of a point; None where points need not be vectors."""
 
     @abstractmethod
     def _embed(self, X: Any) -> np.ndarray: ...
@@ -128,7 +131,7 @@ class Mahalanobis(Metric):
         return cls(np.eye(d))
 
     @property
-    def n_features(self) -> int:  # type: ignore[override]
+    def n_features(self) -> int:
         """Number of input features d."""
         return self.components.shape[1]
 
@@ -187,7 +190,7 @@ class SubspaceMahalanobis(Metric):
         object.__setattr__(self, "alpha", _checks.number(self.alpha, "SubspaceMahalanobis", "alpha", low=0))
 
     @property
-    def n_features(self) -> int:  # type: ignore[override]
+    def n_features(self) -> int:
         """Number of input features d."""
         return self.basis.shape[0]
 
@@ -280,7 +283,7 @@ class KernelMetric(Metric):
         return self.features.kernel_.check(X, name)
 
     @property
-    def n_features(self) -> int | None:  # type: ignore[override]
+    def n_features(self) -> int | None:
         """Number of input features, None when the kernel takes other objects than vectors."""
         return getattr(self.features, "n_features_in_", None)
 

@@ -240,7 +240,7 @@ class Stored:
         save(self, path)
 
     def _state(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # type: ignore[attr-defined]
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # type: ignore[attr-defined]  # a dataclass
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Any:

@@ -90,6 +90,12 @@ def test_what_is_written_reads_back(tmp_path, suffix, rng):
     assert np.array_equal(table.X, X) and table.y.tolist() == y.tolist()
 
 
+@pytest.mark.parametrize("label", ["X", "file", "allow_pickle"])
+def test_labels_that_a_numpy_file_cannot_name(tmp_path, label):
+    with pytest.raises(formats.TableError, match=f"cannot hold labels under the name '{label}'; write CSV"):
+        formats.write(tmp_path / "t.npz", ["u"], np.ones((2, 1)), label, np.array([0, 1]))
+
+
 @pytest.mark.parametrize(
     "text, label, message",
     [

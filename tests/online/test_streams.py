@@ -71,6 +71,15 @@ def test_lego_reports_its_bound(rng):
     assert lego.loss_ <= lego.loss_bound(lego.progress_.start, lego.comparator_loss_)
 
 
+def test_pairs_in_a_list_are_taken_again_and_again(rng):
+    pairs, y = rng.standard_normal((10, 2, 3)), [1, -1] * 5
+    one, other = gm.LEGO(eta=0.1), gm.LEGO(eta=0.1)
+    for _ in range(2):
+        one.partial_fit(pairs, y)
+        other.partial_fit(pairs.tolist(), y)
+    np.testing.assert_array_equal(one.metric_.matrix, other.metric_.matrix)
+
+
 def test_a_million_steps_stay_positive_definite(rng):
     """Random, contradictory targets: M symmetric and positive definite, hash rows R G still R G."""
     d, rule = 16, LegoRule(0.1)

@@ -5,7 +5,7 @@ space of K_RQ, (24) is min Tr(N K) and (27) is min ‖N K‖₁. Rows are projec
 costs n² and sees every candidate.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from itertools import combinations, islice
 from math import comb
 from typing import Any
@@ -118,13 +118,13 @@ class EntryCriterion:
 CRITERIA = {"trace": TraceCriterion, "l1": EntryCriterion}
 
 
-def _basis(problem: Any, chosen: Sequence[int]) -> np.ndarray:
+def _basis(problem: Any, chosen: Iterable[int]) -> np.ndarray:
     """Orthonormal basis of the chosen rows; rows that depend on others add nothing."""
     U, s, _ = np.linalg.svd(problem.rows[:, list(chosen)], full_matrices=False)
     return U[:, s > 1e-10 * s.max(initial=0.0)]
 
 
-def _loss(problem: Any, chosen: Sequence[int]) -> float:
+def _loss(problem: Any, chosen: Iterable[int]) -> float:
     return problem.loss(_basis(problem, chosen))
 
 

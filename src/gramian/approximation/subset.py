@@ -94,7 +94,7 @@ class SubsetDistance(BaseEstimator):
     def _gram(self, Q: Any) -> tuple[np.ndarray, np.ndarray]:
         """K and the squared distances on Q; settles the kernel."""
         if isinstance(self.distance, Kernel):
-            self.kernel_ = self.distance.bound(Q)
+            self.kernel_: Any = self.distance.bound(Q)
             return self.kernel_(Q), self.kernel_.sqdist(Q)
         if sparse.issparse(Q):
             raise TypeError("SubsetDistance: Q must be dense for a function of two objects, got a sparse matrix.")
@@ -154,7 +154,7 @@ class SubsetDistance(BaseEstimator):
         D = k_qq[:, None] + self._diagonal - 2 * k_R @ self.map_.T  # (15)
         D[:, self.subset_] = k_qq[:, None] + self._diagonal[self.subset_] - 2 * k_R
         rounding = 1e-12 * (np.abs(k_qq)[:, None] + np.abs(self._diagonal))
-        self.n_clipped_ += np.count_nonzero(D + rounding < 0)
+        self.n_clipped_ += int(np.count_nonzero(D + rounding < 0))
         return np.maximum(D, 0)
 
     def _batch(self, X: Any) -> Any:

@@ -80,18 +80,18 @@ def fit(
         raise ValueError("--standardize needs a linear metric; scale the table itself before learning with a kernel.")
     from gramian.cli import choice
 
-    table = _labeled(data, label, drop)
+    table, y = _labeled(data, label, drop)
     model = choice.learner(learner, settings or (), kernel, rank, seed)
     scale = table.X.std(axis=0) if standardize else np.ones(table.X.shape[1])
     scale[scale == 0] = 1.0
     start = time.process_time()
     with progress(f"{type(model).__name__} on {len(table.X)} rows"), choice.typed(settings or ()):
-        model.fit(table.X / scale, table.y)
+        model.fit(table.X / scale, y)
     seconds = time.process_time() - start
     persist.save(models.rescaled(model.metric_, scale), output, about=models.about(model, table))
     state = f"{'converged' if model.converged_ else 'stopped'} after {model.n_iter_} iterations in"
     state = state if model.n_iter_ else "in closed form,"
-    say.print(f"{models.name(model)} on {len(table.X)} rows × {len(table.names)} columns, {len(set(table.y))} classes:")
+    say.print(f"{models.name(model)} on {len(table.X)} rows × {len(table.names)} columns, {len(set(y))} classes:")
     say.print(f"{state} {seconds:.2f} CPU seconds; saved {output}")
 
 
@@ -120,8 +120,8 @@ def evaluate(
     """See whether a learned distance finds better neighbors than the Euclidean one, by cross-validation."""
     from gramian.cli import choice, scores
 
-    table = _labeled(data, label, drop)
-    splits = scores.folds(table.X, table.y, n_folds, seed)
+    table, y = _labeled(data, label, drop)
+    splits = scores.folds(table.X, y, n_folds, seed)
     sides: dict[str, Any] = {"Euclidean": None}
     for chosen in learner or ["itml"]:
         model = choice.learner(chosen, settings or (), kernel, rank, seed)
@@ -132,7 +132,7 @@ def evaluate(
         for name, model in sides.items():
             bar.update(task, description=name)
             step = lambda: bar.advance(task)  # noqa: E731
-            results[name] = list(scores.cross_validate(model, table.X, table.y, splits, neighbors, standardize, step))
+            results[name] = list(scores.cross_validate(model, table.X, y, splits, neighbors, standardize, step))
     if as_json:
         print(json.dumps({name: [vars(s) for s in found] for name, found in results.items()}, indent=1))
     else:
@@ -212,8 +212,10 @@ def learners() -> None:
     say.print(listing({name: (module.__doc__ or "").strip().split("\n")[0] for name, module in modules.items()}))
 
 
-def _labeled(data: Path, label: str | None, drop: list[str] | None) -> tables.Table:
+def _labeled(data: Path, label: str | None, drop: list[str] | None) -> tuple[tables.Table, np.ndarray]:
     label = "y" if label is None and data.suffix.lower() == ".npz" else label
     if label is None:
         raise typer.BadParameter("say which column holds the labels.", param_hint="--label")
-    return tables.read(data, label, drop or ())
+    table = tables.read(data, label, drop or ())
+    assert table.y is not None
+    return table, table.y

@@ -147,7 +147,7 @@ def write(path: Path | None, names: list[str], X: np.ndarray, label: str, y: np.
     if path is not None and suffix == ".npy":
         np.save(path, X)
     elif path is not None and suffix == ".npz":
-        np.savez(path, X=X, **({} if y is None else {label: y}))
+        _write_npz(path, X, label, y)
     elif path is not None and suffix in (".parquet", ".pq"):
         _write_parquet(path, dict(zip(names, X.T)) | ({} if y is None else {label: y}))
     elif path is not None:
@@ -162,6 +162,13 @@ def _write_csv(stream: TextIO, names: list[str], X: np.ndarray, label: str, y: n
     writer.writerow(names if y is None else [*names, label])
     rows = X.tolist()
     writer.writerows(rows if y is None else ([*row, value] for row, value in zip(rows, y.tolist())))
+
+
+def _write_npz(path: Path, X: np.ndarray, label: str, y: np.ndarray | None) -> None:
+    if label in ("X", "file", "allow_pickle"):
+        raise TableError(f"{path}: an NPZ file cannot hold labels under the name {label!r}; write CSV.")
+    labels: dict[str, Any] = {} if y is None else {label: y}
+    np.savez(path, X=X, **labels)
 
 
 def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:

@@ -67,5 +67,5 @@ def unlabeled(data: Path, about: dict, label: str | None, drop: list[str]) -> li
     """Columns to leave out: those asked for, and the label column of the fit where it is present and numbered."""
     learned = about.get("label")
     names = formats.read_columns(data)[0]
-    numbered = len(names) == len(about.get("features", [])) + 1 and learned in names
-    return [*drop, learned] if numbered and label is None and learned not in drop else drop
+    numbered = len(names) == len(about.get("features", [])) + 1
+    return [*drop, learned] if numbered and label is None and learned in names and learned not in drop else drop

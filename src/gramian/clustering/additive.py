@@ -32,15 +32,16 @@ class SumOfParts(Clusterings):
     def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run:
         energy, floor = points.norms.sum(), _floor(points)
         labels = refill(points, self._first(points, k, start, rng), k)
-        m, path, left = moments(points, labels, k), [], np.inf
+        m, left = moments(points, labels, k), np.inf
         state = State(m.S / np.maximum(np.diag(m.N), 1)[:, None], np.ones(sum(k)), 1.0)
-        best: Any = None
+        path: list[float] = []
+        best = np.inf, state, labels
         for _ in range(self.max_iter):
             state = self._step(m, state, k, energy, len(points), floor)
             last, m = m, self._expect(points, state, k, m.labels, rng)
             value = -m.likelihood + self._lam * correlation(state.C, k) / (2 * state.variance)
             left = float(np.mean(m.labels != last.labels)) if self._hard else _change(path, value)
-            if best is None or value < best[0]:
+            if not path or value < best[0]:
                 best = (value, state, m.labels)
             path.append(best[0])
             if left <= self.tol:

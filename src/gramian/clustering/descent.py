@@ -49,13 +49,15 @@ def descend(
     points: Points, labels: np.ndarray, k: tuple[int, ...], lam: float, max_iter: int = 200, tol: float = 0.0
 ) -> Run:
     """Steps 2.1–2.5 of Algorithm 4 from given labels; the best iterate, and the running best as the path."""
-    energy, path, best, since, residual = points.norms.sum(), [], None, 0, 1.0
+    energy, since, residual = points.norms.sum(), 0, 1.0
+    path: list[float] = []
+    best = np.inf, labels, np.empty((sum(k), points.X.shape[1]))
     for _ in range(max_iter):
         S, counts = points.sums(labels, k)
         _, centers = representatives(S, counts, k, lam)
         value = objective(energy, S, counts, centers, k, lam)
         since += 1
-        if best is None or value < best[0]:
+        if not path or value < best[0]:
             best, since = (value, labels, centers), 0
         path.append(best[0])
         moved = refill(points, points.nearest(centers, k), k, centers)

@@ -38,16 +38,15 @@ def relocated(
         return None
     counts = np.bincount(labels[:, t], minlength=k[t])
     splits = [split(points, np.flatnonzero(labels[:, t] == b), off, rng) for b in range(k[t])]
-    cost, best = merge_costs(centers[part], counts), (0.0, None)
+    cost, moves = merge_costs(centers[part], counts), []
     for b, (gain, _) in enumerate(splits):
         others = np.delete(np.arange(k[t]), b)
         pair = np.unravel_index(cost[np.ix_(others, others)].argmin(), (k[t] - 1, k[t] - 1))
         i, j = others[list(pair)]
-        if gain - cost[i, j] > best[0]:
-            best = (gain - cost[i, j], (i, j, b))
-    if best[1] is None:
+        moves.append((gain - cost[i, j], i, j, b))
+    promise, i, j, b = max(moves, key=lambda move: move[0])
+    if promise <= 0:
         return None
-    i, j, b = best[1]
     moved = labels.copy()
     moved[labels[:, t] == j, t] = i
     moved[splits[b][1], t] = j

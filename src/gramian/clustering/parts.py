@@ -58,7 +58,8 @@ def exact(points: Points, state: State, k: tuple[int, ...], soft: bool) -> Momen
     combos = np.array(list(product(*map(range, k))))
     B = indicator(combos, k)
     centers, prior = B @ state.C, B @ _log(state.weights)
-    labels, S, N, total = np.empty((len(points), len(k)), np.int32), np.zeros_like(state.C), 0.0, 0.0
+    labels, total = np.empty((len(points), len(k)), np.int32), 0.0
+    S, N = np.zeros_like(state.C), np.zeros((sum(k), sum(k)))
     for rows in linalg.blocks(len(points), 8 * len(combos), 8 << 20):
         near = np.asarray(points.inner(centers, rows), np.float64) - linalg.row_norms(centers) / 2
         logp = near / state.variance + prior - points.norms[rows, None] / (2 * state.variance)
@@ -70,7 +71,7 @@ def exact(points: Points, state: State, k: tuple[int, ...], soft: bool) -> Momen
             total += np.log(R.sum(axis=1)).sum()
             R /= R.sum(axis=1, keepdims=True)
             S += B.T @ (R.T @ points.X[rows] - R.sum(axis=0)[:, None] * points.shift)
-            N = N + (B.T * R.sum(axis=0)) @ B
+            N += (B.T * R.sum(axis=0)) @ B
     likelihood = total - _log_normalizer(points, state)
     return Moments(S, N, labels, likelihood) if soft else moments(points, labels, k, likelihood)
 
@@ -101,7 +102,7 @@ def gibbs(
     likelihood = (best_value - points.norms / (2 * state.variance)).sum() - _log_normalizer(points, state)
     if not soft:
         return moments(points, best, k, likelihood)
-    return Moments(sum(m.S for m in seen) / SWEEPS, sum(m.N for m in seen) / SWEEPS, best, likelihood)
+    return Moments(np.mean([m.S for m in seen], axis=0), np.mean([m.N for m in seen], axis=0), best, likelihood)
 
 
 def residual(energy: float, m: Moments, C: np.ndarray) -> float:

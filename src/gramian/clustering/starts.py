@@ -44,14 +44,14 @@ def kmeans(
     the same inner product with a point and with its projection.
     """
     off = np.zeros((0, points.X.shape[1])) if off is None else off
-    centers, labels = seeds(points, k, off, rng), None
+    centers, labels = seeds(points, k, off, rng), np.full((len(points), 1), -1)
     for _ in range(max_iter):
         last, labels = labels, points.nearest(centers, (k,))
         S, counts = points.sums(labels, (k,))
         full = counts > 0
         means = S / np.maximum(counts, 1)[:, None]
         centers[full] = project_off(means[full], off)
-        if last is not None and np.array_equal(labels, last):
+        if np.array_equal(labels, last):
             break
     return labels[:, 0], means
 
@@ -80,7 +80,8 @@ def in_turn(
     With ``n_init=0`` each is a few steps from one start, and no turn is left out; otherwise each is the best of so many
     full runs, and a turn that changes nothing is the last.
     """
-    labels, means = np.zeros((len(points), len(k)), dtype=np.int32), {}
+    labels = np.zeros((len(points), len(k)), dtype=np.int32)
+    means: dict[int, np.ndarray] = {}
     for turn in range(turns):
         t, last = int(order[turn % len(k)]), labels.copy()
         others = [means[s] for s in means if s != t]

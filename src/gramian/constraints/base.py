@@ -93,14 +93,14 @@ class Constraints(ABC, Stored):
 
     def __getitem__(self, rows: Any) -> Self:
         """The constraints of the given rows (a mask, slice or index array)."""
-        fields = self.__dataclass_fields__  # type: ignore[attr-defined]
+        fields = self.__dataclass_fields__  # type: ignore[attr-defined]  # subclasses are dataclasses
         m = len(self)
         taken = {
             name: getattr(self, name)[rows]
             for name in fields
             if isinstance(getattr(self, name), np.ndarray) and getattr(self, name).shape[:1] == (m,)
         }
-        return replace(self, **taken)  # type: ignore[type-var]
+        return replace(self, **taken)  # type: ignore[type-var]  # as above
 
 
 @dataclass(frozen=True)

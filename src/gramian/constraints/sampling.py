@@ -86,13 +86,13 @@ def triplets(labels: Labels, count: int, rng: np.random.RandomState) -> tuple[np
     if not groups:
         return _stack([]), _stack([]), _stack([])
     sizes = np.array([len(g) for g in groups], dtype=float)
-    anchor, near = [], []
+    anchors, mates = [], []
     for members, share in zip(groups, _shares(sizes, count)):
         a = rng.randint(len(members), size=2 * share)
         b = (a + rng.randint(1, len(members), size=2 * share)) % len(members)
-        anchor.append(members[a])
-        near.append(members[b])
-    anchor, near = np.concatenate(anchor), np.concatenate(near)
+        anchors.append(members[a])
+        mates.append(members[b])
+    anchor, near = np.concatenate(anchors), np.concatenate(mates)
     far = _other_class(anchor, known, labels.codes, rng)
     order = _interleave(anchor, labels.codes, rng)
     _, first = np.unique(np.stack([anchor, near, far], 1)[order], axis=0, return_index=True)

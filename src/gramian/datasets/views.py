@@ -54,7 +54,7 @@ def two_views(
     c = _checks.number(correlation, "two_views", "correlation", low=0, high=1)
     if c and family != "sum":
         raise ValueError("two_views: correlation needs both views in the same space; use family='sum'.")
-    k = (n_clusters, n_clusters) if np.isscalar(n_clusters) else tuple(n_clusters)
+    k = np.broadcast_to(n_clusters, 2).tolist()
     rng = check_random_state(random_state)
     labels = np.column_stack([rng.randint(size, size=n) for size in k])
     first, second = (separation * rng.normal(size=(size, d)) for size in k)

@@ -108,9 +108,11 @@ class _Factorization:
         size = int(np.clip(np.sqrt(self.n), 1, 256))  # a candidate block costs about one kernel column
         while len(self.pivots) < self.rank and self.left.sum() > tol * trace:
             if greedy:
-                candidates, bar = _largest(self.left, size)
+                candidates, outside = _largest(self.left, size)
+                bar = np.full(len(candidates), outside)
             else:
-                candidates, bar = _drawn(self.left, size, rng), rng.uniform(size=size)
+                candidates = _drawn(self.left, size, rng)
+                bar = rng.uniform(size=size) * self.left[candidates]
             floor = FLOOR * self.diagonal[candidates]
             picked, L = _pick(self._residual_gram(candidates), floor, bar, self.rank - len(self.pivots), greedy)
             self._extend(candidates[picked], L)
@@ -183,17 +185,17 @@ def _drawn(left: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarra
     return np.minimum(rows, int(np.flatnonzero(left)[-1]))
 
 
-def _pick(H: np.ndarray, floor: np.ndarray, bar: Any, limit: int, greedy: bool) -> tuple[np.ndarray, np.ndarray]:
+def _pick(H: np.ndarray, floor: np.ndarray, bar: np.ndarray, limit: int, greedy: bool) -> tuple[np.ndarray, np.ndarray]:
     """Pivots among the candidates with residual Gram matrix H, and their triangular factor L (lower).
 
-    Greedy: the largest residual while it exceeds ``bar``, the largest outside. Random: candidate i when its residual
-    exceeds the share bar_i of the residual it was drawn with. The first pick never fails.
+    Candidate i counts while its residual exceeds bar_i. Greedy: the largest first, up to one that does not. Random: all
+    in order. The first pick never fails.
     """
-    start = H.diagonal().copy()
-    left, C, picked = start.copy(), np.zeros_like(H), []
+    left, C = H.diagonal().copy(), np.zeros_like(H)
+    picked: list[int] = []
     for step in range(len(H)):
         i = int(left.argmax()) if greedy else step
-        if picked and left[i] <= (bar if greedy else bar[i] * start[i]):
+        if picked and left[i] <= bar[i]:
             if greedy:
                 break
             continue

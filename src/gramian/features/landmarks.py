@@ -43,7 +43,7 @@ def leverage(kernel: Kernel, X: Any, k: int, rng: np.random.RandomState) -> np.n
     for level in reversed(levels):
         scores = _scores(kernel, X, level, rows, weights, k)
         share = scores / scores.sum()
-        chosen = rng.choice(len(level), min(k, np.count_nonzero(share)), replace=False, p=share)
+        chosen = rng.choice(len(level), min(k, int(np.count_nonzero(share))), replace=False, p=share)
         rows, weights = level[chosen], 1 / np.sqrt(np.minimum(k * share[chosen], 1.0))
     return rows
 

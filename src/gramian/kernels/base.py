@@ -19,7 +19,10 @@ class Kernel(ABC, Stored):
     sets ``on_vectors = False`` and receives sequences as they are.
     """
 
-    on_vectors = True
+    @property
+    def on_vectors(self) -> bool:
+        """Whether points are rows of an array."""
+        return True
 
     @abstractmethod
     def _gram(self, X: Any, Y: Any) -> np.ndarray: ...
@@ -120,7 +123,7 @@ class _Combination(Kernel):
         object.__setattr__(self, "parts", tuple(self.parts))
 
     @property
-    def on_vectors(self) -> bool:  # type: ignore[override]
+    def on_vectors(self) -> bool:
         return all(part.on_vectors for part in self.parts)
 
     def check(self, X: Any, name: str = "X") -> Any:
@@ -175,7 +178,7 @@ class Scaled(Kernel):
         _checks.number(self.weight, "Kernel", "scalar factor", low=0)
 
     @property
-    def on_vectors(self) -> bool:  # type: ignore[override]
+    def on_vectors(self) -> bool:
         return self.base.on_vectors
 
     def check(self, X: Any, name: str = "X") -> Any:
@@ -210,10 +213,6 @@ class Constant(Kernel):
 
     def check(self, X: Any, name: str = "X") -> Any:
         return X
-
-    @property
-    def on_vectors(self) -> bool:  # type: ignore[override]
-        return True
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return np.full((_length(X), _length(Y)), self.value)

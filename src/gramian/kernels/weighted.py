@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class Weighted(_Combination):
         return total
 
     def _diag(self, X: Any) -> np.ndarray:
-        return sum(weight * part._diag(X) for weight, part in self._terms())  # type: ignore[return-value]
+        return reduce(np.add, (weight * part._diag(X) for weight, part in self._terms()))
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return sum(weight * part._pairs(X, Y) for weight, part in self._terms())  # type: ignore[return-value]
+        return reduce(np.add, (weight * part._pairs(X, Y) for weight, part in self._terms()))

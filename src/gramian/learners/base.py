@@ -26,7 +26,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     were given, which must be of a type in ``_accepts``.
     """
 
-    _accepts: tuple[type, ...] = (Constraints,)
+    _accepts: tuple[type[Constraints], ...] = (Constraints,)
     _sparse = False
     _min_points = 2
 
@@ -58,7 +58,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Points as float64, and y as labels or constraints; tuples are taken apart."""
         owner = type(self).__name__
-        if getattr(X, "ndim", 2) == 3 or (isinstance(X, list) and np.ndim(X) == 3):
+        if are_tuples(X):
             X, y = self._tuples(np.asarray(X), y)
         options = {
             "dtype": [np.float64, np.float32],
@@ -97,9 +97,6 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _store(self, X: Any, solution: Solution) -> None:
         self.solution_ = solution
-        self.n_iter_ = solution.n_iter
-        self.converged_ = bool(solution.converged)
-        self.objective_ = float(solution.objective)
         self.metric_ = self._metric(solution)
         if not self.converged_:
             warnings.warn(
@@ -113,6 +110,21 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if solution.factor is not None:
             return Mahalanobis(solution.factor)
         return Mahalanobis.from_matrix(solution.M)
+
+    @property
+    def n_iter_(self) -> int:
+        """Iterations taken."""
+        return self.solution_.n_iter
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the residual fell to ``tol``."""
+        return bool(self.solution_.converged)
+
+    @property
+    def objective_(self) -> float:
+        """The objective at the metric."""
+        return float(self.solution_.objective)
 
     @property
     def components_(self) -> np.ndarray:
@@ -137,13 +149,16 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Pairs (n, 2, d) with ±1; or points with labels, of which pairs are drawn with a fixed seed.
         """
         check_is_fitted(self, "metric_")
-        if getattr(X, "ndim", 2) == 3 or (isinstance(X, list) and np.ndim(X) == 3):
+        owner = type(self).__name__
+        if are_tuples(X):
             X, pairs = self._tuples(np.asarray(X), y)
         else:
             pairs = Pairs.from_labels(y, random_state=0)
+        if not isinstance(pairs, Pairs):
+            raise ValueError(f"{owner}: score needs pairs (n, 2, d) with ±1 or points with labels, got triplets.")
         X = validate_data(self, X, reset=False, accept_sparse="csr" if self._sparse else False)
         if pairs.similar.all() or not pairs.similar.any():
-            raise ValueError(f"{type(self).__name__}: score needs both similar and dissimilar pairs.")
+            raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
         return float(roc_auc_score(pairs.similar, -self.metric_.pair_sqdist(X[pairs.left], X[pairs.right])))
 
     def __sklearn_tags__(self) -> Any:
@@ -152,3 +167,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.sparse = self._sparse
         tags.input_tags.three_d_array = True
         return tags
+
+
+def are_tuples(X: Any) -> bool:
+    """Whether X are pairs (n, 2, d) or triplets (n, 3, d) in place of points (n, d)."""
+    return getattr(X, "ndim", 2) == 3 or (isinstance(X, list) and np.ndim(X) == 3)

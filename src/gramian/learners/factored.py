@@ -104,18 +104,18 @@ class Start:
 
         With many points most of the way goes in single precision; the end is always judged in double.
         """
-        end, done = None, 0
+        point, done = self.L, 0
         for dtype in (np.float32, np.float64) if len(self.Z) >= SINGLE else (np.float64,):
             Z = self.Z.astype(dtype, copy=False)
             end = descend(
                 self.penalized(lambda L: _double(loss(L.astype(dtype), Z))),  # noqa: B023
-                self.L if end is None else end.point,
+                point,
                 max_iter=max_iter - done,
                 tol=tol if dtype is np.float64 else max(tol, SINGLE_TOL),
                 scale=len(Z),
                 callback=shifted(report, done),
             )
-            done += end.n_iter
+            point, done = end.point, done + end.n_iter
         return replace(end, n_iter=done)
 
     def solution(self, end: Descent, tol: float) -> Solution:

@@ -28,7 +28,11 @@ from gramian.solvers import (
 
 WIDEST = 10_000
 """Most features for which a d × d matrix is learned."""
-SOLVERS = {"dual": DualAscent, "bregman": BregmanProjections, "auto": DualAscent}
+SOLVERS: dict[str, type[DualAscent | BregmanProjections]] = {
+    "dual": DualAscent,
+    "bregman": BregmanProjections,
+    "auto": DualAscent,
+}
 
 
 class FrameworkLearner(MetricLearner):

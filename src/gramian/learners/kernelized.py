@@ -76,9 +76,7 @@ class Kernelized(MetricLearner):
         self.features_ = self._features(X)
         Z = self.features_.fit_transform(X)
         solution = self._inner(inner, X, Z, y) if isinstance(inner, MetricLearner) else fit_foreign(inner, Z, y)
-        self.learner_ = inner
-        self.solution_, self.n_iter_ = solution, solution.n_iter
-        self.converged_, self.objective_ = bool(solution.converged), float(solution.objective)
+        self.learner_, self.solution_ = inner, solution
         core = inner.metric_.matrix if isinstance(inner, MetricLearner) else solution.factor.T @ solution.factor
         self.metric_ = KernelMetric(self.features_, core, self._alpha(inner))
         return self
@@ -87,16 +85,15 @@ class Kernelized(MetricLearner):
         """Fit one of our learners on the coordinates."""
         seed = inner.random_state if getattr(inner, "random_state", None) is not None else self.random_state
         rng = check_random_state(seed)
-        framework = isinstance(inner, FrameworkLearner)
-        side = inner._side(Z, y, rng, self._outside(inner, X)) if framework else inner._side(Z, y, rng)
         inner.n_features_in_ = Z.shape[1]
         if isinstance(self.features_.kernel_, Linear) and hasattr(getattr(inner, "divergence", None), "mapped"):
             # A matrix on the input vectors means the same in any coordinates of them.
             inner.divergence = inner.divergence.mapped(self.features_.map_ @ self.features_.basis_)
-        if framework:
+        if isinstance(inner, FrameworkLearner):
+            side = inner._side(Z, y, rng, self._outside(inner, X))
             solution = inner._learn(Z, side, rng, lambda terms: residual_values(terms, self.features_, X, Z))
         else:
-            solution = inner._learn(Z, side, rng)
+            solution = inner._learn(Z, inner._side(Z, y, rng), rng)
         inner._store(Z, solution)
         return solution
 

@@ -75,7 +75,7 @@ class POLA(FrameworkLearner):
     def _divergence(self, X: Any) -> Frobenius:
         return Frobenius()
 
-    def _slack(self) -> Hard:
+    def _slack(self, bound: np.ndarray) -> Hard:
         if self.slack is None:
             return Hard()
         return Hinge(_checks.number(self.slack, "POLA", "slack", low=0, open_low=True))
@@ -89,13 +89,17 @@ class POLA(FrameworkLearner):
         V = side.terms(n).left @ X
         if self.threshold is not None:
             b = _checks.number(self.threshold, "POLA", "threshold", low=1, open_low=True)
-            return Problem(V, None, delta[:, None], delta * b - 1, np.zeros((d, d)), Frobenius(), self._slack())
+            return self._hinged(V, delta[:, None], delta * b - 1)
         # Coordinates (x, √b): δ(vᵀMv − b) ≤ −1, with b the last diagonal entry of the matrix.
         rows = np.zeros((2 * len(side), d + 1))
         rows[::2, :d] = V
         rows[1::2, d] = 1.0
         weight = delta[:, None] * np.array([1.0, -1.0])
-        return Problem(rows, None, weight, -np.ones(len(side)), np.zeros((d + 1, d + 1)), Frobenius(), self._slack())
+        return self._hinged(rows, weight, -np.ones(len(side)))
+
+    def _hinged(self, rows: np.ndarray, weight: np.ndarray, bound: np.ndarray) -> Problem:
+        d = rows.shape[1]
+        return Problem(rows, None, weight, bound, np.zeros((d, d)), Frobenius(), self._slack(bound))
 
     def _metric(self, solution: Solution) -> Mahalanobis:
         if self.threshold is not None:

@@ -38,12 +38,12 @@ def alternate(
     with M. Neither half step is taken when rounding would make the objective rise.
     """
     problem = step_a(family, side, gamma)
-    theta, B = family.start, None
+    theta, B = family.start, problem.prior
     path: list[float] = []
     change, n_iter = np.inf, 0
     while n_iter < max_iter and change > tol:
         found = solver.solve(problem)
-        if B is None or found.objective <= problem.objective(B):
+        if not path or found.objective <= problem.objective(B):
             B = found.M
         path.append(problem.objective(B))
         trial = family.nearest(B, theta)

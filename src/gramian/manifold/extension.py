@@ -42,7 +42,7 @@ class GraphMetric(Metric):
     degree: np.ndarray | None = None
 
     @property
-    def n_features(self) -> int:  # type: ignore[override]
+    def n_features(self) -> int:
         """Number of input features."""
         return self.points.shape[1]
 

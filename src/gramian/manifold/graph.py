@@ -132,7 +132,7 @@ def _sqdist(Q: Any, X: Any, distance: Any) -> np.ndarray:
     return np.array((linalg.sqdist if distance is None else all_sqdist(distance))(Q, X), dtype=float)
 
 
-def _gauss(D: np.ndarray, width: float) -> np.ndarray:
+def _gauss(D: np.ndarray, width: Any) -> np.ndarray:
     return np.exp(-D / _checks.number(width, "Graph", "width", low=0, open_low=True))
 
 

@@ -134,8 +134,8 @@ class TDL(Transductive):
 
     def _build(self, X: Any) -> Any:
         """The penalty P' on the points X."""
-        self._rule, self._degree, self.features_ = None, None, None
-        A = None
+        self._degree: np.ndarray | None = None
+        self._rule = self.features_ = A = None
         if not isinstance(self.penalty, Kernel) or self.smoothness:
             A, self._rule = self._connect(X)
         if isinstance(self.penalty, Kernel):

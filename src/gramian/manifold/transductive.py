@@ -18,8 +18,11 @@ class Transductive(SpectralEmbedding):
     """Base: labels, −1 where unknown, and ``predict`` by the nearest labeled points under the learned distance.
 
     A subclass sets ``classes_``, ``codes_`` and ``positions_``, the coordinates of the training points in which
-    ``transform`` gives those of others.
+    ``transform`` gives those of others. Without labels, when constraints took their place, the first two are None.
     """
+
+    classes_: Any
+    codes_: Any
 
     def _door(self, X: Any, y: Any) -> tuple[Any, Labels]:
         """The points and their labels, checked."""

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian import _checks
 from gramian.constraints import Pairs
-from gramian.learners.base import MetricLearner
+from gramian.learners.base import MetricLearner, are_tuples
 from gramian.metrics import Metric
 from gramian.online.base import KINDS, OnlineRule
 from gramian.online.coordinates import KernelSpace, Plain, Subspace
@@ -64,7 +64,7 @@ class OnlineLearner(MetricLearner, Stored):
         return prior_factor(self.prior, type(self).__name__, d)
 
     @property
-    def _sparse(self) -> bool:  # type: ignore[override]
+    def _sparse(self) -> bool:  # type: ignore[override]  # a constant elsewhere
         return self.rank is not None or self.features is not None
 
     def start(self, n_features: int | None = None) -> "OnlineLearner":
@@ -142,7 +142,7 @@ class OnlineLearner(MetricLearner, Stored):
         return self._stand(self._batch(self._here(X.shape[1]), X, pairs))
 
     def _same_width(self, X: Any) -> None:
-        points = X[:, 0] if getattr(X, "ndim", 2) == 3 else X
+        points = np.asarray(X)[:, 0] if are_tuples(X) else X
         validate_data(self, points, reset=False, skip_check_array=True)
 
     def _batch(self, here: Progress, X: Any, pairs: Pairs) -> Progress:

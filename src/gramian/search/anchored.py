@@ -166,7 +166,7 @@ class AnchoredIndex(HashIndex):
         index.reach, index.anchor, index.scale = state["reach"], state["anchor"], state["scale"]
         index.projection = state["rows"].T
         index.center, index._centered_on = state["center"], state["centered_on"]
-        return index._restore(state)  # type: ignore[return-value]
+        return index._restore(state)
 
 
 def draw_rows(seed: int, d: int, n_bits: int) -> np.ndarray:

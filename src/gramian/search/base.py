@@ -1,7 +1,7 @@
 """The index contract: points with ids, and their nearest neighbors under a metric."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -189,7 +189,7 @@ class Index(ABC, Stored):
         columns = {name: part.state() for name, part in self._columns.items()}
         return {"metric": self.metric, "next_id": self._next_id, "columns": columns}
 
-    def _restore(self, state: dict[str, Any]) -> "Index":
+    def _restore(self, state: dict[str, Any]) -> Self:
         self._set({name: column(rows) for name, rows in state["columns"].items()})
         self._next_id = state["next_id"]
         if len({part.n for part in self._columns.values()}) > 1:

@@ -37,24 +37,22 @@ class ExactIndex(Index):
         return {"embedded": self.metric._embed(X)} if isinstance(self.metric, Mahalanobis) else {}
 
     def _search(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        search = self._euclidean if isinstance(self.metric, Mahalanobis) else self._general
         m = Q.shape[0] if hasattr(Q, "shape") else len(Q)
-        found = [search(Q[block], k) for block in linalg.blocks(m, 24 * len(self))]
+        found = [self._block(Q[block], k) for block in linalg.blocks(m, 24 * len(self))]
         return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
 
-    def _general(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        return smallest(self.metric.sqdist(Q, self._rows("points")), k)
-
-    def _euclidean(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        Z, points = self._rows("embedded"), self._rows("points")
-        D = linalg.sqdist(self.metric._embed(Q), Z)
+    def _block(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        metric, points = self.metric, self._rows("points")
+        if not isinstance(metric, Mahalanobis):
+            return smallest(metric.sqdist(Q, points), k)
+        D = linalg.sqdist(metric._embed(Q), self._rows("embedded"))
         # The product rounds; every item that rounding may have pushed behind the k-th one is looked at again.
         edge = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
         slack = 1e-12 * (D.max(axis=1, keepdims=True) + edge)
         row, item = np.nonzero(edge + slack >= D)
         D.fill(np.inf)
         for part in linalg.blocks(len(row), 32 * points.shape[1]):
-            D[row[part], item[part]] = difference_sqdist(self.metric, Q[row[part]], points[item[part]])
+            D[row[part], item[part]] = difference_sqdist(metric, Q[row[part]], points[item[part]])
         return smallest(D, k)
 
 

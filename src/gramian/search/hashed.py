@@ -41,13 +41,13 @@ class HashedIndex(Index):
         random_state: Any = None,
     ) -> None:
         super().__init__(metric)
-        owner, count = type(self).__name__, {"low": 1, "integer": True}
+        owner = type(self).__name__
         self.n_bits = _whole_bytes(n_bits, owner)
         self.mode = _checks.one_of(mode, owner, "mode", ("distance", "similarity"))
         self.searcher = _checks.one_of(searcher, owner, "searcher", ("scan", "orders"))
         self.recall = _checks.number(recall, owner, "recall", low=0, high=1 - 1e-12, open_low=True)
         self.epsilon = None if epsilon is None else _checks.number(epsilon, owner, "epsilon", low=0)
-        self.n_orders = None if n_orders is None else _checks.number(n_orders, owner, "n_orders", **count)
+        self.n_orders = None if n_orders is None else _checks.number(n_orders, owner, "n_orders", low=1, integer=True)
         self.seed = _draw_seed(random_state, owner)
         self._centered_on = 0
 

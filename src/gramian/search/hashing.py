@@ -157,7 +157,7 @@ class HashIndex(HashedIndex):
     def _from_state(cls, state: dict[str, Any]) -> "HashIndex":
         index = cls(state["metric"], **state["settings"])
         index.center, index._centered_on = state["center"], state["centered_on"]
-        return index._restore(state)  # type: ignore[return-value]
+        return index._restore(state)
 
 
 def _unit(Z: np.ndarray) -> np.ndarray:

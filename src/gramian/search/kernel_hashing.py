@@ -169,4 +169,4 @@ class KernelHashIndex(HashedIndex):
         index = cls(state["metric"], **state["settings"])
         index._center = None if state["center"] is None else tuple(state["center"])
         index._centered_on = state["centered_on"]
-        return index._restore(state)  # type: ignore[return-value]
+        return index._restore(state)

@@ -175,7 +175,12 @@ class Solution:
 
 
 class Solver(ABC):
-    """A pure map from a :class:`.Problem` to a :class:`.Solution`; ``check`` fails before any work is done."""
+    """A pure map from a :class:`.Problem` to a :class:`.Solution`; ``check`` fails before any work is done.
+
+    ``max_iter`` is the most calls of the callback that a progress bar should expect.
+    """
+
+    max_iter: int
 
     @abstractmethod
     def check(self, problem: Problem) -> None:

@@ -41,11 +41,7 @@ class BregmanProjections(Solver):
 
     def check(self, problem: Problem) -> None:
         """Needs a divergence that is a multiple of LogDet, and constraints of at most two terms."""
-        if problem.divergence.as_logdet(problem.prior) is None:
-            raise ValueError(
-                "BregmanProjections: needs a divergence with as_logdet (LogDet, or LinearLogDet with positive definite "
-                f"linear), got {type(problem.divergence).__name__}; use DualAscent."
-            )
+        _as_logdet(problem)
         if problem.weight.shape[1] > (2 if problem.right is None else 1):
             raise ValueError(
                 "BregmanProjections: needs constraints of rank at most two, "
@@ -58,7 +54,7 @@ class BregmanProjections(Solver):
 
         self.check(problem)
         problem.check_trivial()
-        prior, tau = problem.divergence.as_logdet(problem.prior)
+        prior, tau = _as_logdet(problem)
         prior_inverse = np.linalg.inv(prior)
         vectors, signs = _rank_one_terms(problem)
         bound = np.ascontiguousarray(problem.bound, dtype=float)
@@ -108,6 +104,16 @@ class BregmanProjections(Solver):
             return gap
         reach = problem.scale + np.abs(problem.bound)
         return max(gap, float(((values - problem.bound) / reach).max()))
+
+
+def _as_logdet(problem: Problem) -> tuple[Any, float]:
+    found = problem.divergence.as_logdet(problem.prior)
+    if found is None:
+        raise ValueError(
+            "BregmanProjections: needs a divergence with as_logdet (LogDet, or LinearLogDet with positive definite "
+            f"linear), got {type(problem.divergence).__name__}; use DualAscent."
+        )
+    return found
 
 
 def _dual_value(problem: Problem, M: np.ndarray, values: np.ndarray, lam: np.ndarray) -> float:

@@ -39,7 +39,8 @@ def descend(
     The steps are those of scipy's L-BFGS-B; its own stopping rules are off, so that the residual reported is the one
     compared with ``tol``. It may also end where no step lowers the value within rounding, with the residual there.
     """
-    shape, seen, steps = start.shape, {}, 0
+    shape, steps = start.shape, 0
+    seen: dict[str, tuple[np.ndarray, float, np.ndarray]] = {}
 
     def flat(x: np.ndarray) -> tuple[float, np.ndarray]:
         if "last" not in seen or not np.array_equal(x, seen["last"][0]):  # scipy asks again for the start

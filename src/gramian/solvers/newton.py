@@ -98,7 +98,8 @@ def _search(fun: Any, point: Point, direction: Any, upper: Any) -> Point | None:
 def _sharpen(fun: Any, hessian: Hessian, point: Point, upper: Any) -> Point:
     """Newton steps accepted on the projected gradient: near the end the value itself no longer tells points apart."""
     for _ in range(3):
-        new = Point(x := _clip(point.x + _direction(point, hessian, upper, rtol=1e-6), upper), *fun(x))
+        x = _clip(point.x + _direction(point, hessian, upper, rtol=1e-6), upper)
+        new = Point(x, *fun(x))
         if not np.isfinite(new.value) or _projected_step(new, upper) >= _projected_step(point, upper):
             break
         point = new
