@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import gramian as gm
+from gramian import linalg
 
 
 def one_column_at_a_time(K, rank, tol=0.0):
@@ -123,6 +124,24 @@ def test_indefinite_kernels_are_reported_and_finite(rng):
     assert np.isfinite(got.factor).all()
     with pytest.raises(ValueError, match="NaN"):
         gm.pivoted_cholesky(lambda a, b: np.nan, [1, 2, 3])
+
+
+def test_zeros_on_the_diagonal_need_zero_rows(rng):
+    squared = linalg.sqdist(rng.normal(size=(200, 3)))
+    with pytest.raises(ValueError, match=r"must be positive semi-definite, got \|k\(x, y\)\| = .* where k\(x, x\) = "):
+        gm.pivoted_cholesky(gm.Precomputed(squared), range(200))
+    with pytest.raises(ValueError, match="Precomputed.* repairs a matrix"):
+        gm.pivoted_cholesky(gm.Precomputed([[1.0, 0.0, 0.0], [0.0, 0.0, 0.1], [0.0, 0.1, 0.0]]), range(3))
+    with pytest.warns(UserWarning, match="positive semi-definite"):  # here a pivot tells
+        gm.pivoted_cholesky(gm.Precomputed([[1.0, 0.1], [0.1, 0.0]]), range(2))
+
+
+def test_zero_points_and_rounding_are_not_an_indefinite_matrix():
+    assert gm.pivoted_cholesky(gm.Linear(), np.zeros((300, 2))).factor.shape == (300, 0)
+    assert gm.pivoted_cholesky(gm.Linear(), [[0.0], [2.0], [0.0]]).factor.ravel().tolist() == [0.0, 2.0, 0.0]
+    K = np.diag([1.0, 0.0, 0.0])
+    K[1, 2] = K[2, 1] = 1e-12
+    assert gm.pivoted_cholesky(gm.Precomputed(K), range(3)).factor.shape == (3, 1)
 
 
 def test_arguments_are_checked():

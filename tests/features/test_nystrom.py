@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA, KernelPCA
 from sklearn.kernel_approximation import Nystroem
 
 import gramian as gm
+from gramian import linalg
 
 
 @pytest.fixture
@@ -127,6 +128,13 @@ def test_indefinite_kernels_are_reported_and_finite(basis, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gm.KernelFeatures(gm.Precomputed(kernel.matrix, "clip"), basis=basis, n_basis=25, random_state=0).fit(range(25))
+
+
+@pytest.mark.parametrize("basis", ["cholesky", "random-cholesky", "uniform", "leverage", "all", [3, 4, 5]])
+def test_distances_in_the_place_of_a_kernel_are_refused(basis, rng):
+    kernel = gm.Precomputed(linalg.sqdist(rng.normal(size=(25, 2))))
+    with pytest.raises(ValueError, match="must be positive semi-definite"):
+        gm.KernelFeatures(kernel, n_basis=10, basis=basis, random_state=0).fit(range(25))
 
 
 def test_zero_rows_under_the_cosine_kernel_have_zero_coordinates(rng):

@@ -69,7 +69,7 @@ def pivoted_cholesky(
     Notes
     -----
     An indefinite kernel matrix shows as a residual well below zero. Such residuals are set to zero, and one warning
-    says how far below they were.
+    says how far below they were. Where k(x, x) = 0 there is no residual to tell, and k(x, y) ≠ 0 is an error.
 
     Examples
     --------
@@ -98,10 +98,28 @@ class _Factorization:
         if not np.isfinite(self.diagonal).all():
             raise ValueError(f"pivoted_cholesky: {type(kernel).__name__} gave NaN or infinity for k(x, x).")
         self.left = np.maximum(self.diagonal, 0)
+        self.scale = float(np.abs(self.diagonal).max(initial=0.0))
         self.lowest = float(self.diagonal.min(initial=0.0))
+        self._check_zeros()
         self.pivots = np.zeros(0, np.intp)
         # Column-major: the columns in use are one block, and those not reached yet take no memory.
         self.factor = np.empty((self.n, min(rank, 256)), order="F")
+
+    def _check_zeros(self) -> None:
+        """Points with k(x, x) = 0 are never pivots, so that what they have with each other must be seen beforehand.
+
+        |k(x, y)|² ≤ k(x, x) k(y, y) asks it to be zero. Up to 64 of them are compared with all of them.
+        """
+        zero = np.flatnonzero(self.diagonal == 0)
+        some, points = zero[:: -(-len(zero) // 64) or 1], take(self.X, zero)
+        for rows in linalg.blocks(len(some), 8 * len(zero)):
+            entry = float(np.abs(self.kernel._gram(take(self.X, some[rows]), points)).max())
+            if not entry <= _INDEFINITE * self.scale:
+                raise ValueError(
+                    f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got |k(x, y)| = {entry:.3g} "
+                    f"where k(x, x) = k(y, y) = 0; DistanceKernel makes a kernel of a distance, and "
+                    f"Precomputed(K, spectrum='clip') repairs a matrix."
+                )
 
     def run(self, tol: float, greedy: bool, rng: np.random.RandomState) -> PivotedCholesky:
         trace = float(self.left.sum())
@@ -156,11 +174,10 @@ class _Factorization:
                 break
 
     def _warn(self) -> None:
-        scale = max(float(np.abs(self.diagonal).max(initial=0.0)), np.finfo(float).tiny)
-        if self.lowest < -_INDEFINITE * scale:
+        if self.lowest < -_INDEFINITE * self.scale:
             warnings.warn(
                 f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got a residual of "
-                f"{self.lowest:.3g} against the largest k(x, x) {scale:.3g}; negative parts count as zero "
+                f"{self.lowest:.3g} against the largest k(x, x) {self.scale:.3g}; negative parts count as zero "
                 f"(Precomputed(K, spectrum='clip') repairs a matrix).",
                 UserWarning,
                 stacklevel=4,
