@@ -71,6 +71,16 @@ def blocks(n: int, bytes_per_row: float, budget: int = BLOCK_BYTES) -> Iterator[
         yield slice(start, min(start + step, n))
 
 
+def spread(n: int, most: int) -> np.ndarray:
+    """At most ``most`` of the numbers below n, evenly spaced."""
+    return np.linspace(0, n - 1, min(n, most)).astype(int)
+
+
+def dense(X: Any) -> np.ndarray:
+    """X as an array, whether it is one or sparse."""
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
+
 def inner(X: Any, Y: Any) -> np.ndarray:
     """Dense matrix of inner products X Yᵀ of two row sets, each dense or sparse."""
     if sparse.issparse(X) and sparse.issparse(Y) and X.shape[1] > X.nnz + Y.nnz:

@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian.persist import Stored
@@ -235,8 +234,7 @@ class SubspaceMahalanobis(Metric):
             return self._embed(X)
         s = np.sqrt(self.alpha)
         Z = np.asarray(X @ self.basis) @ (self._root - s * np.eye(len(self.core)))
-        dense = X.toarray() if sparse.issparse(X) else X
-        return s * dense + Z @ self.basis.T
+        return s * linalg.dense(X) + Z @ self.basis.T
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 
 import gramian as gm
 from benchmarks.papers.gml.semi_supervised import hide, usps
+from gramian.kernels.basic import median_scale
 from gramian.manifold.families import Inductive
-from gramian.manifold.gml import _median_width
 
 TITLE = "G-ML out of sample: USPS digits that were not in the fit"
 NOTES = """
@@ -59,7 +59,7 @@ def run(quick=False):
     X, y = usps(1200 if quick else 3000)
     n = len(y) * 2 // 3
     rows = []
-    for method, options, family in models(_median_width(X[:n]), (50, 100) if quick else (100, 200)):
+    for method, options, family in models(median_scale(X[:n]), (50, 100) if quick else (100, 200)):
         swap = nullcontext() if family is Inductive else patch("gramian.manifold.gml.Inductive", family)
         with warnings.catch_warnings(), swap:
             warnings.simplefilter("ignore")

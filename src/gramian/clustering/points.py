@@ -69,8 +69,7 @@ class Points:
 
     def dense(self, rows: Any) -> np.ndarray:
         """Some points z as an array."""
-        X = self.X[rows]
-        return (X.toarray() if sparse.issparse(X) else X) - self.shift
+        return linalg.dense(self.X[rows]) - self.shift
 
     def blocks(self) -> Iterator[slice]:
         """Slices that cover the points."""

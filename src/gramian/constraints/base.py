@@ -142,6 +142,11 @@ def index_field(obj: Any, *names: str) -> None:
         raise ValueError(f"{owner}: index arrays must have one length, got {lengths}.")
 
 
+def reach(*indices: np.ndarray) -> int:
+    """One more than the largest of some indices."""
+    return int(max(i.max(initial=-1) for i in indices)) + 1
+
+
 def bound_field(value: Any, m: int, owner: str, name: str) -> np.ndarray:
     """Return a bound, a number or one per constraint, as a finite array (m,)."""
     array = np.asarray(value, dtype=float)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from gramian import _checks, linalg
-from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field
+from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field, reach
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 
 
@@ -102,8 +102,7 @@ class Pairs(Constraints):
         """
         if self.bounds is not None:
             return self
-        n = X.shape[0]
-        rows = np.linspace(0, n - 1, min(n, max_points)).astype(int)
+        rows = linalg.spread(X.shape[0], max_points)
         D = linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows)
         D = D[np.triu_indices(len(rows), 1)]
         D = D[D > 0]
@@ -113,7 +112,7 @@ class Pairs(Constraints):
     @property
     def n_points(self) -> int:
         """One more than the largest index."""
-        return int(max(self.left.max(initial=-1), self.right.max(initial=-1))) + 1
+        return reach(self.left, self.right)
 
     @property
     def sign(self) -> np.ndarray:

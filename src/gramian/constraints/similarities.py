@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from gramian.constraints.base import Constraints, Terms, bound_field, index_field, selections
+from gramian import linalg
+from gramian.constraints.base import Constraints, Terms, bound_field, index_field, reach, selections
 from gramian.constraints.pairs import Pairs, _as_bool
 
 
@@ -57,17 +58,15 @@ class Similarities(Constraints):
         pairs = Pairs.from_labels(y, n_pairs, unknown, rng)
         limit = np.zeros(len(pairs))
         if X is not None:
-            rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], 1000)).astype(int)
-            G = X[rows] @ X[rows].T
-            G = np.asarray(G.todense() if hasattr(G, "todense") else G)
-            low, high = np.percentile(G[np.triu_indices(len(rows), 1)], percentiles)
+            rows = linalg.spread(X.shape[0], 1000)
+            low, high = np.percentile(linalg.inner(X[rows], X[rows])[np.triu_indices(len(rows), 1)], percentiles)
             limit = np.where(pairs.similar, high, low)
         return cls(pairs.left, pairs.right, pairs.similar, limit)
 
     @property
     def n_points(self) -> int:
         """One more than the largest index."""
-        return int(max(self.left.max(initial=-1), self.right.max(initial=-1))) + 1
+        return reach(self.left, self.right)
 
     @property
     def sign(self) -> np.ndarray:

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from gramian import _checks
-from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field
+from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field, reach
 from gramian.constraints.sampling import triplets
 
 
@@ -75,7 +75,7 @@ class Triplets(Constraints):
     @property
     def n_points(self) -> int:
         """One more than the largest index."""
-        return int(max(i.max(initial=-1) for i in (self.anchor, self.near, self.far))) + 1
+        return reach(self.anchor, self.near, self.far)
 
     @property
     def bound(self) -> np.ndarray:

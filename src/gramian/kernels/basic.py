@@ -113,6 +113,13 @@ class Gaussian(Kernel):
         return np.exp(-0.5 / self.scale**2 * d)
 
 
+def median_scale(X: Any, most: int = 500) -> float:
+    """The median distance of the points X, from all pairs of at most ``most`` of them; 1 when all are equal."""
+    D = linalg.sqdist(X[linalg.spread(X.shape[0], most)])
+    D = D[D > 0]
+    return float(np.sqrt(np.median(D))) if D.size else 1.0
+
+
 @dataclass(frozen=True)
 class Laplacian(Kernel):
     """k(x, y) = exp(−‖x − y‖₁ / scale).

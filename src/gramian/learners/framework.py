@@ -12,7 +12,7 @@ from gramian.learners.base import MetricLearner
 from gramian.learners.priors import prior_matrix
 from gramian.learners.progress import progress
 from gramian.learners.subspace import subspace_basis
-from gramian.linalg import psd_sqrt, row_inner
+from gramian.linalg import dense, psd_sqrt, row_inner
 from gramian.metrics import SubspaceMahalanobis
 from gramian.solvers import (
     BregmanProjections,
@@ -60,7 +60,7 @@ class FrameworkLearner(MetricLearner):
             raise ValueError(
                 f"{owner}: X must have at most {WIDEST} features without rank, got {X.shape[1]}; give rank."
             )
-        return X.toarray() if hasattr(X, "toarray") else X, y
+        return dense(X), y
 
     def _learn(self, X: Any, side: Any, rng: np.random.RandomState, residual: Callable | None = None) -> Solution:
         """Solve for M on the rows of X; ``residual(terms)`` is ⟨C_i, R⟩ for what lies outside of these coordinates."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Pairs
 from gramian.divergences import LogDet
 from gramian.learners.framework import FrameworkLearner
@@ -113,7 +113,7 @@ class ITML(FrameworkLearner):
         """The pairs of points that differ."""
         V = X[side.left] - X[side.right]
         size = abs(V).max(axis=1)
-        differ = np.asarray(size.todense() if hasattr(size, "todense") else size).ravel() > 0
+        differ = linalg.dense(size).ravel() > 0
         if not differ.any():
             raise ValueError("ITML: every pair is of two identical points; nothing can be learned.")
         return side if differ.all() else side[differ]

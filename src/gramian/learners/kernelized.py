@@ -11,6 +11,7 @@ from gramian.constraints import Terms
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian, Kernel, Linear
 from gramian.kernels.base import take
+from gramian.kernels.basic import median_scale
 from gramian.learners.base import MetricLearner
 from gramian.learners.foreign import fit_foreign
 from gramian.learners.framework import FrameworkLearner
@@ -116,12 +117,7 @@ class Kernelized(MetricLearner):
     def _features(self, X: Any) -> KernelFeatures:
         if self.features is not None:
             return clone(self.features)
-        kernel = self.kernel
-        if kernel is None:
-            rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], 500)).astype(int)
-            D = linalg.sqdist(X[rows])
-            D = D[D > 0]
-            kernel = Gaussian(float(np.sqrt(np.median(D))) if D.size else 1.0)
+        kernel = Gaussian(median_scale(X)) if self.kernel is None else self.kernel
         if not isinstance(kernel, Kernel):
             raise TypeError(f"Kernelized: kernel must be a Kernel, got {type(kernel).__name__}.")
         return KernelFeatures(kernel, rank=self.rank, random_state=self.random_state)

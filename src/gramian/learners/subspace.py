@@ -3,9 +3,8 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from gramian import _checks
+from gramian import _checks, linalg
 
 
 def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, owner: str) -> np.ndarray:
@@ -19,7 +18,7 @@ def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, own
     _checks.one_of(kind, owner, "subspace", ("svd", "landmarks"))
     if kind == "landmarks":
         rows = X[np.sort(rng.choice(X.shape[0], rank, replace=False))]
-        return _orthonormal((rows.toarray() if sparse.issparse(rows) else np.asarray(rows)).T)
+        return _orthonormal(linalg.dense(rows).T)
     from sklearn.utils.extmath import randomized_svd
 
     _, values, Vt = randomized_svd(X, rank, n_iter=2, random_state=rng)

@@ -1,11 +1,11 @@
 """The smallest eigenvectors of a symmetric matrix on the complement of a given vector."""
 
 import warnings
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg as sla
-from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
@@ -64,7 +64,7 @@ def upper_bound(S: Any) -> float:
 
 
 def _dense(S: Any, k: int, t: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    A = S.toarray() if sparse.issparse(S) else np.array(S, dtype=float)
+    A = linalg.dense(S).astype(float)
     if t is not None:
         At = A @ t
         A = A - np.outer(t, At) - np.outer(At, t) + (t @ At + 2 * upper_bound(A)) * np.outer(t, t)
@@ -73,20 +73,11 @@ def _dense(S: Any, k: int, t: np.ndarray | None) -> tuple[np.ndarray, np.ndarray
 
 def _lanczos(S: Any, k: int, t: np.ndarray | None, tol: float, max_iter: int | None, rng: Any):
     """Lanczos for the largest eigenvalues of top·I − S; stops at a residual of tol times the mean diagonal of S."""
-    n, top = S.shape[0], upper_bound(S)
-    count = 0
+    n, top, counter = S.shape[0], upper_bound(S), count()
 
     def product(x: np.ndarray) -> np.ndarray:
-        nonlocal count
-        count += 1
-        x = x.ravel()
-        if t is None:
-            return top * x - S @ x
-        along = t @ x
-        y = x - along * t
-        y = top * y - S @ y
-        # top·I − S on the complement of t, and −top on t itself: below all that is wanted.
-        return y - (t @ y + top * along) * t
+        next(counter)
+        return _flipped(S, top, t, x.ravel())
 
     operator = LinearOperator((n, n), matvec=product, dtype=float)
     # ARPACK measures residuals against the eigenvalue, here about ``top``, which hubs of the graph make large.
@@ -111,7 +102,17 @@ def _lanczos(S: Any, k: int, t: np.ndarray | None, tol: float, max_iter: int | N
             stacklevel=4,
         )
     order = np.argsort(-values, kind="stable")
-    return top - values[order], X[:, order], count
+    return top - values[order], X[:, order], next(counter)
+
+
+def _flipped(S: Any, top: float, t: np.ndarray | None, x: np.ndarray) -> np.ndarray:
+    """(top·I − S) x; with t that on its complement, and −top on t itself: below all that is wanted."""
+    if t is None:
+        return top * x - S @ x
+    along = t @ x
+    y = x - along * t
+    y = top * y - S @ y
+    return y - (t @ y + top * along) * t
 
 
 def _completed(error: ArpackNoConvergence, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from gramian import _checks, linalg
 from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian
+from gramian.kernels.basic import median_scale
 from gramian.manifold.alternation import Alternation, alternate, bounded, pairs_of_labels
 from gramian.manifold.eigen import fix_signs, smallest_eigenvectors
 from gramian.manifold.extension import GraphMetric
@@ -167,7 +168,7 @@ class GeometryAwareKernel(Transductive):
         """The set 𝓜 on the points X."""
         self.features_ = self._rule = None
         if self.family == "rbf":
-            width = _median_width(X) if self.kernel is None else self.kernel.scale
+            width = median_scale(X) if self.kernel is None else self.kernel.scale
             return RBF(linalg.sqdist(X), np.array([1.0, width]))
         A, self._rule = self._connect(X)
         L, trivial = laplacian(A, self.normalized)
@@ -177,7 +178,7 @@ class GeometryAwareKernel(Transductive):
         start = spectral_start(self.eigenvalues_, self.diffusion)
         if self.family == "spectral":
             return Spectral(self.eigenvectors_, start)
-        kernel = Gaussian(_median_width(X)) if self.kernel is None else self.kernel
+        kernel = Gaussian(median_scale(X)) if self.kernel is None else self.kernel
         self.features_ = KernelFeatures(kernel, rank=self.rank, center=True, random_state=self.random_state)
         Z = self.features_.fit_transform(X)
         # All rougher vectors begin at the mean of their eigenvalues, which the trace of L gives.
@@ -278,10 +279,3 @@ class GeometryAwareKernel(Transductive):
     @property
     def _n_features_out(self) -> int:
         return self.transform(np.zeros((1, self.n_features_in_))).shape[1]
-
-
-def _median_width(X: Any) -> float:
-    rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], 500)).astype(int)
-    D = linalg.sqdist(X[rows])
-    D = D[D > 0]
-    return float(np.sqrt(np.median(D))) if D.size else 1.0

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
 from gramian.manifold.cost import cost_matrix, on_gram
@@ -147,8 +147,7 @@ class TDL(Transductive):
             return MatrixPenalty(_symmetric(self.penalty, X.shape[0]), constant)
         _checks.one_of(self.penalty, "TDL", "penalty", PENALTIES)
         if self.penalty == "lle":
-            dense = X.toarray() if sparse.issparse(X) else X
-            return MatrixPenalty(lle_matrix(dense, self.n_neighbors), constant)
+            return MatrixPenalty(lle_matrix(linalg.dense(X), self.n_neighbors), constant)
         if self.penalty == "isomap":
             return KernelPenalty(isomap_coordinates(edge_lengths(X, self.n_neighbors)))
         return self._graph_penalty(A)

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from gramian import _checks
+from gramian.kernels.base import _length
 from gramian.metrics import Metric
 from gramian.persist import Stored
 from gramian.search.columns import column
@@ -77,7 +78,7 @@ class Index(ABC, Stored):
             Must be distinct, and new to this index.
         """
         X = self._check(X)
-        m = X.shape[0] if hasattr(X, "shape") else len(X)
+        m = _length(X)
         ids = self._new_ids(ids, m)
         if m == 0:
             return self
@@ -158,7 +159,7 @@ class Index(ABC, Stored):
         if len(self) == 0:
             raise ValueError(f"{owner}: the index is empty; add points before a query.")
         k = min(k, len(self))
-        if (Q.shape[0] if hasattr(Q, "shape") else len(Q)) == 0:
+        if _length(Q) == 0:
             return np.zeros((0, k), np.int64), np.zeros((0, k))
         rows, sqdist = self._search(Q, k)
         return self._rows("ids")[rows], sqdist

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
+from gramian.kernels.base import _length
 from gramian.metrics import Mahalanobis
 from gramian.search.base import Index, smallest
 
@@ -37,8 +38,7 @@ class ExactIndex(Index):
         return {"embedded": self.metric._embed(X)} if isinstance(self.metric, Mahalanobis) else {}
 
     def _search(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        m = Q.shape[0] if hasattr(Q, "shape") else len(Q)
-        found = [self._block(Q[block], k) for block in linalg.blocks(m, 24 * len(self))]
+        found = [self._block(Q[block], k) for block in linalg.blocks(_length(Q), 24 * len(self))]
         return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
 
     def _block(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -64,7 +64,7 @@ class BregmanProjections(Solver):
         lam, M = _begin(prior, prior_inverse, problem, tau)
         everything, before = np.arange(len(bound)), lam.copy()
         active = everything
-        residual, n_iter, values = np.inf, 0, problem.values(M)
+        residual, n_iter = np.inf, 0
         while n_iter < self.max_iter:
             full = n_iter % 5 == 0
             sweep(M, vectors, signs, offset, bound, lam, everything if full else active, kind, weight)
@@ -82,15 +82,17 @@ class BregmanProjections(Solver):
             if type(problem.slack) is Hard and n_iter % 20 == 1:
                 problem.check_feasible(lam, before)
                 before = lam.copy()
-        M = _metric(prior_inverse, problem, lam)
+        return self._solution(problem, _metric(prior_inverse, problem, lam), lam * tau, n_iter, residual)
+
+    def _solution(self, problem: Problem, M: np.ndarray, lam: np.ndarray, n_iter: int, residual: float) -> Solution:
         values = problem.values(M)
         objective = problem.objective(M, values)
         return Solution(
             M=M,
-            dual=lam * tau,
+            dual=lam,
             objective=objective,
-            gap=objective - _dual_value(problem, M, values, lam * tau),
-            violation=max(0.0, float((values - bound).max())),
+            gap=objective - _dual_value(problem, M, values, lam),
+            violation=max(0.0, float((values - problem.bound).max())),
             n_iter=n_iter,
             converged=bool(residual <= self.tol),
             residual=residual,
