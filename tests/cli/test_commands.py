@@ -74,6 +74,8 @@ def test_columns_without_names(gramian, tmp_path, rng, label):
         code, out, err = gramian("transform", "m.gram", name, "-o", "z.npy")
         assert code == 0, err
         assert np.allclose(np.load("z.npy"), gm.load("m.gram").transform(X[:, :2]))
+    code, out, _ = gramian("transform", "m.gram", "with.npy", "--label", label)
+    assert code == 0 and out.splitlines()[0] == "z0,z1,2"
 
 
 def test_standardize_is_folded_into_the_metric(gramian, wine, tmp_path):

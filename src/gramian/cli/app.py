@@ -160,7 +160,7 @@ def transform(
     only = None if numbered else about["features"]
     table = tables.read(data, label, models.unlabeled(data, about, label, drop or []), only)
     Z = metric.transform(table.X)
-    formats.write(output, [f"z{j}" for j in range(Z.shape[1])], Z, label or "y", table.y)
+    formats.write(output, [f"z{j}" for j in range(Z.shape[1])], Z, table.label or "y", table.y)
     if output is not None:
         say.print(f"{len(Z)} rows × {Z.shape[1]} coordinates; saved {output}")
 
