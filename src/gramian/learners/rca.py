@@ -57,15 +57,12 @@ class RCA(MetricLearner):
         C += ridge * np.trace(C) / len(C) * np.eye(len(C))
         if not np.trace(C) > 0:
             raise ValueError("RCA: every chunklet holds one point or copies of one; no variation to learn from.")
+        values, vectors = linalg.eigh(C)
+        used = values > 1e-10 * values[-1]
+        W = (vectors[:, used] / np.sqrt(values[used])) @ vectors[:, used].T  # C^{−1/2} on its range, M = WW
+        objective = float(np.log(values[used]).sum())  # −log det M
         if self.n_components is None:
-            M = linalg.psd_power(C, -1.0, rtol=1e-10)
-            return Solution(M=linalg.symmetrize(M), objective=-_logdet_on_range(C))
+            return Solution(factor=W, objective=objective)
         k = _checks.number(self.n_components, "RCA", "n_components", low=1, high=X.shape[1], integer=True)
-        W = linalg.psd_power(C, -0.5, rtol=1e-10)
-        _, vectors = linalg.eigh(W @ np.atleast_2d(np.cov(X, rowvar=False)) @ W)
-        return Solution(factor=vectors[:, ::-1][:, :k].T @ W, objective=-_logdet_on_range(C))
-
-
-def _logdet_on_range(C: np.ndarray) -> float:
-    values = linalg.eigh(C)[0]
-    return -float(np.log(values[values > 1e-10 * values[-1]]).sum())
+        _, directions = linalg.eigh(W @ np.atleast_2d(np.cov(X, rowvar=False)) @ W)
+        return Solution(factor=directions[:, ::-1][:, :k].T @ W, objective=objective)
