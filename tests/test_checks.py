@@ -1,4 +1,4 @@
-"""Numbers at the door."""
+"""The door: numbers, labels of any kind, scales, and what a message says."""
 
 from fractions import Fraction
 
@@ -29,3 +29,37 @@ def test_ends_of_an_interval():
         _checks.number(0, "Owner", "name", low=0, high=1, open_low=True)
     with pytest.raises(ValueError, match=r"Owner: name must be an integer in \[0, 1\], got 2"):
         _checks.number(2, "Owner", "name", low=0, high=1, integer=True)
+
+
+def test_labels_of_any_type_get_codes_and_unknown_ones_minus_one():
+    classes, codes = _checks.labels(["b", "a", "?", "b"], "T", unknown="?")
+    assert classes.tolist() == ["a", "b"] and codes.tolist() == [1, 0, -1, 1]
+    classes, codes = _checks.labels([2.0, np.nan, 7.0], "T", unknown=np.nan)
+    assert classes.tolist() == [2.0, 7.0] and codes.tolist() == [0, -1, 1]
+    mixed = np.array(["a", np.nan, "b"], dtype=object)  # a text column with gaps, as pandas reads it
+    classes, codes = _checks.labels(mixed, "T", unknown=float("nan"))
+    assert classes.tolist() == ["a", "b"] and codes.tolist() == [0, -1, 1]
+    assert _checks.labels([3, 3], "T", unknown="x")[1].tolist() == [0, 0]
+
+
+def test_labels_that_cannot_be_told_apart_are_named():
+    with pytest.raises(ValueError, match=r"T: labels contain NaN or infinity; name unknown labels with unknown=\."):
+        _checks.labels([1.0, np.nan], "T")
+    with pytest.raises(ValueError, match="T: labels must be of one type, got float, str"):
+        _checks.labels(np.array(["a", np.nan], dtype=object), "T")
+
+
+@pytest.mark.parametrize("bad", [1e160, -1e160])
+def test_data_whose_squares_overflow_are_refused(bad):
+    X = np.array([[1.0, bad]])
+    with pytest.raises(ValueError, match=r"T: X must have its largest entry between 1e-150 and 1e\+150, got 1e\+160"):
+        _checks.points(X, "T")
+    with pytest.raises(ValueError, match="contains NaN or infinity"):
+        _checks.points(np.array([[bad, np.nan]]), "T")
+
+
+def test_single_precision_stays_where_its_squares_fit():
+    X = np.ones((2, 2), np.float32)
+    assert _checks.points(X, "T").dtype == np.float32
+    assert _checks.points(1e30 * X, "T").dtype == np.float64
+    assert _checks.points(0 * X, "T").dtype == np.float32

@@ -40,9 +40,17 @@ def like(x: Any, reference: Any) -> Any:
 
 def cholesky(A: Any) -> Any:
     """Lower Cholesky factor of a symmetric matrix, or None when it is not positive definite."""
-    xp = namespace(A)
+    return _finite_or_none(namespace(A), "cholesky", A)
+
+
+def inverse(A: Any) -> Any:
+    """Inverse of a matrix, or None when it is singular to working precision."""
+    return _finite_or_none(namespace(A), "inv", A)
+
+
+def _finite_or_none(xp: Any, operation: str, A: Any) -> Any:
     try:
-        L = xp.linalg.cholesky(A)
+        result = getattr(xp.linalg, operation)(A)
     except (np.linalg.LinAlgError, RuntimeError):
         return None
-    return L if bool(xp.all(xp.isfinite(L))) else None
+    return result if bool(xp.all(xp.isfinite(result))) else None

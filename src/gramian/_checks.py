@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+LARGEST = 1e300
+"""No power of the data may exceed it, or double precision would overflow."""
+SINGLE = 1e-15, 1e15
+"""Magnitudes whose squares may be taken in single precision."""
+
 
 def points(
     X: Any,
@@ -25,7 +30,6 @@ def points(
             raise TypeError(f"{owner}: {name} must be dense, got a sparse matrix; pass {name}.toarray().")
         X = sparse.csr_array(X)
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-        values = X.data
     else:
         try:
             X = np.asarray(X)
@@ -34,7 +38,6 @@ def points(
             X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{owner}: {name} must hold real numbers, got {error}.") from error
-        values = X
     if X.ndim != 2:
         hint = f" Use {name}.reshape(1, -1) for a single point." if X.ndim == 1 else ""
         raise ValueError(f"{owner}: {name} must have shape (n, d), got shape {X.shape}.{hint}")
@@ -42,9 +45,63 @@ def points(
         raise ValueError(f"{owner}: {name} must hold at least {min_points} point(s), got {X.shape[0]}.")
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"{owner}: {name} must have {n_features} features, got {X.shape[1]}.")
-    if not np.isfinite(values).all():
+    return _sound(X, owner, name)
+
+
+def estimator_points(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    reset: bool,
+    allow_sparse: bool = True,
+    min_points: int = 1,
+    degree: int = 2,
+) -> Any:
+    """Return X, or (X, y), of an estimator through scikit-learn's ``validate_data``, with our sentences.
+
+    ``degree`` is the largest power that X enters in. With ``reset`` X is what the estimator learns from, so it must
+    also have a scale at which these powers are not all zero.
+    """
+    from sklearn.utils.validation import validate_data
+
+    owner = type(estimator).__name__
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"{owner}: X must hold real numbers. Complex data not supported.")
+    try:
+        checked = validate_data(
+            estimator,
+            X,
+            *(() if y is None else (y,)),
+            reset=reset,
+            accept_sparse="csr" if allow_sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=min_points,
+        )
+    except ValueError as error:
+        if "convert string" not in str(error):
+            raise
+        raise ValueError(f"{owner}: X must hold real numbers, but {error}.") from error
+    X, *rest = (checked,) if y is None else checked
+    X = _sound(X, owner, degree=degree, learns=reset)
+    return (X, *rest) if rest else X
+
+
+def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = False) -> Any:
+    """X when its entries and their powers are finite; in double precision where single would not do."""
+    values = X.data if sparse.issparse(X) else X
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    if not np.isfinite(largest):
         raise ValueError(f"{owner}: {name} contains NaN or infinity; impute or drop those rows first.")
-    return X
+    high = LARGEST ** (1 / degree)
+    if largest > high or (learns and 0 < largest < 1 / high):
+        raise ValueError(
+            f"{owner}: {name} must have its largest entry between {1 / high:g} and {high:g}, got {largest:.3g}; "
+            f"rescale {name}."
+        )
+    single = X.dtype == np.float32 and (largest == 0 or SINGLE[0] <= largest <= SINGLE[1])
+    return X if single else X.astype(np.float64, copy=False)
 
 
 def indices(i: Any, owner: str, name: str, n: int | None = None) -> np.ndarray:
@@ -64,8 +121,8 @@ def indices(i: Any, owner: str, name: str, n: int | None = None) -> np.ndarray:
     return array
 
 
-def labels(y: Any, owner: str, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return (classes, codes) of a 1-D label array of any type; every label is a class."""
+def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return (classes, codes) of a 1-D label array of any type; entries equal to ``unknown`` have the code −1."""
     array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -73,9 +130,24 @@ def labels(y: Any, owner: str, n: int | None = None) -> tuple[np.ndarray, np.nda
         raise ValueError(f"{owner}: labels must be a 1-D array, got shape {array.shape}.")
     if n is not None and array.shape[0] != n:
         raise ValueError(f"{owner}: labels must have one entry per point ({n}), got {array.shape[0]}.")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    known = np.full(len(array), True) if unknown is None else ~_equal(array, unknown)
+    if array.dtype.kind == "f" and not np.isfinite(array[known]).all():
         raise ValueError(f"{owner}: labels contain NaN or infinity; name unknown labels with unknown=.")
-    return np.unique(array, return_inverse=True)
+    codes = np.full(len(array), -1, dtype=np.intp)
+    try:
+        classes, codes[known] = np.unique(array[known], return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(value).__name__ for value in array[known]})
+        raise ValueError(
+            f"{owner}: labels must be of one type, got {', '.join(kinds)}; convert them, or name gaps with unknown=."
+        ) from error
+    return classes, codes
+
+
+def _equal(array: np.ndarray, value: Any) -> np.ndarray:
+    """Where a label equals a value; NaN equals NaN here."""
+    nan = isinstance(value, Real) and value != value
+    return np.broadcast_to(array != array if nan else array == value, array.shape)
 
 
 def number(

@@ -105,6 +105,7 @@ def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
 
     Dense rows are centered first, which keeps the expansion |x|² + |y|² − 2xᵀy accurate for data far
     from the origin; the center is a median, so that a few huge rows do not cost the others their digits.
+    Distances so small that the expansion would leave few digits are computed from the differences.
     With ``Y=None`` the diagonal is exactly zero.
     """
     same = Y is None
@@ -117,12 +118,27 @@ def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
         Y = X if same else Y - shift
     D = inner(X, Y)
     D *= -2
-    D += row_norms(X)[:, None]
-    D += (row_norms(X) if same else row_norms(Y))[None, :]
+    sizes = row_norms(X)
+    D += sizes[:, None]
+    D += (sizes if same else row_norms(Y))[None, :]
     np.maximum(D, 0, out=D)
+    if same:
+        np.fill_diagonal(D, np.inf)
+    if not sparse.issparse(X) and not sparse.issparse(Y):
+        _sharpen(D, X, Y, sizes)
     if same:
         np.fill_diagonal(D, 0)
     return D
+
+
+def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> None:
+    """Compute |x − y|² ≤ ε^{2/3} |x|² from the differences, in place; all others keep a third of their digits."""
+    limit = np.where(sizes > 0, np.finfo(D.dtype).eps ** (2 / 3) * sizes, -1.0)
+    rows = np.flatnonzero(D.min(axis=1) <= limit)
+    i, j = np.nonzero(limit[rows, None] >= D[rows])
+    for part in blocks(len(i), 24 * X.shape[1]):
+        a, b = rows[i[part]], j[part]
+        D[a, b] = row_norms(X[a] - Y[b])
 
 
 def pair_sqdist(X: Any, Y: Any) -> np.ndarray:

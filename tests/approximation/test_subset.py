@@ -1,5 +1,7 @@
 """SubsetDistance: exact at R, m evaluations, the family of projections, and honest estimates."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -207,3 +209,18 @@ def test_clone_and_checks(rng):
             clone(s).set_params(**bad).fit(Q)
     with pytest.raises(TypeError, match="callable"):
         gm.SubsetDistance("euclidean", 2).fit(Q)
+
+
+def test_a_pandas_column_of_objects():
+    pandas = pytest.importorskip("pandas")
+    words = ["a", "bb", "ccc", "dddd", "eeeee"]
+    column = pandas.Series(words, index=[5, 9, 0, 1, 2])
+    fitted = [gm.SubsetDistance(lambda a, b: abs(len(a) - len(b)), m=2, g="origin").fit(Q) for Q in (words, column)]
+    want, found = (model.sqdist(Q) for model, Q in zip(fitted, (words[:2], column[:2])))
+    assert np.array_equal(found, want)
+
+
+def test_rounding_of_a_kernel_is_not_taken_for_a_distance_that_is_not_hilbertian(rng):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gm.SubsetDistance(gm.Gaussian(1.0), m=3).fit(1e-8 * rng.normal(size=(20, 3))).negative_share_ == 0

@@ -175,3 +175,24 @@ def test_labels_groups():
     labels = Labels.from_array(["b", "a", "?", "b"], "test", unknown="?")
     assert [g.tolist() for g in labels.groups()] == [[1], [0, 3]]
     assert labels.codes.tolist() == [1, 0, -1, 1]
+
+
+def test_points_may_be_a_frame_or_a_list(rng):
+    pandas = pytest.importorskip("pandas")
+    X, y, metric = rng.normal(size=(12, 2)), np.arange(12) % 2, gm.Mahalanobis.euclidean(2)
+    frame = pandas.DataFrame(X, index=np.arange(12) + 5)
+    for kind in (gm.Pairs, gm.Similarities):
+        want = kind.from_labels(y, X=X, random_state=0)
+        for given_points in (frame, X.tolist()):
+            drawn = kind.from_labels(y, X=given_points, random_state=0)
+            assert np.array_equal(drawn.bound, want.bound)
+            assert np.array_equal(drawn.violation(metric, given_points), want.violation(metric, X))
+    triplets = gm.Triplets.from_labels(y, random_state=0)
+    assert np.array_equal(triplets.violation(metric, frame), triplets.violation(metric, X))
+    with pytest.raises(ValueError, match=r"Pairs: X must have shape \(n, d\)"):
+        gm.Pairs.from_labels(y, X=X[:, 0])
+
+
+def test_missing_labels_may_be_nan():
+    pairs = gm.Pairs.from_labels([np.nan, 0.0, 1.0, 0.0, np.nan], unknown=np.nan, random_state=0)
+    assert sorted({*pairs.left.tolist(), *pairs.right.tolist()}) == [1, 2, 3]

@@ -44,3 +44,10 @@ def test_domain_is_checked(histograms):
         gm.ChiSquared()(sparse.csr_array(X))
     with pytest.raises(ValueError, match="ChiSquared: scale"):
         gm.ChiSquared(0.0)
+
+
+def test_frozen_histograms_are_taken(histograms):
+    X = histograms[0].copy()
+    want = gm.ChiSquared()(X)
+    X.flags.writeable = False  # as a pandas frame gives them
+    assert np.array_equal(gm.ChiSquared()(X), want)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gramian as gm
 
@@ -44,3 +45,25 @@ def test_precomputed_points_are_row_numbers(rng, tmp_path):
             kernel(bad)
     with pytest.raises(ValueError, match="symmetric"):
         gm.Precomputed([[1.0, 2.0], [0.0, 1.0]])
+
+
+def test_a_pandas_column_is_a_sequence_of_its_rows():
+    pandas = pytest.importorskip("pandas")
+    words = ["metric", "kernel", "tree", "trees"]
+    column = pandas.Series(words, index=[10, 3, 0, 1])
+    for kernel in (
+        gm.FunctionKernel(lambda a, b: float(len(set(a) & set(b)))),
+        gm.DistanceKernel(lambda a, b: abs(len(a) - len(b)) ** 0.5, g="origin"),
+    ):
+        assert np.array_equal(kernel(column), kernel(words))
+        features = gm.KernelFeatures(kernel, rank=2)
+        assert np.allclose(features.fit_transform(column), features.fit_transform(words))
+    with pytest.raises(TypeError, match="DistanceKernel: X must hold objects, got a sparse matrix"):
+        gm.DistanceKernel(gm.Hamming())(sparse.eye_array(3).tocsr())
+
+
+def test_powers_that_overflow_are_named():
+    with pytest.raises(ValueError, match="Polynomial: degree must be lower for X of this size, got 4"):
+        gm.Polynomial(4)(np.full((2, 2), 1e40))
+    with pytest.raises(ValueError, match="align: kernel values must be below 1e150"):
+        gm.align([gm.Linear()], np.array([[1e80], [2e80]]), [0, 1])

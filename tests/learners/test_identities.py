@@ -133,3 +133,12 @@ def test_learned_metrics_help_where_they_should():
     for learner in (gm.RCA(), gm.MMC(random_state=0), gm.ITML(random_state=0)):
         learned = cross_val_score(make_pipeline(learner, KNeighborsClassifier(1)), X, y, cv=3).mean()
         assert learned > plain + 0.1
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+@pytest.mark.parametrize("learner", [gm.GMML(random_state=0), gm.ITML(random_state=0), gm.Framework(random_state=0)])
+def test_extreme_units_change_nothing(iris, learner, scale):
+    X, y = iris
+    plain = learner.fit(X, y).metric_.sqdist(X)
+    scaled = learner.fit(scale * X, y).metric_.sqdist(scale * X)
+    np.testing.assert_allclose(scaled / scaled.max(), plain / plain.max(), atol=1e-6)

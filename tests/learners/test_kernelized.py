@@ -126,3 +126,8 @@ def test_coordinates_are_as_many_as_the_metric_has_rank(iris, learner, width):
     assert Z.shape == (len(X), width) and len(learner.get_feature_names_out()) == width
     np.testing.assert_allclose(linalg.sqdist(Z), learner.metric_.sqdist(X), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(Z @ Z.T, learner.metric_.kernel(X), rtol=1e-7, atol=1e-9)
+
+
+def test_a_kernel_that_vanishes_is_named():
+    with pytest.raises(ValueError, match="Kernelized: kernel must not vanish on all points"):
+        gm.Kernelized(gm.NCA(), kernel=gm.Linear()).fit(np.zeros((6, 2)), [0, 1] * 3)

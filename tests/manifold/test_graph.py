@@ -167,3 +167,8 @@ def test_local_widths(rng, k):
     np.testing.assert_allclose(link[near], np.exp(-(D[0, near] ** 2) / (np.sort(D[0])[6] * s[near])), atol=1e-6)
     copies = np.vstack([np.zeros((12, 2)), np.ones((12, 2)), [[5.0, 5.0]]])
     assert np.isfinite(graph(copies).toarray()).all()  # scales of zero
+
+
+def test_distances_that_are_not_finite_are_named(rng):
+    with pytest.raises(ValueError, match="neighbors: distance must be finite from each point to 2 others"):
+        neighbors(rng.normal(size=(6, 2)), 2, distance=lambda a, b: np.inf)

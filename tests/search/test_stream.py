@@ -118,6 +118,14 @@ def test_bad_lines_on_an_empty_state(tmp_path):
     check(service, 4)
 
 
+def test_errors_speak_of_what_the_user_knows(tmp_path):
+    service = StreamService(tmp_path, eta=0.5)
+    line = '{"op": "add", "id": 1, "x": [0, 0, 0]}'
+    assert service.answer(line)["ok"]
+    assert service.answer(line)["error"].startswith("OnlineHashIndex: ids must be new, got 1")
+    assert service.answer("hello")["error"].startswith("event must be one line of JSON, got ")
+
+
 def test_restart_goes_on(tmp_path):
     done = 0
     for upto in (1, 5, 12, 12, 30):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _checks
 from gramian.approximation import projection as projections
 from gramian.approximation.selection import METHODS, select_subset
-from gramian.kernels.base import Kernel, _length, take
+from gramian.kernels.base import Kernel, _length, objects, take
 from gramian.kernels.distance import DistanceKernel, negative_share
 
 PROJECTIONS = ("pinv", "span", "learned")
@@ -75,13 +75,13 @@ class SubsetDistance(BaseEstimator):
 
     def fit(self, Q: Any, y: Any = None) -> "SubsetDistance":
         """Measure Q, choose R, and compute the projection."""
-        Q = self.distance.check(Q) if isinstance(self.distance, Kernel) else Q
+        Q = self.distance.check(Q) if isinstance(self.distance, Kernel) else objects(Q)
         n = _length(Q)
         m = _checks.number(self.m, "SubsetDistance", "m", low=1, high=n, integer=True)
         _checks.one_of(self.projection, "SubsetDistance", "projection", PROJECTIONS)
         self._origin: int | None = None
         K, D = self._gram(Q)
-        self._report(D)
+        self._report(D, float(np.abs(K).max()) if isinstance(self.distance, Kernel) else 0.0)
         self.subset_ = self._select(K, m)
         self.objects_, self._diagonal = take(Q, np.arange(n)), K.diagonal().copy()
         args = (K, self.subset_, D) if self.projection == "learned" else (K, self.subset_)
@@ -109,8 +109,8 @@ class SubsetDistance(BaseEstimator):
             g = np.full(len(D), self.kernel_.constant)
         return g[:, None] - D / 2 + g, D
 
-    def _report(self, D: np.ndarray) -> None:
-        self.negative_share_ = negative_share(D[:2000, :2000])
+    def _report(self, D: np.ndarray, size: float) -> None:
+        self.negative_share_ = negative_share(D[:2000, :2000], size)
         if self.negative_share_ > _TOLERATED:
             warnings.warn(
                 f"SubsetDistance: the distance should be Hilbertian, got a share of {self.negative_share_:.2g} of the "
@@ -159,7 +159,7 @@ class SubsetDistance(BaseEstimator):
 
     def _batch(self, X: Any) -> Any:
         if self._object_ndim is None:
-            return X
+            return objects(X)
         X = np.asarray(X)
         return X[None] if X.ndim == self._object_ndim else X
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
 from gramian.clustering.points import Points
@@ -69,7 +69,7 @@ class Clusterings(BaseEstimator, ABC):
         k, starts = sizes(self.n_clusters, owner), _checks.number(self.n_init, owner, "n_init", low=1, integer=True)
         _checks.number(self.max_iter, owner, "max_iter", low=1, integer=True)
         rng = check_random_state(self.random_state)
-        X = self._door(X, reset=True, ensure_min_samples=max(2, *k))
+        X = self._door(X, reset=True, min_points=max(2, *k))
         center = self._centers()
         points = Points.of(X, center)
         self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(X.shape[1])
@@ -78,8 +78,8 @@ class Clusterings(BaseEstimator, ABC):
         return self
 
     def _door(self, X: Any, **options: Any) -> Any:
-        accept = "csr" if self._sparse else False
-        return validate_data(self, X, accept_sparse=accept, dtype=[np.float64, np.float32], **options)
+        # (8.1) and the rest hold squares of inner products.
+        return _checks.estimator_points(self, X, allow_sparse=self._sparse, degree=4, **options)
 
     def _store(self, run: Run, k: tuple[int, ...]) -> None:
         self.labels_ = run.labels

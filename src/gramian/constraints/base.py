@@ -116,11 +116,7 @@ class Labels:
     @classmethod
     def from_array(cls, y: Any, owner: str, n: int | None = None, unknown: Any = None) -> "Labels":
         """Encode labels of any type; entries equal to ``unknown`` become −1."""
-        classes, codes = _checks.labels(y, owner, n)
-        if unknown is not None and np.any(classes == unknown):
-            gone = int(np.flatnonzero(classes == unknown)[0])
-            codes = np.where(codes == gone, -1, codes - (codes > gone))
-            classes = np.delete(classes, gone)
+        classes, codes = _checks.labels(y, owner, n, unknown)
         return cls(codes, classes)
 
     def groups(self) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from gramian import _checks, linalg
 from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field, reach
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
+from gramian.kernels.base import take
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +103,20 @@ class Pairs(Constraints):
         """
         if self.bounds is not None:
             return self
+        X = _checks.points(X, "Pairs")
         rows = linalg.spread(X.shape[0], max_points)
         D = linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows)
         D = D[np.triu_indices(len(rows), 1)]
         D = D[D > 0]
         u, l = np.percentile(D, percentiles) if D.size else (1.0, 2.0)
         return replace(self, bounds=(u, l if l > u else 2 * u))
+
+    def apart(self, X: Any, owner: str) -> "Pairs":
+        """The pairs of points that differ; identical points say nothing about a metric."""
+        differ = linalg.row_norms(abs(X[self.left] - X[self.right]) > 0) > 0
+        if not differ.any():
+            raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
+        return self if differ.all() else self[differ]
 
     @property
     def n_points(self) -> int:
@@ -150,7 +159,8 @@ class Pairs(Constraints):
 
     def values(self, metric: Any, X: Any) -> np.ndarray:
         """δ d²(x_i, x_j), shape (m,)."""
-        return self.sign * metric.pair_sqdist(X[self.left], X[self.right])
+        X = metric._points(X)
+        return self.sign * metric.pair_sqdist(take(X, self.left), take(X, self.right))
 
 
 def _as_bool(similar: Any, m: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from gramian import linalg
+from gramian import _checks, linalg
 from gramian.constraints.base import Constraints, Terms, bound_field, index_field, reach, selections
 from gramian.constraints.pairs import Pairs, _as_bool
 
@@ -58,6 +58,7 @@ class Similarities(Constraints):
         pairs = Pairs.from_labels(y, n_pairs, unknown, rng)
         limit = np.zeros(len(pairs))
         if X is not None:
+            X = _checks.points(X, "Similarities")
             rows = linalg.spread(X.shape[0], 1000)
             low, high = np.percentile(linalg.inner(X[rows], X[rows])[np.triu_indices(len(rows), 1)], percentiles)
             limit = np.where(pairs.similar, high, low)

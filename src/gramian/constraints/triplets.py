@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from gramian import _checks
 from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field, reach
 from gramian.constraints.sampling import triplets
+from gramian.kernels.base import take
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,5 +92,6 @@ class Triplets(Constraints):
 
     def values(self, metric: Any, X: Any) -> np.ndarray:
         """d²(anchor, near) − d²(anchor, far), shape (m,)."""
-        A = X[self.anchor]
-        return metric.pair_sqdist(A, X[self.near]) - metric.pair_sqdist(A, X[self.far])
+        X = metric._points(X)
+        A, near, far = (take(X, rows) for rows in (self.anchor, self.near, self.far))
+        return metric.pair_sqdist(A, near) - metric.pair_sqdist(A, far)

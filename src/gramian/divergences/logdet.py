@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._array import cholesky, namespace
+from gramian._array import cholesky, inverse, namespace
 from gramian.divergences.base import Divergence
 
 
@@ -60,9 +60,8 @@ class LogDet(Divergence):
 def logdet_conjugate(Theta: Any) -> tuple[float, Any]:
     """Value −log det(−Θ) − d and gradient (−Θ)⁻¹, inf outside of the negative definite cone."""
     xp = namespace(Theta)
-    L = cholesky(-Theta)
-    if L is None:
+    L, M = cholesky(-Theta), inverse(-Theta)
+    if L is None or M is None:
         return np.inf, None
     value = -2 * float(xp.sum(xp.log(xp.linalg.diagonal(L)))) - Theta.shape[0]
-    M = xp.linalg.inv(-Theta)
     return value, (M + M.T) / 2

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
 from gramian.features import landmarks
@@ -114,8 +114,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _door(self, X: Any, reset: bool) -> Any:
         if not self.kernel_.on_vectors:
             return self.kernel_.check(X)
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return self.kernel_.check(X)
+        return self.kernel_.check(_checks.estimator_points(self, X, reset=reset))
 
     def _choose(self, X: Any) -> tuple[Any, PivotedCholesky, np.ndarray | None]:
         """Basis points, the factor of their Gram matrix, and the training coordinates where they come for free."""

@@ -128,6 +128,8 @@ def _products(kernels: list[Kernel], X: Any, codes: np.ndarray, center: bool, ma
             Y *= inside
         sums[:m, rows], sums[m, rows] = G.sum(axis=2), Y.sum(axis=1)
         flat = G.reshape(m, -1)
+        if not np.abs(flat).max(initial=0.0) < np.sqrt(_checks.LARGEST):
+            raise ValueError("align: kernel values must be below 1e150, got larger ones or NaN; rescale X.")
         S[:m, :m] += flat @ flat.T
         S[:m, m] += flat @ Y.ravel()
         S[m, m] += (Y**2).sum()

@@ -37,7 +37,7 @@ class Kernel(ABC, Stored):
     def check(self, X: Any, name: str = "X") -> Any:
         """Return X as this kernel takes it: a validated array of vectors, or the sequence itself."""
         if not self.on_vectors:
-            return X
+            return objects(X)
         # Single precision would leave eigenvalues of rounding noise, far above those that a factorization drops.
         return _checks.points(X, type(self).__name__, name=name).astype(np.float64, copy=False)
 
@@ -104,6 +104,11 @@ def _as_kernel(value: Any) -> Kernel:
 
 def _length(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def objects(X: Any) -> Any:
+    """A sequence of objects that counts from 0: a pandas column or frame as the array of its rows, others as is."""
+    return X.to_numpy() if hasattr(X, "iloc") else X
 
 
 def take(X: Any, rows: Any) -> Any:

@@ -62,13 +62,19 @@ class Polynomial(Kernel):
         _checks.number(self.scale, "Polynomial", "scale", low=0, open_low=True)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        return (self.scale * linalg.inner(X, Y) + self.offset) ** self.degree
+        return self._of(linalg.inner(X, Y))
 
     def _diag(self, X: Any) -> np.ndarray:
-        return (self.scale * linalg.row_norms(X) + self.offset) ** self.degree
+        return self._of(linalg.row_norms(X))
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return (self.scale * linalg.row_inner(X, Y) + self.offset) ** self.degree
+        return self._of(linalg.row_inner(X, Y))
+
+    def _of(self, products: np.ndarray) -> np.ndarray:
+        values = self.scale * products + self.offset
+        if np.abs(values).max(initial=0.0) > _checks.LARGEST ** (1 / self.degree):
+            raise ValueError(f"Polynomial: degree must be lower for X of this size, got {self.degree}; or rescale X.")
+        return values**self.degree
 
 
 @dataclass(frozen=True)

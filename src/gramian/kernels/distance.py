@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian.kernels.base import Kernel, _length, take
@@ -58,10 +59,12 @@ class DistanceKernel(Kernel):
             _checks.number(self.constant, "DistanceKernel", "constant", low=0)
 
     def check(self, X: Any, name: str = "X") -> Any:
-        """Return X as it is; it must hold at least one object."""
+        """Return X as a sequence of at least one object."""
+        if sparse.issparse(X):
+            raise TypeError(f"DistanceKernel: {name} must hold objects, got a sparse matrix; pass it dense.")
         if _length(X) == 0:
             raise ValueError(f"DistanceKernel: {name} must hold at least one object, got none.")
-        return X
+        return super().check(X, name)
 
     def bound(self, X: Any) -> "DistanceKernel":
         """Return this kernel with its constant, or its origin, taken from X where it is not given."""
@@ -119,14 +122,16 @@ def _single(origin: Any, like: Any) -> Any:
     return np.asarray(origin)[None] if isinstance(like, np.ndarray) else [origin]
 
 
-def negative_share(D: np.ndarray) -> float:
+def negative_share(D: np.ndarray, size: float = 0.0) -> float:
     """How far squared distances D (n, n) are from Hilbertian: Σ|λ₋| / Σ|λ| of −½ J D J, zero when they are.
 
-    J centers; a matrix of squared distances embeds in a Hilbert space exactly when −½ J D J is PSD.
+    J centers; a matrix of squared distances embeds in a Hilbert space exactly when −½ J D J is PSD. Eigenvalues that
+    rounding of numbers as large as ``size`` explains, such as the kernel values behind D, count as zero.
     """
     B = D - D.mean(axis=0)
     B = -(B - B.mean(axis=1)[:, None]) / 2
     values = np.linalg.eigvalsh(linalg.symmetrize(B)) if B.size else np.zeros(1)
+    values[np.abs(values) <= len(values) * np.finfo(float).eps * size] = 0.0
     total = np.abs(values).sum()
     share = float(-values[values < 0].sum() / total) if total > 0 else 0.0
     return share if share > len(values) * np.finfo(float).eps * 10 else 0.0

@@ -54,6 +54,7 @@ class ChiSquared(_Histograms):
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         from sklearn.metrics.pairwise import additive_chi2_kernel
 
+        X, Y = (A if A.flags.writeable else A.copy() for A in (X, Y))  # its compiled loop asks for writable memory
         return self._of(-additive_chi2_kernel(X, Y), X.sum(axis=1)[:, None] + Y.sum(axis=1))
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:

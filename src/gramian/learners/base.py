@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from gramian import _checks
 from gramian.constraints import Constraints, Labels, Pairs, Triplets
 from gramian.metrics import Mahalanobis
 from gramian.solvers.base import Solution
@@ -60,17 +61,15 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         owner = type(self).__name__
         if are_tuples(X):
             X, y = self._tuples(np.asarray(X), y)
-        options = {
-            "dtype": [np.float64, np.float32],
-            "accept_sparse": "csr" if self._sparse else False,
-            "ensure_min_samples": self._min_points,
-        }
-        if isinstance(y, Constraints):
-            X = validate_data(self, X, **options)
-        elif y is None:
+        if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
-        else:
-            X, y = validate_data(self, X, y, **options)
+        labels = None if isinstance(y, Constraints) else y
+        checked = _checks.estimator_points(
+            self, X, labels, reset=True, allow_sparse=self._sparse, min_points=self._min_points
+        )
+        X, y = (checked, y) if labels is None else checked
+        if labels is not None:
+            _checks.labels(y, owner, X.shape[0])
         return X.astype(np.float64, copy=False), y
 
     def _side(self, X: Any, y: Any, rng: np.random.RandomState) -> Any:
@@ -139,8 +138,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates in which the Euclidean distance is the learned one."""
         check_is_fitted(self, "metric_")
-        accept = "csr" if self._sparse else False
-        X = validate_data(self, X, reset=False, accept_sparse=accept, dtype=[np.float64, np.float32])
+        X = _checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse)
         return self.metric_.transform(X)
 
     def score(self, X: Any, y: Any) -> float:
@@ -156,7 +154,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             pairs = Pairs.from_labels(y, random_state=0)
         if not isinstance(pairs, Pairs):
             raise ValueError(f"{owner}: score needs pairs (n, 2, d) with ±1 or points with labels, got triplets.")
-        X = validate_data(self, X, reset=False, accept_sparse="csr" if self._sparse else False)
+        X = _checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse)
         if pairs.similar.all() or not pairs.similar.any():
             raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
         return float(roc_auc_score(pairs.similar, -self.metric_.pair_sqdist(X[pairs.left], X[pairs.right])))

@@ -72,7 +72,9 @@ def _regularized(V: np.ndarray, R: np.ndarray, lam: float) -> np.ndarray:
 
 
 def geodesic(S: np.ndarray, D: np.ndarray, t: float) -> np.ndarray:
-    """S⁻¹ ♯_t D = S^{-1/2} (S^{1/2} D S^{1/2})^t S^{-1/2}."""
+    """S⁻¹ ♯_t D = S^{-1/2} (S^{1/2} D S^{1/2})^t S^{-1/2}, for matrices of any scale."""
+    s, r = np.trace(S), np.trace(D)
+    S, D = S / s, D / r
     root, inverse = linalg.psd_power(S, 0.5, 0.0), linalg.psd_power(S, -0.5, 0.0)
     middle = linalg.psd_power(linalg.symmetrize(root @ D @ root), t, 0.0)
-    return linalg.symmetrize(inverse @ middle @ inverse)
+    return s ** (t - 1) * r**t * linalg.symmetrize(inverse @ middle @ inverse)

@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError, eigh
 from gramian import linalg
 from gramian.constraints import Labels
 from gramian.learners import targets
-from gramian.solvers.descent import stationarity
+from gramian.solvers.descent import share, stationarity
 
 CACHE_BYTES = 1 << 20
 BUFFER = 0.15
@@ -161,7 +161,7 @@ class State:
 
     def residual(self, L: np.ndarray, scale: float) -> float:
         """(‖LS‖ ‖L‖ + Σ_t (c [s_t]₊ − λ_t s_t)) / scale: zero exactly at a stationary point."""
-        return stationarity(L, L @ self.scatter, scale) + self.slackness / scale
+        return stationarity(L, L @ self.scatter, scale) + share(self.slackness, scale)
 
     def gap(self, L: np.ndarray, pull: np.ndarray) -> float:
         """Objective minus the dual bound Σ λ_t / (1 + ε), S ⪰ −ε P; nan where the rank or a singular P gives none."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _checks
 from gramian.constraints import Pairs
 from gramian.divergences import LogDet
 from gramian.learners.framework import FrameworkLearner
@@ -107,16 +107,7 @@ class ITML(FrameworkLearner):
     def _learn(self, X: Any, side: Pairs, rng: np.random.RandomState, residual: Any = None) -> Any:
         if (side.limit <= 0).any():
             raise ValueError("ITML: bounds must be positive squared distances, got 0; drop such pairs.")
-        return super()._learn(X, self._apart(X, side), rng, residual)
-
-    def _apart(self, X: Any, side: Pairs) -> Pairs:
-        """The pairs of points that differ."""
-        V = X[side.left] - X[side.right]
-        size = abs(V).max(axis=1)
-        differ = linalg.dense(size).ravel() > 0
-        if not differ.any():
-            raise ValueError("ITML: every pair is of two identical points; nothing can be learned.")
-        return side if differ.all() else side[differ]
+        return super()._learn(X, side.apart(X, "ITML"), rng, residual)
 
 
 def check_bounds(u: float, l: float) -> None:

@@ -76,6 +76,8 @@ class Kernelized(MetricLearner):
         X, y = self._kernel_door(X, y, vectors=given)
         self.features_ = self._features(X)
         Z = self.features_.fit_transform(X)
+        if Z.shape[1] == 0:
+            raise ValueError("Kernelized: kernel must not vanish on all points, got k(x, x) = 0 for each; use another.")
         solution = self._inner(inner, X, Z, y) if isinstance(inner, MetricLearner) else fit_foreign(inner, Z, y)
         self.learner_, self.solution_ = inner, solution
         core = inner.metric_.matrix if isinstance(inner, MetricLearner) else solution.factor.T @ solution.factor

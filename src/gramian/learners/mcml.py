@@ -42,7 +42,7 @@ def _within(X: Any, classes: softmax.Classes) -> tuple[Any, Any]:
     For a class of m + 1 points this is 2 (m + 1)/m times its scatter around the mean.
     """
     xp = _array.namespace(X)
-    V, mates = xp.zeros_like(X), xp.zeros_like(X[:, :1])
+    V, mates = xp.zeros_like(X), xp.zeros((X.shape[0], 1), dtype=X.dtype, device=X.device)
     for _, members in classes.of(slice(0, X.shape[0])):
         m = members.stop - members.start - 1
         if m > 0:

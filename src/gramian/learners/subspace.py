@@ -21,7 +21,8 @@ def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, own
         return _orthonormal(linalg.dense(rows).T)
     from sklearn.utils.extmath import randomized_svd
 
-    _, values, Vt = randomized_svd(X, rank, n_iter=2, random_state=rng)
+    size = float(abs(X).max())  # its power iterations would overflow at extreme scales
+    _, values, Vt = randomized_svd(X / size if size > 0 else X, rank, n_iter=2, random_state=rng)
     return _orthonormal(Vt[values > 1e-12 * values[0]].T)
 
 

@@ -80,6 +80,7 @@ def bounded(side: Constraints, start: np.ndarray, bounds: Any, percentiles: Any,
         fixed = bounds is not None
         side = Pairs(side.left, side.right, side.similar, bounds) if fixed else side.with_bounds(start, percentiles)
     side = side.check(start, "GeometryAwareKernel")
+    side = side.apart(start, "GeometryAwareKernel") if isinstance(side, Pairs) and gamma is not None else side
     if gamma is not None and (side.bound == 0).any():
         raise ValueError("GeometryAwareKernel: bounds must not be 0 with slack; drop such constraints or gamma=None.")
     return side

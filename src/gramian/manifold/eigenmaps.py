@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
 from gramian.manifold.eigen import smallest_eigenvectors
@@ -36,9 +36,7 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     _sparse = True
 
     def _points(self, X: Any, reset: bool) -> Any:
-        least = 2 if reset else 1
-        kinds = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=kinds, ensure_min_samples=least)
+        return _checks.estimator_points(self, X, reset=reset, min_points=2 if reset else 1)
 
     def _connect(self, X: Any) -> tuple[Any, Graph]:
         A, rule = resolve_graph(self.graph, self.n_neighbors, X, type(self).__name__)

@@ -89,7 +89,10 @@ def _blockwise(sqdist: Any, n: int, width: int, m: int, same: bool, itemsize: in
     from gramian._jit.neighbors import smallest
 
     parts = [smallest(sqdist(rows), _skip(rows, same), m) for rows in linalg.blocks(n, itemsize * width)]
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+    ids, values = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+    if (ids < 0).any():
+        raise ValueError(f"neighbors: distance must be finite from each point to {m} others, got NaN or infinity.")
+    return ids, values
 
 
 def _by_distance(Q: Any, X: Any, k: int, same: bool, distance: Any) -> tuple[np.ndarray, np.ndarray]:

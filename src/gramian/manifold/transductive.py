@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
 from gramian.constraints import Labels
@@ -29,7 +29,7 @@ class Transductive(SpectralEmbedding):
         owner = type(self).__name__
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; use -1 where unknown.")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X, y = _checks.estimator_points(self, X, y, reset=True, min_points=2)
         labels = Labels.from_array(y, owner, X.shape[0], unknown=-1)
         self.classes_, self.codes_ = labels.classes, labels.codes
         return X, labels

@@ -56,7 +56,10 @@ class PolaRule(OnlineRule):
 
         M = state.M.copy()
         eta, threshold = float(self.eta), float(state.threshold)
-        predictions, threshold = pola_stream(M, V, targets, signs, eta, threshold, float(self.margin))
+        try:
+            predictions, threshold = pola_stream(M, V, targets, signs, eta, threshold, float(self.margin))
+        except np.linalg.LinAlgError as error:
+            raise OverflowError("a squared distance or a step is too large for double precision; rescale X") from error
         return Projected(M, threshold), predictions
 
     def grow(self, state: Projected, k: int) -> Projected:

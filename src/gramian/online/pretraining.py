@@ -91,7 +91,10 @@ class PreTraining(OnlineRule):
         for v, y in zip(V, targets):
             prediction = self.rule.predict(state.states[0], v)
             if prediction > 0:
-                etas = tuple((GRID / max(prediction, abs(y)) ** 2).tolist())
+                size = max(prediction, abs(y)) ** 2
+                if not 0 < size < np.inf:
+                    raise OverflowError("squared distances are too small or too large for a step size; rescale X")
+                etas = tuple((GRID / size).tolist())
                 return Trial(etas, state.states * len(etas), np.zeros(len(etas)), state.n_seen)
         return state
 

@@ -37,6 +37,8 @@ class AnchoredIndex(HashIndex):
     sin θ between the base and any anchor since.
     """
 
+    _owner = "OnlineHashIndex"
+
     def __init__(self, metric: Mahalanobis, rows: np.ndarray, detector: str, **settings: Any) -> None:
         super().__init__(metric, **settings)
         self.detector = detector

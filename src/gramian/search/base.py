@@ -25,13 +25,18 @@ class Index(ABC, Stored):
 
     def __init__(self, metric: Metric) -> None:
         if not self._accepts(metric):
-            raise TypeError(f"{type(self).__name__}: metric must be a Metric, got {type(metric).__name__}.")
+            raise TypeError(f"{self._owner}: metric must be a Metric, got {type(metric).__name__}.")
         self.metric = metric
         self._next_id = 0
         self._set({})
 
     @abstractmethod
     def _search(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]: ...
+
+    @property
+    def _owner(self) -> str:
+        """The public name, for messages."""
+        return type(self).__name__
 
     def _accepts(self, metric: Any) -> bool:
         return isinstance(metric, Metric)
@@ -47,7 +52,7 @@ class Index(ABC, Stored):
         kernel = getattr(getattr(self.metric, "features", None), "kernel_", None)
         if kernel is not None and not kernel.on_vectors:
             return kernel.check(X, name)
-        return _checks.points(X, type(self).__name__, n_features=self._width, min_points=0, name=name)
+        return _checks.points(X, self._owner, n_features=self._width, min_points=0, name=name)
 
     @property
     def _width(self) -> int | None:
@@ -102,7 +107,7 @@ class Index(ABC, Stored):
         self._set({name: part.take(rows) for name, part in self._columns.items()})
 
     def _new_ids(self, ids: Any, m: int) -> np.ndarray:
-        owner = type(self).__name__
+        owner = self._owner
         if ids is None:
             return np.arange(self._next_id, self._next_id + m, dtype=np.int64)
         ids = _as_ids(ids, owner)
@@ -126,7 +131,7 @@ class Index(ABC, Stored):
 
     def remove(self, ids: Any) -> "Index":
         """Remove items by id; unknown or repeated ids raise and nothing changes."""
-        owner = type(self).__name__
+        owner = self._owner
         ids = _as_ids(ids, owner)
         rows = self._find(ids)
         if (rows < 0).any():
@@ -153,7 +158,7 @@ class Index(ABC, Stored):
         ids : int64 (m, min(k, n))
         sqdist : float64 (m, min(k, n))
         """
-        owner = type(self).__name__
+        owner = self._owner
         k = _checks.number(k, owner, "k", low=1, integer=True)
         Q = self._check(X)
         if len(self) == 0:
@@ -170,7 +175,7 @@ class Index(ABC, Stored):
         d, own = metric.n_features, self._width
         metrics = isinstance(metric, Metric) and isinstance(self.metric, Metric)
         if d != own and (metrics or None not in (d, own)):
-            raise ValueError(f"{type(self).__name__}: metric must have {own} features, got {d}.")
+            raise ValueError(f"{self._owner}: metric must have {own} features, got {d}.")
         other._next_id = self._next_id
         if len(self):
             other._set({name: self._columns[name].share() for name in ("ids", "points")})

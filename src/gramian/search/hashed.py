@@ -41,7 +41,7 @@ class HashedIndex(Index):
         random_state: Any = None,
     ) -> None:
         super().__init__(metric)
-        owner = type(self).__name__
+        owner = self._owner
         self.n_bits = _whole_bytes(n_bits, owner)
         self.mode = _checks.one_of(mode, owner, "mode", ("distance", "similarity"))
         self.searcher = _checks.one_of(searcher, owner, "searcher", ("scan", "orders"))
@@ -66,7 +66,7 @@ class HashedIndex(Index):
 
     def compared(self, X: Any, k: int = 10) -> np.ndarray:
         """Number of items that a query with each point compares exactly, (m,)."""
-        k = min(_checks.number(k, type(self).__name__, "k", low=1, integer=True), len(self))
+        k = min(_checks.number(k, self._owner, "k", low=1, integer=True), len(self))
         return self._candidates(self._check(X), k)[2]
 
     def _derive(self, X: Any) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class StreamService:
     def answer(self, line: str | bytes) -> dict[str, Any]:
         """Answer one JSON event; the answer may be given out only after :meth:`commit`."""
         try:
-            event = json.loads(line)
+            event = _parsed(line)
             if not isinstance(event, dict) or event.get("op") not in _ANSWERS:
                 raise ValueError(f"event must be an object with op one of {', '.join(_ANSWERS)}, got {event!r:.80}.")
             return _ANSWERS[event["op"]](self, event)
@@ -169,6 +169,13 @@ def _respond(service: StreamService, lines: list[bytes], sink: BinaryIO) -> None
     service.commit()
     sink.write(b"".join(json.dumps(answer).encode() + b"\n" for answer in answers))
     sink.flush()
+
+
+def _parsed(line: str | bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"event must be one line of JSON, got {error}.") from error
 
 
 def _clean(event: dict[str, Any]) -> dict[str, Any]:

@@ -101,10 +101,15 @@ class Problem:
 
     @cached_property
     def scale(self) -> Any:
-        """s_i, the size of A_i: Σ_s |weight_is| (pᵀM₀p + qᵀM₀q) / 2, or with I where M₀ says nothing; never 0."""
+        """s_i, the size of A_i: Σ_s |weight_is| (pᵀM₀p + qᵀM₀q) / 2, or with I where M₀ says nothing.
+
+        Never 0, and never so small that b_i / s_i loses all meaning.
+        """
         prior = self._size(lambda rows: rows @ self.prior) if self.divergence.uses_prior else 0.0 * self.bound
         xp = namespace(self.weight)
         s = xp.where(prior > 0, prior, self._size(lambda rows: rows))
+        least = 1e-15 * xp.abs(self.bound)
+        s = xp.where(s > least, s, least)
         return xp.where(s > 0, s, xp.ones_like(s))
 
     def _size(self, image: Any) -> Any:

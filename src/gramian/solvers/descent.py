@@ -20,8 +20,15 @@ class Descent:
 
 
 def stationarity(point: np.ndarray, gradient: np.ndarray, scale: float) -> float:
-    """‖∇f‖ ‖L‖ / scale: unchanged when L is measured in other units."""
-    return float(np.linalg.norm(gradient) * np.linalg.norm(point) / scale)
+    """‖∇f‖ ‖L‖ / scale: unchanged when L is measured in other units; 0 where the gradient is, on any scale."""
+    return share(float(np.linalg.norm(gradient) * np.linalg.norm(point)), scale)
+
+
+def share(part: float, whole: float) -> float:
+    """Return part / whole, where nothing is no part of anything."""
+    if part == 0:
+        return 0.0
+    return part / whole if whole > 0 else np.inf
 
 
 def descend(

@@ -88,7 +88,7 @@ class _Dual:
         """Products with the Hessian on the free variables, and a diagonal to precondition with."""
         problem, lam = self.problem, x / self.problem.scale
         derivative = problem.divergence.hessian(self.start[0] - problem.adjoint(lam))
-        slope = problem.slack.slope(lam, problem.bound) / problem.scale**2
+        slope = problem.slack.slope(lam, problem.bound, problem.scale)
         part, scatter = problem.restricted(free > 0)
         size = problem.scale[free > 0]
 

@@ -28,8 +28,8 @@ class Hard:
         """s′(λ)."""
         return b
 
-    def slope(self, lam: Any, b: Any) -> Any:
-        """s″(λ)."""
+    def slope(self, lam: Any, b: Any, size: Any = 1.0) -> Any:
+        """s″(λ) / size²."""
         return namespace(lam).zeros_like(lam)
 
     def upper(self, b: Any) -> Any:
@@ -75,9 +75,9 @@ class Quadratic(Hinge):
         """s′(λ) = b + λ/C."""
         return b + lam / self.weight
 
-    def slope(self, lam: Any, b: Any) -> Any:
-        """s″(λ) = 1/C."""
-        return namespace(lam).full_like(lam, 1 / self.weight)
+    def slope(self, lam: Any, b: Any, size: Any = 1.0) -> Any:
+        """s″(λ) / size² with s″ = 1/C."""
+        return namespace(lam).full_like(lam, 1 / self.weight) / size / size
 
     def upper(self, b: Any) -> Any:
         """Largest multiplier."""
@@ -108,9 +108,9 @@ class Relative(Hinge):
         """ξ(λ)."""
         return self.weight * b / (self.weight - lam * b)
 
-    def slope(self, lam: Any, b: Any) -> Any:
-        """s″(λ) = ξ²/γ."""
-        return self.bound(lam, b) ** 2 / self.weight
+    def slope(self, lam: Any, b: Any, size: Any = 1.0) -> Any:
+        """s″(λ) / size² with s″ = ξ²/γ."""
+        return (self.bound(lam, b) / size) ** 2 / self.weight
 
     def upper(self, b: Any) -> Any:
         """None: λ < γ/b for positive bounds is a barrier of the cost."""
