@@ -63,3 +63,22 @@ def test_single_precision_stays_where_its_squares_fit():
     assert _checks.points(X, "T").dtype == np.float32
     assert _checks.points(1e30 * X, "T").dtype == np.float64
     assert _checks.points(0 * X, "T").dtype == np.float32
+
+
+def test_a_random_state_of_any_kind():
+    for make in (lambda: 3, lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)):
+        first, again = (_checks.random(make(), "T").normal(size=3) for _ in range(2))
+        np.testing.assert_array_equal(first, again)
+    shared = np.random.default_rng(3)
+    assert not np.array_equal(*(_checks.random(shared, "T").normal(size=3) for _ in range(2)))
+    with pytest.raises(ValueError, match=r"T: random_state must be None, an integer in .*, got 'seed'\."):
+        _checks.random("seed", "T")
+
+
+def test_what_came_stands_on_one_line():
+    with pytest.raises(ValueError, match=r"got array\(\[\[1., 0.*\.\.\.\.$"):
+        _checks.number(np.eye(30), "T", "x")
+    with pytest.raises(ValueError, match=r"T: percentiles must be two numbers in \[0, 100\], got \(5, 101\)\."):
+        _checks.percentiles((5, 101), "T")
+    with pytest.raises(ValueError, match=r"T: prior must hold real numbers, got \[\['a'\]\]\."):
+        _checks.psd([["a"]], "T", "prior")

@@ -167,7 +167,7 @@ def number(
         what = "an integer" if integer else "a number"
         left = "(" if open_low or low == -np.inf else "["
         right = ")" if high == np.inf else "]"
-        raise ValueError(f"{owner}: {name} must be {what} in {left}{low}, {high}{right}, got {value!r}.")
+        raise ValueError(f"{owner}: {name} must be {what} in {left}{low}, {high}{right}, got {shown(value)}.")
     return int(value) if integer else float(value)
 
 
@@ -176,12 +176,49 @@ def one_of(value: Any, owner: str, name: str, options: tuple) -> Any:
     if isinstance(value, str) and value in options:
         return value
     listed = ", ".join(map(repr, options))
-    raise ValueError(f"{owner}: {name} must be one of {listed}, got {value!r}.")
+    raise ValueError(f"{owner}: {name} must be one of {listed}, got {shown(value)}.")
+
+
+def percentiles(value: Any, owner: str) -> tuple[float, float]:
+    """Return two numbers in [0, 100]."""
+    two = tuple(value) if isinstance(value, tuple | list | np.ndarray) and len(value) == 2 else ()
+    if not two or not all(isinstance(p, Real) and 0 <= float(p) <= 100 for p in two):
+        raise ValueError(f"{owner}: percentiles must be two numbers in [0, 100], got {shown(value)}.")
+    return float(two[0]), float(two[1])
+
+
+def array(value: Any, owner: str, name: str) -> np.ndarray:
+    """Return a copy of an array of real numbers, float64."""
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{owner}: {name} must hold real numbers, got {shown(value)}.") from error
+
+
+def random(random_state: Any, owner: str) -> np.random.RandomState:
+    """Return the RandomState of a seed, or the one that shares its stream with a RandomState or Generator."""
+    from sklearn.utils import check_random_state
+
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.bit_generator)
+    try:
+        return check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            f"{owner}: random_state must be None, an integer in [0, 2**32), a RandomState or a Generator, "
+            f"got {shown(random_state)}."
+        ) from error
+
+
+def shown(value: Any) -> str:
+    """A value on one line of a message."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def psd(M: Any, owner: str, name: str = "matrix", d: int | None = None) -> np.ndarray:
     """Return a symmetric positive semi-definite matrix (checked, symmetrized) as float64."""
-    M = np.array(M, dtype=np.float64)
+    M = array(M, owner, name)
     if M.ndim != 2 or M.shape[0] != M.shape[1]:
         raise ValueError(f"{owner}: {name} must be square, got shape {M.shape}.")
     if d is not None and M.shape[0] != d:

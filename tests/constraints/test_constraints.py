@@ -196,3 +196,14 @@ def test_points_may_be_a_frame_or_a_list(rng):
 def test_missing_labels_may_be_nan():
     pairs = gm.Pairs.from_labels([np.nan, 0.0, 1.0, 0.0, np.nan], unknown=np.nan, random_state=0)
     assert sorted({*pairs.left.tolist(), *pairs.right.tolist()}) == [1, 2, 3]
+
+
+def test_copies_do_not_set_the_bounds_where_rounding_parts_them(rng):
+    X, kernel = rng.normal(size=(20, 3)), gm.Gaussian(1.0)
+    repeated = np.repeat(X, 4, axis=0)  # a twentieth of the pairs are copies, and more
+    pairs = gm.Pairs([0], [1], [True])
+    least = kernel.sqdist(X)[np.triu_indices(20, 1)].min()
+    Z = gm.KernelFeatures(kernel).fit_transform(repeated)
+    assert pairs.with_bounds(Z).bounds[0][0] > 0.5 * least
+    noisy = pairs.with_bounds(Z, sqdist=lambda rows: kernel.sqdist(repeated[rows], repeated[rows] + 0.0))
+    assert noisy.bounds[0][0] > 0.5 * least

@@ -4,6 +4,7 @@ RuntimeWarnings (overflow, 0/0) count as failures; nothing is printed and no inp
 """
 
 import inspect
+import re
 import warnings
 
 import numpy as np
@@ -114,3 +115,23 @@ def test_a_finite_answer_or_one_sentence(name, case, capsys):
         assert values.dtype.kind != "f" or np.isfinite(values).all()
     assert abs(X - kept).sum() == 0 if sparse.issparse(X) else np.array_equal(X, kept) or case == "not a number"
     assert capsys.readouterr().out == ""
+
+
+PARAMETERS = [
+    (name, parameter)
+    for name, cls in ESTIMATORS.items()
+    for parameter, given in inspect.signature(cls).parameters.items()
+    if parameter not in ("callback", "comparator") and not isinstance(given.default, bool)
+    if (name, parameter) != ("LowRankKernel", "random_state")
+]
+
+
+@pytest.mark.parametrize("name, parameter", PARAMETERS)
+def test_a_parameter_that_makes_no_sense_is_named_or_not_used(name, parameter):
+    model = build(ESTIMATORS[name]).set_params(**{parameter: object()})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            model.fit(base(), CLASSES)
+        except (ValueError, TypeError) as error:
+            assert re.match(r"\w+: .* must ", str(error)), error

@@ -311,3 +311,11 @@ def test_slack_weights_are_checked(gamma, message):
     X, y = np.random.default_rng(0).normal(size=(20, 2)), np.repeat([0, 1], 10)
     with pytest.raises(ValueError, match=f"GeometryAwareKernel: .*{message}"):
         gm.GeometryAwareKernel(gamma=gamma).fit(X, y)
+
+
+@pytest.mark.parametrize("family", ["spectral", "inductive", "rbf"])
+def test_copies_of_points_do_no_harm(family):
+    X = np.random.default_rng(7).normal(size=(6, 4))
+    model = gm.GeometryAwareKernel(family, n_neighbors=8, random_state=0)
+    model.fit(np.repeat(X, 4, axis=0), np.repeat(np.arange(6) % 3, 4))
+    assert np.isfinite(model.objective_path_).all() and np.isfinite(model.kernel_).all()

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
@@ -68,7 +67,7 @@ class Clusterings(BaseEstimator, ABC):
         owner = type(self).__name__
         k, starts = sizes(self.n_clusters, owner), _checks.number(self.n_init, owner, "n_init", low=1, integer=True)
         _checks.number(self.max_iter, owner, "max_iter", low=1, integer=True)
-        rng = check_random_state(self.random_state)
+        rng = _checks.random(self.random_state, owner)
         X = self._door(X, reset=True, min_points=max(2, *k))
         center = self._centers()
         points = Points.of(X, center)

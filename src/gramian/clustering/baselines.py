@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from gramian import _checks
 from gramian.clustering.base import sizes
@@ -66,7 +65,7 @@ def _door(X: Any, n_clusters: Any, owner: str, n_init: int, random_state: Any) -
     if len(k) != 2:
         raise ValueError(f"{owner}: n_clusters must hold two numbers of clusters, got {n_clusters!r}.")
     _checks.number(n_init, owner, "n_init", low=1, integer=True)
-    return _checks.points(X, owner, min_points=max(k)), k, check_random_state(random_state)
+    return _checks.points(X, owner, min_points=max(k)), k, _checks.random(random_state, owner)
 
 
 def _nonnegative(X: Any) -> bool:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from gramian import _checks
 from gramian.clustering.base import sizes
@@ -57,7 +56,7 @@ def select_clusterings(
     2
     """
     owner = "select_clusterings"
-    k, rng = sizes(n_clusters, owner), check_random_state(random_state)
+    k, rng = sizes(n_clusters, owner), _checks.random(random_state, owner)
     X = _checks.points(X, owner, min_points=2 * max(2, *k))
     _checks.number(n_splits, owner, "n_splits", low=1, integer=True)
     _checks.number(threshold, owner, "threshold", low=-1, high=1)

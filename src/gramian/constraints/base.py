@@ -145,9 +145,9 @@ def reach(*indices: np.ndarray) -> int:
 
 def bound_field(value: Any, m: int, owner: str, name: str) -> np.ndarray:
     """Return a bound, a number or one per constraint, as a finite array (m,)."""
-    array = np.asarray(value, dtype=float)
+    array = _checks.array(value, owner, name)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != m) or not np.isfinite(array).all():
-        raise ValueError(f"{owner}: {name} must be a finite number or {m} of them, got {value!r}.")
+        raise ValueError(f"{owner}: {name} must be a finite number or {m} of them, got {_checks.shown(value)}.")
     array = np.broadcast_to(array, (m,)).copy()
     array.flags.writeable = False
     return array

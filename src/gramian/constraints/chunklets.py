@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
+from gramian import _checks
 from gramian.constraints.base import Constraints, Labels, Terms, selections
 
 
@@ -58,7 +58,9 @@ class Chunklets(Constraints):
         labels = Labels.from_array(y, "Chunklets", unknown=unknown)
         if n_chunklets is None:
             return cls(labels.codes)
-        rng = check_random_state(random_state)
+        _checks.number(n_chunklets, "Chunklets", "n_chunklets", low=1, integer=True)
+        _checks.number(size, "Chunklets", "size", low=1, integer=True)
+        rng = _checks.random(random_state, "Chunklets")
         queues = [rng.permutation(g) for g in labels.groups()]
         ids = np.full(len(labels.codes), -1, dtype=np.intp)
         made, turn = 0, 0

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from gramian import _checks, linalg
 from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field, reach
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 from gramian.kernels.base import take
+
+ROUNDING = 1e-14
+"""Squared distances below this share of the large ones are those of copies, in coordinates that were computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +48,8 @@ class Pairs(Constraints):
         similar = _as_bool(self.similar, m)
         object.__setattr__(self, "similar", similar)
         if self.bounds is not None:
-            if len(self.bounds) != 2:
-                raise ValueError(f"Pairs: bounds must be (u, l), got {self.bounds!r}.")
+            if np.ndim(self.bounds) == 0 or len(self.bounds) != 2:
+                raise ValueError(f"Pairs: bounds must be (u, l), got {_checks.shown(self.bounds)}.")
             u, l = (bound_field(b, m, "Pairs", name) for b, name in zip(self.bounds, ("u", "l")))
             if (u[similar] < 0).any() or (l[~similar] < 0).any():
                 raise ValueError("Pairs: bounds (u, l) are squared distances and must be nonnegative.")
@@ -75,7 +77,7 @@ class Pairs(Constraints):
         if n_pairs is None:
             n_pairs = max(5 * n, 20 * C * (C - 1))
         count = _checks.number(n_pairs, "Pairs", "n_pairs", low=1, integer=True)
-        rng = check_random_state(random_state)
+        rng = _checks.random(random_state, "Pairs")
         a, b = similar_pairs(labels, (count + 1) // 2, rng)
         c, d = dissimilar_pairs(labels, count - min(len(a), (count + 1) // 2), rng)
         order = rng.permutation(len(a) + len(c))  # mixed, so that folds of pairs hold both kinds
@@ -103,17 +105,21 @@ class Pairs(Constraints):
         """
         if self.bounds is not None:
             return self
-        X = _checks.points(X, "Pairs")
+        X, ends = _checks.points(X, "Pairs"), _checks.percentiles(percentiles, "Pairs")
         rows = linalg.spread(X.shape[0], max_points)
         D = linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows)
         D = D[np.triu_indices(len(rows), 1)]
-        D = D[D > 0]
-        u, l = np.percentile(D, percentiles) if D.size else (1.0, 2.0)
+        D = D[ROUNDING * np.percentile(D, 95) < D] if D.size else D
+        u, l = np.percentile(D, ends) if D.size else (1.0, 2.0)
         return replace(self, bounds=(u, l if l > u else 2 * u))
 
-    def apart(self, X: Any, owner: str) -> "Pairs":
-        """The pairs of points that differ; identical points say nothing about a metric."""
-        differ = linalg.row_norms(abs(X[self.left] - X[self.right]) > 0) > 0
+    def apart(self, X: Any, owner: str, rtol: float = 0.0) -> "Pairs":
+        """The pairs of points that differ; identical points say nothing about a metric.
+
+        In coordinates that were computed, copies differ by rounding: ``rtol``, relative to the pair farthest apart.
+        """
+        V = abs(X[self.left] - X[self.right])
+        differ = linalg.dense(V.max(axis=1)).ravel() > rtol * V.max()
         if not differ.any():
             raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
         return self if differ.all() else self[differ]

@@ -63,9 +63,8 @@ class Probabilities(Constraints):
         known = np.flatnonzero(labels.codes >= 0)
         if n_points is not None and n_points < len(known):
             _checks.number(n_points, "Probabilities", "n_points", low=1, integer=True)
-            from sklearn.utils import check_random_state
 
-            known = np.sort(check_random_state(random_state).choice(known, n_points, replace=False))
+            known = np.sort(_checks.random(random_state, "Probabilities").choice(known, n_points, replace=False))
         return cls(known, labels.codes[known], labels.codes, level)
 
     @property

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from gramian import _checks, linalg
 from gramian.constraints.base import Constraints, Terms, bound_field, index_field, reach, selections
@@ -54,13 +53,14 @@ class Similarities(Constraints):
         percentiles: tuple[float, float] = (5, 95),
     ) -> "Similarities":
         """Draw pairs as :meth:`Pairs.from_labels`; limits are percentiles of the inner products of X (0 without X)."""
-        rng = check_random_state(random_state)
+        rng = _checks.random(random_state, "Similarities")
         pairs = Pairs.from_labels(y, n_pairs, unknown, rng)
         limit = np.zeros(len(pairs))
         if X is not None:
             X = _checks.points(X, "Similarities")
+            ends = _checks.percentiles(percentiles, "Similarities")
             rows = linalg.spread(X.shape[0], 1000)
-            low, high = np.percentile(linalg.inner(X[rows], X[rows])[np.triu_indices(len(rows), 1)], percentiles)
+            low, high = np.percentile(linalg.inner(X[rows], X[rows])[np.triu_indices(len(rows), 1)], ends)
             limit = np.where(pairs.similar, high, low)
         return cls(pairs.left, pairs.right, pairs.similar, limit)
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from gramian import _checks
 from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field, reach
@@ -60,7 +59,7 @@ class Triplets(Constraints):
         if n_triplets is None:
             n_triplets = 5 * int((labels.codes >= 0).sum())
         count = _checks.number(n_triplets, "Triplets", "n_triplets", low=1, integer=True)
-        chosen = triplets(labels, count, check_random_state(random_state))
+        chosen = triplets(labels, count, _checks.random(random_state, "Triplets"))
         if len(chosen[0]) == 0:
             raise ValueError("Triplets: needs two classes, one of them with two or more points.")
         return cls(*chosen, margin=margin)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from gramian import _checks
 from gramian.datasets.loaders import Dataset
@@ -162,7 +161,7 @@ def moons(n: int = 200, noise: float = 0.1, random_state: Any = None) -> Dataset
 def _start(owner: str, random_state: Any, **counts: Any) -> tuple[np.random.RandomState, int]:
     for name, value in counts.items():
         _checks.number(value, owner, name, low=1, integer=True)
-    return check_random_state(random_state), counts["n"]
+    return _checks.random(random_state, owner), counts["n"]
 
 
 def _spread(k: int, d: int, rng: np.random.RandomState) -> np.ndarray:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from gramian import _checks
 from gramian.datasets.loaders import Dataset
@@ -55,7 +54,7 @@ def two_views(
     if c and family != "sum":
         raise ValueError("two_views: correlation needs both views in the same space; use family='sum'.")
     k = np.broadcast_to(n_clusters, 2).tolist()
-    rng = check_random_state(random_state)
+    rng = _checks.random(random_state, "two_views")
     labels = np.column_stack([rng.randint(size, size=n) for size in k])
     first, second = (separation * rng.normal(size=(size, d)) for size in k)
     if c:

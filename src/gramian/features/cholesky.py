@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from sklearn.utils import check_random_state
 
 from gramian import _checks, linalg
 from gramian.kernels.base import Kernel, _length, take
@@ -85,7 +84,7 @@ def pivoted_cholesky(
     X = kernel.check(X)
     n = _length(X)
     rank = n if rank is None else min(_checks.number(rank, owner, "rank", low=1, integer=True), n)
-    rng = check_random_state(random_state)
+    rng = _checks.random(random_state, owner)
     return _Factorization(kernel.bound(X), X, rank).run(tol, greedy=pivots == "greedy", rng=rng)
 
 

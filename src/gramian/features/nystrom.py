@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
@@ -126,7 +125,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             points = take(points, np.arange(_length(points)))  # a copy: the caller's array may change
             return points, pivoted_cholesky(self.kernel_, points, tol=0), None
         _checks.one_of(self.basis, "KernelFeatures", "basis", BASES)
-        rng = check_random_state(self.random_state)
+        rng = _checks.random(self.random_state, "KernelFeatures")
         if self.basis in ("cholesky", "random-cholesky"):
             rule = "greedy" if self.basis == "cholesky" else "random"
             tol = 0.0 if self.tol is None else self.tol

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
@@ -46,7 +45,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X : array (n, d), or pairs (n, 2, d), or triplets (n, 3, d)
         y : labels (n,), or a Constraints object, or ±1 for pairs; nothing for triplets
         """
-        rng = check_random_state(getattr(self, "random_state", None))
+        rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
         X, side = self._door(X, y, rng)
         self._store(X, self._learn(X, side, rng))
         return self
@@ -82,6 +81,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             wanted = " or ".join(t.__name__ for t in self._accepts)
             raise ValueError(f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}.")
         return side.check(X, owner)
+
+    def _check_limits(self) -> None:
+        """``max_iter`` and ``tol`` of learners that go in steps."""
+        _checks.number(self.max_iter, type(self).__name__, "max_iter", low=1, integer=True)
+        _checks.number(self.tol, type(self).__name__, "tol", low=0)
 
     def _tuples(self, X: np.ndarray, y: Any) -> tuple[np.ndarray, Constraints]:
         if X.shape[1] == 2:

@@ -61,6 +61,7 @@ class FactorLearner(LabelLearner):
 
     def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
         owner = type(self).__name__
+        self._check_limits()
         targets.require_classes(side, owner)
         with progress(owner, self.verbose, self.max_iter, self.callback) as report:
             return self._descend(X, side, rng, report)

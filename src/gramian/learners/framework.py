@@ -111,7 +111,8 @@ class FrameworkLearner(MetricLearner):
     def _fill(self, pairs: Pairs, X: Any, sqdist: Callable | None) -> Pairs:
         """Bounds for pairs that have none: percentiles of the squared distances under the prior."""
         if sqdist is None and self._identity_prior():
-            X = np.sqrt(self.alpha) * X if self.alpha > 0 else X
+            alpha = _checks.number(self.alpha, type(self).__name__, "alpha", low=0)
+            X = np.sqrt(alpha) * X if alpha > 0 else X
         elif sqdist is None and self.rank is None:
             X = X @ psd_sqrt(prior_matrix(self.prior, X, type(self).__name__))
         return pairs.with_bounds(X, getattr(self, "percentiles", (5, 95)), sqdist=sqdist)

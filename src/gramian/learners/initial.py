@@ -22,7 +22,7 @@ def initial(init: Any, X: np.ndarray, labels: Labels, n_components: int | None, 
     if r > d:
         raise ValueError(f"{owner}: n_components must be at most the number of features {d}, got {r}.")
     if not isinstance(init, str):
-        L = np.array(init, dtype=np.float64)
+        L = _checks.array(init, owner, "init")
         if L.shape != (r, d) or not np.isfinite(L).all():
             raise ValueError(f"{owner}: init must be a finite array ({r}, {d}), got shape {L.shape}.")
         return L

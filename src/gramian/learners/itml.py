@@ -10,6 +10,9 @@ from gramian.divergences import LogDet
 from gramian.learners.framework import FrameworkLearner
 from gramian.solvers import Hard, Relative
 
+ROUNDED = 1e-14
+"""Copies are no farther apart than this in coordinates that were computed, relative to the others."""
+
 
 class ITML(FrameworkLearner):
     """min_M D_ld(M, M₀) + γ Σ_i D_ld(ξ_i, b_i)   s.t.  d²_M ≤ ξ_i (similar),  d²_M ≥ ξ_i (dissimilar).
@@ -101,16 +104,19 @@ class ITML(FrameworkLearner):
     def _fill(self, pairs: Pairs, X: Any, sqdist: Any) -> Pairs:
         if self.bounds is None:
             return super()._fill(pairs, X, sqdist)
-        check_bounds(*self.bounds)
+        check_bounds(self.bounds)
         return Pairs(pairs.left, pairs.right, pairs.similar, self.bounds)
 
     def _learn(self, X: Any, side: Pairs, rng: np.random.RandomState, residual: Any = None) -> Any:
         if (side.limit <= 0).any():
             raise ValueError("ITML: bounds must be positive squared distances, got 0; drop such pairs.")
-        return super()._learn(X, side.apart(X, "ITML"), rng, residual)
+        return super()._learn(X, side.apart(X, "ITML", 0.0 if residual is None else ROUNDED), rng, residual)
 
 
-def check_bounds(u: float, l: float) -> None:
-    """Raise unless 0 < u < l."""
+def check_bounds(bounds: Any) -> None:
+    """Raise unless bounds are (u, l), 0 < u < l."""
+    if np.shape(bounds) != (2,):
+        raise ValueError(f"ITML: bounds must be (u, l), got {_checks.shown(bounds)}.")
+    u, l = (_checks.number(bound, "ITML", "each of bounds") for bound in bounds)
     if not 0 < u < l:
         raise ValueError(f"ITML: bounds must satisfy 0 < u < l (squared distances), got u={u}, l={l}.")

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from gramian import _checks, linalg
 from gramian.constraints import Terms
@@ -71,7 +70,7 @@ class Kernelized(MetricLearner):
 
     def fit(self, X: Any, y: Any = None) -> "Kernelized":
         """Learn; X are points of the kernel, y labels or constraints, or tuples as in :class:`.MetricLearner`."""
-        inner = ITML() if self.learner is None else clone(self.learner)
+        inner = ITML() if self.learner is None else clone(_estimator(self.learner, "learner", "fit"))
         given = getattr(self.kernel, "on_vectors", True) if self.features is None else True
         X, y = self._kernel_door(X, y, vectors=given)
         self.features_ = self._features(X)
@@ -87,7 +86,7 @@ class Kernelized(MetricLearner):
     def _inner(self, inner: MetricLearner, X: Any, Z: np.ndarray, y: Any) -> Solution:
         """Fit one of our learners on the coordinates."""
         seed = inner.random_state if getattr(inner, "random_state", None) is not None else self.random_state
-        rng = check_random_state(seed)
+        rng = _checks.random(seed, "Kernelized")
         inner.n_features_in_ = Z.shape[1]
         if isinstance(self.features_.kernel_, Linear) and hasattr(getattr(inner, "divergence", None), "mapped"):
             # A matrix on the input vectors means the same in any coordinates of them.
@@ -118,7 +117,7 @@ class Kernelized(MetricLearner):
 
     def _features(self, X: Any) -> KernelFeatures:
         if self.features is not None:
-            return clone(self.features)
+            return clone(_estimator(self.features, "features", "fit_transform"))
         kernel = Gaussian(median_scale(X)) if self.kernel is None else self.kernel
         if not isinstance(kernel, Kernel):
             raise TypeError(f"Kernelized: kernel must be a Kernel, got {type(kernel).__name__}.")
@@ -132,6 +131,13 @@ class Kernelized(MetricLearner):
 
     def _learn(self, X: Any, side: Any, rng: np.random.RandomState) -> Any:
         raise TypeError("Kernelized: an inner learner cannot be kernelized twice.")
+
+
+def _estimator(value: Any, name: str, method: str) -> Any:
+    """An estimator with some method, or an error that names the argument."""
+    if not hasattr(value, "get_params") or not hasattr(value, method) or isinstance(value, type):
+        raise TypeError(f"Kernelized: {name} must be an estimator with {method}, got {_checks.shown(value)}.")
+    return value
 
 
 def spans(features: KernelFeatures, X: Any) -> bool:

@@ -72,6 +72,7 @@ class MMC(MetricLearner):
         return Pairs.from_labels(y, self.n_pairs, random_state=rng, X=X)
 
     def _learn(self, X: np.ndarray, side: Pairs, rng: np.random.RandomState) -> Solution:
+        self._check_limits()
         ridge = _checks.number(self.regularization, "MMC", "regularization", low=0, open_low=True)
         V = X[side.left] - X[side.right]
         near, far = V[side.similar], V[~side.similar]

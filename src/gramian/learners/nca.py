@@ -129,6 +129,9 @@ class NCA(FactorLearner):
         self.batch_size = batch_size
 
     def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
+        for name in ("n_neighbors", "batch_size"):
+            if getattr(self, name) is not None:
+                _checks.number(getattr(self, name), "NCA", name, low=1, integer=True)
         start = Start.make(self, X, labels, rng)
         if self.batch_size is not None:
             end = self._stochastic(start, labels.codes, rng, report)

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from gramian import _checks
 from gramian.constraints import Constraints, Pairs
 from gramian.divergences import LogDet
 from gramian.manifold.families import Family
@@ -71,7 +71,7 @@ def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -
     """Pairs of labeled points, −1 where unlabeled; None with fewer than two."""
     if (codes >= 0).sum() < 2:
         return None
-    return Pairs.from_labels(codes, n_pairs, -1, check_random_state(random_state))
+    return Pairs.from_labels(codes, n_pairs, -1, _checks.random(random_state, "GeometryAwareKernel"))
 
 
 def bounded(side: Constraints, start: np.ndarray, bounds: Any, percentiles: Any, gamma: float | None) -> Constraints:
@@ -80,7 +80,8 @@ def bounded(side: Constraints, start: np.ndarray, bounds: Any, percentiles: Any,
         fixed = bounds is not None
         side = Pairs(side.left, side.right, side.similar, bounds) if fixed else side.with_bounds(start, percentiles)
     side = side.check(start, "GeometryAwareKernel")
-    side = side.apart(start, "GeometryAwareKernel") if isinstance(side, Pairs) and gamma is not None else side
+    if isinstance(side, Pairs) and gamma is not None:
+        side = side.apart(start, "GeometryAwareKernel", rtol=1e-14)
     if gamma is not None and (side.bound == 0).any():
         raise ValueError("GeometryAwareKernel: bounds must not be 0 with slack; drop such constraints or gamma=None.")
     return side

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
@@ -23,7 +22,9 @@ def resolve_graph(graph: Any, n_neighbors: int, X: Any, owner: str) -> tuple[Any
         return rule(X), rule
     n = X.shape[0]
     if not hasattr(graph, "shape") or graph.shape != (n, n):
-        raise ValueError(f"{owner}: graph must be a Graph or an adjacency matrix ({n}, {n}), got {graph!r:.80}.")
+        raise ValueError(
+            f"{owner}: graph must be a Graph or an adjacency matrix ({n}, {n}), got {_checks.shown(graph)}."
+        )
     A = sparse.csr_array(graph, dtype=float) if sparse.issparse(graph) else np.asarray(graph, dtype=float)
     if abs(A - A.T).max() > 1e-10 * abs(A).max() or A.min() < 0:
         raise ValueError(f"{owner}: graph must be symmetric with nonnegative weights.")
@@ -126,7 +127,7 @@ class LaplacianEigenmaps(SpectralEmbedding):
         k = _checks.number(self.n_components, "LaplacianEigenmaps", "n_components", low=1, integer=True)
         A, rule = self._connect(X)
         L, trivial = laplacian(A, self.normalized)
-        rng = check_random_state(self.random_state)
+        rng = _checks.random(self.random_state, "LaplacianEigenmaps")
         solution = smallest_eigenvectors(L, k, trivial, self.tol, self.max_iter, rng)
         self.eigenvalues_, self.embedding_, self.n_iter_ = solution
         degree = np.asarray(A.sum(axis=1)).ravel() if self.normalized else None

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
@@ -169,12 +168,13 @@ class GeometryAwareKernel(Transductive):
         self.features_ = self._rule = None
         if self.family == "rbf":
             width = median_scale(X) if self.kernel is None else self.kernel.scale
-            return RBF(linalg.sqdist(X), np.array([1.0, width]))
+            return RBF(linalg.sqdist(X.astype(np.float64)), np.array([1.0, width]))
         A, self._rule = self._connect(X)
         L, trivial = laplacian(A, self.normalized)
-        rng = check_random_state(self.random_state)
+        rng = _checks.random(self.random_state, "GeometryAwareKernel")
         r = _checks.number(self.n_eigenvectors, "GeometryAwareKernel", "n_eigenvectors", low=1, integer=True)
         self.eigenvalues_, self.eigenvectors_, _ = smallest_eigenvectors(L, r, trivial, rng=rng)
+        _checks.number(self.diffusion, "GeometryAwareKernel", "diffusion", low=0)
         start = spectral_start(self.eigenvalues_, self.diffusion)
         if self.family == "spectral":
             return Spectral(self.eigenvectors_, start)
@@ -211,6 +211,7 @@ class GeometryAwareKernel(Transductive):
         if not isinstance(solver, Solver):
             raise TypeError(f"GeometryAwareKernel: solver must be a Solver, got {type(solver).__name__}.")
         limit = _checks.number(self.max_iter, "GeometryAwareKernel", "max_iter", low=1, integer=True)
+        _checks.number(self.tol, "GeometryAwareKernel", "tol", low=0)
         start = family.Z @ linalg.psd_sqrt(family.core(family.start))
         side = bounded(side, start, self.bounds, self.percentiles, gamma)
         if isinstance(family, Spectral):

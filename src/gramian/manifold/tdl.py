@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
@@ -159,7 +158,7 @@ class TDL(Transductive):
         if self.rank is None:
             return MatrixPenalty(L, trivial)
         rank = max(_checks.number(self.rank, "TDL", "rank", low=1, integer=True), self.n_components)
-        rng = check_random_state(self.random_state)
+        rng = _checks.random(self.random_state, "TDL")
         return SpectralPenalty(smallest_eigenvectors(L, rank, trivial, self.tol, self.max_iter, rng))
 
     def _cost(self, X: Any, codes: np.ndarray) -> Any:
@@ -171,7 +170,7 @@ class TDL(Transductive):
 
     def _solve(self, C: Any, lam: float, k: int) -> tuple[Any, Any]:
         """Smallest eigenvectors of C' + λP'."""
-        rng = check_random_state(self.random_state)
+        rng = _checks.random(self.random_state, "TDL")
         return self._penalty.solve(C, lam, k, tol=self.tol, max_iter=self.max_iter, rng=rng)
 
     def _choose_lam(self, X: Any, k: int) -> float:
@@ -207,7 +206,9 @@ class TDL(Transductive):
 def _symmetric(P: Any, n: int) -> Any:
     if not hasattr(P, "shape") or P.shape != (n, n):
         listed = ", ".join(map(repr, PENALTIES))
-        raise ValueError(f"TDL: penalty must be one of {listed}, a Kernel or a matrix ({n}, {n}), got {P!r:.80}.")
+        raise ValueError(
+            f"TDL: penalty must be one of {listed}, a Kernel or a matrix ({n}, {n}), got {_checks.shown(P)}."
+        )
     P = sparse.csr_array(P, dtype=float) if sparse.issparse(P) else np.asarray(P, dtype=float)
     if abs(P - P.T).max() > 1e-8 * abs(P).max():
         raise ValueError("TDL: penalty must be symmetric.")

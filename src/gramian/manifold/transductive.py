@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
@@ -51,7 +50,8 @@ class Transductive(SpectralEmbedding):
         folds = min(5, np.bincount(self.codes_[known]).max(initial=0))
         if len(grid) == 1 or folds < 2 or len(self.classes_) < 2:
             return grid[0]
-        split = StratifiedKFold(folds, shuffle=True, random_state=check_random_state(self.random_state)).split
+        rng = _checks.random(self.random_state, type(self).__name__)
+        split = StratifiedKFold(folds, shuffle=True, random_state=rng).split
         right = np.zeros(len(grid))
         for rest, hidden in split(known, self.codes_[known]):
             rest, hidden = known[rest], known[hidden]

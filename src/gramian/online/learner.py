@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian import _checks
@@ -80,7 +79,8 @@ class OnlineLearner(MetricLearner, Stored):
     def _fresh(self, n_features: int | None) -> Progress:
         owner = type(self).__name__
         if self.features is not None:
-            check_is_fitted(self.features, "map_")
+            if not hasattr(self.features, "map_"):
+                raise ValueError(f"{owner}: features must be fitted KernelFeatures, got {self.features!r:.60}.")
             coordinates: Any = KernelSpace(self.features, _checks.number(self.alpha, owner, "alpha", low=0))
         else:
             d = _checks.number(n_features, owner, "n_features", low=1, integer=True)
@@ -100,7 +100,7 @@ class OnlineLearner(MetricLearner, Stored):
             _checks.one_of(self.eta, owner, "eta", ("auto",))
             n = _checks.number(self.n_pretrain, owner, "n_pretrain", low=1, integer=True)
             return PreTraining(self._rule(1.0, d), n)
-        if self._infinite and self.eta == np.inf:
+        if self._infinite and np.ndim(self.eta) == 0 and self.eta == np.inf:
             return self._rule(np.inf, d)
         return self._rule(_checks.number(self.eta, owner, "eta", low=0, open_low=True), d)
 
@@ -138,7 +138,7 @@ class OnlineLearner(MetricLearner, Stored):
         """Learn from the pairs of a :class:`~gramian.Pairs` (in order), or from pairs drawn from labels y."""
         if hasattr(self, "progress_"):
             self._same_width(X)
-        X, pairs = self._door(X, y, check_random_state(self.random_state))
+        X, pairs = self._door(X, y, _checks.random(self.random_state, type(self).__name__))
         return self._stand(self._batch(self._here(X.shape[1]), X, pairs))
 
     def _same_width(self, X: Any) -> None:
