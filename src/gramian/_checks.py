@@ -29,6 +29,8 @@ def points(
         if not allow_sparse:
             raise TypeError(f"{owner}: {name} must be dense, got a sparse matrix; pass {name}.toarray().")
         X = sparse.csr_array(X)
+        if X.dtype.kind == "c":
+            raise ValueError(f"{owner}: {name} must hold real numbers, got complex numbers.")
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     else:
         try:
@@ -102,6 +104,17 @@ def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = 
         )
     single = X.dtype == np.float32 and (largest == 0 or SINGLE[0] <= largest <= SINGLE[1])
     return X if single else X.astype(np.float64, copy=False)
+
+
+def vector(v: Any, owner: str, name: str, size: int | None = None) -> np.ndarray:
+    """Return a copy of v as finite float64 numbers (m,), m = size when given."""
+    array = np.asarray(v)
+    if array.dtype.kind not in "biuf" or array.ndim != 1 or (size is not None and len(array) != size):
+        wanted = "numbers" if size is None else f"{size} numbers"
+        raise ValueError(f"{owner}: {name} must be {wanted} in one row, got shape {array.shape} of {array.dtype}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{owner}: {name} contains NaN or infinity.")
+    return array.astype(np.float64)
 
 
 def indices(i: Any, owner: str, name: str, n: int | None = None) -> np.ndarray:

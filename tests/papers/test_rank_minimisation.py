@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.rankmin.game import play
+from gramian.rankmin import Measurements, SchattenBall
+from gramian.rankmin.base import RankProblem
+from gramian.rankmin.game import play, rule_of
 from gramian.rankmin.mw import theory
 from gramian.rankmin.ocp import OnlineGradient
 
@@ -19,18 +21,15 @@ def problem(seed, n=12, m=6, normalize=True):
     return A, np.einsum("mij,ij->m", A, F @ F.T)
 
 
-class Endless:
+class Endless(RankProblem):
     """A problem that is never declared solved, so that a run lasts as long as it is asked to."""
-
-    def __init__(self, inner):
-        self.A, self.b, self.epsilon, self.oracle = inner.A, inner.b, inner.epsilon, inner.oracle
 
     def violation(self, values):
         return np.inf
 
 
 def endless(A, b, epsilon):
-    return Endless(gm.RankMinimizer(epsilon=epsilon)._problem(A, b))
+    return Endless(Measurements(A), b, epsilon, SchattenBall())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -53,9 +52,8 @@ def test_theorem_1_as_printed(seed):
 def test_multiplicative_weights_inequality_with_the_steps_in_use(seed, step):
     """Σ γ p·M ≤ Σ γ M_k + Σ δγ|M_k| + ln m, γ = δ/ρ: the proof of Theorem 1 with steps that vary."""
     A, b = problem(seed, n=25, m=40, normalize=False)
-    solver = gm.RankMinimizer("mw", 0.02, step=step)
-    case = Endless(solver._problem(A, b))
-    record = play(case, solver._rule(case)[0], 60).record
+    case = endless(A, b, 0.02)
+    record = play(case, rule_of(case, "mw", step, ""), 60).record
     M, gamma = record.values - b, record.steps
     delta = gamma * np.abs(M).max(axis=1)
     left = np.einsum("t,tm,tm->", gamma, record.weights, M)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.rankmin.base import RankProblem
@@ -204,3 +205,83 @@ def test_every_method_reports_its_steps(iris, options):
     assert all(np.isfinite(state).all() and state[2] >= 0 for state in heard)
     if options["method"] != "burg":
         assert len(heard) == model.n_iter_
+
+
+@pytest.mark.parametrize("method", ["factored", "mw", "ocp", "burg"])
+@pytest.mark.parametrize("setting", ["inductive", "transductive"])
+def test_the_unit_of_the_kernel_does_not_matter(iris, setting, method):
+    """c² k with bounds c² (u, l) is the same problem in another unit, M on the coordinates the same matrix."""
+    X, _ = iris
+    found = []
+    for c in 2.0 ** np.array([0, 20, -20]):  # powers of two, so that no digit of the input changes
+        D = c**2 * gm.linalg.sqdist(X)
+        pairs = gm.Pairs(
+            [0, 1, 2, 20], [5, 9, 30, 45], [True, True, False, False], (np.quantile(D, 0.2), np.max(D) / 2)
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = gm.LowRankKernel(gm.Linear(), 3, method, setting, max_iter=20).fit(c * X, pairs)
+        found.append((model.kernel_matrix() / c**2, model.beta_, model.solution_.violation / c**2))
+    for K, beta, violation in found[1:]:
+        np.testing.assert_allclose(K, found[0][0], atol=1e-8 * np.abs(K).max())
+        assert beta == pytest.approx(found[0][1]) and violation == pytest.approx(found[0][2], rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["mw", "ocp"])
+def test_a_game_of_low_rank_is_filled_up_where_that_is_not_enough(iris, method):
+    """At a rank that cannot do, the games are left with no more violation than the factored method, within a tenth."""
+    X, y = iris
+    options = {"rank": 5, "n_pairs": 30, "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        game = gm.LowRankKernel(KERNEL, method=method, **options).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        plain = gm.LowRankKernel(KERNEL, method="factored", **options).fit(X, y)
+    assert game.rank_ == 5 and game.solution_.residual <= 1.1 * plain.solution_.residual
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"kernel": "rbf"}, "LowRankKernel: kernel must be a Kernel, got str"),
+        ({"percentiles": (70, 30)}, "percentiles must satisfy 0 <= low < high <= 100"),
+        ({"percentiles": (30,)}, "percentiles must be 2 numbers"),
+        ({"percentiles": (-1, 200)}, "percentiles must satisfy"),
+        ({"n_pairs": 0}, "n_pairs"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"tol": -1.0}, "tol"),
+        ({"rtol": 2.0}, "rtol"),
+        ({"n_basis": 0}, "rank"),
+        ({"method": "burg", "gamma": 0.0}, "gamma"),
+        ({"method": "mw", "step": 0.9}, "step"),
+        ({"method": "mw", "step": "theory"}, "step"),
+    ],
+)
+def test_wrong_options_are_one_sentence(iris, options, words):
+    with pytest.raises((TypeError, ValueError), match=words) as error:
+        gm.LowRankKernel(**{"kernel": KERNEL, "random_state": 0, **options}).fit(*iris)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("method", ["factored", "mw", "ocp", "burg"])
+@pytest.mark.parametrize("setting", ["inductive", "transductive"])
+def test_data_at_the_edges(iris, setting, method):
+    X, y = iris
+    cases = {
+        "strings": (X, np.array(["a", "b", "c"])[y]),
+        "float32": (X.astype(np.float32), y),
+        "integers": (np.round(10 * X).astype(int), y),
+        "one class": (X, np.zeros(len(X))),
+        "equal points": (np.ones((10, 3)), np.arange(10) % 2),
+        "two points": (X[[0, 20]], [0, 1]),
+        "singletons": (X[:6], np.arange(6)),
+        "huge": (1e150 * X, y),
+        "tiny": (1e-150 * X, y),
+        "a point with itself": (X, gm.Pairs([0, 1], [0, 30], [True, False], (0.1, 0.5))),
+    }
+    for name, (points, side) in cases.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = gm.LowRankKernel(None, 4, method, setting, max_iter=5, n_pairs=20, random_state=0)
+            K = model.fit(points, side).kernel_matrix()
+        assert np.isfinite(K).all() and np.isfinite(model.beta_) and model.rank_ <= 4, name

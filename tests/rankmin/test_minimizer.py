@@ -150,7 +150,7 @@ def test_arguments_are_checked():
         gm.RankMinimizer(oracle="ball").solve(A, b)
     with pytest.raises(ValueError, match="b must be"):
         gm.RankMinimizer().solve(A, b[:-1])
-    with pytest.raises(ValueError, match="b must be"):
+    with pytest.raises(ValueError, match="b contains NaN or infinity"):
         gm.RankMinimizer().solve(A, np.full(len(A), np.inf))
 
 

@@ -118,9 +118,7 @@ class Kernelized(MetricLearner):
     def _features(self, X: Any) -> KernelFeatures:
         if self.features is not None:
             return clone(_estimator(self.features, "features", "fit_transform"))
-        kernel = Gaussian(median_scale(X)) if self.kernel is None else self.kernel
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"Kernelized: kernel must be a Kernel, got {type(kernel).__name__}.")
+        kernel = kernel_or_gaussian(self.kernel, X, "Kernelized")
         return KernelFeatures(kernel, rank=self.rank, random_state=self.random_state)
 
     def _alpha(self, inner: MetricLearner) -> float:
@@ -138,6 +136,14 @@ def _estimator(value: Any, name: str, method: str) -> Any:
     if not hasattr(value, "get_params") or not hasattr(value, method) or isinstance(value, type):
         raise TypeError(f"Kernelized: {name} must be an estimator with {method}, got {_checks.shown(value)}.")
     return value
+
+
+def kernel_or_gaussian(kernel: Any, X: Any, owner: str) -> Kernel:
+    """The kernel given; when None, a Gaussian with the median distance of the points as its scale."""
+    kernel = Gaussian(median_scale(X)) if kernel is None else kernel
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"{owner}: kernel must be a Kernel, got {type(kernel).__name__}.")
+    return kernel
 
 
 def spans(features: KernelFeatures, X: Any) -> bool:

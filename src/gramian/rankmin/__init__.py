@@ -2,9 +2,10 @@
 
 from gramian.rankmin.base import RankResult
 from gramian.rankmin.lowrank_kernel import LowRankKernel
-from gramian.rankmin.measurements import LowRank, Measurements
+from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.minimizer import RankMinimizer
 from gramian.rankmin.oracles import Atom, Ellipsoid, EntrywiseBall, Oracle, SchattenBall
+from gramian.rankmin.parts import LowRank
 
 __all__ = [
     "Atom",

@@ -1,7 +1,7 @@
 """What rank minimization takes and gives: :class:`RankProblem` and :class:`RankResult`."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,21 @@ class RankProblem:
     def violation(self, values: np.ndarray) -> float:
         """max_i max(0, b_i − values_i)."""
         return float(np.maximum(self.b - values, 0).max(initial=0.0))
+
+    def ask(self, p: np.ndarray) -> "Answer":
+        """The oracle at (A(p), b(p)); when that is refused, at b(p) − ε, which is what we need."""
+        A, b = self.A.adjoint(p), float(p @ self.b)
+        atom = self.oracle.solve(A, b)
+        if atom is None:
+            return Answer(self.oracle.solve(A, b - self.epsilon), 0)
+        return Answer(atom, len(atom.values) if self.oracle.exact else min(1, len(atom.values)))
+
+
+class Answer(NamedTuple):
+    """An answer of the oracle, None for a proof of infeasibility, and the least rank that it proves."""
+
+    atom: Atom | None
+    rank_bound: int
 
 
 @dataclass(frozen=True, eq=False)

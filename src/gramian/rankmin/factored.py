@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from gramian.rankmin.base import RankProblem, compact
-from gramian.rankmin.oracles import leading
+from gramian.rankmin.eigen import complement, leading
 
 
 def shrink(problem: RankProblem, F: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ def compress(problem: RankProblem, F: np.ndarray) -> np.ndarray:
     F, low = compact(F), 0
     while F.shape[1] - low > 1:
         rank = (low + F.shape[1]) // 2
-        trial = restore(problem, F[:, :rank])
+        trial = restore(problem, fold(F, rank))
         if trial.violation <= problem.epsilon:
             F = compact(trial.F)
         else:
@@ -84,37 +84,59 @@ def compress(problem: RankProblem, F: np.ndarray) -> np.ndarray:
     return F
 
 
-def grow(
-    problem: RankProblem, max_rank: int | None = None, callback: Callable[[int, float], Any] | None = None
-) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Raise the rank until the constraints hold to ε; returns F, a certificate of infeasibility or None, and rounds.
+def fold(F: np.ndarray, rank: int, share: float = 0.1) -> np.ndarray:
+    """The first columns, with a little of the others mixed in at random.
 
-    New columns are the leading eigenvectors of A(h) for the hinge residuals h: the directions in which the penalty
-    falls fastest. The residuals are a certificate when the oracle refuses them.
+    Plain truncation would often begin at a saddle: ∇ = −2 A(h) F is zero at the points that only the others reach.
+    """
+    mix = np.random.RandomState(0).standard_normal((F.shape[1] - rank, rank))
+    return F[:, :rank] + share / np.sqrt(rank) * F[:, rank:] @ mix
+
+
+class Grown(NamedTuple):
+    """The factor F, a certificate of infeasibility or None, the least rank that was proved, and the rounds played."""
+
+    F: np.ndarray
+    certificate: np.ndarray | None
+    rank_bound: int
+    rounds: int
+
+
+def grow(problem: RankProblem, callback: Callable[[int, float], Any] | None = None) -> Grown:
+    """Raise the rank until the constraints hold to ε.
+
+    The oracle is asked at the hinge residuals h of each rank, as the games ask at their weights, and its answers prove
+    the same: a refusal that there is no X, an answer that there is none of lower rank.
     """
     n, m = problem.A.n, len(problem.b)
-    max_rank = n if max_rank is None else min(max_rank, n)
-    F, h = np.zeros((n, 0)), np.full(m, 1 / m)
+    F, h, bound = np.zeros((n, 0)), np.full(m, 1 / m), 0
     for rounds in range(1, n + 2):
-        if problem.oracle.solve(problem.A.adjoint(h), float(h @ problem.b) - problem.epsilon) is None:
-            return F, h, rounds
-        add = min(max(1, F.shape[1] // 3), max_rank - F.shape[1])
-        F = np.hstack([F, _directions(problem, h, F, add)])
+        answer = problem.ask(h)
+        bound = max(bound, answer.rank_bound)
+        if answer.atom is None:
+            return Grown(F, h, bound, rounds)
+        F = np.hstack([F, _directions(problem, h, F, min(max(1, F.shape[1] // 3), n - F.shape[1]))])
         F, violation = restore(problem, F)
         if callback is not None:
             callback(rounds, violation)
         if violation <= problem.epsilon:
-            return compress(problem, F), None, rounds  # a rank that failed on the way up may do on the way down
-        if F.shape[1] >= max_rank:
-            return F, None, rounds
+            F = compress(problem, F)  # a rank that failed on the way up may do on the way down
+        if violation <= problem.epsilon or F.shape[1] == n:
+            return Grown(F, None, bound, rounds)
         hinge = np.maximum(problem.b - problem.epsilon / 2 - problem.A(F), 0)
         h = hinge / hinge.sum()
     raise AssertionError("unreachable: the rank grows at every round")
 
 
 def _directions(problem: RankProblem, h: np.ndarray, F: np.ndarray, k: int) -> np.ndarray:
-    values, vectors = leading(problem.A.adjoint(h), k)
-    vectors = vectors[:, :k]
-    size = 0.1 * np.linalg.norm(F, 2) if F.shape[1] else 1.0
+    """New columns: the k leading eigenvectors of A(h) off the span of F, where the penalty falls fastest.
+
+    On that span it does not fall: F is stationary there, held by the boundary of the set if not by the constraints.
+    """
+    A = problem.A.adjoint(h)
+    if F.shape[1]:
+        Q = np.linalg.qr(F)[0]
+        return 0.1 * np.linalg.norm(F, 2) * leading(complement(A, Q), k)[1][:, :k]
+    vectors = leading(A, k)[1][:, :k]
     unit = problem.oracle.gauge(vectors)[0]  # type: ignore[index]
-    return vectors * (size / np.sqrt(max(unit, np.finfo(float).tiny)) if not F.shape[1] else size)
+    return vectors / np.sqrt(max(unit, np.finfo(float).tiny))

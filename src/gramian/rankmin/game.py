@@ -44,26 +44,26 @@ class Game:
 
 
 class Round(NamedTuple):
-    """The weights asked, the answer (None: refused), its values, its share, and whether it meets b, not b − ε."""
+    """The weights asked, the answer (None: refused), its values, its share, and the least rank that it proves."""
 
     weights: np.ndarray
     atom: Atom | None
     values: np.ndarray
     step: float
-    exact: bool
+    rank_bound: int
 
 
 def rounds(problem: RankProblem, rule: Rule, max_iter: int) -> Iterator[Round]:
     """The loop of Algorithms 2 and 3 (Jain 2009): ask at the weights, measure the answer, move the weights."""
     p = np.full(len(problem.b), 1 / len(problem.b))
     for t in range(1, max_iter + 1):
-        atom, exact = _ask(problem, p)
+        atom, bound = problem.ask(p)
         if atom is None:
-            yield Round(p, None, np.zeros(0), 0.0, exact)
+            yield Round(p, None, np.zeros(0), 0.0, bound)
             return
         values = problem.A(*atom)
         following, step = rule.update(p, values - problem.b, atom, t)
-        yield Round(p, atom, values, step, exact)
+        yield Round(p, atom, values, step, bound)
         p = following
 
 
@@ -114,17 +114,8 @@ def _game(problem: RankProblem, played: list[Round], mix: np.ndarray) -> Game:
         np.array([r.step for r in answered]),
     )
     atoms = [r.atom for r in answered if r.atom is not None]
-    bound = max((len(r.atom.values) for r in answered if r.exact and r.atom is not None), default=0)
+    bound = max((r.rank_bound for r in answered), default=0)
     return Game(atoms, mix, record, bound, None if len(answered) == len(played) else played[-1].weights)
-
-
-def _ask(problem: RankProblem, p: np.ndarray) -> tuple[Atom | None, bool]:
-    """Query the oracle at (A(p), b(p)); when that is infeasible, at b(p) − ε, which is what we need."""
-    A, b = problem.A.adjoint(p), float(p @ problem.b)
-    atom = problem.oracle.solve(A, b)
-    if atom is not None:
-        return atom, True
-    return problem.oracle.solve(A, b - problem.epsilon), False
 
 
 def correct(values: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ of Recht et al. (2007), and W ← (X + δI)⁻¹ again and again the linearized 
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from scipy.optimize import minimize
 
 from gramian import linalg
 from gramian.rankmin.base import RankProblem
-from gramian.rankmin.measurements import _dense
+from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.oracles import Atom, SchattenBall
+from gramian.rankmin.parts import dense
 
 Report = Callable[[int, float], Any] | None
 
@@ -43,18 +45,22 @@ def _reweighted(
     problem: RankProblem, conic: bool, rounds: int, callback: Report, delta: float = 1e-2
 ) -> tuple[Atom, int]:
     """Rounds of min ⟨W, X⟩, beginning with W = I; δ is relative to the largest eigenvalue of X."""
-    W, total = np.eye(problem.A.n), 0
-    atoms: list[Atom] = []
+    W, total, linear = np.eye(problem.A.n), 0, linear_conic if conic else linear_proximal
+    found: list[tuple[float, int, Atom]] = []
     for t in range(1, rounds + 1):
-        X, evaluations = _linear(problem, W, conic)
+        X, evaluations = linear(problem, W)
         total += evaluations
-        atoms.append(truncate(problem, X))
+        atom = truncate(problem, X)
+        violation = problem.violation(problem.A(*atom))
+        found.append((max(violation, problem.epsilon), len(atom.values), atom))
         if callback is not None:
-            callback(t, problem.violation(problem.A(*atoms[-1])))
+            callback(t, violation)
         values, vectors = linalg.eigh(X)
         floor = delta * values[-1]
+        if floor <= 0:
+            break
         W = (vectors * (floor / (np.maximum(values, 0) + floor))) @ vectors.T
-    return min(atoms, key=lambda atom: len(atom.values)), total
+    return min(found, key=lambda one: one[:2])[2], total
 
 
 def truncate(problem: RankProblem, X: np.ndarray) -> Atom:
@@ -72,51 +78,68 @@ def truncate(problem: RankProblem, X: np.ndarray) -> Atom:
     return Atom(vectors[:, :low], values[:low])
 
 
-def _linear(problem: RankProblem, W: np.ndarray, conic: bool) -> tuple[np.ndarray, int]:
-    return linear_conic(problem, W) if conic else linear_proximal(problem, W)
-
-
 def linear_proximal(
     problem: RankProblem, W: np.ndarray, max_iter: int = 100, tol: float = 1e-3
 ) -> tuple[np.ndarray, int]:
     """Proximal point method, X ← argmin ⟨W, X⟩ + ‖X − X_k‖² / 2τ: each step is a smooth dual in λ ≥ 0, by L-BFGS-B."""
-    size, goal = radius(problem), problem.b - SHARE * problem.epsilon
-    lam, X, evaluations = np.zeros(len(goal)), np.zeros_like(W), 0
-    tau = shortest = size / np.linalg.norm(W)
+    linear, unit = _scaled(problem, W)
+    lam, X, tau, evaluations = np.zeros(len(problem.b)), np.zeros_like(W), 30.0, 0
     for _ in range(max_iter):
-        lam, following, spent = _proximal_step(problem, W, X, tau, goal, lam, size)
+        lam, following, spent = linear.step(X, tau, lam)
         evaluations += spent
-        done = np.linalg.norm(following - X) <= tol * max(float(np.linalg.norm(following)), tol)
+        size = float(np.linalg.norm(following))
+        done = np.linalg.norm(following - X) <= tol * max(size, tol)
         X = following
         if done:
             break
-        tau = min(1.5 * tau, 10 * shortest)  # longer steps make the duals too hard
-    return X, evaluations
+        tau = min(max(1.5 * tau, size), 10 * max(size, 1.0))  # longer steps make the duals too hard
+    return unit * X, evaluations
 
 
-def _proximal_step(problem, W, X, tau, goal, lam, size) -> tuple[np.ndarray, np.ndarray, int]:
-    """One regularized problem, from its dual: X(λ) = Π(X_k − τ (W − A(λ))) with Π onto PSD ∩ ball."""
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """min ⟨W, X⟩ s.t. factor · 𝒜(X) ≥ goal, X ⪰ 0, ‖X‖_F ≤ size, and the accuracy in the constraints."""
 
-    def primal(lam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        Y = X - tau * (W - _dense(problem.A.adjoint(lam)))
+    A: Measurements
+    factor: float
+    W: np.ndarray
+    goal: np.ndarray
+    size: float
+    accuracy: float
+
+    def primal(self, X: np.ndarray, tau: float, lam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Y = X − τ (W − A(λ)), and its projection onto PSD ∩ ball."""
+        Y = X - tau * (self.W - self.factor * dense(self.A.adjoint(lam)))
         P = linalg.project_psd(Y)
-        return Y, P * min(1.0, size / max(np.linalg.norm(P), np.finfo(float).tiny))
+        return Y, P / max(1.0, float(np.linalg.norm(P)) / self.size)
 
-    def dual(lam: np.ndarray) -> tuple[float, np.ndarray]:
-        Y, P = primal(lam)
-        value = (np.sum((P - Y) ** 2) - np.sum(Y**2) + np.sum(X**2)) / (2 * tau) + lam @ goal
-        return -value, _values(problem, P) - goal
+    def step(self, X: np.ndarray, tau: float, lam: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """The multipliers and the X of one regularized problem, from its dual, and the evaluations spent."""
 
-    options = {"maxiter": 500, "maxfun": 1000, "ftol": 1e-14, "gtol": 0.01 * problem.epsilon}
-    found = minimize(dual, lam, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(lam), options=options)
-    return found.x, primal(found.x)[1], int(found.nfev)
+        def dual(lam: np.ndarray) -> tuple[float, np.ndarray]:
+            Y, P = self.primal(X, tau, lam)
+            value = (np.sum((P - Y) ** 2) - np.sum(Y**2) + np.sum(X**2)) / (2 * tau) + lam @ self.goal
+            return -value, self.factor * self.A.of_matrix(P) - self.goal
+
+        options = {"maxiter": 500, "maxfun": 1000, "ftol": 1e-14, "gtol": self.accuracy}
+        found = minimize(dual, lam, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(lam), options=options)
+        return found.x, self.primal(X, tau, found.x)[1], int(found.nfev)
 
 
-def _values(problem: RankProblem, X: np.ndarray) -> np.ndarray:
-    out = np.zeros(len(problem.b))
-    for index, part in problem.A.parts:
-        out[index] = part.of_matrix(X)
-    return out
+def _scaled(problem: RankProblem, W: np.ndarray) -> tuple[Linear, float]:
+    """The problem in units in which all of it is of order one, and the unit of X: the least norm that can do."""
+    goal, norms = problem.b - SHARE * problem.epsilon, np.maximum(problem.A.norms, np.finfo(float).tiny)
+    values = float(np.abs(goal).max())
+    unit = min(float((goal / norms).max()), radius(problem))  # ⟨A_i, X⟩ ≤ ‖A_i‖ ‖X‖
+    linear = Linear(
+        problem.A,
+        unit / values,
+        W / np.linalg.norm(W),
+        goal / values,
+        radius(problem) / unit,
+        0.01 * problem.epsilon / values,
+    )
+    return linear, unit
 
 
 def linear_conic(problem: RankProblem, W: np.ndarray) -> tuple[np.ndarray, int]:
@@ -127,7 +150,7 @@ def linear_conic(problem: RankProblem, W: np.ndarray) -> tuple[np.ndarray, int]:
         raise ImportError("RankMinimizer: conic=True needs cvxpy: pip install 'gramian[sdp]'.") from error
     X = cp.Variable(W.shape, PSD=True)
     eye = np.eye(len(problem.b))
-    values = cp.hstack([cp.sum(cp.multiply(_dense(problem.A.adjoint(e)), X)) for e in eye])
+    values = cp.hstack([cp.sum(cp.multiply(dense(problem.A.adjoint(e)), X)) for e in eye])
     limits = [values >= problem.b - SHARE * problem.epsilon, cp.norm(X, "fro") <= radius(problem)]
     cp.Problem(cp.Minimize(cp.sum(cp.multiply(W, X))), limits).solve(solver="CLARABEL")
     return (np.zeros_like(W) if X.value is None else linalg.symmetrize(X.value)), 1

@@ -17,8 +17,9 @@ from gramian.constraints import Pairs
 from gramian.rankmin.base import RankProblem, combine, compact
 from gramian.rankmin.factored import restore
 from gramian.rankmin.game import Game, average, play, rule_of
-from gramian.rankmin.measurements import LowRank, Measurements
+from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.oracles import SchattenBall
+from gramian.rankmin.parts import LowRank
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,13 +146,17 @@ def averaged(
 
 
 def trial(problem: KernelProblem, beta: float, method: Method, start: np.ndarray, steps: Steps) -> Trial:
-    """One β: play the game (or begin at ``start``), cut to the wanted rank, restore the constraints."""
-    case, F = problem.at(beta), start
+    """One β: play the game (or begin at ``start``), cut to the wanted rank, restore the constraints.
+
+    A game that ends below the wanted rank is filled up from ``start`` where its own rank does not do.
+    """
+    case = problem.at(beta)
     step = steps.at(beta, problem.unit)
-    if method.name != "factored":
-        F = method.play(case, step)
-        F = F[:, : problem.rank] if F.shape[1] else start
-    found = restore(case, F, 4 * method.rounds, step)
+    F = start if method.name == "factored" else method.play(case, step)[:, : problem.rank]
+    found = restore(case, F if F.shape[1] else start, 4 * method.rounds, step)
+    missing = start[:, found.F.shape[1] :]
+    if found.violation > case.epsilon and missing.shape[1]:
+        found = restore(case, np.hstack([found.F, missing]), 4 * method.rounds, step)
     return Trial(compact(found.F), beta, found.violation, case.epsilon)
 
 

@@ -8,9 +8,10 @@ from sklearn.utils import check_random_state
 
 from gramian import _checks
 from gramian.constraints import Pairs
+from gramian.features import KernelFeatures
 from gramian.learners.base import MetricLearner
 from gramian.learners.factored import shifted
-from gramian.learners.kernelized import Kernelized
+from gramian.learners.kernelized import kernel_or_gaussian
 from gramian.learners.progress import progress
 from gramian.metrics import KernelMetric
 from gramian.rankmin.burg import burg
@@ -140,14 +141,16 @@ class LowRankKernel(MetricLearner):
         _checks.one_of(self.setting, OWNER, "setting", ("inductive", "transductive"))
         rng = check_random_state(self.random_state)
         X, y = self._validated(X, y)
-        self.features_ = Kernelized(kernel=self.kernel, rank=self.n_basis, random_state=rng)._features(X)
+        kernel = kernel_or_gaussian(self.kernel, X, OWNER)
+        self.features_ = KernelFeatures(kernel, rank=self.n_basis, random_state=rng)
         Z = self.features_.fit_transform(X)
         side = y.with_bounds(Z, self.percentiles) if isinstance(y, Pairs) else y
         solution = self._learn(Z, self._side(Z, side, rng), rng)
         self._store(Z, solution)
         self.factor_ = Z @ solution.factor.T
         self.rank_ = self.factor_.shape[1]
-        self.beta_ = float(np.sum((Z.T @ self.factor_) ** 2) / max(np.sum((Z.T @ Z) ** 2), np.finfo(float).tiny))
+        Z, F = Z / _unit(Z), self.factor_ / _unit(Z)
+        self.beta_ = float(np.sum((Z.T @ F) ** 2) / max(np.sum((Z.T @ Z) ** 2), np.finfo(float).tiny))
         return self
 
     def kernel_matrix(self) -> np.ndarray:
@@ -166,18 +169,20 @@ class LowRankKernel(MetricLearner):
     def _learn(self, X: Any, side: Pairs, rng: np.random.RandomState) -> Solution:
         max_iter = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
         tol = _checks.number(self.tol, OWNER, "tol", low=0)
-        spectrum = np.einsum("ij,ij->j", X, X)
+        unit = _unit(X)
+        Z, side = X / unit, replace(side, bounds=tuple(bound / unit**2 for bound in side.bounds))
+        spectrum = np.einsum("ij,ij->j", Z, Z)
         rtol = _checks.number(self.rtol, OWNER, "rtol", low=0, high=1)
         used = spectrum > rtol * spectrum.max(initial=0.0)
         rank = self._wanted(spectrum[used])
         if rank == 0:
             return Solution(factor=np.zeros((0, X.shape[1])), objective=0.0, residual=0.0, tol=tol)
-        problem = KernelProblem(X[:, used], side, rank, self.setting == "inductive", tol)
+        problem = KernelProblem(Z[:, used], side, rank, self.setting == "inductive", tol)
         with progress(OWNER, self.verbose, 20 * max_iter, self.callback) as report:
             solution = (self._burg if self.method == "burg" else self._rmp)(problem, max_iter, report)
         factor = np.zeros((solution.factor.shape[0], X.shape[1]))
         factor[:, used] = solution.factor
-        return replace(solution, factor=factor)
+        return replace(solution, factor=factor, violation=unit**2 * solution.violation)
 
     def _wanted(self, spectrum: np.ndarray) -> int:
         """The rank asked for, at most what the kernel has."""
@@ -227,3 +232,10 @@ class LowRankKernel(MetricLearner):
 
     def _metric(self, solution: Solution) -> KernelMetric:
         return KernelMetric(self.features_, solution.factor.T @ solution.factor, 0.0)
+
+
+def _unit(Z: np.ndarray) -> float:
+    """A power of two near the largest |z|: M on the coordinates is the same in any unit of the kernel."""
+    size = float(np.abs(Z).max(initial=0.0))
+    size *= float(np.linalg.norm(Z / size, axis=1).max()) if size > 0 else 1.0
+    return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0

@@ -1,6 +1,8 @@
 """RankMinimizer: the door to the methods."""
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,16 @@ from gramian import _checks
 from gramian.rankmin.base import RankProblem, RankResult, combine, result
 from gramian.rankmin.factored import compress, grow, restore
 from gramian.rankmin.game import Game, play, rule_of
-from gramian.rankmin.heuristics import log_det, trace_norm
+from gramian.rankmin.heuristics import log_det, radius, trace_norm
 from gramian.rankmin.measurements import Measurements
-from gramian.rankmin.mw import theory
+from gramian.rankmin.mw import MultiplicativeWeights, theory
 from gramian.rankmin.oracles import Atom, Oracle, SchattenBall
 
 OWNER = "RankMinimizer"
 METHODS = ("mw", "ocp", "factored", "trace", "logdet")
 
 
+@dataclass(frozen=True)
 class RankMinimizer:
     """min rank(X) s.t. ⟨A_i, X⟩ ≥ b_i, X ∈ 𝒞, to within ε (Jain 2009, chapter 7).
 
@@ -63,25 +66,14 @@ class RankMinimizer:
     (True, 1)
     """
 
-    def __init__(
-        self,
-        method="mw",
-        epsilon=0.05,
-        oracle=None,
-        max_iter=500,
-        step=None,
-        compress=True,
-        conic=False,
-        callback=None,
-    ):
-        self.method = method
-        self.epsilon = epsilon
-        self.oracle = oracle
-        self.max_iter = max_iter
-        self.step = step
-        self.compress = compress
-        self.conic = conic
-        self.callback = callback
+    method: str = "mw"
+    epsilon: float = 0.05
+    oracle: Oracle | None = None
+    max_iter: int = 500
+    step: float | str | None = None
+    compress: bool = True
+    conic: bool = False
+    callback: Callable[[int, float], Any] | None = None
 
     def solve(self, A: Any, b: Any) -> RankResult:
         """Solve for symmetric matrices A_i and bounds b_i.
@@ -105,33 +97,41 @@ class RankMinimizer:
         if not found.feasible and found.certificate is None:
             warnings.warn(
                 f"{OWNER}: stopped after {found.n_iter} iterations with violation {found.violation:.3g} > epsilon "
-                f"{problem.epsilon:.3g} and no proof of infeasibility; raise max_iter or epsilon.",
+                f"{problem.epsilon:.3g} and no proof of infeasibility; {self._remedy}.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return found
 
+    @property
+    def _remedy(self) -> str:
+        return "raise max_iter or epsilon" if self.method in ("mw", "ocp") else "raise epsilon, or use method 'mw'"
+
     def _problem(self, A: Any, b: Any) -> RankProblem:
         epsilon = _checks.number(self.epsilon, OWNER, "epsilon", low=0, open_low=True)
         _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"{OWNER}: callback must be callable, got {type(self.callback).__name__}.")
         oracle = SchattenBall() if self.oracle is None else self.oracle
         if not isinstance(oracle, Oracle):
             raise TypeError(f"{OWNER}: oracle must be an Oracle, got {type(oracle).__name__}; subclass rankmin.Oracle.")
         A = A if isinstance(A, Measurements) else Measurements(A)
-        b = np.array(b, dtype=float)
-        if b.shape != (len(A),) or not np.isfinite(b).all():
-            raise ValueError(f"{OWNER}: b must be {len(A)} finite numbers, one per matrix, got shape {b.shape}.")
-        return RankProblem(A, b, epsilon, oracle)
+        return RankProblem(A, _checks.vector(b, OWNER, "b", len(A)), epsilon, oracle)
 
     def _factored(self, problem: RankProblem) -> RankResult:
         if not _has_gauge(problem):
             raise ValueError(f"{OWNER}: method 'factored' needs a set of PSD matrices; {problem.oracle} has no gauge.")
-        F, certificate, rounds = grow(problem, callback=self.callback)
-        return result(problem, _atom(F), 0, certificate, rounds)
+        F, certificate, bound, rounds = grow(problem, self.callback)
+        return result(problem, _atom(F), bound, certificate, rounds)
 
     def _convex(self, problem: RankProblem) -> RankResult:
+        """A relaxation of a problem that the game does not refuse; it is as infeasible as its relaxation."""
+        radius(problem)
+        game = play(problem, MultiplicativeWeights(), self.max_iter)
+        if game.certificate is not None:
+            return _report(problem, combine(game.atoms, game.mix, problem.A.n), game)
         atom, spent = (trace_norm if self.method == "trace" else log_det)(problem, self.conic, self.callback)
-        return result(problem, atom, n_iter=spent)
+        return result(problem, atom, game.rank_bound, n_iter=spent)
 
     def _averaged(self, problem: RankProblem) -> RankResult:
         rule, rounds = self._rule(problem)

@@ -7,11 +7,12 @@ from gramian.rankmin.oracles import Atom
 
 
 class OnlineGradient:
-    """The rule of RMP-OCP: z ← Π_K(z − η_t (X^t, −1)) on K = conv{(A_i, b_i)}, η_t = step · ‖K‖ / (2 G √t).
+    """The rule of RMP-OCP: z ← Π_K(z − η_t (X^t/D, −1)) on K = conv{(D A_i, b_i)}, η_t = step · ‖K‖ / (2 G √t).
 
-    A point of K is kept as its weights p, so the projection is the simplex QP min_p ½ pᵀGp − pᵀc with the Gram matrix
-    G_ij = ⟨A_i, A_j⟩ + b_i b_j and c = G p^t − η_t M^t. ‖K‖ is the diameter of K, and the G of the step the largest
-    gradient √(‖X^t‖² + 1) so far: Theorem 11 writes Δ and D for them, which forgets the last coordinate of the
+    D is the largest norm in 𝒞 if that is below 1, and 1 otherwise: the thesis assumes sets that reach 1. A point
+    of K is kept as its weights p, so the projection is the simplex QP min_p ½ pᵀGp − pᵀc with the Gram matrix
+    G_ij = D² ⟨A_i, A_j⟩ + b_i b_j and c = G p^t − η_t M^t. ‖K‖ is the diameter of K, and the G of the step the largest
+    gradient √(‖X^t‖²/D² + 1) so far: Theorem 11 writes Δ and D for them, which forgets the last coordinate of the
     gradient and a factor of up to two in the diameter.
 
     With step = 1 the proof behind Theorem 2 gives R(T) ≤ 3/2 · G ‖K‖ √T: ‖K‖²/(2η_T) contributes the printed
@@ -19,7 +20,8 @@ class OnlineGradient:
     """
 
     def __init__(self, problem: RankProblem, step: float = 1.0):
-        self.gram = problem.A.gram + np.outer(problem.b, problem.b)
+        self.reach = _reach(problem)
+        self.gram = self.reach**2 * problem.A.gram + np.outer(problem.b, problem.b)
         squares = self.gram.diagonal()
         self.diameter = float(np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.gram, 0).max()))
         self.smoothness = float(np.linalg.eigvalsh(self.gram)[-1])
@@ -29,9 +31,17 @@ class OnlineGradient:
         """One projected gradient step; every answer has the same share."""
         # ‖X‖_F² = Σ_ij d_i d_j (v_i·v_j)², the vectors need not be orthonormal.
         overlap = atom.vectors.T @ atom.vectors
-        self.gradient = max(self.gradient, float(np.sqrt(atom.values @ overlap**2 @ atom.values + 1)))
+        d = atom.values / self.reach
+        self.gradient = max(self.gradient, float(np.sqrt(d @ overlap**2 @ d + 1)))
         eta = self.step * self.diameter / (2 * self.gradient * np.sqrt(t))
         return project_hull(self.gram, self.gram @ p - eta * penalty, p, self.smoothness), 1.0
+
+
+def _reach(problem: RankProblem) -> float:
+    try:
+        return min(1.0, problem.oracle.reach(problem.A.n))
+    except NotImplementedError:
+        return 1.0
 
 
 def project_simplex(v: np.ndarray) -> np.ndarray:

@@ -3,17 +3,16 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
 from gramian import _checks, linalg
-from gramian.rankmin.measurements import _dense, _operator
-
-_DENSE = 200
-"""Matrices up to this size, and requests for more than an eighth of the spectrum, are decomposed densely."""
+from gramian.rankmin.eigen import TOL, leading
+from gramian.rankmin.parts import columns, operator
 
 
 class Atom(NamedTuple):
@@ -27,8 +26,15 @@ class Oracle(ABC):
     """A convex set 𝒞 of symmetric matrices that contains 0, known through its one-constraint problem.
 
     A subclass gives ``solve``. ``gauge`` (sets of PSD matrices) opens the compression and the factored method to the
-    set; ``reach`` is needed for the step sizes of the theorem only.
+    set; ``reach`` is the unit in which "ocp" measures X, and gives the step sizes of the theorem.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether the answers have the least rank; if not, they prove no rank above one.
     """
+
+    exact: ClassVar[bool] = True
 
     @abstractmethod
     def solve(self, A: Any, b: float) -> Atom | None:
@@ -39,24 +45,8 @@ class Oracle(ABC):
         return None
 
     def reach(self, n: int) -> float:
-        """D = max ‖X‖_F over 𝒞."""
+        """D = max ‖X‖_F over 𝒞, or a bound on it."""
         raise NotImplementedError(f"{type(self).__name__}: step='theory' needs reach(n) = max ‖X‖_F over the set.")
-
-
-def leading(A: Any, k: int, largest: str = "LA") -> tuple[np.ndarray, np.ndarray]:
-    """The k algebraically largest ("LA") or largest in magnitude ("LM") eigenpairs, in descending order."""
-    n = A.shape[0]
-    if n > _DENSE and 8 * k <= n:
-        try:
-            start = np.random.RandomState(0).standard_normal(n)
-            values, vectors = eigsh(A, k=k, which=largest, v0=start, tol=1e-6)
-            order = np.argsort(-(np.abs(values) if largest == "LM" else values), kind="stable")
-            return values[order], vectors[:, order]
-        except ArpackError:
-            pass
-    values, vectors = linalg.eigh(_dense(A))
-    order = np.argsort(-(np.abs(values) if largest == "LM" else values), kind="stable")[: max(k, 1)]
-    return values[order], vectors[:, order]
 
 
 @dataclass(frozen=True)
@@ -89,7 +79,7 @@ class SchattenBall(Oracle):
     psd: bool = True
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.p, int | float) and self.p >= 1):
+        if not (isinstance(self.p, Real) and self.p >= 1):
             raise ValueError(f"SchattenBall: p must be a number in [1, inf], got {self.p!r}.")
         _checks.number(self.radius, "SchattenBall", "radius", low=0, open_low=True)
 
@@ -103,19 +93,17 @@ class SchattenBall(Oracle):
         if b <= 0:
             return Atom(np.zeros((n, 0)), np.zeros(0))
         goal = b / self.radius * (1 - 1e-10)
-        k = n if n <= _DENSE else 2
-        while True:
+        k = 1
+        while k <= n:
             values, vectors = leading(A, k, "LA" if self.psd else "LM")
             size = np.maximum(values, 0) if self.psd else np.abs(values)
             rank = self._least_rank(size, goal)
             if rank:
                 x = self.radius * _aligned(size[:rank], self._q)
                 return Atom(vectors[:, :rank], x if self.psd else x * np.sign(values[:rank]))
-            # What is left of the spectrum is at most size[-1] each.
-            rest = np.concatenate([size, np.full(n - len(size), size[-1])])
-            if len(size) == n or size[-1] == 0 or np.linalg.norm(rest, self._q) < goal:
-                return None
-            k = min(4 * k, n)
+            least = self._at_least(size, goal, n)
+            k = least if 12 * least > n else max(least + least // 2, 4 * k)
+        return None
 
     def _least_rank(self, size: np.ndarray, goal: float) -> int:
         """First k with ‖size_1..k‖_q ≥ goal, 0 when there is none."""
@@ -125,6 +113,14 @@ class SchattenBall(Oracle):
         reached = top * np.cumsum((size / top) ** self._q) ** (1 / self._q)
         k = int(np.searchsorted(reached, goal))
         return k + 1 if k < len(size) else 0
+
+    def _at_least(self, size: np.ndarray, goal: float, n: int) -> int:
+        """A lower bound on the rank, above n if the goal is out of reach: the rest of the spectrum is ≤ size[-1]."""
+        rest = size[-1] * (1 + TOL)
+        if len(size) == n or self._q == np.inf or rest <= goal / n:
+            return n + 1
+        missing = (goal / rest) ** self._q - np.sum((size / rest) ** self._q)
+        return len(size) + int(min(np.ceil(missing), n))
 
     def gauge(self, F: np.ndarray) -> tuple[float, np.ndarray] | None:
         """‖FFᵀ‖_p / radius and its gradient times F, from the r × r matrix FᵀF."""
@@ -167,6 +163,10 @@ class Ellipsoid(Oracle):
     P: Any
     ball: SchattenBall = SchattenBall()
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.ball, SchattenBall):
+            raise TypeError(f"Ellipsoid: ball must be a SchattenBall, got {type(self.ball).__name__}.")
+
     @cached_property
     def _roots(self) -> tuple[np.ndarray, np.ndarray]:
         P = _checks.psd(self.P, "Ellipsoid", "P")
@@ -177,8 +177,10 @@ class Ellipsoid(Oracle):
     def solve(self, A: Any, b: float) -> Atom | None:
         """The ball's answer in whitened coordinates, taken back."""
         inverse = self._roots[1]
+        if A.shape != inverse.shape:
+            raise ValueError(f"Ellipsoid: P must have the shape {A.shape} of the constraints, got {inverse.shape}.")
         if isinstance(A, LinearOperator) or sparse.issparse(A):
-            white: Any = _operator(len(inverse), lambda x: inverse @ (A @ (inverse @ x)))
+            white: Any = operator(len(inverse), lambda x: inverse @ (A @ (inverse @ x)))
         else:
             white = linalg.symmetrize(inverse @ A @ inverse)
         atom = self.ball.solve(white, b)
@@ -200,8 +202,9 @@ class EntrywiseBall(Oracle):
     """𝒞 = {X : Σ_ij |X_ij| ≤ radius}, symmetric, not PSD.
 
     ⟨A, X⟩ is at most radius · max |A_ij|, reached at one entry: rank one on the diagonal, and rank two for the
-    symmetric pair of an off-diagonal entry (rank one if X need not be symmetric). No other entrywise ball but p = 2,
-    which is the Frobenius ball, has a closed form.
+    symmetric pair of an off-diagonal entry. A matrix of rank one may reach as much off the diagonal (the best of these
+    is NP-hard to find), so that answer is not ``exact``. No other entrywise ball but p = 2, the Frobenius ball, has a
+    closed form.
 
     Parameters
     ----------
@@ -209,6 +212,7 @@ class EntrywiseBall(Oracle):
     """
 
     radius: float = 1.0
+    exact: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _checks.number(self.radius, "EntrywiseBall", "radius", low=0, open_low=True)
@@ -219,20 +223,33 @@ class EntrywiseBall(Oracle):
         if b <= 0:
             return Atom(np.zeros((n, 0)), np.zeros(0))
         goal = b / self.radius * (1 - 1e-10)
-        A = sparse.coo_array(_dense(A) if isinstance(A, LinearOperator) else A)
-        diagonal = A.diagonal()
+        diagonal, (p, q, value) = _peaks(A)
         i = int(np.abs(diagonal).argmax())
         if abs(diagonal[i]) >= goal:
             return Atom(np.eye(1, n, i).T, np.array([self.radius * np.sign(diagonal[i])]))
-        best = int(np.abs(A.data).argmax()) if A.nnz else -1
-        if best < 0 or abs(A.data[best]) < goal:
+        if abs(value) < goal:
             return None
-        i, j = int(A.row[best]), int(A.col[best])
         V = np.zeros((n, 2))
-        V[[i, j], 0] = np.sqrt(0.5)
-        V[[i, j], 1] = np.sqrt(0.5), -np.sqrt(0.5)
-        return Atom(V, 0.5 * self.radius * np.sign(A.data[best]) * np.array([1.0, -1.0]))
+        V[[p, q], 0] = np.sqrt(0.5)
+        V[[p, q], 1] = np.sqrt(0.5), -np.sqrt(0.5)
+        return Atom(V, 0.5 * self.radius * np.sign(value) * np.array([1.0, -1.0]))
 
     def reach(self, n: int) -> float:
         """D = radius."""
         return self.radius
+
+
+def _peaks(A: Any) -> tuple[np.ndarray, tuple[int, int, float]]:
+    """The diagonal, and the place and value of the entry of largest magnitude; columns of an operator in blocks."""
+    n = A.shape[0]
+    if sparse.issparse(A):
+        A = sparse.coo_array(A)
+        best = int(np.abs(A.data).argmax()) if A.nnz else -1
+        return A.diagonal(), (int(A.row[best]), int(A.col[best]), float(A.data[best])) if A.nnz else (0, 0, 0.0)
+    diagonal, peaks = np.zeros(n), []
+    for block in linalg.blocks(n, 8.0 * n):
+        C = columns(A, block.start, block.stop - block.start)
+        diagonal[block] = C[block].diagonal()
+        i, j = np.unravel_index(np.abs(C).argmax(), C.shape)
+        peaks.append((int(i), block.start + int(j), float(C[i, j])))
+    return diagonal, max(peaks, key=lambda peak: abs(peak[2]))

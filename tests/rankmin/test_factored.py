@@ -1,0 +1,60 @@
+"""The factored method and the compression leave saddles, and are no worse than the convex relaxation."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import gramian as gm
+from gramian.rankmin import LowRank, Measurements
+from gramian.rankmin.factored import fold
+
+
+def test_new_columns_leave_the_span_of_the_old():
+    """Tr X ≥ 1.9 in the unit ball: every direction is as good as the one already taken, and only a new one helps."""
+    result = gm.RankMinimizer("factored", 1e-3).solve([np.eye(6)], [1.9])
+    assert result.feasible and result.rank == 4
+
+
+@pytest.mark.parametrize("method", ["mw", "ocp", "factored"])
+def test_constraints_on_single_entries_have_a_solution_of_rank_one(method):
+    """X_ii ≥ 0.9/n holds for 11ᵀ/n, while the answers of the oracle are diagonal: cutting them begins at a saddle."""
+    n = 30
+    A = [sparse.csr_array(([1.0], ([i], [i])), shape=(n, n)) for i in range(n)]
+    result = gm.RankMinimizer(method, 0.01 / n).solve(A, np.full(n, 0.9 / n))
+    assert result.feasible and result.rank == 1
+
+
+@pytest.mark.parametrize("method", ["mw", "ocp", "factored"])
+def test_distances_of_separate_pairs_have_a_solution_of_rank_one(method):
+    rng = np.random.default_rng(1)
+    n, m = 300, 60
+    pairs = [rng.choice(n, 2, replace=False) for _ in range(m)]
+    A = [
+        LowRank(sparse.csc_array(([1.0, -1.0], (pair, [0, 0])), shape=(n, 1)), [rng.choice([-1.0, 1.0])])
+        for pair in pairs
+    ]
+    F = rng.standard_normal((n, 2))
+    b = Measurements(A)(F / np.sqrt(np.linalg.norm(F.T @ F)))
+    result = gm.RankMinimizer(method, 0.05 * np.abs(b).max()).solve(A, b)
+    assert result.feasible and result.rank == 1
+
+
+def test_folding_keeps_the_leading_columns_up_to_a_little():
+    F = np.random.default_rng(0).standard_normal((8, 5)) * [5, 4, 3, 2, 1]
+    folded = fold(F, 2)
+    assert folded.shape == (8, 2) and np.array_equal(folded, fold(F, 2))
+    moved = np.linalg.lstsq(F[:, 2:], folded - F[:, :2], rcond=None)
+    assert 0 < np.abs(moved[0]).max() < 0.5 and moved[1].max(initial=0.0) < 1e-20
+    assert np.array_equal(fold(F, 5), F)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rank_at_or_below_the_trace_norm(seed):
+    rng = np.random.default_rng(seed)
+    n, m, rank = rng.integers(5, 25), rng.integers(3, 60), rng.integers(1, 4)
+    A = rng.standard_normal((m, n, n))
+    A, F = (A + A.transpose(0, 2, 1)) / 2, rng.standard_normal((n, rank))
+    F /= np.sqrt(np.linalg.norm(F @ F.T))
+    b = np.einsum("mij,ij->m", A, F @ F.T)
+    trace, factored = (gm.RankMinimizer(method, 0.05).solve(A, b) for method in ("trace", "factored"))
+    assert trace.feasible and factored.feasible and factored.rank <= trace.rank
