@@ -113,6 +113,10 @@ class Pairs(Constraints):
         u, l = np.percentile(D, ends) if D.size else (1.0, 2.0)
         return replace(self, bounds=(u, l if l > u else 2 * u))
 
+    def scaled(self, factor: float) -> "Pairs":
+        """The same pairs with their bounds times ``factor``."""
+        return self if self.bounds is None else replace(self, bounds=tuple(factor * bound for bound in self.bounds))
+
     def apart(self, X: Any, owner: str, rtol: float = 0.0) -> "Pairs":
         """The pairs of points that differ; identical points say nothing about a metric.
 

@@ -48,9 +48,10 @@ def _lanczos(A: Any, k: int, largest: str) -> Eigenpairs | None:
     n = A.shape[0]
     start, restarts = np.random.RandomState(0).standard_normal(n), n // 20 if n <= 2000 else None
     try:
-        return _ordered(*eigsh(A, k=k, which=largest, v0=start, tol=TOL, maxiter=restarts, **_SEEDED), largest)
+        values, vectors = eigsh(A, k=k, which=largest, v0=start, tol=TOL, maxiter=restarts, **_SEEDED)
     except ArpackError:
         return None
+    return _ordered(values, vectors, largest)
 
 
 def _completed(A: Any, found: Eigenpairs, k: int, largest: str) -> Eigenpairs | None:

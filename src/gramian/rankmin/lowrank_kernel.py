@@ -170,7 +170,7 @@ class LowRankKernel(MetricLearner):
         max_iter = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
         tol = _checks.number(self.tol, OWNER, "tol", low=0)
         unit = _unit(X)
-        Z, side = X / unit, replace(side, bounds=tuple(bound / unit**2 for bound in side.bounds))
+        Z, side = X / unit, side.scaled(unit**-2)
         spectrum = np.einsum("ij,ij->j", Z, Z)
         rtol = _checks.number(self.rtol, OWNER, "rtol", low=0, high=1)
         used = spectrum > rtol * spectrum.max(initial=0.0)

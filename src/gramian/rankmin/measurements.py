@@ -67,15 +67,14 @@ class Measurements:
     def gram(self) -> np.ndarray:
         """⟨A_i, A_j⟩, (m, m), without an n × n matrix that was not given."""
         G = np.zeros((self.m, self.m))
-        parts = {type(part): (index, part) for index, part in self.parts}
-        if Entries in parts:
-            index, entries = parts[Entries]
-            G[np.ix_(index, index)] = entries.gram()
-        if Implicit in parts:
-            self._implicit_gram(G, *parts[Implicit])
-        if Factors in parts:
-            for i, A in zip(parts[Factors][0], parts[Factors][1].items):
-                G[i] = G[:, i] = self(dense(A.U), A.s)
+        for index, part in self.parts:
+            if isinstance(part, Entries):
+                G[np.ix_(index, index)] = part.gram()
+            elif isinstance(part, Implicit):
+                self._implicit_gram(G, index, part)
+            else:
+                for i, A in zip(index, part.items):
+                    G[i] = G[:, i] = self(dense(A.U), A.s)
         return G
 
     def _implicit_gram(self, G: np.ndarray, index: np.ndarray, implicit: Implicit) -> None:

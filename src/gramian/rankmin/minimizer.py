@@ -70,7 +70,7 @@ class RankMinimizer:
     epsilon: float = 0.05
     oracle: Oracle | None = None
     max_iter: int = 500
-    step: float | str | None = None
+    step: Any = None
     compress: bool = True
     conic: bool = False
     callback: Callable[[int, float], Any] | None = None
