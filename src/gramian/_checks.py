@@ -193,12 +193,10 @@ def one_of(value: Any, owner: str, name: str, options: tuple) -> Any:
 
 
 def percentiles(value: Any, owner: str) -> tuple[float, float]:
-    """Return two numbers in [0, 100], the smaller one first."""
+    """Return two numbers in [0, 100]."""
     two = tuple(value) if isinstance(value, tuple | list | np.ndarray) and len(value) == 2 else ()
     if not two or not all(isinstance(p, Real) and 0 <= float(p) <= 100 for p in two):
         raise ValueError(f"{owner}: percentiles must be two numbers in [0, 100], got {shown(value)}.")
-    if two[0] > two[1]:
-        raise ValueError(f"{owner}: percentiles must be in order, low and high, got {shown(value)}.")
     return float(two[0]), float(two[1])
 
 

@@ -106,6 +106,8 @@ class Pairs(Constraints):
         if self.bounds is not None:
             return self
         X, ends = _checks.points(X, "Pairs"), _checks.percentiles(percentiles, "Pairs")
+        if ends[0] > ends[1]:
+            raise ValueError(f"Pairs: percentiles must be in order, that of u and that of l, got {percentiles}.")
         rows = linalg.spread(X.shape[0], max_points)
         D = linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows)
         D = D[np.triu_indices(len(rows), 1)]
