@@ -82,9 +82,15 @@ def estimator_points(
             ensure_min_samples=min_points,
         )
     except ValueError as error:
-        if "convert string" not in str(error):
-            raise
-        raise ValueError(f"{owner}: X must hold real numbers, but {error}.") from error
+        if "convert string" in str(error):
+            raise ValueError(f"{owner}: X must hold real numbers, but {error}.") from error
+        if "Expected 2D array" in str(error):
+            shape = np.shape(X)
+            raise ValueError(
+                f"{owner}: X must have shape (n, d), got shape {shape}. Reshape your data, as in X.reshape(1, -1) for "
+                "a single point."
+            ) from error
+        raise
     X, *rest = (checked,) if y is None else checked
     X = _sound(X, owner, degree=degree, learns=reset)
     return (X, *rest) if rest else X
@@ -119,7 +125,7 @@ def vector(v: Any, owner: str, name: str, size: int | None = None) -> np.ndarray
 
 def indices(i: Any, owner: str, name: str, n: int | None = None) -> np.ndarray:
     """Return a 1-D array of nonnegative integer indices, below n when n is given."""
-    array = np.asarray(i)
+    array = _plain(i, owner, name)
     if array.size == 0:
         array = array.astype(np.intp)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -136,7 +142,7 @@ def indices(i: Any, owner: str, name: str, n: int | None = None) -> np.ndarray:
 
 def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """Return (classes, codes) of a 1-D label array of any type; entries equal to ``unknown`` have the code −1."""
-    array = np.asarray(y)
+    array = _plain(y, owner, "labels")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -155,6 +161,22 @@ def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tup
             f"{owner}: labels must be of one type, got {', '.join(kinds)}; convert them, or name gaps with unknown=."
         ) from error
     return classes, codes
+
+
+def _plain(values: Any, owner: str, name: str) -> np.ndarray:
+    """An array of anything that has the shape of one."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{owner}: {name} must be a 1-D array, got {shown(values)}.") from error
+
+
+def tuples(values: Any, size: int, owner: str) -> np.ndarray:
+    """Return an array (m, size, d) of tuples of points."""
+    found = array(values, owner, "tuples")
+    if found.ndim != 3 or found.shape[1] != size:
+        raise ValueError(f"{owner}: tuples must have shape (m, {size}, d), got {found.shape}.")
+    return found
 
 
 def _equal(array: np.ndarray, value: Any) -> np.ndarray:

@@ -113,7 +113,7 @@ class Mahalanobis(Metric):
     components: np.ndarray
 
     def __post_init__(self) -> None:
-        L = np.array(self.components, dtype=np.float64)
+        L = _checks.array(self.components, "Mahalanobis", "components")
         if L.ndim != 2 or not np.isfinite(L).all():
             raise ValueError(f"Mahalanobis: components must be a finite array (r, d), got shape {L.shape}.")
         L.flags.writeable = False
@@ -127,7 +127,7 @@ class Mahalanobis(Metric):
     @classmethod
     def euclidean(cls, d: int) -> "Mahalanobis":
         """The Euclidean metric on d features."""
-        return cls(np.eye(d))
+        return cls(np.eye(_checks.number(d, "Mahalanobis", "d", low=1, integer=True)))
 
     @property
     def n_features(self) -> int:
@@ -179,7 +179,7 @@ class SubspaceMahalanobis(Metric):
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        U = np.array(self.basis, dtype=np.float64)
+        U = _checks.array(self.basis, "SubspaceMahalanobis", "basis")
         if U.ndim != 2 or not np.allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-8):
             raise ValueError("SubspaceMahalanobis: basis must have orthonormal columns.")
         M = _checks.psd(self.core, "SubspaceMahalanobis", "core", U.shape[1])

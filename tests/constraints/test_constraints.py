@@ -207,3 +207,14 @@ def test_copies_do_not_set_the_bounds_where_rounding_parts_them(rng):
     assert pairs.with_bounds(Z).bounds[0][0] > 0.5 * least
     noisy = pairs.with_bounds(Z, sqdist=lambda rows: kernel.sqdist(repeated[rows], repeated[rows] + 0.0))
     assert noisy.bounds[0][0] > 0.5 * least
+
+
+def test_tuples_may_be_lists_and_their_shape_is_checked():
+    X, pairs = gm.Pairs.from_tuples([[[0.0], [1.0]], [[2.0], [5.0]]], [1, -1])
+    assert X.ravel().tolist() == [0, 2, 1, 5] and pairs.right.tolist() == [2, 3]
+    X, triplets = gm.Triplets.from_tuples([[[0.0], [1.0], [9.0]]])
+    assert X.ravel().tolist() == [0, 1, 9] and triplets.far.tolist() == [2]
+    with pytest.raises(ValueError, match=r"Pairs: tuples must have shape \(m, 2, d\), got \(1, 3, 1\)"):
+        gm.Pairs.from_tuples([[[0.0], [1.0], [9.0]]], [1])
+    with pytest.raises(ValueError, match="Chunklets: limit must be a number in"):
+        gm.Chunklets([0, 0], limit=np.nan)

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gramian as gm
 from gramian.search import Index
@@ -235,3 +236,12 @@ def test_float32_far_offset_and_constants(make, X):
     assert np.array_equal(far.query(X[:50] + 1e6, k=1)[0][:, 0], np.arange(50))
     same = make("plain").add(np.ones((5, D)))
     assert same.query(np.ones((1, D)), k=3)[0].tolist() == [[0, 1, 2]]
+
+
+def test_dense_and_sparse_points_may_be_mixed(X):
+    S = np.where(np.abs(X) < 0.5, 0, X)
+    for first, then in ((S[:200], sparse.csr_array(S[200:])), (sparse.csr_array(S[:200]), S[200:])):
+        index = gm.ExactIndex(_mahalanobis("spread")).add(first).add(then)
+        ids, sqdist = index.query(S[:9], k=4)
+        want, values = _brute(index.metric, S[:9], S, np.arange(300), 4)
+        assert np.array_equal(ids, want) and np.allclose(sqdist, values)

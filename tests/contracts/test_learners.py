@@ -170,3 +170,12 @@ def test_bad_input_is_one_clear_sentence(learner, iris):
         clone(learner).fit(X, y[:-1])
     with pytest.raises(ValueError, match="shape"):
         clone(learner).fit(np.zeros((4, 5, 2)), y[:4])
+
+
+@EACH
+def test_score_wants_one_label_per_point(learner, iris):
+    fitted = clone(learner).fit(*iris)
+    with pytest.raises(ValueError, match=r"labels must have one entry per point \(75\), got 10"):
+        fitted.score(iris[0], iris[1][:10])
+    with pytest.raises(ValueError, match=r"X must have shape \(n, d\), got shape \(4,\). Reshape your data"):
+        fitted.transform(iris[0][0])

@@ -41,6 +41,7 @@ class Chunklets(Constraints):
         ids = np.where(ids < 0, -1, ids).astype(np.intp)
         ids.flags.writeable = False
         object.__setattr__(self, "ids", ids)
+        _checks.number(self.limit, "Chunklets", "limit", low=0)
 
     @classmethod
     def from_labels(

@@ -87,6 +87,7 @@ class Pairs(Constraints):
     @classmethod
     def from_tuples(cls, pairs: Any, similar: Any, bounds: tuple | None = None) -> tuple[np.ndarray, "Pairs"]:
         """Points (2m, d) and constraints from an array of pairs (m, 2, d) and ±1 labels."""
+        pairs = _checks.tuples(pairs, 2, "Pairs")
         m = pairs.shape[0]
         X = np.concatenate([pairs[:, 0], pairs[:, 1]])
         return X, cls(np.arange(m), np.arange(m, 2 * m), similar, bounds)

@@ -67,6 +67,7 @@ class Triplets(Constraints):
     @classmethod
     def from_tuples(cls, tuples: Any, margin: float = 1.0) -> tuple[np.ndarray, "Triplets"]:
         """Points (3m, d) and constraints from an array of triplets (m, 3, d): anchor, near, far."""
+        tuples = _checks.tuples(tuples, 3, "Triplets")
         m = tuples.shape[0]
         X = np.concatenate([tuples[:, 0], tuples[:, 1], tuples[:, 2]])
         i = np.arange(m)

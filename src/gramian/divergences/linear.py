@@ -34,10 +34,12 @@ class _Linear(Divergence):
         owner = type(self).__name__
         _checks.number(self.gamma, owner, "gamma", low=0, open_low=True)
         if not sparse.issparse(self.linear) and not hasattr(self.linear, "__array_namespace__"):
-            object.__setattr__(self, "linear", np.asarray(self.linear, dtype=float))
+            object.__setattr__(self, "linear", _checks.array(self.linear, owner, "linear"))
         shape = self.linear.shape
         if len(shape) != 2 or shape[0] != shape[1]:
             raise ValueError(f"{owner}: linear must be a square matrix, got shape {tuple(shape)}.")
+        if isinstance(self.linear, np.ndarray) and not np.isfinite(self.linear).all():
+            raise ValueError(f"{owner}: linear contains NaN or infinity.")
 
     def at(self, X: Any) -> "_Linear":
         """This objective for the points X: A₀ = XᵀC₀X when ``linear`` is sparse, checked otherwise."""

@@ -1,6 +1,6 @@
 """Kernel alignment: the nonnegative combination of given kernels that comes closest to the labels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ def align(
     >>> int(k.weights.argmax()), k.diag(X).round(6).tolist()[:2]
     (1, [1.0, 1.0])
     """
-    kernels = list(kernels)
+    kernels = list(kernels) if isinstance(kernels, Iterable) else []
     if not kernels or not all(isinstance(k, Kernel) for k in kernels):
         raise TypeError("align: kernels must be a nonempty sequence of Kernels.")
     if center and n_neighbors is not None:

@@ -159,6 +159,9 @@ class Hamming(Stored):
     threshold: float = 0.5
     root: bool = False
 
+    def __post_init__(self) -> None:
+        _checks.number(self.threshold, "Hamming", "threshold")
+
     def __call__(self, a: Any, b: Any) -> float:
         """Distance of two vectors (images are flattened)."""
         count = float(((np.asarray(a) > self.threshold) != (np.asarray(b) > self.threshold)).sum())

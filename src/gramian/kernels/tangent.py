@@ -45,14 +45,19 @@ class TangentDistance(Stored):
     smoothing: float = 0.9
 
     def __post_init__(self) -> None:
+        if not isinstance(self.tangents, tuple | list):
+            raise ValueError(f"TangentDistance: tangents must be names, got {_checks.shown(self.tangents)}.")
         for name in self.tangents:
             _checks.one_of(name, "TangentDistance", "tangents", TANGENTS)
-        if self.sides not in (1, 2):
-            raise ValueError(f"TangentDistance: sides must be 1 or 2, got {self.sides!r}.")
-        _checks.number(self.smoothing, "TangentDistance", "smoothing", low=0, open_low=True)
+        _checks.number(self.sides, "TangentDistance", "sides", low=1, high=2, integer=True)
+        _checks.number(self.smoothing, "TangentDistance", "smoothing", low=0, high=1e3, open_low=True)
         object.__setattr__(self, "tangents", tuple(self.tangents))
         if self.image_shape is not None:
-            object.__setattr__(self, "image_shape", tuple(int(s) for s in self.image_shape))
+            shape = self.image_shape
+            if not isinstance(shape, tuple | list | np.ndarray) or len(shape) != 2:
+                raise ValueError(f"TangentDistance: image_shape must be (height, width), got {_checks.shown(shape)}.")
+            sides = (_checks.number(s, "TangentDistance", "image_shape", low=1, integer=True) for s in shape)
+            object.__setattr__(self, "image_shape", tuple(sides))
 
     @property
     def n_features(self) -> int | None:

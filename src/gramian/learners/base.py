@@ -152,13 +152,13 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self, "metric_")
         owner = type(self).__name__
-        if are_tuples(X):
-            X, pairs = self._tuples(np.asarray(X), y)
-        else:
+        X, pairs = self._tuples(np.asarray(X), y) if are_tuples(X) else (X, None)
+        X = _checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse)
+        if pairs is None:
+            _checks.labels(y, owner, X.shape[0])
             pairs = Pairs.from_labels(y, random_state=0)
         if not isinstance(pairs, Pairs):
             raise ValueError(f"{owner}: score needs pairs (n, 2, d) with ±1 or points with labels, got triplets.")
-        X = _checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse)
         if pairs.similar.all() or not pairs.similar.any():
             raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
         return float(roc_auc_score(pairs.similar, -self.metric_.pair_sqdist(X[pairs.left], X[pairs.right])))
@@ -173,4 +173,9 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
 def are_tuples(X: Any) -> bool:
     """Whether X are pairs (n, 2, d) or triplets (n, 3, d) in place of points (n, d)."""
-    return getattr(X, "ndim", 2) == 3 or (isinstance(X, list) and np.ndim(X) == 3)
+    if isinstance(X, list):
+        try:
+            return np.ndim(X) == 3
+        except ValueError:  # rows of different lengths are neither
+            return False
+    return getattr(X, "ndim", 2) == 3

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from gramian import _checks
 from gramian.kernels.base import _length
@@ -87,6 +88,7 @@ class Index(ABC, Stored):
         ids = self._new_ids(ids, m)
         if m == 0:
             return self
+        X = self._as_held(X)
         ordered = np.array_equal(ids, np.sort(ids)) and (len(self) == 0 or ids[0] > self._rows("ids")[-1])
         self._grow({"ids": ids, "points": X})
         if not ordered:
@@ -105,6 +107,13 @@ class Index(ABC, Stored):
 
     def _take(self, rows: np.ndarray) -> None:
         self._set({name: part.take(rows) for name, part in self._columns.items()})
+
+    def _as_held(self, X: Any) -> Any:
+        """Points in the form of the items that are there, dense or sparse."""
+        held = self._rows("points") if self._columns else X
+        if sparse.issparse(X) and isinstance(held, np.ndarray):
+            return X.toarray()
+        return sparse.csr_array(X) if sparse.issparse(held) and isinstance(X, np.ndarray) else X
 
     def _new_ids(self, ids: Any, m: int) -> np.ndarray:
         owner = self._owner

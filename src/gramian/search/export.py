@@ -44,7 +44,7 @@ def to_faiss(metric: Metric, X: Any, kind: str = "flat", ids: Any = None, **opti
     index.train(Z)
     if ids is not None:
         index = faiss.IndexIDMap2(index)
-        index.add_with_ids(Z, np.ascontiguousarray(ids, dtype=np.int64))
+        index.add_with_ids(Z, _ids(ids, len(Z), "to_faiss"))
     else:
         index.add(Z)
     return faiss.IndexPreTransform(_transform(faiss, L, center), index) if own else index
@@ -64,6 +64,8 @@ def _faiss_index(faiss: Any, kind: str, d: int, n: int, options: dict[str, Any])
     if unknown:
         raise TypeError(f"to_faiss: unknown option {sorted(unknown)[0]!r}; the options are {', '.join(take)}.")
     take |= options
+    if not isinstance(kind, str):
+        raise TypeError(f"to_faiss: kind must be a string, got {_checks.shown(kind)}.")
     if kind == "flat":
         return faiss.IndexFlatL2(d)
     if kind == "hnsw":
@@ -119,8 +121,15 @@ def to_hnswlib(
     Z = _single(X @ L.T)
     index = hnswlib.Index(space="l2", dim=Z.shape[1])
     index.init_index(max(len(Z), 1), M=n_links, ef_construction=ef_construction, random_seed=random_state)
-    index.add_items(Z, None if ids is None else np.asarray(ids, dtype=np.int64), num_threads=1)
+    index.add_items(Z, None if ids is None else _ids(ids, len(Z), "to_hnswlib"), num_threads=1)
     return index
+
+
+def _ids(ids: Any, n: int, owner: str) -> np.ndarray:
+    found = _checks.indices(ids, owner, "ids")
+    if len(found) != n:
+        raise ValueError(f"{owner}: ids must have one entry per point ({n}), got {len(found)}.")
+    return np.ascontiguousarray(found, dtype=np.int64)
 
 
 def _linear(metric: Metric, X: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
