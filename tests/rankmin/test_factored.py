@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 import gramian as gm
-from gramian.rankmin import LowRank, Measurements
-from gramian.rankmin.factored import fold
+from gramian.rankmin import LowRank, Measurements, SchattenBall
+from gramian.rankmin.base import RankProblem
+from gramian.rankmin.factored import along, fold, penalty, restore
 
 
 def test_new_columns_leave_the_span_of_the_old():
@@ -58,3 +59,50 @@ def test_rank_at_or_below_the_trace_norm(seed):
     b = np.einsum("mij,ij->m", A, F @ F.T)
     trace, factored = (gm.RankMinimizer(method, 0.05).solve(A, b) for method in ("trace", "factored"))
     assert trace.feasible and factored.feasible and factored.rank <= trace.rank
+
+
+def chain(stretch, n=20, radius=1e4):
+    """Distances along a circular arc to the two nearest, and a variance: in a ball far larger than any solution."""
+    t = np.linspace(0, 4, n)
+    D = gm.linalg.sqdist(np.c_[np.cos(t), np.sin(t)])
+    pairs = [(i, j) for i in range(n) for j in range(i) if i - j <= 2]
+    I = np.eye(n)
+    A = [LowRank((I[i] - I[j])[:, None], [sign]) for sign in (1.0, -1.0) for i, j in pairs]
+    d = np.array([D[i, j] for i, j in pairs])
+    variance = stretch * D.sum() / (2 * n)
+    return (
+        [*A, LowRank(np.ones((n, 1)), [-1.0]), I],
+        np.concatenate([d, -d, [0.0, variance]]),
+        SchattenBall(radius=radius),
+    )
+
+
+@pytest.mark.parametrize("radius", [1e2, 1e4, 1e6])
+def test_a_descent_that_left_a_large_set_comes_back(radius):
+    A, b, ball = chain(1.5, radius=radius)
+    result = gm.RankMinimizer("factored", 5e-3, oracle=ball).solve(A, b)
+    assert result.feasible and result.rank <= 2
+    problem = RankProblem(Measurements(A), b, 5e-3, ball)
+    F = np.random.default_rng(0).standard_normal((20, 2))
+    F *= np.sqrt(radius / np.linalg.norm(F @ F.T))  # on the boundary, where the descent alone would stay
+    assert np.linalg.norm(along(problem, F)) < 0.5 * np.linalg.norm(F)
+    assert restore(problem, F).violation < 0.1
+
+
+def test_the_residuals_of_the_descent_are_a_certificate():
+    A, b, ball = chain(9.0)
+    result = gm.RankMinimizer("factored", 5e-3, oracle=ball).solve(A, b)
+    w = result.certificate
+    lam = np.linalg.eigvalsh(Measurements(A).adjoint(w) @ np.eye(20))
+    assert not result.feasible and ball.radius * np.linalg.norm(np.maximum(lam, 0)) < w @ b - 5e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_along_is_the_best_multiple(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((6, 5, 5))
+    problem = RankProblem(Measurements(A + A.transpose(0, 2, 1)), rng.standard_normal(6), 0.1, SchattenBall())
+    F = rng.standard_normal((5, 2))
+    F /= np.sqrt(np.linalg.norm(F @ F.T))
+    values = [penalty(problem, scale * F)[0] for scale in np.linspace(0, 1, 201)]
+    assert penalty(problem, along(problem, F))[0] <= min(values) * (1 + 1e-9)

@@ -27,18 +27,38 @@ def penalty(problem: RankProblem, F: np.ndarray) -> tuple[float, np.ndarray, np.
     size, slope = problem.oracle.gauge(F)  # type: ignore[misc]
     size = max(1.0, size)
     values = problem.A(F) / size
-    hinge = np.maximum(problem.b - problem.epsilon / 2 - values, 0)
+    hinge = _hinge(problem, values)
     grad = -2 / size * (problem.A.adjoint(hinge) @ F)
     if size > 1:
         grad += 2 / size * (hinge @ values) * slope
     return 0.5 * float(hinge @ hinge), grad, values
 
 
+def _hinge(problem: RankProblem, values: np.ndarray) -> np.ndarray:
+    return np.maximum(problem.b - problem.epsilon / 2 - values, 0)
+
+
+def along(problem: RankProblem, F: np.ndarray) -> np.ndarray:
+    """The multiple of F of least penalty among those up to F itself, for FFᵀ on the boundary of the set or inside.
+
+    X(F) does not change with the length of F outside of the set, so a descent that has left it cannot come back in.
+    """
+    values, goal, low, high = problem.A(F), problem.b - problem.epsilon / 2, 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if np.maximum(goal - middle * values, 0) @ values > 0:
+            low = middle
+        else:
+            high = middle
+    return np.sqrt(high) * F
+
+
 class Restored(NamedTuple):
-    """A factor with FFᵀ in the set, and its worst violation."""
+    """A factor with FFᵀ in the set, its worst violation, and the hinge residuals where the descent ended."""
 
     F: np.ndarray
     violation: float
+    hinge: np.ndarray
 
 
 def restore(
@@ -48,27 +68,43 @@ def restore(
 
     ``callback(step, violation)`` hears every iteration and the end.
     """
-    shape, best, steps = F.shape, Restored(F, np.inf), count(1)
-    report = callback or (lambda step, violation: None)
-    scale = 1 / max(float(np.max(problem.A(F) ** 2)), float(np.max(problem.b**2)), np.finfo(float).tiny)
+    steps = count(1)
+
+    def report(violation: float) -> None:
+        if callback is not None:
+            callback(next(steps), violation)
+
+    best = _descend(problem, F, max_iter, report)
+    shorter = along(problem, best.F)
+    if best.violation > problem.epsilon and np.linalg.norm(shorter) < 0.9 * np.linalg.norm(best.F):
+        best = min(best, _descend(problem, shorter, max_iter, report), key=lambda found: found.violation)
+    report(best.violation)
+    return best
+
+
+def _descend(problem: RankProblem, F: np.ndarray, max_iter: int, report: Callable[[float], None]) -> Restored:
+    """L-BFGS on the penalty; the iterate of least violation."""
+    shape, best = F.shape, Restored(F, np.inf, problem.b)
+    # In units of ε the penalty is above one until it does not matter, so that ftol is relative to it.
+    scale = max(problem.epsilon, 1e-9 * float(np.abs(problem.b).max())) ** -2
 
     def evaluate(f: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal best
         value, grad, values = penalty(problem, f.reshape(shape))
         violation = problem.violation(values)
         if violation < best.violation:
-            best = Restored(f.reshape(shape).copy(), violation)
+            best = best._replace(F=f.reshape(shape).copy(), violation=violation)
         return scale * value, scale * grad.ravel()
 
     def enough(intermediate_result: object) -> None:
         if best.violation <= problem.epsilon:
             raise StopIteration
-        report(next(steps), best.violation)
+        report(best.violation)
 
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-12, "gtol": 1e-12}
-    minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
-    report(next(steps), best.violation)
-    return best._replace(F=shrink(problem, best.F))
+    found = minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
+    end = problem.A(shrink(problem, found.x.reshape(shape)))
+    return Restored(shrink(problem, best.F), best.violation, _hinge(problem, end))
 
 
 def compress(problem: RankProblem, F: np.ndarray) -> np.ndarray:
@@ -109,21 +145,22 @@ def grow(problem: RankProblem, callback: Callable[[int, float], Any] | None = No
     the same: a refusal that there is no X, an answer that there is none of lower rank.
     """
     n, m = problem.A.n, len(problem.b)
-    F, h, bound = np.zeros((n, 0)), np.full(m, 1 / m), 0
+    F, bound = np.zeros((n, 0)), 0
+    h = _hinge(problem, np.zeros(m))
+    h = h / h.sum()
     for rounds in range(1, n + 2):
         answer = problem.ask(h)
         bound = max(bound, answer.rank_bound)
         if answer.atom is None:
             return Grown(F, h, bound, rounds)
         F = np.hstack([F, _directions(problem, h, F, min(max(1, F.shape[1] // 3), n - F.shape[1]))])
-        F, violation = restore(problem, F)
+        F, violation, hinge = restore(problem, F)
         if callback is not None:
             callback(rounds, violation)
         if violation <= problem.epsilon:
             F = compress(problem, F)  # a rank that failed on the way up may do on the way down
         if violation <= problem.epsilon or F.shape[1] == n:
             return Grown(F, None, bound, rounds)
-        hinge = np.maximum(problem.b - problem.epsilon / 2 - problem.A(F), 0)
         h = hinge / hinge.sum()
     raise AssertionError("unreachable: the rank grows at every round")
 
@@ -139,4 +176,4 @@ def _directions(problem: RankProblem, h: np.ndarray, F: np.ndarray, k: int) -> n
         return 0.1 * np.linalg.norm(F, 2) * leading(complement(A, Q), k)[1][:, :k]
     vectors = leading(A, k)[1][:, :k]
     unit = problem.oracle.gauge(vectors)[0]  # type: ignore[index]
-    return vectors / np.sqrt(max(unit, np.finfo(float).tiny))
+    return along(problem, vectors / np.sqrt(max(unit, np.finfo(float).tiny)))

@@ -166,7 +166,7 @@ def _compressed(problem: RankProblem, atom: Atom) -> Atom:
     F = atom.vectors * np.sqrt(atom.values)
     violation = problem.violation(problem.A(F))
     if violation > problem.epsilon:
-        F, violation = restore(problem, F)
+        F, violation, _ = restore(problem, F)
     return _atom(compress(problem, F) if violation <= problem.epsilon else F)
 
 
