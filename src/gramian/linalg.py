@@ -135,7 +135,8 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
     """Compute |x − y|² ≤ ε^{2/3} |x|² from the differences, in place; all others keep a third of their digits."""
     limit = np.where(sizes > 0, np.finfo(D.dtype).eps ** (2 / 3) * sizes, -1.0)
     rows = np.flatnonzero(D.min(axis=1) <= limit)
-    i, j = np.nonzero(limit[rows, None] >= D[rows])
+    near = D if len(rows) == len(D) else D[rows]
+    i, j = np.divmod(np.flatnonzero(limit[rows, None] >= near), D.shape[1])
     for part in blocks(len(i), 24 * X.shape[1]):
         a, b = rows[i[part]], j[part]
         D[a, b] = row_norms(X[a] - Y[b])

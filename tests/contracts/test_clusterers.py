@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from rich.progress import Progress
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -132,3 +133,18 @@ def test_one_sentence_for_bad_arguments(cls):
             model(cls, **options).fit(X)
     with pytest.raises(ValueError, match="minimum of 3"):
         model(cls).fit(X[:2])
+
+
+@each
+def test_starts_are_reported(cls, capsys, monkeypatch):
+    X, _ = grid()
+    heard, bars, add_task = [], [], Progress.add_task
+    quiet = model(cls, callback=lambda *state: heard.append(state)).fit(X)
+    assert [state[0] for state in heard] == [1, 2, 3]
+    assert quiet.objective_ == pytest.approx(min(value for _, value, _ in heard))
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr(
+        Progress, "add_task", lambda bar, name, **rest: bars.append(name) or add_task(bar, name, **rest)
+    )
+    loud = model(cls, verbose=True).fit(X)
+    assert bars == [cls.__name__] and np.array_equal(loud.labels_, quiet.labels_)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.progress import Progress
 from scipy.optimize import minimize
 from sklearn.isotonic import isotonic_regression
 from sklearn.model_selection import StratifiedKFold
@@ -319,3 +320,13 @@ def test_copies_of_points_do_no_harm(family):
     model = gm.GeometryAwareKernel(family, n_neighbors=8, random_state=0)
     model.fit(np.repeat(X, 4, axis=0), np.repeat(np.arange(6) % 3, 4))
     assert np.isfinite(model.objective_path_).all() and np.isfinite(model.kernel_).all()
+
+
+def test_a_bar_shows_the_alternations(monkeypatch):
+    bars, add_task = [], Progress.add_task
+    monkeypatch.setattr(
+        Progress, "add_task", lambda bar, name, **rest: bars.append(name) or add_task(bar, name, **rest)
+    )
+    data = gm.datasets.moons(40, random_state=0)
+    quiet, loud = (gm.GeometryAwareKernel(verbose=told, random_state=0).fit(data.X, data.y) for told in (False, True))
+    assert bars == ["GeometryAwareKernel"] and np.array_equal(quiet.kernel_, loud.kernel_)

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
 from gramian.clustering.points import Points
+from gramian.learners.progress import progress
 from gramian.metrics import Mahalanobis
 
 
@@ -48,6 +49,8 @@ class Clusterings(BaseEstimator, ABC):
     """
 
     _sparse = True
+    verbose: bool
+    callback: Callable | None
 
     @abstractmethod
     def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run: ...
@@ -73,8 +76,14 @@ class Clusterings(BaseEstimator, ABC):
         points = Points.of(X, center)
         self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(X.shape[1])
         self._begin(points, k, rng)
-        self._store(lowest(self._run(points, k, i, rng) for i in range(starts)), k)
+        with progress(owner, self.verbose, starts, self.callback) as report:
+            self._store(lowest(self._told(self._run(points, k, i, rng), i, report) for i in range(starts)), k)
         return self
+
+    def _told(self, run: Run, start: int, report: Callable | None) -> Run:
+        if report is not None:
+            report(start + 1, run.objective, run.residual)
+        return run
 
     def _door(self, X: Any, **options: Any) -> Any:
         # (8.1) and the rest hold squares of inner products.
@@ -141,6 +150,8 @@ class ByLikelihood(Clusterings):
         center: bool = True,
         max_iter: int = 200,
         tol: float = 1e-6,
+        verbose: bool = False,
+        callback: Any = None,
     ):
         self.n_clusters = n_clusters
         self.n_init = n_init
@@ -148,6 +159,8 @@ class ByLikelihood(Clusterings):
         self.center = center
         self.max_iter = max_iter
         self.tol = tol
+        self.verbose = verbose
+        self.callback = callback
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
         _checks.number(self.tol, type(self).__name__, "tol", low=0)

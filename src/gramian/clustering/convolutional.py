@@ -62,6 +62,10 @@ class ConvolutionalEM(SumOfParts):
     max_iter : int
     tol : float
         Share of labels that may still change (hard), or relative change of the objective (soft).
+    verbose : bool
+        Show a progress bar over the starts (needs rich).
+    callback : callable, optional
+        Called as ``callback(start, objective, residual)`` after each start.
 
     Attributes
     ----------
@@ -96,6 +100,8 @@ class ConvolutionalEM(SumOfParts):
         center: bool = True,
         max_iter: int = 200,
         tol: float = 1e-6,
+        verbose: bool = False,
+        callback: Any = None,
     ):
         self.n_clusters = n_clusters
         self.penalty = penalty
@@ -105,6 +111,8 @@ class ConvolutionalEM(SumOfParts):
         self.center = center
         self.max_iter = max_iter
         self.tol = tol
+        self.verbose = verbose
+        self.callback = callback
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
         _checks.one_of(self.assignment, "ConvolutionalEM", "assignment", ("hard", "soft"))

@@ -26,6 +26,10 @@ class CooperativeVQ(ByLikelihood, SumOfParts):
         As in :class:`ConvolutionalEM`.
     tol : float
         Relative change of the objective at the end.
+    verbose : bool
+        Show a progress bar over the starts (needs rich).
+    callback : callable, optional
+        Called as ``callback(start, objective, residual)`` after each start.
 
     Examples
     --------

@@ -51,6 +51,10 @@ class DecorrelatedKMeans(Clusterings):
         Most iterations of a start.
     tol : float
         Share of labels that may still change at the end of a start.
+    verbose : bool
+        Show a progress bar over the starts (needs rich).
+    callback : callable, optional
+        Called as ``callback(start, objective, residual)`` after each start.
 
     Attributes
     ----------
@@ -88,6 +92,8 @@ class DecorrelatedKMeans(Clusterings):
         center: Any = "auto",
         max_iter: int = 200,
         tol: float = 0.0,
+        verbose: bool = False,
+        callback: Any = None,
     ):
         self.n_clusters = n_clusters
         self.penalty = penalty
@@ -96,6 +102,8 @@ class DecorrelatedKMeans(Clusterings):
         self.center = center
         self.max_iter = max_iter
         self.tol = tol
+        self.verbose = verbose
+        self.callback = callback
 
     def _centers(self) -> bool:
         if isinstance(self.center, str):

@@ -27,6 +27,10 @@ class MultipleCauseVQ(ByLikelihood):
         As in :class:`ConvolutionalEM`.
     tol : float
         Relative change of the objective at the end.
+    verbose : bool
+        Show a progress bar over the starts (needs rich).
+    callback : callable, optional
+        Called as ``callback(start, objective, residual)`` after each start.
 
     Attributes
     ----------

@@ -14,6 +14,7 @@ from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian
 from gramian.kernels.basic import median_scale
+from gramian.learners.progress import progress
 from gramian.manifold.alternation import Alternation, alternate, bounded, pairs_of_labels
 from gramian.manifold.eigen import fix_signs, smallest_eigenvectors
 from gramian.manifold.extension import GraphMetric
@@ -74,6 +75,8 @@ class GeometryAwareKernel(Transductive):
     callback : callable, optional
         Called as ``callback(iteration, objective, decrease, core)`` after each alternation of the final fit; ``core``
         is B of K = ZBZᵀ.
+    verbose : bool
+        Show a progress bar (needs rich).
 
     Attributes
     ----------
@@ -124,6 +127,7 @@ class GeometryAwareKernel(Transductive):
         tol=1e-3,
         random_state=None,
         callback=None,
+        verbose=False,
     ):
         self.family = family
         self.n_eigenvectors = n_eigenvectors
@@ -145,6 +149,7 @@ class GeometryAwareKernel(Transductive):
         self.tol = tol
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> "GeometryAwareKernel":
         """Learn K; y holds labels, −1 where unknown, or a Constraints object."""
@@ -221,7 +226,8 @@ class GeometryAwareKernel(Transductive):
 
     def _learn(self, family: Any, side: Constraints | None) -> None:
         self.coordinates_ = family.Z
-        result = self._alternate(family, side, self.gamma_, self.callback)
+        with progress("GeometryAwareKernel", self.verbose, self.max_iter, self.callback) as report:
+            result = self._alternate(family, side, self.gamma_, report)
         self.alphas_, self.core_, self.objective_path_, self.n_iter_, change = result
         self.converged_ = bool(change <= self.tol)
         if not self.converged_:
