@@ -239,6 +239,16 @@ def test_a_game_of_low_rank_is_filled_up_where_that_is_not_enough(iris, method):
     assert game.rank_ == 5 and game.solution_.residual <= 1.1 * plain.solution_.residual
 
 
+def test_a_generator_is_a_random_state(iris):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        one, two = (
+            gm.LowRankKernel(KERNEL, 4, n_pairs=20, random_state=np.random.default_rng(0)).fit(*iris).factor_
+            for _ in range(2)
+        )
+    assert np.array_equal(one, two)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

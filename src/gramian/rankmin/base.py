@@ -1,5 +1,6 @@
 """What rank minimization takes and gives: :class:`RankProblem` and :class:`RankResult`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,6 +9,9 @@ import numpy as np
 from gramian import linalg
 from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.oracles import Atom, Oracle
+
+Callback = Callable[[int, float], Any] | None
+"""Hears the number of the step and the worst violation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +45,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A played game, for the regret inequalities: ``weights`` p^t (T, m), ``values`` 𝒜(X^t) (T, m), ``steps`` (T,)."""
+    """A played game, for the regret inequalities of Theorems 1 and 2: T rounds of weights p^t, values 𝒜(X^t), steps."""
 
     weights: np.ndarray
     values: np.ndarray
@@ -72,6 +76,8 @@ class RankResult:
         constraints, even to epsilon.
     n_iter : int
     history : Record or None
+        The games as they were played: ``weights`` and ``values`` (T, m) and ``steps`` (T,), on which the regret
+        inequalities of Jain 2009, Theorems 1 and 2, can be read off.
     """
 
     factor: np.ndarray
@@ -95,7 +101,7 @@ def combine(atoms: list[Atom], weights: Any, n: int, rtol: float = 1e-10) -> Ato
     """Σ_t weights_t X_t in compact form: orthonormal vectors, values in order of decreasing size."""
     used = [(atom, w) for atom, w in zip(atoms, weights) if w > 0 and len(atom.values)]
     if not used:
-        return Atom(np.zeros((n, 0)), np.zeros(0))
+        return Atom.zero(n)
     V = np.hstack([atom.vectors for atom, _ in used])
     d = np.concatenate([w * atom.values for atom, w in used])
     Q, R = np.linalg.qr(V)

@@ -7,12 +7,12 @@ Lagrangian would be multiples of the residuals and move no stationary point: the
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
-from gramian.rankmin.base import RankProblem, compact
+from gramian.rankmin.base import Callback, RankProblem, compact
 from gramian.rankmin.eigen import complement, leading
 
 
@@ -61,9 +61,7 @@ class Restored(NamedTuple):
     hinge: np.ndarray
 
 
-def restore(
-    problem: RankProblem, F: np.ndarray, max_iter: int = 300, callback: Callable[[int, float], Any] | None = None
-) -> Restored:
+def restore(problem: RankProblem, F: np.ndarray, max_iter: int = 300, callback: Callback = None) -> Restored:
     """Move F until X(F) satisfies the constraints to ε, or a minimum is reached.
 
     ``callback(step, violation)`` hears every iteration and the end.
@@ -138,7 +136,7 @@ class Grown(NamedTuple):
     rounds: int
 
 
-def grow(problem: RankProblem, callback: Callable[[int, float], Any] | None = None) -> Grown:
+def grow(problem: RankProblem, callback: Callback = None) -> Grown:
     """Raise the rank until the constraints hold to ε.
 
     The oracle is asked at the hinge residuals h of each rank, as the games ask at their weights, and its answers prove

@@ -4,14 +4,14 @@ A rule moves the weights; the answers are averaged. The average is checked at ev
 it can, and now and then the averaging weights are chosen anew (:func:`correct`), which ends it much sooner.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gramian import _checks
-from gramian.rankmin.base import RankProblem, Record
+from gramian.rankmin.base import Callback, RankProblem, Record
 from gramian.rankmin.mw import MultiplicativeWeights
 from gramian.rankmin.ocp import OnlineGradient
 from gramian.rankmin.oracles import Atom
@@ -67,7 +67,7 @@ def rounds(problem: RankProblem, rule: Rule, max_iter: int) -> Iterator[Round]:
         p = following
 
 
-def average(problem: RankProblem, rule: Rule, max_iter: int, callback: Callable | None = None) -> Game:
+def average(problem: RankProblem, rule: Rule, max_iter: int, callback: Callback = None) -> Game:
     """What Algorithms 2 and 3 return as printed: the mean of ``max_iter`` answers, whatever they violate."""
     played: list[Round] = []
     total = np.zeros(len(problem.b))
@@ -81,28 +81,36 @@ def average(problem: RankProblem, rule: Rule, max_iter: int, callback: Callable 
     return _game(problem, played, np.full(answered, 1 / max(answered, 1)))
 
 
-def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callable | None = None) -> Game:
+def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callback = None) -> Game:
     """Play until an average of the answers satisfies every constraint to ε."""
     played: list[Round] = []
-    check, mix = 1, np.zeros(0)
+    total, weight, check = np.zeros(len(problem.b)), 0.0, 1
     for t, turn in enumerate(rounds(problem, rule, max_iter), 1):
         played.append(turn)
-        values = np.array([r.values for r in played if r.atom is not None])
         if turn.atom is None:
-            mix = correct(values, problem.b) if len(values) else mix
-            break
-        steps = np.array([r.step for r in played])
-        mix = steps / steps.sum()
-        if problem.violation(mix @ values) > problem.epsilon and (t >= check or t == max_iter):
-            mix, check = correct(values, problem.b), t + 1 + t // 8
-            if problem.violation(mix @ values) <= problem.epsilon:
-                mix = prune(problem, values, mix)
-        violation = problem.violation(mix @ values)
+            return _game(problem, played, _corrected(problem, played))
+        total, weight = total + turn.step * turn.values, weight + turn.step
+        mix, violation = None, problem.violation(total / weight)
+        if violation > problem.epsilon and (t >= check or t == max_iter):
+            mix, check = _corrected(problem, played), t + 1 + t // 8
+            violation = problem.violation(mix @ _values(played))
         if callback is not None:
             callback(t, violation)
         if violation <= problem.epsilon:
             break
-    return _game(problem, played, mix)
+    return _game(problem, played, np.array([r.step / weight for r in played]) if mix is None else mix)
+
+
+def _values(played: list[Round]) -> np.ndarray:
+    return np.array([r.values for r in played if r.atom is not None])
+
+
+def _corrected(problem: RankProblem, played: list[Round]) -> np.ndarray:
+    """The best convex weights on the answers, and on as few as do where they can be met."""
+    values = _values(played)
+    mix = correct(values, problem.b) if len(values) else np.zeros(0)
+    feasible = len(mix) and problem.violation(mix @ values) <= problem.epsilon
+    return prune(problem, values, mix) if feasible else mix
 
 
 def _game(problem: RankProblem, played: list[Round], mix: np.ndarray) -> Game:
@@ -110,7 +118,7 @@ def _game(problem: RankProblem, played: list[Round], mix: np.ndarray) -> Game:
     answered, m = [r for r in played if r.atom is not None], len(problem.b)
     record = Record(
         np.reshape([r.weights for r in answered], (-1, m)),
-        np.reshape([r.values for r in answered], (-1, m)),
+        _values(played).reshape(-1, m),
         np.array([r.step for r in answered]),
     )
     atoms = [r.atom for r in answered if r.atom is not None]

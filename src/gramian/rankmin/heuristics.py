@@ -4,20 +4,16 @@ Both minimize a linear function, min ⟨W, X⟩ s.t. ⟨A_i, X⟩ ≥ b_i − ε
 of Recht et al. (2007), and W ← (X + δI)⁻¹ again and again the linearized log det(X + δI) of Fazel et al. (2003).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from gramian import linalg
-from gramian.rankmin.base import RankProblem
+from gramian.rankmin.base import Callback, RankProblem
 from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.oracles import Atom, SchattenBall
 from gramian.rankmin.parts import dense
-
-Report = Callable[[int, float], Any] | None
 
 SHARE = 0.95
 """Part of ε that the relaxation may use; the rest is room for rounding the spectrum."""
@@ -31,18 +27,18 @@ def radius(problem: RankProblem) -> float:
     return ball.radius
 
 
-def trace_norm(problem: RankProblem, conic: bool = False, callback: Report = None) -> tuple[Atom, int]:
+def trace_norm(problem: RankProblem, conic: bool = False, callback: Callback = None) -> tuple[Atom, int]:
     """Least trace, and the number of eigendecompositions spent."""
     return _reweighted(problem, conic, 1, callback)
 
 
-def log_det(problem: RankProblem, conic: bool = False, callback: Report = None, rounds: int = 8) -> tuple[Atom, int]:
+def log_det(problem: RankProblem, conic: bool = False, callback: Callback = None, rounds: int = 8) -> tuple[Atom, int]:
     """Trace reweighted in rounds; the best round is kept."""
     return _reweighted(problem, conic, rounds, callback)
 
 
 def _reweighted(
-    problem: RankProblem, conic: bool, rounds: int, callback: Report, delta: float = 1e-2
+    problem: RankProblem, conic: bool, rounds: int, callback: Callback, delta: float = 1e-2
 ) -> tuple[Atom, int]:
     """Rounds of min ⟨W, X⟩, beginning with W = I; δ is relative to the largest eigenvalue of X."""
     W, total, linear = np.eye(problem.A.n), 0, linear_conic if conic else linear_proximal

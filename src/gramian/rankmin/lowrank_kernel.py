@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from gramian import _checks
 from gramian.constraints import Pairs
@@ -80,7 +79,7 @@ class LowRankKernel(MetricLearner):
         K = FFᵀ on the training points.
     rank_ : int
     beta_ : float
-        Share of K₀ that was kept, ⟨K, K₀⟩ / ‖K₀‖².
+        Share of K₀ that was kept, ⟨K, K₀⟩ / ‖K₀‖²; inductive, where K may be longer than K₀, it can exceed 1.
 
     Examples
     --------
@@ -139,7 +138,7 @@ class LowRankKernel(MetricLearner):
         """Learn from labels (n,), from :class:`Pairs` with bounds on squared distances of k, or from tuples."""
         _checks.one_of(self.method, OWNER, "method", METHODS)
         _checks.one_of(self.setting, OWNER, "setting", ("inductive", "transductive"))
-        rng = check_random_state(self.random_state)
+        rng = _checks.random(self.random_state, OWNER)
         X, y = self._validated(X, y)
         kernel = kernel_or_gaussian(self.kernel, X, OWNER)
         self.features_ = KernelFeatures(kernel, rank=self.n_basis, random_state=rng)

@@ -1,7 +1,6 @@
 """RankMinimizer: the door to the methods."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian import _checks
-from gramian.rankmin.base import RankProblem, RankResult, combine, result
+from gramian.rankmin.base import Callback, RankProblem, RankResult, combine, result
 from gramian.rankmin.factored import compress, grow, restore
 from gramian.rankmin.game import Game, play, rule_of
 from gramian.rankmin.heuristics import log_det, radius, trace_norm
@@ -73,7 +72,7 @@ class RankMinimizer:
     step: Any = None
     compress: bool = True
     conic: bool = False
-    callback: Callable[[int, float], Any] | None = None
+    callback: Callback = None
 
     def solve(self, A: Any, b: Any) -> RankResult:
         """Solve for symmetric matrices A_i and bounds b_i.
@@ -91,7 +90,7 @@ class RankMinimizer:
         _checks.one_of(self.method, OWNER, "method", METHODS)
         problem = self._problem(A, b)
         if problem.b.max() <= problem.epsilon:
-            return result(problem, _zero(problem))
+            return result(problem, Atom.zero(problem.A.n))
         how = {"factored": self._factored, "trace": self._convex, "logdet": self._convex}
         found = how.get(self.method, self._averaged)(problem)
         if not found.feasible and found.certificate is None:
@@ -155,10 +154,6 @@ def _atom(F: np.ndarray) -> Atom:
 
 def _has_gauge(problem: RankProblem) -> bool:
     return problem.oracle.gauge(np.zeros((problem.A.n, 1))) is not None
-
-
-def _zero(problem: RankProblem) -> Atom:
-    return _atom(np.zeros((problem.A.n, 0)))
 
 
 def _compressed(problem: RankProblem, atom: Atom) -> Atom:

@@ -21,6 +21,11 @@ class Atom(NamedTuple):
     vectors: np.ndarray
     values: np.ndarray
 
+    @classmethod
+    def zero(cls, n: int) -> "Atom":
+        """X = 0."""
+        return cls(np.zeros((n, 0)), np.zeros(0))
+
 
 class Oracle(ABC):
     """A convex set 𝒞 of symmetric matrices that contains 0, known through its one-constraint problem.
@@ -91,7 +96,7 @@ class SchattenBall(Oracle):
         """The closed form above, on as many eigenpairs as it takes."""
         n = A.shape[0]
         if b <= 0:
-            return Atom(np.zeros((n, 0)), np.zeros(0))
+            return Atom.zero(n)
         goal = b / self.radius * (1 - 1e-10)
         k = 1
         while k <= n:
@@ -221,7 +226,7 @@ class EntrywiseBall(Oracle):
         """The largest diagonal entry if it is enough, else the largest entry."""
         n = A.shape[0]
         if b <= 0:
-            return Atom(np.zeros((n, 0)), np.zeros(0))
+            return Atom.zero(n)
         goal = b / self.radius * (1 - 1e-10)
         diagonal, (p, q, value) = _peaks(A)
         i = int(np.abs(diagonal).argmax())
