@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import gramian as gm
 from gramian.rankmin import Ellipsoid, EntrywiseBall, SchattenBall
 from gramian.rankmin.eigen import leading
+from gramian.rankmin.game import correct
 
 P = np.linspace(0.2, 0.8, 9)
 SETS = [
@@ -128,3 +129,25 @@ def test_lanczos_sees_every_copy_of_an_eigenvalue(rng, form, psd):
         assert SchattenBall(psd=psd).solve(form(A), np.linalg.norm(lam) * (1 + 1e-5)) is None
         values = leading(form(A), 8, "LA" if psd else "LM")[0][:8]
         np.testing.assert_allclose(np.maximum(values, 0) if psd else np.abs(values), lam[:8], atol=1e-6)
+
+
+@pytest.mark.parametrize("gap", [0.1, 0.3, 1.0])
+@pytest.mark.parametrize("method", ["mw", "ocp", "factored"])
+def test_contradictions_are_proved_in_few_rounds(method, gap):
+    """⟨A_1, X⟩ ≥ b_1 and ≤ b_1 − gap: the steps of "mw" alone took hundreds of rounds to weights that are refused."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        A, F = matrices(rng, n=12, m=15), rng.standard_normal((12, 2))
+        b = np.einsum("mij,ij->m", A, F @ F.T / np.linalg.norm(F @ F.T))
+        A, b = np.concatenate([A, -A[:1]]), np.append(b, gap - b[0])
+        result = gm.RankMinimizer(method, 0.02, max_iter=60).solve(A, b)
+        w = result.certificate
+        assert support(SchattenBall(), np.tensordot(w, A, 1)) < w @ b - 0.02
+
+
+def test_the_linear_program_gives_best_play_of_both_sides(rng):
+    values, b = rng.standard_normal((7, 4)), rng.standard_normal(4)
+    mix, weights = correct(values, b)
+    game = values - b
+    assert mix.sum() == pytest.approx(1) and weights.sum() == pytest.approx(1)
+    assert (mix @ game).min() == pytest.approx((game @ weights).max())  # no side can do better: minimax

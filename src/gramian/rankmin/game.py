@@ -82,35 +82,40 @@ def average(problem: RankProblem, rule: Rule, max_iter: int, callback: Callback 
 
 
 def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callback = None) -> Game:
-    """Play until an average of the answers satisfies every constraint to ε."""
+    """Play until an average of the answers satisfies every constraint to ε, or weights are found that are refused."""
     played: list[Round] = []
-    total, weight, check = np.zeros(len(problem.b)), 0.0, 1
+    total, share, check = np.zeros(len(problem.b)), 0.0, 1
     for t, turn in enumerate(rounds(problem, rule, max_iter), 1):
         played.append(turn)
         if turn.atom is None:
-            return _game(problem, played, _corrected(problem, played))
-        total, weight = total + turn.step * turn.values, weight + turn.step
-        mix, violation = None, problem.violation(total / weight)
+            return _game(problem, played, _corrected(problem, played).mix)
+        total, share = total + turn.step * turn.values, share + turn.step
+        best, violation = None, problem.violation(total / share)
         if violation > problem.epsilon and (t >= check or t == max_iter):
-            mix, check = _corrected(problem, played), t + 1 + t // 8
-            violation = problem.violation(mix @ _values(played))
+            best, check = _corrected(problem, played), t + 1 + t // 8
+            violation = problem.violation(best.mix @ _values(played))
         if callback is not None:
             callback(t, violation)
         if violation <= problem.epsilon:
             break
-    return _game(problem, played, np.array([r.step / weight for r in played]) if mix is None else mix)
+        if best is not None and problem.ask(best.weights).atom is None:
+            return _game(problem, [*played, Round(best.weights, None, np.zeros(0), 0.0, 0)], best.mix)
+    return _game(problem, played, np.array([r.step / share for r in played]) if best is None else best.mix)
 
 
 def _values(played: list[Round]) -> np.ndarray:
     return np.array([r.values for r in played if r.atom is not None])
 
 
-def _corrected(problem: RankProblem, played: list[Round]) -> np.ndarray:
+def _corrected(problem: RankProblem, played: list[Round]) -> "Corrected":
     """The best convex weights on the answers, and on as few as do where they can be met."""
-    values = _values(played)
-    mix = correct(values, problem.b) if len(values) else np.zeros(0)
-    feasible = len(mix) and problem.violation(mix @ values) <= problem.epsilon
-    return prune(problem, values, mix) if feasible else mix
+    values, m = _values(played), len(problem.b)
+    if not len(values):
+        return Corrected(np.zeros(0), np.full(m, 1 / m))
+    best = correct(values, problem.b)
+    if problem.violation(best.mix @ values) > problem.epsilon:
+        return best
+    return best._replace(mix=prune(problem, values, best.mix))
 
 
 def _game(problem: RankProblem, played: list[Round], mix: np.ndarray) -> Game:
@@ -126,10 +131,18 @@ def _game(problem: RankProblem, played: list[Round], mix: np.ndarray) -> Game:
     return Game(atoms, mix, record, bound, None if len(answered) == len(played) else played[-1].weights)
 
 
-def correct(values: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Convex weights on the answers that maximize the least slack: max_λ min_i Σ_t λ_t values_ti − b_i.
+class Corrected(NamedTuple):
+    """Convex weights: ``mix`` (T,) on the answers and ``weights`` (m,) on the constraints."""
 
-    A linear program; a vertex of it uses few answers, so this lowers the rank as well.
+    mix: np.ndarray
+    weights: np.ndarray
+
+
+def correct(values: np.ndarray, b: np.ndarray) -> Corrected:
+    """Best play of both sides, max_λ min_w Σ_ti λ_t w_i (values_ti − b_i) over convex weights λ, w.
+
+    A linear program; a vertex of it uses few answers, so this lowers the rank as well. Its dual w is where the answers
+    so far do worst: if the problem is infeasible, these are soon weights that the oracle refuses.
     """
     from scipy.optimize import linprog
 
@@ -140,9 +153,13 @@ def correct(values: np.ndarray, b: np.ndarray) -> np.ndarray:
     bounds = [(0, None)] * T + [(None, None)]
     found = linprog(-np.eye(T + 1)[-1], slack, np.zeros(m), simplex, [1.0], bounds, method="highs-ds")
     if found.x is None:
-        return np.full(T, 1 / T)
-    mix = np.maximum(found.x[:T], 0)
-    return mix / mix.sum()
+        return Corrected(np.full(T, 1 / T), np.full(m, 1 / m))
+    return Corrected(_convex(found.x[:T]), _convex(-found.ineqlin.marginals))
+
+
+def _convex(weights: np.ndarray) -> np.ndarray:
+    weights = np.maximum(weights, 0)
+    return weights / weights.sum()
 
 
 def prune(problem: RankProblem, values: np.ndarray, mix: np.ndarray) -> np.ndarray:
@@ -153,7 +170,7 @@ def prune(problem: RankProblem, values: np.ndarray, mix: np.ndarray) -> np.ndarr
         if not len(used):
             return mix
         fewer = np.zeros_like(mix)
-        fewer[used] = correct(values[used], problem.b)
+        fewer[used] = correct(values[used], problem.b).mix
         if problem.violation(fewer @ values) > problem.epsilon:
             return mix
         mix = fewer

@@ -98,6 +98,8 @@ class SchattenBall(Oracle):
         if b <= 0:
             return Atom.zero(n)
         goal = b / self.radius * (1 - 1e-10)
+        if self._q >= 2 and goal > _frobenius(A):  # ‖λ‖_q ≤ ‖λ‖_2
+            return None
         k = 1
         while k <= n:
             values, vectors = leading(A, k, "LA" if self.psd else "LM")
@@ -144,6 +146,12 @@ class SchattenBall(Oracle):
     def reach(self, n: int) -> float:
         """D = radius for p ≤ 2, radius · n^{1/2 − 1/p} beyond."""
         return self.radius * float(n) ** max(0.0, 0.5 - (0.0 if self.p == np.inf else 1 / self.p))
+
+
+def _frobenius(A: Any) -> float:
+    """‖A‖_F where it is cheap to know, ∞ for an operator."""
+    entries = A.data if sparse.issparse(A) else A
+    return float(np.linalg.norm(entries)) if isinstance(entries, np.ndarray) else np.inf
 
 
 def _aligned(size: np.ndarray, q: float) -> np.ndarray:
