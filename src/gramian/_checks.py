@@ -69,7 +69,7 @@ def estimator_points(
 
     owner = type(estimator).__name__
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
-        raise ValueError(f"{owner}: X must hold real numbers. Complex data not supported.")
+        raise ValueError(f"{owner}: X must hold real numbers, got complex ones. Complex data not supported.")
     try:
         checked = validate_data(
             estimator,
@@ -81,19 +81,20 @@ def estimator_points(
             ensure_all_finite=False,
             ensure_min_samples=min_points,
         )
-    except ValueError as error:
-        if "convert string" in str(error):
-            raise ValueError(f"{owner}: X must hold real numbers, but {error}.") from error
-        if "Expected 2D array" in str(error):
-            shape = np.shape(X)
-            raise ValueError(
-                f"{owner}: X must have shape (n, d), got shape {shape}. Reshape your data, as in X.reshape(1, -1) for "
-                "a single point."
-            ) from error
-        raise
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{owner}: {_reason(error, X)}") from error
     X, *rest = (checked,) if y is None else checked
     X = _sound(X, owner, degree=degree, learns=reset)
     return (X, *rest) if rest else X
+
+
+def _reason(error: Exception, X: Any) -> str:
+    """What scikit-learn found wrong, without the data themselves."""
+    if "convert string" in str(error):
+        return f"X must hold real numbers, but {error}."
+    if "Expected 2D array" in str(error):
+        return f"X must have shape (n, d), got shape {np.shape(X)}. Reshape your data: X.reshape(1, -1) is one point."
+    return str(error)
 
 
 def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = False) -> Any:

@@ -177,5 +177,5 @@ def test_score_wants_one_label_per_point(learner, iris):
     fitted = clone(learner).fit(*iris)
     with pytest.raises(ValueError, match=r"labels must have one entry per point \(75\), got 10"):
         fitted.score(iris[0], iris[1][:10])
-    with pytest.raises(ValueError, match=r"X must have shape \(n, d\), got shape \(4,\). Reshape your data"):
+    with pytest.raises(ValueError, match=r"X must have shape \(n, d\), got shape \(4,\). Reshape your data: "):
         fitted.transform(iris[0][0])
