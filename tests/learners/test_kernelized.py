@@ -131,3 +131,16 @@ def test_coordinates_are_as_many_as_the_metric_has_rank(iris, learner, width):
 def test_a_kernel_that_vanishes_is_named():
     with pytest.raises(ValueError, match="Kernelized: kernel must not vanish on all points"):
         gm.Kernelized(gm.NCA(), kernel=gm.Linear()).fit(np.zeros((6, 2)), [0, 1] * 3)
+
+
+@pytest.mark.parametrize("kernel", [gm.Gaussian(2.0), gm.Cosine(), gm.Linear()], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("rank", [None, 4])
+def test_sparse_points_are_the_same_points(kernel, rank, rng):
+    y = np.arange(30) % 2
+    X = rng.normal(size=(30, 5)) + y[:, None]
+    X[np.abs(X) < 0.7] = 0
+    model = gm.Kernelized(gm.ITML(random_state=0), kernel, rank)
+    dense, S = model.fit(X, y).metric_.sqdist(X), sparse.csc_matrix(X)
+    model.fit(S, y)
+    np.testing.assert_allclose(model.metric_.sqdist(S), dense, rtol=1e-6, atol=1e-8 * dense.max())
+    assert model.transform(S).shape[0] == 30 and model.score(S, y) > 0.5

@@ -60,6 +60,8 @@ class Kernelized(MetricLearner):
     True
     """
 
+    _sparse = True
+
     def __init__(self, learner=None, kernel=None, rank=None, *, features=None, alpha="auto", random_state=None):
         self.learner = learner
         self.kernel = kernel
