@@ -144,3 +144,13 @@ def test_sparse_points_are_the_same_points(kernel, rank, rng):
     model.fit(S, y)
     np.testing.assert_allclose(model.metric_.sqdist(S), dense, rtol=1e-6, atol=1e-8 * dense.max())
     assert model.transform(S).shape[0] == 30 and model.score(S, y) > 0.5
+
+
+def test_a_function_of_two_objects_is_a_kernel():
+    words, y = ["metric", "meter", "metre", "kernel", "colonel", "kern"], list("aaabbb")
+
+    def shared(a, b):
+        return float(len(set(a) & set(b)))
+
+    one, two = (gm.Kernelized(gm.ITML(random_state=0), k).fit(words, y) for k in (shared, gm.FunctionKernel(shared)))
+    np.testing.assert_allclose(one.metric_.sqdist(words), two.metric_.sqdist(words))

@@ -252,7 +252,7 @@ def test_a_generator_is_a_random_state(iris):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"kernel": "rbf"}, "LowRankKernel: kernel must be a Kernel, got str"),
+        ({"kernel": "rbf"}, "LowRankKernel: kernel must be a Kernel or a function of two objects, got str"),
         ({"percentiles": (70, 30)}, "percentiles must be in order"),
         ({"percentiles": (30,)}, "percentiles must be two numbers"),
         ({"percentiles": (-1, 200)}, "percentiles must be two numbers"),
@@ -295,3 +295,38 @@ def test_data_at_the_edges(iris, setting, method):
             model = gm.LowRankKernel(None, 4, method, setting, max_iter=5, n_pairs=20, random_state=0)
             K = model.fit(points, side).kernel_matrix()
         assert np.isfinite(K).all() and np.isfinite(model.beta_) and model.rank_ <= 4, name
+
+
+WORDS, GROUPS = ["metric", "meter", "metre", "kernel", "colonel", "kern"], list("aaabbb")
+
+
+@pytest.mark.parametrize("setting", ["inductive", "transductive"])
+@pytest.mark.parametrize("method", ["factored", "mw", "ocp", "burg"])
+def test_kernels_of_other_objects(setting, method):
+    """Words with a function for a kernel, and row numbers with its matrix: the same kernel twice."""
+
+    def shared(a, b):
+        return float(len(set(a) & set(b)))
+
+    matrix = gm.Precomputed(gm.FunctionKernel(shared)(WORDS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        words, rows = (
+            gm.LowRankKernel(kernel, 3, method, setting, n_pairs=8, random_state=0).fit(points, GROUPS)
+            for kernel, points in ((shared, WORDS), (matrix, list(range(6))))
+        )
+    np.testing.assert_allclose(words.kernel_matrix(), rows.kernel_matrix(), atol=1e-8)
+    np.testing.assert_allclose(words.kernel_function(WORDS), words.kernel_matrix(), atol=1e-8)
+    assert words.kernel_function(["net"], WORDS).shape == (1, 6)
+    with pytest.raises(ValueError, match="LowRankKernel: requires y"):
+        gm.LowRankKernel(shared).fit(WORDS)
+
+
+@pytest.mark.parametrize("method", ["mw", "ocp"])
+def test_a_game_that_is_refused_at_once_leaves_the_best_approximation(iris, method):
+    X, _ = iris
+    pairs = gm.Pairs([0, 1], [30, 40], [False, False], (1.0, 1e6))  # far beyond the ball
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        model = gm.LowRankKernel(KERNEL, 3, method, "transductive", restore=False).fit(X, pairs)
+    lam = np.linalg.eigvalsh(KERNEL(X))[::-1]
+    assert model.rank_ == 3 and model.beta_ == pytest.approx((lam[:3] ** 2).sum() / (lam**2).sum())

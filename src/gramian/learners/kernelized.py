@@ -11,6 +11,7 @@ from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian, Kernel, Linear
 from gramian.kernels.base import take
 from gramian.kernels.basic import median_scale
+from gramian.kernels.objects import as_kernel
 from gramian.learners.base import MetricLearner
 from gramian.learners.foreign import fit_foreign
 from gramian.learners.framework import FrameworkLearner
@@ -73,8 +74,7 @@ class Kernelized(MetricLearner):
     def fit(self, X: Any, y: Any = None) -> "Kernelized":
         """Learn; X are points of the kernel, y labels or constraints, or tuples as in :class:`.MetricLearner`."""
         inner = ITML() if self.learner is None else clone(_estimator(self.learner, "learner", "fit"))
-        given = getattr(self.kernel, "on_vectors", True) if self.features is None else True
-        X, y = self._kernel_door(X, y, vectors=given)
+        X, y = kernel_door(self, self.kernel if self.features is None else None, X, y)
         self.features_ = self._features(X)
         Z = self.features_.fit_transform(X)
         if Z.shape[1] == 0:
@@ -108,15 +108,6 @@ class Kernelized(MetricLearner):
             return None
         return lambda rows: alpha * kernel.sqdist(take(X, rows))
 
-    def _kernel_door(self, X: Any, y: Any, vectors: bool) -> tuple[Any, Any]:
-        if not vectors:
-            if y is None:
-                raise ValueError(
-                    "Kernelized: requires y to be passed, but the target y is None; give labels or constraints."
-                )
-            return X, y
-        return self._validated(X, y)
-
     def _features(self, X: Any) -> KernelFeatures:
         if self.features is not None:
             return clone(_estimator(self.features, "features", "fit_transform"))
@@ -142,10 +133,17 @@ def _estimator(value: Any, name: str, method: str) -> Any:
 
 def kernel_or_gaussian(kernel: Any, X: Any, owner: str) -> Kernel:
     """The kernel given; when None, a Gaussian with the median distance of the points as its scale."""
-    kernel = Gaussian(median_scale(X)) if kernel is None else kernel
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"{owner}: kernel must be a Kernel, got {type(kernel).__name__}.")
-    return kernel
+    return Gaussian(median_scale(X)) if kernel is None else as_kernel(kernel, owner)
+
+
+def kernel_door(learner: MetricLearner, kernel: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Points and side information: validated, or as they came where the kernel takes other objects than vectors."""
+    owner = type(learner).__name__
+    if kernel is None or as_kernel(kernel, owner).on_vectors:
+        return learner._validated(X, y)
+    if y is None:
+        raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
+    return X, y
 
 
 def spans(features: KernelFeatures, X: Any) -> bool:

@@ -139,9 +139,13 @@ class Method:
 def averaged(
     problem: KernelProblem, beta: float, method: Method, steps: Steps | None = None, rank: int | None = None
 ) -> Trial:
-    """One β, as printed: the plain average of all answers, cut to the rank if one is given, violations as they come."""
+    """One β, as printed: the plain average of all answers, cut to the rank if one is given, violations as they come.
+
+    Where the first question is refused there is no answer: the best approximation of K₀ stands for it.
+    """
     case = problem.at(beta)
     F = method.play(case, (steps or Steps()).at(beta, problem.unit), average)[:, :rank]
+    F = F if F.shape[1] else problem.start()
     return Trial(F, beta, case.violation(case.A(F)), case.epsilon)
 
 

@@ -10,7 +10,7 @@ from gramian.constraints import Pairs
 from gramian.features import KernelFeatures
 from gramian.learners.base import MetricLearner
 from gramian.learners.factored import shifted
-from gramian.learners.kernelized import kernel_or_gaussian
+from gramian.learners.kernelized import kernel_door, kernel_or_gaussian
 from gramian.learners.progress import progress
 from gramian.metrics import KernelMetric
 from gramian.rankmin.burg import burg
@@ -31,8 +31,8 @@ class LowRankKernel(MetricLearner):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        k₀; Gaussian with the median distance as its scale when None.
+    kernel : Kernel or function of two objects, optional
+        k₀, on vectors or on anything else; Gaussian with the median distance as its scale when None.
     rank : int, optional
         Wanted rank; the fewest that keep 95% of ‖K₀‖² when None.
     method : {"factored", "mw", "ocp", "burg"}
@@ -139,7 +139,7 @@ class LowRankKernel(MetricLearner):
         _checks.one_of(self.method, OWNER, "method", METHODS)
         _checks.one_of(self.setting, OWNER, "setting", ("inductive", "transductive"))
         rng = _checks.random(self.random_state, OWNER)
-        X, y = self._validated(X, y)
+        X, y = kernel_door(self, self.kernel, X, y)
         kernel = kernel_or_gaussian(self.kernel, X, OWNER)
         self.features_ = KernelFeatures(kernel, rank=self.n_basis, random_state=rng)
         Z = self.features_.fit_transform(X)
