@@ -277,3 +277,20 @@ def test_output_that_nobody_reads_ends_quietly(wine):
     command = f"'{sys.executable}' -m gramian evaluate '{wine}' -l kind --learner rca --json; echo $? >&2"
     done = subprocess.run(f"({command}) | true", shell=True, capture_output=True, text=True)
     assert done.stderr.strip() in ("0", "1")
+
+
+def test_a_file_without_column_names_is_taken_as_it_stands(gramian, wine, tmp_path):
+    gramian("fit", wine, "-l", "kind", "--learner", "rca", "-o", "m.gram")
+    X = gm.datasets.load("wine").X
+    np.save(tmp_path / "X.npy", X)
+    code, _, _ = gramian("transform", "m.gram", "X.npy", "-o", "z.npy")
+    assert code == 0 and np.allclose(np.load(tmp_path / "z.npy"), gm.load("m.gram").transform(X))
+    np.save(tmp_path / "narrow.npy", X[:, :5])
+    code, _, err = gramian("transform", "m.gram", "narrow.npy", "-o", "z.npy")
+    assert code == 2 and "no column 'alcohol'" in err
+
+
+def test_one_class_is_one_class(gramian, tmp_path):
+    (tmp_path / "one.csv").write_text("a,b,k\n" + "\n".join(f"{i},{i * i % 7},x" for i in range(12)) + "\n")
+    code, out, _ = gramian("fit", "one.csv", "-l", "k", "-o", "m.gram")
+    assert code == 0 and "12 rows × 2 columns, 1 class:" in out

@@ -91,7 +91,9 @@ def fit(
     persist.save(models.rescaled(model.metric_, scale), output, about=models.about(model, table))
     state = f"{'converged' if model.converged_ else 'stopped'} after {model.n_iter_} iterations in"
     state = state if model.n_iter_ else "in closed form,"
-    say.print(f"{models.name(model)} on {len(table.X)} rows × {len(table.names)} columns, {len(set(y))} classes:")
+    count = len(set(y))
+    classes = "1 class" if count == 1 else f"{count} classes"
+    say.print(f"{models.name(model)} on {len(table.X)} rows × {len(table.names)} columns, {classes}:")
     say.print(f"{state} {seconds:.2f} CPU seconds; saved {output}")
 
 

@@ -25,14 +25,15 @@ def read(path: Path, label: str | None = None, drop: Sequence[str] = (), only: S
     """Read a table.
 
     ``label`` is the name of the label column, its number where columns have no names, the name of an array in an NPZ
-    file, or a file of labels. ``drop`` leaves columns out; ``only`` keeps these columns, in this order.
+    file, or a file of labels. ``drop`` leaves columns out; ``only`` keeps these columns, in this order, and stands for
+    the columns of a file that has no names.
     """
     columns, arrays = read_columns(path)
     for name in drop:
         columns.pop(_find(path, name, columns))
     y, label = (None, None) if label is None else _labels(path, label, columns, arrays)
     if only is not None:
-        columns = {name: columns[_find(path, name, columns)] for name in only}
+        columns = _chosen(path, only, columns)
     if not columns:
         raise TableError(f"{path}: no columns are left to learn from.")
     X = np.column_stack([_numbers(path, name, column) for name, column in columns.items()])
@@ -50,6 +51,14 @@ def _find(path: Path, name: str, columns: dict[str, Any], purpose: str = "") -> 
     near = difflib.get_close_matches(name, columns, n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"it has {', '.join(list(columns)[:12])}."
     raise TableError(f"{path}: no column {name!r}{purpose}; {hint}")
+
+
+def _chosen(path: Path, only: Sequence[str], columns: dict[str, Any]) -> dict[str, Any]:
+    """These columns in this order; columns without names as they stand, when there are as many."""
+    unnamed = all(name.isdigit() for name in columns) and not set(only) & set(columns)
+    if unnamed and len(columns) == len(only):
+        return dict(zip(only, columns.values()))
+    return {name: columns[_find(path, name, columns)] for name in only}
 
 
 def _labels(path: Path, label: str, columns: dict[str, Any], arrays: dict[str, Any]) -> tuple[np.ndarray, str]:
