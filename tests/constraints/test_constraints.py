@@ -218,3 +218,11 @@ def test_tuples_may_be_lists_and_their_shape_is_checked():
         gm.Pairs.from_tuples([[[0.0], [1.0], [9.0]]], [1])
     with pytest.raises(ValueError, match="Chunklets: limit must be a number in"):
         gm.Chunklets([0, 0], limit=np.nan)
+
+
+def test_constraints_that_do_not_fit_the_points_are_named(rng):
+    X, metric = rng.normal(size=(4, 2)), gm.Mahalanobis.euclidean(2)
+    with pytest.raises(ValueError, match="Pairs: the constraints refer to point 9, but X has 4 points"):
+        gm.Pairs([0], [9], [True], bounds=(1.0, 2.0)).violation(metric, X)
+    with pytest.raises(ValueError, match=r"RCA: ids of Chunklets must have one entry per point \(4\), got 3"):
+        gm.RCA().fit(X, gm.Chunklets([0, 0, 1]))

@@ -57,13 +57,15 @@ class Constraints(ABC, Stored):
 
     def check(self, X: Any, owner: str) -> Self:
         """Return the constraints as they apply to X: indices within range, data-dependent bounds filled in."""
-        if self.n_points > X.shape[0]:
-            raise ValueError(
-                f"{owner}: the constraints refer to point {self.n_points - 1}, but X has {X.shape[0]} points."
-            )
+        self._within(X, owner)
         if len(self) == 0:
             raise ValueError(f"{owner}: needs at least one constraint, got none.")
         return self
+
+    def _within(self, X: Any, owner: str) -> None:
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if self.n_points > n:
+            raise ValueError(f"{owner}: the constraints refer to point {self.n_points - 1}, but X has {n} points.")
 
     def terms(self, n: int) -> Terms:
         """Bilinear terms over n points."""
@@ -89,6 +91,7 @@ class Constraints(ABC, Stored):
 
     def violation(self, metric: Any, X: Any) -> np.ndarray:
         """How far each constraint is from holding, max(0, ⟨C_i, K_W⟩ − b_i), shape (m,)."""
+        self._within(X, type(self).__name__)
         return np.maximum(self.values(metric, X) - self.bound, 0)
 
     def __getitem__(self, rows: Any) -> Self:

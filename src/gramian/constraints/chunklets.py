@@ -83,6 +83,14 @@ class Chunklets(Constraints):
         """Number of points the ids cover."""
         return len(self.ids)
 
+    def check(self, X: Any, owner: str) -> "Chunklets":
+        """Constraints that fit X: one id for each point."""
+        super().check(X, owner)
+        if len(self.ids) != X.shape[0]:
+            n = X.shape[0]
+            raise ValueError(f"{owner}: ids of Chunklets must have one entry per point ({n}), got {len(self.ids)}.")
+        return self
+
     @property
     def bound(self) -> np.ndarray:
         """The limit, as one bound."""

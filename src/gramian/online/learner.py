@@ -143,7 +143,10 @@ class OnlineLearner(MetricLearner, Stored):
 
     def _same_width(self, X: Any) -> None:
         points = np.asarray(X)[:, 0] if are_tuples(X) else X
-        validate_data(self, points, reset=False, skip_check_array=True)
+        try:
+            validate_data(self, points, reset=False, skip_check_array=True)
+        except ValueError as error:
+            raise ValueError(f"{type(self).__name__}: {error}") from error
 
     def _batch(self, here: Progress, X: Any, pairs: Pairs) -> Progress:
         sign = np.where(pairs.similar, 1, -1) if self.hinge else np.zeros(len(pairs), dtype=int)
