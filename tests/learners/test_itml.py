@@ -196,3 +196,11 @@ def test_triplet_tuples_fit_the_framework():
     fitted = gm.Framework(gm.Frobenius(), slack=1.0).fit(tuples)
     same = gm.Framework(gm.Frobenius(), slack=1.0).fit(X, t)
     np.testing.assert_allclose(fitted.metric_.matrix, same.metric_.matrix, atol=1e-8)
+
+
+def test_bounds_of_given_pairs_must_be_in_order():
+    X, _ = problem(0)
+    with pytest.raises(ValueError, match=r"ITML: bounds must satisfy 0 < u < l .*, got u=4.0, l=1.0"):
+        gm.ITML().fit(X, gm.Pairs([0, 1], [2, 3], [True, False], bounds=(4.0, 1.0)))
+    own = (np.array([4.0, 1.0, 9.0]), np.array([9.0, 9.0, 1.0]))  # each pair has its own
+    assert gm.ITML().fit(X, gm.Pairs([0, 1, 2], [2, 3, 4], [True, True, False], bounds=own)).converged_

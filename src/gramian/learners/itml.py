@@ -110,6 +110,9 @@ class ITML(FrameworkLearner):
     def _learn(self, X: Any, side: Pairs, rng: np.random.RandomState, residual: Any = None) -> Any:
         if (side.limit <= 0).any():
             raise ValueError("ITML: bounds must be positive squared distances, got 0; drop such pairs.")
+        near, far = (np.unique(side.limit[kind]) for kind in (side.similar, ~side.similar))
+        if len(near) == len(far) == 1:  # one u for all similar pairs and one l for all others
+            check_bounds((near[0], far[0]))
         return super()._learn(X, side.apart(X, "ITML", 0.0 if residual is None else ROUNDED), rng, residual)
 
 
