@@ -330,3 +330,11 @@ def test_a_bar_shows_the_alternations(monkeypatch):
     data = gm.datasets.moons(40, random_state=0)
     quiet, loud = (gm.GeometryAwareKernel(verbose=told, random_state=0).fit(data.X, data.y) for told in (False, True))
     assert bars == ["GeometryAwareKernel"] and np.array_equal(quiet.kernel_, loud.kernel_)
+
+
+@pytest.mark.parametrize("family", ["inductive", "rbf"])
+def test_near_copies_in_other_classes_do_no_harm(family):
+    rng = np.random.default_rng(21)
+    for X in (rng.normal(size=(24, 4)) > 0, np.exp(8 * rng.normal(size=(24, 4)))):
+        model = gm.GeometryAwareKernel(family, random_state=0).fit(X, np.arange(24) % 3)
+        assert np.isfinite(model.objective_path_).all() and np.isfinite(model.kernel_).all()

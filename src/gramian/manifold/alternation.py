@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Constraints, Pairs
 from gramian.divergences import LogDet
 from gramian.manifold.families import Family
@@ -74,14 +74,24 @@ def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -
     return Pairs.from_labels(codes, n_pairs, -1, _checks.random(random_state, "GeometryAwareKernel"))
 
 
-def bounded(side: Constraints, start: np.ndarray, bounds: Any, percentiles: Any, gamma: float | None) -> Constraints:
-    """Constraints with bounds: their own, those given, or percentiles of the distances of the points ``start``."""
+def bounded(
+    side: Constraints, start: np.ndarray, bounds: Any, percentiles: Any, gamma: float | None, resolution: float = 1e-14
+) -> Constraints:
+    """Constraints with bounds: their own, those given, or percentiles of the distances of the points ``start``.
+
+    Points nearer than the share ``resolution`` of the largest distance are copies of each other.
+    """
+
+    def sqdist(rows: np.ndarray) -> np.ndarray:
+        D = linalg.sqdist(start[rows])
+        return np.where(resolution**2 * D.max(initial=0.0) < D, D, 0.0)
+
     if isinstance(side, Pairs) and side.bounds is None:
-        fixed = bounds is not None
-        side = Pairs(side.left, side.right, side.similar, bounds) if fixed else side.with_bounds(start, percentiles)
+        fixed = Pairs(side.left, side.right, side.similar, bounds) if bounds is not None else None
+        side = side.with_bounds(start, percentiles, sqdist=sqdist) if fixed is None else fixed
     side = side.check(start, "GeometryAwareKernel")
     if isinstance(side, Pairs) and gamma is not None:
-        side = side.apart(start, "GeometryAwareKernel", rtol=1e-14)
+        side = side.apart(start, "GeometryAwareKernel", rtol=resolution)
     if gamma is not None and (side.bound == 0).any():
         raise ValueError("GeometryAwareKernel: bounds must not be 0 with slack; drop such constraints or gamma=None.")
     return side

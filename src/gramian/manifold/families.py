@@ -119,6 +119,11 @@ class RBF:
     jitter: float = 1e-8
 
     @property
+    def resolution(self) -> float:
+        """Share of the largest distance below which the jitter hides a distance."""
+        return 3 * self.jitter**0.5
+
+    @property
     def Z(self) -> np.ndarray:
         """The identity."""
         return np.eye(len(self.D))

@@ -218,7 +218,8 @@ class GeometryAwareKernel(Transductive):
         limit = _checks.number(self.max_iter, "GeometryAwareKernel", "max_iter", low=1, integer=True)
         _checks.number(self.tol, "GeometryAwareKernel", "tol", low=0)
         start = family.Z @ linalg.psd_sqrt(family.core(family.start))
-        side = bounded(side, start, self.bounds, self.percentiles, gamma)
+        resolution = getattr(family, "resolution", 1e-14)
+        side = bounded(side, start, self.bounds, self.percentiles, gamma, resolution)
         if isinstance(family, Spectral):
             keep = (side.bound > 0).all() if self.keep_volume is None else self.keep_volume
             family = replace(family, keep_volume=bool(keep))
