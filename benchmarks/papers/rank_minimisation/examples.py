@@ -10,8 +10,8 @@ TITLE = "Low rank at work: a distance matrix completed, a spiral unrolled"
 NOTES = """
 The two worked examples of the guide, by the factored method. Left: 30 points in the plane, 40% of their squared
 distances given (to 0.002); the other distances come out too. Right: a spiral of 40 points of which only the distances
-to the three nearest on each side are kept, and the variance raised to twice the given one; the first coordinate found
-is the position on the curve. Three times the variance is refused with a certificate.
+to the three nearest on each side are kept, and the variance raised to 2.2 times the given one; the first coordinate
+found is the position on the curve. Three times the variance is refused with a certificate.
 """
 TABLE = "Worked examples"
 
@@ -38,7 +38,7 @@ def completion(n: int = 30, share: float = 0.4) -> tuple:
     return D[i, j], linalg.sqdist(found.factor)[i, j], known, found.rank
 
 
-def embedding(n: int = 40, stretch: float = 2.0) -> tuple:
+def embedding(n: int = 40, stretch: float = 2.2) -> tuple:
     """A spiral, and what keeps its short distances with ``stretch`` times its variance."""
     t = np.linspace(0, 1, n)
     spiral = np.c_[np.cos(5 * t) * (1 + t), np.sin(5 * t) * (1 + t)]

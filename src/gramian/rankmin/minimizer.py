@@ -38,10 +38,10 @@ class RankMinimizer:
     method : {"mw", "ocp", "factored", "trace", "logdet"}
     epsilon : float, > 0
         Absolute violation ε allowed in each constraint.
-    oracle : Oracle, optional
-        The set 𝒞, which must contain 0; PSD matrices in the unit Frobenius ball, ``SchattenBall()``, when None.
     max_iter : int
         Largest number of oracle calls ("mw", "ocp").
+    oracle : Oracle, optional
+        The set 𝒞, which must contain 0; PSD matrices in the unit Frobenius ball, ``SchattenBall()``, when None.
     step : float or "theory", optional
         "mw": δ in (0, 1/2], or "theory" for the δ, ρ and T of Theorem 10 (T can be in the millions; ``max_iter`` still
         counts), or None for a step that needs no horizon. "ocp": factor on the step of the theorem, 1 when None.
@@ -67,8 +67,8 @@ class RankMinimizer:
 
     method: str = "mw"
     epsilon: float = 0.05
-    oracle: Oracle | None = None
     max_iter: int = 500
+    oracle: Oracle | None = None
     step: Any = None
     compress: bool = True
     conic: bool = False
