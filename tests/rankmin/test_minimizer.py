@@ -183,10 +183,11 @@ def test_simplex_and_hull_projections(seed):
     assert p.min() >= 0 and p.sum() == pytest.approx(1)
     # Variational inequality: (v − p)·(q − p) ≤ 0 at every vertex q.
     assert ((v - p) @ (np.eye(6) - p).T).max() <= 1e-12
-    B = rng.standard_normal((6, 4))
-    G, c = B @ B.T, rng.standard_normal(6)
-    p = project_hull(G, c, np.full(6, 1 / 6), np.linalg.eigvalsh(G)[-1])
-    assert ((c - G @ p) @ (np.eye(6) - p).T).max() <= 1e-5
+    B = rng.standard_normal((30, 4))
+    G, c = B @ B.T, rng.standard_normal(30)
+    for start in (np.full(30, 1 / 30), np.eye(30)[0]):
+        p = project_hull(G, c, start, np.linalg.eigvalsh(G)[-1])
+        assert ((c - G @ p) @ (np.eye(30) - p).T).max() <= 1e-5
 
 
 @pytest.mark.parametrize("conic", [False, True])

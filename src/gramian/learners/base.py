@@ -29,6 +29,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _accepts: tuple[type[Constraints], ...] = (Constraints,)
     _sparse = False
     _min_points = 2
+    _remedy = "raise max_iter or tol"
 
     @abstractmethod
     def _learn(self, X: Any, side: Any, rng: np.random.RandomState) -> Solution: ...
@@ -104,7 +105,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__}: stopped after {solution.n_iter} iterations with residual "
-                f"{solution.residual:.3g} > tol {solution.tol:.3g}; raise max_iter or tol.",
+                f"{solution.residual:.3g} > tol {solution.tol:.3g}; {self._remedy}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

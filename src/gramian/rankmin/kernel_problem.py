@@ -26,7 +26,8 @@ from gramian.rankmin.parts import LowRank
 class KernelProblem:
     """min rank(S) s.t. the pair bounds, ⟨K, K₀⟩ ≥ β ‖K₀‖², ‖S‖_F ≤ ρ, S ⪰ 0, everything divided by ρ.
 
-    ρ = ‖K₀‖ when transductive (the thesis takes ‖K₀‖ = 1), √r when inductive, as in (7.9).
+    ρ is the norm of the S that gives K₀ back: ‖K₀‖ when transductive (the thesis takes ‖K₀‖ = 1), and ‖I‖ when
+    inductive, where (7.9) leaves it open. With the norm √rank of a cut K₀ the pairs can hardly ever all be met.
     """
 
     Z: np.ndarray
@@ -48,7 +49,7 @@ class KernelProblem:
     @property
     def radius(self) -> float:
         """The norm ρ of the ball."""
-        return float(np.sqrt(self.rank) if self.inductive else np.linalg.norm(self.spectrum))
+        return float(np.sqrt(len(self.spectrum)) if self.inductive else np.linalg.norm(self.spectrum))
 
     @property
     def unit(self) -> float:

@@ -34,7 +34,7 @@ class LowRankKernel(MetricLearner):
     kernel : Kernel or function of two objects, optional
         k₀, on vectors or on anything else; Gaussian with the median distance as its scale when None.
     rank : int, optional
-        Wanted rank; the fewest that keep 95% of ‖K₀‖² when None.
+        Wanted rank; the fewest that keep 90% of the trace of K₀ when None.
     method : {"factored", "mw", "ocp", "burg"}
         How S is found: descent from the best approximation of K₀, the games of Algorithm 2 or 3 cut to the rank, or
         the LogDet method that keeps the range of an initial kernel.
@@ -92,6 +92,7 @@ class LowRankKernel(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _remedy = "raise rank, max_iter or tol"
 
     def __init__(
         self,
@@ -187,8 +188,8 @@ class LowRankKernel(MetricLearner):
         """The rank asked for, at most what the kernel has."""
         if self.rank is not None:
             return min(_checks.number(self.rank, OWNER, "rank", low=1, integer=True), len(spectrum))
-        kept = np.cumsum(spectrum**2)
-        return int(np.searchsorted(kept, 0.95 * kept[-1])) + 1 if len(spectrum) else 0
+        kept = np.cumsum(spectrum)
+        return int(np.searchsorted(kept, 0.9 * kept[-1])) + 1 if len(spectrum) else 0
 
     def _search(self, problem: KernelProblem, name: str, max_iter: int, report: Any) -> tuple[Trial, int]:
         """What the method finds, and the steps it took."""

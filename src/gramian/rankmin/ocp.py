@@ -3,6 +3,7 @@
 import numpy as np
 
 from gramian.rankmin.base import RankProblem
+from gramian.rankmin.eigen import leading
 from gramian.rankmin.oracles import Atom
 
 
@@ -24,7 +25,7 @@ class OnlineGradient:
         self.gram = self.reach**2 * problem.A.gram + np.outer(problem.b, problem.b)
         squares = self.gram.diagonal()
         self.diameter = float(np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.gram, 0).max()))
-        self.smoothness = float(np.linalg.eigvalsh(self.gram)[-1])
+        self.smoothness = 1.001 * float(leading(self.gram, 1)[0][0])  # Lanczos comes from below
         self.step, self.gradient = step, 1.0
 
     def update(self, p: np.ndarray, penalty: np.ndarray, atom: Atom, t: int) -> tuple[np.ndarray, float]:
@@ -51,12 +52,30 @@ def project_simplex(v: np.ndarray) -> np.ndarray:
     return np.maximum(v - excess[np.flatnonzero(u > excess)[-1]], 0)
 
 
-def project_hull(
-    gram: np.ndarray, c: np.ndarray, p: np.ndarray, smoothness: float, tol: float = 1e-9, max_iter: int = 2000
-) -> np.ndarray:
-    """Minimize ½ pᵀGp − cᵀp over the simplex, by accelerated projected gradient with restarts."""
+def project_hull(gram: np.ndarray, c: np.ndarray, p: np.ndarray, smoothness: float, tol: float = 1e-9) -> np.ndarray:
+    """Minimize ½ pᵀGp − cᵀp over the simplex, to a fixed point of a gradient step within ``tol``.
+
+    Few weights of the answer are positive, so it is sought among those of p and then, as long as the gradient g of
+    another is below the level ν = pᵀg, which no weight is at the optimum, among these and the lowest such as well.
+    """
     if smoothness <= 0:
         return p
+    among = np.flatnonzero(p)
+    while True:
+        found = np.zeros_like(p)
+        found[among] = _descend(gram[np.ix_(among, among)], c[among], p[among], smoothness, tol)
+        slope = gram[:, among] @ found[among] - c
+        below = np.setdiff1d(np.flatnonzero(slope < found @ slope - tol * smoothness), among)
+        if not len(below):
+            return found
+        lowest = below[np.argsort(slope[below])[: max(10, len(among) // 2)]]
+        p, among = found, np.union1d(among, lowest)
+
+
+def _descend(
+    gram: np.ndarray, c: np.ndarray, p: np.ndarray, smoothness: float, tol: float, max_iter: int = 2000
+) -> np.ndarray:
+    """The same over given weights, by accelerated projected gradient with restarts."""
     y, momentum = p, 1.0
     for _ in range(max_iter):
         following = project_simplex(y - (gram @ y - c) / smoothness)
