@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
 
 import gramian as gm
 from gramian.rankmin.base import RankProblem
@@ -330,3 +331,27 @@ def test_a_game_that_is_refused_at_once_leaves_the_best_approximation(iris, meth
         model = gm.LowRankKernel(KERNEL, 3, method, "transductive", restore=False).fit(X, pairs)
     lam = np.linalg.eigvalsh(KERNEL(X))[::-1]
     assert model.rank_ == 3 and model.beta_ == pytest.approx((lam[:3] ** 2).sum() / (lam**2).sum())
+
+
+def test_the_ball_of_both_settings_holds_the_kernel_itself(iris):
+    """S that gives K₀ back, I or diag(λ), is on the boundary: its norm is ρ."""
+    X, y = iris
+    Z = gm.KernelFeatures(KERNEL, basis="all").fit_transform(X)
+    pairs = gm.Pairs([0], [1], [True], bounds=(1.0, 2.0))
+    for inductive in (True, False):
+        problem = KernelProblem(Z, pairs, Z.shape[1], inductive, 0.05)
+        F = problem.start()
+        assert np.linalg.norm(F @ F.T) == pytest.approx(1.0) and problem.share(F) == pytest.approx(1.0)
+        lifted = Z @ problem.lift(F)
+        np.testing.assert_allclose(lifted @ lifted.T, KERNEL(X), atol=1e-8)
+
+
+def test_defaults_meet_the_pairs_of_scaled_wine():
+    """The default rank keeps 90% of the trace, and at that rank the pairs can be met: no warning."""
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = gm.LowRankKernel(random_state=0).fit(X, y)
+    lam = np.sort(np.linalg.eigvalsh(model.features_.kernel_(X)))[::-1]
+    assert lam[: model.rank_].sum() >= 0.9 * lam.sum() > lam[: model.rank_ - 1].sum()
