@@ -106,6 +106,8 @@ _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")
 _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",
+    **dict.fromkeys(("Plain", "Subspace", "KernelSpace"), "coordinates"),
+    "GraphSpace": "manifold.extension",
     **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
 }
 """Kinds of values that files may hold beside the public ones."""

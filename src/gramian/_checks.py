@@ -3,7 +3,12 @@
 Each check raises one sentence that names the owner, the argument, what is expected and what came.
 """
 
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +18,29 @@ LARGEST = 1e300
 """No power of the data may exceed it, or double precision would overflow."""
 SINGLE = 1e-15, 1e15
 """Magnitudes whose squares may be taken in single precision."""
+
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the caller's code that called into the package, however deep we are."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def intact(obj: Any) -> Iterator[None]:
+    """Give back the attributes of an object as they were when something goes wrong inside."""
+    before = dict(vars(obj))
+    try:
+        yield
+    except BaseException:
+        vars(obj).clear()
+        vars(obj).update(before)
+        raise
 
 
 def points(

@@ -11,6 +11,18 @@ BLOCK_BYTES = 64 << 20
 """Working memory of the blocked routines."""
 
 
+def count(X: Any) -> int:
+    """Number of points of an array, a sparse matrix or any other sequence."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def take(X: Any, rows: Any) -> Any:
+    """Points of X at the given rows (a slice or indices): an array for arrays, a list for other sequences."""
+    if hasattr(X, "shape") or isinstance(rows, slice):
+        return X[rows]
+    return [X[i] for i in rows]
+
+
 def symmetrize(M: np.ndarray) -> np.ndarray:
     """Return (M + Mᵀ) / 2."""
     return (M + M.T) / 2

@@ -8,6 +8,8 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 import gramian as gm
+from gramian.constraints import Labels
+from gramian.coordinates import Plain, Rest
 
 
 def problem(seed, n=16, d=3):
@@ -53,7 +55,8 @@ def test_default_bounds_follow_the_units(prior, power):
 @pytest.mark.parametrize("alpha", [1.0, 9.0])
 def test_default_bounds_of_the_framework_are_those_of_its_prior(divergence, alpha):
     X, y = problem(0)
-    side = gm.Framework(divergence, alpha=alpha)._side(X, y, np.random.RandomState(0))
+    labels, here = Labels.from_array(y, "test"), Rest(Plain(X.shape[1]), X, X)
+    side = gm.Framework(divergence, alpha=alpha)._side(labels, X, here, np.random.RandomState(0))
     D = alpha * ((X[:, None] - X[None]) ** 2).sum(-1)[np.triu_indices(len(X), 1)]
     np.testing.assert_allclose([b[0] for b in side.bounds], np.percentile(D, (5, 95)))
 

@@ -7,6 +7,8 @@ from sklearn.datasets import load_iris
 
 import gramian as gm
 from gramian import linalg
+from gramian.constraints import Labels
+from gramian.coordinates import Rest
 
 LINEAR = np.diag([2.0, 1.0, 0.5, 1.5]) + 0.2
 DIVERGENCES = {
@@ -109,7 +111,9 @@ def test_default_bounds_count_what_lies_outside_of_the_basis(iris, alpha):
     """With few landmarks the percentiles are of whole kernel distances, under the prior α."""
     X, y, _ = iris
     few = gm.Kernelized(gm.ITML(alpha=alpha, random_state=0), gm.Gaussian(1.0), rank=3).fit(X, y)
-    side = few.learner_._side(few.features_.transform(X), y, np.random.RandomState(0), few._outside(few.learner_, X))
+    Z = few.features_.transform(X)
+    here = Rest(few.metric_.coordinates, X, Z)
+    side = few.learner_._side(Labels.from_array(y, "test"), Z, here, np.random.RandomState(0))
     D = alpha * gm.Gaussian(1.0).sqdist(X)[np.triu_indices(len(X), 1)]
     np.testing.assert_allclose([b[0] for b in side.bounds], np.percentile(D[D > 0], (5, 95)))
     assert few.score(X, y) > 0.85
@@ -139,7 +143,7 @@ def test_sparse_points_are_the_same_points(kernel, rank, rng):
     y = np.arange(30) % 2
     X = rng.normal(size=(30, 5)) + y[:, None]
     X[np.abs(X) < 0.7] = 0
-    model = gm.Kernelized(gm.ITML(random_state=0), kernel, rank)
+    model = gm.Kernelized(gm.ITML(random_state=0, tol=1e-10), kernel, rank=rank)
     dense, S = model.fit(X, y).metric_.sqdist(X), sparse.csc_matrix(X)
     model.fit(S, y)
     np.testing.assert_allclose(model.metric_.sqdist(S), dense, rtol=1e-6, atol=1e-8 * dense.max())

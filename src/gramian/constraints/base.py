@@ -118,7 +118,9 @@ class Labels:
 
     @classmethod
     def from_array(cls, y: Any, owner: str, n: int | None = None, unknown: Any = None) -> "Labels":
-        """Encode labels of any type; entries equal to ``unknown`` become −1."""
+        """Encode labels of any type; entries equal to ``unknown`` become −1. Labels stay as they are."""
+        if isinstance(y, Labels):
+            return y
         classes, codes = _checks.labels(y, owner, n, unknown)
         return cls(codes, classes)
 

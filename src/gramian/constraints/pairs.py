@@ -28,6 +28,8 @@ class Pairs(Constraints):
     bounds : (u, l), optional
         Bounds on **squared** distances, numbers or arrays (m,), 0 ≤ u and 0 ≤ l. None: percentiles of the squared
         distances of X, filled in when a learner sees X (see :meth:`with_bounds`).
+    soft : bool
+        Whether the bounds are a guess that rarely can hold for all pairs; learners then allow violations.
 
     Examples
     --------
@@ -41,6 +43,7 @@ class Pairs(Constraints):
     right: np.ndarray
     similar: np.ndarray
     bounds: tuple | None = None
+    soft: bool = False
 
     def __post_init__(self) -> None:
         index_field(self, "left", "right")
@@ -104,9 +107,15 @@ class Pairs(Constraints):
         ``sqdist(rows)`` may give the distances among some rows of X in place of the Euclidean ones. Both bounds are
         made positive and distinct when the data have many duplicates.
         """
+        return self.filled(_checks.points(X, "Pairs"), percentiles, max_points, sqdist)
+
+    def filled(
+        self, X: Any, percentiles: tuple[float, float] = (5, 95), max_points: int = 1000, sqdist: Any = None
+    ) -> "Pairs":
+        """:meth:`with_bounds` of points that were checked."""
         if self.bounds is not None:
             return self
-        X, ends = _checks.points(X, "Pairs"), _checks.percentiles(percentiles, "Pairs")
+        ends = _checks.percentiles(percentiles, "Pairs")
         if ends[0] > ends[1]:
             raise ValueError(f"Pairs: percentiles must be in order, that of u and that of l, got {percentiles}.")
         rows = linalg.spread(X.shape[0], max_points)
@@ -160,11 +169,11 @@ class Pairs(Constraints):
     def __getitem__(self, rows: Any) -> "Pairs":
         """The pairs of the given rows."""
         bounds = None if self.bounds is None else tuple(b[rows] for b in self.bounds)
-        return Pairs(self.left[rows], self.right[rows], self.similar[rows], bounds)
+        return Pairs(self.left[rows], self.right[rows], self.similar[rows], bounds, self.soft)
 
     def check(self, X: Any, owner: str) -> "Pairs":
         """Constraints that fit X, bounds filled in."""
-        return super().check(X, owner).with_bounds(X)
+        return super().check(X, owner).filled(X)
 
     def _terms(self, n: int) -> Terms:
         D = differences(self.left, self.right, n)
@@ -172,8 +181,8 @@ class Pairs(Constraints):
 
     def values(self, metric: Any, X: Any) -> np.ndarray:
         """δ d²(x_i, x_j), shape (m,)."""
-        X = metric._points(X)
-        return self.sign * metric.pair_sqdist(take(X, self.left), take(X, self.right))
+        X = metric.check(X)
+        return self.sign * metric.pair_sqdist_of(take(X, self.left), take(X, self.right))
 
 
 def _as_bool(similar: Any, m: int) -> np.ndarray:

@@ -92,6 +92,6 @@ class Triplets(Constraints):
 
     def values(self, metric: Any, X: Any) -> np.ndarray:
         """d²(anchor, near) − d²(anchor, far), shape (m,)."""
-        X = metric._points(X)
+        X = metric.check(X)
         A, near, far = (take(X, rows) for rows in (self.anchor, self.near, self.far))
-        return metric.pair_sqdist(A, near) - metric.pair_sqdist(A, far)
+        return metric.pair_sqdist_of(A, near) - metric.pair_sqdist_of(A, far)

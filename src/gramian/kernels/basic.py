@@ -21,9 +21,8 @@ class Linear(Kernel):
     [[11.0]]
     """
 
-    def embed(self, X: Any) -> Any:
-        """Return φ(x) = x."""
-        return self.check(X)
+    def _phi(self, X: Any) -> Any:
+        return X
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.inner(X, Y)
@@ -169,9 +168,8 @@ class Cosine(Kernel):
     [[0.707107, 0.0]]
     """
 
-    def embed(self, X: Any) -> Any:
-        """Return φ(x) = x / ‖x‖."""
-        return _normalize(self.check(X))
+    def _phi(self, X: Any) -> Any:
+        return _normalize(X)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.inner(_normalize(X), _normalize(Y))

@@ -58,13 +58,13 @@ class DistanceKernel(Kernel):
         if self.constant is not None:
             _checks.number(self.constant, "DistanceKernel", "constant", low=0)
 
-    def check(self, X: Any, name: str = "X") -> Any:
+    def accept(self, X: Any, name: str = "X") -> Any:
         """Return X as a sequence of at least one object."""
         if sparse.issparse(X):
             raise TypeError(f"DistanceKernel: {name} must hold objects, got a sparse matrix; pass it dense.")
         if _length(X) == 0:
             raise ValueError(f"DistanceKernel: {name} must hold at least one object, got none.")
-        return super().check(X, name)
+        return super().accept(X, name)
 
     def bound(self, X: Any) -> "DistanceKernel":
         """Return this kernel with its constant, or its origin, taken from X where it is not given."""

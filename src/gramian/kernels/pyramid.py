@@ -67,7 +67,7 @@ class PyramidMatch(Kernel):
         _checks.number(self.n_grids, "PyramidMatch", "n_grids", low=1, integer=True)
         _checks.number(self.seed, "PyramidMatch", "seed", low=0, integer=True)
 
-    def check(self, X: Any, name: str = "X") -> list[np.ndarray]:
+    def accept(self, X: Any, name: str = "X") -> list[np.ndarray]:
         """Return the sets as finite arrays (m_i, d) with one d."""
         sets = [_one_set(A, name) for A in X]
         widths = {A.shape[1] for A in sets if len(A)}
@@ -75,9 +75,8 @@ class PyramidMatch(Kernel):
             raise ValueError(f"PyramidMatch: the vectors of {name} must have one length, got {sorted(widths)}.")
         return sets
 
-    def embed(self, X: Any) -> sparse.csr_array:
+    def _phi(self, sets: Any) -> sparse.csr_array:
         """φ(A) for each set, CSR (n, n_dims), with k(A, B) = φ(A)ᵀφ(B)."""
-        sets = self.check(X)
         filled = [A for A in sets if len(A)]
         owner = np.repeat(np.arange(len(sets)), [len(A) for A in sets])
         points = np.vstack(filled) if filled else np.zeros((0, 1))
@@ -112,14 +111,14 @@ class PyramidMatch(Kernel):
         return (_mix(key + (unit + np.uint64(1)) * _STEP) % np.uint64(self.n_dims)).astype(np.int64)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        phi = self.embed(X)
-        return linalg.inner(phi, phi if Y is X else self.embed(Y))
+        phi = self._phi(X)
+        return linalg.inner(phi, phi if Y is X else self._phi(Y))
 
     def _diag(self, X: Any) -> np.ndarray:
-        return linalg.row_norms(self.embed(X))
+        return linalg.row_norms(self._phi(X))
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return linalg.row_inner(self.embed(X), self.embed(Y))
+        return linalg.row_inner(self._phi(X), self._phi(Y))
 
 
 def _one_set(A: Any, name: str) -> np.ndarray:

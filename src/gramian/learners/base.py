@@ -1,6 +1,5 @@
-"""The learner contract: a scikit-learn estimator whose one hook is ``_learn(X, side, rng) -> Solution``."""
+"""The learner contract: a scikit-learn estimator whose one hook is ``_learn(Z, side, rest, rng) -> Solution``."""
 
-import warnings
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -10,9 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Constraints, Labels, Pairs, Triplets
-from gramian.metrics import Mahalanobis
+from gramian.coordinates import Coordinates, Plain, Rest
+from gramian.metrics import Metric, leading_root
 from gramian.solvers.base import Solution
 
 
@@ -22,8 +22,10 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     ``fit(X, y)`` takes points (n, d) with labels or :class:`.Constraints`, pairs (n, 2, d) with ±1, or triplets
     (n, 3, d). It sets ``metric_``, ``n_iter_``, ``converged_``, ``objective_`` and ``solution_``.
 
-    Subclasses give ``_learn(X, side, rng)``; ``side`` is what ``_from_labels`` makes of labels, or the constraints that
-    were given, which must be of a type in ``_accepts``.
+    The road is one line: points → coordinates z → side information → ``_learn`` → metric. Subclasses give
+    ``_learn(Z, side, rest, rng) -> Solution``, pure: Z are the coordinates of the points, ``side`` what ``_side`` makes
+    of labels or the constraints that were given (of a type in ``_accepts``), ``rest`` what the coordinates leave out
+    of the points. ``_coordinates`` says where to learn; all features when not given.
     """
 
     _accepts: tuple[type[Constraints], ...] = (Constraints,)
@@ -32,11 +34,30 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _remedy = "raise max_iter or tol"
 
     @abstractmethod
-    def _learn(self, X: Any, side: Any, rng: np.random.RandomState) -> Solution: ...
+    def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution: ...
 
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Any:
-        """Side information from labels; learners that use the labels themselves return :class:`Labels`."""
-        return Pairs.from_labels(y, X=X, random_state=rng)
+    def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
+        """The coordinates to learn on, and the points in them."""
+        return Plain(X.shape[1]), X
+
+    def _from_labels(self, Z: Any, labels: Labels, rest: Rest, rng: np.random.RandomState) -> Any:
+        """Side information from labels; learners that use the labels themselves return them."""
+        return Pairs.from_labels(labels, X=Z, random_state=rng)
+
+    def _side(self, y: Labels | Constraints, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
+        """Side information for the points Z, checked."""
+        owner = type(self).__name__
+        side = self._from_labels(Z, y, rest, rng) if isinstance(y, Labels) else y
+        if isinstance(side, Labels):
+            return side
+        if not isinstance(side, self._accepts):
+            wanted = " or ".join(t.__name__ for t in self._accepts)
+            raise ValueError(f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}.")
+        return side.check(Z, owner)
+
+    def solve(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
+        """What the learner finds on given coordinates; nothing is stored."""
+        return self._learn(Z, self._side(y, Z, rest, rng), rest, rng)
 
     def fit(self, X: Any, y: Any = None) -> "MetricLearner":
         """Learn the metric.
@@ -46,42 +67,28 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X : array (n, d), or pairs (n, 2, d), or triplets (n, 3, d)
         y : labels (n,), or a Constraints object, or ±1 for pairs; nothing for triplets
         """
-        rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
-        X, side = self._door(X, y, rng)
-        self._store(X, self._learn(X, side, rng))
+        with _checks.intact(self):
+            rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
+            X, y = self._door(X, y)
+            coordinates, Z = self._coordinates(X)
+            self._store(coordinates, self.solve(Z, y, Rest(coordinates, X, Z), rng))
         return self
 
-    def _door(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
-        """Validate the input once and turn y into side information."""
-        X, y = self._validated(X, y)
-        return X, self._side(X, y, rng)
-
-    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Points as float64, and y as labels or constraints; tuples are taken apart."""
+    def _door(self, X: Any, y: Any, vectors: bool = True) -> tuple[Any, Labels | Constraints]:
+        """Points as float64, and y as labels or constraints; tuples are taken apart. The one validation of a fit."""
         owner = type(self).__name__
-        if are_tuples(X):
+        if vectors and are_tuples(X):
             X, y = self._tuples(np.asarray(X), y)
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
-        labels = None if isinstance(y, Constraints) else y
-        checked = _checks.estimator_points(
-            self, X, labels, reset=True, allow_sparse=self._sparse, min_points=self._min_points
-        )
-        X, y = (checked, y) if labels is None else checked
-        if labels is not None:
-            _checks.labels(y, owner, X.shape[0])
-        return X.astype(np.float64, copy=False), y
-
-    def _side(self, X: Any, y: Any, rng: np.random.RandomState) -> Any:
-        """Side information for the points X, checked."""
-        owner = type(self).__name__
-        side = y if isinstance(y, Constraints) else self._from_labels(X, y, rng)
-        if isinstance(side, Labels):
-            return side
-        if not isinstance(side, self._accepts):
-            wanted = " or ".join(t.__name__ for t in self._accepts)
-            raise ValueError(f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}.")
-        return side.check(X, owner)
+        given = isinstance(y, Constraints)
+        if vectors:
+            checked = _checks.estimator_points(
+                self, X, None if given else y, reset=True, allow_sparse=self._sparse, min_points=self._min_points
+            )
+            X, y = (checked, y) if given else checked
+            X = X.astype(np.float64, copy=False)
+        return X, y if given else Labels.from_array(y, owner, linalg.count(X))
 
     def _check_limits(self) -> None:
         """``max_iter`` and ``tol`` of learners that go in steps."""
@@ -99,21 +106,20 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             f"{type(self).__name__}: X must be (n, d), pairs (n, 2, d) or triplets (n, 3, d), got shape {X.shape}."
         )
 
-    def _store(self, X: Any, solution: Solution) -> None:
+    def _store(self, coordinates: Coordinates, solution: Solution) -> None:
+        """Keep what was found; the only place that writes to the learner."""
         self.solution_ = solution
-        self.metric_ = self._metric(solution)
+        for name, value in solution.found.items():
+            setattr(self, f"{name}_", value)
+        root = linalg.psd_sqrt if coordinates.whole else leading_root
+        components = root(solution.M) if solution.factor is None else solution.factor
+        self.metric_ = Metric.of(coordinates, components, solution.alpha)
         if not self.converged_:
-            warnings.warn(
+            _checks.warn(
                 f"{type(self).__name__}: stopped after {solution.n_iter} iterations with residual "
                 f"{solution.residual:.3g} > tol {solution.tol:.3g}; {self._remedy}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
-
-    def _metric(self, solution: Solution) -> Any:
-        if solution.factor is not None:
-            return Mahalanobis(solution.factor)
-        return Mahalanobis.from_matrix(solution.M)
 
     @property
     def n_iter_(self) -> int:
@@ -140,29 +146,34 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _n_features_out(self) -> int:
         return self.metric_.transform(np.zeros((1, self.n_features_in_))).shape[1]
 
+    def _seen(self, X: Any) -> Any:
+        """Points for the fitted metric, validated."""
+        check_is_fitted(self, "metric_")
+        coordinates = self.metric_.coordinates
+        if coordinates.n_features is None:  # objects of a kernel
+            return coordinates.check(X, type(self).__name__)
+        return coordinates.accept(_checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse))
+
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates in which the Euclidean distance is the learned one."""
-        check_is_fitted(self, "metric_")
-        X = _checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse)
-        return self.metric_.transform(X)
+        return self.metric_.transform_of(self._seen(X))
 
     def score(self, X: Any, y: Any) -> float:
         """Area under the ROC curve of −d² for telling similar pairs from dissimilar ones.
 
         Pairs (n, 2, d) with ±1; or points with labels, of which pairs are drawn with a fixed seed.
         """
-        check_is_fitted(self, "metric_")
         owner = type(self).__name__
         X, pairs = self._tuples(np.asarray(X), y) if are_tuples(X) else (X, None)
-        X = _checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse)
+        X = self._seen(X)
         if pairs is None:
-            _checks.labels(y, owner, X.shape[0])
-            pairs = Pairs.from_labels(y, random_state=0)
+            pairs = Pairs.from_labels(Labels.from_array(y, owner, linalg.count(X)), random_state=0)
         if not isinstance(pairs, Pairs):
             raise ValueError(f"{owner}: score needs pairs (n, 2, d) with ±1 or points with labels, got triplets.")
         if pairs.similar.all() or not pairs.similar.any():
             raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
-        return float(roc_auc_score(pairs.similar, -self.metric_.pair_sqdist(X[pairs.left], X[pairs.right])))
+        d = self.metric_.pair_sqdist_of(linalg.take(X, pairs.left), linalg.take(X, pairs.right))
+        return float(roc_auc_score(pairs.similar, -d))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

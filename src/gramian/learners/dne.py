@@ -1,6 +1,5 @@
 """Discriminant neighborhood embedding."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -71,19 +70,17 @@ class DNE(LabelLearner):
         self.n_components = n_components
         self.reg = reg
 
-    def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
+    def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
         k = _checks.number(self.n_neighbors, "DNE", "n_neighbors", low=1, integer=True)
         reg = _checks.number(self.reg, "DNE", "reg", low=0)
         if len(side.classes) < 2:
             raise ValueError(f"DNE: needs at least two classes, got {len(side.classes)}.")
-        X = X - X.mean(axis=0)
+        Z = Z - Z.mean(axis=0)
         # Σ_ij over ordered pairs counts each pair twice; (4) counts it once.
-        values, vectors = linalg.eigh(linalg.scatter(X, neighbor_signs(X, side, k)) / 2)
+        values, vectors = linalg.eigh(linalg.scatter(Z, neighbor_signs(Z, side, k)) / 2)
         kept = int((values < -max(reg, RTOL * np.abs(values).max())).sum())
         if kept == 0:
-            warnings.warn(
-                "DNE: no eigenvalue is negative; keeping the smallest eigenvector.", UserWarning, stacklevel=4
-            )
+            _checks.warn("DNE: no eigenvalue is negative; keeping the smallest eigenvector.")
         r = max(kept, 1)
         if self.n_components is not None:
             r = min(r, _checks.number(self.n_components, "DNE", "n_components", low=1, integer=True))

@@ -25,8 +25,8 @@ class LabelLearner(MetricLearner):
 
     _accepts = ()
 
-    def _from_labels(self, X: Any, y: Any, rng: Any) -> Labels:
-        return Labels.from_array(y, type(self).__name__, X.shape[0])
+    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: Any) -> Labels:
+        return labels
 
 
 class FactorLearner(LabelLearner):
@@ -59,12 +59,12 @@ class FactorLearner(LabelLearner):
     @abstractmethod
     def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution: ...
 
-    def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
+    def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
         owner = type(self).__name__
         self._check_limits()
         targets.require_classes(side, owner)
         with progress(owner, self.verbose, self.max_iter, self.callback) as report:
-            return self._descend(X, side, rng, report)
+            return self._descend(Z, side, rng, report)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,19 +1,19 @@
 """The framework itself: any divergence, any constraints, any solver."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Constraints, Pairs, Terms
+from gramian.constraints import Labels, Pairs
+from gramian.coordinates import Coordinates, Plain, Rest, Subspace
 from gramian.divergences import Divergence, LogDet
 from gramian.learners.base import MetricLearner
 from gramian.learners.priors import prior_matrix
 from gramian.learners.progress import progress
 from gramian.learners.subspace import subspace_basis
-from gramian.linalg import dense, psd_sqrt, row_inner
-from gramian.metrics import SubspaceMahalanobis
+from gramian.linalg import dense, psd_sqrt
 from gramian.solvers import (
     BregmanProjections,
     DualAscent,
@@ -38,122 +38,95 @@ SOLVERS: dict[str, type[DualAscent | BregmanProjections]] = {
 class FrameworkLearner(MetricLearner):
     """Base of the learners that are instances of the framework problem.
 
-    Subclasses have the parameters prior, solver, max_iter, tol, rank, subspace, alpha, random_state, verbose, callback,
-    and give ``_divergence(X)`` and ``_slack(bound)``.
+    Subclasses have the parameters prior, solver, max_iter, tol, rank, subspace, alpha, verbose, callback, random_state,
+    and give ``_divergence(Z, rest)`` and ``_slack(side)``.
     """
 
     _sparse = True
 
-    def _divergence(self, X: Any) -> Divergence:
+    def _divergence(self, Z: Any, rest: Rest) -> Divergence:
         return LogDet()
 
-    def _slack(self, bound: np.ndarray) -> Hard:
+    def _slack(self, side: Any) -> Hard:
         return Hard()
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """As the base; without ``rank`` M is d × d, so X is made dense, and a width that cannot work is refused."""
-        X, y = super()._validated(X, y)
+    def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
+        """All features, or the subspace that ``rank`` asks for."""
+        owner = type(self).__name__
         if self.rank is not None:
-            return X, y
+            rng = _checks.random(self.random_state, owner)
+            coordinates = Subspace(subspace_basis(self.subspace, X, self.rank, rng, owner))
+            return coordinates, coordinates.z(X)
         if X.shape[1] > WIDEST:
-            owner = type(self).__name__
             raise ValueError(
                 f"{owner}: X must have at most {WIDEST} features without rank, got {X.shape[1]}; give rank."
             )
-        return dense(X), y
+        return Plain(X.shape[1]), dense(X)
 
-    def _learn(self, X: Any, side: Any, rng: np.random.RandomState, residual: Callable | None = None) -> Solution:
-        """Solve for M on the rows of X; ``residual(terms)`` is ⟨C_i, R⟩ for what lies outside of these coordinates."""
-        owner = type(self).__name__
-        if self.rank is not None and residual is None:
-            U = subspace_basis(self.subspace, X, self.rank, rng, owner)
-            Z = np.asarray(X @ U)
-            self._basis = U
-            return self._learn(Z, side, rng, lambda terms: outside(terms, X, Z))
-        problem = self._problem(X, side, residual)
-        solver = self._solver()
-        solver.check(problem)
-        try:
-            with progress(owner, self.verbose, solver.max_iter, self.callback) as report:
-                return solver.solve(problem, callback=report)
-        except InfeasibleError as error:
-            raise InfeasibleError(f"{owner}: {error}") from None
-
-    def _problem(self, X: np.ndarray, side: Any, residual: Callable | None) -> Problem:
-        terms = side.terms(X.shape[0])
-        right = None if terms.symmetric else terms.right @ X
-        # Jain 2009, (3.8): what the part αI outside of the coordinates already spends.
-        offset = 0.0 if residual is None else self._complement() * residual(terms)
-        return Problem(
-            left=terms.left @ X,
-            right=right,
-            weight=terms.weight,
-            bound=side.bound,
-            prior=self._prior(X),
-            divergence=self._divergence(X),
-            slack=self._slack(side.bound),
-            offset=offset,
-        )
-
-    def _prior(self, X: np.ndarray) -> np.ndarray:
-        owner = type(self).__name__
-        M0 = prior_matrix(self.prior, X, owner)
-        if self._identity_prior():
-            M0 = _checks.number(self.alpha, owner, "alpha", low=0) * M0
-        if isinstance(self._divergence(X), LogDet) and np.linalg.eigvalsh(M0)[0] <= 0:
-            raise ValueError(f"{owner}: prior must be positive definite for LogDet, got a singular matrix.")
-        return M0
-
-    def _draw(self, y: Any, rng: np.random.RandomState) -> Pairs:
-        """Pairs from labels, without bounds."""
-        return Pairs.from_labels(y, getattr(self, "n_pairs", None), random_state=rng)
-
-    def _fill(self, pairs: Pairs, X: Any, sqdist: Callable | None) -> Pairs:
-        """Bounds for pairs that have none: percentiles of the squared distances under the prior."""
-        if sqdist is None and self._identity_prior():
-            alpha = _checks.number(self.alpha, type(self).__name__, "alpha", low=0)
-            X = np.sqrt(alpha) * X if alpha > 0 else X
-        elif sqdist is None and self.rank is None:
-            X = X @ psd_sqrt(prior_matrix(self.prior, X, type(self).__name__))
-        return pairs.with_bounds(X, getattr(self, "percentiles", (5, 95)), sqdist=sqdist)
-
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
-        return self._fill(self._draw(y, rng), X, None)
-
-    def _side(self, X: Any, y: Any, rng: np.random.RandomState, sqdist: Callable | None = None) -> Any:
-        """As the base; ``sqdist(rows)`` gives distances among points when X are not all of their coordinates."""
-        self._drawn = not isinstance(y, Constraints) or getattr(y, "bounds", ()) is None
-        y = y if isinstance(y, Constraints) else self._draw(y, rng)
+    def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
+        """As the base; pairs without bounds get some from the distances under the prior, and are soft then."""
+        if isinstance(y, Labels):
+            y = Pairs.from_labels(y, getattr(self, "n_pairs", None), random_state=rng)
         if isinstance(y, Pairs) and y.bounds is None:
-            y = self._fill(y, X, sqdist)
-        return super()._side(X, y, rng)
+            y = replace(self._bounded(y, Z, rest), soft=True)
+        return super()._side(y, Z, rest, rng)
+
+    def _bounded(self, pairs: Pairs, Z: Any, rest: Rest) -> Pairs:
+        """Bounds: percentiles of the squared distances under the prior, in the whole space if it reaches there."""
+        percentiles, alpha = getattr(self, "percentiles", (5, 95)), self._outside()
+        if alpha > 0 and not rest.empty:
+            return pairs.filled(Z, percentiles, sqdist=lambda rows: alpha * rest.sqdist(rows))
+        M0 = self._prior(Z, rest)
+        return pairs.filled(Z @ psd_sqrt(M0) if M0.any() else Z, percentiles)
+
+    def _prior(self, Z: np.ndarray, rest: Rest) -> np.ndarray:
+        """M₀ on the coordinates."""
+        owner = type(self).__name__
+        M0 = prior_matrix(self.prior, Z, rest, owner)
+        return self._outside() * M0 if self._identity_prior() else M0
 
     def _identity_prior(self) -> bool:
         return isinstance(self.prior, str) and self.prior == "identity"
 
-    def _complement(self) -> float:
+    def _outside(self) -> float:
         """The weight α of what lies outside of the coordinates: that of an identity prior, else 0."""
-        return float(self.alpha) if self._identity_prior() else 0.0
+        return _checks.number(self.alpha, type(self).__name__, "alpha", low=0) if self._identity_prior() else 0.0
+
+    def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
+        """Solve for M on the coordinates."""
+        owner = type(self).__name__
+        problem = self._problem(Z, side, rest)
+        if isinstance(problem.divergence, LogDet) and np.linalg.eigvalsh(problem.prior)[0] <= 0:
+            raise ValueError(f"{owner}: prior must be positive definite for LogDet, got a singular matrix.")
+        solver = self._solver()
+        solver.check(problem)
+        try:
+            with progress(owner, self.verbose, solver.max_iter, self.callback) as report:
+                return replace(solver.solve(problem, callback=report), alpha=self._outside())
+        except InfeasibleError as error:
+            raise InfeasibleError(f"{owner}: {error}") from None
+
+    def _problem(self, Z: np.ndarray, side: Any, rest: Rest) -> Problem:
+        terms = side.terms(Z.shape[0])
+        alpha = self._outside()
+        return Problem(
+            left=terms.left @ Z,
+            right=None if terms.symmetric else terms.right @ Z,
+            weight=terms.weight,
+            bound=side.bound,
+            prior=self._prior(Z, rest),
+            divergence=self._divergence(Z, rest),
+            slack=self._slack(side),
+            # Jain 2009, (3.8): what the part αI outside of the coordinates already spends.
+            offset=0.0 if alpha == 0 or rest.empty else alpha * rest.energy(terms),
+        )
 
     def _solver(self) -> Solver:
         if isinstance(self.solver, Solver):
             return self.solver
+        self._check_limits()
         _checks.one_of(self.solver, type(self).__name__, "solver", tuple(SOLVERS))
-        max_iter = _checks.number(self.max_iter, type(self).__name__, "max_iter", low=1, integer=True)
-        return SOLVERS[self.solver](max_iter=max_iter, tol=_checks.number(self.tol, type(self).__name__, "tol", low=0))
-
-    def _metric(self, solution: Solution) -> Any:
-        if self.rank is not None and hasattr(self, "_basis"):
-            metric = SubspaceMahalanobis(self._basis, solution.M, self._complement())
-            del self._basis
-            return metric
-        return super()._metric(solution)
-
-
-def outside(terms: Terms, X: Any, Z: np.ndarray) -> np.ndarray:
-    """⟨C_i, R⟩ with R = XXᵀ − ZZᵀ, the energy of each constraint outside of the coordinates Z."""
-    full = row_inner(terms.left @ X, terms.right @ X) - row_inner(terms.left @ Z, terms.right @ Z)
-    return (terms.weight * full.reshape(terms.weight.shape)).sum(axis=1)
+        return SOLVERS[self.solver](max_iter=int(self.max_iter), tol=float(self.tol))
 
 
 class Framework(FrameworkLearner):
@@ -199,18 +172,18 @@ class Framework(FrameworkLearner):
         self,
         divergence=None,
         prior="identity",
+        *,
         slack=None,
         solver="auto",
-        *,
         slack_loss="hinge",
         rank=None,
         subspace="svd",
         alpha=1.0,
         max_iter=5000,
         tol=1e-7,
-        random_state=None,
         verbose=False,
         callback=None,
+        random_state=None,
     ):
         self.divergence = divergence
         self.prior = prior
@@ -226,20 +199,20 @@ class Framework(FrameworkLearner):
         self.verbose = verbose
         self.callback = callback
 
-    def _divergence(self, X: Any) -> Divergence:
+    def _divergence(self, Z: Any, rest: Rest) -> Divergence:
         divergence = LogDet() if self.divergence is None else self.divergence
         if not isinstance(divergence, Divergence):
             raise TypeError(f"Framework: divergence must be a Divergence, got {type(divergence).__name__}.")
-        return divergence.at(X) if hasattr(divergence, "at") else divergence
+        return divergence.at(Z, rest.lower) if hasattr(divergence, "at") else divergence
 
-    def _complement(self) -> float:
-        used = self.divergence is None or self.divergence.uses_prior
-        return super()._complement() if used else 0.0
+    def _outside(self) -> float:
+        return super()._outside() if getattr(self.divergence, "uses_prior", True) else 0.0
 
-    def _slack(self, bound: np.ndarray) -> Hard:
-        if self.slack is None and not self._drawn:
+    def _slack(self, side: Any) -> Hard:
+        soft = getattr(side, "soft", False)
+        if self.slack is None and not soft:
             return Hard()
         _checks.one_of(self.slack_loss, "Framework", "slack_loss", ("hinge", "quadratic"))
-        slack = 1 / np.abs(bound).mean() if self.slack is None else self.slack
+        slack = 1 / np.abs(side.bound).mean() if self.slack is None else self.slack
         C = _checks.number(slack, "Framework", "slack", low=0, open_low=True)
         return Hinge(C) if self.slack_loss == "hinge" else Quadratic(C)

@@ -131,19 +131,19 @@ class LMNN(FactorLearner):
         k = _checks.number(self.n_neighbors, "LMNN", "n_neighbors", low=1, integer=True)
         again = _checks.number(self.reselect, "LMNN", "reselect", low=0, integer=True)
         _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
-        self.targets_ = targets.same_class(X, labels, k)
-        start = Start.around(self, X, labels, rng, self.targets_, self._weight(X), ridge=1e-9)
+        near = targets.same_class(X, labels, k)
+        start = Start.around(self, X, labels, rng, near, self._weight(X, near), ridge=1e-9)
         options = {"push": self.push, "max_iter": self.max_iter, "tol": self.tol, "report": report}
-        solution = descend_margins(start, labels, self.targets_, **options)
+        solution = descend_margins(start, labels, near, **options)
         for _ in range(again):
-            self.targets_ = targets.same_class(X @ solution.factor.T, labels, k)
+            near = targets.same_class(X @ solution.factor.T, labels, k)
             start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
-            solution = descend_margins(start, labels, self.targets_, done=solution.n_iter, **options)
-        return solution
+            solution = descend_margins(start, labels, near, done=solution.n_iter, **options)
+        return replace(solution, found={"targets": near})
 
-    def _weight(self, X: np.ndarray) -> float:
+    def _weight(self, X: np.ndarray, near: np.ndarray) -> float:
         """The weight of tr(M) as a number."""
         if isinstance(self.reg, str):
             _checks.one_of(self.reg, "LMNN", "reg", ("pull",))
-            return sum(linalg.pair_sqdist(X, X[column]).sum() for column in self.targets_.T) / X.shape[1]
+            return sum(linalg.pair_sqdist(X, X[column]).sum() for column in near.T) / X.shape[1]
         return _checks.number(self.reg, "LMNN", "reg", low=0)

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.metrics import Metric
+from gramian.coordinates import Plain
+from gramian.metrics import WORDS, Metric
 
 
 @dataclass(frozen=True, eq=False)
-class GraphMetric(Metric):
-    """Euclidean distance in a spectral embedding F (n, k), defined on training points and on new ones.
+class GraphSpace(Plain):
+    """z(x) = f(x): rows of an embedding F (n, k) on training points, carried to new ones along a graph.
 
     A new vertex x with edge weights w_j to the training points must satisfy its own row of the eigenproblem
     L f = ν f, which gives
@@ -21,37 +22,29 @@ class GraphMetric(Metric):
 
     Nyström's formula for Laplacian eigenmaps. ν is held at half of the pole at most. A training point has
     its own row of F, and a point without edges has the mean.
-
-    Parameters
-    ----------
-    points : array (n, d)
-    embedding : array (n, k)
-        F.
-    graph : Graph
-        Gives the weights of new points.
-    shift : array (k,)
-        ν, the eigenvalue over λ.
-    degree : array (n,), optional
-        d_j for the normalized Laplacian; None for L = D − A.
     """
 
-    points: Any
-    embedding: np.ndarray
-    graph: Any
-    shift: np.ndarray
+    points: Any = None
+    embedding: np.ndarray = None  # type: ignore[assignment]
+    graph: Any = None
+    shift: np.ndarray = None  # type: ignore[assignment]
     degree: np.ndarray | None = None
 
     @property
-    def n_features(self) -> int:
-        """Number of input features."""
-        return self.points.shape[1]
+    def size(self) -> int:
+        """Number of coordinates of the embedding."""
+        return self.embedding.shape[1]
 
-    @property
-    def matrix(self) -> np.ndarray:
-        """The identity on the embedding's coordinates, (k, k)."""
-        return np.eye(self.embedding.shape[1])
+    def back(self, Z: np.ndarray) -> None:  # type: ignore[override]
+        """No points of a graph are known but its own."""
+        return
 
-    def _embed(self, X: Any) -> np.ndarray:
+    def difference(self, X: Any, Y: Any) -> np.ndarray:
+        """f(x) − f(y)."""
+        return self.z(X) - self.z(Y)
+
+    def z(self, X: Any) -> np.ndarray:
+        """f(x)."""
         known = same_rows(self.points, X)
         out = self.embedding[known]
         new = np.flatnonzero(known < 0)
@@ -73,6 +66,29 @@ class GraphMetric(Metric):
         F = F / np.maximum(pole, 0.5)
         F[d == 0] = self.embedding.mean(axis=0)
         return F
+
+
+class GraphMetric(Metric):
+    """Euclidean distance in a spectral embedding F (n, k), defined on training points and on new ones.
+
+    Parameters
+    ----------
+    points : array (n, d)
+    embedding : array (n, k)
+        F.
+    graph : Graph
+        Gives the weights of new points.
+    shift : array (k,)
+        ν, the eigenvalue over λ.
+    degree : array (n,), optional
+        d_j for the normalized Laplacian; None for L = D − A.
+    """
+
+    def __init__(self, points: Any, embedding: Any, graph: Any, shift: Any, degree: Any = None) -> None:
+        super().__init__(GraphSpace(points.shape[1], points, embedding, graph, shift, degree), np.eye(len(shift)))
+
+
+WORDS[GraphSpace] = GraphMetric
 
 
 def same_rows(points: Any, X: Any) -> np.ndarray:

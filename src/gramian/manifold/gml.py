@@ -165,7 +165,7 @@ class GeometryAwareKernel(Transductive):
             side = pairs_of_labels(self.codes_, self.n_pairs, self.random_state)
         self._learn(family, side)
         self.metric_ = self._metric(X)
-        self.positions_ = self.metric_.embedding if self.family == "spectral" else self.metric_.transform(X)
+        self.positions_ = self.metric_.coordinates.embedding if self.family == "spectral" else self.metric_.transform(X)
         return self
 
     def _family(self, X: Any) -> Any:

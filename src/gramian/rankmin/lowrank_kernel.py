@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Pairs
+from gramian.constraints import Labels, Pairs
+from gramian.coordinates import Coordinates, KernelSpace, Rest
 from gramian.features import KernelFeatures
+from gramian.kernels.objects import as_kernel
 from gramian.learners.base import MetricLearner
 from gramian.learners.factored import shifted
-from gramian.learners.kernelized import kernel_door, kernel_or_gaussian
+from gramian.learners.kernelized import kernel_or_gaussian
 from gramian.learners.progress import progress
-from gramian.metrics import KernelMetric
 from gramian.rankmin.burg import burg
 from gramian.rankmin.kernel_problem import KernelProblem, Method, Steps, Trial, averaged, closest, trial
 from gramian.solvers import Solution
@@ -135,23 +136,14 @@ class LowRankKernel(MetricLearner):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None) -> "LowRankKernel":
-        """Learn from labels (n,), from :class:`Pairs` with bounds on squared distances of k, or from tuples."""
-        _checks.one_of(self.method, OWNER, "method", METHODS)
-        _checks.one_of(self.setting, OWNER, "setting", ("inductive", "transductive"))
-        rng = _checks.random(self.random_state, OWNER)
-        X, y = kernel_door(self, self.kernel, X, y)
+    def _door(self, X: Any, y: Any, vectors: bool = True) -> Any:
+        return super()._door(X, y, vectors=self.kernel is None or as_kernel(self.kernel, OWNER).on_vectors)
+
+    def _coordinates(self, X: Any) -> tuple[Coordinates, np.ndarray]:
         kernel = kernel_or_gaussian(self.kernel, X, OWNER)
-        self.features_ = KernelFeatures(kernel, rank=self.n_basis, random_state=rng)
-        Z = self.features_.fit_transform(X)
-        side = y.with_bounds(Z, self.percentiles) if isinstance(y, Pairs) else y
-        solution = self._learn(Z, self._side(Z, side, rng), rng)
-        self._store(Z, solution)
-        self.factor_ = Z @ solution.factor.T
-        self.rank_ = self.factor_.shape[1]
-        Z, F = Z / _unit(Z), self.factor_ / _unit(Z)
-        self.beta_ = float(np.sum((Z.T @ F) ** 2) / max(np.sum((Z.T @ Z) ** 2), np.finfo(float).tiny))
-        return self
+        features = KernelFeatures(kernel, rank=self.n_basis, random_state=self.random_state)
+        Z = features.learn(X)
+        return KernelSpace(features), Z
 
     def kernel_matrix(self) -> np.ndarray:
         """K on the training points, (n, n)."""
@@ -161,12 +153,22 @@ class LowRankKernel(MetricLearner):
         """k(x, y) on any points, (n, m): positive semi-definite, of rank at most ``rank_``."""
         return self.metric_.kernel(X, Y)
 
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
-        classes = len(np.unique(y))
-        count = 40 * classes**2 if self.n_pairs is None else self.n_pairs
-        return Pairs.from_labels(y, count, random_state=rng).with_bounds(X, self.percentiles)
+    def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Pairs:
+        if isinstance(y, Labels):
+            count = 40 * len(y.classes) ** 2 if self.n_pairs is None else self.n_pairs
+            y = Pairs.from_labels(y, count, random_state=rng)
+        return super()._side(y.filled(Z, self.percentiles) if isinstance(y, Pairs) else y, Z, rest, rng)
 
-    def _learn(self, X: Any, side: Pairs, rng: np.random.RandomState) -> Solution:
+    def _learn(self, Z: Any, side: Pairs, rest: Rest, rng: np.random.RandomState) -> Solution:
+        _checks.one_of(self.method, OWNER, "method", METHODS)
+        _checks.one_of(self.setting, OWNER, "setting", ("inductive", "transductive"))
+        solution = self._solved(Z, side)
+        factor = Z @ solution.factor.T
+        Z, F = Z / _unit(Z), factor / _unit(Z)
+        beta = float(np.sum((Z.T @ F) ** 2) / max(np.sum((Z.T @ Z) ** 2), np.finfo(float).tiny))
+        return replace(solution, found={"factor": factor, "rank": factor.shape[1], "beta": beta})
+
+    def _solved(self, X: Any, side: Pairs) -> Solution:
         max_iter = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
         tol = _checks.number(self.tol, OWNER, "tol", low=0)
         unit = _unit(X)
@@ -230,8 +232,9 @@ class LowRankKernel(MetricLearner):
         factor = (G @ (vectors * np.sqrt(np.maximum(values, 0)))).T
         return replace(solution, M=None, factor=factor, n_iter=steps + solution.n_iter)
 
-    def _metric(self, solution: Solution) -> KernelMetric:
-        return KernelMetric(self.features_, solution.factor.T @ solution.factor, 0.0)
+    def _store(self, coordinates: Coordinates, solution: Solution) -> None:
+        super()._store(coordinates, solution)
+        self.features_ = coordinates.features  # type: ignore[attr-defined]  # a KernelSpace
 
 
 def _unit(Z: np.ndarray) -> float:

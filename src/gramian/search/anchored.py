@@ -42,7 +42,7 @@ class AnchoredIndex(HashIndex):
     def __init__(self, metric: Mahalanobis, rows: np.ndarray, detector: str, **settings: Any) -> None:
         super().__init__(metric, **settings)
         self.detector = detector
-        self.scale = np.eye(metric.n_features)
+        self.scale = np.eye(metric.coordinates.size)
         self._stand(rows)
 
     def _stand(self, rows: np.ndarray) -> None:
@@ -126,7 +126,7 @@ class AnchoredIndex(HashIndex):
 
         cosine, margins = self.cosines(self.anchor, self.base), self._rows("margins")
         self.reach = np.maximum(self.reach, np.where(cosine > 0, np.sqrt(1 - cosine**2), np.inf))
-        spread = _LIKELY if self.detector == "likely" else np.sqrt(self.metric.n_features)
+        spread = _LIKELY if self.detector == "likely" else np.sqrt(self.metric.coordinates.size)
         levels = np.minimum(self.reach * spread * _FINEST, 255).astype(np.uint8)
         if (margins[:: max(1, len(self) // _SAMPLE)] <= levels).mean() > share:
             return None

@@ -35,7 +35,7 @@ class ExactIndex(Index):
         return hasattr(metric, "sqdist") and hasattr(metric, "n_features")
 
     def _derive(self, X: Any) -> dict[str, Any]:
-        return {"embedded": self.metric._embed(X)} if isinstance(self.metric, Mahalanobis) else {}
+        return {"embedded": self.metric.embed(X)} if isinstance(self.metric, Mahalanobis) else {}
 
     def _search(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         found = [self._block(Q[block], k) for block in linalg.blocks(_length(Q), 24 * len(self))]
@@ -45,7 +45,7 @@ class ExactIndex(Index):
         metric, points = self.metric, self._rows("points")
         if not isinstance(metric, Mahalanobis):
             return smallest(metric.sqdist(Q, points), k)
-        D = linalg.sqdist(metric._embed(Q), self._rows("embedded"))
+        D = linalg.sqdist(metric.embed(Q), self._rows("embedded"))
         # The product rounds; every item that rounding may have pushed behind the k-th one is looked at again.
         edge = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
         slack = 1e-12 * (D.max(axis=1, keepdims=True) + edge)
@@ -58,4 +58,4 @@ class ExactIndex(Index):
 
 def difference_sqdist(metric: Mahalanobis, X: Any, Y: Any) -> np.ndarray:
     """|L(x − y)|² for paired rows, difference first: zero for equal rows, accurate for close ones."""
-    return linalg.row_norms(metric._embed(X.astype(np.float64) - Y.astype(np.float64)))
+    return linalg.row_norms(metric.embed(X.astype(np.float64) - Y.astype(np.float64)))

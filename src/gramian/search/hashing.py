@@ -62,7 +62,7 @@ class HashIndex(HashedIndex):
     (3, 32)
     """
 
-    metric: Mahalanobis
+    metric: Any
 
     def __init__(self, metric: Metric, n_bits: int = 256, random_state: Any = None, **settings: Any) -> None:
         super().__init__(metric, n_bits, random_state=random_state, **settings)
@@ -70,15 +70,15 @@ class HashIndex(HashedIndex):
             raise TypeError(
                 f"HashIndex: metric must be a Mahalanobis, got {type(metric).__name__}; use KernelHashIndex for it."
             )
-        self.center = np.zeros(metric.n_features)
+        self.center = np.zeros(metric.coordinates.size)
 
     @cached_property
     def projection(self) -> np.ndarray:
         """Gr, (d, n_bits): the sign of (x − μ)ᵀGr is the hash of x."""
-        return self.metric.root @ codes.directions(self.seed, np.arange(self.metric.n_features), self.n_bits)
+        return self.metric.root @ codes.directions(self.seed, np.arange(self.metric.coordinates.size), self.n_bits)
 
     def _check(self, X: Any, name: str = "X") -> Any:
-        d = self.metric.n_features
+        d = self.metric.coordinates.size
         return _checks.points(X, "HashIndex", n_features=d, min_points=0, allow_sparse=False, name=name)
 
     def _recenter(self, X: np.ndarray) -> None:
@@ -111,7 +111,7 @@ class HashIndex(HashedIndex):
 
     def _unit_sqdist(self, Q: np.ndarray, near: np.ndarray) -> np.ndarray:
         """|u − v|² = 2 − 2 cos_M of each query to the items in its row, u and v the normalized images."""
-        unit = [_unit(self.metric._embed(part.astype(np.float64))) for part in (Q, self._rows("points")[near.ravel()])]
+        unit = [_unit(self.metric.embed(part.astype(np.float64))) for part in (Q, self._rows("points")[near.ravel()])]
         return 2 - 2 * np.einsum("qd,qkd->qk", unit[0], unit[1].reshape(*near.shape, -1))
 
     def _candidates(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -97,7 +97,7 @@ class OnlineHashIndex(Stored):
     def _begin(self) -> None:
         """Draw the directions once the number of coordinates is known."""
         core = self._core()
-        self._rows = draw_rows(self.seed, core.n_features, self.n_bits) @ core.components
+        self._rows = draw_rows(self.seed, core.coordinates.size, self.n_bits) @ core.components
         settings = {"n_bits": self.n_bits, "recall": self.recall, "random_state": self.seed}
         self._index = AnchoredIndex(core, self._rows, self.detector, **settings)
         self._moved = False
@@ -120,7 +120,7 @@ class OnlineHashIndex(Stored):
         """Coordinates of points, validated."""
         if self.learner.features is not None:
             return self.learner.features.transform(X)
-        d = self._index.metric.n_features if self._index is not None else None
+        d = self._index.metric.coordinates.size if self._index is not None else None
         return _checks.points(X, "OnlineHashIndex", n_features=d, allow_sparse=False, min_points=min_points)
 
     @property
@@ -179,7 +179,7 @@ class OnlineHashIndex(Stored):
             return self._begin()
         if rows is None:
             core = self._core()
-            rows = draw_rows(self.seed, core.n_features, self.n_bits) @ core.components
+            rows = draw_rows(self.seed, core.coordinates.size, self.n_bits) @ core.components
         self._rows, self._moved = rows, True
         return None
 

@@ -163,7 +163,8 @@ class Solution:
 
     ``M`` (d, d) or ``factor`` L (r, d) with M = LᵀL; ``dual`` λ (m,); ``objective`` of the primal; duality ``gap``
     and worst ``violation`` where the method has them; ``residual`` is the quantity that was compared with
-    ``tol`` when the method stopped.
+    ``tol`` when the method stopped. ``alpha`` is the weight of what lies outside of the coordinates, and ``found``
+    holds what else a learner shows, name → value, as its attribute ``name_``.
     """
 
     M: Any = None
@@ -176,7 +177,8 @@ class Solution:
     converged: bool = True
     residual: float = np.nan
     tol: float = np.nan
-    path: list[float] = field(default_factory=list)
+    alpha: float = 0.0
+    found: dict[str, Any] = field(default_factory=dict)
 
 
 class Solver(ABC):
