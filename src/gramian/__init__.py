@@ -68,6 +68,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "NCA",
         "MCML",
         "DNE",
+        "PLDA",
+        "AutoMetric",
     ),
     "manifold": (
         "TDL",
@@ -106,7 +108,8 @@ _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")
 _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",
-    **dict.fromkeys(("Plain", "Subspace", "KernelSpace"), "coordinates"),
+    **dict.fromkeys(("Plain", "Subspace", "UnitRows", "KernelSpace"), "coordinates"),
+    "Metric": "metrics",
     "GraphSpace": "manifold.extension",
     **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
 }

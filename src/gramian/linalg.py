@@ -68,6 +68,13 @@ def row_norms(X: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
+def unit_rows(X: Any) -> Any:
+    """Rows divided by their Euclidean length, dense or sparse; rows of zeros stay."""
+    norms = np.sqrt(row_norms(X))
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    return sparse.csr_array(sparse.diags_array(inverse) @ X) if sparse.issparse(X) else X * inverse[:, None]
+
+
 def row_inner(X: Any, Y: Any) -> np.ndarray:
     """Inner product of row i of X with row i of Y, dense or sparse, shape (n,)."""
     if sparse.issparse(X) or sparse.issparse(Y):

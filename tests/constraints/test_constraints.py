@@ -163,7 +163,7 @@ def test_bad_input_is_one_clear_sentence(make, message):
 
 def test_constraints_out_of_range_are_caught(rng):
     with pytest.raises(ValueError, match="point 9, but X has 3 points"):
-        gm.ITML().fit(rng.normal(size=(3, 2)), gm.Pairs([0], [9], [True]))
+        gm.ITML(anchor=0).fit(rng.normal(size=(3, 2)), gm.Pairs([0], [9], [True]))
 
 
 def test_signs_of_similar_are_accepted():
@@ -225,4 +225,4 @@ def test_constraints_that_do_not_fit_the_points_are_named(rng):
     with pytest.raises(ValueError, match="Pairs: the constraints refer to point 9, but X has 4 points"):
         gm.Pairs([0], [9], [True], bounds=(1.0, 2.0)).violation(metric, X)
     with pytest.raises(ValueError, match=r"RCA: ids of Chunklets must have one entry per point \(4\), got 3"):
-        gm.RCA().fit(X, gm.Chunklets([0, 0, 1]))
+        gm.RCA(anchor=0).fit(X, gm.Chunklets([0, 0, 1]))

@@ -82,7 +82,7 @@ def shapes():
 def test_sets_are_learned_hashed_and_searched_without_a_dense_vector(shapes):
     sets, y = shapes
     kernel = gm.PyramidMatch(side=0.25, n_levels=6, n_dims=2**20)
-    learner = gm.Kernelized(gm.ITML(random_state=0, n_pairs=150), kernel, rank=20, random_state=0)
+    learner = gm.Kernelized(gm.ITML(random_state=0, n_pairs=150, anchor=0), kernel, rank=20, random_state=0)
     metric = learner.fit(sets[:60], y[:60]).metric_
     assert metric.alpha == 1.0
     index = gm.KernelHashIndex(metric, n_bits=512, random_state=0).add(sets[:60])

@@ -98,6 +98,6 @@ def test_a_learner_is_a_step_of_a_pipeline(problem):
     from sklearn.pipeline import make_pipeline
 
     _, X, y, Q = problem
-    model = make_pipeline(gm.ITML(random_state=0), KNeighborsClassifier(3)).fit(X, y)
+    model = make_pipeline(gm.ITML(random_state=0, anchor=0), KNeighborsClassifier(3)).fit(X, y)
     index = gm.ExactIndex(model[0].metric_).add(X)
     assert np.array_equal(model.predict(Q), knn_classify(index, y, Q, 3))

@@ -124,6 +124,12 @@ class Labels:
         classes, codes = _checks.labels(y, owner, n, unknown)
         return cls(codes, classes)
 
+    def of(self, rows: np.ndarray) -> "Labels":
+        """The labels of some points, coded anew."""
+        codes = self.codes[rows]
+        used = np.unique(codes[codes >= 0])
+        return Labels(np.where(codes < 0, -1, np.searchsorted(used, codes)), self.classes[used])
+
     def groups(self) -> list[np.ndarray]:
         """Indices of the points of each class."""
         order = np.argsort(self.codes, kind="stable")

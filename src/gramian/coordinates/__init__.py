@@ -2,7 +2,7 @@
 
 from gramian.coordinates.base import Coordinates
 from gramian.coordinates.kernel import KernelSpace
-from gramian.coordinates.linear import Plain, Subspace, orthonormal
+from gramian.coordinates.linear import Plain, Subspace, UnitRows, orthonormal
 from gramian.coordinates.rest import Rest
 
-__all__ = ["Coordinates", "KernelSpace", "Plain", "Rest", "Subspace", "orthonormal"]
+__all__ = ["Coordinates", "KernelSpace", "Plain", "Rest", "Subspace", "UnitRows", "orthonormal"]

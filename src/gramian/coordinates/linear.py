@@ -85,6 +85,19 @@ class Plain(_Vectors):
 
 
 @dataclass(frozen=True, eq=False)
+class UnitRows(Plain):
+    """z(x) = x / |x|: vectors that are compared by their angle, as embeddings are. The door sets the length."""
+
+    def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
+        """Points of length one; a row of zeros stays as it is."""
+        return self.accept(super().check(X, owner, name, min_points), name)
+
+    def accept(self, X: Any, name: str = "X") -> Any:
+        """Rows divided by their length."""
+        return linalg.unit_rows(X)
+
+
+@dataclass(frozen=True, eq=False)
 class Subspace(_Vectors):
     """z(x) = Uᵀx for orthonormal columns U (d, r); U becomes read-only."""
 

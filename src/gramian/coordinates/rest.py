@@ -20,10 +20,14 @@ class Rest:
     coordinates: Coordinates
     X: Any
     Z: Any
+    under: "Rest | None" = None
+    """Where X are coordinates themselves: what those leave out."""
 
     @cached_property
     def empty(self) -> bool:
         """Whether the coordinates hold all of the points."""
+        if self.under is not None and not self.under.empty:
+            return False
         if self.coordinates.whole:
             return True
         energy = self.coordinates.energy(self.X)
@@ -32,6 +36,8 @@ class Rest:
 
     def sqdist(self, rows: np.ndarray) -> np.ndarray:
         """Squared distances in the *whole* space among some of the points."""
+        if self.under is not None and not self.under.empty:
+            return self.under.sqdist(rows)
         return self.coordinates.sqdist(linalg.take(self.X, rows), None)
 
     def energy(self, terms: Any) -> np.ndarray:
@@ -39,8 +45,9 @@ class Rest:
         Z = self.Z + self.coordinates.mean
         inside = linalg.row_inner(terms.left @ Z, terms.right @ Z)
         outside = self.coordinates.bilinear(self.X, terms.left, terms.right) - inside
-        return (terms.weight * outside.reshape(terms.weight.shape)).sum(axis=1)
+        energy = (terms.weight * outside.reshape(terms.weight.shape)).sum(axis=1)
+        return energy if self.under is None or self.under.empty else energy + self.under.energy(terms)
 
     def lower(self, A: np.ndarray) -> np.ndarray:
         """A symmetric matrix on the features, as one on the coordinates."""
-        return self.coordinates.lower(A)
+        return self.coordinates.lower(A if self.under is None else self.under.lower(A))

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian.kernels.base import Kernel
-from gramian.kernels.basic import _normalize
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -90,7 +89,7 @@ class PyramidMatch(Kernel):
                 values.append(np.full(len(owner), np.sqrt(weight / self.n_grids)))
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
         phi = sparse.coo_array(entries, shape=(len(sets), self.n_dims)).tocsr()
-        return _normalize(phi) if self.normalize else phi
+        return linalg.unit_rows(phi) if self.normalize else phi
 
     def _columns(self, points: np.ndarray, owner: np.ndarray, grid: int, level: int) -> np.ndarray:
         """Hashed coordinate of each vector at one level: its bin, and how many of its set came there before."""

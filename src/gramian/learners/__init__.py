@@ -1,5 +1,6 @@
 """Learners: estimators that turn side information into a metric."""
 
+from gramian.learners.automatic import AutoMetric
 from gramian.learners.base import MetricLearner
 from gramian.learners.dne import DNE
 from gramian.learners.framework import Framework
@@ -10,6 +11,7 @@ from gramian.learners.lmnn import LMNN
 from gramian.learners.mcml import MCML
 from gramian.learners.mmc import MMC
 from gramian.learners.nca import NCA
+from gramian.learners.plda import PLDA
 from gramian.learners.pola import POLA
 from gramian.learners.rca import RCA
 
@@ -21,8 +23,10 @@ __all__ = [
     "MCML",
     "MMC",
     "NCA",
+    "PLDA",
     "POLA",
     "RCA",
+    "AutoMetric",
     "Framework",
     "Kernelized",
     "MetricLearner",

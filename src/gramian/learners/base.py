@@ -12,8 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Labels, Pairs, Triplets
 from gramian.coordinates import Coordinates, Plain, Rest
+from gramian.learners.anchor import anchored
 from gramian.metrics import Metric, leading_root
 from gramian.solvers.base import Solution
+
+MOST = 128
+"""Directions that an anchored fit takes at most."""
 
 
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -31,6 +35,10 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _accepts: tuple[type[Constraints], ...] = (Constraints,)
     _sparse = False
     _min_points = 2
+    _enough: dict[str, Any] = {}
+    """Limits of an anchored fit, name → function of the limit that was set."""
+    _has_prior = False
+    """Whether the prior is a part of the problem itself."""
     _remedy = "raise max_iter or tol"
 
     @abstractmethod
@@ -42,7 +50,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Rest, rng: np.random.RandomState) -> Any:
         """Side information from labels; learners that use the labels themselves return them."""
-        return Pairs.from_labels(labels, X=Z, random_state=rng)
+        return Pairs.from_labels(labels, random_state=rng)
 
     def _side(self, y: Labels | Constraints, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
         """Side information for the points Z, checked."""
@@ -55,9 +63,36 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}.")
         return side.check(Z, owner)
 
-    def solve(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
-        """What the learner finds on given coordinates; nothing is stored."""
+    def plain(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
+        """The optimum of the learner's own problem on given coordinates."""
         return self._learn(Z, self._side(y, Z, rest, rng), rest, rng)
+
+    def solve(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
+        """What the learner finds on given coordinates, as near to its prior as ``anchor`` says; nothing is stored."""
+        if self._anchors(y):
+            return anchored(self, Z, y, rest, rng, self.anchor)
+        if not self._has_prior and self._prior_given():
+            raise ValueError(
+                f"{type(self).__name__}: prior must be 'identity' where the metric is not anchored to it, "
+                f"got {_checks.shown(self.prior)}; give anchor > 0 and no n_components."
+            )
+        return self.plain(Z, y, rest, rng)
+
+    def _directions(self, n: int) -> int:
+        """The most directions that an anchored fit on n points works in: each has five points at least."""
+        return min(max(2, n // 5), MOST)
+
+    def _prior_given(self) -> bool:
+        prior = getattr(self, "prior", "identity")
+        return not (isinstance(prior, str) and prior == "identity")
+
+    def _anchors(self, y: Labels | Constraints) -> bool:
+        """Whether the metric is blended with its prior."""
+        anchor = getattr(self, "anchor", 0)
+        if isinstance(anchor, str):
+            _checks.one_of(anchor, type(self).__name__, "anchor", ("auto",))
+            return getattr(self, "n_components", None) is None
+        return _checks.number(anchor, type(self).__name__, "anchor", low=0, high=1) > 0
 
     def fit(self, X: Any, y: Any = None) -> "MetricLearner":
         """Learn the metric.

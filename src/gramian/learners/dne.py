@@ -54,21 +54,33 @@ class DNE(LabelLearner):
     n_components : int, optional
         Largest number of rows of L, smallest eigenvalues first.
     reg : float, ≥ 0
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
+    random_state : int or generator, optional
+        For the points that are held out.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> import gramian as gm
     >>> X, y = load_iris(return_X_y=True)
-    >>> dne = gm.DNE(n_neighbors=5).fit(X, y)
+    >>> dne = gm.DNE(n_neighbors=5, anchor=0).fit(X, y)
     >>> bool(dne.components_.shape[0] <= 4 and dne.objective_ < 0)
     True
     """
 
-    def __init__(self, n_neighbors=1, n_components=None, *, reg=0.0):
+    def __init__(
+        self, n_neighbors=1, n_components=None, *, reg=0.0, prior="identity", anchor="auto", random_state=None
+    ):
         self.n_neighbors = n_neighbors
         self.n_components = n_components
         self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
+        self.random_state = random_state
 
     def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
         k = _checks.number(self.n_neighbors, "DNE", "n_neighbors", low=1, integer=True)

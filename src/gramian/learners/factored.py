@@ -35,12 +35,16 @@ class FactorLearner(LabelLearner):
     ``report(iteration, objective, residual)`` is None when nobody listens.
     """
 
+    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 50)}
+
     def __init__(
         self,
         n_components=None,
         *,
         init="auto",
         reg=0.0,
+        prior="identity",
+        anchor="auto",
         max_iter=1000,
         tol=1e-5,
         verbose=False,
@@ -50,6 +54,8 @@ class FactorLearner(LabelLearner):
         self.n_components = n_components
         self.init = init
         self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose

@@ -43,6 +43,8 @@ class FrameworkLearner(MetricLearner):
     """
 
     _sparse = True
+    _has_prior = True
+    _enough = {"tol": lambda tol: max(tol, 1e-3), "max_iter": lambda most: min(most, 200)}
 
     def _divergence(self, Z: Any, rest: Rest) -> Divergence:
         return LogDet()
@@ -73,7 +75,7 @@ class FrameworkLearner(MetricLearner):
 
     def _bounded(self, pairs: Pairs, Z: Any, rest: Rest) -> Pairs:
         """Bounds: percentiles of the squared distances under the prior, in the whole space if it reaches there."""
-        percentiles, alpha = getattr(self, "percentiles", (5, 95)), self._outside()
+        percentiles, alpha = getattr(self, "percentiles", (5, 95)), self._weight()
         if alpha > 0 and not rest.empty:
             return pairs.filled(Z, percentiles, sqdist=lambda rows: alpha * rest.sqdist(rows))
         M0 = self._prior(Z, rest)
@@ -83,21 +85,25 @@ class FrameworkLearner(MetricLearner):
         """M₀ on the coordinates."""
         owner = type(self).__name__
         M0 = prior_matrix(self.prior, Z, rest, owner)
-        return self._outside() * M0 if self._identity_prior() else M0
+        return self._weight() * M0 if self._identity_prior() else M0
 
     def _identity_prior(self) -> bool:
         return isinstance(self.prior, str) and self.prior == "identity"
 
-    def _outside(self) -> float:
-        """The weight α of what lies outside of the coordinates: that of an identity prior, else 0."""
+    def _weight(self) -> float:
+        """The weight α of an identity prior, 0 for another one."""
         return _checks.number(self.alpha, type(self).__name__, "alpha", low=0) if self._identity_prior() else 0.0
+
+    def _outside(self) -> float:
+        """The weight of what lies outside of the coordinates."""
+        return self._weight()
 
     def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
         """Solve for M on the coordinates."""
         owner = type(self).__name__
         problem = self._problem(Z, side, rest)
         if isinstance(problem.divergence, LogDet) and np.linalg.eigvalsh(problem.prior)[0] <= 0:
-            raise ValueError(f"{owner}: prior must be positive definite for LogDet, got a singular matrix.")
+            raise ValueError(f"{owner}: prior must be positive definite, got a singular matrix.")
         solver = self._solver()
         solver.check(problem)
         try:
@@ -138,6 +144,10 @@ class Framework(FrameworkLearner):
         D; :class:`LogDet` when None. LinearFrobenius and LinearLogDet have no prior.
     prior : {"identity", "covariance", "zero"} or array (d, d)
         M₀.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
+        Constraints that must hold are never blended away: with given bounds and no slack it is 0.
     slack : float, optional
         None: constraints must hold; pairs drawn from labels, or whose bounds are, get C = 1 / mean |b_i| instead,
         since they rarely can all hold. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
@@ -173,6 +183,7 @@ class Framework(FrameworkLearner):
         divergence=None,
         prior="identity",
         *,
+        anchor="auto",
         slack=None,
         solver="auto",
         slack_loss="hinge",
@@ -187,6 +198,7 @@ class Framework(FrameworkLearner):
     ):
         self.divergence = divergence
         self.prior = prior
+        self.anchor = anchor
         self.slack = slack
         self.solver = solver
         self.slack_loss = slack_loss
@@ -207,6 +219,14 @@ class Framework(FrameworkLearner):
 
     def _outside(self) -> float:
         return super()._outside() if getattr(self.divergence, "uses_prior", True) else 0.0
+
+    def _anchors(self, y: Any) -> bool:
+        given = not isinstance(y, Labels) and getattr(y, "bounds", ()) is not None
+        hard = given and self.slack is None and isinstance(self.anchor, str)
+        none = not getattr(self.divergence, "uses_prior", True) or (
+            isinstance(self.prior, str) and self.prior == "zero"
+        )
+        return super()._anchors(y) and not hard and not none
 
     def _slack(self, side: Any) -> Hard:
         soft = getattr(side, "soft", False)

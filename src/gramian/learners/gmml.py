@@ -26,6 +26,9 @@ class GMML(MetricLearner):
         λ, relative to the mean eigenvalue of S (and of D).
     prior : {"identity", "covariance"} or array (d, d)
         M₀, positive definite.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_pairs : int, optional
         Pairs drawn from labels.
     random_state : int or generator, optional
@@ -40,11 +43,13 @@ class GMML(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _has_prior = True
 
-    def __init__(self, t=0.5, reg=1e-3, *, prior="identity", n_pairs=None, random_state=None):
+    def __init__(self, t=0.5, reg=1e-3, *, prior="identity", anchor="auto", n_pairs=None, random_state=None):
         self.t = t
         self.reg = reg
         self.prior = prior
+        self.anchor = anchor
         self.n_pairs = n_pairs
         self.random_state = random_state
 

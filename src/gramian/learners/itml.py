@@ -30,6 +30,9 @@ class ITML(FrameworkLearner):
         Weight γ of the slack.
     prior : {"identity", "covariance"} or array (d, d)
         M₀, positive definite.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     bounds : (u, l), optional
         Bounds on squared distances for pairs drawn from labels; percentiles of the squared distances, under the
         prior, when None.
@@ -68,6 +71,7 @@ class ITML(FrameworkLearner):
         gamma=1.0,
         prior="identity",
         *,
+        anchor="auto",
         bounds=None,
         percentiles=(5, 95),
         n_pairs=None,
@@ -83,6 +87,7 @@ class ITML(FrameworkLearner):
     ):
         self.gamma = gamma
         self.prior = prior
+        self.anchor = anchor
         self.bounds = bounds
         self.percentiles = percentiles
         self.n_pairs = n_pairs

@@ -28,6 +28,11 @@ class MMC(MetricLearner):
         Learn a diagonal M only.
     reg : float, > 0
         The ridge, relative to the mean eigenvalue of S.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_pairs : int, optional
         Pairs drawn from labels.
     max_iter, tol
@@ -46,12 +51,15 @@ class MMC(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 200)}
 
     def __init__(
         self,
         diagonal=False,
         reg=1e-6,
         *,
+        prior="identity",
+        anchor="auto",
         n_pairs=None,
         max_iter=1000,
         tol=1e-4,
@@ -61,6 +69,8 @@ class MMC(MetricLearner):
     ):
         self.diagonal = diagonal
         self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
         self.n_pairs = n_pairs
         self.max_iter = max_iter
         self.tol = tol

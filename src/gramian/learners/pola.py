@@ -26,6 +26,11 @@ class POLA(FrameworkLearner):
         b > 1; learned when None.
     slack : float, optional
         Cost C of a unit of violation; None for the hard problem.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_pairs : int, optional
         Pairs drawn from labels.
     solver, max_iter, tol, random_state, verbose, callback
@@ -48,13 +53,16 @@ class POLA(FrameworkLearner):
 
     _accepts = (Pairs,)
     _sparse = False
-    prior, alpha, rank, subspace = "zero", 0.0, None, "svd"
+    _has_prior = False
+    alpha, rank, subspace = 0.0, None, "svd"
 
     def __init__(
         self,
         threshold=None,
         slack=1.0,
         *,
+        prior="identity",
+        anchor="auto",
         n_pairs=None,
         solver="auto",
         max_iter=2000,
@@ -65,6 +73,8 @@ class POLA(FrameworkLearner):
     ):
         self.threshold = threshold
         self.slack = slack
+        self.prior = prior
+        self.anchor = anchor
         self.n_pairs = n_pairs
         self.solver = solver
         self.max_iter = max_iter

@@ -25,6 +25,11 @@ class RCA(MetricLearner):
         Keep the directions of least variance within chunklets relative to the total variance.
     reg : float
         Added to C as a multiple of its mean eigenvalue.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_chunklets, chunklet_size : int, optional
         Draw that many small groups from the labels; whole classes when None.
     random_state : int or generator, optional
@@ -40,9 +45,21 @@ class RCA(MetricLearner):
 
     _accepts = (Chunklets,)
 
-    def __init__(self, n_components=None, reg=0.0, *, n_chunklets=None, chunklet_size=2, random_state=None):
+    def __init__(
+        self,
+        n_components=None,
+        reg=0.0,
+        *,
+        prior="identity",
+        anchor="auto",
+        n_chunklets=None,
+        chunklet_size=2,
+        random_state=None,
+    ):
         self.n_components = n_components
         self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
         self.n_chunklets = n_chunklets
         self.chunklet_size = chunklet_size
         self.random_state = random_state

@@ -31,7 +31,7 @@ class BregmanProjections(Solver):
     >>> import numpy as np, gramian as gm
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
     >>> pairs = gm.Pairs([0, 0], [1, 2], [True, False], bounds=(1.0, 4.0))
-    >>> learner = gm.Framework(solver=gm.BregmanProjections()).fit(X, pairs)
+    >>> learner = gm.Framework(solver=gm.BregmanProjections(), anchor=0).fit(X, pairs)
     >>> np.diag(learner.metric_.matrix).round(6).tolist()
     [0.25, 4.0]
     """
