@@ -42,6 +42,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "Pairs",
         "Triplets",
         "Similarities",
+        "RelativeSimilarities",
         "Probabilities",
         "Chunklets",
     ),
@@ -51,6 +52,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "Frobenius",
         "LinearFrobenius",
         "LinearLogDet",
+        "Spectral",
     ),
     "solvers": (
         "BregmanProjections",
@@ -108,6 +110,7 @@ _STORED = {
     "Weighted": "kernels.weighted",
     **dict.fromkeys(("Plain", "Subspace", "KernelSpace"), "coordinates"),
     "GraphSpace": "manifold.extension",
+    "Mixed": "constraints.mixed",
     **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
 }
 """Kinds of values that files may hold beside the public ones."""

@@ -115,7 +115,8 @@ class Chunklets(Constraints):
         _, chunk = np.unique(self.ids[inside], return_inverse=True)
         return X[inside] - (average @ X)[chunk]
 
-    def _terms(self, n: int) -> Terms:
+    def terms(self, n: int) -> Terms:
+        """Bilinear terms over n points."""
         # Σ|x − μ|² = Σ|x|² − Σ size·|μ|²
         inside = self.members()
         average, size = self._averages(n)
