@@ -42,6 +42,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "Pairs",
         "Triplets",
         "Similarities",
+        "RelativeSimilarities",
         "Probabilities",
         "Chunklets",
     ),
@@ -51,6 +52,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "Frobenius",
         "LinearFrobenius",
         "LinearLogDet",
+        "Spectral",
     ),
     "solvers": (
         "BregmanProjections",
@@ -111,6 +113,7 @@ _STORED = {
     **dict.fromkeys(("Plain", "Subspace", "UnitRows", "KernelSpace"), "coordinates"),
     "Metric": "metrics",
     "GraphSpace": "manifold.extension",
+    "Mixed": "constraints.mixed",
     **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
 }
 """Kinds of values that files may hold beside the public ones."""

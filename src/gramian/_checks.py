@@ -189,7 +189,17 @@ def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tup
         raise ValueError(
             f"{owner}: labels must be of one type, got {', '.join(kinds)}; convert them, or name gaps with unknown=."
         ) from error
+    _refuse_continuous(classes, int(known.sum()), owner)
     return classes, codes
+
+
+def _refuse_continuous(classes: np.ndarray, n: int, owner: str) -> None:
+    """Raise when labels are measurements: fractions of which most occur only once."""
+    if classes.dtype.kind == "f" and 2 * len(classes) > max(n, 4) and (classes != np.round(classes)).any():
+        raise ValueError(
+            f"{owner}: labels must be classes, got {len(classes)} different numbers for {n} points, such as "
+            f"{classes[0]:g}; use Pairs.from_targets for continuous targets, or give classes as whole numbers or text."
+        )
 
 
 def _plain(values: Any, owner: str, name: str) -> np.ndarray:

@@ -166,12 +166,6 @@ def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
     return row_norms(X - Y)
 
 
-def rank_one_inverse_update(M: np.ndarray, v: np.ndarray, a: float) -> np.ndarray:
-    """Return (M⁻¹ + a v vᵀ)⁻¹ for positive definite M (Sherman–Morrison)."""
-    Mv = M @ v
-    return M - (a / (1 + a * (v @ Mv))) * np.outer(Mv, Mv)
-
-
 def scatter(X: Any, W: Any) -> np.ndarray:
     """Weighted scatter Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ, (d, d), for dense or sparse weights W (n, n).
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, load_wine
 import gramian as gm
 from gramian.learners.gmml import geodesic
 from gramian.learners.mmc import diagonal_objective, full_objective
-from gramian.solvers import BregmanProjections, DualAscent, Problem, Relative
+from gramian.solvers import BregmanProjections, DualAscent, Problem, Relative, Rows
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_itml_tends_to_the_hard_framework_as_gamma_grows(iris):
 def test_itml_is_logdet_with_relative_slack(iris, pairs, solver):
     X, _ = iris
     V = X[pairs.left] - X[pairs.right]
-    prob = Problem(V, None, pairs.sign[:, None], pairs.bound, np.eye(4), gm.LogDet(), Relative(1.0))
+    prob = Problem(Rows(V, pairs.sign[:, None]), pairs.bound, np.eye(4), gm.LogDet(), Relative(1.0))
     fitted = gm.ITML(tol=1e-9, anchor=0).fit(X, pairs)
     np.testing.assert_allclose(fitted.metric_.matrix, solver.solve(prob).M, atol=1e-4)
     assert fitted.objective_ == pytest.approx(prob.objective(fitted.metric_.matrix), rel=1e-9)

@@ -2,8 +2,10 @@
 
 from gramian.constraints.base import Constraints, Labels, Terms
 from gramian.constraints.chunklets import Chunklets
+from gramian.constraints.mixed import Mixed
 from gramian.constraints.pairs import Pairs
 from gramian.constraints.probabilities import Probabilities
+from gramian.constraints.relative_similarities import RelativeSimilarities
 from gramian.constraints.similarities import Similarities
 from gramian.constraints.triplets import Triplets
 
@@ -11,8 +13,10 @@ __all__ = [
     "Chunklets",
     "Constraints",
     "Labels",
+    "Mixed",
     "Pairs",
     "Probabilities",
+    "RelativeSimilarities",
     "Similarities",
     "Terms",
     "Triplets",

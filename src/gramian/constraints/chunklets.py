@@ -119,7 +119,8 @@ class Chunklets(Constraints):
         """The mean of each chunklet, in the order of their ids."""
         return self._averages(X.shape[0])[0] @ X
 
-    def _terms(self, n: int) -> Terms:
+    def terms(self, n: int) -> Terms:
+        """Bilinear terms over n points."""
         # Σ|x − μ|² = Σ|x|² − Σ size·|μ|²
         inside = self.members()
         average, size = self._averages(n)

@@ -1,6 +1,7 @@
 """Relative constraints: an anchor is nearer to one point than to another."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,14 @@ from scipy import sparse
 
 from gramian import _checks
 from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field, reach
+from gramian.constraints.mixed import Mixed
+from gramian.constraints.pairs import typical_sqdist
 from gramian.constraints.sampling import triplets
+from gramian.constraints.targets import target_triplets
 from gramian.kernels.base import take
+
+MARGIN = 0.1
+"""Margin of triplets by default, as a share of the median squared distance of the points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +29,11 @@ class Triplets(Constraints):
     ----------
     anchor, near, far : int array (m,)
         Indices into X.
-    margin : float or array (m,)
-        Margin on squared distances, positive.
+    margin : float or array (m,), optional
+        Margin on squared distances, ≥ 0. None is 1, in the unit of X squared; a learner that also chooses the slack
+        takes the share :data:`MARGIN` of the median squared distance instead (:meth:`with_bounds`).
+    soft : bool
+        Whether the margin is a guess that rarely can hold for all triplets; learners then allow violations.
 
     Examples
     --------
@@ -36,10 +46,13 @@ class Triplets(Constraints):
     anchor: np.ndarray
     near: np.ndarray
     far: np.ndarray
-    margin: Any = 1.0
+    margin: Any = None
+    soft: bool = False
 
     def __post_init__(self) -> None:
         index_field(self, "anchor", "near", "far")
+        if self.margin is None:
+            return
         margin = bound_field(self.margin, len(self.anchor), "Triplets", "margin")
         if (margin < 0).any():
             raise ValueError("Triplets: margin must be nonnegative.")
@@ -52,7 +65,7 @@ class Triplets(Constraints):
         n_triplets: int | None = None,
         unknown: Any = None,
         random_state: Any = None,
-        margin: float = 1.0,
+        margin: float | None = None,
     ) -> "Triplets":
         """Draw distinct triplets from labels (default 5 per labeled point); every class is drawn as an anchor."""
         labels = Labels.from_array(y, "Triplets", unknown=unknown)
@@ -65,7 +78,26 @@ class Triplets(Constraints):
         return cls(*chosen, margin=margin)
 
     @classmethod
-    def from_tuples(cls, tuples: Any, margin: float = 1.0) -> tuple[np.ndarray, "Triplets"]:
+    def from_targets(
+        cls,
+        Y: Any,
+        n_near: int = 10,
+        *,
+        threshold: float | None = None,
+        n_triplets: int | None = None,
+        margin: float | None = None,
+        random_state: Any = None,
+    ) -> "Triplets":
+        """Draw distinct triplets from continuous targets Y (n,) or (n, t), 5 for each known target by default.
+
+        Near and far are those of :meth:`Pairs.from_targets`.
+        """
+        rng = _checks.random(random_state, "Triplets")
+        chosen = target_triplets(Y, n_near, threshold, n_triplets, "Triplets", rng)
+        return cls(*chosen, margin=margin)
+
+    @classmethod
+    def from_tuples(cls, tuples: Any, margin: float | None = None) -> tuple[np.ndarray, "Triplets"]:
         """Points (3m, d) and constraints from an array of triplets (m, 3, d): anchor, near, far."""
         tuples = _checks.tuples(tuples, 3, "Triplets")
         m = tuples.shape[0]
@@ -79,11 +111,33 @@ class Triplets(Constraints):
         return reach(self.anchor, self.near, self.far)
 
     @property
-    def bound(self) -> np.ndarray:
-        """B = −margin: d²(anchor, near) − d²(anchor, far) ≤ b."""
-        return -self.margin
+    def from_data(self) -> bool:
+        """Whether the margin is to be taken from the data."""
+        return self.margin is None
 
-    def _terms(self, n: int) -> Terms:
+    def filled(
+        self, X: Any, percentiles: Any = (5, 95), max_points: int = 1000, sqdist: Callable | None = None
+    ) -> "Triplets":
+        """Fill in a missing margin: the share :data:`MARGIN` of the median squared distance of X."""
+        if self.margin is not None:
+            return self
+        D = typical_sqdist(X, max_points, sqdist)
+        return replace(self, margin=MARGIN * float(np.median(D)) if D.size else 1.0)
+
+    def softened(self) -> "Triplets":
+        """The same triplets with a margin that may be violated."""
+        return replace(self, soft=True)
+
+    def __len__(self) -> int:
+        return len(self.anchor)
+
+    @property
+    def bound(self) -> np.ndarray:
+        """Right-hand sides b = −margin of d²(anchor, near) − d²(anchor, far) ≤ b."""
+        return -np.ones(len(self)) if self.margin is None else -self.margin
+
+    def terms(self, n: int) -> Terms:
+        """Bilinear terms over n points."""
         m = len(self)
         rows = np.arange(2 * m).reshape(2, m).T.ravel()  # near and far terms of each constraint side by side
         both = sparse.vstack([differences(self.anchor, self.near, n), differences(self.anchor, self.far, n)])
@@ -95,3 +149,10 @@ class Triplets(Constraints):
         X = metric.check(X)
         A, near, far = (take(X, rows) for rows in (self.anchor, self.near, self.far))
         return metric.pair_sqdist_of(A, near) - metric.pair_sqdist_of(A, far)
+
+
+def unit_margins(side: Constraints) -> Constraints:
+    """The same constraints, triplets without a margin with that of 1 in the unit of X squared."""
+    if isinstance(side, Mixed):
+        return Mixed(tuple(map(unit_margins, side.parts)))
+    return replace(side, margin=1.0) if isinstance(side, Triplets) and side.margin is None else side

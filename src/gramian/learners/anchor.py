@@ -38,7 +38,7 @@ def anchored(
     frame = Frame.fit(prior_root(learner, Z, rest), linalg.dense(Z), learner._directions(Z.shape[0]))
     if frame.U.shape[1] == 0:
         return learner.plain(Z, y, rest, rng)
-    unit_free = isinstance(y, Labels | Chunklets) or getattr(y, "bounds", 0) is None
+    unit_free = isinstance(y, Labels | Chunklets) or y.from_data
     inner = unanchored(learner)
     points = frame.points(linalg.dense(Z))
     if isinstance(weight, str):
@@ -73,10 +73,7 @@ def prior_root(learner: Any, Z: Any, rest: Rest) -> np.ndarray | None:
     if isinstance(learner.prior, str) and learner.prior == "identity":
         return None
     owner = type(learner).__name__
-    M0 = prior_matrix(learner.prior, linalg.dense(Z), rest, owner)
-    if np.linalg.eigvalsh(M0)[0] <= 0:
-        raise ValueError(f"{owner}: prior must be positive definite, got a singular matrix.")
-    return linalg.psd_sqrt(M0)
+    return linalg.psd_sqrt(prior_matrix(learner.prior, linalg.dense(Z), rest, owner))
 
 
 def core_of(solution: Solution) -> np.ndarray:

@@ -7,6 +7,7 @@ import numpy as np
 
 from gramian import _checks
 from gramian.constraints import Labels, Pairs
+from gramian.constraints.triplets import unit_margins
 from gramian.coordinates import Coordinates, Plain, Rest, Subspace
 from gramian.divergences import Divergence, LogDet
 from gramian.learners.base import MetricLearner
@@ -22,9 +23,13 @@ from gramian.solvers import (
     InfeasibleError,
     Problem,
     Quadratic,
+    Slack,
     Solution,
     Solver,
+    rows_of,
 )
+from gramian.solvers.range import solve_in_range
+from gramian.solvers.slack import default_weight
 
 WIDEST = 10_000
 """Most features for which a d × d matrix is learned."""
@@ -49,7 +54,7 @@ class FrameworkLearner(MetricLearner):
     def _divergence(self, Z: Any, rest: Rest) -> Divergence:
         return LogDet()
 
-    def _slack(self, side: Any) -> Hard:
+    def _slack(self, side: Any) -> Slack:
         return Hard()
 
     def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
@@ -66,20 +71,20 @@ class FrameworkLearner(MetricLearner):
         return Plain(X.shape[1]), dense(X)
 
     def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
-        """As the base; pairs without bounds get some from the distances under the prior, and are soft then."""
+        """As the base; bounds that were left open come from the distances under the prior, and are soft then."""
         if isinstance(y, Labels):
             y = Pairs.from_labels(y, getattr(self, "n_pairs", None), random_state=rng)
-        if isinstance(y, Pairs) and y.bounds is None:
-            y = replace(self._bounded(y, Z, rest), soft=True)
+        if y.from_data:
+            y = self._bounded(y, Z, rest).softened()
         return super()._side(y, Z, rest, rng)
 
-    def _bounded(self, pairs: Pairs, Z: Any, rest: Rest) -> Pairs:
+    def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
         """Bounds: percentiles of the squared distances under the prior, in the whole space if it reaches there."""
         percentiles, alpha = getattr(self, "percentiles", (5, 95)), self._weight()
         if alpha > 0 and not rest.empty:
-            return pairs.filled(Z, percentiles, sqdist=lambda rows: alpha * rest.sqdist(rows))
+            return side.filled(Z, percentiles, sqdist=lambda rows: alpha * rest.sqdist(rows))
         M0 = self._prior(Z, rest)
-        return pairs.filled(Z @ psd_sqrt(M0) if M0.any() else Z, percentiles)
+        return side.filled(Z @ psd_sqrt(M0) if M0.any() else Z, percentiles)
 
     def _prior(self, Z: np.ndarray, rest: Rest) -> np.ndarray:
         """M₀ on the coordinates."""
@@ -102,29 +107,29 @@ class FrameworkLearner(MetricLearner):
         """Solve for M on the coordinates."""
         owner = type(self).__name__
         problem = self._problem(Z, side, rest)
-        if isinstance(problem.divergence, LogDet) and np.linalg.eigvalsh(problem.prior)[0] <= 0:
-            raise ValueError(f"{owner}: prior must be positive definite, got a singular matrix.")
+        if problem.divergence.keeps_range and not problem.prior.any():
+            raise ValueError(f"{owner}: prior must not be 0 for LogDet and von Neumann, which keep its range.")
         solver = self._solver()
         solver.check(problem)
         try:
             with progress(owner, self.verbose, solver.max_iter, self.callback) as report:
-                return replace(solver.solve(problem, callback=report), alpha=self._outside())
+                return replace(solve_in_range(solver, problem, report), alpha=self._outside())
         except InfeasibleError as error:
             raise InfeasibleError(f"{owner}: {error}") from None
 
     def _problem(self, Z: np.ndarray, side: Any, rest: Rest) -> Problem:
-        terms = side.terms(Z.shape[0])
         alpha = self._outside()
+        offset: Any = 0.0
+        if alpha > 0 and not rest.empty:
+            # Jain 2009, (3.8): what the part αI outside of the coordinates already spends.
+            offset = alpha * np.concatenate([rest.energy(terms) for terms in side.blocks(Z.shape[0])])
         return Problem(
-            left=terms.left @ Z,
-            right=None if terms.symmetric else terms.right @ Z,
-            weight=terms.weight,
+            rows=rows_of(side, Z),
             bound=side.bound,
             prior=self._prior(Z, rest),
             divergence=self._divergence(Z, rest),
             slack=self._slack(side),
-            # Jain 2009, (3.8): what the part αI outside of the coordinates already spends.
-            offset=0.0 if alpha == 0 or rest.empty else alpha * rest.energy(terms),
+            offset=offset,
         )
 
     def _solver(self) -> Solver:
@@ -143,15 +148,15 @@ class Framework(FrameworkLearner):
     divergence : Divergence, optional
         D; :class:`LogDet` when None. LinearFrobenius and LinearLogDet have no prior.
     prior : {"identity", "covariance", "zero"} or array (d, d)
-        M₀.
+        M₀. A singular M₀ confines M to its range for LogDet and von Neumann.
     anchor : "auto" or float in [0, 1]
         Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
         that are held out, in the leading directions of the points (see the guide on anchored learning).
         Constraints that must hold are never blended away: with given bounds and no slack it is 0.
-    slack : float, optional
-        None: constraints must hold; pairs drawn from labels, or whose bounds are, get C = 1 / mean |b_i| instead,
-        since they rarely can all hold. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
-        (``"quadratic"``).
+    slack : float or Slack, optional
+        None: constraints must hold. Where their bounds are taken from the data they rarely can all hold, and get
+        C = 1 / mean |b_i| of their kind instead. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
+        (``"quadratic"``). A :class:`~gramian.solvers.Slack`: any convex cost.
     slack_loss : {"hinge", "quadratic"}
     solver : {"auto", "dual", "bregman"} or Solver
         The box-constrained dual, or cyclic Bregman projections (LogDet only).
@@ -221,18 +226,21 @@ class Framework(FrameworkLearner):
         return super()._outside() if getattr(self.divergence, "uses_prior", True) else 0.0
 
     def _anchors(self, y: Any) -> bool:
-        given = not isinstance(y, Labels) and getattr(y, "bounds", ()) is not None
-        hard = given and self.slack is None and isinstance(self.anchor, str)
-        none = not getattr(self.divergence, "uses_prior", True) or (
-            isinstance(self.prior, str) and self.prior == "zero"
-        )
-        return super()._anchors(y) and not hard and not none
+        hard = not isinstance(y, Labels) and not y.from_data and self.slack is None and isinstance(self.anchor, str)
+        zero = isinstance(self.prior, str) and self.prior == "zero"
+        return super()._anchors(y) and not hard and not zero and getattr(self.divergence, "uses_prior", True)
 
-    def _slack(self, side: Any) -> Hard:
-        soft = getattr(side, "soft", False)
-        if self.slack is None and not soft:
-            return Hard()
+    def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
+        return super()._bounded(side if self.slack is None else unit_margins(side), Z, rest)
+
+    def _slack(self, side: Any) -> Slack:
         _checks.one_of(self.slack_loss, "Framework", "slack_loss", ("hinge", "quadratic"))
-        slack = 1 / np.abs(side.bound).mean() if self.slack is None else self.slack
-        C = _checks.number(slack, "Framework", "slack", low=0, open_low=True)
+        if isinstance(self.slack, Slack):
+            return self.slack
+        if self.slack is not None:
+            C: Any = _checks.number(self.slack, "Framework", "slack", low=0, open_low=True)
+        elif side.soft:
+            C = default_weight(side.sizes())
+        else:
+            return Hard()
         return Hinge(C) if self.slack_loss == "hinge" else Quadratic(C)

@@ -10,7 +10,7 @@ from gramian.constraints import Pairs
 from gramian.coordinates import Rest
 from gramian.divergences import Frobenius
 from gramian.learners.framework import FrameworkLearner
-from gramian.solvers import Hard, Hinge, Problem, Solution
+from gramian.solvers import Hard, Hinge, Problem, Rows, Slack, Solution
 
 
 class POLA(FrameworkLearner):
@@ -86,7 +86,7 @@ class POLA(FrameworkLearner):
     def _divergence(self, Z: Any, rest: Rest) -> Frobenius:
         return Frobenius()
 
-    def _slack(self, side: Pairs) -> Hard:
+    def _slack(self, side: Pairs) -> Slack:
         if self.slack is None:
             return Hard()
         return Hinge(_checks.number(self.slack, "POLA", "slack", low=0, open_low=True))
@@ -110,7 +110,7 @@ class POLA(FrameworkLearner):
 
     def _hinged(self, rows: np.ndarray, weight: np.ndarray, bound: np.ndarray, side: Pairs) -> Problem:
         d = rows.shape[1]
-        return Problem(rows, None, weight, bound, np.zeros((d, d)), Frobenius(), self._slack(side))
+        return Problem(Rows(rows, weight), bound, np.zeros((d, d)), Frobenius(), self._slack(side))
 
     def _learn(self, Z: Any, side: Pairs, rest: Rest, rng: np.random.RandomState) -> Solution:
         solution = super()._learn(Z, side, rest, rng)

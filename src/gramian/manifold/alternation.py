@@ -10,7 +10,7 @@ from gramian import _checks, linalg
 from gramian.constraints import Constraints, Pairs
 from gramian.divergences import LogDet
 from gramian.manifold.families import Family
-from gramian.solvers import Hard, Problem, Relative, Solver
+from gramian.solvers import Hard, Problem, Relative, Solver, rows_of
 
 
 class Alternation(NamedTuple):
@@ -61,10 +61,8 @@ def alternate(
 
 def step_a(family: Family, side: Constraints, gamma: float | None) -> Problem:
     """K for M at its start: the LogDet problem of ITML in the range of M (Jain 2009, (6.4))."""
-    terms = side.terms(len(family.Z))
-    right = None if terms.symmetric else terms.right @ family.Z
     slack = Hard() if gamma is None else Relative(gamma)
-    return Problem(terms.left @ family.Z, right, terms.weight, side.bound, family.core(family.start), LogDet(), slack)
+    return Problem(rows_of(side, family.Z), side.bound, family.core(family.start), LogDet(), slack)
 
 
 def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -> Pairs | None:

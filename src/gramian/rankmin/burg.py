@@ -6,7 +6,7 @@ import numpy as np
 
 from gramian.constraints import Pairs
 from gramian.divergences import LogDet
-from gramian.solvers import DualAscent, Problem, Relative, Solution
+from gramian.solvers import DualAscent, Problem, Relative, Rows, Solution
 
 
 def burg(
@@ -22,9 +22,7 @@ def burg(
     if not keep.any():
         return Solution(M=np.eye(coordinates.shape[1]), objective=0.0, residual=0.0, tol=tol)
     problem = Problem(
-        left=V[keep],
-        right=None,
-        weight=pairs.sign[keep, None],
+        rows=Rows(V[keep], pairs.sign[keep, None]),
         bound=pairs.bound[keep],
         prior=np.eye(coordinates.shape[1]),
         divergence=LogDet(),
