@@ -92,11 +92,11 @@ def test_labels_that_mean_nothing_do_no_harm(learner):
 def test_pairs_triplets_and_chunklets_choose_a_weight_too():
     X, y = problem(120)
     pairs = gm.Pairs.from_labels(y, 300, random_state=0)
-    assert gm.GMML(random_state=0, anchor=0).fit(X, pairs).anchor_ in WEIGHTS
+    assert gm.GMML(random_state=0).fit(X, pairs).anchor_ in WEIGHTS
     chunks = gm.Chunklets.from_labels(y)
-    assert gm.RCA(random_state=0, anchor=0).fit(X, chunks).anchor_ in WEIGHTS
+    assert gm.RCA(random_state=0).fit(X, chunks).anchor_ in WEIGHTS
     few = gm.Pairs([0, 1], [4, 2], [True, False])
-    assert gm.GMML(random_state=0, anchor=0).fit(X, few).anchor_ == 0.5
+    assert gm.GMML(random_state=0).fit(X, few).anchor_ == 0.5
 
 
 @settings(max_examples=30)

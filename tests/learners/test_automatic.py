@@ -34,7 +34,7 @@ def test_random_labels_leave_the_points_as_they_are(seed):
 
 def test_the_start_wins_unless_a_candidate_is_better_by_more_than_its_error(wine):
     X, y = wine
-    auto = gm.AutoMetric(candidates=[gm.RCA(anchor=0)], random_state=0).fit(X, np.random.default_rng(0).permutation(y))
+    auto = gm.AutoMetric(candidates=[gm.RCA()], random_state=0).fit(X, np.random.default_rng(0).permutation(y))
     starts = [row for row in auto.report_ if row["seconds"] == 0.0]
     assert len(starts) == 3 and auto.report_[0]["gain"] == 0.0
     if auto.chosen_ == "features as they are":
@@ -61,11 +61,11 @@ def test_pairs_and_triplets_have_scores_of_their_own(wine):
     X, y = wine
     X = X / X.std(axis=0)
     pairs = gm.Pairs.from_labels(y, random_state=0)
-    auto = gm.AutoMetric(candidates=[gm.GMML(anchor=0), gm.RCA(anchor=0)], random_state=0).fit(X, pairs)
+    auto = gm.AutoMetric(candidates=[gm.GMML(), gm.RCA()], random_state=0).fit(X, pairs)
     assert auto.report_[-1]["note"].startswith("RCA: takes labels or Chunklets, got Pairs")
     tuples = X[np.stack([np.arange(60), (np.arange(60) * 7) % 178], axis=1)]
     signs = np.where(y[np.arange(60)] == y[(np.arange(60) * 7) % 178], 1, -1)
-    assert gm.AutoMetric(candidates=[gm.GMML(anchor=0)], random_state=0).fit(tuples, signs).metric_.n_features == 13
+    assert gm.AutoMetric(candidates=[gm.GMML()], random_state=0).fit(tuples, signs).metric_.n_features == 13
 
 
 def test_a_spent_budget_keeps_the_best_so_far(wine):
@@ -83,7 +83,7 @@ def test_the_same_seed_gives_the_same_metric(wine):
 
 def test_the_report_is_a_table_and_a_picture(wine):
     X, y = wine
-    auto = gm.AutoMetric(candidates={"mine": gm.RCA(anchor=0)}, random_state=0).fit(X, y)
+    auto = gm.AutoMetric(candidates={"mine": gm.RCA()}, random_state=0).fit(X, y)
     frame = auto.report_.to_frame()
     starts = ["features as they are", "scaled features", "rows of length one"]
     assert list(frame["candidate"]) == [*starts, "mine", "mine, scaled", "mine, length one"]
