@@ -73,6 +73,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "TDL",
         "GeometryAwareKernel",
         "LaplacianEigenmaps",
+        "GraphMetric",
     ),
     "online": (
         "LEGO",
@@ -106,7 +107,8 @@ _MODULES = (*_CONTENTS, "linalg", "datasets", "plotting")
 _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",
-    **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
+    **dict.fromkeys(("NeighborGraph", "BallGraph", "GaussianGraph"), "manifold.graph"),
+    **dict.fromkeys(("AlongGraph", "ByWeights", "ByGeodesics"), "manifold.extension"),
 }
 """Kinds of values that files may hold beside the public ones."""
 
