@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _checks
 from gramian.constraints import Labels
 from gramian.manifold.eigenmaps import SpectralEmbedding
-from gramian.manifold.vote import vote
+from gramian.manifold.vote import voted
 
 
 class Transductive(SpectralEmbedding):
@@ -57,7 +57,7 @@ class Transductive(SpectralEmbedding):
             rest, hidden = known[rest], known[hidden]
             codes = self.codes_.copy()
             codes[hidden] = -1
-            found = (vote(F[rest], codes[rest], F[hidden], self.n_votes) for F in positions(codes, grid))
+            found = (voted(F[rest], codes[rest], F[hidden], self.n_votes) for F in positions(codes, grid))
             right += [np.sum(answer == self.codes_[hidden]) for answer in found]
         return grid[int(right.argmax())]
 
@@ -77,7 +77,7 @@ class Transductive(SpectralEmbedding):
 
     def _vote(self, queries: np.ndarray) -> np.ndarray:
         known = self.codes_ >= 0
-        return vote(self.positions_[known], self.codes_[known], queries, self.n_votes)
+        return voted(self.positions_[known], self.codes_[known], queries, self.n_votes)
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right predictions."""

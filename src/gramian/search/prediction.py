@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
+from gramian.neighbors import vote
 from gramian.search.base import Index
 
 
@@ -28,7 +29,9 @@ def knn_proba(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform"
 
 
 def knn_classify(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform") -> np.ndarray:
-    """Label of the majority of the k nearest items, ties to the smaller label; see :func:`.knn_proba`.
+    """Label of the majority of the k nearest items; see :func:`.knn_proba`.
+
+    Of tied labels the one whose voters stand nearer, by the sum of their ranks.
 
     Examples
     --------
@@ -38,8 +41,9 @@ def knn_classify(index: Index, y: Any, X: Any, k: int = 5, weights: str = "unifo
     >>> knn_classify(index, ["low", "low", "high", "high"], [[2.0], [7.0]], k=2).tolist()
     ['low', 'high']
     """
-    classes, share = knn_proba(index, y, X, k, weights)
-    return classes[share.argmax(axis=1)]
+    classes, codes = _checks.labels(y, "knn_classify", len(index))
+    near, votes = _votes(index, X, k, weights, "knn_classify")
+    return classes[vote(codes[near], len(classes), votes)]
 
 
 def knn_regress(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform") -> np.ndarray:
@@ -60,4 +64,4 @@ def _votes(index: Index, X: Any, k: int, weights: str, owner: str) -> tuple[np.n
         return near, np.ones(ids.shape)
     zero = sqdist == 0
     votes = np.divide(1.0, np.sqrt(sqdist), out=np.zeros_like(sqdist), where=~zero)
-    return near, np.where(zero.any(axis=1, keepdims=True), zero, votes)
+    return near, np.where(zero.any(axis=1, keepdims=True), zero, votes).astype(float)
