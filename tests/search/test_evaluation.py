@@ -76,6 +76,12 @@ def test_prediction_is_scikit_learn_s(problem, weights):
         np.testing.assert_allclose(knn_regress(index, target, Q, 7, weights), regressor.predict(metric.transform(Q)))
 
 
+def test_tied_votes_go_to_the_label_with_the_nearer_voters():
+    index = gm.ExactIndex(gm.Mahalanobis.euclidean(1)).add([[0.0], [1.0], [2.5], [3.0]])
+    assert knn_classify(index, ["b", "a", "a", "b"], [[0.2], [2.6]], k=2).tolist() == ["b", "a"]
+    assert knn_classify(index, ["b", "b", "a", "a"], [[0.2], [2.6]], k=4).tolist() == ["b", "a"]
+
+
 def test_labels_follow_the_order_of_ids(problem):
     metric, X, y, Q = problem
     ids = np.random.default_rng(0).permutation(1000)[:200]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.papers.tdl import mnist
-from gramian._jit.neighbors import listed_sqdist
+from gramian._jit.nearest import listed_sqdist
 from gramian.manifold import NeighborGraph
 from gramian.manifold.graph import LOCAL, adjacency, local_weights
 
@@ -25,7 +25,7 @@ def graph(X, quick):
     """The graph with local widths, from the stored neighbors."""
     ids, _ = mnist.cached("mnist_neighbors", None, quick)
     ids = ids[:, :20].astype(np.intp)
-    D = listed_sqdist(X, X, ids)
+    D = listed_sqdist(X, X, ids, np.zeros(ids.shape), ids.shape[1])
     own = D[:, LOCAL - 1]
     return NeighborGraph(20)._symmetric(adjacency(ids, local_weights(D, own, own[ids]), len(X)))
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
+from gramian.neighbors import nearest
 from gramian.votes import winners
 
 NEAREST = 10
@@ -27,7 +27,7 @@ class Score:
 
 def score(E: Any, y: np.ndarray, queries: Any, truth: np.ndarray, k: int) -> Score:
     """Score neighbors among the points E (labels y) of query points, Euclidean in the given coordinates."""
-    found = NearestNeighbors(n_neighbors=min(max(k, NEAREST), len(y))).fit(E).kneighbors(queries, return_distance=False)
+    found, _ = nearest(E, min(max(k, NEAREST), len(y)), queries)
     agreement = (y[found[:, :NEAREST]] == truth[:, None]).mean()
     classes, codes = np.unique(y, return_inverse=True)
     guess = classes[winners(codes[found[:, :k]], len(classes))]

@@ -6,8 +6,8 @@ from gramian.search.exact import ExactIndex
 from gramian.search.export import to_faiss, to_hnswlib
 from gramian.search.hashing import HashIndex
 from gramian.search.kernel_hashing import KernelHashIndex
-from gramian.search.neighbors import knn_classify, knn_proba, knn_regress
 from gramian.search.online_hashing import OnlineHashIndex
+from gramian.search.prediction import knn_classify, knn_proba, knn_regress
 
 __all__ = [
     "ExactIndex",
