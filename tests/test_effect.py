@@ -96,16 +96,18 @@ def test_a_stopped_run_goes_on_where_it_was(blobs, tmp_path, monkeypatch):
     some = [study.Method("features", counted, "1"), study.Method("double", lambda X, y, s: lambda T: 2 * T, "1", True)]
     monkeypatch.setattr(harness, "PARTS", tmp_path)
     monkeypatch.setattr(study, "load", lambda name: blobs)
-    monkeypatch.setattr(study, "methods", lambda: some)
+    monkeypatch.setattr(study, "methods", lambda quick: some)
+    monkeypatch.setattr(study, "DRAWS", 2)
     monkeypatch.setattr(study, "warm_up", lambda: None)
     monkeypatch.setattr(study, "limited", lambda fn: fn())
-    first = study.cells("blobs", (5, 100), 2)
-    assert len(first) == 4, "two draws of two methods; 100 labels are too many"
-    assert study.cells("blobs", (5, 100), 2) == first
-    assert calls == [0, 0, 1, 1], "two fits of each draw, in the first run alone"
+    first = study.cells("blobs")
+    assert len(first) == 8, "two draws of two methods with 5 and 20 labels; 100 are too many"
+    assert study.cells("blobs") == first
+    assert calls == [0, 0, 1, 1] * 2, "two fits of each draw, in the first run alone"
+    assert len(study.cells("blobs", quick=True)) == 2
     some[0] = study.Method("features", counted, "2")
-    study.cells("blobs", (5, 100), 2)
-    assert len(calls) == 8, "another version of the code is run again"
+    study.cells("blobs")
+    assert len(calls) == 16, "another version of the code is run again"
 
 
 def test_a_cell_that_takes_too_long_or_fails_is_empty():
