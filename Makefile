@@ -8,7 +8,7 @@ DOCS_DEPS := $(VENV)/.docs
 JOBS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo test lint types quick slow docs papers papers-quick speed clean
+.PHONY: demo test lint types quick slow docs papers papers-quick speed effect clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -41,6 +41,9 @@ papers-quick: papers
 
 speed: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed $(ARGS)
+
+effect: $(TEST_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.effect --jobs $(JOBS) $(ARGS)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

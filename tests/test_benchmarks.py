@@ -9,7 +9,7 @@ import types
 
 import numpy as np
 import pytest
-from benchmarks import harness, papers, readme, report, runner, speed
+from benchmarks import effect, harness, papers, readme, report, runner, speed
 from benchmarks.papers.__main__ import columns, page
 
 
@@ -76,7 +76,7 @@ def test_select_by_table_document_or_nothing():
         runner.select(names, ["tt"])
 
 
-@pytest.mark.parametrize("package", [papers, speed])
+@pytest.mark.parametrize("package", [papers, speed, effect])
 def test_every_benchmark_states_its_title_and_protocol(package):
     from importlib import import_module
 
