@@ -170,7 +170,7 @@ def indices(i: Any, owner: str, name: str, n: int | None = None) -> np.ndarray:
 
 
 def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return (classes, codes) of a 1-D label array of any type; entries equal to ``unknown`` have the code −1."""
+    """Return (classes, codes) of 1-D labels of any type; None, and entries equal to ``unknown``, have the code −1."""
     array = _plain(y, owner, "labels")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -178,7 +178,9 @@ def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tup
         raise ValueError(f"{owner}: labels must be a 1-D array, got shape {array.shape}.")
     if n is not None and array.shape[0] != n:
         raise ValueError(f"{owner}: labels must have one entry per point ({n}), got {array.shape[0]}.")
-    known = np.full(len(array), True) if unknown is None else ~_equal(array, unknown)
+    known = np.array([value is not None for value in array]) if array.dtype == object else np.full(len(array), True)
+    if unknown is not None:
+        known &= ~_equal(array, unknown)
     if array.dtype.kind == "f" and not np.isfinite(array[known]).all():
         raise ValueError(f"{owner}: labels contain NaN or infinity; name unknown labels with unknown=.")
     codes = np.full(len(array), -1, dtype=np.intp)

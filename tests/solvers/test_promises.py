@@ -7,6 +7,7 @@ from scipy.optimize import brentq
 
 import gramian as gm
 from gramian.rankmin.burg import burg
+from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.solvers import BregmanProjections, Convex, DualAscent, Hinge, Problem, Quadratic, Rows
 from gramian.solvers.range import solve_in_range
 from tests.solvers.problems import constraints, dense, divergence, points, problem
@@ -134,7 +135,7 @@ def test_the_learner_takes_a_prior_of_low_rank(rng):
     np.testing.assert_allclose(found, near, atol=1e-3)
     pairs = gm.Pairs(pairs.left, pairs.right, pairs.similar, (1.0, 6.0))
     itml = gm.ITML(prior=B @ B.T, gamma=0.7, tol=1e-9, anchor=0).fit(X, pairs).metric_.matrix
-    core = burg(X @ B, pairs, 0.7, 1000, 1e-9).M
+    core = burg(KernelProblem.of(X @ B, pairs, inductive=True, tol=1e-9), np.eye(2), 0.7, 1000).M
     np.testing.assert_allclose(itml, B @ core @ B.T, atol=1e-5)
     with pytest.raises(ValueError, match="Framework: prior must not be 0"):
         gm.Framework(prior="zero", anchor=0).fit(X, pairs)

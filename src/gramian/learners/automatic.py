@@ -196,17 +196,19 @@ class AutoMetric(MetricLearner):
     def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
         raise TypeError("AutoMetric: is not a learner on given coordinates; name its candidates instead.")
 
-    def fit(self, X: Any, y: Any = None) -> "AutoMetric":
+    def fit(self, X: Any, y: Any = None, *, unknown: Any = None) -> "AutoMetric":
         """Choose and learn.
 
         Parameters
         ----------
         X : array (n, d), or tuples as in every learner
         y : labels (n,), or a Constraints object, or ±1 for pairs
+        unknown : label, optional
+            What stands for "no label"; such points, and those labeled None, are left out.
         """
         with _checks.intact(self):
             rng = _checks.random(self.random_state, "AutoMetric")
-            X, y = self._door(X, y)
+            X, y = self._door(X, y, unknown=unknown)
             candidates = self._candidates()
             cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, integer=True)
             if self.budget_s is not None:

@@ -94,22 +94,24 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return getattr(self, "n_components", None) is None
         return _checks.number(anchor, type(self).__name__, "anchor", low=0, high=1) > 0
 
-    def fit(self, X: Any, y: Any = None) -> "MetricLearner":
+    def fit(self, X: Any, y: Any = None, *, unknown: Any = None) -> "MetricLearner":
         """Learn the metric.
 
         Parameters
         ----------
         X : array (n, d), or pairs (n, 2, d), or triplets (n, 3, d)
         y : labels (n,), or a Constraints object, or ±1 for pairs; nothing for triplets
+        unknown : label, optional
+            What stands for "no label" (−1, NaN, …); such points, and those labeled None, are left out.
         """
         with _checks.intact(self):
             rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
-            X, y = self._door(X, y)
+            X, y = self._door(X, y, unknown=unknown)
             coordinates, Z = self._coordinates(X)
             self._store(coordinates, self.solve(Z, y, Rest(coordinates, X, Z), rng))
         return self
 
-    def _door(self, X: Any, y: Any, vectors: bool = True) -> tuple[Any, Labels | Constraints]:
+    def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Labels | Constraints]:
         """Points as float64, and y as labels or constraints; tuples are taken apart. The one validation of a fit."""
         owner = type(self).__name__
         if vectors and are_tuples(X):
@@ -118,12 +120,13 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints)
         if vectors:
+            labels = y if not given and unknown is None and np.asarray(y).dtype != object else None
             checked = _checks.estimator_points(
-                self, X, None if given else y, reset=True, allow_sparse=self._sparse, min_points=self._min_points
+                self, X, labels, reset=True, allow_sparse=self._sparse, min_points=self._min_points
             )
-            X, y = (checked, y) if given else checked
+            X, y = (checked, y) if labels is None else checked
             X = X.astype(np.float64, copy=False)
-        return X, y if given else Labels.from_array(y, owner, linalg.count(X))
+        return (X, y) if given else _labeled(X, Labels.from_array(y, owner, linalg.count(X), unknown), owner)
 
     def _check_limits(self) -> None:
         """``max_iter`` and ``tol`` of learners that go in steps."""
@@ -216,6 +219,16 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.sparse = self._sparse
         tags.input_tags.three_d_array = True
         return tags
+
+
+def _labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
+    """The points that have a label."""
+    known = np.flatnonzero(labels.codes >= 0)
+    if len(known) == len(labels.codes):
+        return X, labels
+    if len(known) < 2:
+        raise ValueError(f"{owner}: needs at least two labeled points, got {len(known)}.")
+    return linalg.take(X, known), labels.of(known)
 
 
 def are_tuples(X: Any) -> bool:

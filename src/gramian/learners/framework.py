@@ -152,7 +152,7 @@ class Framework(FrameworkLearner):
     anchor : "auto" or float in [0, 1]
         Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
         that are held out, in the leading directions of the points (see the guide on anchored learning).
-        Constraints that must hold are never blended away: with given bounds and no slack it is 0.
+        Constraints whose bounds are given are a problem of your own: "auto" is 0 for them.
     slack : float or Slack, optional
         None: constraints must hold. Where their bounds are taken from the data they rarely can all hold, and get
         C = 1 / mean |b_i| of their kind instead. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
@@ -226,9 +226,9 @@ class Framework(FrameworkLearner):
         return super()._outside() if getattr(self.divergence, "uses_prior", True) else 0.0
 
     def _anchors(self, y: Any) -> bool:
-        hard = not isinstance(y, Labels) and not y.from_data and self.slack is None and isinstance(self.anchor, str)
+        given = not isinstance(y, Labels) and not y.from_data and isinstance(self.anchor, str)
         zero = isinstance(self.prior, str) and self.prior == "zero"
-        return super()._anchors(y) and not hard and not zero and getattr(self.divergence, "uses_prior", True)
+        return super()._anchors(y) and not given and not zero and getattr(self.divergence, "uses_prior", True)
 
     def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
         return super()._bounded(side if self.slack is None else unit_margins(side), Z, rest)

@@ -69,9 +69,10 @@ class Kernelized(MetricLearner):
         self.alpha = alpha
         self.random_state = random_state
 
-    def _door(self, X: Any, y: Any, vectors: bool = True) -> Any:
+    def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> Any:
         kernel = self.kernel if self.features is None else _estimator(self.features, "features", "learn").kernel
-        return super()._door(X, y, vectors=kernel is None or as_kernel(kernel, "Kernelized").on_vectors)
+        vectors = kernel is None or as_kernel(kernel, "Kernelized").on_vectors
+        return super()._door(X, y, vectors, unknown)
 
     def _coordinates(self, X: Any) -> tuple[Coordinates, np.ndarray]:
         if self.features is not None:

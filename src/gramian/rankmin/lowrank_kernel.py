@@ -120,8 +120,9 @@ class LowRankKernel(MetricLearner):
         self.callback = callback
         self.random_state = random_state
 
-    def _door(self, X: Any, y: Any, vectors: bool = True) -> Any:
-        return super()._door(X, y, vectors=self.kernel is None or as_kernel(self.kernel, OWNER).on_vectors)
+    def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> Any:
+        vectors = self.kernel is None or as_kernel(self.kernel, OWNER).on_vectors
+        return super()._door(X, y, vectors, unknown)
 
     def _coordinates(self, X: Any) -> tuple[Coordinates, np.ndarray]:
         kernel = kernel_or_gaussian(self.kernel, X, OWNER)
