@@ -77,6 +77,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "TDL",
         "GeometryAwareKernel",
         "LaplacianEigenmaps",
+        "GraphMetric",
     ),
     "online": (
         "LEGO",
@@ -112,9 +113,10 @@ _STORED = {
     "Weighted": "kernels.weighted",
     **dict.fromkeys(("Plain", "Subspace", "UnitRows", "KernelSpace"), "coordinates"),
     "Metric": "metrics",
-    "GraphSpace": "manifold.extension",
     "Mixed": "constraints.mixed",
-    **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
+    "GraphSpace": "manifold.metric",
+    **dict.fromkeys(("NeighborGraph", "BallGraph", "GaussianGraph"), "manifold.graph"),
+    **dict.fromkeys(("AlongGraph", "ByWeights", "ByGeodesics"), "manifold.extension"),
 }
 """Kinds of values that files may hold beside the public ones."""
 

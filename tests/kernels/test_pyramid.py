@@ -50,7 +50,7 @@ def test_order_and_seed(rng):
     A, B = rng.normal(size=(9, 2)), rng.normal(size=(5, 2))
     kernel = gm.PyramidMatch(0.3, 4)
     assert kernel([A[::-1]], [B])[0, 0] == pytest.approx(kernel([A], [B])[0, 0])
-    one, two = (gm.PyramidMatch(0.3, 4, n_grids=2, seed=s) for s in (0, 1))
+    one, two = (gm.PyramidMatch(0.3, 4, n_grids=2, random_state=s) for s in (0, 1))
     assert one([A], [B])[0, 0] != two([A], [B])[0, 0]
 
 

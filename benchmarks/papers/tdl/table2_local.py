@@ -10,7 +10,7 @@ from gramian.manifold.graph import LOCAL, adjacency, local_weights
 TITLE = "TDL, Table 2: MNIST, 70,000 digits, 5% labeled, Euclidean graph with local widths"
 NOTES = """
 As the Euclidean column, with two choices that the paper leaves open made on the labeled digits alone: edges weigh
-exp(−d²/s_i s_j), s_i the distance to the seventh neighbor (`NeighborGraph(20, width="local")`), and the Laplacian is
+exp(−d²/s_i s_j), s_i the distance to the seventh neighbor (`NeighborGraph(20, scale="local")`), and the Laplacian is
 normalized. Leave-one-out 10-NN accuracy of eigenmaps on the labeled digits, mean of 10 splits: 95.81 with unit
 weights and L = D − A, 95.91 with unit weights and the normalized Laplacian, 96.00 with one Gaussian width and the
 normalized Laplacian, 96.27 with local widths and D − A, 96.30 with local widths and the normalized Laplacian. TDL is

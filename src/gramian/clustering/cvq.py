@@ -22,7 +22,7 @@ class CooperativeVQ(ByLikelihood, SumOfParts):
     ----------
     n_clusters : sequence of int
         Numbers of parts (k₁, …, k_T).
-    n_init, random_state, center, max_iter
+    n_init, init, center, max_iter, random_state
         As in :class:`ConvolutionalEM`.
     tol : float
         Relative change of the objective at the end.

@@ -38,8 +38,8 @@ class PyramidMatch(Kernel):
         Divide by √(k(A, A) k(B, B)), so that large sets are not favored.
     n_grids : int
         Average over this many randomly shifted grids, against accidents at the borders of bins.
-    seed : int
-        Seed of the shifts and of the hash.
+    random_state : int
+        Seed of the shifts and of the hash: a number, because a kernel is a value.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class PyramidMatch(Kernel):
     n_dims: int = 1 << 20
     normalize: bool = True
     n_grids: int = 1
-    seed: int = 0
+    random_state: int = 0
     on_vectors = False
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class PyramidMatch(Kernel):
         _checks.number(self.n_levels, "PyramidMatch", "n_levels", low=1, high=60, integer=True)
         _checks.number(self.n_dims, "PyramidMatch", "n_dims", low=1, high=2**31 - 1, integer=True)
         _checks.number(self.n_grids, "PyramidMatch", "n_grids", low=1, integer=True)
-        _checks.number(self.seed, "PyramidMatch", "seed", low=0, integer=True)
+        _checks.number(self.random_state, "PyramidMatch", "random_state", low=0, integer=True)
 
     def accept(self, X: Any, name: str = "X") -> list[np.ndarray]:
         """Return the sets as finite arrays (m_i, d) with one d."""
@@ -94,11 +94,12 @@ class PyramidMatch(Kernel):
     def _columns(self, points: np.ndarray, owner: np.ndarray, grid: int, level: int) -> np.ndarray:
         """Hashed coordinate of each vector at one level: its bin, and how many of its set came there before."""
         side = self.side * 2.0**level
-        shift = np.random.default_rng([self.seed, grid]).uniform(0, self.side * 2.0**self.n_levels, points.shape[1])
+        rng = np.random.default_rng([self.random_state, grid])
+        shift = rng.uniform(0, self.side * 2.0**self.n_levels, points.shape[1])
         cells = np.floor((points + (shift if grid else 0)) / side)
         if cells.size and np.abs(cells).max() > 2**52:
             raise ValueError("PyramidMatch: side is too small for the range of the vectors; use a wider one.")
-        key = np.full(len(points), (self.seed * 64 + grid) * 64 + level + 1, np.uint64)
+        key = np.full(len(points), (self.random_state * 64 + grid) * 64 + level + 1, np.uint64)
         for column in cells.T.astype(np.int64).astype(np.uint64):
             key = _mix(key * _STEP + column)
         order = np.lexsort((key, owner))

@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 from gramian import _checks
 from gramian.constraints import Labels
 from gramian.manifold.eigen import Eigenvectors, smallest_eigenvectors
-from gramian.manifold.families import spectral_start
+from gramian.manifold.families import diffusion
 from gramian.manifold.graph import laplacian
 
 
@@ -24,7 +24,7 @@ def diffusion_factor(A: Any, t: float = 0.1, n_eigenvectors: int = 200, normaliz
     ``A`` is an adjacency matrix, or its :func:`graph_basis`.
     """
     values, V = _basis(A, n_eigenvectors, normalized)
-    return V * np.sqrt(spectral_start(values, _checks.number(t, "diffusion_factor", "t", low=0)))
+    return V * np.sqrt(diffusion(values, _checks.number(t, "diffusion_factor", "t", low=0)))
 
 
 def order_constrained_factor(A: Any, y: Any, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:

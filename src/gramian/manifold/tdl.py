@@ -1,31 +1,21 @@
 """Transductive distance learning: labels and the geometry of all points in one sparse eigenproblem."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
-from gramian import _checks, linalg
+from gramian import _checks
+from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
-from gramian.manifold.cost import cost_matrix, on_gram
-from gramian.manifold.eigen import smallest_eigenvectors
-from gramian.manifold.extension import GraphMetric
-from gramian.manifold.graph import laplacian
-from gramian.manifold.penalties import (
-    KernelPenalty,
-    MatrixPenalty,
-    SpectralPenalty,
-    edge_lengths,
-    isomap_coordinates,
-    lle_matrix,
-)
+from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
+from gramian.manifold.eigen import Search
+from gramian.manifold.geometry import Geometry, symmetric
+from gramian.manifold.penalties import Found, KernelPenalty
 from gramian.manifold.transductive import Transductive
-from gramian.metrics import KernelMetric
-
-PENALTIES = ("laplacian", "normalized", "lle", "isomap")
 
 
 class TDL(Transductive):
@@ -37,8 +27,8 @@ class TDL(Transductive):
 
     Followed as printed, but for two readings: (6) is symmetrized, and the constant vector is removed by deflation
     (C' + λP' may be indefinite). With ``penalty="normalized"`` the trivial vector is D^{1/2}e. New points, which the
-    paper leaves to problem (7), are placed by (7) when the penalty is a Kernel, otherwise along the graph
-    (:class:`~gramian.manifold.GraphMetric`).
+    paper leaves to problem (7), are placed by (7) when the penalty is a Kernel, by the kernels of Isomap and locally
+    linear embedding with these, otherwise along the graph (:class:`~gramian.manifold.AlongGraph`).
 
     Parameters
     ----------
@@ -50,21 +40,33 @@ class TDL(Transductive):
         Neighbors in the default graph, and k of the cost unless ``cost_neighbors`` is given.
     penalty : {"laplacian", "normalized", "lle", "isomap"}, Kernel, or matrix (n, n)
         P': L = D − A, the normalized Laplacian, (I − W)ᵀ(I − W) of locally linear embedding, K⁺ of Isomap's kernel,
-        K⁺ of a kernel, or any symmetric matrix.
+        K⁺ of a kernel (on vectors or any other objects), or any symmetric matrix.
+    cost : matrix (n, n) or callable, optional
+        C of your own in place of (6), with tr(CD) to be small; ``cost(X, codes)`` gets codes of the labels, −1 where
+        unknown. Pairs, triplets and other constraints are costs too: give them as y.
     cost_neighbors : int, optional
         k of the cost (6).
     graph : Graph or adjacency matrix, optional
         NeighborGraph(n_neighbors) when None. Its distance is used for the cost as well.
-    smoothness : float
-        With a Kernel: P' = K⁺ + smoothness · HLH, the manifold term of Theorem 4.
+    smoothness : float or matrix (n, n)
+        With a Kernel: P' = K⁺ + HMH, the manifold term of Theorem 4, with M = smoothness · (D − A) or M itself.
     rank : int, optional
         With a Kernel: number of landmark coordinates; all of them when None. With "laplacian" or "normalized": X is
         sought in the span of that many smoothest eigenvectors (two or three times ``n_components``), so that labeled
         points stay with their neighbors however small λ is, and a grid of λ costs one eigenproblem in all.
+    basis : str or points
+        With a Kernel and ``rank``: how landmarks are chosen, see :class:`KernelFeatures`; "kmeans" when None, and
+        "random-cholesky" for objects that are no vectors.
+    features : KernelFeatures, optional
+        With a Kernel: the coordinates themselves, in place of ``rank`` and ``basis``.
     n_votes : int
         Labeled neighbors that vote in ``predict``.
-    tol, max_iter, random_state
-        Of the Lanczos iteration for more than 1,000 points; random_state also draws the folds for λ.
+    tol : float
+        Accuracy of the Lanczos iteration for more than 1,000 points.
+    max_iter : int, optional
+        Its limit.
+    random_state : int or generator, optional
+        Draws its start, landmarks, and the folds for λ.
 
     Attributes
     ----------
@@ -72,14 +74,16 @@ class TDL(Transductive):
     eigenvalues_ : array (n_components,)
         Ascending; some may be negative.
     classes_ : array
+    codes_ : array (n,)
+        Labels as places in ``classes_``, −1 where unknown.
     metric_ : GraphMetric or KernelMetric
         The learned distance, on training and new points.
     lam_ : float
         λ used.
     n_iter_ : int
         Matrix-vector products of the eigensolver; 1 when it was dense.
-    n_pieces_ : int
-        Connected components of the graph.
+    n_connected_components_ : int
+        Of the graph.
 
     Examples
     --------
@@ -95,12 +99,16 @@ class TDL(Transductive):
         self,
         n_components=2,
         lam=1.0,
+        *,
         n_neighbors=20,
         penalty="laplacian",
+        cost=None,
         cost_neighbors=None,
         graph=None,
         smoothness=0.0,
         rank=None,
+        basis=None,
+        features=None,
         n_votes=1,
         tol=1e-4,
         max_iter=None,
@@ -110,106 +118,89 @@ class TDL(Transductive):
         self.lam = lam
         self.n_neighbors = n_neighbors
         self.penalty = penalty
+        self.cost = cost
         self.cost_neighbors = cost_neighbors
         self.graph = graph
         self.smoothness = smoothness
         self.rank = rank
+        self.basis = basis
+        self.features = features
         self.n_votes = n_votes
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> "TDL":
-        """Embed all points; y holds labels of any type, −1 where unknown."""
-        X, _ = self._door(X, y)
+        """Embed all points; y holds labels of any type, −1 where unknown, or constraints to pay for."""
+        X, side = self._door(X, y)
         k = _checks.number(self.n_components, "TDL", "n_components", low=1, integer=True)
-        self._penalty = self._build(X)
-        self.lam_ = self._choose_lam(X, k)
-        solution, self.coefficients_ = self._solve(self._cost(X, self.codes_), self.lam_, k)
-        self.eigenvalues_, self.embedding_, self.n_iter_ = solution
-        self.metric_ = self._metric(X)
-        del self._penalty
+        _checks.number(self.tol, "TDL", "tol", low=0)
+        search = Search(self.tol, self.max_iter, self.random_state)
+        penalty, self.n_connected_components_ = self._geometry(k).penalty(X, search, "TDL")
+        # Objects that are no vectors are near by their kernel coordinates.
+        points = penalty.Z if self._on_objects and isinstance(penalty, KernelPenalty) else X
+
+        def solutions(codes: np.ndarray | None, grid: list[float]) -> Iterator[Found]:
+            C = self._cost(points, codes, side)
+            return (penalty.solve(C, lam, k, search) for lam in grid)
+
+        self.lam_ = self._choose_lam(solutions)
+        found = next(solutions(self.codes_, [self.lam_]))
+        self.eigenvalues_ = found.values
+        self.embedding_ = found.vectors
+        self.n_iter_ = found.n_iter
+        self.metric_ = penalty.place(found)
         return self
 
-    def _build(self, X: Any) -> Any:
-        """The penalty P' on the points X."""
-        self._degree: np.ndarray | None = None
-        self._rule = self.features_ = A = None
-        if not isinstance(self.penalty, Kernel) or self.smoothness:
-            A, self._rule = self._connect(X)
-        if isinstance(self.penalty, Kernel):
-            self.features_ = KernelFeatures(self.penalty, rank=self.rank, center=True, random_state=self.random_state)
-            Z = self.features_.fit_transform(X)
-            return KernelPenalty(Z, self.smoothness * laplacian(A)[0] if self.smoothness else None)
-        constant = np.full(X.shape[0], X.shape[0] ** -0.5)
-        if not isinstance(self.penalty, str):
-            return MatrixPenalty(_symmetric(self.penalty, X.shape[0]), constant)
-        _checks.one_of(self.penalty, "TDL", "penalty", PENALTIES)
-        if self.penalty == "lle":
-            return MatrixPenalty(lle_matrix(linalg.dense(X), self.n_neighbors), constant)
-        if self.penalty == "isomap":
-            return KernelPenalty(isomap_coordinates(edge_lengths(X, self.n_neighbors)))
-        return self._graph_penalty(A)
-
-    def _graph_penalty(self, A: Any) -> Any:
-        """The Laplacian of the graph, or its part on the smoothest eigenvectors."""
-        L, trivial = laplacian(A, self.penalty == "normalized")
-        self._degree = np.asarray(A.sum(axis=1)).ravel() if self.penalty == "normalized" else None
-        if self.rank is None:
-            return MatrixPenalty(L, trivial)
-        rank = max(_checks.number(self.rank, "TDL", "rank", low=1, integer=True), self.n_components)
-        rng = _checks.random(self.random_state, "TDL")
-        return SpectralPenalty(smallest_eigenvectors(L, rank, trivial, self.tol, self.max_iter, rng))
-
-    def _cost(self, X: Any, codes: np.ndarray) -> Any:
-        """C' of (6) for the given labels."""
-        near = self.n_neighbors if self.cost_neighbors is None else self.cost_neighbors
-        near = _checks.number(near, "TDL", "cost_neighbors", low=1, integer=True)
-        search = {name: getattr(self._rule, name, None) for name in ("distance", "shortlist")}
-        return on_gram(cost_matrix(X, codes, near, **search))
-
-    def _solve(self, C: Any, lam: float, k: int) -> tuple[Any, Any]:
-        """Smallest eigenvectors of C' + λP'."""
-        rng = _checks.random(self.random_state, "TDL")
-        return self._penalty.solve(C, lam, k, tol=self.tol, max_iter=self.max_iter, rng=rng)
-
-    def _choose_lam(self, X: Any, k: int) -> float:
-        return self._choose(self._grid("lam")[::-1], lambda codes, grid: self._embeddings(X, codes, grid, k))
-
-    def _embeddings(self, X: Any, codes: np.ndarray, grid: list[float], k: int) -> Iterator[np.ndarray]:
-        """The embedding from given labels for each λ."""
-        C = self._cost(X, codes)
-        return (self._solve(C, lam, k)[0].vectors for lam in grid)
-
-    def _metric(self, X: Any) -> Any:
-        if self.features_ is not None:
-            return KernelMetric(self.features_, self.coefficients_ @ self.coefficients_.T)
-        shift = np.zeros(len(self.eigenvalues_))
-        if isinstance(self._penalty, SpectralPenalty):
-            shift = self._penalty.basis.values @ self.coefficients_**2  # the Rayleigh quotients of L
-        elif isinstance(self.penalty, str) and self.penalty in ("laplacian", "normalized"):
-            shift = self.eigenvalues_ / self.lam_
-        return GraphMetric(X.copy(), self.embedding_.copy(), self._rule, shift, self._degree)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of points, (n, k): by (7) with a Kernel penalty, otherwise along the graph."""
-        check_is_fitted(self, "embedding_")
-        X = self._points(X, reset=False)
-        return self.metric_.transform(X) if self.features_ is None else self.features_.transform(X) @ self.coefficients_
-
     @property
-    def positions_(self) -> np.ndarray:
-        """The embedding, for votes."""
-        return self.embedding_
+    def _on_objects(self) -> bool:
+        return isinstance(self.penalty, Kernel) and not self.penalty.on_vectors
 
+    def _points(self, X: Any, reset: bool) -> Any:
+        return self.penalty.check(X) if self._on_objects else super()._points(X, reset)
 
-def _symmetric(P: Any, n: int) -> Any:
-    if not hasattr(P, "shape") or P.shape != (n, n):
-        listed = ", ".join(map(repr, PENALTIES))
-        raise ValueError(
-            f"TDL: penalty must be one of {listed}, a Kernel or a matrix ({n}, {n}), got {_checks.shown(P)}."
-        )
-    P = sparse.csr_array(P, dtype=float) if sparse.issparse(P) else np.asarray(P, dtype=float)
-    if abs(P - P.T).max() > 1e-8 * abs(P).max():
-        raise ValueError("TDL: penalty must be symmetric.")
-    return (P + P.T) / 2
+    def _labeled(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return (self._points(X, reset=True), y) if self._on_objects else super()._labeled(X, y)
+
+    def _geometry(self, k: int) -> Geometry:
+        rank = self.rank
+        features = None
+        if isinstance(self.penalty, Kernel):
+            features = self._features()
+        elif rank is not None:
+            rank = max(_checks.number(rank, "TDL", "rank", low=1, integer=True), k)
+        return Geometry(self.penalty, self.n_neighbors, self.graph, rank, features, self.smoothness)
+
+    def _features(self) -> KernelFeatures:
+        """Coordinates of the kernel, centered: those given, all, or those of landmarks."""
+        if isinstance(self.features, KernelFeatures):
+            return clone(self.features).set_params(kernel=self.penalty, center=True)
+        if self.features is not None:
+            raise TypeError(f"TDL: features must be KernelFeatures, got {_checks.shown(self.features)}.")
+        basis = self.basis
+        if basis is None:
+            landmarks = "random-cholesky" if self._on_objects else "kmeans"
+            basis = "cholesky" if self.rank is None else landmarks
+        return KernelFeatures(self.penalty, rank=self.rank, basis=basis, center=True, random_state=self.random_state)
+
+    def _cost(self, X: Any, codes: Any, side: Constraints | None) -> Any:
+        """C' of your own cost, of the constraints, or of (6) for the given codes."""
+        n = X.shape[0]
+        if callable(self.cost):
+            return on_gram(sparse.csr_array(symmetric(self.cost(X, codes), n, "TDL", "cost")))
+        if self.cost is not None:
+            return on_gram(sparse.csr_array(symmetric(self.cost, n, "TDL", "cost")))
+        if side is not None:
+            return constraint_cost(side.check(X, "TDL"), n)
+        k = self.n_neighbors if self.cost_neighbors is None else self.cost_neighbors
+        k = _checks.number(k, "TDL", "cost_neighbors", low=1, integer=True)
+        search = {name: getattr(self.graph, name, None) for name in ("distance", "shortlist")}
+        return on_gram(cost_matrix(X, codes, k, **search))
+
+    def _choose_lam(self, solutions: Callable[[Any, list[float]], Iterator[Found]]) -> float:
+        grid = self._grid("lam")[::-1]
+        if self.codes_ is None and len(grid) > 1:
+            raise ValueError("TDL: lam must be one number with constraints, got several; choose one.")
+        if self.codes_ is None:
+            return grid[0]
+        return self._choose(grid, lambda codes, grid: (found.vectors for found in solutions(codes, grid)))

@@ -1,6 +1,7 @@
 """Rank minimization over polyhedra, and low-rank kernels (Jain 2009, chapter 7)."""
 
 from gramian.rankmin.base import RankResult
+from gramian.rankmin.kernel_methods import Burg, Descent, Game, KernelMethod
 from gramian.rankmin.lowrank_kernel import LowRankKernel
 from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.minimizer import RankMinimizer
@@ -9,8 +10,12 @@ from gramian.rankmin.parts import LowRank
 
 __all__ = [
     "Atom",
+    "Burg",
+    "Descent",
     "Ellipsoid",
     "EntrywiseBall",
+    "Game",
+    "KernelMethod",
     "LowRank",
     "LowRankKernel",
     "Measurements",

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, votes
 from gramian.search.base import Index
 
 
@@ -21,14 +21,12 @@ def knn_proba(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform"
         One vote each, or 1/d; items at distance zero then outvote all others.
     """
     classes, codes = _checks.labels(y, "knn_proba", len(index))
-    near, votes = _votes(index, X, k, weights, "knn_proba")
-    share = np.zeros((len(near), len(classes)))
-    np.add.at(share, (np.arange(len(near))[:, None], codes[near]), votes)
-    return classes, share / votes.sum(axis=1, keepdims=True)
+    near, weight = _weighted(index, X, k, weights, "knn_proba")
+    return classes, votes.tally(codes[near], len(classes), weight / weight.sum(axis=1, keepdims=True))
 
 
 def knn_classify(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform") -> np.ndarray:
-    """Label of the majority of the k nearest items, ties to the smaller label; see :func:`.knn_proba`.
+    """Label of the majority of the k nearest items, of tied ones that of nearer items; see :func:`.knn_proba`.
 
     Examples
     --------
@@ -38,8 +36,9 @@ def knn_classify(index: Index, y: Any, X: Any, k: int = 5, weights: str = "unifo
     >>> knn_classify(index, ["low", "low", "high", "high"], [[2.0], [7.0]], k=2).tolist()
     ['low', 'high']
     """
-    classes, share = knn_proba(index, y, X, k, weights)
-    return classes[share.argmax(axis=1)]
+    classes, codes = _checks.labels(y, "knn_classify", len(index))
+    near, weight = _weighted(index, X, k, weights, "knn_classify")
+    return classes[votes.winners(codes[near], len(classes), weight)]
 
 
 def knn_regress(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform") -> np.ndarray:
@@ -47,11 +46,11 @@ def knn_regress(index: Index, y: Any, X: Any, k: int = 5, weights: str = "unifor
     target = np.asarray(y, dtype=float)
     if len(target) != len(index):
         raise ValueError(f"knn_regress: y must have one target per item ({len(index)}), got {len(target)}.")
-    near, votes = _votes(index, X, k, weights, "knn_regress")
-    return np.einsum("mk,mk...->m...", votes / votes.sum(axis=1, keepdims=True), target[near])
+    near, weight = _weighted(index, X, k, weights, "knn_regress")
+    return np.einsum("mk,mk...->m...", weight / weight.sum(axis=1, keepdims=True), target[near])
 
 
-def _votes(index: Index, X: Any, k: int, weights: str, owner: str) -> tuple[np.ndarray, np.ndarray]:
+def _weighted(index: Index, X: Any, k: int, weights: str, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the neighbors in ``index.ids`` and the weight of each."""
     _checks.one_of(weights, owner, "weights", ("uniform", "distance"))
     ids, sqdist = index.query(X, k)
@@ -59,5 +58,5 @@ def _votes(index: Index, X: Any, k: int, weights: str, owner: str) -> tuple[np.n
     if weights == "uniform":
         return near, np.ones(ids.shape)
     zero = sqdist == 0
-    votes = np.divide(1.0, np.sqrt(sqdist), out=np.zeros_like(sqdist), where=~zero)
-    return near, np.where(zero.any(axis=1, keepdims=True), zero, votes)
+    weight = np.divide(1.0, np.sqrt(sqdist), out=np.zeros_like(sqdist), where=~zero)
+    return near, np.where(zero.any(axis=1, keepdims=True), zero, weight)

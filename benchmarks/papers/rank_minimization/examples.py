@@ -81,7 +81,7 @@ def _draw(true, found, known, t, spiral, factor) -> None:
     line[:, : factor.shape[1]] = factor[:, :2]
     right.scatter(line[:, 0], line[:, 1] - 3.2, c=t, s=18)
     right.set(title="A spiral (above), and unrolled (below)", aspect="equal", xticks=[], yticks=[])
-    figure.savefig(ROOT / "docs" / "results" / "rank_minimisation_examples.png", dpi=110)
+    figure.savefig(ROOT / "docs" / "results" / "rank_minimization_examples.png", dpi=110)
     pyplot.close(figure)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.papers.rank_minimisation.table_7_1 import PAPER, dense_problem
+from benchmarks.papers.rank_minimization.table_7_1 import PAPER, dense_problem
 from gramian.rankmin import Measurements, SchattenBall
 from gramian.rankmin.base import RankProblem, combine
 from gramian.rankmin.game import rounds, rule_of

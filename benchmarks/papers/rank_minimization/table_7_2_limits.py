@@ -7,9 +7,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from benchmarks.papers.rank_minimisation import protocol
-from benchmarks.papers.rank_minimisation.protocol import KERNEL, PAPER
-from benchmarks.papers.rank_minimisation.table_7_2 import coordinates, refined
+from benchmarks.papers.rank_minimization import protocol
+from benchmarks.papers.rank_minimization.protocol import KERNEL, PAPER
+from benchmarks.papers.rank_minimization.table_7_2 import coordinates, refined
 
 TITLE = "Limits of Table 7.2 (Jain 2009)"
 NOTES = """

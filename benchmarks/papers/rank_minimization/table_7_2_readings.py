@@ -5,11 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.papers.rank_minimisation import protocol
-from benchmarks.papers.rank_minimisation.protocol import KERNEL, PAPER, ROWS, RTOL, SPACES
-from benchmarks.papers.rank_minimisation.table_7_2 import ROUNDS, coordinates, learn
-from gramian import Gaussian, LowRankKernel, Pairs
-from gramian.rankmin.kernel_problem import Method
+from benchmarks.papers.rank_minimization import protocol
+from benchmarks.papers.rank_minimization.protocol import KERNEL, PAPER, ROWS, RTOL, SPACES
+from benchmarks.papers.rank_minimization.table_7_2 import ROUNDS, coordinates, learn
+from gramian import Gaussian, Pairs
+from gramian.rankmin import Game
+from gramian.rankmin.kernel_problem import KernelProblem
 
 TITLE = "Readings of Table 7.2 (Jain 2009)"
 NOTES = """
@@ -122,8 +123,9 @@ def labels(name: str, draws: int) -> list[dict]:
 
 def mw(X: np.ndarray, pairs: Pairs, beta: float = 0.5, step: float = 0.05, rtol: float = RTOL) -> np.ndarray:
     """The plain average of 50 answers of RMP-MW."""
-    options = {"method": "mw", "setting": "transductive", "restore": False, "rtol": rtol}
-    return LowRankKernel(KERNEL, beta=beta, step=step, **options).fit(X, pairs).factor_
+    Z = coordinates(KERNEL(X), rtol)
+    problem = KernelProblem.of(Z, pairs, inductive=False, beta=beta)
+    return Z @ problem.lift(Game("mw", step).averaged(problem, ROUNDS).F)
 
 
 def more_pairs(name: str, multiples: tuple, draws: int = 2) -> list[dict]:
@@ -145,7 +147,7 @@ def more_pairs(name: str, multiples: tuple, draws: int = 2) -> list[dict]:
 def widths(name: str, draws: int, kernels: int) -> list[dict]:
     """All columns with the first so many kernels."""
     X, y = protocol.read(name)
-    methods = {column: Method(column.lower(), ROUNDS, step) for column, step in STEPS[name].items()}
+    methods = {column: Game(column.lower(), step) for column, step in STEPS[name].items()}
     rows = []
     for kernel, (sigma, scaling) in list(KERNELS.items())[:kernels]:
         K = Gaussian(sigma or np.sqrt(X.shape[1]))(SCALINGS[scaling](X))

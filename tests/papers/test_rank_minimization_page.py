@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/papers/rank_minimisation.md").read_text()
+PAGE = (ROOT / "docs/papers/rank_minimization.md").read_text()
 SETS = {
     "Musk": "musk1",
     "Heart": "heart (SPECTF)",
@@ -27,7 +27,7 @@ READINGS = {
 
 def recorded(name):
     """The rows of a run, {(case, method): row}; the first of the tables where a file has several."""
-    lines = (ROOT / f"benchmarks/papers/results/rank_minimisation.{name}.csv").read_text().splitlines()
+    lines = (ROOT / f"benchmarks/papers/results/rank_minimization.{name}.csv").read_text().splitlines()
     found = {}
     for row in csv.DictReader(line for line in lines if not line.startswith("#")):
         found.setdefault((row["case"], row["method"]), row)

@@ -2,14 +2,15 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.papers.rank_minimisation import protocol
-from benchmarks.papers.rank_minimisation.protocol import KERNEL, PAPER, RTOL
+from benchmarks.papers.rank_minimization import protocol
+from benchmarks.papers.rank_minimization.protocol import KERNEL, PAPER, RTOL
 from gramian import Pairs
-from gramian.rankmin.burg import burg
-from gramian.rankmin.kernel_problem import KernelProblem, Method, averaged, closest
+from gramian.rankmin import Burg, Descent, Game
+from gramian.rankmin.kernel_problem import KernelProblem
 
 TITLE = "Low-rank kernels for nearest neighbors (Jain 2009, Table 7.2)"
 NOTES = """
@@ -37,45 +38,45 @@ TABLES = {
 }
 
 
-def coordinates(K: np.ndarray) -> np.ndarray:
+def coordinates(K: np.ndarray, rtol: float = RTOL) -> np.ndarray:
     """Z with ZZᵀ = K, eigenvectors in descending order."""
     values, vectors = np.linalg.eigh(K)
-    used = np.flatnonzero(values > RTOL * values[-1])[::-1]
+    used = np.flatnonzero(values > rtol * values[-1])[::-1]
     return vectors[:, used] * np.sqrt(values[used])
 
 
-def problem_of(Z: np.ndarray, pairs: Pairs, rank: int = 1) -> KernelProblem:
+def problem_of(Z: np.ndarray, pairs: Pairs, rank: int | None = None) -> KernelProblem:
     """(7.7) on coordinates computed once for all."""
-    return KernelProblem(Z, pairs, rank, inductive=False, tol=0.05)
+    return KernelProblem.of(Z, pairs, inductive=False, rank=rank, beta=BETA)
 
 
-def matched(problems: list[KernelProblem], column: str, target: float, halvings: int = 5) -> Method:
+def matched(problems: list[KernelProblem], column: str, target: float, halvings: int = 5) -> Game:
     """Bisection for the step whose mean rank is the largest up to the target; the least step of those within 5%."""
     name, low, high = STEPS[column]
     ranks = {low: 0.0}
     for _ in range(halvings):
         step = float(np.sqrt(low * high))
-        rank = np.mean([averaged(problem, BETA, Method(name, ROUNDS, step)).F.shape[1] for problem in problems])
+        rank = np.mean([Game(name, step).averaged(problem, ROUNDS).F.shape[1] for problem in problems])
         if rank <= target:
             low, ranks[step] = step, float(rank)
         else:
             high = step
-    return Method(name, ROUNDS, min(step for step, rank in ranks.items() if rank >= 0.95 * max(ranks.values())))
+    return Game(name, min(step for step, rank in ranks.items() if rank >= 0.95 * max(ranks.values())))
 
 
-def learn(Z: np.ndarray, pairs: Pairs, rank: int, methods: dict[str, Method]) -> dict[str, np.ndarray]:
+def learn(Z: np.ndarray, pairs: Pairs, rank: int, methods: dict[str, Game]) -> dict[str, np.ndarray]:
     """Factors of the kernels: what :class:`LowRankKernel` does."""
-    problem = problem_of(Z, pairs, rank)
-    found = {name: averaged(problem, BETA, method) for name, method in methods.items()}
-    found["closest"] = closest(problem, Method("factored", ROUNDS))
-    factors = {name: Z @ problem.lift(trial.F) for name, trial in found.items()}
+    free = problem_of(Z, pairs)
+    factors = {name: Z @ free.lift(game.averaged(free, ROUNDS).F) for name, game in methods.items()}
+    nearest = replace(free, rank=rank, beta=None)
+    factors["closest"] = Z @ Descent().solve(nearest, ROUNDS).factor.T
     return {**factors, "Burg": refined(Z[:, :rank], pairs), "Burg from OCP": refined(factors["OCP"], pairs)}
 
 
 def refined(C: np.ndarray, pairs: Pairs, gamma: float = 1.0) -> np.ndarray:
     """The factor of the Burg kernel that starts from CCᵀ."""
-    values, vectors = np.linalg.eigh(burg(C, pairs, gamma, max_iter=200, tol=0.05).M)
-    return C @ (vectors * np.sqrt(np.maximum(values, 0)))
+    problem = KernelProblem.of(C, pairs, inductive=True, rank=C.shape[1])
+    return C @ Burg(gamma=gamma).solve(problem, 10).factor.T
 
 
 def run(quick: bool = False) -> list[dict]:
@@ -89,7 +90,7 @@ def _rows(name: str, quick: bool) -> list[dict]:
     X, y = protocol.read(name)
     K = KERNEL(protocol.unit_rows(X))
     Z, bounds, everyone = coordinates(K), protocol.percentiles(K), np.arange(len(y))
-    steps: dict[Callable, dict[str, Method]] = {}
+    steps: dict[Callable, dict[str, Game]] = {}
     rows = []
     for table, (draw, all_points, repetitions) in TABLES.items():
         if draw not in steps:
@@ -112,7 +113,7 @@ def _add(found: dict, method: str, K: np.ndarray, rank: int, y: np.ndarray, halv
     found.setdefault(method, []).append(scores)
 
 
-def _row(name: str, table: str, method: str, scores: np.ndarray, steps: dict[str, Method]) -> dict:
+def _row(name: str, table: str, method: str, scores: np.ndarray, steps: dict[str, Game]) -> dict:
     paper, rank = PAPER[name].get(method), PAPER[name].get(method, (None, None))[1]
     rows, kernel, found = scores.mean(axis=0)
     note = f"± {scores[:, 0].std():.1f}; rank {found:.1f}" + (f" (paper {rank:g})" if rank else "")
