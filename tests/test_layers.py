@@ -10,7 +10,6 @@ import gramian
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
     {"_checks", "_array", "_jit", "linalg", "persist", "votes"},
-    {"_threads", "scans", "neighbors"},
     {"coordinates"},
     {"metrics"},
     {"kernels"},

@@ -113,8 +113,8 @@ _STORED = {
     "Weighted": "kernels.weighted",
     **dict.fromkeys(("Plain", "Subspace", "UnitRows", "KernelSpace"), "coordinates"),
     "Metric": "metrics",
-    "EmbeddingSpace": "manifold.metric",
     "Mixed": "constraints.mixed",
+    "GraphSpace": "manifold.metric",
     **dict.fromkeys(("NeighborGraph", "BallGraph", "GaussianGraph"), "manifold.graph"),
     **dict.fromkeys(("AlongGraph", "ByWeights", "ByGeodesics"), "manifold.extension"),
 }

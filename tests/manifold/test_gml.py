@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian as gm
-from gramian.manifold import RBF, Inductive, NeighborGraph, Spectral, laplacian
+from gramian.manifold import InductiveFamily, NeighborGraph, RBFFamily, SpectralFamily, laplacian
 from gramian.manifold.kernel_sets import Ordered, Regularized, Widths
 from gramian.solvers import Relative
 
@@ -37,7 +37,7 @@ def hide(y, keep):
 
 def family(name, **options):
     """The family of that name with small settings; options that it has not are left out."""
-    kind = {"spectral": Spectral, "inductive": Inductive, "rbf": RBF}[name]
+    kind = {"spectral": SpectralFamily, "inductive": InductiveFamily, "rbf": RBFFamily}[name]
     return kind(**{key: value for key, value in options.items() if key in kind.__dataclass_fields__})
 
 
@@ -111,7 +111,7 @@ def test_the_printed_order_of_the_inductive_family(rng):
         steps = np.maximum(np.diff(theta[::-1], prepend=0) + 0.1 * rng.normal(size=4), 0)
         assert logdet(B, kernels.core(np.cumsum(steps)[::-1])) >= best - 1e-6
     X, truth = moons(60)
-    printed = Inductive(rank=20, n_eigenvectors=6, variant="as_printed")
+    printed = InductiveFamily(rank=20, n_eigenvectors=6, variant="as_printed")
     model = gm.GeometryAwareKernel(printed, max_iter=3, random_state=0).fit(X, hide(truth, [1, 20, 40, 59]))
     assert model.alphas_.shape == (6,) and (np.diff(model.alphas_) <= 1e-12).all()
 
@@ -157,7 +157,7 @@ def test_step_a_starts_where_the_last_one_ended(cls):
     for warm in (True, False):
         steps: list[int] = []
         model = gm.GeometryAwareKernel(
-            Spectral(n_eigenvectors=6), bounds=(0.01, 0.2), max_iter=8, tol=0.0, solver=Counting()
+            SpectralFamily(n_eigenvectors=6), bounds=(0.01, 0.2), max_iter=8, tol=0.0, solver=Counting()
         )
         results[warm] = model.fit(X, pairs).core_, steps
     np.testing.assert_allclose(results[True][0], results[False][0], rtol=1e-3, atol=1e-6)
@@ -168,12 +168,16 @@ def test_step_a_starts_where_the_last_one_ended(cls):
 def test_callback_sees_every_alternation_of_the_final_fit():
     X, truth = moons(60)
     seen = []
-    model = gm.GeometryAwareKernel(Spectral(n_eigenvectors=6), gamma=[0.1, 1.0], max_iter=4, tol=0.0, random_state=0)
+    model = gm.GeometryAwareKernel(
+        SpectralFamily(n_eigenvectors=6), gamma=[0.1, 1.0], max_iter=4, tol=0.0, random_state=0
+    )
     model.set_params(callback=lambda *state: seen.append(state)).fit(X, hide(truth, np.arange(3, 60, 5)))
     assert [state[0] for state in seen] == [1, 2, 3, 4]
     assert [state[1] for state in seen] == model.objective_path_[1::2]
     assert seen[-1][3] is model.core_
-    shorter = gm.GeometryAwareKernel(Spectral(n_eigenvectors=6), model.gamma_, max_iter=2, tol=0.0, random_state=0)
+    shorter = gm.GeometryAwareKernel(
+        SpectralFamily(n_eigenvectors=6), model.gamma_, max_iter=2, tol=0.0, random_state=0
+    )
     np.testing.assert_allclose(shorter.fit(X, hide(truth, np.arange(3, 60, 5))).core_, seen[1][3])
 
 
@@ -204,7 +208,7 @@ def test_inductive_family_keeps_rough_directions_down():
     """Without an end of the order the kernel S would be free wherever the graph's vectors are not."""
     X, truth = moons(100)
     y = hide(truth, np.arange(3, 100, 6))
-    inductive = Inductive(gm.Gaussian(0.3), rank=40, n_eigenvectors=8)
+    inductive = InductiveFamily(gm.Gaussian(0.3), rank=40, n_eigenvectors=8)
     model = gm.GeometryAwareKernel(inductive, max_iter=3).fit(X, y)
     V, Z = model.eigenvectors_, model.coordinates_
     assert model.alphas_.shape == (9,) and (np.diff(model.alphas_) >= -1e-12).all()
@@ -221,7 +225,9 @@ def test_first_step_is_itml_on_the_eigenvectors():
     drawn = gm.Pairs.from_labels(truth, 30, random_state=1)
     pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, (0.01, 0.2))
     solver = gm.BregmanProjections(tol=1e-11)
-    model = gm.GeometryAwareKernel(Spectral(n_eigenvectors=5, diffusion=0.3), max_iter=1, solver=solver).fit(X, pairs)
+    model = gm.GeometryAwareKernel(SpectralFamily(n_eigenvectors=5, diffusion=0.3), max_iter=1, solver=solver).fit(
+        X, pairs
+    )
     prior = np.diag(np.exp(-0.3 * model.eigenvalues_))
     itml = gm.ITML(1.0, prior, tol=1e-11, max_iter=5000, anchor=0).fit(model.eigenvectors_, pairs)
     np.testing.assert_allclose(model.core_, itml.metric_.matrix, atol=1e-4)
@@ -234,7 +240,7 @@ def test_hard_constraints_hold():
     X, truth = moons(60)
     drawn = gm.Pairs.from_labels(truth, 10, random_state=0)
     pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, (0.05, 0.1))
-    model = gm.GeometryAwareKernel(Spectral(n_eigenvectors=10), gamma=None).fit(X, pairs)
+    model = gm.GeometryAwareKernel(SpectralFamily(n_eigenvectors=10), gamma=None).fit(X, pairs)
     assert pairs.violation(model.metric_, X).max() < 1e-4
     assert np.linalg.eigvalsh(model.kernel_)[0] > -1e-10
     assert (np.diff(model.alphas_) <= 0).all() and (model.alphas_ > 0).all()
@@ -242,7 +248,7 @@ def test_hard_constraints_hold():
 
 def test_without_side_information_it_is_the_diffusion_kernel():
     X, _ = moons(60)
-    spectral = Spectral(n_eigenvectors=59, n_neighbors=6, diffusion=0.4)
+    spectral = SpectralFamily(n_eigenvectors=59, n_neighbors=6, diffusion=0.4)
     model = gm.GeometryAwareKernel(spectral).fit(X, np.full(60, -1))
     L = laplacian(NeighborGraph(6)(X))[0].toarray()
     values, V = np.linalg.eigh(L)
@@ -310,7 +316,7 @@ def test_alignment_of_two_pieces_by_a_few_links():
     X = np.vstack([ring, 5 + 2 * ring])
     links = np.arange(0, 40, 5)
     pairs = gm.Pairs(links, links + 40, np.ones(8, bool), bounds=(1e-4, 1.0))
-    spectral = Spectral(n_eigenvectors=9, n_neighbors=2)
+    spectral = SpectralFamily(n_eigenvectors=9, n_neighbors=2)
     model = gm.GeometryAwareKernel(spectral, gamma=100.0, max_iter=20)
     with pytest.warns(UserWarning, match="2 connected components"):
         model.fit(X, pairs)
@@ -343,13 +349,13 @@ def test_edges(rng):
     X, truth = moons(60)
     X = np.vstack([X, X[:10]])
     y = hide(np.append(truth, truth[:10]), [0, 1, 2])
-    five, many = Spectral(n_eigenvectors=5), Spectral(n_eigenvectors=500)
+    five, many = SpectralFamily(n_eigenvectors=5), SpectralFamily(n_eigenvectors=500)
     assert (gm.GeometryAwareKernel(five).fit(X, y).predict() == 0).all()  # one class
     assert (gm.GeometryAwareKernel(five).fit(X, hide(y, [0])).predict() == 0).all()  # one label
     assert gm.GeometryAwareKernel(many).fit(X, y).eigenvectors_.shape == (70, 69)
     for change, message in [
         ({"family": "cubic"}, "family must be one of"),
-        ({"family": Spectral(n_eigenvectors=0)}, "n_eigenvectors must be"),
+        ({"family": SpectralFamily(n_eigenvectors=0)}, "n_eigenvectors must be"),
         ({"bounds": (0.0, 1.0)}, "bounds must not be 0"),
         ({"max_iter": 0}, "max_iter must be"),
     ]:

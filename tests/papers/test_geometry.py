@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.manifold import GaussianGraph, NeighborGraph, Spectral, n_connected_components
+from gramian.manifold import GaussianGraph, NeighborGraph, SpectralFamily, n_connected_components
 from gramian.manifold.transductive import vote
 
 pytestmark = pytest.mark.filterwarnings(
@@ -50,7 +50,7 @@ def test_ten_links_align_rotating_objects(data_folder):
     same = rng.permutation(72)[:10]
     ends = np.array([rng.permutation(3)[:2] for _ in same])
     links = gm.Pairs(ends[:, 0] * 72 + same, ends[:, 1] * 72 + same, np.ones(10, bool), bounds=(1e-5, 1.0))
-    prior, shrinking = (Spectral(n_eigenvectors=14, n_neighbors=2, keep_volume=keep) for keep in (None, False))
+    prior, shrinking = (SpectralFamily(n_eigenvectors=14, n_neighbors=2, keep_volume=keep) for keep in (None, False))
     start = recall(gm.GeometryAwareKernel(prior).fit(Z, np.full(216, -1)).metric_.sqdist(Z))
     held = gm.GeometryAwareKernel(prior, gamma=100.0, max_iter=5).fit(Z, links)
     free = gm.GeometryAwareKernel(shrinking, gamma=100.0, max_iter=60).fit(Z, links)

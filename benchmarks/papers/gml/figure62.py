@@ -7,7 +7,7 @@ import numpy as np
 
 import gramian as gm
 from benchmarks.harness import load
-from gramian.manifold import RBF
+from gramian.manifold import RBFFamily
 from gramian.manifold.transductive import vote
 
 TITLE = "G-ML, Figure 6.2: learning the width of the kernel"
@@ -40,7 +40,7 @@ def split(y, seed):
 def learner(X, width=None):
     """G-ML, or with a width the ITML step alone."""
     limit = 10 if width is None else 1
-    return gm.GeometryAwareKernel(RBF(width), gamma=0.1, n_pairs=190, max_iter=limit, random_state=0)
+    return gm.GeometryAwareKernel(RBFFamily(width), gamma=0.1, n_pairs=190, max_iter=limit, random_state=0)
 
 
 def left_out_error(X, y, width):

@@ -10,7 +10,7 @@ import gramian as gm
 from benchmarks.harness import ROOT, load
 from benchmarks.papers.gml.tour import tour_graph
 from gramian import linalg
-from gramian.manifold import NeighborGraph, Spectral, diffusion_factor, n_connected_components
+from gramian.manifold import NeighborGraph, SpectralFamily, diffusion_factor, n_connected_components
 
 TITLE = "G-ML, Figures 6.6–6.8: aligning images of different things under the same transformation"
 NOTES = """
@@ -56,7 +56,7 @@ def tours(X, n):
 def aligned(X, A, r, left, right, max_iter=5, keep_volume=None):
     """Squared distances by G-ML on a graph with r eigenvectors."""
     must = gm.Pairs(left, right, np.ones(len(left), bool), bounds=(1e-5, 1.0))
-    family = Spectral(n_eigenvectors=r, graph=A, keep_volume=keep_volume)
+    family = SpectralFamily(n_eigenvectors=r, graph=A, keep_volume=keep_volume)
     return linalg.sqdist(gm.GeometryAwareKernel(family, gamma=100.0, max_iter=max_iter).fit(X, must).embedding_)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import gramian as gm
 from benchmarks.papers.gml.semi_supervised import hide, usps
 from gramian.kernels.basic import median_scale
-from gramian.manifold import Inductive
+from gramian.manifold import InductiveFamily
 
 TITLE = "G-ML out of sample: USPS digits that were not in the fit"
 NOTES = """
@@ -35,9 +35,9 @@ def models(width, ranks):
     """Method and its set of kernels."""
     yield "(6.3), along the graph", "spectral"
     for rank in ranks:
-        yield f"(6.5), {rank} landmarks", Inductive(rank=rank)
-        yield f"(6.5) as printed, {rank} landmarks", Inductive(rank=rank, variant="as_printed")
-    yield f"(6.5), {ranks[-1]} landmarks, half the width", Inductive(gm.Gaussian(width / 2), rank=ranks[-1])
+        yield f"(6.5), {rank} landmarks", InductiveFamily(rank=rank)
+        yield f"(6.5) as printed, {rank} landmarks", InductiveFamily(rank=rank, variant="as_printed")
+    yield f"(6.5), {ranks[-1]} landmarks, half the width", InductiveFamily(gm.Gaussian(width / 2), rank=ranks[-1])
 
 
 def run(quick=False):

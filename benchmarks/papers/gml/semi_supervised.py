@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 import gramian as gm
 from benchmarks.harness import load
 from gramian import linalg
-from gramian.manifold import Spectral, diffusion_factor, order_constrained_factor
+from gramian.manifold import SpectralFamily, diffusion_factor, order_constrained_factor
 from gramian.manifold.transductive import vote
 
 GAMMAS = (0.01, 0.1, 1.0)
@@ -67,7 +67,7 @@ def geometry_aware(A, X, labels):
     """The kernel's factor before the first iteration and after each one, γ chosen on the labels."""
     cores = []
     model = gm.GeometryAwareKernel(
-        Spectral(graph=A), GAMMAS, max_iter=ITERATIONS, random_state=0, solver=gm.DualAscent(tol=1e-6)
+        SpectralFamily(graph=A), GAMMAS, max_iter=ITERATIONS, random_state=0, solver=gm.DualAscent(tol=1e-6)
     )
     model.set_params(callback=lambda *state: cores.append(state[3])).fit(X, labels)
     start = np.diag(np.exp(-0.1 * model.eigenvalues_))

@@ -2,7 +2,7 @@
 
 from gramian.manifold.eigenmaps import LaplacianEigenmaps
 from gramian.manifold.extension import AlongGraph, ByGeodesics, ByWeights, Extension
-from gramian.manifold.families import RBF, Family, Inductive, Spectral
+from gramian.manifold.families import Family, InductiveFamily, RBFFamily, SpectralFamily
 from gramian.manifold.gml import GeometryAwareKernel
 from gramian.manifold.graph import (
     BallGraph,
@@ -19,7 +19,7 @@ from gramian.manifold.spectral_kernels import diffusion_factor, graph_basis, ord
 from gramian.manifold.tdl import TDL
 
 __all__ = [
-    "RBF",
+    "RBFFamily",
     "TDL",
     "AlongGraph",
     "BallGraph",
@@ -31,11 +31,11 @@ __all__ = [
     "GeometryAwareKernel",
     "Graph",
     "GraphMetric",
-    "Inductive",
+    "InductiveFamily",
     "KernelSet",
     "LaplacianEigenmaps",
     "NeighborGraph",
-    "Spectral",
+    "SpectralFamily",
     "diffusion_factor",
     "graph_basis",
     "laplacian",

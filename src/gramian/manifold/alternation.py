@@ -71,7 +71,8 @@ def alternate(kernels: KernelSet, side: Constraints, rules: Rules, callback: Cal
 def step_a(kernels: KernelSet, side: Constraints, rules: Rules) -> Problem:
     """K for M at its start: the problem of ITML in the range of M (Jain 2009, (6.4))."""
     slack = Hard() if rules.gamma is None else Relative(rules.gamma)
-    return Problem(rows_of(side, kernels.Z), side.bound, kernels.core(kernels.start), rules.divergence, slack)
+    prior = kernels.core(kernels.start)
+    return Problem(rows_of(side, kernels.Z), side.bound, prior, rules.divergence, slack)
 
 
 def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -> Pairs | None:

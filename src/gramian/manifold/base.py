@@ -1,6 +1,5 @@
 """What every embedding here shares: a fitted ``embedding_``, and the ``metric_`` that carries it to new points."""
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ class GraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Training points have their row of ``embedding_``.
         """
         check_is_fitted(self, "metric_")
-        return self.metric_.transform(self._points(X, reset=False))
+        return self.metric_.transform_of(self._points(X, reset=False))
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit and return ``embedding_``."""
@@ -36,13 +35,3 @@ class GraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def caller_level() -> int:
-    """The ``stacklevel`` that makes a warning point at the first caller outside of this package."""
-    level = 1
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("gramian."):
-        frame = frame.f_back
-        level += 1
-    return level

@@ -1,6 +1,5 @@
 """The smallest eigenvectors of a symmetric matrix on the complement of a given vector."""
 
-import warnings
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -94,11 +93,10 @@ def _lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.n
         values, X = eigsh(operator, k, which="LA", v0=start, ncv=width, tol=tol, maxiter=limit)
     except ArpackNoConvergence as error:
         values, X = _completed(error, k, n)
-        warnings.warn(
+        _checks.warn(
             f"smallest_eigenvectors: {len(error.eigenvalues)} of {k} eigenvectors reached tol {search.tol:.3g} in "
             f"{limit} iterations; raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     order = np.argsort(-values, kind="stable")
     return top - values[order], X[:, order], next(counter)

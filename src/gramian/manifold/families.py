@@ -36,7 +36,7 @@ class Family(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Spectral(Family):
+class SpectralFamily(Family):
     """{Σ α_i v_i v_iᵀ : α₁ ≥ … ≥ α_r ≥ 0} on the smoothest vectors v_i of a geometry (Jain 2009, (6.3)).
 
     Parameters
@@ -91,7 +91,7 @@ class Spectral(Family):
 
 
 @dataclass(frozen=True, eq=False)
-class Inductive(Family):
+class InductiveFamily(Family):
     """{(S⁻¹ + T)⁻¹ : T = Σ θ_i v_i v_iᵀ + θ_{r+1}(I − VVᵀ), 0 ≤ θ₁ ≤ … ≤ θ_{r+1}}, for new points too (6.5).
 
     The thesis prints θ₁ ≥ … ≥ θ_r, but names (6.3) as the limit S⁻¹ → 0, where α_i = 1/θ_i must fall: the order
@@ -105,7 +105,7 @@ class Inductive(Family):
     rank : int
         Landmark coordinates of S.
     n_eigenvectors, n_neighbors, graph, diffusion
-        As in :class:`Spectral`.
+        As in :class:`SpectralFamily`.
     normalized : bool
         Vectors of the normalized Laplacian.
     variant : {"reversed", "as_printed"}
@@ -144,7 +144,7 @@ class Inductive(Family):
 
 
 @dataclass(frozen=True, eq=False)
-class RBF(Family):
+class RBFFamily(Family):
     """{α exp(−‖x_i − x_j‖² / 2σ²)}: scale and width of a Gaussian kernel (Jain 2009, (6.6)). Memory is n².
 
     Parameters
@@ -169,9 +169,9 @@ def diffusion(values: Any, t: float) -> np.ndarray:
 
 
 FAMILIES: dict[str, Family] = {
-    "spectral": Spectral(),
-    "inductive": Inductive(),
-    "rbf": RBF(),
-    "isomap": Spectral("isomap"),
-    "lle": Spectral("lle"),
+    "spectral": SpectralFamily(),
+    "inductive": InductiveFamily(),
+    "rbf": RBFFamily(),
+    "isomap": SpectralFamily("isomap"),
+    "lle": SpectralFamily("lle"),
 }

@@ -1,6 +1,5 @@
 """What is near, by name: graphs, locally linear embedding, Isomap, kernels and matrices as penalties P'."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +10,6 @@ from scipy.sparse import csgraph
 from gramian import _checks, linalg
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
-from gramian.manifold.base import caller_level
 from gramian.manifold.eigen import Search, smallest_eigenvectors
 from gramian.manifold.extension import AlongGraph, ByGeodesics, ByWeights, edge_lengths, rebuilding_weights
 from gramian.manifold.graph import Graph, NeighborGraph, laplacian, n_connected_components
@@ -39,11 +37,9 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
     A = rule(X) if graph is None or isinstance(graph, Graph) else _adjacency(graph, X.shape[0], owner)
     pieces = n_connected_components(A)
     if pieces > 1:
-        warnings.warn(
+        _checks.warn(
             f"{owner}: the graph has {pieces} connected components, so the first dimensions tell the components "
-            "apart; raise n_neighbors to connect them.",
-            UserWarning,
-            stacklevel=caller_level(),
+            "apart; raise n_neighbors to connect them."
         )
     return Connected(A, rule, pieces)
 

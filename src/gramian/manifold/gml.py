@@ -1,6 +1,5 @@
 """Geometry-aware kernel learning: a kernel from constraints and a kernel from the data, drawn to each other."""
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +13,6 @@ from gramian.divergences import LogDet
 from gramian.divergences.base import Divergence
 from gramian.learners.progress import progress
 from gramian.manifold.alternation import Alternation, Rules, alternate, bounded, pairs_of_labels
-from gramian.manifold.base import caller_level
 from gramian.manifold.families import FAMILIES, Family
 from gramian.manifold.kernel_sets import KernelSet
 from gramian.manifold.transductive import Transductive
@@ -31,14 +29,14 @@ class GeometryAwareKernel(Transductive):
     isotonic regression for (6.3), a small convex problem for (6.5) and a search in one variable for (6.6). The
     objective never rises. Three differences: the constant eigenvector, which no distance sees, is left out
     of V; the slack is that of ITML with weight ``gamma``; and with similar pairs alone det M is held
-    (:class:`~gramian.manifold.Spectral`).
+    (:class:`~gramian.manifold.SpectralFamily`).
 
     Parameters
     ----------
     family : {"spectral", "inductive", "rbf", "isomap", "lle"} or Family
         𝓜 of (6.3), (6.5) or (6.6), or (6.3) on the vectors of Isomap or of locally linear embedding. Their settings
-        are those of :class:`~gramian.manifold.Spectral`, :class:`~gramian.manifold.Inductive` and
-        :class:`~gramian.manifold.RBF`; a family of your own fulfils :class:`~gramian.manifold.Family`.
+        are those of :class:`~gramian.manifold.SpectralFamily`, :class:`~gramian.manifold.InductiveFamily` and
+        :class:`~gramian.manifold.RBFFamily`; a family of your own fulfils :class:`~gramian.manifold.Family`.
     gamma : float, sequence of float, or None
         Weight γ of the slack; None makes the constraints hard. Of several, the one with the best cross-validated
         accuracy on the labeled points; ties go to the smallest, and the graph is used once for all.
@@ -93,7 +91,7 @@ class GeometryAwareKernel(Transductive):
     >>> import numpy as np, gramian as gm
     >>> moons = gm.datasets.moons(120, noise=0.05, random_state=0)
     >>> y = np.where(np.arange(120) < 12, moons.y, -1)  # a tenth of the labels
-    >>> family = gm.manifold.Spectral(n_eigenvectors=8)
+    >>> family = gm.manifold.SpectralFamily(n_eigenvectors=8)
     >>> model = gm.GeometryAwareKernel(family, n_votes=1).fit(moons.X, y)
     >>> int((model.predict() == moons.y).sum())
     120
@@ -214,11 +212,10 @@ class GeometryAwareKernel(Transductive):
             self.eigenvectors_ = kernels.basis.vectors
             self.eigenvalues_ = kernels.basis.values
         if not self.converged_:
-            warnings.warn(
+            _checks.warn(
                 f"{OWNER}: stopped after {self.n_iter_} iterations with relative decrease {result.change:.3g} > "
                 f"tol {self.tol:.3g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=caller_level(),
             )
 
     @property

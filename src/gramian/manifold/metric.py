@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import linalg
+from gramian import _checks, linalg
 from gramian.coordinates import KernelSpace, Plain
 from gramian.features import KernelFeatures
 from gramian.manifold.extension import Extension, freeze
@@ -17,48 +17,25 @@ from gramian.metrics import WORDS, Metric
 
 
 @dataclass(frozen=True, eq=False)
-class EmbeddingSpace(Plain):
-    """z(x): the rows F (n, k) of an embedding on training points, carried to new points by an extension.
-
-    The training set as a whole has the rows of F. Any other point that equals a training point has its row, the mean
-    over its copies where there are several; all others go through the extension.
-    """
+class GraphSpace(Plain):
+    """z(x) = f(x): rows of an embedding F (n, k) on training points, carried to new ones by an extension."""
 
     points: Any = None
-    embedding: np.ndarray = None  # type: ignore[assignment]  # a field after one with a default
-    extension: Extension = None  # type: ignore[assignment]
+    embedding: Any = None
+    extension: Any = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.extension, Extension):
-            raise TypeError(f"GraphMetric: extension must be an Extension, got {type(self.extension).__name__}.")
         freeze(self, "points", "embedding")
-        if self.points.shape[0] != self.embedding.shape[0]:
-            raise ValueError(
-                f"GraphMetric: embedding must have one row per point ({self.points.shape[0]}), "
-                f"got {self.embedding.shape[0]}."
-            )
 
     @property
     def size(self) -> int:
         """Number of coordinates k."""
         return self.embedding.shape[1]
 
-    def difference(self, X: Any, Y: Any) -> np.ndarray:
-        """z(x) − z(y)."""
-        return self.z(X) - self.z(Y)
-
-    def back(self, Z: np.ndarray) -> None:  # type: ignore[override]
-        """No point is known by its place in the embedding."""
-        return
-
-    def phi(self, X: Any) -> np.ndarray:
-        """The coordinates themselves: the space of an embedding is Euclidean."""
-        return self.z(X)
-
     def z(self, X: Any) -> np.ndarray:
-        """Rows of F, or what the extension gives."""
+        """f(x)."""
         if _equal(X, self.points):
-            return self.embedding.copy()
+            return self.embedding
         place, rows = self._known
         known = np.array([place.get(key, -1) for key in row_keys(X)], dtype=np.intp)
         out = rows[known]
@@ -73,13 +50,28 @@ class EmbeddingSpace(Plain):
         keys = list(row_keys(self.points))
         place = {key: i for i, key in enumerate(dict.fromkeys(keys))}
         copies = np.array([place[key] for key in keys])
-        sums = np.zeros((len(place), self.embedding.shape[1]))
+        sums = np.zeros((len(place), self.size))
         np.add.at(sums, copies, self.embedding)
         return place, sums / np.bincount(copies)[:, None]
+
+    def difference(self, X: Any, Y: Any) -> np.ndarray:
+        """f(x) − f(y)."""
+        return self.z(X) - self.z(Y)
+
+    def back(self, Z: np.ndarray) -> None:  # type: ignore[override]
+        """No points of a graph are known but its own."""
+        return
+
+    def phi(self, X: Any) -> np.ndarray:
+        """f(x): the embedding is the space."""
+        return self.z(X)
 
 
 class GraphMetric(Metric):
     """Euclidean distance in an embedding F (n, k) of training points, carried to new points by an extension.
+
+    The training set as a whole has the rows of F. Any other point that equals a training point has its row, the mean
+    over its copies where there are several; all others go through the extension.
 
     Parameters
     ----------
@@ -97,24 +89,29 @@ class GraphMetric(Metric):
     [[0.0, 81.0]]
     """
 
-    coordinates: EmbeddingSpace
-
     def __init__(self, points: Any, embedding: Any, extension: Extension) -> None:
-        space = EmbeddingSpace(np.shape(points)[1], points, embedding, extension)
-        super().__init__(space, np.eye(space.size))
+        if not isinstance(extension, Extension):
+            raise TypeError(f"GraphMetric: extension must be an Extension, got {type(extension).__name__}.")
+        points = _checks.points(points, "GraphMetric", name="points")
+        F = _checks.points(embedding, "GraphMetric", name="embedding", allow_sparse=False)
+        if points.shape[0] != F.shape[0]:
+            raise ValueError(
+                f"GraphMetric: embedding must have one row per point ({points.shape[0]}), got {F.shape[0]}."
+            )
+        super().__init__(GraphSpace(points.shape[1], points, F, extension), np.eye(F.shape[1]))
 
     @property
     def embedding(self) -> np.ndarray:
-        """F (n, k), read-only."""
-        return self.coordinates.embedding
+        """F (n, k), the coordinates of the training points."""
+        return self.coordinates.embedding  # type: ignore[attr-defined]  # a GraphSpace
 
 
-WORDS[EmbeddingSpace] = GraphMetric
+WORDS[GraphSpace] = GraphMetric
 
 
 def kernel_map(features: KernelFeatures, W: Any) -> Metric:
     """The metric of the coordinates Wᵀz(x), W (r, k), whose ``transform`` gives just these."""
-    return Metric.of(KernelSpace(features), np.asarray(W).T)
+    return Metric.of(KernelSpace(features), W.T)
 
 
 def row_keys(X: Any) -> Iterator[bytes]:

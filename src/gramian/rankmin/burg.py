@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian import linalg
 from gramian.divergences import LogDet
 from gramian.rankmin.kernel_problem import KernelProblem
-from gramian.solvers import DualAscent, Problem, Relative, Rows, Solution
+from gramian.solvers import DualAscent, Problem, Relative, Solution
 
 
 def burg(problem: KernelProblem, G: np.ndarray, gamma: float, max_iter: int, callback: Any = None) -> Solution:
@@ -16,15 +15,10 @@ def burg(problem: KernelProblem, G: np.ndarray, gamma: float, max_iter: int, cal
     Kulis et al. (2006), the BurgKernel of Jain 2009, §7.4.2. D_ld(K, K₁) is finite only when K has the range of K₁, and
     then it is D_ld(B, I) in the r coordinates C: the full-rank problem of the framework, solved as such.
     """
-    C = problem.Z @ G
-    terms = problem.terms
-    left = terms.left @ C
-    right = None if terms.symmetric else terms.right @ C
-    sizes = linalg.row_norms(left) if right is None else linalg.row_norms(left) * linalg.row_norms(right)
-    keep = (sizes.reshape(terms.weight.shape) > 0).any(axis=1)
-    prior = np.eye(C.shape[1])
+    rows = problem.rows.mapped(G)
+    keep = rows.size() > 0  # a constraint on copies says nothing
+    prior = np.eye(G.shape[1])
     if not keep.any():
         return Solution(M=prior, objective=0.0, residual=0.0, tol=problem.tol)
-    rows = Rows(left, terms.weight, right).take(keep)
-    part = Problem(rows, problem.bound[keep], prior, LogDet(), Relative(gamma))
-    return DualAscent(max_iter=max_iter, tol=problem.tol).solve(part, callback)
+    whole = Problem(rows.take(keep), problem.bound[keep], prior, LogDet(), Relative(gamma))
+    return DualAscent(max_iter=max_iter, tol=problem.tol).solve(whole, callback)

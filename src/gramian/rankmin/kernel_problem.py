@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.constraints import Constraints, Terms
+from gramian.constraints import Constraints
 from gramian.rankmin.base import RankProblem
 from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.oracles import SchattenBall
 from gramian.rankmin.parts import LowRank
+from gramian.solvers.rows import Rows, Stacked, rows_of
+
+KEPT = 0.9
+"""Share of the trace of K₀ that the rank keeps where none is asked for."""
 
 KEPT = 0.9
 """Share of the trace of K₀ that the rank keeps where none is asked for."""
@@ -34,8 +38,8 @@ class KernelProblem:
     ----------
     Z : array (n, r)
         Orthogonal columns, the longest first.
-    terms, bound
-        Of the constraints, any that are linear in K.
+    rows, bound
+        The constraints A_i = ZᵀC_iZ and b_i, any that are linear in K.
     inductive : bool
     rank : int, optional
         Wanted rank; as many as keep 90% of the trace of K₀ when None.
@@ -46,7 +50,7 @@ class KernelProblem:
     """
 
     Z: np.ndarray
-    terms: Terms
+    rows: Rows | Stacked
     bound: np.ndarray
     inductive: bool
     rank: int | None = None
@@ -56,7 +60,7 @@ class KernelProblem:
     @classmethod
     def of(cls, Z: np.ndarray, side: Constraints, **settings: Any) -> "KernelProblem":
         """The problem of constraints on the points with coordinates Z."""
-        return cls(Z, side.terms(len(Z)), side.bound, **settings)
+        return cls(Z, rows_of(side, Z), side.bound, **settings)
 
     @cached_property
     def spectrum(self) -> np.ndarray:
@@ -103,15 +107,10 @@ class KernelProblem:
     @cached_property
     def _measurements(self) -> Measurements:
         """−C_i on S, and ⟨K, K₀⟩ / ‖K₀‖² as the last row."""
-        Y = self.Z * self.scaling
-        shape = (*self.terms.weight.shape, Y.shape[1])
-        left = np.reshape(self.terms.left @ Y, shape)
-        if self.terms.symmetric:
-            rows = [LowRank(p.T, -w) for p, w in zip(left, self.terms.weight)]
-        else:
-            right = np.reshape(self.terms.right @ Y, shape)
-            rows = [_bilinear(p, q, -w) for p, q, w in zip(left, right, self.terms.weight)]
-        return Measurements([*rows, sparse.diags_array(self._kept())])
+        on_S = self.rows.mapped(np.diag(self.scaling))
+        parts = on_S.parts if isinstance(on_S, Stacked) else (on_S,)
+        constraints = [A for part in parts for A in _negated(part)]
+        return Measurements([*constraints, sparse.diags_array(self._kept())])
 
     def at(self, beta: float) -> RankProblem:
         """The rank problem for one β; the constraint is void at β = 0."""
@@ -124,6 +123,13 @@ class KernelProblem:
         return self.scaling[:, None] * F * np.sqrt(self.radius)
 
 
-def _bilinear(p: np.ndarray, q: np.ndarray, w: np.ndarray) -> LowRank:
-    """Σ_s w_s (p_s q_sᵀ + q_s p_sᵀ) / 2 for rows p, q, by squares of sums and differences."""
-    return LowRank(np.vstack([p + q, p - q]).T, np.concatenate([w, -w]) / 4)
+def _negated(rows: Rows) -> list[LowRank]:
+    """−A_i = −Σ_s w_s (p_s q_sᵀ + q_s p_sᵀ) / 2, where p ≠ q by squares of sums and differences."""
+    shape = (*rows.weight.shape, rows.left.shape[1])
+    left = rows.left.reshape(shape)
+    if rows.right is None:
+        return [LowRank(p.T, -w) for p, w in zip(left, rows.weight)]
+    right = rows.right.reshape(shape)
+    both = np.concatenate([left + right, left - right], axis=1)
+    signs = np.concatenate([-rows.weight, rows.weight], axis=1) / 4
+    return [LowRank(p.T, w) for p, w in zip(both, signs)]

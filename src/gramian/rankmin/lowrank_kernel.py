@@ -8,9 +8,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
-from gramian.constraints import Labels, Pairs
+from gramian.constraints import Constraints, Labels, Pairs
 from gramian.coordinates import Coordinates, KernelSpace, Rest
 from gramian.features import KernelFeatures
+from gramian.kernels import Kernel
 from gramian.kernels.objects import as_kernel
 from gramian.learners.base import MetricLearner
 from gramian.learners.kernelized import kernel_or_gaussian
@@ -18,6 +19,7 @@ from gramian.learners.progress import progress
 from gramian.rankmin.kernel_methods import OWNER, method_of
 from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.solvers import Solution
+from gramian.solvers.rows import rows_of
 
 NEGLIGIBLE = 1e-10
 """Directions of k₀ with an eigenvalue below this share of the largest are left out."""
@@ -125,50 +127,47 @@ class LowRankKernel(MetricLearner):
         return super()._door(X, y, vectors, unknown)
 
     def _coordinates(self, X: Any) -> tuple[Coordinates, np.ndarray]:
-        kernel = kernel_or_gaussian(self.kernel, X, OWNER)
-        if self.features is None:
-            features = KernelFeatures(kernel, random_state=self.random_state)
-        elif isinstance(self.features, KernelFeatures):
-            features = clone(self.features).set_params(kernel=kernel)
-        else:
-            raise TypeError(f"{OWNER}: features must be KernelFeatures, got {_checks.shown(self.features)}.")
+        features = self._features(kernel_or_gaussian(self.kernel, X, OWNER))
         Z = features.learn(X)
         return KernelSpace(features), Z
 
-    def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
+    def _features(self, kernel: Kernel) -> KernelFeatures:
+        if self.features is None:
+            return KernelFeatures(kernel, random_state=self.random_state)
+        if not isinstance(self.features, KernelFeatures):
+            raise TypeError(f"{OWNER}: features must be KernelFeatures, got {_checks.shown(self.features)}.")
+        return clone(self.features).set_params(kernel=kernel)
+
+    def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Constraints:
         if isinstance(y, Labels):
             count = 40 * len(y.classes) ** 2 if self.n_pairs is None else self.n_pairs
             y = Pairs.from_labels(y, count, random_state=rng)
-        return super()._side(y.filled(Z, self.percentiles) if isinstance(y, Pairs) else y, Z, rest, rng)
+        return super()._side(y.filled(Z, self.percentiles), Z, rest, rng)
 
-    def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
-        solution = self._solved(Z, side)
-        factor = Z @ solution.factor.T
-        found = {"factor": factor, "rank": factor.shape[1], "beta": _share(Z, factor)}
-        return replace(solution, found=found)
+    def _learn(self, Z: Any, side: Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
+        """The chosen method in units in which the coordinates are of order one, on those that matter."""
+        method = method_of(self.method)
+        max_iter = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
+        unit = _unit(Z)
+        scaled = Z / unit
+        spectrum = np.einsum("ij,ij->j", scaled, scaled)
+        used = spectrum > NEGLIGIBLE * spectrum.max(initial=0.0)
+        problem = self._problem(scaled[:, used], side, unit**-2)
+        solution = Solution(factor=np.zeros((0, used.sum())), objective=0.0, residual=0.0, tol=problem.tol)
+        if problem.target > 0:
+            with progress(OWNER, self.verbose, 20 * max_iter, self.callback) as report:
+                solution = method.solve(problem, max_iter, report)
+        L = np.zeros((solution.factor.shape[0], Z.shape[1]))
+        L[:, used] = solution.factor
+        factor = Z @ L.T
+        found = {"factor": factor, "rank": len(L), "beta": _share(Z, factor)}
+        return replace(solution, factor=L, violation=unit**2 * solution.violation, found=found)
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
         super()._store(coordinates, solution)
         self.features_ = coordinates.features  # type: ignore[attr-defined]  # a KernelSpace
 
-    def _solved(self, X: Any, side: Any) -> Solution:
-        """The chosen method in units in which the coordinates are of order one, on those that matter."""
-        method = method_of(self.method)
-        max_iter = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
-        unit = _unit(X)
-        Z = X / unit
-        spectrum = np.einsum("ij,ij->j", Z, Z)
-        used = spectrum > NEGLIGIBLE * spectrum.max(initial=0.0)
-        problem = self._problem(Z[:, used], side, side.bound / unit**2)
-        if problem.target == 0:
-            return Solution(factor=np.zeros((0, X.shape[1])), objective=0.0, residual=0.0, tol=problem.tol)
-        with progress(OWNER, self.verbose, 20 * max_iter, self.callback) as report:
-            solution = method.solve(problem, max_iter, report)
-        factor = np.zeros((solution.factor.shape[0], X.shape[1]))
-        factor[:, used] = solution.factor
-        return replace(solution, factor=factor, violation=unit**2 * solution.violation)
-
-    def _problem(self, Z: np.ndarray, side: Any, bound: np.ndarray) -> KernelProblem:
+    def _problem(self, Z: np.ndarray, side: Constraints, unit: float) -> KernelProblem:
         _checks.one_of(self.setting, OWNER, "setting", ("inductive", "transductive"))
         tol = _checks.number(self.tol, OWNER, "tol", low=0)
         rank = self.rank
@@ -177,7 +176,8 @@ class LowRankKernel(MetricLearner):
         beta = self.beta
         if beta is not None:
             beta = _checks.number(beta, OWNER, "beta", low=0, high=1)
-        return KernelProblem(Z, side.terms(len(Z)), bound, self.setting == "inductive", rank, beta, tol)
+        bound = unit * side.bound
+        return KernelProblem(Z, rows_of(side, Z), bound, self.setting == "inductive", rank, beta, tol)
 
     @property
     def kernel_(self) -> np.ndarray:
