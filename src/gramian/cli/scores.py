@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
+from gramian.neighbors import nearest
 from gramian.votes import winners
 
 NEAREST = 10
