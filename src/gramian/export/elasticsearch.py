@@ -27,12 +27,11 @@ found = Elasticsearch("http://localhost:9200").search(index="{table}", knn=near)
 ids = [hit["_source"]["id"] for hit in found["hits"]["hits"]]
 """
 SCRIPT = """
-import gramian as gm
-from elasticsearch import Elasticsearch
-q = {metric}.matrix @ x
+import elasticsearch, gramian as gm, numpy as np; x = np.asarray(x); q = {metric}.matrix @ x
 d2 = "1 / (1 + Math.max(0, doc['norm'].value - 2 * dotProduct(params.q, 'original') + params.c))"
 script = dict(query=dict(match_all={{}}), script=dict(source=d2, params=dict(q=q.tolist(), c=float(q @ x))))
-found = Elasticsearch("http://localhost:9200").search(index="{table}", query=dict(script_score=script))
+ask = dict(index="{table}", query=dict(script_score=script))
+ids = [h["_source"]["id"] for h in elasticsearch.Elasticsearch("http://localhost:9200").search(**ask)["hits"]["hits"]]
 """
 OPEN = """
 import gramian as gm

@@ -200,7 +200,8 @@ def from_faiss(path: Any, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np
     """Blocks (ids, vectors) of a faiss index, or of its file, as they are stored.
 
     An index that transforms its input yields what lies behind the transform: for one that :func:`to_faiss` made these
-    are the learned coordinates, whose Euclidean distance is the learned one.
+    are the learned coordinates, whose Euclidean distance is the learned one. What is compressed comes back as it
+    was kept, approximately.
 
     Parameters
     ----------
@@ -224,13 +225,14 @@ def from_faiss(path: Any, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np
         index = faiss.downcast_index(index.index)
     if isinstance(index, faiss.IndexIVF):
         index.make_direct_map()
+    try:
+        if index.ntotal:
+            index.reconstruct(0)  # one alone can be refused; faiss ends the process when many cannot be given back
+    except RuntimeError as error:
+        raise ValueError(f"from_faiss: a {type(index).__name__} keeps no vectors to give back.") from error
     for start in range(0, index.ntotal, block):
         count = min(block, index.ntotal - start)
-        try:
-            vectors = index.reconstruct_n(start, count)
-        except RuntimeError as error:
-            raise ValueError(f"from_faiss: a {type(index).__name__} keeps no vectors to give back.") from error
-        yield numbers[start : start + count], vectors
+        yield numbers[start : start + count], index.reconstruct_n(start, count)
 
 
 class HeldFaiss:
