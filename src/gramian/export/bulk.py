@@ -45,8 +45,8 @@ def _documents(stored: Columns, document: Callable, owner: str, report: Callable
 def _texts(values: np.ndarray, owner: str) -> list[str]:
     """Vectors as JSON arrays, single numbers as they are."""
     if values.ndim == 1:
-        return arrow.texts(values[:, None], owner, "parquet")
-    return [f"[{row}]" for row in arrow.texts(values, owner, "parquet")]
+        return arrow.texts(values[:, None], owner, owner.removeprefix("to_"))
+    return [f"[{row}]" for row in arrow.texts(values, owner, owner.removeprefix("to_"))]
 
 
 def index_file(target: Path) -> Path:

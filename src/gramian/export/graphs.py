@@ -119,11 +119,6 @@ def kernel_map(inner: Isometry) -> tuple[Kernel, np.ndarray, np.ndarray, np.ndar
         raise TypeError(
             f"{inner.owner}: the kernel {_checks.shown(features.kernel_)} is not on vectors; export its coordinates."
         )
-    root = np.eye(len(features.map_)) if features is inner.source else _root(inner.source)
+    root = np.eye(len(features.map_)) if features is inner.source else inner.source.components.T
     basis = linalg.dense(features.basis_).astype(np.float64)
     return features.kernel_, basis, features.map_.T @ root, features.mean_ @ root
-
-
-def _root(metric: Any) -> np.ndarray:
-    """R with transform(x) = z(x) R."""
-    return metric.components.T if hasattr(metric, "components") else metric._root

@@ -34,18 +34,12 @@ class Isometry:
         """Number of features of a point; None where points are not vectors."""
         return self.source.n_features if isinstance(self.source, Metric) else self.source.n_features_in_
 
-    @cached_property
+    @property
     def width(self) -> int:
         """Number of coordinates r."""
-        if isinstance(self.source, Mahalanobis):
-            return self.source.components.shape[0]
         if isinstance(self.source, KernelFeatures):
             return self.source.map_.shape[0]
-        if isinstance(self.source, SubspaceMahalanobis):
-            return self.source.basis.shape[1 if self.source.alpha == 0 else 0]
-        if self.n_features is None:
-            return self(self.source.features.basis_[:1]).shape[1]
-        return self(np.zeros((1, self.n_features))).shape[1]
+        return self.source.components.shape[0] if self.source.alpha == 0 else self.n_features or 0
 
     @property
     def is_linear(self) -> bool:

@@ -11,7 +11,6 @@ import numpy as np
 
 from gramian import _checks, linalg
 from gramian.export.maps import Isometry
-from gramian.kernels.base import _length, take
 
 FORMS = ("vector", "query")
 BLOCK_BYTES = 16 << 20
@@ -47,16 +46,16 @@ def rows(X: Any, ids: Any, owner: str, n_features: int | None, block: int | None
         streamed = False
         X = X if hasattr(X, "shape") or n_features is None else np.asarray(X)
         X = X.to_numpy() if hasattr(X, "iloc") else X
-        total = _length(X)
+        total = linalg.count(X)
         blocks = _sliced(X, _all_ids(ids, total, owner), n_features, block)
     first = next(blocks, None)
-    if first is None or _length(first[1]) == 0:
+    if first is None or linalg.count(first[1]) == 0:
         raise ValueError(f"{owner}: X must hold at least 1 point(s), got 0.")
     checked = (_sound(pair, owner, n_features) for pair in chain([first], blocks))
     whole = first[1] if streamed else X
 
     def sample(count: int) -> Any:
-        some = take(whole, linalg.spread(_length(whole), count))
+        some = linalg.take(whole, linalg.spread(linalg.count(whole), count))
         return some if n_features is None else _checks.points(some, owner, n_features=n_features)
 
     return Rows(checked, total, first[0].dtype.kind == "U", ids is not None or streamed, sample)
@@ -88,7 +87,7 @@ def _sliced(X: Any, ids: np.ndarray, n_features: int | None, block: int | None) 
     step = block or max(1, BLOCK_BYTES // (8 * wide))
     for start in range(0, len(ids), step):
         part = slice(start, start + step)
-        yield ids[part], take(X, part)
+        yield ids[part], linalg.take(X, part)
 
 
 def _numbered(blocks: Any, owner: str) -> Iterator[tuple[np.ndarray, Any]]:
@@ -96,8 +95,8 @@ def _numbered(blocks: Any, owner: str) -> Iterator[tuple[np.ndarray, Any]]:
     for item in blocks:
         named = isinstance(item, tuple) and len(item) == 2
         ids, X = item if named else (None, item)
-        ids = np.arange(start, start + _length(X), dtype=np.int64) if ids is None else as_ids(ids, owner)
-        start += _length(X)
+        ids = np.arange(start, start + linalg.count(X), dtype=np.int64) if ids is None else as_ids(ids, owner)
+        start += linalg.count(X)
         yield ids, X
 
 
@@ -105,8 +104,8 @@ def _sound(pair: tuple[np.ndarray, Any], owner: str, n_features: int | None) -> 
     ids, X = pair
     if n_features is not None:
         X = _checks.points(X, owner, n_features=n_features, min_points=0)
-    if len(ids) != _length(X):
-        raise ValueError(f"{owner}: ids must have one entry per point ({_length(X)}), got {len(ids)}.")
+    if len(ids) != linalg.count(X):
+        raise ValueError(f"{owner}: ids must have one entry per point ({linalg.count(X)}), got {len(ids)}.")
     return ids, X
 
 
