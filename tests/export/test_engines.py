@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -17,13 +18,14 @@ X, Q, x = points(300), queries(10), queries(1)[0]
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
-    """Address of an embedded Postgres."""
+def postgres():
+    """An embedded Postgres; where root runs the tests it has a user of its own, who may not look into tmp_path."""
     import pgserver
 
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.cleanup()
+    with tempfile.TemporaryDirectory() as folder:
+        server = pgserver.get_server(folder)
+        yield server
+        server.cleanup()
 
 
 @pytest.mark.parametrize("target", TABLES)

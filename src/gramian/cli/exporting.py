@@ -46,14 +46,17 @@ def run(model: Path, to: str, data: Path | None, out: Path | None, check: bool, 
     chosen = _options(to, target, options)
     if target.takes_data and points is None and (to not in ("pgvector", "qdrant") or only):
         raise ValueError(f"--to {to} stores points: give them with --data.")
-    show = tell if str(place) == "-" else say
+    piped = str(place) == "-"
+    if piped and (to != "pgvector" or check or only):
+        raise ValueError(
+            "-o - is for a pgvector script that goes into a pipe; name a file for others, and for --check."
+        )
+    show = tell if piped else say
     if not only:
         _write(model, to, target, points, place, chosen)
         rows = f"{points.count:,} rows" if points is not None and target.takes_data and points.count else "the map"
         show.print(f"{to}: {rows}; wrote {place}")
     if check or only:
-        if str(place) == "-":
-            raise ValueError("--check needs a file: name one with -o.")
         X, ids = (None, None) if points is None else (points.take(), points.ids)
         known = {name: value for name, value in chosen.items() if name in ("table", "form")}
         show.print(str(export.check(model, to, _address(place), X, ids=ids, **known)))
