@@ -19,11 +19,13 @@ LAYERS = [
     {"solvers"},
     {"learners", "online", "manifold", "rankmin", "approximation", "clustering"},
     {"search"},
-    {"datasets", "plotting"},
+    {"datasets", "plotting", "export"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 OPTIONAL = {"faiss", "hnswlib", "matplotlib", "torch", "pandas", "typer", "rich", "cvxpy", "numba"}
+OPTIONAL |= {"onnx", "onnxruntime", "safetensors", "sentence_transformers", "usearch", "psycopg", "pgserver"}
+OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "duckdb", "pyarrow"}
 
 
 def _imports(tree):

@@ -99,6 +99,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "HashIndex",
         "KernelHashIndex",
         "OnlineHashIndex",
+    ),
+    "export": (
         "to_faiss",
         "to_hnswlib",
     ),

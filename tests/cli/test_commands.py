@@ -203,7 +203,7 @@ def test_without_arguments_there_is_help(gramian):
     assert code == 0 and err == "" and "Usage: gramian" in out and "gramian demo" in out
 
 
-@pytest.mark.parametrize("command", ["fit", "evaluate", "transform", "info", "stream"])
+@pytest.mark.parametrize("command", ["fit", "evaluate", "transform", "export", "info", "stream"])
 def test_every_command_has_an_example(gramian, command):
     code, out, _ = gramian(command, "--help")
     assert code == 0 and "Example" in out and out.count(f"gramian {command} ") >= 2

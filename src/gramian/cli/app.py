@@ -168,6 +168,41 @@ def transform(
 
 
 @app.command(
+    rich_help_panel=USE,
+    epilog=opt.examples(
+        "gramian export wine.gram --to onnx --check",
+        "gramian export wine.gram --to qdrant --data wine.npy -o database --check",
+        "gramian export wine.gram --to pgvector --data wine.parquet -o - | psql",
+    ),
+)
+def export(
+    model: opt.Model,
+    to: opt.To,
+    data: opt.Points = None,
+    output: opt.Place = None,
+    check: opt.Check = False,
+    check_only: opt.CheckOnly = False,
+    form: opt.Form = None,
+    table: opt.TableName = None,
+    kind: opt.Kind = None,
+    original: opt.Original = None,
+    id: opt.Ids = None,
+    column: opt.Vectors = None,
+    label: opt.Unlearned = None,
+    drop: opt.Drop = None,
+) -> None:
+    """Take a learned distance into the models, indexes and databases that you already run.
+
+    The output and a README.md with the query lie side by side; --check asks it 100 queries.
+    """
+    from gramian.cli import exporting
+
+    where = {"id": id, "column": column, "label": label, "drop": drop}
+    options = {"form": form, "table": table, "kind": kind, "original": original}
+    exporting.run(model, to, data, output, check, check_only, **where, **options)
+
+
+@app.command(
     rich_help_panel=USE, epilog=opt.examples("gramian info wine.gram", "gramian info wine.gram --plot wine.png")
 )
 def info(model: opt.Model, picture: opt.Picture = None) -> None:

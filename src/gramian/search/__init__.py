@@ -1,9 +1,8 @@
-"""Nearest neighbors under a learned metric: exact, hashed, and exported to other libraries."""
+"""Nearest neighbors under a learned metric: exact and hashed."""
 
 from gramian.search import evaluation
 from gramian.search.base import Index
 from gramian.search.exact import ExactIndex
-from gramian.search.export import to_faiss, to_hnswlib
 from gramian.search.hashing import HashIndex
 from gramian.search.kernel_hashing import KernelHashIndex
 from gramian.search.online_hashing import OnlineHashIndex
@@ -19,6 +18,4 @@ __all__ = [
     "knn_classify",
     "knn_proba",
     "knn_regress",
-    "to_faiss",
-    "to_hnswlib",
 ]

@@ -1,0 +1,207 @@
+"""Points as a stream of blocks, and the columns that a target stores of them."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks, linalg
+from gramian.export.maps import Isometry
+
+FORMS = ("vector", "query")
+BLOCK_BYTES = 16 << 20
+"""Memory of the points of one block in double precision."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Blocks (ids, X) of points; ``total`` is their number where it is known, ``text`` whether ids are words.
+
+    ``named`` says whether the ids are others than 0 … n − 1; ``sample(count)`` are some of the points: spread over
+    an array, from the first block of a stream.
+    """
+
+    blocks: Iterator[tuple[np.ndarray, Any]]
+    total: int | None
+    text: bool
+    named: bool
+    sample: Callable[[int], Any]
+
+
+def rows(X: Any, ids: Any, owner: str, n_features: int | None, block: int | None = None) -> Rows:
+    """Points as a stream.
+
+    ``X`` is an array (a memory map stays on disk), sparse or a sequence of objects, or an iterator of blocks, each
+    of them points or a pair (ids, points); it may say how many there will be as ``total``.
+    """
+    if hasattr(X, "__next__"):
+        if ids is not None:
+            raise ValueError(f"{owner}: ids must come with the blocks, as pairs (ids, X), when X is an iterator.")
+        blocks, total, streamed = _numbered(X, owner), getattr(X, "total", None), True
+    else:
+        streamed = False
+        X = X if hasattr(X, "shape") or n_features is None else np.asarray(X)
+        X = X.to_numpy() if hasattr(X, "iloc") else X
+        total = linalg.count(X)
+        blocks = _sliced(X, _all_ids(ids, total, owner), n_features, block)
+    first = next(blocks, None)
+    if first is None or linalg.count(first[1]) == 0:
+        raise ValueError(f"{owner}: X must hold at least 1 point(s), got 0.")
+    checked = (_sound(pair, owner, n_features) for pair in chain([first], blocks))
+    whole = first[1] if streamed else X
+
+    def sample(count: int) -> Any:
+        some = linalg.take(whole, linalg.spread(linalg.count(whole), count))
+        return some if n_features is None else _checks.points(some, owner, n_features=n_features)
+
+    return Rows(checked, total, first[0].dtype.kind == "U", ids is not None or streamed, sample)
+
+
+def _all_ids(ids: Any, n: int, owner: str) -> np.ndarray:
+    found = np.arange(n, dtype=np.int64) if ids is None else as_ids(ids, owner)
+    if len(found) != n:
+        raise ValueError(f"{owner}: ids must have one entry per point ({n}), got {len(found)}.")
+    if ids is not None and len(np.unique(found)) < n:
+        raise ValueError(f"{owner}: ids must be distinct.")
+    return found
+
+
+def as_ids(ids: Any, owner: str) -> np.ndarray:
+    """Ids as int64, or as words."""
+    found = np.asarray(ids)
+    if found.dtype.kind == "O":
+        found = found.astype(str)
+    if found.ndim != 1 or found.dtype.kind not in "iuUS":
+        raise ValueError(
+            f"{owner}: ids must be integers or words in one row, got shape {found.shape} of {found.dtype}."
+        )
+    return found.astype(str) if found.dtype.kind in "US" else found.astype(np.int64)
+
+
+def _sliced(X: Any, ids: np.ndarray, n_features: int | None, block: int | None) -> Iterator[tuple[np.ndarray, Any]]:
+    wide = n_features or 1
+    step = block or max(1, BLOCK_BYTES // (8 * wide))
+    for start in range(0, len(ids), step):
+        part = slice(start, start + step)
+        yield ids[part], linalg.take(X, part)
+
+
+def _numbered(blocks: Any, owner: str) -> Iterator[tuple[np.ndarray, Any]]:
+    start = 0
+    for item in blocks:
+        named = isinstance(item, tuple) and len(item) == 2
+        ids, X = item if named else (None, item)
+        ids = np.arange(start, start + linalg.count(X), dtype=np.int64) if ids is None else as_ids(ids, owner)
+        start += linalg.count(X)
+        yield ids, X
+
+
+def _sound(pair: tuple[np.ndarray, Any], owner: str, n_features: int | None) -> tuple[np.ndarray, Any]:
+    ids, X = pair
+    if n_features is not None:
+        X = _checks.points(X, owner, n_features=n_features, min_points=0)
+    if len(ids) != linalg.count(X):
+        raise ValueError(f"{owner}: ids must have one entry per point ({linalg.count(X)}), got {len(ids)}.")
+    return ids, X
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a table holds of the points: blocks (ids, {name: float32 array}), and the width of each column.
+
+    The width of ``norm``, a single number, is 0.
+    """
+
+    blocks: Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]
+    widths: dict[str, int]
+    total: int | None
+    text: bool
+
+
+def columns(isometry: Isometry, points: Rows, form: str = "vector", original: bool = False) -> Columns:
+    """The columns of a table: ``learned`` = E(x), or in the form "query" ``original`` = x and ``norm`` = xᵀMx."""
+    owner = isometry.owner
+    _checks.one_of(form, owner, "form", FORMS)
+    widths = {"learned": isometry.width} if form == "vector" else {}
+    if form == "query":
+        check_query_form(isometry)
+    if original or form == "query":
+        if isometry.n_features is None:
+            raise ValueError(f"{owner}: original must be False for points that are not vectors.")
+        widths["original"] = isometry.n_features
+    if form == "query":
+        widths["norm"] = 0
+    blocks = ((ids, _columns(isometry, X, widths)) for ids, X in points.blocks)
+    return Columns(blocks, widths, points.total, points.text)
+
+
+def check_query_form(isometry: Isometry) -> None:
+    """Whether q′ = Mq can stand for the metric."""
+    if not isometry.is_linear or isometry.offset.any():
+        raise TypeError(f"{isometry.owner}: form='query' needs a linear metric, q' = Mq; use form='vector'.")
+
+
+def _columns(isometry: Isometry, X: Any, widths: dict[str, int]) -> dict[str, np.ndarray]:
+    Z = isometry(X)
+    found = {"learned": Z} if "learned" in widths else {}
+    if "original" in widths:
+        found["original"] = linalg.dense(X)
+    if "norm" in widths:
+        found["norm"] = linalg.row_norms(Z)
+    return {name: single(values, isometry.owner) for name, values in found.items()}
+
+
+def single(A: Any, owner: str) -> np.ndarray:
+    """An array in single precision, in which every target stores vectors."""
+    with np.errstate(over="ignore"):
+        B = np.ascontiguousarray(A, dtype=np.float32)
+    if not np.isfinite(B).all():
+        raise ValueError(f"{owner}: coordinates must fit into float32 (below 3.4e38); rescale X.")
+    return B
+
+
+@contextmanager
+def progress(
+    owner: str, total: int | None, verbose: bool, callback: Callable[[int, int | None], Any] | None
+) -> Iterator[Callable[[int], None]]:
+    """Yield ``report(count)``, which adds to a bar and tells the callback how many rows are done."""
+    done = 0
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        if bar is not None:
+            bar.update(task, completed=done)
+        if callback is not None:
+            callback(done, total)
+
+    if not verbose:
+        bar = task = None
+        yield report
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    except ImportError as error:
+        raise ImportError(f"{owner}: verbose=True needs rich: pip install 'gramian[cli]'.") from error
+    parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(owner, total=total)
+        yield report
+
+
+def is_path(value: Any) -> bool:
+    """Whether a value names a place on disk: a path, or words with a dot or a slash."""
+    return isinstance(value, os.PathLike) or (isinstance(value, str) and any(c in value for c in "./\\"))
+
+
+def labels(ids: np.ndarray, owner: str) -> np.ndarray:
+    """Ids for an index that takes nonnegative integers alone."""
+    if ids.dtype.kind == "U" or (len(ids) and ids.min() < 0):
+        shown = _checks.shown(ids[0] if ids.dtype.kind == "U" else int(ids.min()))
+        raise ValueError(f"{owner}: ids must be integers from 0 on, got {shown}; number the points.")
+    return ids
