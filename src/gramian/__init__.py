@@ -45,6 +45,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "RelativeSimilarities",
         "Probabilities",
         "Chunklets",
+        "Feedback",
     ),
     "divergences": (
         "LogDet",

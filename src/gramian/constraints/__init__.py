@@ -2,6 +2,7 @@
 
 from gramian.constraints.base import Constraints, Labels, Terms
 from gramian.constraints.chunklets import Chunklets
+from gramian.constraints.feedback import Feedback
 from gramian.constraints.mixed import Mixed
 from gramian.constraints.pairs import Pairs
 from gramian.constraints.probabilities import Probabilities
@@ -12,6 +13,7 @@ from gramian.constraints.triplets import Triplets
 __all__ = [
     "Chunklets",
     "Constraints",
+    "Feedback",
     "Labels",
     "Mixed",
     "Pairs",

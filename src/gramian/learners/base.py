@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
-from gramian.constraints import Constraints, Labels, Pairs, Triplets
+from gramian.constraints import Constraints, Feedback, Labels, Pairs, Triplets
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners.anchor import anchored
 from gramian.metrics import Metric, leading_root
@@ -118,7 +118,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             X, y = self._tuples(np.asarray(X), y)
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
-        given = isinstance(y, Constraints)
+        given = isinstance(y, Constraints | Feedback)
         if vectors:
             labels = y if not given and unknown is None and np.asarray(y).dtype != object else None
             checked = _checks.estimator_points(
@@ -126,6 +126,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             )
             X, y = (checked, y) if labels is None else checked
             X = X.astype(np.float64, copy=False)
+        if isinstance(y, Feedback):
+            return X, y.pairs(X)
         return (X, y) if given else _labeled(X, Labels.from_array(y, owner, linalg.count(X), unknown), owner)
 
     def _check_limits(self) -> None:

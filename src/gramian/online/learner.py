@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Pairs
 from gramian.coordinates import Coordinates, KernelSpace, Plain, Rest, Subspace
 from gramian.learners.base import MetricLearner, are_tuples
@@ -125,6 +125,38 @@ class OnlineLearner(MetricLearner, Stored):
             raise TypeError(f"{owner}: u must be dense, got a sparse matrix; pass u.toarray(), or give rank.")
         return self._after(here, U, W, np.array([target]), np.array([KINDS[kind]]), follow)
 
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> "OnlineLearner":
+        """Learn from clicks on a list of results.
+
+        A liked point should be as near as the first of the list, a disliked one beyond the last: targets relative to
+        what was on the screen, under the metric that ranked it.
+
+        Parameters
+        ----------
+        query : point (d,)
+        liked, disliked : points (m, d)
+        shown : points (k, d), optional
+            The list; what was liked and disliked when None.
+        """
+        return self._stand(self._clicked(query, liked, disliked, shown))
+
+    def _clicked(self, query: Any, liked: Any, disliked: Any, shown: Any, follow: np.ndarray | None = None) -> Progress:
+        owner = type(self).__name__
+        here = self._here(np.shape(query)[-1] if np.ndim(query) else None)
+        space = here.coordinates
+        q = space.check(space.one(query, owner, "query"), owner, "query")
+        groups = [_group(space, points, owner, name) for points, name in ((liked, "liked"), (disliked, "disliked"))]
+        judged = [group for group in groups if group is not None]
+        if not judged:
+            raise ValueError(f"{owner}: feedback needs something liked or disliked, got neither.")
+        screen = judged if shown is None else [_group(space, shown, owner, "shown")]
+        d = np.concatenate([here.metric.sqdist_of(q, points)[0] for points in screen if points is not None])
+        sizes = [0 if group is None else linalg.count(group) for group in groups]
+        targets = np.repeat([d[d > 0].min(initial=d.max()), d.max()], sizes)
+        signs = np.repeat([KINDS["at_most"], KINDS["at_least"]], sizes)
+        W = judged[0] if len(judged) == 1 else stacked(judged)
+        return self._after(here, linalg.take(q, np.zeros(sum(sizes), np.intp)), W, targets, signs, follow)
+
     def _here(self, n_features: int | None) -> Progress:
         """Where the learner stands, or would stand if it began now."""
         return self.progress_ if hasattr(self, "progress_") else self._fresh(n_features)
@@ -232,3 +264,19 @@ class OnlineLearner(MetricLearner, Stored):
             learner.start(state["features"])
             learner.progress_ = learner.progress_.unpack(state["progress"])
         return learner
+
+
+def _group(space: Coordinates, points: Any, owner: str, name: str) -> Any:
+    """Checked points, None when there are none."""
+    if linalg.count(points) == 0:
+        return None
+    if getattr(points, "ndim", 2) == 1 and space.n_features is not None:
+        points = points.reshape(1, -1)
+    return space.check(points, owner, name)
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Points of several sets as one."""
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.csr_array(sparse.vstack(parts))
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [point for part in parts for point in part]
