@@ -27,9 +27,9 @@ Drop = Annotated[list[str] | None, _option("Leave this column out. May be repeat
 Standardize = Annotated[bool, _option("Give every column unit variance first.", "--standardize", panel=TABLE)]
 Along = Annotated[str | None, _option("Copy this column of labels along.", "--label", "-l", metavar="COLUMN")]
 
-Learner = Annotated[str, _option("Which learner; gramian learners lists them.", metavar="NAME", panel=LEARNER)]
+Learner = Annotated[str, _option("Which learner; auto tries them, gramian learners lists them.", metavar="NAME", panel=LEARNER)]
 Learners = Annotated[
-    list[str] | None, _option("May be repeated to compare; itml when absent.", metavar="NAME", panel=LEARNER)
+    list[str] | None, _option("May be repeated to compare; auto when absent.", metavar="NAME", panel=LEARNER)
 ]
 SETTING = "A setting of the learner, as gamma=0.1. May be repeated."
 Set = Annotated[list[str] | None, _option(SETTING, "--set", metavar="NAME=VALUE", panel=LEARNER)]
