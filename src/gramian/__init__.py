@@ -41,6 +41,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "constraints": (
         "Pairs",
         "Triplets",
+        "Quadruplets",
         "Similarities",
         "Probabilities",
         "Chunklets",
@@ -70,6 +71,12 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "DNE",
         "PLDA",
         "AutoMetric",
+        "Covariance",
+        "LFDA",
+        "MLKR",
+        "LSML",
+        "SDML",
+        "SCML",
     ),
     "manifold": (
         "TDL",

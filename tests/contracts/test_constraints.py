@@ -31,7 +31,8 @@ def build(cls, X, seed=0):
 
 
 def test_every_designed_type_is_enrolled():
-    assert {c.__name__ for c in public()} == {"Pairs", "Triplets", "Similarities", "Probabilities", "Chunklets"}
+    designed = {"Pairs", "Triplets", "Quadruplets", "Similarities", "Probabilities", "Chunklets"}
+    assert {c.__name__ for c in public()} == designed
 
 
 @EACH

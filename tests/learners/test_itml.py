@@ -196,7 +196,7 @@ def test_wrong_kind_of_constraints_is_named():
 
 def test_triplet_tuples_fit_the_framework():
     X, y = problem(0)
-    t = gm.Triplets.from_labels(y, 30, random_state=0)
+    t = gm.Triplets.from_labels(y, 30, random_state=0, margin=None)
     tuples = np.stack([X[t.anchor], X[t.near], X[t.far]], axis=1)
     fitted = gm.Framework(gm.Frobenius(), slack=1.0, anchor=0).fit(tuples)
     same = gm.Framework(gm.Frobenius(), slack=1.0, anchor=0).fit(X, t)

@@ -2,17 +2,21 @@
 
 from gramian.constraints.base import Constraints, Labels, Terms
 from gramian.constraints.chunklets import Chunklets
+from gramian.constraints.comparisons import Comparisons
 from gramian.constraints.pairs import Pairs
 from gramian.constraints.probabilities import Probabilities
+from gramian.constraints.quadruplets import Quadruplets
 from gramian.constraints.similarities import Similarities
 from gramian.constraints.triplets import Triplets
 
 __all__ = [
     "Chunklets",
+    "Comparisons",
     "Constraints",
     "Labels",
     "Pairs",
     "Probabilities",
+    "Quadruplets",
     "Similarities",
     "Terms",
     "Triplets",

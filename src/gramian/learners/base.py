@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
-from gramian.constraints import Constraints, Labels, Pairs, Triplets
+from gramian.constraints import Constraints, Labels, Pairs, Quadruplets, Triplets
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners.anchor import anchored
 from gramian.metrics import Metric, leading_root
@@ -136,9 +136,12 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 raise ValueError(f"{type(self).__name__}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
             return Pairs.from_tuples(X, y)
         if X.shape[1] == 3:
-            return Triplets.from_tuples(X)
+            return Triplets.from_tuples(X, margin=None)
+        if X.shape[1] == 4:
+            return Quadruplets.from_tuples(X, margin=None)
         raise ValueError(
-            f"{type(self).__name__}: X must be (n, d), pairs (n, 2, d) or triplets (n, 3, d), got shape {X.shape}."
+            f"{type(self).__name__}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), "
+            f"got shape {X.shape}."
         )
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:

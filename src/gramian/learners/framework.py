@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Labels, Pairs
+from gramian.constraints import Comparisons, Labels, Pairs
 from gramian.coordinates import Coordinates, Plain, Rest, Subspace
 from gramian.divergences import Divergence, LogDet
 from gramian.learners.base import MetricLearner
@@ -66,11 +66,13 @@ class FrameworkLearner(MetricLearner):
         return Plain(X.shape[1]), dense(X)
 
     def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
-        """As the base; pairs without bounds get some from the distances under the prior, and are soft then."""
+        """As the base; bounds and margins that are not given come from distances under the prior, and are soft."""
         if isinstance(y, Labels):
             y = Pairs.from_labels(y, getattr(self, "n_pairs", None), random_state=rng)
         if isinstance(y, Pairs) and y.bounds is None:
             y = replace(self._bounded(y, Z, rest), soft=True)
+        if isinstance(y, Comparisons) and y.margin is None:
+            y = y.with_margin(self._under_prior(Z, rest))
         return super()._side(y, Z, rest, rng)
 
     def _bounded(self, pairs: Pairs, Z: Any, rest: Rest) -> Pairs:
@@ -78,8 +80,12 @@ class FrameworkLearner(MetricLearner):
         percentiles, alpha = getattr(self, "percentiles", (5, 95)), self._weight()
         if alpha > 0 and not rest.empty:
             return pairs.filled(Z, percentiles, sqdist=lambda rows: alpha * rest.sqdist(rows))
+        return pairs.filled(self._under_prior(Z, rest), percentiles)
+
+    def _under_prior(self, Z: Any, rest: Rest) -> Any:
+        """Points whose Euclidean distances are those of Z under the prior."""
         M0 = self._prior(Z, rest)
-        return pairs.filled(Z @ psd_sqrt(M0) if M0.any() else Z, percentiles)
+        return Z @ psd_sqrt(M0) if M0.any() else Z
 
     def _prior(self, Z: np.ndarray, rest: Rest) -> np.ndarray:
         """M₀ on the coordinates."""
@@ -149,9 +155,9 @@ class Framework(FrameworkLearner):
         that are held out, in the leading directions of the points (see the guide on anchored learning).
         Constraints that must hold are never blended away: with given bounds and no slack it is 0.
     slack : float, optional
-        None: constraints must hold; pairs drawn from labels, or whose bounds are, get C = 1 / mean |b_i| instead,
-        since they rarely can all hold. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
-        (``"quadratic"``).
+        None: constraints must hold; those whose bounds come from the data, as with labels and tuples, get
+        C = 1 / mean |b_i| instead, since they rarely can all hold. C: a violation v costs C · v
+        (``slack_loss="hinge"``) or C/2 · v² (``"quadratic"``).
     slack_loss : {"hinge", "quadratic"}
     solver : {"auto", "dual", "bregman"} or Solver
         The box-constrained dual, or cyclic Bregman projections (LogDet only).

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian.constraints import Labels
+from gramian.constraints import Labels, Triplets
 
 BLOCK_BYTES = 8 << 20
 """Size of a block of distances in the search for impostors."""
@@ -37,6 +37,16 @@ def other_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
             for rows, D in _blocked(X[members], X[others]):
                 found[members[rows], :m] = others[nearest(D, m)]
     return found
+
+
+def neighbor_triplets(X: np.ndarray, labels: Labels, n_near: int, n_far: int) -> Triplets:
+    """Each point with one of the ``n_near`` nearest of its class and one of the ``n_far`` nearest of other classes."""
+    near, far = same_class(X, labels, n_near), other_class(X, labels, n_far)
+    n = X.shape[0]
+    anchor = np.repeat(np.arange(n), n_near * n_far)
+    near, far = np.repeat(near, n_far, axis=1).ravel(), np.tile(far, (1, n_near)).ravel()
+    real = (near != anchor) & (far != anchor)
+    return Triplets(anchor[real], near[real], far[real])
 
 
 def everywhere(X: np.ndarray, k: int) -> np.ndarray:
