@@ -77,6 +77,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "LSML",
         "SDML",
         "SCML",
+        "TupleClassifier",
     ),
     "manifold": (
         "TDL",

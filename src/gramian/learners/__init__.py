@@ -20,6 +20,7 @@ from gramian.learners.pola import POLA
 from gramian.learners.rca import RCA
 from gramian.learners.scml import SCML
 from gramian.learners.sdml import SDML
+from gramian.learners.tuple_classifier import TupleClassifier
 
 __all__ = [
     "DNE",
@@ -42,4 +43,5 @@ __all__ = [
     "Framework",
     "Kernelized",
     "MetricLearner",
+    "TupleClassifier",
 ]

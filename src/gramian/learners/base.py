@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Labels, Pairs, Quadruplets, Triplets
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners.anchor import anchored
+from gramian.learners.tuples import TupleMixin, are_tuples
 from gramian.metrics import Metric, leading_root
 from gramian.solvers.base import Solution
 
@@ -20,7 +20,7 @@ MOST = 128
 """Directions that an anchored fit takes at most."""
 
 
-class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of all learners.
 
     ``fit(X, y)`` takes points (n, d) with labels or :class:`.Constraints`, pairs (n, 2, d) with ±1, or triplets
@@ -99,14 +99,17 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        X : array (n, d), or pairs (n, 2, d), or triplets (n, 3, d)
-        y : labels (n,), or a Constraints object, or ±1 for pairs; nothing for triplets
+        X : array (n, d), or pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d)
+        y : labels (n,), or a Constraints object, or ±1 for pairs; nothing for triplets and quadruplets
         """
         with _checks.intact(self):
             rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
             X, y = self._door(X, y)
             coordinates, Z = self._coordinates(X)
-            self._store(coordinates, self.solve(Z, y, Rest(coordinates, X, Z), rng))
+            solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
+            self._forget_decisions()
+            self._store(coordinates, solution)
+            self._learn_to_decide(X, y)
         return self
 
     def _door(self, X: Any, y: Any, vectors: bool = True) -> tuple[Any, Labels | Constraints]:
@@ -196,36 +199,9 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Coordinates in which the Euclidean distance is the learned one."""
         return self.metric_.transform_of(self._seen(X))
 
-    def score(self, X: Any, y: Any) -> float:
-        """Area under the ROC curve of −d² for telling similar pairs from dissimilar ones.
-
-        Pairs (n, 2, d) with ±1; or points with labels, of which pairs are drawn with a fixed seed.
-        """
-        owner = type(self).__name__
-        X, pairs = self._tuples(np.asarray(X), y) if are_tuples(X) else (X, None)
-        X = self._seen(X)
-        if pairs is None:
-            pairs = Pairs.from_labels(Labels.from_array(y, owner, linalg.count(X)), random_state=0)
-        if not isinstance(pairs, Pairs):
-            raise ValueError(f"{owner}: score needs pairs (n, 2, d) with ±1 or points with labels, got triplets.")
-        if pairs.similar.all() or not pairs.similar.any():
-            raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
-        d = self.metric_.pair_sqdist_of(linalg.take(X, pairs.left), linalg.take(X, pairs.right))
-        return float(roc_auc_score(pairs.similar, -d))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = self._sparse
         tags.input_tags.three_d_array = True
         return tags
-
-
-def are_tuples(X: Any) -> bool:
-    """Whether X are pairs (n, 2, d) or triplets (n, 3, d) in place of points (n, d)."""
-    if isinstance(X, list):
-        try:
-            return np.ndim(X) == 3
-        except ValueError:  # rows of different lengths are neither
-            return False
-    return getattr(X, "ndim", 2) == 3

@@ -127,7 +127,7 @@ class MLKR(FactorLearner):
         end = start.descend(partial(_typed_loss, T=T), max_iter=self.max_iter, tol=self.tol, report=report)
         return start.solution(end, self.tol, unit=variance)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """R² of kernel regression on points with targets, each predicted from the others; for pairs as elsewhere."""
         if are_tuples(X):
             return super().score(X, y)
