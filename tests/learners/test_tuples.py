@@ -140,9 +140,12 @@ def test_triplets_are_scored_without_targets(triplets):
 def test_indices_and_copies_give_the_same(iris, pairs, triplets):
     X, _ = iris
     T, index, s = pairs
-    a, b = gm.TupleClassifier(gm.GMML()).fit(T, s), gm.TupleClassifier(gm.GMML(), points=X).fit(index, s)
+    a, b = (
+        gm.TupleClassifier(gm.GMML(anchor=0)).fit(T, s),
+        gm.TupleClassifier(gm.GMML(anchor=0), points=X).fit(index, s),
+    )
     np.testing.assert_allclose(a.decision_function(T), b.decision_function(index), atol=1e-9)
-    c = gm.TupleClassifier(gm.GMML(), points=lambda keys: X[keys]).fit(index, s)
+    c = gm.TupleClassifier(gm.GMML(anchor=0), points=lambda keys: X[keys]).fit(index, s)
     np.testing.assert_array_equal(b.predict(index), c.predict(index))
     T, index = triplets
     d = gm.TupleClassifier(gm.LSML(), points=X).fit(index)

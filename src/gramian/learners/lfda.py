@@ -112,6 +112,13 @@ class LFDA(LabelLearner):
         Rows φ√λ, an orthonormal basis of their span, or φ as they are, with φᵀS_wφ = 1.
     reg : float, > 0
         Added to S_w as a multiple of its mean eigenvalue, in units of the standard deviations of the features.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
+    random_state : int or generator, optional
+        For the folds of the anchor.
 
     Examples
     --------
@@ -123,11 +130,24 @@ class LFDA(LabelLearner):
     ((150, 2), True)
     """
 
-    def __init__(self, n_components=None, n_neighbors=7, *, embedding="weighted", reg=1e-6):
+    def __init__(
+        self,
+        n_components=None,
+        n_neighbors=7,
+        *,
+        embedding="weighted",
+        reg=1e-6,
+        prior="identity",
+        anchor="auto",
+        random_state=None,
+    ):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.embedding = embedding
         self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
+        self.random_state = random_state
 
     def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
         d = Z.shape[1]

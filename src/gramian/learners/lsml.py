@@ -115,6 +115,9 @@ class LSML(MetricLearner):
         the far pairs), so that each residual counts relative to it and the result does not depend on the units of X.
     prior : {"identity", "covariance"} or array (d, d)
         M₀, positive definite.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_quadruplets : int, optional
         Comparisons drawn from labels; see :meth:`Quadruplets.from_labels`.
     max_iter, tol
@@ -134,12 +137,14 @@ class LSML(MetricLearner):
     """
 
     _accepts = (Comparisons,)
+    _has_prior = True
 
     def __init__(
         self,
         weight="auto",
         prior="identity",
         *,
+        anchor="auto",
         n_quadruplets=None,
         max_iter=1000,
         tol=1e-3,
@@ -149,6 +154,7 @@ class LSML(MetricLearner):
     ):
         self.weight = weight
         self.prior = prior
+        self.anchor = anchor
         self.n_quadruplets = n_quadruplets
         self.max_iter = max_iter
         self.tol = tol

@@ -72,6 +72,10 @@ class MLKR(FactorLearner):
         Where the descent starts. A named start is scaled to the data, an array is taken as it is.
     reg : float, ≥ 0
         Weight of ‖L‖², for targets of variance 1.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is as far as ``anchor`` says.
+    anchor : float in [0, 1]
+        Weight of the prior; 0 is the problem as it stands above. It is not chosen on held-out classes: there are none.
     max_iter : int
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n, for targets of variance 1.
@@ -102,6 +106,8 @@ class MLKR(FactorLearner):
         *,
         init="auto",
         reg=0.0,
+        prior="identity",
+        anchor=0.0,
         max_iter=200,
         tol=1e-4,
         verbose=False,
@@ -109,10 +115,15 @@ class MLKR(FactorLearner):
         random_state=None,
     ):
         shared = {"max_iter": max_iter, "tol": tol, "verbose": verbose, "callback": callback}
-        super().__init__(n_components, init=init, reg=reg, random_state=random_state, **shared)
+        super().__init__(
+            n_components, init=init, reg=reg, prior=prior, anchor=anchor, random_state=random_state, **shared
+        )
 
     def _side(self, y: Any, Z: Any, rest: Any, rng: Any) -> Any:
         return standardized(super()._side(y, Z, rest, rng), "MLKR")
+
+    def _anchors(self, y: Any) -> bool:
+        return _checks.number(self.anchor, "MLKR", "anchor", low=0, high=1) > 0
 
     def _require(self, side: Any) -> None:
         """Targets that differ are enough, and that was seen at the door."""

@@ -72,6 +72,11 @@ class SCML(MetricLearner):
         on comparisons.
     n_bases : int, optional
         Number of local bases; 10 d + 20 when None.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_near, n_far : int
         Nearest points of the same class and of others that make triplets from labels.
     max_iter, tol
@@ -92,6 +97,7 @@ class SCML(MetricLearner):
     """
 
     _accepts = (Comparisons,)
+    _enough = {"tol": lambda tol: max(tol, 0.2)}
 
     def __init__(
         self,
@@ -99,6 +105,8 @@ class SCML(MetricLearner):
         bases="local",
         *,
         n_bases=None,
+        prior="identity",
+        anchor="auto",
         n_near=3,
         n_far=10,
         max_iter=1000,
@@ -110,6 +118,8 @@ class SCML(MetricLearner):
         self.beta = beta
         self.bases = bases
         self.n_bases = n_bases
+        self.prior = prior
+        self.anchor = anchor
         self.n_near = n_near
         self.n_far = n_far
         self.max_iter = max_iter
@@ -127,11 +137,11 @@ class SCML(MetricLearner):
     def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
         self._check_limits()
         beta = _checks.number(self.beta, "SCML", "beta", low=0, open_low=True)
-        problem = Combination.make(Z, side, self._directions(Z, side, rng), beta)
+        problem = Combination.make(Z, side, self._bases_of(Z, side, rng), beta)
         with progress("SCML", self.verbose, self.max_iter, self.callback) as report:
             return combine(problem, max_iter=self.max_iter, tol=self.tol, report=report)
 
-    def _directions(self, Z: np.ndarray, side: Comparisons, rng: np.random.RandomState) -> np.ndarray:
+    def _bases_of(self, Z: np.ndarray, side: Comparisons, rng: np.random.RandomState) -> np.ndarray:
         """The bases as rows."""
         d = Z.shape[1]
         if isinstance(self.bases, str):

@@ -128,6 +128,9 @@ class SDML(MetricLearner):
         λ relative to the mean diagonal entry of M₀⁻¹ + ηP.
     prior : {"identity", "covariance"} or array (d, d)
         M₀, positive definite.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_pairs : int, optional
         Pairs drawn from labels; see :meth:`Pairs.from_labels`.
     max_iter, tol
@@ -147,6 +150,7 @@ class SDML(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _has_prior = True
 
     def __init__(
         self,
@@ -154,6 +158,7 @@ class SDML(MetricLearner):
         sparsity=0.01,
         *,
         prior="identity",
+        anchor="auto",
         n_pairs=None,
         max_iter=200,
         tol=1e-4,
@@ -164,6 +169,7 @@ class SDML(MetricLearner):
         self.balance = balance
         self.sparsity = sparsity
         self.prior = prior
+        self.anchor = anchor
         self.n_pairs = n_pairs
         self.max_iter = max_iter
         self.tol = tol
