@@ -41,6 +41,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "constraints": (
         "Pairs",
         "Triplets",
+        "Quadruplets",
         "Similarities",
         "RelativeSimilarities",
         "Probabilities",
@@ -73,6 +74,13 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "DNE",
         "PLDA",
         "AutoMetric",
+        "Covariance",
+        "LFDA",
+        "MLKR",
+        "LSML",
+        "SDML",
+        "SCML",
+        "TupleClassifier",
     ),
     "manifold": (
         "TDL",

@@ -169,8 +169,13 @@ def indices(i: Any, owner: str, name: str, n: int | None = None) -> np.ndarray:
     return array
 
 
-def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return (classes, codes) of 1-D labels of any type; None, and entries equal to ``unknown``, have the code −1."""
+def labels(
+    y: Any, owner: str, n: int | None = None, unknown: Any = None, numbers: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (classes, codes) of 1-D labels of any type; None, and entries equal to ``unknown``, have the code −1.
+
+    Measurements are refused unless ``numbers`` may stand for themselves.
+    """
     array = _plain(y, owner, "labels")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -191,7 +196,8 @@ def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tup
         raise ValueError(
             f"{owner}: labels must be of one type, got {', '.join(kinds)}; convert them, or name gaps with unknown=."
         ) from error
-    _refuse_continuous(classes, int(known.sum()), owner)
+    if not numbers:
+        _refuse_continuous(classes, int(known.sum()), owner)
     return classes, codes
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import gramian as gm
 from gramian.constraints import Labels
-from gramian.constraints.triplets import MARGIN
+from gramian.constraints.comparisons import MARGIN
 from tests.solvers.problems import CONSTRAINTS, constraints, points
 
 label_lists = st.lists(st.integers(-1, 4), min_size=2, max_size=40)
@@ -322,7 +322,7 @@ def test_a_ceiling_bounds_the_probability_of_other_classes():
 
 def test_a_margin_that_was_left_open_follows_the_unit_of_the_data(rng):
     X = rng.normal(size=(40, 3))
-    triplets = gm.Triplets([0, 1], [2, 3], [4, 5])
+    triplets = gm.Triplets([0, 1], [2, 3], [4, 5], margin=None)
     D = ((X[:, None] - X[None]) ** 2).sum(-1)[np.triu_indices(40, 1)]
     assert triplets.bound.tolist() == [-1, -1]
     filled, scaled = triplets.with_bounds(X), triplets.with_bounds(10 * X)

@@ -33,14 +33,16 @@ def build(cls, X, seed=0):
 
 
 def test_every_designed_type_is_enrolled():
-    assert {c.__name__ for c in public()} == {
+    designed = {
         "Pairs",
         "Triplets",
+        "Quadruplets",
         "Similarities",
         "RelativeSimilarities",
         "Probabilities",
         "Chunklets",
     }
+    assert {c.__name__ for c in public()} == designed
 
 
 @EACH

@@ -151,13 +151,6 @@ def test_subspaces(subspace):
     assert fitted.score(X, y) > 0.5
 
 
-def test_score_of_triplets_is_refused():
-    X, y = problem(0, n=30, d=8)
-    fitted = gm.ITML(random_state=0, anchor=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"ITML: score needs pairs \(n, 2, d\) with ±1 or points with labels"):
-        fitted.score(X.reshape(10, 3, 8), None)
-
-
 def test_verbose_and_callback(capsys):
     X, y = problem(0)
     seen = []
@@ -196,7 +189,7 @@ def test_wrong_kind_of_constraints_is_named():
 
 def test_triplet_tuples_fit_the_framework():
     X, y = problem(0)
-    t = gm.Triplets.from_labels(y, 30, random_state=0)
+    t = gm.Triplets.from_labels(y, 30, random_state=0, margin=None)
     tuples = np.stack([X[t.anchor], X[t.near], X[t.far]], axis=1)
     fitted = gm.Framework(gm.Frobenius(), slack=1.0, anchor=0).fit(tuples)
     same = gm.Framework(gm.Frobenius(), slack=1.0, anchor=0).fit(X, t)

@@ -27,7 +27,9 @@ Drop = Annotated[list[str] | None, _option("Leave this column out. May be repeat
 Standardize = Annotated[bool, _option("Give every column unit variance first.", "--standardize", panel=TABLE)]
 Along = Annotated[str | None, _option("Copy this column of labels along.", "--label", "-l", metavar="COLUMN")]
 
-Learner = Annotated[str, _option("Which learner; auto tries them, gramian learners lists them.", metavar="NAME", panel=LEARNER)]
+Learner = Annotated[
+    str, _option("Which learner; auto tries them, gramian learners lists them.", metavar="NAME", panel=LEARNER)
+]
 Learners = Annotated[
     list[str] | None, _option("May be repeated to compare; auto when absent.", metavar="NAME", panel=LEARNER)
 ]

@@ -161,11 +161,13 @@ class Labels:
     classes: np.ndarray
 
     @classmethod
-    def from_array(cls, y: Any, owner: str, n: int | None = None, unknown: Any = None) -> "Labels":
+    def from_array(
+        cls, y: Any, owner: str, n: int | None = None, unknown: Any = None, numbers: bool = False
+    ) -> "Labels":
         """Encode labels of any type; entries equal to ``unknown`` become −1. Labels stay as they are."""
         if isinstance(y, Labels):
             return y
-        classes, codes = _checks.labels(y, owner, n, unknown)
+        classes, codes = _checks.labels(y, owner, n, unknown, numbers)
         return cls(codes, classes)
 
     def of(self, rows: np.ndarray) -> "Labels":

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian.constraints import Chunklets, Constraints, Labels
+from gramian.constraints import Chunklets, Comparisons, Constraints, Labels
 from gramian.coordinates import Plain, Rest, Subspace
 from gramian.learners.holdout import NEIGHBORS, Fold, held_out, path_scores
 from gramian.learners.priors import prior_matrix
@@ -38,7 +38,7 @@ def anchored(
     frame = Frame.fit(prior_root(learner, Z, rest), linalg.dense(Z), learner._directions(Z.shape[0]))
     if frame.U.shape[1] == 0:
         return learner.plain(Z, y, rest, rng)
-    unit_free = isinstance(y, Labels | Chunklets) or y.from_data
+    unit_free = isinstance(y, Labels | Chunklets | Comparisons) or y.from_data
     inner = unanchored(learner)
     points = frame.points(linalg.dense(Z))
     if isinstance(weight, str):

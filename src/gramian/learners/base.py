@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
-from gramian.constraints import Constraints, Feedback, Labels, Pairs, Triplets
+from gramian.constraints import Constraints, Feedback, Labels, Pairs, Quadruplets, Triplets
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners.anchor import anchored
+from gramian.learners.tuples import TupleMixin, are_tuples
 from gramian.metrics import Metric, leading_root
 from gramian.solvers.base import Solution
 
@@ -20,7 +20,7 @@ MOST = 128
 """Directions that an anchored fit takes at most."""
 
 
-class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of all learners.
 
     ``fit(X, y)`` takes points (n, d) with labels or :class:`.Constraints`, pairs (n, 2, d) with ±1, or triplets
@@ -37,6 +37,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _min_points = 2
     _enough: dict[str, Any] = {}
     """Limits of an anchored fit, name → function of the limit that was set."""
+    _numbers = False
+    """Whether labels may be measurements."""
     _has_prior = False
     """Whether the prior is a part of the problem itself."""
     _remedy = "raise max_iter or tol"
@@ -99,8 +101,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        X : array (n, d), or pairs (n, 2, d), or triplets (n, 3, d)
-        y : labels (n,), or a Constraints object, or ±1 for pairs; nothing for triplets
+        X : array (n, d), or pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d)
+        y : labels (n,), or a Constraints object, or ±1 for pairs; nothing for triplets and quadruplets
         unknown : label, optional
             What stands for "no label" (−1, NaN, …); such points, and those labeled None, are left out.
         """
@@ -108,7 +110,10 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
             X, y = self._door(X, y, unknown=unknown)
             coordinates, Z = self._coordinates(X)
-            self._store(coordinates, self.solve(Z, y, Rest(coordinates, X, Z), rng))
+            solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
+            self._forget_decisions()
+            self._store(coordinates, solution)
+            self._learn_to_decide(X, y)
         return self
 
     def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Labels | Constraints]:
@@ -128,7 +133,9 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             X = X.astype(np.float64, copy=False)
         if isinstance(y, Feedback):
             return X, y.pairs(X)
-        return (X, y) if given else _labeled(X, Labels.from_array(y, owner, linalg.count(X), unknown), owner)
+        if given:
+            return X, y
+        return _labeled(X, Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers), owner)
 
     def _check_limits(self) -> None:
         """``max_iter`` and ``tol`` of learners that go in steps."""
@@ -141,9 +148,12 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 raise ValueError(f"{type(self).__name__}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
             return Pairs.from_tuples(X, y)
         if X.shape[1] == 3:
-            return Triplets.from_tuples(X)
+            return Triplets.from_tuples(X, margin=None)
+        if X.shape[1] == 4:
+            return Quadruplets.from_tuples(X, margin=None)
         raise ValueError(
-            f"{type(self).__name__}: X must be (n, d), pairs (n, 2, d) or triplets (n, 3, d), got shape {X.shape}."
+            f"{type(self).__name__}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), "
+            f"got shape {X.shape}."
         )
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
@@ -198,23 +208,6 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Coordinates in which the Euclidean distance is the learned one."""
         return self.metric_.transform_of(self._seen(X))
 
-    def score(self, X: Any, y: Any) -> float:
-        """Area under the ROC curve of −d² for telling similar pairs from dissimilar ones.
-
-        Pairs (n, 2, d) with ±1; or points with labels, of which pairs are drawn with a fixed seed.
-        """
-        owner = type(self).__name__
-        X, pairs = self._tuples(np.asarray(X), y) if are_tuples(X) else (X, None)
-        X = self._seen(X)
-        if pairs is None:
-            pairs = Pairs.from_labels(Labels.from_array(y, owner, linalg.count(X)), random_state=0)
-        if not isinstance(pairs, Pairs):
-            raise ValueError(f"{owner}: score needs pairs (n, 2, d) with ±1 or points with labels, got triplets.")
-        if pairs.similar.all() or not pairs.similar.any():
-            raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
-        d = self.metric_.pair_sqdist_of(linalg.take(X, pairs.left), linalg.take(X, pairs.right))
-        return float(roc_auc_score(pairs.similar, -d))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
@@ -231,13 +224,3 @@ def _labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
     if len(known) < 2:
         raise ValueError(f"{owner}: needs at least two labeled points, got {len(known)}.")
     return linalg.take(X, known), labels.of(known)
-
-
-def are_tuples(X: Any) -> bool:
-    """Whether X are pairs (n, 2, d) or triplets (n, 3, d) in place of points (n, d)."""
-    if isinstance(X, list):
-        try:
-            return np.ndim(X) == 3
-        except ValueError:  # rows of different lengths are neither
-            return False
-    return getattr(X, "ndim", 2) == 3

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian.constraints import Chunklets, Constraints, Labels, Pairs, Triplets
+from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
 
 FOLDS = 3
 MOST = 40
@@ -40,7 +40,7 @@ def held_out(y: Labels | Constraints, rng: np.random.RandomState, n_folds: int =
         yield from (_as_chunklets(fold) for fold in _class_folds(labels, rng, n_folds))
     elif isinstance(y, Labels):
         yield from _class_folds(y, rng, n_folds)
-    elif isinstance(y, Pairs | Triplets):
+    elif isinstance(y, Pairs | Comparisons):
         yield from _tuple_folds(y, rng, n_folds)
 
 
@@ -99,9 +99,9 @@ def _tuple_folds(side: Any, rng: np.random.RandomState, n_folds: int) -> Iterato
 
 
 def _points_of(side: Any) -> np.ndarray:
-    """Indices of the points of each tuple, (m, 2) or (m, 3)."""
-    names = ("left", "right") if isinstance(side, Pairs) else ("anchor", "near", "far")
-    return np.stack([getattr(side, name) for name in names], axis=1)
+    """Indices of the points of each tuple, (m, 2) or (m, 4)."""
+    ends = (side.left, side.right) if isinstance(side, Pairs) else (*side.near_ends, *side.far_ends)
+    return np.stack(ends, axis=1)
 
 
 def _says_enough(side: Any) -> bool:
@@ -120,11 +120,11 @@ def path_scores(
     for kind, held in fold.held.items():
         if isinstance(held, Pairs):
             scores = _placements(held, *_pair_distances(points, held.left, held.right, U, learned), weights)
-        elif isinstance(held, Triplets):
-            near = _pair_distances(points, held.anchor, held.near, U, learned)
-            far = _pair_distances(points, held.anchor, held.far, U, learned)
+        elif isinstance(held, Comparisons):
+            near = _pair_distances(points, *held.near_ends, U, learned)
+            far = _pair_distances(points, *held.far_ends, U, learned)
             scores = np.stack([_mixed(*near, w) < _mixed(*far, w) for w in weights], axis=1).astype(float)
-            scores = cluster_means(scores, held.anchor)
+            scores = cluster_means(scores, held.near_ends[0])
         else:
             rows, codes = held
             scores = precision_path(points[rows], codes, U, learned, weights, k)

@@ -24,3 +24,15 @@ def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
     C = np.atleast_2d(np.cov(Z, rowvar=False))
     ridge = 1e-6 * np.trace(C) / d
     return linalg.symmetrize(np.linalg.inv(C + (ridge if ridge > 0 else 1.0) * np.eye(d)))
+
+
+def positive_prior(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
+    """M₀ that log det can be taken of."""
+    M0 = prior_matrix(prior, Z, rest, owner)
+    values = np.linalg.eigvalsh(M0)
+    if not values[0] > 1e-14 * values[-1]:
+        raise ValueError(
+            f"{owner}: prior must be positive definite, got eigenvalues from {values[0]:.3g} to {values[-1]:.3g}; "
+            "add a multiple of the identity."
+        )
+    return M0

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gramian import linalg
-from gramian.constraints import Labels
+from gramian.constraints import Labels, Triplets
 from gramian.neighbors import nearest
 
 BLOCK_BYTES = 8 << 20
@@ -32,6 +32,16 @@ def other_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
         if m > 0:
             found[members, :m] = others[nearest(X[others], m, X[members])[0]]
     return found
+
+
+def neighbor_triplets(X: np.ndarray, labels: Labels, n_near: int, n_far: int) -> Triplets:
+    """Each point with one of the ``n_near`` nearest of its class and one of the ``n_far`` nearest of other classes."""
+    near, far = same_class(X, labels, n_near), other_class(X, labels, n_far)
+    n = X.shape[0]
+    anchor = np.repeat(np.arange(n), n_near * n_far)
+    near, far = np.repeat(near, n_far, axis=1).ravel(), np.tile(far, (1, n_near)).ravel()
+    real = (near != anchor) & (far != anchor)
+    return Triplets(anchor[real], near[real], far[real])
 
 
 def everywhere(X: np.ndarray, k: int) -> np.ndarray:

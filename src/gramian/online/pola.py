@@ -155,7 +155,7 @@ class OnlinePOLA(OnlineLearner):
         return ("at_most", "at_least") if self.margin > 0 else super()._kinds()
 
     @property
-    def threshold_(self) -> float:
+    def threshold_(self) -> float:  # type: ignore[override]  # it lives in the state
         """The learned threshold b."""
         progress = self._progress()
         state = progress.state
