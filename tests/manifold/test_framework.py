@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
 import gramian as gm
-from gramian.manifold import Family, KernelSet, NeighborGraph, Spectral, laplacian
+from gramian.manifold import Family, KernelSet, NeighborGraph, SpectralFamily, laplacian
 from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
 from gramian.manifold.kernel_sets import Ordered
 
@@ -161,7 +161,9 @@ def test_other_divergences(rng, divergence):
     """The objective falls, and step B is the minimum over the cone for each of them."""
     X, truth = moons(60)
     pairs = gm.Pairs.from_labels(truth, 40, random_state=0)
-    model = gm.GeometryAwareKernel(Spectral(n_eigenvectors=6), divergence=divergence, bounds=(0.01, 0.2), max_iter=5)
+    model = gm.GeometryAwareKernel(
+        SpectralFamily(n_eigenvectors=6), divergence=divergence, bounds=(0.01, 0.2), max_iter=5
+    )
     path = np.array(model.fit(X, pairs).objective_path_)
     assert (np.diff(path) <= 0).all() and path[-1] < path[0]
     B = np.cov(rng.normal(size=(6, 30))) + np.diag(np.arange(6))
@@ -180,7 +182,7 @@ def test_multipliers_of_the_last_step_a(rng):
     X, truth = moons(60)
     drawn = gm.Pairs.from_labels(truth, 20, random_state=0)
     pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, (0.01, 0.2))
-    model = gm.GeometryAwareKernel(Spectral(n_eigenvectors=5), max_iter=1, solver=gm.DualAscent(tol=1e-10))
+    model = gm.GeometryAwareKernel(SpectralFamily(n_eigenvectors=5), max_iter=1, solver=gm.DualAscent(tol=1e-10))
     model.fit(X, pairs)
     V = model.eigenvectors_[pairs.left] - model.eigenvectors_[pairs.right]
     A = (V.T * (model.dual_ * pairs.sign)) @ V
@@ -203,13 +205,13 @@ def test_vectors_of_isomap_and_lle(name):
 def test_vectors_of_ones_own(rng):
     X, truth = moons(60)
     maps = gm.LaplacianEigenmaps(6, n_neighbors=10).fit(X)
-    own = Spectral(maps.embedding_)
+    own = SpectralFamily(maps.embedding_)
     model = gm.GeometryAwareKernel(own, max_iter=3, random_state=0).fit(X, hide(truth, [1, 20, 40, 59]))
-    named = gm.GeometryAwareKernel(Spectral(n_eigenvectors=6, diffusion=0.0), max_iter=3, random_state=0)
+    named = gm.GeometryAwareKernel(SpectralFamily(n_eigenvectors=6, diffusion=0.0), max_iter=3, random_state=0)
     np.testing.assert_allclose(model.kernel_, named.fit(X, hide(truth, [1, 20, 40, 59])).kernel_, atol=1e-6)
     assert np.isfinite(model.transform(X + 0.01)).all()
     with pytest.raises(ValueError, match="geometry must have 60 rows and orthonormal columns"):
-        gm.GeometryAwareKernel(Spectral(X)).fit(X, truth)
+        gm.GeometryAwareKernel(SpectralFamily(X)).fit(X, truth)
 
 
 @dataclass(frozen=True)
