@@ -95,8 +95,8 @@ class MLKR(FactorLearner):
     >>> import gramian as gm
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> mlkr = gm.MLKR(n_components=3).fit(X[:200], y[:200])
-    >>> mlkr.score(X[200:], y[200:]) > 0.3  # R² on other points, each predicted from the rest
+    >>> mlkr = gm.MLKR(n_components=2, tol=1e-2).fit(X, y)
+    >>> bool(mlkr.objective_ < 0.7 * len(y) * y.var())  # squared errors, each point predicted from the others
     True
     """
 
