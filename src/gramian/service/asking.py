@@ -10,11 +10,9 @@ from gramian import linalg
 from gramian.service import query_model
 from gramian.service.errors import SpaceError
 from gramian.service.fields import Fields
-from gramian.service.learning import Background
+from gramian.service.query_model import Cloud
 from gramian.service.snapshot import Collection, Version
 
-FEW = 2000
-"""Items from which the scale of a query model is computed."""
 WIDEN = 4096
 """Neighbors that a filtered query may look through before it compares the filtered items themselves."""
 SPARE = 32
@@ -41,7 +39,7 @@ class Asker:
         self.fields = Fields()
         self._lock = threading.Lock()
         self._norms: dict[tuple[int, int], np.ndarray] = {}
-        self._backgrounds: dict[int, tuple[int, Background]] = {}
+        self._clouds: dict[tuple[int, int], tuple[int, Cloud]] = {}
         self._indexes: dict[tuple[int, int, int], Any] = {}
 
     def answer(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
@@ -64,13 +62,14 @@ class Asker:
                 self._indexes[key] = view.build_index(version.metric)
             return self._indexes[key]
 
-    def background(self, view: Collection) -> Background:
-        """How the items lie."""
+    def cloud(self, view: Collection, version: Version) -> Cloud:
+        """How the items lie under a version."""
+        key = (view.number, version.number)
         with self._lock:
-            revision, found = self._backgrounds.get(view.number, (None, None))
+            revision, found = self._clouds.get(key, (None, None))
             if revision != view.revision or found is None:
-                found = Background.of(view, FEW)
-                self._backgrounds[view.number] = (view.revision, found)
+                found = Cloud.of(view, version.metric)
+                self._clouds[key] = (view.revision, found)
             return found
 
     def norms(self, view: Collection, version: Version) -> np.ndarray:
@@ -89,7 +88,7 @@ class Asker:
         self.fields.forget(number)
         with self._lock:
             self._norms = {key: value for key, value in self._norms.items() if key[0] != number}
-            self._backgrounds.pop(number, None)
+            self._clouds = {key: value for key, value in self._clouds.items() if key[0] != number}
             self._indexes.clear()
 
     def _nearest(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +129,7 @@ class Asker:
             near = np.concatenate([question.x[None], near])
         if len(near) == 0:
             raise SpaceError("Space: a query with dislikes alone must have x, id or likes, got none of them.")
-        model = query_model.fit(view, version.metric, self.background(view), near, far)
+        model = query_model.fit(view, version.metric, self.cloud(view, version), near, far)
         scores = model.scores(view, self.norms(view, version))
         barred = [] if question.own is None else [question.own]
         barred += [*question.likes, *question.dislikes] if question.unseen else []
@@ -138,6 +137,8 @@ class Asker:
         if question.where is not None:
             allowed &= self.fields.matching(view, question.where)
         at = np.flatnonzero(allowed)
+        if len(at) == 0:
+            return np.zeros(0, np.int64), np.zeros(0)
         most = min(len(at), question.k + SPARE)
         if most < len(at):
             at = np.sort(at[np.argpartition(-scores[at], most - 1)[:most]])
@@ -147,11 +148,10 @@ class Asker:
 
 
 def _row_norms(view: Collection, version: Version, start: int, stop: int) -> np.ndarray:
-    M = version.metric.matrix
     parts = []
     for block in linalg.blocks(stop - start, 24 * view.n_features):
         X = view.vectors.take(np.arange(start + block.start, start + block.stop)).astype(np.float64)
-        parts.append(np.einsum("ij,ij->i", X @ M, X))
+        parts.append(linalg.row_norms(version.metric.transform(X)))
     return np.concatenate(parts) if parts else np.zeros(0)
 
 

@@ -13,7 +13,7 @@ from gramian.service.errors import Conflict, SpaceError, Unknown
 from gramian.service.files import checksum
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-MOST_FEATURES = 16_384
+MOST_FEATURES = 4096
 SHOWN_IDS = 100
 """Ids that an event names; of more items it only says how many."""
 
@@ -77,7 +77,7 @@ def add_items(
         said = json.loads(earlier["data"])
         return {"added": said["added"], "updated": said["updated"], "seq": earlier["seq"]}
     own = draft.collection(name)
-    ids = _numbered(batch.ids, own["next_id"])
+    ids = numbered(batch.ids, own["next_id"])
     known = known_ids(draft.db, own["number"], ids)
     if known and not upsert:
         raise Conflict(
@@ -105,7 +105,7 @@ def place(draft: Draft, own: sqlite3.Row, ids: list[int], batch: Batch, seq: int
     draft.deltas.append(lambda builder: builder.add_items(own["name"], ids, batch.X, batch.metas, mapped))
 
 
-def _numbered(ids: list[int | None], next_id: int) -> list[int]:
+def numbered(ids: list[int | None], next_id: int) -> list[int]:
     """Ids with the free ones filled in; they must be distinct and fit 64 bits."""
     given = [i for i in ids if i is not None]
     if given:

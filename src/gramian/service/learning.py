@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian.learners.gmml import geodesic
 from gramian.metrics import Mahalanobis, Metric
 from gramian.service.errors import Conflict, SpaceError
 from gramian.service.snapshot import Collection
@@ -43,10 +42,9 @@ class Background:
     scatter: np.ndarray
 
     @classmethod
-    def of(cls, view: Collection, sample: int = SAMPLE) -> "Background":
-        """Of the items of a collection, of at most ``sample`` that are evenly spaced by id."""
-        step = linalg.spread(len(view.ids), sample)
-        X = view.vectors.take(view.rows[step]).astype(np.float64)
+    def of(cls, view: Collection) -> "Background":
+        """Of the items of a collection, at most ``SAMPLE`` of them, evenly spaced by id."""
+        X = view.points(view.ids[linalg.spread(len(view.ids), SAMPLE)])
         center = X.mean(axis=0) if len(X) else np.zeros(view.n_features)
         X -= center
         return cls(center, 2 * X.T @ X / max(len(X), 1))
@@ -55,12 +53,6 @@ class Background:
     def size(self) -> float:
         """Mean squared distance of two random items."""
         return float(np.trace(self.scatter))
-
-    @property
-    def dimension(self) -> float:
-        """Effective dimension of the cloud, (Σλ)² / Σλ²."""
-        squares = float((self.scatter**2).sum())
-        return self.size**2 / squares if squares > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +73,8 @@ class Evidence:
 
 def gmml(evidence: Evidence) -> Metric:
     """The anchored geometric mean metric, scaled so that random pairs keep their mean squared distance."""
+    from gramian.learners.gmml import geodesic
+
     background = evidence.background
     d = len(background.center)
     B = background.scatter + 1e-9 * background.size / d * np.eye(d)

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg import solve
 from scipy.special import expit
 
+from gramian import linalg
 from gramian.metrics import Mahalanobis
-from gramian.service.learning import Background
 from gramian.service.snapshot import Collection
 
 RANDOM = 100
@@ -27,6 +27,9 @@ PENALTY = 0.03
 LOCALITY = 10.0
 """λ and the other constants were chosen on tasks of their own (benchmarks/serve)."""
 STEPS = 25
+FEW = 2000
+"""Items from which the scale of a model is computed."""
+TINY = 1e-200
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,12 @@ class QueryModel:
 
     def scores(self, view: Collection, norms: np.ndarray) -> np.ndarray:
         """Scores of all items in the order of their ids, by one pass over the vectors; ``norms`` has xᵀMx by row."""
-        M = self.metric.matrix
-        c = self.center
-        w = self.direction + 2 * self.curvature * (M @ c)
+        L = self.metric.components
+        z = L @ self.center
+        w = self.direction + 2 * self.curvature * (L.T @ z)
         linear = view.vectors.product(w).astype(np.float64)
         linear -= self.curvature * norms
-        return linear[view.rows] + (self.offset - self.curvature * float(c @ M @ c))
+        return linear[view.rows] + (self.offset - self.curvature * float(z @ z))
 
     def exact(self, X: np.ndarray) -> np.ndarray:
         """Scores of given points in double precision."""
@@ -54,28 +57,41 @@ class QueryModel:
         return X @ self.direction + self.offset - self.curvature * np.einsum("ij,ij->i", V, V)
 
 
-def fit(view: Collection, metric: Mahalanobis, background: Background, near: np.ndarray, far: np.ndarray) -> QueryModel:
+@dataclass(frozen=True)
+class Cloud:
+    """How the items lie under a metric: their center, root mean square distance from it, and effective dimension."""
+
+    center: np.ndarray
+    size: float
+    dimension: float
+
+    @classmethod
+    def of(cls, view: Collection, metric: Mahalanobis) -> "Cloud":
+        """Of a few items, evenly spaced by id; the dimension is (Σλ)² / Σλ² of their covariance."""
+        X = view.points(view.ids[linalg.spread(len(view.ids), FEW)])
+        center = X.mean(axis=0)
+        Z = metric.transform(X - center)
+        squares = np.einsum("ij,ij->i", Z, Z).mean()
+        spread = ((Z.T @ Z / len(Z)) ** 2).sum()
+        return cls(center, float(np.sqrt(max(squares, TINY))), float(squares**2 / max(spread, TINY)) or 1.0)
+
+
+def fit(view: Collection, metric: Mahalanobis, cloud: Cloud, near: np.ndarray, far: np.ndarray) -> QueryModel:
     """The model of one query from points that are near it (itself among them) and far from it."""
     others = view.points(view.ids[_sample(len(view.ids), near, far)])
     X = np.concatenate([near, far, others])
     t = np.concatenate([np.ones(len(near)), -np.ones(len(X) - len(near))])
     h = np.concatenate([np.ones(len(near) + len(far)), np.full(len(others), RANDOM_WEIGHT)])
-    L = metric.components
-    scatter = L @ background.scatter @ L.T
-    size = np.sqrt(max(np.trace(scatter) / 2, 1e-300))
-    dimension = max(np.trace(scatter) ** 2 / max((scatter**2).sum(), 1e-300), 1.0)
-    Z = metric.transform(X - background.center) / size
+    Z = metric.transform(X - cloud.center) / cloud.size
     center = _between(Z, len(near), len(far))
-    locality = np.sqrt(LOCALITY / dimension)
+    locality = np.sqrt(LOCALITY / cloud.dimension)
     distance = locality * ((Z - center) ** 2).sum(axis=1)
     Q, Y = _compressed(Z)
     w = _logistic(np.column_stack([Y, -distance, np.ones(len(Y))]), t, h)
-    direction = L.T @ (Q @ w[:-2]) / size
-    # The center in features is only needed up to its coordinates; the same affine mix of points gives it.
-    point = _between(X, len(near), len(far))
-    return QueryModel(
-        metric, direction, float(w[-1] - direction @ background.center), point, w[-2] * locality / size**2
-    )
+    direction = metric.components.T @ (Q @ w[:-2]) / cloud.size
+    offset = float(w[-1] - direction @ cloud.center)
+    point = _between(X, len(near), len(far))  # the same mix of the points themselves has the coordinates `center`
+    return QueryModel(metric, direction, offset, point, float(w[-2]) * locality / cloud.size**2)
 
 
 def _between(X: np.ndarray, n_near: int, n_far: int) -> np.ndarray:

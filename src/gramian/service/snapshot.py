@@ -42,6 +42,9 @@ class Version:
         return _read_metric(self.source) if isinstance(self.source, Path) else self.source
 
 
+_plain_metric = lru_cache(maxsize=8)(Mahalanobis.euclidean)
+
+
 @lru_cache(maxsize=16)
 def _read_metric(path: Path) -> Mahalanobis:
     return persist.load(path)
@@ -130,7 +133,7 @@ class Snapshot:
 
 def new_collection(number: int, name: str, n_features: int) -> Collection:
     """A collection without items."""
-    plain = Version(0, "plain features", source=Mahalanobis.euclidean(n_features))
+    plain = Version(0, "plain features", source=_plain_metric(n_features))
     vectors = Vectors((), n_features)
     versions = MappingProxyType({0: plain})
     return Collection(number, name, n_features, vectors, versions=versions).indexed()

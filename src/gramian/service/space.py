@@ -56,6 +56,7 @@ class Space:
 
     def __init__(self, folder: str | os.PathLike, *, learning: bool = True) -> None:
         self.store = Store(folder)
+        self._closed = False
         try:
             self._writer = Writer(self.store)
             self.asker = Asker()
@@ -98,7 +99,10 @@ class Space:
         return self._writer.submit(change).result()
 
     def close(self) -> None:
-        """Finish what is queued and let go of the folder."""
+        """Finish what is queued and let go of the folder; may be called twice."""
+        if self._closed:
+            return
+        self._closed = True
         self._upkeep.close()
         self._writer.close()
         self.store.close()

@@ -25,22 +25,26 @@ class Click:
 
 
 def give_feedback(draft: Draft, name: str, click: Click, request: Request | None = None) -> dict[str, Any]:
-    """Take a click; one of a duel is credited, and may decide it."""
+    """Take a click on items that are there; one of a duel is credited, and may decide it."""
     earlier = draft.answered(name, request)
     if earlier is not None:
         return {"seq": earlier["seq"]}
     own = draft.collection(name)
-    by_id = not isinstance(click.query, np.ndarray)
-    for number in (click.item, *((click.query,) if by_id else ())):
-        if not known_ids(draft.db, own["number"], [int(number)]):
+    for number in (click.item, *(() if isinstance(click.query, np.ndarray) else (click.query,))):
+        if not known_ids(draft.db, own["number"], [number]):
             raise Unknown(f"Space: no item {number} in {name!r}.")
+    return take_click(draft, name, click, request)
+
+
+def take_click(draft: Draft, name: str, click: Click, request: Request | None = None) -> dict[str, Any]:
+    """Write a click, whether or not its items are still there."""
+    own = draft.collection(name)
     team = None if click.duel is None else duels.team_of(draft.db, own["number"], click.duel, click.item)
-    query = click.query if by_id else click.query.tolist()  # type: ignore[union-attr]
+    x = click.query.tobytes() if isinstance(click.query, np.ndarray) else None
+    query = click.query.tolist() if isinstance(click.query, np.ndarray) else click.query
     data = {"query": query, "item": click.item, "like": click.like, **({"duel_id": click.duel} if click.duel else {})}
     seq = draft.event("feedback", data, collection=name, user=click.user, request=request)
-    x = None if by_id else click.query.tobytes()  # type: ignore[union-attr]
-    actor = request.actor if request else None
-    said = (query if by_id else None, x, click.item, click.like, click.user, actor)
+    said = (query if x is None else None, x, click.item, click.like, click.user, request.actor if request else None)
     row = (seq, own["number"], *said, click.duel, team, None)
     draft.db.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     if click.duel is not None:

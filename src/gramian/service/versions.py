@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gramian import persist
@@ -41,25 +42,12 @@ class Teacher:
                 metric = learning.learn(learner, evidence)
             label = label or f"{learner} of {evidence.n} clicks"
             version = Version(0, label, learner, 0, evidence.n, snapshot.seq)
-            file = self._save(metric, version)
+            file = save_metric(self.space.store.metrics, metric, version)
             index = view.build_index(metric)
             change = self.space.submit(
                 teaching.add_version, name, version, file, index=index, revision=view.revision, user=user
             )
             return change.result()
-
-    def _save(self, metric: Any, version: Version) -> str:
-        folder = self.space.store.metrics
-        file = f"{secrets.token_hex(8)}.gram"
-        about = {"learner": version.learner, "clicks": version.events, "through event": version.through}
-        try:
-            persist.save(metric, folder / file, about={"name": version.name, **about})
-            sync_folder(folder)
-        except OSError as error:
-            if refused_by_disk(error):
-                raise StorageFull(f"Space: the disk did not take the metric ({error}); make room first.") from error
-            raise
-        return file
 
     def activate(self, name: str, number: int, user: str | None = None) -> dict[str, Any]:
         """Let a version answer; its index is built before the change."""
@@ -80,3 +68,17 @@ class Teacher:
             if view.candidate is None:
                 return True
             return len(duels.record(db, view.number, view.candidate, view.active).differences) == 0
+
+
+def save_metric(folder: Path, metric: Any, version: Version) -> str:
+    """Write the metric of a version under a name of its own and wait for the disk; returns the name."""
+    file = f"{secrets.token_hex(8)}.gram"
+    about = {"learner": version.learner, "clicks": version.events, "through event": version.through}
+    try:
+        persist.save(metric, folder / file, about={"name": version.name, **about})
+        sync_folder(folder)
+    except OSError as error:
+        if refused_by_disk(error):
+            raise StorageFull(f"Space: the disk did not take the metric ({error}); make room first.") from error
+        raise
+    return file

@@ -100,6 +100,8 @@ class Writer:
 
     def _publish(self, draft: Draft) -> None:
         before = self.snapshot.seq
+        if draft.seq == before and not draft.deltas:
+            return
         try:
             builder = Builder(self.snapshot)
             for delta in draft.deltas:

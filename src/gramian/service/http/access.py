@@ -137,7 +137,11 @@ def _hash(secret: str, salt: bytes) -> bytes:
 
 
 def _split(given: str) -> tuple[str, str]:
-    role, _, secret = given.partition(":")
-    if role not in ROLES or len(secret) < 8:
-        raise SpaceError(f"Space: --token must be ROLE:SECRET, a role of {', '.join(ROLES)} and 8 characters or more.")
+    role, colon, secret = given.partition(":")
+    if not colon:
+        return "admin", given
+    if role not in ROLES or not secret:
+        raise SpaceError(
+            f"Space: --token must be ROLE:SECRET with a role of {', '.join(ROLES)}, got the role {role!r}."
+        )
     return role, secret

@@ -1,6 +1,6 @@
 """The application: routes, what guards them, and the page when it is there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,13 @@ ABOUT = "Collections of vectors that answer by similarity and learn it from clic
 
 
 def create_app(
-    space: Space, *, tokens: Iterable[str] = (), origins: Iterable[str] = (), static: Path = STATIC, rate: float = 50.0
+    space: Space,
+    *,
+    tokens: Iterable[str] = (),
+    origins: Iterable[str] = (),
+    pictures: Mapping[str, Path] | None = None,
+    static: Path = STATIC,
+    rate: float = 50.0,
 ) -> Any:
     """An ASGI application for a space.
 
@@ -33,6 +39,8 @@ def create_app(
         Tokens beside those that the space keeps. Without any token at all, only this machine may ask.
     origins : iterable of str
         Origins of other pages that may use the API.
+    pictures : dict of name → path
+        Pictures that items name in their meta field ``image``; no other file is ever opened for a request.
     static : path
         Folder of the page; without it ``/`` has one sentence.
     rate : float
@@ -41,6 +49,7 @@ def create_app(
     app = FastAPI(title="gramian", version=gramian.__version__, description=ABOUT, docs_url=None, redoc_url=None)
     app.state.space = space
     app.state.access = Access(space, tokens)
+    app.state.pictures = dict(pictures or {})
     problems.install(app)
     for part in (items, teaching, versions, people, watching):
         app.include_router(part.router)

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Id = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 User = Annotated[str | None, Field(max_length=200)]
-Vector = Annotated[list[float], Field(min_length=1, max_length=16_384)]
+Vector = Annotated[list[float], Field(min_length=1, max_length=4096)]
 VersionName = Literal["active", "plain"] | Annotated[int, Field(ge=0, lt=2**31)]
 
 
@@ -19,7 +19,7 @@ class Body(BaseModel):
 class NewCollection(Body):
     """How wide the vectors of a collection are."""
 
-    n_features: Annotated[int, Field(ge=1, le=16_384)]
+    n_features: Annotated[int, Field(ge=1, le=4096)]
 
 
 class Item(Body):

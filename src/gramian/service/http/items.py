@@ -3,11 +3,11 @@
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter, Path, Query
-from starlette.responses import Response
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import FileResponse, Response
 
 from gramian.service import reports
-from gramian.service.errors import SpaceError
+from gramian.service.errors import SpaceError, Unknown
 from gramian.service.http import bodies
 from gramian.service.http.parts import USUAL, Admin, JsonRoute, Key, Name, TheSpace, Viewer, answer, asked
 from gramian.service.http.problems import documented
@@ -94,3 +94,14 @@ def get_item(space: TheSpace, who: Viewer, c: Name, id: ItemId) -> Response:
 def remove_item(space: TheSpace, who: Admin, c: Name, id: ItemId) -> Response:
     """Remove an item."""
     return answer(space.remove(c, id, who.name))
+
+
+@router.get("/{c}/items/{id}/image", response_class=FileResponse)
+def get_image(request: Request, space: TheSpace, who: Viewer, c: Name, id: ItemId) -> Response:
+    """The picture that an item names in its meta field ``image``."""
+    name = reports.item(space.collection(c), id)["meta"].get("image")
+    path = request.app.state.pictures.get(name) if isinstance(name, str) else None
+    if path is None or not path.is_file():
+        raise Unknown(f"Space: no picture of item {id} in {c!r}.")
+    headers = {"Content-Security-Policy": "sandbox; default-src 'none'", "X-Content-Type-Options": "nosniff"}
+    return FileResponse(path, headers={**headers, "Cache-Control": "private, max-age=3600"})

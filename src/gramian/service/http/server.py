@@ -1,8 +1,11 @@
 """Running the application."""
 
 import ipaddress
+import signal
 import socket
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -22,11 +25,12 @@ def serve(
     *,
     tokens: Iterable[str] = (),
     origins: Iterable[str] = (),
+    pictures: Mapping[str, Path] | None = None,
     rate: float = 50.0,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a space until the process is asked to stop; ``ready`` is told the address."""
-    app = create_app(space, tokens=tokens, origins=origins, rate=rate)
+    app = create_app(space, tokens=tokens, origins=origins, pictures=pictures, rate=rate)
     if not is_loopback(host) and not _required(app):
         raise SpaceError(
             f"Space: a token is needed to serve at {host!r}, which others can reach; give --token ROLE:SECRET."
@@ -41,10 +45,16 @@ def serve(
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
     )
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _end)  # which uvicorn raises again once it has shut down
     with listener:
         if ready is not None:
             ready(f"http://{host if ':' not in host else f'[{host}]'}:{listener.getsockname()[1]}")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _end(number: int, frame: Any) -> None:
+    raise SystemExit(0)
 
 
 def _required(app: Any) -> bool:
