@@ -20,12 +20,13 @@ LAYERS = [
     {"learners", "online", "manifold", "rankmin", "approximation", "clustering"},
     {"search"},
     {"datasets", "plotting", "export"},
+    {"service"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 OPTIONAL = {"faiss", "hnswlib", "matplotlib", "torch", "pandas", "typer", "rich", "cvxpy", "numba"}
 OPTIONAL |= {"onnx", "onnxruntime", "safetensors", "sentence_transformers", "usearch", "psycopg", "pgserver"}
-OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "duckdb", "pyarrow"}
+OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "duckdb", "pyarrow", "fastapi", "uvicorn"}
 
 
 def _imports(tree):
@@ -50,7 +51,8 @@ def test_imports_form_layers():
 
 def test_optional_packages_are_imported_on_use():
     for path in ROOT.rglob("*.py"):
-        if path.relative_to(ROOT).parts[0].removesuffix(".py") in ("_jit", "cli"):
+        parts = path.relative_to(ROOT).parts
+        if parts[0].removesuffix(".py") in ("_jit", "cli") or parts[:2] == ("service", "http"):
             continue
         for node in ast.parse(path.read_text()).body:
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []

@@ -11,7 +11,7 @@ import typer
 
 import gramian
 from gramian import persist
-from gramian.cli import formats, models, refusals, tables
+from gramian.cli import formats, models, refusals, space, tables
 from gramian.cli import options as opt
 from gramian.cli.screen import bars, comparison, listing, progress, say
 
@@ -33,6 +33,9 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the commands; returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     return refusals.guarded(lambda: app(args=arguments or ["--help"], prog_name="gramian", standalone_mode=False))
+
+
+space.install(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian.cli.screen import progress, say, tell
-from gramian.search import stream
+from gramian.cli.screen import progress, say
+from gramian.service import stream
 
 EVERY = 64
 """Events between two waits for the disk in a report."""
@@ -19,21 +19,21 @@ CHECKED = 200
 
 def run(state: Path, eta: float | None, bits: int | None, report: Path | None) -> None:
     """Serve standard input, or run a file and draw a report."""
-    service = stream.StreamService(state, eta, bits)
-    if service.dropped:
-        tell.print(f"gramian: dropped a torn last record ({service.dropped} bytes) in {state}", style="yellow")
-    if report is None:
-        try:
+    lines = None if report is None else report.read_bytes().splitlines()
+    if lines is None and sys.stdin is None:
+        raise ValueError("standard input is closed; pipe events into it, or give --report FILE.")
+    service = stream.Stream(state, eta, bits)
+    try:
+        history = None if lines is None else measure(service, lines)
+        if history is None:
             stream.serve(service, sys.stdin.fileno(), sys.stdout.buffer)
-        finally:
-            service.close()
-        return
-    history = measure(service, report.read_bytes().splitlines())
-    service.close()
-    _show(history, state / "report.png")
+    finally:
+        service.close()
+    if history is not None:
+        _show(history, state / "report.png")
 
 
-def measure(service: stream.StreamService, lines: list[bytes]) -> dict[str, Any]:
+def measure(service: stream.Stream, lines: list[bytes]) -> dict[str, Any]:
     """Run all events; seconds, cumulative loss and recall along the way."""
     history: dict[str, Any] = {"second": [], "event": [], "loss": [], "recall": [], "recall_event": [], "bad": 0}
     asked = sum(b'"query"' in line for line in lines)
@@ -58,7 +58,7 @@ def measure(service: stream.StreamService, lines: list[bytes]) -> dict[str, Any]
     return history
 
 
-def _recall(service: stream.StreamService, event: dict[str, Any], answer: dict[str, Any]) -> float:
+def _recall(service: stream.Stream, event: dict[str, Any], answer: dict[str, Any]) -> float:
     """Share of the true neighbors, found by comparing all items, that the answer holds."""
     index = service.index._started()
     D = service.index.metric_.sqdist(np.asarray([event["x"]], dtype=float), index._rows("points"))[0]
@@ -66,7 +66,7 @@ def _recall(service: stream.StreamService, event: dict[str, Any], answer: dict[s
     return float(np.mean(np.asarray(answer["sqdist"]) <= edge * (1 + 1e-9) + 1e-12))
 
 
-def _loss(service: stream.StreamService) -> float:
+def _loss(service: stream.Stream) -> float:
     learner = service.index.learner
     return learner.loss_ if hasattr(learner, "progress_") else 0.0
 

@@ -1,10 +1,10 @@
-"""The streaming service, alone and killed."""
+"""``gramian stream`` over a space: alone, killed, interrupted, and on a disk that fails."""
 
 import contextlib
 import json
-import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -15,7 +15,7 @@ import pytest
 
 import gramian as gm
 from gramian.persist import PersistError
-from gramian.search.stream import StreamService
+from gramian.service.stream import Stream
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.standard_normal((400, 3)).round(3)
@@ -51,7 +51,7 @@ def check(service, n):
 
 
 def test_answers(tmp_path):
-    service = StreamService(tmp_path, eta=0.5, n_bits=64)
+    service = Stream(tmp_path, eta=0.5, n_bits=64)
     for i in range(20):
         assert ask(service, event(i)) == {"ok": True, "seq": i + 1}
     service.commit()
@@ -97,7 +97,7 @@ def test_answers(tmp_path):
     ],
 )
 def test_a_bad_line_is_answered_and_changes_nothing(tmp_path, line):
-    service = StreamService(tmp_path, eta=0.5)
+    service = Stream(tmp_path, eta=0.5)
     for i in range(6):
         ask(service, event(i))
     answer = service.answer(line)
@@ -106,11 +106,11 @@ def test_a_bad_line_is_answered_and_changes_nothing(tmp_path, line):
     check(service, 6)
     service.commit()
     service.close()
-    check(StreamService(tmp_path), 6)
+    check(Stream(tmp_path), 6)
 
 
 def test_bad_lines_on_an_empty_state(tmp_path):
-    service = StreamService(tmp_path, eta=0.5)
+    service = Stream(tmp_path, eta=0.5)
     for line in ('{"op": "metric"}', '{"op": "query", "x": [0], "k": 1}', '{"op": "add", "id": 0, "x": []}'):
         assert service.answer(line)["ok"] is False
     for i in range(4):
@@ -119,17 +119,22 @@ def test_bad_lines_on_an_empty_state(tmp_path):
 
 
 def test_errors_speak_of_what_the_user_knows(tmp_path):
-    service = StreamService(tmp_path, eta=0.5)
+    service = Stream(tmp_path, eta=0.5)
     line = '{"op": "add", "id": 1, "x": [0, 0, 0]}'
     assert service.answer(line)["ok"]
     assert service.answer(line)["error"].startswith("OnlineHashIndex: ids must be new, got 1")
     assert service.answer("hello")["error"].startswith("event must be one line of JSON, got ")
 
 
+def drop(service):
+    """Let go of the folder as a killed process does: nothing more is written."""
+    service.store.close()
+
+
 def test_restart_goes_on(tmp_path):
     done = 0
     for upto in (1, 5, 12, 12, 30):
-        service = StreamService(tmp_path, eta=0.5, n_bits=64, snapshot_every=7)
+        service = Stream(tmp_path, eta=0.5, n_bits=64, snapshot_every=7)
         if done:
             check(service, done)
         for i in range(done, upto):
@@ -137,67 +142,159 @@ def test_restart_goes_on(tmp_path):
             service.commit()
         done = upto
         service.close()
-    check(StreamService(tmp_path), 30)
-    assert len(list(tmp_path.glob("snapshot-*"))) == 2
+    check(Stream(tmp_path), 30)
+    assert len(list(tmp_path.glob("stream-*.gram"))) == 2
 
 
 def test_uncommitted_events_are_gone_and_committed_ones_are_not(tmp_path):
-    service = StreamService(tmp_path, eta=0.5)
+    service = Stream(tmp_path, eta=0.5)
     for i in range(10):
         ask(service, event(i))
     service.commit()
     ask(service, event(10))
-    os.close(service._lock)
-    check(StreamService(tmp_path), 10)
-
-
-def test_a_torn_record_is_dropped_and_reported(tmp_path):
-    service = StreamService(tmp_path, eta=0.5)
-    for i in range(10):
-        ask(service, event(i))
-    service.commit()
-    os.close(service._lock)
-    log = next(tmp_path.glob("events-*.log"))
-    log.write_bytes(log.read_bytes()[:-9])
-    again = StreamService(tmp_path)
-    assert again.dropped > 0
-    check(again, 9)
+    service.close()
+    check(Stream(tmp_path), 10)
 
 
 def test_a_damaged_snapshot_falls_back_to_the_one_before(tmp_path):
-    service = StreamService(tmp_path, eta=0.5, snapshot_every=5)
+    service = Stream(tmp_path, eta=0.5, snapshot_every=5)
     for i in range(17):
         ask(service, event(i))
         service.commit()
-    os.close(service._lock)
-    newest = sorted(tmp_path.glob("snapshot-*"))[-1]
+    drop(service)
+    (tmp_path / "stream-xyz.gram").write_bytes(b"a stray file")
+    newest = sorted(tmp_path.glob("stream-0*"))[-1]
     newest.write_bytes(newest.read_bytes()[:100])
-    check(StreamService(tmp_path), 17)
+    check(Stream(tmp_path), 17)
 
 
-def test_missing_events_are_an_error(tmp_path):
-    service = StreamService(tmp_path, eta=0.5, snapshot_every=5)
-    for i in range(17):
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM events WHERE seq = 4", "UPDATE events SET data = '{}' WHERE seq = 4"]
+)
+def test_missing_and_damaged_events_are_an_error(tmp_path, statement):
+    service = Stream(tmp_path, eta=0.5)
+    for i in range(9):
         ask(service, event(i))
+    service.commit()
+    service.store.db.execute(f"{statement} WHERE seq = 4")
+    drop(service)
+    with pytest.raises(PersistError, match="event 4 is"):
+        Stream(tmp_path)
+
+
+def test_answers_after_a_restart_are_those_without_one(tmp_path):
+    """Codes move with lessons and never with queries, also where queries go through the hash."""
+    points = np.random.default_rng(1).standard_normal((3000, 8))
+    service = Stream(tmp_path, eta=0.3, n_bits=64, snapshot_every=1500)
+    for i, x in enumerate(points.tolist()):
+        ask(service, {"op": "add", "id": i, "x": x})
+        if i % 10 == 0:
+            u, v = points[i].tolist(), points[(7 * i) % 3000].tolist()
+            ask(service, {"op": "learn", "u": u, "v": v, "target": 0.5})
+        if i % 50 == 0:
+            service.commit()
+            ask(service, {"op": "query", "x": x, "k": 5})
+    service.commit()
+    queries = [{"op": "query", "x": x, "k": 10} for x in (points[:100] + 0.1).tolist()]
+    before = [ask(service, query) for query in queries]
+    drop(service)
+    again = Stream(tmp_path)
+    assert [ask(again, query) for query in queries] == before
+
+
+class Fault:
+    """Let the n-th commit of a store fail, as a full disk or a broken one does."""
+
+    def __init__(self, store, error, times=1):
+        self.store, self.error, self.times = store, error, times
+        self.commit = store.commit
+        store.commit = self
+
+    def __call__(self):
+        self.times -= 1
+        if self.times >= 0:
+            raise self.error
+        self.commit()
+
+
+@pytest.mark.parametrize("error", [sqlite3.OperationalError("disk I/O error"), OSError(5, "I/O error")])
+def test_a_commit_that_failed_has_not_happened_and_may_be_tried_again(tmp_path, error):
+    service = Stream(tmp_path, eta=0.5)
+    for i in range(6):
+        ask(service, event(i))
+    service.commit()
+    Fault(service.store, error)
+    for i in range(6, 9):
+        ask(service, event(i))
+    with pytest.raises((ValueError, sqlite3.OperationalError)):
         service.commit()
-    os.close(service._lock)
-    for path in [*tmp_path.glob("snapshot-*"), *sorted(tmp_path.glob("events-*.log"))[:-1]]:
-        path.unlink()
-    with pytest.raises(PersistError, match="missing"):
-        StreamService(tmp_path)
+    check(service, 6)
+    service.commit()
+    check(service, 6)
+    for i in range(6, 12):
+        assert ask(service, event(i))["seq"] == i + 1
+    service.commit()
+    drop(service)
+    check(Stream(tmp_path), 12)
+
+
+def test_closing_after_a_failure_writes_nothing(tmp_path):
+    service = Stream(tmp_path, eta=0.5)
+    for i in range(5):
+        ask(service, event(i))
+    service.commit()
+    ask(service, event(5))
+    Fault(service.store, KeyboardInterrupt(), times=9)
+    with pytest.raises(KeyboardInterrupt):
+        service.commit()
+    service.close()
+    check(Stream(tmp_path), 5)
+
+
+def test_an_interruption_between_applying_and_counting_is_not_snapshot(tmp_path, monkeypatch):
+    service = Stream(tmp_path, eta=0.5)
+    for i in range(4):
+        ask(service, event(i))
+    service.commit()
+    apply = Stream._apply
+
+    def interrupted(self, event):
+        apply(self, event)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Stream, "_apply", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ask(service, event(4))
+    service.close()
+    monkeypatch.undo()
+    check(Stream(tmp_path), 4)
+
+
+def test_a_refused_opening_lets_go_of_the_folder(tmp_path):
+    Stream(tmp_path, eta=0.5).close()
+    with pytest.raises(ValueError, match="eta must be 0.5"):
+        Stream(tmp_path, eta=0.7)
+    Stream(tmp_path).close()
+
+
+def test_a_vector_too_wide_to_learn_is_refused_in_one_sentence(tmp_path):
+    service = Stream(tmp_path, eta=0.5)
+    answer = ask(service, {"op": "add", "id": 1, "x": [0.0] * 40_000})
+    assert answer == {"ok": False, "error": "x must have at most 4096 numbers, got 40000; reduce them first."}
+    assert ask(service, event(0))["ok"]
 
 
 def test_one_service_at_a_time_and_its_own_settings(tmp_path):
-    service = StreamService(tmp_path, eta=0.5)
+    service = Stream(tmp_path, eta=0.5)
     with pytest.raises(ValueError, match="lock"):
-        StreamService(tmp_path)
+        Stream(tmp_path)
     service.close()
     with pytest.raises(ValueError, match="eta must be 0.5"):
-        StreamService(tmp_path, eta=0.7)
+        Stream(tmp_path, eta=0.7)
     for bad in ({"eta": -1.0}, {"n_bits": 7}):
         with pytest.raises(ValueError):
-            StreamService(tmp_path / str(bad), **bad)
-        assert not (tmp_path / str(bad) / "settings.json").exists()
+            Stream(tmp_path / str(bad), **bad)
+        assert not (tmp_path / str(bad)).exists()
 
 
 def start(folder):
@@ -228,12 +325,11 @@ def test_killed_at_random_moments_nothing_acknowledged_is_lost(tmp_path):
         writer.join()
         assert answers and all(answer["ok"] for answer in answers)
         assert answers[0]["seq"] == done + 1
-        service = StreamService(tmp_path)
+        service = Stream(tmp_path)
         assert service.seq >= answers[-1]["seq"]
         check(service, service.seq)
         done = service.seq
-        os.close(service._lock)
-        service._journal.close()
+        drop(service)
 
 
 def test_the_command_serves_standard_input(tmp_path):
@@ -244,7 +340,49 @@ def test_the_command_serves_standard_input(tmp_path):
     answers = [json.loads(line) for line in out.splitlines()]
     assert process.returncode == 0, err
     assert [answer.get("seq") for answer in answers] == [1, 2, 3, 4, 5, 6, 7, 8, 8, 8, None]
-    check(StreamService(tmp_path), 8)
+    check(Stream(tmp_path), 8)
+
+
+@pytest.mark.parametrize("pause", [0.0005, 0.002, 0.005])
+def test_two_interrupts_in_a_row_leave_a_folder_that_opens(tmp_path, pause):
+    pytest.importorskip("typer")
+    process = start(tmp_path)
+    answered = []
+
+    def read():
+        answered.extend(iter(process.stdout.readline, b""))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    with contextlib.suppress(BrokenPipeError):
+        for i in range(1000):
+            process.stdin.write(json.dumps(event(i)).encode() + b"\n")
+            process.stdin.flush()
+            while not answered and process.poll() is None:
+                time.sleep(0.01)
+            if i == 40:
+                process.send_signal(signal.SIGINT)
+                time.sleep(pause)
+                process.send_signal(signal.SIGINT)
+        process.stdin.close()
+    reader.join()
+    process.wait()
+    last = max([json.loads(line)["seq"] for line in answered if line.endswith(b"}\n")], default=0)
+    service = Stream(tmp_path)
+    assert service.seq >= last
+    check(service, service.seq)
+
+
+def test_a_stream_is_a_collection_of_a_space(tmp_path):
+    stream = Stream(tmp_path, eta=0.5)
+    for i in range(20):
+        ask(stream, event(i))
+    stream.commit()
+    stream.close()
+    with gm.service.Space(tmp_path) as space:
+        assert space.seq == 20
+        found = space.query("stream", x=POINTS[3], k=1)
+        assert found["ids"] == [3] and found["sqdist"] == [0.0]
 
 
 def test_report(tmp_path, capsys):

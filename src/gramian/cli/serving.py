@@ -1,0 +1,172 @@
+"""``gramian serve`` and the commands around a space: backup, restore, compact, and events as JSON lines."""
+
+import re
+import sys
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramian.cli import formats
+from gramian.cli.screen import progress, say
+
+EMBEDDED = 100
+"""Coordinates of texts that come without vectors."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a new space is filled from, and what its collection is called."""
+
+    data: Path | None
+    meta: Path | None
+    images: Path | None
+    texts: str | None
+    name: str | None
+
+
+def run(files: Files, space: Path | None, *, learning: bool, browser: bool, **server: Any) -> None:
+    """Open a space, fill it from files when it is new, and serve it until Ctrl-C."""
+    from gramian.service import http, sources
+    from gramian.service.space import Space
+
+    first = files.data or files.meta
+    folder = space or (Path("gramian-space") if first is None else Path(f"{first.stem}.space"))
+    source = None if first is None else _source(files)
+    with Space(folder, learning=learning) as opened:
+        if first is not None and source is not None:
+            name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", first.stem).strip("-") or "items"
+            with progress(f"reading {first}", total=len(source.X)) as (bar, task):
+                sources.fill(opened, name, source, lambda count: bar.advance(task, count))
+        for view in opened.snapshot.collections.values():
+            say.print(f"{view.name}: {len(view.ids):,} items × {view.n_features} features", markup=False)
+
+        def ready(address: str) -> None:
+            say.print(f"gramian serves {folder} at {address}; stop with Ctrl-C", markup=False)
+            sys.stdout.flush()
+            if browser and (http.app.STATIC / "index.html").is_file() and sys.stdout.isatty():
+                webbrowser.open(address)
+
+        pictures = None if files.images is None else sources.pictures(files.images)
+        http.serve(opened, pictures=pictures, ready=ready, **server)
+
+
+def _source(files: Files) -> Any:
+    """Vectors and meta of the files that were named."""
+    from gramian.service import sources
+
+    data, meta, texts = files.data, files.meta, files.texts
+    table = None if meta is None else _table(meta)
+    if texts is not None:
+        where = table if table is not None else {}
+        if texts not in where:
+            raise formats.TableError(f"{meta}: no column {texts!r} for --texts; it has {', '.join(list(where)[:12])}.")
+        where["text"] = where.pop(texts).astype(str)
+    own: dict[str, np.ndarray] = {}
+    if data is not None:
+        X, own = _vectors(data)
+    elif table is not None and texts is not None:
+        X = _embedded(table["text"])
+    else:
+        raise formats.TableError(f"{meta}: vectors are needed beside --meta; give a file of them, or --texts COLUMN.")
+    return sources.assemble(X, own, table, None if files.images is None else list(sources.pictures(files.images)))
+
+
+def _table(path: Path) -> dict[str, np.ndarray]:
+    columns, _ = formats.read_columns(path)
+    return dict(columns)
+
+
+def _vectors(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Vectors of a file, and those of its columns that are not numbers."""
+    if path.suffix.lower() == ".npy" and path.is_file():
+        try:
+            X = np.load(path, mmap_mode="r", allow_pickle=False)
+        except ValueError as error:
+            raise formats.TableError(f"{path}: not a readable .npy file of numbers.") from error
+        if X.ndim != 2:
+            raise formats.TableError(f"{path}: needs an array of shape (n, d), got {X.shape}.")
+        return X, {}
+    columns, others = formats.read_columns(path)
+    numbers = {name: column for name, column in columns.items() if column.dtype.kind in "biuf"}
+    if not numbers:
+        raise formats.TableError(f"{path}: no column of numbers to make vectors of.")
+    X = np.column_stack([column.astype(float) for column in numbers.values()])
+    text = {name: column for name, column in columns.items() if name not in numbers}
+    labels = {name: array for name, array in others.items() if array.ndim == 1 and len(array) == len(X)}
+    return X, {**text, **labels}
+
+
+def _embedded(texts: np.ndarray) -> np.ndarray:
+    """Texts without vectors: the leading directions of their weighted words (latent semantic analysis)."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.preprocessing import normalize
+
+    words = TfidfVectorizer(sublinear_tf=True, min_df=1 if len(texts) < 1000 else 3).fit_transform(texts.tolist())
+    rank = min(EMBEDDED, words.shape[1] - 1, words.shape[0] - 1)
+    if rank < 1:
+        raise formats.TableError("texts must hold at least two different words; give vectors instead.")
+    return normalize(TruncatedSVD(rank, random_state=0).fit_transform(words))
+
+
+def backup(space: Path, out: Path) -> None:
+    """Copy a space into a zip file."""
+    from gramian.service import archive
+
+    done = archive.backup(space, out)
+    say.print(f"{done['seq']:,} events, {done['bytes']:,} bytes, opened and checked; saved {out}", markup=False)
+
+
+def restore(archived: Path, space: Path) -> None:
+    """Make a space from a backup."""
+    from gramian.service import archive
+
+    say.print(f"{archive.restore(archived, space)['seq']:,} events; restored {space}", markup=False)
+
+
+def compact(space: Path) -> None:
+    """Give back room."""
+    from gramian.service import archive
+
+    done = archive.compact(space)
+    say.print(f"{done['before']:,} → {done['after']:,} bytes", markup=False)
+
+
+def export_events(space: Path, out: Path | None) -> None:
+    """Write the log as JSON lines."""
+    from gramian.service import transfer
+    from gramian.service.space import Space
+
+    formats.check_output(out)
+    with Space(_there(space), learning=False) as opened:
+        if out is None:
+            for line in transfer.export_events(opened):
+                print(line)
+            return
+        temporary = out.with_name(f".{out.name}.part")
+        try:
+            with temporary.open("w", encoding="utf-8") as stream:
+                stream.writelines(f"{line}\n" for line in transfer.export_events(opened))
+            temporary.replace(out)
+        finally:
+            temporary.unlink(missing_ok=True)
+        say.print(f"{opened.seq:,} events; saved {out}", markup=False)
+
+
+def import_events(space: Path, source: Path) -> None:
+    """Replay JSON lines into a space."""
+    from gramian.service import transfer
+    from gramian.service.space import Space
+
+    with source.open(encoding="utf-8") as lines, Space(space, learning=False) as opened:
+        done = transfer.import_events(opened, lines)
+    say.print(f"{done['events']:,} events replayed; {space} is at event {done['seq']:,}", markup=False)
+
+
+def _there(space: Path) -> Path:
+    if not (space / "space.db").is_file():
+        raise formats.TableError(f"{space}: no space there.")
+    return space

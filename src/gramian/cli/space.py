@@ -1,0 +1,114 @@
+"""Commands of a space, added to the others."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gramian.cli import options as opt
+
+SERVE = "Learn from clicks"
+_option = opt._option
+
+FILE = "Vectors to serve in a new space: .npy, .npz, .csv or .parquet (columns that are not numbers become meta)."
+Data = Annotated[Path | None, typer.Argument(metavar="FILE", show_default=False, help=FILE)]
+SPACE = "Folder of the space; made when absent, and after the file when not named."
+Space = Annotated[Path | None, _option(SPACE, metavar="FOLDER")]
+Meta = Annotated[Path | None, _option("A table with a row for each vector.", metavar="TABLE")]
+IMAGES = "Pictures: one for each vector in the order of their names, or those that the column image of --meta names."
+Images = Annotated[Path | None, _option(IMAGES, metavar="FOLDER")]
+TEXTS = "The column of --meta that holds texts to show; without FILE also what is compared."
+Texts = Annotated[str | None, _option(TEXTS, metavar="COLUMN")]
+Name = Annotated[str | None, _option("Name of the collection; that of the file when absent.", metavar="NAME")]
+Host = Annotated[str, _option("Address to serve at; others than this machine's need a token.", metavar="HOST")]
+Port = Annotated[int, _option("Port to serve at; 0 takes a free one.", metavar="PORT", min=0, max=65535)]
+TOKEN = "A token, as admin:SECRET (also teacher, viewer). May be repeated."
+Token = Annotated[list[str] | None, _option(TOKEN, metavar="ROLE:SECRET")]
+Origin = Annotated[list[str] | None, _option("A page elsewhere that may use the API. May be repeated.", metavar="URL")]
+Rate = Annotated[float, _option("Requests a second of one address other than this machine.", metavar="N", min=0.1)]
+Learning = Annotated[bool, _option("Whether candidates are learned in the background.", "--learning/--no-learning")]
+Browser = Annotated[bool, _option("Whether a browser is opened on the page.", "--browser/--no-browser")]
+Folder = Annotated[Path, typer.Argument(metavar="SPACE", show_default=False, help="Folder of a space.")]
+Zip = Annotated[Path, typer.Argument(metavar="ZIP", show_default=False, help="A file of gramian backup.")]
+Lines = Annotated[Path, typer.Argument(metavar="LINES", show_default=False, help="Events as JSON lines.")]
+Out = Annotated[Path | None, _option("Where to write; standard output when absent.", "--output", "-o", metavar="FILE")]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands to an application."""
+    app.command(
+        rich_help_panel=SERVE,
+        epilog=opt.examples(
+            "gramian serve vectors.npy --meta table.csv --images pictures/",
+            "gramian serve --space vectors.space --port 8080",
+            "gramian serve --space vectors.space --host 0.0.0.0 --token admin:a-long-secret",
+        ),
+    )(serve)
+    app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian backup vectors.space copy.zip"))(backup)
+    app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian restore copy.zip vectors.space"))(restore)
+    app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian compact vectors.space"))(compact)
+    events = typer.Typer(help="Events of a space as JSON lines, out and in.", no_args_is_help=True)
+    events.command("export", epilog=opt.examples("gramian events export vectors.space -o events.jsonl"))(export)
+    events.command("import", epilog=opt.examples("gramian events import copy.space events.jsonl"))(import_)
+    app.add_typer(events, name="events", rich_help_panel=SERVE)
+
+
+def serve(
+    data: Data = None,
+    space: Space = None,
+    meta: Meta = None,
+    images: Images = None,
+    texts: Texts = None,
+    name: Name = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    token: Token = None,
+    allow_origin: Origin = None,
+    rate: Rate = 50.0,
+    learning: Learning = True,
+    browser: Browser = True,
+) -> None:
+    """Serve a space that learns from clicks, with a page and an HTTP API.
+
+    Everything said is on disk before it is answered. docs/guide/serve.md has the routes.
+    """
+    from gramian.cli import serving
+
+    files = serving.Files(data, meta, images, texts, name)
+    server = {"host": host, "port": port, "tokens": token or (), "origins": allow_origin or (), "rate": rate}
+    serving.run(files, space, learning=learning, browser=browser, **server)
+
+
+def backup(space: Folder, out: Zip) -> None:
+    """Copy a space into one file, also while it is served; the copy is checked by opening it."""
+    from gramian.cli import serving
+
+    serving.backup(space, out)
+
+
+def restore(archived: Zip, space: Folder) -> None:
+    """Make a space from a backup."""
+    from gramian.cli import serving
+
+    serving.restore(archived, space)
+
+
+def compact(space: Folder) -> None:
+    """Give back the room of removed items; the space must not be served meanwhile."""
+    from gramian.cli import serving
+
+    serving.compact(space)
+
+
+def export(space: Folder, output: Out = None) -> None:
+    """Write all events, vectors and metrics included, as JSON lines."""
+    from gramian.cli import serving
+
+    serving.export_events(space, output)
+
+
+def import_(space: Folder, lines: Lines) -> None:
+    """Replay events into a space, a new one or one that is there."""
+    from gramian.cli import serving
+
+    serving.import_events(space, lines)

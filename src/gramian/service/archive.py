@@ -1,0 +1,181 @@
+"""Copies of a space: backup while it runs, restore, and compaction."""
+
+import os
+import secrets
+import shutil
+import sqlite3
+import tempfile
+import zipfile
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from gramian.persist import PersistError
+from gramian.service.draft import Draft
+from gramian.service.files import map_array, sync_folder, write_array
+from gramian.service.snapshot import Collection
+from gramian.service.space import Space
+from gramian.service.store import Store
+
+TRIES = 5
+"""How often a backup begins again when a file was replaced under its hands."""
+
+
+def backup(folder: str | os.PathLike, target: str | os.PathLike) -> dict[str, int]:
+    """Copy a space into one zip file, also while another process serves it; the copy is checked by opening it.
+
+    Returns
+    -------
+    dict
+        ``seq``, the last event in the copy, and ``bytes``.
+    """
+    source, out = Path(folder), Path(os.path.realpath(target))
+    if not (source / "space.db").is_file():
+        raise FileNotFoundError(f"backup: no space at {str(source)!r}.")
+    if not out.parent.is_dir():
+        raise FileNotFoundError(f"backup: no folder at {str(out.parent)!r}.")
+    temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
+    try:
+        for attempt in range(TRIES):
+            try:
+                _write(source, temporary)
+                break
+            except FileNotFoundError:
+                if attempt == TRIES - 1:
+                    raise
+        seq = _checked(temporary)
+        with open(temporary, "rb") as stream:
+            os.fsync(stream.fileno())
+        os.replace(temporary, out)
+        sync_folder(out.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return {"seq": seq, "bytes": out.stat().st_size}
+
+
+def _write(source: Path, target: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as place:
+        copy = Path(place) / "space.db"
+        _copy_database(source / "space.db", copy)
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+            archive.write(copy, "space.db")
+            for name in _named_files(copy):
+                archive.write(source / name, name)
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    """Everything that is committed, the write-ahead log included."""
+    before = sqlite3.connect(f"file:{source}?mode=ro", uri=True, timeout=30)
+    after = sqlite3.connect(target)
+    try:
+        before.backup(after)
+        after.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        after.close()
+        before.close()
+
+
+def _named_files(database: Path) -> list[str]:
+    """Files that the tables name, by their places in the folder."""
+    db = sqlite3.connect(database)
+    try:
+        parts = [f"vectors/{name}" for (name,) in db.execute("SELECT file FROM parts WHERE file IS NOT NULL")]
+        return parts + [f"metrics/{name}" for (name,) in db.execute("SELECT file FROM versions")]
+    finally:
+        db.close()
+
+
+def _checked(archive: Path) -> int:
+    """Open the copy in a place of its own; returns its last event."""
+    with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".check-") as place:
+        _unpack(archive, Path(place) / "space")
+        return _sound(Path(place) / "space")
+
+
+def _sound(folder: Path) -> int:
+    """Read everything in a folder once: structure of the database, events, vectors, metrics."""
+    store = Store(folder)
+    try:
+        said = store.db.execute("PRAGMA integrity_check").fetchone()[0]
+        if said != "ok":
+            raise PersistError(f"Space: {str(store.path)!r} is damaged ({said}).")
+        for file, check in store.db.execute("SELECT file, sum FROM parts WHERE file IS NOT NULL"):
+            map_array(store.vectors / file, check)
+        return store.seq
+    finally:
+        store.close()
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Take out the files of a backup; other names are refused, so nothing is written outside of the folder."""
+    with zipfile.ZipFile(archive) as packed:
+        for info in packed.infolist():
+            parts = info.filename.split("/")
+            known = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics"))
+            if not known or parts[-1] != Path(parts[-1]).name or parts[-1] in ("", ".", ".."):
+                raise PersistError(f"restore: {info.filename!r} is no file of a space.")
+            target = folder / info.filename
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with packed.open(info) as stream, open(target, "xb") as out:
+                shutil.copyfileobj(stream, out)
+
+
+def restore(archive: str | os.PathLike, folder: str | os.PathLike) -> dict[str, int]:
+    """Make a space from a backup; the folder must be empty or absent."""
+    target = Path(folder)
+    if target.exists() and any(target.iterdir()):
+        raise FileExistsError(f"restore: {str(target)!r} is not empty; name another folder.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    place = Path(tempfile.mkdtemp(dir=target.parent, prefix=".restore-"))
+    try:
+        try:
+            _unpack(Path(archive), place / "space")
+        except zipfile.BadZipFile as error:
+            raise PersistError(f"restore: {str(archive)!r} is not a backup ({error}).") from error
+        seq = _sound(place / "space")
+        if target.exists():
+            target.rmdir()
+        os.replace(place / "space", target)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return {"seq": seq}
+
+
+def compact(folder: str | os.PathLike) -> dict[str, int]:
+    """Give back the room of removed and replaced items; no other process may have the space open.
+
+    Returns
+    -------
+    dict
+        Bytes of the folder ``before`` and ``after``.
+    """
+    before = _size(Path(folder))
+    with Space(folder, learning=False) as space:
+        for view in space.snapshot.collections.values():
+            space.transact(partial(_pack, view))
+    store = Store(folder)  # which removes the files that nothing names any more
+    try:
+        store.db.execute("VACUUM")
+        store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        store.close()
+    return {"before": before, "after": _size(Path(folder))}
+
+
+def _pack(view: Collection, draft: Draft) -> None:
+    """Number the rows of the items anew, without gaps, in one file."""
+    order = np.argsort(view.rows, kind="stable")
+    X = view.vectors.take(view.rows[order])
+    renumbered = [(row, view.number, i) for row, i in enumerate(view.ids[order].tolist())]
+    draft.db.executemany("UPDATE items SET row = ? WHERE collection = ? AND id = ?", renumbered)
+    draft.db.execute("DELETE FROM parts WHERE collection = ?", (view.number,))
+    draft.db.execute("UPDATE collections SET n_rows = ? WHERE number = ?", (len(X), view.number))
+    if len(X):
+        file, check = write_array(draft.store.vectors, X)
+        row = (view.number, 0, len(X), file, None, X.dtype.name, check)
+        draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

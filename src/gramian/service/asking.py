@@ -1,0 +1,165 @@
+"""Questions to a collection: nearest items under a version, ranked items after clicks, filtered by meta."""
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian import linalg
+from gramian.service import query_model
+from gramian.service.errors import SpaceError
+from gramian.service.fields import Fields
+from gramian.service.query_model import Cloud
+from gramian.service.snapshot import Collection, Version
+
+WIDEN = 4096
+"""Neighbors that a filtered query may look through before it compares the filtered items themselves."""
+SPARE = 32
+"""Items beyond the k best of a scan in single precision that are scored again in double."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: a point, how many items, and which ones are left out."""
+
+    x: np.ndarray | None
+    k: int
+    own: int | None = None
+    likes: tuple[int, ...] = ()
+    dislikes: tuple[int, ...] = ()
+    where: dict[str, Any] | None = None
+    unseen: bool = False
+
+
+class Asker:
+    """Answers questions about snapshots; what it keeps is only for speed."""
+
+    def __init__(self) -> None:
+        self.fields = Fields()
+        self._lock = threading.Lock()
+        self._norms: dict[tuple[int, int], np.ndarray] = {}
+        self._clouds: dict[tuple[int, int], tuple[int, Cloud]] = {}
+        self._indexes: dict[tuple[int, int, int], Any] = {}
+
+    def answer(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
+        """Ids of the best items and their squared distances, or scores when there are clicks."""
+        if question.likes or question.dislikes:
+            return self._ranked(view, version, question)
+        if question.x is None:
+            raise SpaceError("Space: a query must have x, id or likes, got none of them.")
+        return self._nearest(view, version, question)
+
+    def index(self, view: Collection, version: Version) -> Any:
+        """The index of a version; that of one which is not in use is built and kept for a while."""
+        if version.number in view.indexes:
+            return view.indexes[version.number]
+        key = (view.number, version.number, view.revision)
+        with self._lock:
+            if key not in self._indexes:
+                if len(self._indexes) >= 2:
+                    self._indexes.pop(next(iter(self._indexes)))
+                self._indexes[key] = view.build_index(version.metric)
+            return self._indexes[key]
+
+    def cloud(self, view: Collection, version: Version) -> Cloud:
+        """How the items lie under a version."""
+        key = (view.number, version.number)
+        with self._lock:
+            revision, found = self._clouds.get(key, (None, None))
+            if revision != view.revision or found is None:
+                found = Cloud.of(view, version.metric)
+                self._clouds[key] = (view.revision, found)
+            return found
+
+    def norms(self, view: Collection, version: Version) -> np.ndarray:
+        """xᵀMx of every row of the collection, computed once for each row."""
+        key, n = (view.number, version.number), len(view.vectors)
+        with self._lock:
+            known = self._norms.get(key, np.zeros(0))
+            if len(known) < n:
+                known = np.concatenate([known, _row_norms(view, version, len(known), n)])
+                self._norms = {k: v for k, v in self._norms.items() if k[0] != view.number or k[1] in view.in_use}
+                self._norms[key] = known
+            return known[:n]
+
+    def forget(self, number: int) -> None:
+        """Drop all that is kept for a collection whose rows were numbered anew."""
+        self.fields.forget(number)
+        with self._lock:
+            self._norms = {key: value for key, value in self._norms.items() if key[0] != number}
+            self._clouds = {key: value for key, value in self._clouds.items() if key[0] != number}
+            self._indexes.clear()
+
+    def _nearest(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
+        assert question.x is not None
+        if question.where is None:
+            return self._search(view, version, question, len(view.ids))
+        allowed = self.fields.matching(view, question.where)
+        if question.own is not None:
+            allowed &= view.ids != question.own
+        count = int(allowed.sum())
+        wide = question.k * len(view.ids) / max(count, 1)
+        if count == 0:
+            return np.zeros(0, np.int64), np.zeros(0)
+        if wide > WIDEN or count <= question.k:
+            X = view.vectors.take(view.rows[allowed]).astype(np.float64)
+            return _sorted(view.ids[allowed], version.metric.pair_sqdist(_repeated(question.x, X), X), question.k)
+        ids = sqdist = np.zeros(0)
+        while len(ids) < question.k:
+            wide *= 2
+            ids, sqdist = self._search(view, version, question, int(wide))
+            inside = allowed[np.searchsorted(view.ids, ids)]
+            ids, sqdist = ids[inside], sqdist[inside]
+        return ids[: question.k], sqdist[: question.k]
+
+    def _search(self, view: Collection, version: Version, question: Question, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Nearest items through the index, without the removed ones and the question's own."""
+        k = min(k, question.k) if question.where is None else k
+        if len(view.ids) == 0:
+            return np.zeros(0, np.int64), np.zeros(0)
+        out = set(view.hidden) | ({question.own} if question.own is not None else set())
+        ids, sqdist = self.index(view, version).query(question.x[None], k + len(out))  # type: ignore[index]
+        keep = ~np.isin(ids[0], list(out)) if out else slice(None)
+        return ids[0][keep][:k], sqdist[0][keep][:k]
+
+    def _ranked(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
+        near, far = view.points(question.likes), view.points(question.dislikes)
+        if question.x is not None:
+            near = np.concatenate([question.x[None], near])
+        if len(near) == 0:
+            raise SpaceError("Space: a query with dislikes alone must have x, id or likes, got none of them.")
+        model = query_model.fit(view, version.metric, self.cloud(view, version), near, far)
+        scores = model.scores(view, self.norms(view, version))
+        barred = [] if question.own is None else [question.own]
+        barred += [*question.likes, *question.dislikes] if question.unseen else []
+        allowed = ~np.isin(view.ids, barred)
+        if question.where is not None:
+            allowed &= self.fields.matching(view, question.where)
+        at = np.flatnonzero(allowed)
+        if len(at) == 0:
+            return np.zeros(0, np.int64), np.zeros(0)
+        most = min(len(at), question.k + SPARE)
+        if most < len(at):
+            at = np.sort(at[np.argpartition(-scores[at], most - 1)[:most]])
+        exact = model.exact(view.vectors.take(view.rows[at]).astype(np.float64))
+        ids, negated = _sorted(view.ids[at], -exact, question.k)
+        return ids, -negated
+
+
+def _row_norms(view: Collection, version: Version, start: int, stop: int) -> np.ndarray:
+    parts = []
+    for block in linalg.blocks(stop - start, 24 * view.n_features):
+        X = view.vectors.take(np.arange(start + block.start, start + block.stop)).astype(np.float64)
+        parts.append(linalg.row_norms(version.metric.transform(X)))
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _repeated(x: np.ndarray, X: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(x, X.shape)
+
+
+def _sorted(ids: np.ndarray, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k smallest values with their ids, ties by id."""
+    order = np.lexsort((ids, values))[:k]
+    return ids[order], values[order]

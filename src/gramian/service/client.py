@@ -1,0 +1,137 @@
+"""A small client of ``gramian serve`` on the standard library."""
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+from gramian.service.errors import SpaceError
+
+
+class Refused(SpaceError):
+    """An answer that is not a success, with its status."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+class Client:
+    """Asks and teaches a space over HTTP, with the words of :class:`Space`.
+
+    Parameters
+    ----------
+    address : str
+        Where ``gramian serve`` answers, such as ``"http://127.0.0.1:8000"``.
+    token : str, optional
+    timeout : float
+        Seconds to wait for an answer.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> client = gm.service.Client("http://127.0.0.1:8000")
+    >>> client.address
+    'http://127.0.0.1:8000'
+    """
+
+    def __init__(self, address: str = "http://127.0.0.1:8000", token: str | None = None, timeout: float = 60.0) -> None:
+        self.address = address.rstrip("/")
+        self.token = token
+        self.timeout = timeout
+
+    def request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
+        """Send a request; returns what the JSON of the answer holds, or its bytes."""
+        with self._open(method, path, body, headers or {}) as answer:
+            content = answer.read()
+            return json.loads(content) if answer.headers.get_content_type() == "application/json" else content
+
+    def _open(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        sent = {"Content-Type": "application/json", **headers}
+        if self.token is not None:
+            sent["Authorization"] = f"Bearer {self.token}"
+        request = urllib.request.Request(self.address + path, data, sent, method=method)
+        try:
+            return urllib.request.urlopen(request, timeout=self.timeout)
+        except urllib.error.HTTPError as error:
+            raise Refused(error.code, _detail(error)) from error
+
+    def collections(self) -> list[dict[str, Any]]:
+        """All collections."""
+        return self.request("GET", "/v1/collections")["collections"]
+
+    def create(self, name: str, n_features: int) -> dict[str, Any]:
+        """Make a collection."""
+        return self.request("PUT", _path(name), {"n_features": n_features})
+
+    def add(self, name: str, X: Any, ids: Any = None, *, meta: Any = None, upsert: bool = False) -> dict[str, Any]:
+        """Add items; ids default to the next free ones."""
+        rows = [{"x": [float(value) for value in x]} for x in X]
+        for row, number in zip(rows, ids if ids is not None else ()):
+            row["id"] = int(number)  # type: ignore[assignment]
+        for row, about in zip(rows, meta if meta is not None else ()):
+            row["meta"] = about
+        return self.request("POST", _path(name, "items"), {"items": rows, "upsert": upsert})
+
+    def remove(self, name: str, id: int) -> dict[str, Any]:
+        """Remove an item."""
+        return self.request("DELETE", _path(name, "items", id))
+
+    def item(self, name: str, id: int) -> dict[str, Any]:
+        """An item with its vector and meta."""
+        return self.request("GET", _path(name, "items", id))
+
+    def query(self, name: str, x: Any = None, **asked: Any) -> dict[str, Any]:
+        """The most similar items, as :meth:`Space.query`."""
+        point = {} if x is None else {"x": [float(value) for value in x]}
+        return self.request("POST", _path(name, "query"), {**point, **asked})
+
+    def feedback(
+        self, name: str, query: Any, item: int, like: bool, *, key: str | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """Say that an item is (not) like a query; with a ``key`` it may be sent again without harm."""
+        body = {"query": query, "item": item, "like": like, **more}
+        return self.request("POST", _path(name, "feedback"), body, {"Idempotency-Key": key} if key else None)
+
+    def undo(self, name: str, seq: int) -> dict[str, Any]:
+        """Take a click back."""
+        return self.request("DELETE", _path(name, "feedback", seq))
+
+    def versions(self, name: str) -> dict[str, Any]:
+        """All versions with their records in duels."""
+        return self.request("GET", _path(name, "versions"))
+
+    def learn(self, name: str, **wanted: Any) -> dict[str, Any]:
+        """Learn a candidate now."""
+        return self.request("POST", _path(name, "versions"), wanted)
+
+    def activate(self, name: str, version: int) -> dict[str, Any]:
+        """Let a version answer."""
+        return self.request("POST", _path(name, "versions", version, "activate"))
+
+    def transform(self, name: str, X: Any) -> list[list[float]]:
+        """Coordinates of points under the active version."""
+        rows = [[float(value) for value in x] for x in X]
+        return self.request("POST", _path(name, "transform"), {"x": rows})["z"]
+
+    def events(self, after: int | None = None) -> Iterator[dict[str, Any]]:
+        """Events as they come, those after a number first; ends when the server does."""
+        headers = {} if after is None else {"Last-Event-ID": str(after)}
+        with self._open("GET", "/v1/events", None, headers) as answer:
+            for line in answer:
+                if line.startswith(b"data: "):
+                    yield json.loads(line[6:])
+
+
+def _path(name: str, *parts: Any) -> str:
+    return "/".join(["/v1/collections", urllib.parse.quote(name, safe=""), *map(str, parts)])
+
+
+def _detail(error: urllib.error.HTTPError) -> str:
+    try:
+        return json.loads(error.read())["detail"]
+    except (ValueError, KeyError):
+        return f"Client: the server answered {error.code} {error.reason}."

@@ -1,0 +1,37 @@
+"""What a space refuses, and why: each kind with the HTTP status that says the same."""
+
+
+class SpaceError(ValueError):
+    """A change or question that a space does not accept; nothing has changed."""
+
+    status = 422
+
+
+class Unknown(SpaceError):
+    """A collection, item, event or version that is not there."""
+
+    status = 404
+
+
+class Conflict(SpaceError):
+    """Something that is there already, or was done already."""
+
+    status = 409
+
+
+class Denied(SpaceError):
+    """A change that this person may not make."""
+
+    status = 403
+
+
+class StorageFull(SpaceError):
+    """The disk did not take the change; it may be sent again when there is room."""
+
+    status = 507
+
+
+class Closed(SpaceError):
+    """The space is closing and takes no more changes."""
+
+    status = 503

@@ -1,0 +1,84 @@
+"""Files of a space: arrays that are whole or absent, the lock of a folder, and names that are on the disk."""
+
+import fcntl
+import os
+import secrets
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramian.persist import PersistError
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names in a folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_array(folder: Path, X: np.ndarray) -> tuple[str, int]:
+    """Write an array under a name of its own and wait for the disk; returns the name and the checksum of the data."""
+    X = np.ascontiguousarray(X)
+    name = f"{secrets.token_hex(8)}.npy"
+    path = folder / name
+    try:
+        with open(path, "xb") as stream:
+            np.lib.format.write_array(stream, X, version=(1, 0), allow_pickle=False)
+            stream.flush()
+            os.fsync(stream.fileno())
+        sync_folder(folder)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return name, checksum(X)
+
+
+def map_array(path: Path, check: int) -> np.ndarray:
+    """An array of a file as a read-only memory map, its checksum compared."""
+    try:
+        X: Any = np.lib.format.open_memmap(path, mode="r")
+    except (OSError, ValueError) as error:
+        raise PersistError(f"Space: vectors {path.name!r} cannot be read ({error}); restore a backup.") from error
+    if checksum(X) != check:
+        raise PersistError(f"Space: vectors {path.name!r} are damaged; restore a backup.")
+    return X
+
+
+def checksum(X: np.ndarray) -> int:
+    """CRC-32 of the numbers of an array."""
+    return zlib.crc32(np.ascontiguousarray(X).reshape(-1).view(np.uint8).data)
+
+
+def narrow(X: np.ndarray) -> np.ndarray:
+    """X in single precision where that loses nothing, otherwise in double."""
+    X = np.asarray(X)
+    if X.dtype == np.float32:
+        return X
+    with np.errstate(over="ignore"):
+        single = X.astype(np.float32)
+    return single if np.array_equal(single, X) else X.astype(np.float64, copy=False)
+
+
+class FolderLock:
+    """The right to write in a folder, held by one process at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self.handle)
+            raise ValueError(
+                f"Space: folder {str(folder)!r} must not be open elsewhere, got a lock on it; stop the other process."
+            ) from error
+
+    def release(self) -> None:
+        """Let another process have the folder; may be called twice."""
+        if self.handle >= 0:
+            os.close(self.handle)
+            self.handle = -1

@@ -1,0 +1,62 @@
+"""Routes of questions and clicks."""
+
+import asyncio
+import json
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from gramian.service import reports
+from gramian.service.errors import Denied
+from gramian.service.http import bodies
+from gramian.service.http.parts import USUAL, JsonRoute, Key, Name, Number, Teacher, TheSpace, Viewer, answer, asked
+from gramian.service.http.problems import documented
+
+router = APIRouter(prefix="/v1/collections/{c}", route_class=JsonRoute, tags=["teaching"], responses=USUAL)
+
+
+@router.post("/query", responses={200: {"model": bodies.Answer}})
+def query(space: TheSpace, who: Viewer, c: Name, body: bodies.Query) -> Response:
+    """The items most like a point or an item; with clicks, ranked by a model of this query."""
+    if body.duel and not who.may("teacher"):
+        raise Denied("Request: a duel needs the role teacher, got viewer.")
+    fields = body.model_dump(exclude={"user"})
+    found = space.query(c, fields.pop("x"), **fields, user=body.user or who.name)
+    return answer(found)
+
+
+@router.post("/feedback", status_code=202, responses={202: {"model": bodies.Taken}, **documented(507)})
+async def give_feedback(space: TheSpace, who: Teacher, c: Name, body: bodies.Feedback, key: Key = None) -> Response:
+    """Say that an item is (not) like a query; answered when it is on disk."""
+    user = body.user or who.name
+    named: dict[str, Any] = {"user": user, "duel_id": body.duel_id, "request": asked(who, key, body)}
+    future = space.feedback_later(c, body.query, body.item, body.like, **named)
+    return answer(await asyncio.wrap_future(future), 202)
+
+
+@router.delete("/feedback/{seq}", responses={200: {"model": bodies.Taken}, **documented(409, 507)})
+def undo_feedback(space: TheSpace, who: Teacher, c: Name, seq: Number) -> Response:
+    """Take a click back: what is learned afterwards is as if it had never been."""
+    return answer(space.undo(c, seq, who.name, asked(who)))
+
+
+@router.get("/feedback")
+async def list_feedback(
+    space: TheSpace,
+    who: Viewer,
+    c: Name,
+    after: Annotated[int, Query(ge=0, lt=2**63)] = 0,
+    limit: Annotated[int, Query(ge=1, le=100_000)] = 1000,
+    format: Annotated[Literal["json", "jsonl", "ubi"], Query()] = "json",
+) -> Response:
+    """Clicks in their order; as JSON, as JSON lines, or as events of User Behavior Insights 1.3."""
+    found = await run_in_threadpool(space.clicks, c, after, limit)
+    if format == "json":
+        return answer({"feedback": found})
+    if format == "ubi":
+        places = await run_in_threadpool(reports.positions, space, found)
+        found = [reports.ubi(click, c, place) for click, place in zip(found, places)]
+    lines = "".join(json.dumps(click) + "\n" for click in found)
+    return Response(lines, media_type="application/x-ndjson")

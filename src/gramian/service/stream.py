@@ -1,0 +1,209 @@
+"""``gramian stream``: JSON events in, answers out, over the collection ``stream`` of a space.
+
+The index that answers is an :class:`~gramian.OnlineHashIndex` whose metric is taught by lessons. Its state is a
+function of the events alone: codes move when a lesson comes, never when a query does, so that a restart changes
+no answer. Snapshots of it stand in the folder beside the log; opening takes the newest and learns what came after.
+"""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from gramian import persist
+from gramian.online import LEGO
+from gramian.search.online_hashing import OnlineHashIndex
+from gramian.service import changes, lines
+from gramian.service.changes import Batch
+from gramian.service.draft import Draft
+from gramian.service.files import narrow, sync_folder, write_array
+from gramian.service.store import Store
+
+SNAPSHOT_EVERY = 10_000
+"""Events between snapshots: a restart replays at most this many."""
+NAME = "stream"
+"""The collection of a stream."""
+
+
+class Stream:
+    """One :class:`OnlineHashIndex` in a space, fed with events.
+
+    Parameters
+    ----------
+    folder : path
+        Made when it is not there. Only one process may have it open.
+    eta, n_bits : optional
+        Settings of a new stream: the step size of :class:`~gramian.LEGO`, and the bits of the hash. One that
+        exists keeps its own; other values raise.
+    snapshot_every : int
+        Events between snapshots.
+
+    Attributes
+    ----------
+    seq : int
+        Events of the space, so far.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike,
+        eta: float | str | None = None,
+        n_bits: int | None = None,
+        *,
+        snapshot_every: int = SNAPSHOT_EVERY,
+    ) -> None:
+        if not Path(folder).exists():  # settings that cannot be used shall leave nothing behind
+            lines.check({**lines.DEFAULTS, **lines.given(eta, n_bits)})
+        self.store = Store(folder)
+        try:
+            self.settings = lines.settings(self.store, lines.given(eta, n_bits))
+            self.snapshot_every = snapshot_every
+            self._load()
+        except BaseException:
+            self.store.close()
+            raise
+
+    def _load(self) -> None:
+        """The newest snapshot that can be read, and the events after it."""
+        self._whole = False
+        self._waiting: list[dict[str, Any]] = []
+        self._since, self.index = 0, _index(self.settings)
+        for path in sorted(self.store.folder.glob("stream-*.gram"), reverse=True):
+            with contextlib.suppress(persist.PersistError, ValueError):
+                self._since, self.index = int(path.stem.removeprefix("stream-")), persist.load(path)
+                break
+        events = "SELECT seq, op, data FROM events WHERE collection = ? AND seq > ? ORDER BY seq"
+        for row in self.store.db.execute(events, (NAME, self._since)):
+            if row["op"] in ("items", "remove"):
+                raise ValueError(
+                    f"Stream: event {row['seq']} changed the items of {NAME!r} over HTTP; serve it instead."
+                )
+            if row["op"] in ("add", "learn"):
+                self._apply({"op": row["op"], **json.loads(row["data"])})
+        self.seq = self.store.seq
+        self._whole = True
+
+    def answer(self, line: str | bytes) -> dict[str, Any]:
+        """Answer one JSON event; the answer may be given out only after :meth:`commit`."""
+        try:
+            event = lines.parsed(line)
+            if event["op"] == "query":
+                return self._query(event)
+            if event["op"] == "metric":
+                return {"matrix": self.index.metric_.matrix.tolist(), "seq": self.seq}
+            return self._change(lines.clean(event))
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            what = f"event needs {error}." if isinstance(error, KeyError) else str(error)
+            return {"ok": False, "error": what}
+
+    def _query(self, event: dict[str, Any]) -> dict[str, Any]:
+        ids, sqdist = self.index.query(np.asarray([lines.vector(event, "x")], dtype=float), event.get("k", 10))
+        return {"ids": ids[0].tolist(), "sqdist": sqdist[0].tolist(), "seq": self.seq}
+
+    def _change(self, event: dict[str, Any]) -> dict[str, Any]:
+        self._whole = False
+        try:
+            self._apply(event)
+        except Exception:  # a refused event has changed nothing; an interruption may have
+            self._whole = True
+            raise
+        self._waiting.append(event)
+        self.seq += 1
+        self._whole = True
+        return {"ok": True, "seq": self.seq}
+
+    def _apply(self, event: dict[str, Any]) -> None:
+        if event["op"] == "learn":
+            self.index.learn_one(event["u"], event["v"], event["target"], event["kind"])
+            self.index.upkeep()
+        else:
+            self.index.add(np.asarray([event["x"]], dtype=float), [event["id"]])
+
+    def commit(self) -> None:
+        """Make every event answered so far durable; after a failure none of them has happened."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        self._whole = False
+        try:
+            with self.store.writing():
+                draft = Draft(self.store)
+                for event in waiting:
+                    _record(draft, event)
+        except Exception:
+            self._load()
+            raise
+        self._whole = True
+        if self.seq - self._since >= self.snapshot_every:
+            self.snapshot()
+
+    def snapshot(self) -> None:
+        """Write the whole state, and remove snapshots older than the one before."""
+        if self.seq == self._since or not self._whole or self._waiting:
+            return
+        persist.save(self.index, self.store.folder / f"stream-{self.seq:012d}.gram")
+        sync_folder(self.store.folder)
+        before, self._since = self._since, self.seq
+        for path in self.store.folder.glob("stream-*.gram"):
+            if path.stem.removeprefix("stream-").isdigit() and int(path.stem.removeprefix("stream-")) < before:
+                path.unlink()
+        _settle(self.store)
+
+    def close(self) -> None:
+        """Write a snapshot of what is durable and let go of the folder; what was not committed is gone."""
+        try:
+            self.snapshot()
+        finally:
+            self.store.close()
+
+
+def serve(stream: Stream, source: int, sink: BinaryIO) -> None:
+    """Answer the lines of a file descriptor until it ends; answers are written once their events are durable.
+
+    All lines that have arrived together share one wait for the disk.
+    """
+    rest = b""
+    while chunk := os.read(source, 1 << 16):
+        *whole, rest = (rest + chunk).split(b"\n")
+        _respond(stream, whole, sink)
+    _respond(stream, [rest], sink)
+
+
+def _respond(stream: Stream, whole: list[bytes], sink: BinaryIO) -> None:
+    answers = [stream.answer(line) for line in whole if line.strip()]
+    stream.commit()
+    sink.write(b"".join(json.dumps(answer).encode() + b"\n" for answer in answers))
+    sink.flush()
+
+
+def _index(settings: dict[str, Any]) -> OnlineHashIndex:
+    return OnlineHashIndex(LEGO(eta=settings["eta"]), n_bits=settings["n_bits"], random_state=0)
+
+
+def _record(draft: Draft, event: dict[str, Any]) -> None:
+    """An event of the stream as an event of the space; the first one makes the collection."""
+    data = {name: value for name, value in event.items() if name != "op"}
+    width = len(event["x"] if event["op"] == "add" else event["u"])
+    if draft.db.execute("SELECT 1 FROM collections WHERE name = ?", (NAME,)).fetchone() is None:
+        changes.insert_collection(draft, NAME, width)
+    seq = draft.event(event["op"], data, collection=NAME)
+    if event["op"] == "add":
+        X = narrow(np.asarray([event["x"]], dtype=float))
+        changes.place(draft, draft.collection(NAME), [event["id"]], Batch([event["id"]], X, [None]), seq)
+
+
+def _settle(store: Store) -> None:
+    """Move vectors from the log into a file."""
+    own = store.db.execute("SELECT * FROM collections WHERE name = ?", (NAME,)).fetchone()
+    tail = "SELECT * FROM parts WHERE collection = ? AND file IS NULL ORDER BY first_row"
+    parts = store.db.execute(tail, (own["number"],)).fetchall()
+    if not parts:
+        return
+    rows = [np.frombuffer(part["x"], part["dtype"]).reshape(-1, own["n_features"]) for part in parts]
+    X = np.concatenate(rows)
+    file, check = write_array(store.vectors, X)
+    with store.writing():
+        changes.replace_parts(Draft(store), own["number"], parts[0]["first_row"], X, file, check)

@@ -1,0 +1,230 @@
+"""Who may do what: every route asks for a token, roles hold, and foreign pages are turned away."""
+
+import pytest
+
+pytest.importorskip("fastapi")
+from starlette.testclient import TestClient  # noqa: E402
+
+from gramian.service.http import create_app  # noqa: E402
+from gramian.service.http.guard import Buckets  # noqa: E402
+from tests.service.conftest import D  # noqa: E402
+
+A = "/v1/collections/a"
+OPEN = {"/livez", "/readyz"}
+
+
+@pytest.fixture
+def closed(space):
+    tokens = ["admin:top-secret", "teacher:chalk", "viewer:glasses"]
+    with TestClient(create_app(space, tokens=tokens), base_url="http://example.org") as client:
+        yield client
+
+
+def bearer(secret):
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def routes(client, headers):
+    document = client.get("/openapi.json", headers=headers).json()
+    for path, methods in document["paths"].items():
+        for method in methods:
+            yield method.upper(), path.format(c="a", n=0, id=1, seq=1)
+
+
+def test_every_route_but_health_needs_a_token(closed, space):
+    found = list(routes(closed, bearer("top-secret")))
+    assert len(found) > 20
+    for method, path in found:
+        if path in OPEN:
+            assert closed.request(method, path).status_code == 200
+            continue
+        for headers in (
+            {},
+            bearer("wrong"),
+            bearer(""),
+            {"Authorization": "Basic abc"},
+            {"api-key": "wrong"},
+            bearer("gm_000000000000_x"),
+            {"Cookie": "gramian_session=abc.def"},
+        ):
+            answer = closed.request(method, path, headers=headers, json={"token": "wrong"} if "login" in path else {})
+            assert answer.status_code == 401, (method, path, headers)
+            assert answer.json()["status"] == 401
+    assert space.seq == 2
+    assert closed.get("/openapi.json").status_code == closed.get("/v1/unknown").status_code == 401
+    assert closed.get("/livez").status_code == closed.get("/").status_code == 200
+
+
+def test_a_token_works_as_bearer_and_as_key(closed):
+    assert closed.get("/v1/me", headers=bearer("chalk")).json()["role"] == "teacher"
+    assert closed.get("/v1/me", headers={"api-key": "glasses"}).json()["role"] == "viewer"
+
+
+ALLOWED = {
+    "viewer": {"GET", "/query", "/transform"},
+    "teacher": {"GET", "/query", "/transform", "/feedback", "/versions"},
+}
+
+
+@pytest.mark.parametrize(("role", "secret"), [("viewer", "glasses"), ("teacher", "chalk")])
+def test_roles_hold(closed, role, secret):
+    bodies = {
+        ("POST", f"{A}/query"): {"id": 1},
+        ("POST", f"{A}/transform"): {"x": [[0.0] * D]},
+        ("POST", f"{A}/feedback"): {"query": 1, "item": 2, "like": True},
+        ("DELETE", f"{A}/feedback/3"): None,
+        ("POST", f"{A}/versions"): None,
+        ("POST", f"{A}/versions/0/activate"): None,
+        ("POST", f"{A}/items"): {"items": [{"x": [0.0] * D}]},
+        ("DELETE", f"{A}/items/1"): None,
+        ("PUT", "/v1/collections/b"): {"n_features": 2},
+        ("POST", "/v1/tokens"): {"role": "admin", "name": "me"},
+        ("GET", "/v1/tokens"): None,
+        ("DELETE", "/v1/tokens/x"): None,
+    }
+    teaches = [f"{A}/feedback", f"{A}/feedback/3", f"{A}/versions"]
+    for (method, path), body in bodies.items():
+        answer = closed.request(method, path, json=body, headers=bearer(secret))
+        may = path in (f"{A}/query", f"{A}/transform") or (role == "teacher" and path in teaches)
+        assert (answer.status_code == 403) is (not may), (method, path, answer.text)
+
+
+def test_a_viewer_may_not_open_a_duel(closed):
+    assert closed.post(f"{A}/query", json={"id": 1, "duel": True}, headers=bearer("glasses")).status_code == 403
+
+
+def test_a_teacher_undoes_their_own_clicks_only(closed):
+    body = {"query": 1, "item": 2, "like": True}
+    tokens = [
+        closed.post("/v1/tokens", json={"role": "teacher", "name": name}, headers=bearer("top-secret")).json()["token"]
+        for name in ("ann", "bob")
+    ]
+    seq = closed.post(f"{A}/feedback", json=body, headers=bearer(tokens[0])).json()["seq"]
+    assert closed.get(f"{A}/feedback", headers=bearer(tokens[0])).json()["feedback"][0]["user"] == "ann"
+    assert closed.delete(f"{A}/feedback/{seq}", headers=bearer(tokens[1])).status_code == 403
+    assert closed.delete(f"{A}/feedback/{seq}", headers=bearer(tokens[0])).status_code == 200
+
+
+def test_tokens_are_shown_once_kept_as_hashes_and_revoked(closed, space):
+    made = closed.post("/v1/tokens", json={"role": "viewer", "name": "eve"}, headers=bearer("top-secret")).json()
+    secret = made["token"]
+    assert closed.get("/v1/me", headers=bearer(secret)).json() == {
+        "role": "viewer",
+        "name": "eve",
+        "token_needed": True,
+        "seq": 3,
+    }
+    listed = closed.get("/v1/tokens", headers=bearer("top-secret")).text
+    events = str(space.events())
+    with space.store.reading() as db:
+        dump = "".join(str(tuple(row)) for row in db.execute("SELECT * FROM tokens"))
+    for text in (listed, events, dump):
+        assert secret not in text and secret.rpartition("_")[2] not in text
+    assert closed.get("/v1/me", headers=bearer(secret[:-1])).status_code == 401
+    assert closed.delete(f"/v1/tokens/{made['id']}", headers=bearer("top-secret")).status_code == 200
+    assert closed.get("/v1/me", headers=bearer(secret)).status_code == 401
+
+
+def test_tokens_of_a_space_are_asked_for_at_the_next_start(space):
+    first = TestClient(create_app(space), base_url="http://127.0.0.1")
+    secret = first.post("/v1/tokens", json={"role": "admin", "name": "me"}).json()["token"]
+    assert first.get("/v1/collections").status_code == 200
+    second = TestClient(create_app(space), base_url="http://127.0.0.1")
+    assert second.get("/v1/collections").status_code == 401
+    assert second.get("/v1/collections", headers=bearer(secret)).status_code == 200
+
+
+def test_a_token_is_honored_on_an_open_server_too(http):
+    secret = http.post("/v1/tokens", json={"role": "viewer", "name": "eve"}).json()["token"]
+    body = {"query": 1, "item": 2, "like": True}
+    assert http.post(f"{A}/feedback", json=body, headers=bearer(secret)).status_code == 403
+    assert http.post(f"{A}/feedback", json=body, headers=bearer("wrong")).status_code == 401
+    assert http.post(f"{A}/feedback", json=body).status_code == 202
+
+
+def test_a_login_trades_the_token_for_a_cookie(closed):
+    assert closed.post("/v1/login", json={"token": "wrong"}).status_code == 401
+    answer = closed.post("/v1/login", json={"token": "chalk"})
+    cookie = answer.headers["set-cookie"].lower()
+    assert answer.json()["role"] == "teacher"
+    assert "httponly" in cookie and "samesite=strict" in cookie and "chalk" not in cookie
+    body = {"query": 1, "item": 2, "like": True}
+    assert closed.get("/v1/me").json()["role"] == "teacher"
+    assert closed.post(f"{A}/feedback", json=body, headers={"Origin": "http://example.org"}).status_code == 202
+    assert closed.post(f"{A}/feedback", json=body, headers={"Origin": "http://evil.org"}).status_code == 403
+    assert closed.post(f"{A}/feedback", json=body, headers={"Origin": "null"}).status_code == 403
+    closed.post("/v1/logout")
+    assert closed.get("/v1/me").status_code == 401
+
+
+def test_a_cookie_that_was_touched_or_is_over_is_refused(closed, monkeypatch):
+    closed.post("/v1/login", json={"token": "chalk"})
+    value = closed.cookies["gramian_session"]
+    closed.cookies.clear()
+    for bad in (value[:-1], "0" + value[1:], value.upper(), ".", "x"):
+        assert closed.get("/v1/me", headers={"Cookie": f"gramian_session={bad}"}).status_code == 401
+    assert closed.get("/v1/me", headers={"Cookie": f"gramian_session={value}"}).status_code == 200
+    import time
+
+    later = time.time() + 13 * 3600
+    monkeypatch.setattr("gramian.service.http.access.time.time", lambda: later)
+    assert closed.get("/v1/me", headers={"Cookie": f"gramian_session={value}"}).status_code == 401
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "http://evil.org"}, {"Host": "evil.org"}, {"Origin": "null"}])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_open_server_turns_foreign_pages_away(http, space, headers, method):
+    path = f"{A}/feedback"
+    body = {"query": 1, "item": 2, "like": True} if method == "POST" else None
+    assert http.request(method, path, json=body, headers=headers).status_code == 403
+    assert space.seq == 2
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "[::1]:8000", "127.0.0.1", "LOCALHOST"])
+def test_an_open_server_knows_its_own_names(http, host):
+    same = {"Host": host, "Origin": f"http://{host.lower()}"}
+    assert http.get("/v1/collections", headers=same).status_code == 200
+
+
+def test_pages_of_other_sites_may_not_read_through_the_browser(http):
+    assert http.get("/v1/collections", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert http.get("/v1/collections", headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
+
+
+def test_other_origins_only_when_allowed(space):
+    closed = TestClient(create_app(space), base_url="http://127.0.0.1")
+    assert "access-control-allow-origin" not in closed.get("/v1/collections").headers
+    allowed = TestClient(create_app(space, origins=["https://app.example"]), base_url="http://127.0.0.1")
+    origin = {"Origin": "https://app.example"}
+    answer = allowed.get("/v1/collections", headers=origin)
+    assert answer.status_code == 200 and answer.headers["access-control-allow-origin"] == "https://app.example"
+    asked = {**origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    assert allowed.options(f"{A}/query", headers=asked).status_code == 200
+    assert allowed.get("/v1/collections", headers={"Origin": "https://other.example"}).status_code == 403
+
+
+def test_too_many_requests_from_elsewhere_wait_and_this_machine_does_not(space):
+    app = create_app(space, tokens=["viewer:glasses"], rate=1.0)
+    far = TestClient(app, base_url="http://example.org", client=("203.0.113.9", 1))
+    statuses = [far.get("/v1/me", headers=bearer("glasses")).status_code for _ in range(8)]
+    assert statuses[:4] == [200] * 4 and statuses[-1] == 429
+    assert int(far.get("/v1/me").headers["retry-after"]) >= 1
+    assert far.get("/livez").status_code == 200
+    near = TestClient(app, base_url="http://example.org", client=("127.0.0.1", 1))
+    assert {near.get("/v1/me", headers=bearer("glasses")).status_code for _ in range(50)} == {200}
+
+
+def test_buckets_forget_the_oldest(monkeypatch):
+    monkeypatch.setattr(Buckets, "MOST", 10)
+    buckets = Buckets(1.0, 2.0)
+    assert all(buckets.wait(f"10.0.0.{i}") == 0 for i in range(50))
+    assert len(buckets._levels) <= 10
+
+
+def test_no_server_beyond_this_machine_without_a_token(space):
+    from gramian.service.http import serve
+
+    with pytest.raises(ValueError, match="a token is needed"):
+        serve(space, host="0.0.0.0", port=0)
+    with pytest.raises(ValueError, match="role"):
+        serve(space, port=0, tokens=["king:crown"])

@@ -1,0 +1,141 @@
+"""Copies of a space are whole: backup under load, restore, compaction, events as lines."""
+
+import json
+import threading
+import zipfile
+
+import numpy as np
+import pytest
+
+from gramian.persist import PersistError
+from gramian.service import Space, archive, transfer
+from gramian.service.upkeep import settle
+from tests.service.conftest import D, N, teach
+
+
+def state(space):
+    """Everything of a space that people can see."""
+    view = space.collection("a")
+    return {
+        "seq": space.seq,
+        "events": space.events(limit=10**6),
+        "clicks": space.clicks("a", limit=10**6),
+        "versions": space.versions("a"),
+        "items": [space.item("a", int(i)) for i in view.ids],
+        "answers": [space.query("a", id=int(i), k=5) for i in view.ids[:5]],
+    }
+
+
+@pytest.fixture
+def busy(space, points):
+    """A space with a history: clicks, an undo, versions, a duel, parts in files and in the log."""
+    seqs = teach(space, 40)
+    space.undo("a", seqs[3])
+    space.learn("a")
+    settle(space, space.collection("a"))
+    found = space.query("a", id=2, k=4, duel=True)
+    space.feedback("a", 2, found["ids"][0], True, duel_id=found["duel_id"])
+    space.add("a", points[:2] + 9, [800, 801], meta=[{"n": 1}, None])
+    space.remove("a", 3)
+    space.activate("a", 1)
+    return space
+
+
+def test_a_backup_of_a_running_space_opens_as_it_was(busy, tmp_path):
+    before = state(busy)
+    done = archive.backup(busy.store.folder, tmp_path / "copy.zip")
+    assert done["seq"] == busy.seq
+    teach(busy, 3)
+    assert archive.restore(tmp_path / "copy.zip", tmp_path / "restored")["seq"] == before["seq"]
+    with Space(tmp_path / "restored", learning=False) as again:
+        assert state(again) == before
+
+
+def test_a_backup_under_load_has_everything_up_to_some_event(space, tmp_path):
+    stop = threading.Event()
+
+    def click():
+        while not stop.is_set():
+            teach(space, 5)
+            settle(space, space.collection("a"))
+            space.add("a", np.zeros((2, D)))
+
+    thread = threading.Thread(target=click)
+    thread.start()
+    try:
+        copies = [archive.backup(space.store.folder, tmp_path / f"{i}.zip")["seq"] for i in range(3)]
+    finally:
+        stop.set()
+        thread.join()
+    events = space.events(limit=10**6)
+    for i, seq in enumerate(copies):
+        archive.restore(tmp_path / f"{i}.zip", tmp_path / str(i))
+        with Space(tmp_path / str(i), learning=False) as again:
+            assert again.seq == seq and again.events(limit=10**6) == events[:seq]
+
+
+def test_what_is_no_backup_is_refused_and_leaves_nothing(space, tmp_path):
+    (tmp_path / "no.zip").write_bytes(b"no zip")
+    evil = tmp_path / "evil.zip"
+    with zipfile.ZipFile(evil, "w") as packed:
+        packed.writestr("vectors/../../stolen", "x")
+    archive.backup(space.store.folder, tmp_path / "copy.zip")
+    damaged = bytearray((tmp_path / "copy.zip").read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (tmp_path / "damaged.zip").write_bytes(damaged)
+    for name in ("no.zip", "evil.zip"):
+        with pytest.raises(PersistError):
+            archive.restore(tmp_path / name, tmp_path / "out")
+    with pytest.raises((PersistError, zipfile.BadZipFile)):
+        archive.restore(tmp_path / "damaged.zip", tmp_path / "out")
+    assert not (tmp_path / "out").exists() and not (tmp_path / "stolen").exists()
+    assert not list(tmp_path.glob(".restore-*"))
+    with pytest.raises(FileExistsError):
+        archive.restore(tmp_path / "copy.zip", space.store.folder)
+    with pytest.raises(FileNotFoundError):
+        archive.backup(tmp_path / "nowhere", tmp_path / "x.zip")
+    assert not (tmp_path / "x.zip").exists()
+
+
+def test_compaction_gives_back_room_and_changes_no_answer(busy, points):
+    busy.add("a", np.tile(points, (40, 1)), list(range(10_000, 10_000 + 40 * N)))
+    for number in range(10_000, 10_000 + 39 * N, 400):
+        busy.remove("a", number)
+    busy.add("a", np.tile(points, (40, 1)), list(range(10_000, 10_000 + 40 * N)), upsert=True)
+    before = state(busy)
+    folder = busy.store.folder
+    busy.close()
+    sizes = archive.compact(folder)
+    assert sizes["after"] < sizes["before"]
+    with Space(folder, learning=False) as again:
+        view = again.collection("a")
+        assert len(view.vectors) == len(view.ids)
+        assert state(again) == before
+
+
+def test_events_as_lines_make_the_same_space_again(busy, tmp_path):
+    lines = list(transfer.export_events(busy))
+    assert [json.loads(line)["seq"] for line in lines] == list(range(1, busy.seq + 1))
+    with Space(tmp_path / "again", learning=False) as again:
+        done = transfer.import_events(again, lines)
+        assert done["events"] == busy.seq
+        left, right = state(busy), state(again)
+        for side in (left, right):
+            for part in ("events", "clicks"):
+                side[part] = [{k: v for k, v in row.items() if k != "time"} for row in side[part]]
+        assert left == right
+
+
+def test_lines_of_a_stream_are_taken_too(tmp_path):
+    lines = ['{"op": "add", "id": 4, "x": [1, 2]}', "", '{"op": "add", "id": 5, "x": [1, 3], "meta": {"a": 1}}']
+    with Space(tmp_path, learning=False) as space:
+        assert transfer.import_events(space, lines)["events"] == 2
+        assert space.item("stream", 5) == {"id": 5, "x": [1.0, 3.0], "meta": {"a": 1}}
+
+
+@pytest.mark.parametrize("line", ["{", '{"op": "items"}', '{"op": "add", "id": 1, "x": ["a"]}', "[]"])
+def test_a_line_that_cannot_be_replayed_is_named_and_nothing_of_its_page_happens(space, line):
+    good = '{"op": "remove", "collection": "a", "id": 7}'
+    with pytest.raises(ValueError, match="line 2 cannot be replayed"):
+        transfer.import_events(space, [good, line])
+    assert space.seq == 2

@@ -1,0 +1,131 @@
+"""The candidate and the query model solve the problems that their pages state."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import gramian as gm
+from gramian.service import learning, query_model
+from gramian.service.learning import ANCHOR, BACKGROUND, Background, Evidence
+from gramian.service.sums import PairSums
+from tests.service.conftest import teach
+
+
+@pytest.fixture
+def evidence(rng):
+    X = rng.standard_normal((500, 4)) * [1, 2, 3, 4]
+    center = X.mean(axis=0)
+    background = Background(center, 2 * (X - center).T @ (X - center) / len(X))
+    near, far = rng.standard_normal((80, 4)) * [0.1, 2, 3, 4], rng.standard_normal((40, 4)) * [2, 1, 1, 1]
+    return Evidence(PairSums.of(near), PairSums.of(far), background, 120, lambda: None)
+
+
+def test_the_candidate_is_the_geometric_mean_of_the_anchored_scatters(evidence):
+    """S⁻¹ ♯ D is the only M ≻ 0 with M S M = D; S and D are written out again here."""
+    M = learning.gmml(evidence).matrix
+    B = evidence.background.scatter
+    S, F = evidence.likes.mean, evidence.dislikes.mean
+    S = (80 * S * np.trace(B) / np.trace(S) + ANCHOR * B) / (80 + ANCHOR)
+    F = (40 * F * np.trace(B) / np.trace(F) + ANCHOR * B) / (40 + ANCHOR)
+    F = (1 - BACKGROUND) * F + BACKGROUND * B
+    scale = np.trace(F) / np.trace(M @ S @ M)
+    assert np.allclose(scale * M @ S @ M, F, rtol=1e-6)
+    assert np.isclose((M * B).sum(), np.trace(B))
+
+
+def test_without_evidence_the_plain_features_remain(evidence):
+    none = PairSums(4)
+    M = learning.gmml(Evidence(none, none, evidence.background, 0, lambda: None)).matrix
+    assert np.allclose(M, np.eye(4), atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_the_candidate_does_not_depend_on_units(evidence, scale):
+    likes = PairSums.of(np.array([[1.0, 2, 3, 4], [0, 1, 0, 1]]) * scale)
+    background = Background(evidence.background.center * scale, evidence.background.scatter * scale**2)
+    scaled = learning.gmml(Evidence(likes, PairSums(4), background, 2, lambda: None)).matrix
+    likes = PairSums.of(np.array([[1.0, 2, 3, 4], [0, 1, 0, 1]]))
+    plain = learning.gmml(Evidence(likes, PairSums(4), evidence.background, 2, lambda: None)).matrix
+    assert np.allclose(scaled, plain, rtol=1e-4, atol=1e-5)
+
+
+def test_clicks_teach_what_counts(space):
+    """The person of the clicks looks at the first two features only."""
+    teach(space, 400)
+    space.learn("a")
+    M = space.collection("a").version(1).metric.matrix
+    assert np.diag(M)[:2].min() > 1.2 * np.diag(M)[2:].max()
+    space.learn("a", "lego", label="online")
+    versions = space.versions("a")["versions"]
+    assert [v["status"] for v in versions] == ["plain", "superseded", "candidate"]
+    assert versions[2]["name"] == "online" and versions[2]["events"] == 400
+
+
+def test_constant_and_doubled_features_do_no_harm(tmp_path, points):
+    X = np.column_stack([points, np.ones(len(points)), points[:, 0]])
+    with gm.service.Space(tmp_path, learning=False) as space:
+        space.create("a", X.shape[1])
+        space.add("a", X)
+        teach(space, 80)
+        space.learn("a")
+        assert np.isfinite(space.collection("a").version(1).metric.components).all()
+        space.query("a", id=1, version=1, likes=[3], dislikes=[5])
+
+
+def test_the_query_model_is_at_the_minimum_of_its_loss(rng):
+    A = np.column_stack([rng.standard_normal((60, 3)), np.ones(60)])
+    t, h = np.sign(rng.standard_normal(60)), rng.uniform(0.1, 1, 60)
+    w = query_model._logistic(A, t, h)
+    R = np.array([query_model.PENALTY] * 3 + [1e-3 * query_model.PENALTY])
+    found = minimize(lambda w: query_model._loss(A, t, h, R, w), np.zeros(4), tol=1e-12)
+    assert np.allclose(w, found.x, atol=1e-4)
+
+
+def test_scores_by_one_pass_are_those_computed_point_by_point(space, points):
+    teach(space)
+    space.learn("a")
+    view = space.collection("a")
+    for version in view.versions.values():
+        model = query_model.fit(view, version.metric, space.asker.cloud(view, version), points[:3], points[3:5])
+        by_row = model.scores(view, space.asker.norms(view, version))
+        assert np.allclose(by_row, model.exact(points), atol=1e-8)
+
+
+def test_wide_vectors_and_few_points_give_the_same_model_as_all_coordinates(rng, tmp_path):
+    """With more features than points the model is fitted in the span of the points, where its minimum lies."""
+    X = rng.standard_normal((300, 150))
+    with gm.service.Space(tmp_path, learning=False) as space:
+        space.create("a", 150)
+        space.add("a", X)
+        view = space.collection("a")
+        metric = view.version(0).metric
+        cloud = query_model.Cloud.of(view, metric)
+        model = query_model.fit(view, metric, cloud, X[:2], X[2:3])
+        compressed = query_model._compressed
+        query_model._compressed = lambda Z: (np.eye(Z.shape[1]), Z)
+        try:
+            full = query_model.fit(view, metric, cloud, X[:2], X[2:3])
+        finally:
+            query_model._compressed = compressed
+        assert np.allclose(model.exact(X), full.exact(X), atol=1e-4)
+
+
+def test_likes_bring_what_they_have_in_common(space, points):
+    """A person who looks at the first feature only finds more of it after ten clicks."""
+    right = np.flatnonzero(points[:, 0] > 0.8) + 1
+    wrong = np.flatnonzero(points[:, 0] < 0) + 1
+    before = space.query("a", id=int(right[0]), k=20)["ids"]
+    clicks = {"likes": right[1:6].tolist(), "dislikes": wrong[:5].tolist()}
+    after = space.query("a", id=int(right[0]), k=20, unseen=True, **clicks)
+    assert np.mean(points[np.array(after["ids"]) - 1, 0] > 0) > np.mean(points[np.array(before) - 1, 0] > 0)
+    assert not set(after["ids"]) & {*clicks["likes"], *clicks["dislikes"], int(right[0])}
+    assert after["score"] == sorted(after["score"], reverse=True)
+    assert space.query("a", id=int(right[0]), k=20, unseen=True, **clicks) == after
+
+
+def test_vectors_too_wide_for_a_matrix_are_refused_in_one_sentence(space, monkeypatch):
+    monkeypatch.setattr(learning, "MOST_LEARNED", 5)
+    teach(space, 3)
+    with pytest.raises(ValueError, match="at most 5 features"):
+        space.learn("a")
+    assert not space.teacher.due(space.collection("a"))

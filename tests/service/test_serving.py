@@ -1,0 +1,118 @@
+"""``gramian serve`` and its neighbors on the command line, in this process."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("fastapi")
+from gramian.cli import main  # noqa: E402
+from gramian.service import Space  # noqa: E402
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """What the server would have been given, in place of a server."""
+    calls = []
+
+    def serve(space, host="127.0.0.1", port=0, **named):
+        views = space.snapshot.collections.values()
+        shapes = {view.name: (len(view.ids), view.n_features) for view in views}
+        metas = {view.name: [json.loads(meta or "{}") for meta in view.metas] for view in views}
+        calls.append({"shapes": shapes, "metas": metas, "host": host, "port": port, **named})
+
+    monkeypatch.setattr("gramian.service.http.serve", serve)
+    return calls
+
+
+def test_vectors_with_a_table_and_pictures(tmp_path, monkeypatch, served, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.save("my vectors.npy", np.arange(12, dtype=np.float32).reshape(4, 3))
+    (tmp_path / "table.csv").write_text("name,size\na,1\nb,2\nc,\nd,4\n")
+    (tmp_path / "pics").mkdir()
+    for name in ("1.png", "2.png", "3.png", "4.png", "notes.txt"):
+        (tmp_path / "pics" / name).write_bytes(b"x")
+    arguments = [
+        "serve",
+        "my vectors.npy",
+        "--meta",
+        "table.csv",
+        "--images",
+        "pics",
+        "--port",
+        "9",
+        "--token",
+        "viewer:x",
+    ]
+    assert main(arguments) == 0
+    (call,) = served
+    assert call["shapes"] == {"my-vectors": (4, 3)} and call["port"] == 9 and call["tokens"] == ["viewer:x"]
+    assert call["metas"]["my-vectors"][:3] == [
+        {"name": "a", "size": 1, "image": "1.png"},
+        {"name": "b", "size": 2, "image": "2.png"},
+        {"name": "c", "image": "3.png"},
+    ]
+    assert set(call["pictures"]) == {"1.png", "2.png", "3.png", "4.png"}
+    assert "my-vectors: 4 items × 3 features" in capsys.readouterr().out
+    assert (tmp_path / "my vectors.space" / "space.db").exists()
+    assert main(arguments) == 0  # opened again, not filled again
+    assert served[1]["shapes"] == {"my-vectors": (4, 3)}
+
+
+def test_a_table_of_numbers_and_words(tmp_path, served):
+    (tmp_path / "t.csv").write_text("x,y,kind\n1,2,a\n3,4,b\n")
+    assert main(["serve", str(tmp_path / "t.csv"), "--space", str(tmp_path / "s"), "--name", "things"]) == 0
+    assert served[0]["shapes"] == {"things": (2, 2)} and served[0]["metas"]["things"] == [{"kind": "a"}, {"kind": "b"}]
+
+
+def test_texts_alone_are_compared_by_their_words(tmp_path, served):
+    texts = ["red apple", "green apple", "fast car", "slow car", "red car"]
+    (tmp_path / "t.csv").write_text("words\n" + "\n".join(texts) + "\n")
+    assert main(["serve", "--meta", str(tmp_path / "t.csv"), "--texts", "words", "--space", str(tmp_path / "s")]) == 0
+    assert [meta["text"] for meta in served[0]["metas"]["t"]] == texts
+    with Space(tmp_path / "s") as space:
+        assert space.query("t", id=2, k=2)["ids"] in ([3, 4], [4, 3])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["serve", "no.npy"], "no.npy: no such file"),
+        (["serve", "--meta", "t.csv"], "vectors are needed beside --meta"),
+        (["serve", "--meta", "t.csv", "--texts", "nothing"], "no column 'nothing' for --texts"),
+        (["serve", "v.npy", "--meta", "t.csv"], "--meta must have a row for each of the 3 vectors"),
+        (["serve", "flat.npy"], "needs an array of shape (n, d)"),
+        (["serve", "--port", "99999"], "gramian serve"),
+        (["backup", "nowhere", "out.zip"], "no space at 'nowhere'"),
+        (["restore", "t.csv", "new"], "is not a backup"),
+        (["events", "export", "nowhere"], "nowhere: no space there"),
+        (["events", "import", "new", "no.jsonl"], "no.jsonl: no such file"),
+    ],
+)
+def test_what_cannot_be_served_is_one_sentence(tmp_path, monkeypatch, capsys, served, arguments, sentence):
+    monkeypatch.chdir(tmp_path)
+    np.save("v.npy", np.zeros((3, 2)))
+    np.save("flat.npy", np.zeros(3))
+    (tmp_path / "t.csv").write_text("words\na\nb\n")
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert sentence in said and "Traceback" not in said and said.count("\n") == 1
+
+
+def test_backup_restore_compact_and_events_from_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with Space("s", learning=False) as space:
+        space.create("a", 2)
+        space.add("a", [[0, 0], [1, 1]], [1, 2])
+        assert main(["backup", "s", "copy.zip"]) == 0  # while it is open
+    assert main(["restore", "copy.zip", "again"]) == 0
+    assert main(["compact", "again"]) == 0
+    assert main(["events", "export", "again", "-o", "lines.jsonl"]) == 0
+    assert main(["events", "import", "third", "lines.jsonl"]) == 0
+    assert "2 events" in capsys.readouterr().out
+    with Space("third") as space:
+        assert space.item("a", 2)["x"] == [1.0, 1.0]
+    assert main(["events", "export", "third"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [json.loads(line)["op"] for line in lines] == ["collection", "items"]
