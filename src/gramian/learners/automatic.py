@@ -25,6 +25,10 @@ from gramian.learners.report import Report
 from gramian.solvers.base import Solution
 
 AS_IS = "features as they are"
+UNIT = 1e-3
+"""Rows whose squared length is nearer to 1 than this are of length one."""
+BEHIND = 0.1
+"""A start that scores so much less than another is not learned from."""
 
 
 def default_candidates() -> dict[str, MetricLearner]:
@@ -214,7 +218,7 @@ class AutoMetric(MetricLearner):
             if self.budget_s is not None:
                 _checks.number(self.budget_s, "AutoMetric", "budget_s", low=0)
             search = Search(X, y, self._neighbors(), cv, rng)
-            starts = self._starts(search.X.shape[1])
+            starts = self._starts(search.X)
             for start in starts:
                 search.score_start(start)
             self._conclude(search, list(self._tried(search, starts, candidates)))
@@ -237,18 +241,21 @@ class AutoMetric(MetricLearner):
         items = given.items() if isinstance(given, dict) else ((None, learner) for learner in given)
         return {name or repr(learner): learner for name, learner in ((n, as_learner(c)) for n, c in items)}
 
-    def _starts(self, d: int) -> list[Start]:
-        """Where learning may begin; the points as they are come first."""
+    def _starts(self, X: np.ndarray) -> list[Start]:
+        """Where learning may begin; the points as they are come first, and rows of length one are not changed."""
+        d = X.shape[1]
         if isinstance(self.normalize, str) or not isinstance(self.normalize, bool | np.bool_):
             _checks.one_of(self.normalize, "AutoMetric", "normalize", ("auto",))
-            return [AsTheyAre(d), Scaled(d), LengthOne(d)]
+            unit = np.abs(linalg.row_norms(X) - 1).max() < UNIT
+            return [AsTheyAre(d), Scaled(d)] if unit else [AsTheyAre(d), Scaled(d), LengthOne(d)]
         return [AsTheyAre(d), LengthOne(d)] if self.normalize else [AsTheyAre(d), Scaled(d)]
 
     def _tried(self, search: "Search", starts: list[Start], candidates: dict[str, Any]) -> Iterator[Trial]:
         """Closed forms from every start, then the others from the one that is best by then."""
         cheap = {name: learner for name, learner in candidates.items() if not learner._enough}
         dear = {name: learner for name, learner in candidates.items() if learner._enough}
-        plan = [Trial(name + start.suffix, start, learner) for start in starts for name, learner in cheap.items()]
+        hopeful = search.hopeful(starts)
+        plan = [Trial(name + start.suffix, start, learner) for start in hopeful for name, learner in cheap.items()]
         if self.normalize is True:
             plan = [trial for trial in plan if trial.start is not starts[0]]
         began, done = time.process_time(), 0
@@ -323,6 +330,11 @@ class Search:
         """Held-out score of the points as they are."""
         found = [(kind, scores) for _, kind, scores in self.base.scores]
         return float(gain_and_error(found)[0][-1]) if found else 0.0
+
+    def hopeful(self, starts: list[Start]) -> list[Start]:
+        """Starts that are not far behind the best one."""
+        gains = [gain_and_error(trial.gains(self.base))[0][-1] if trial.scores else 0.0 for trial in self.starts]
+        return [start for start, gain in zip(starts, gains) if gain >= max(gains) - BEHIND]
 
     def leader(self, trials: list[Trial], start: Start) -> Start:
         """The start of the best trial so far, or the one given when none gains."""
