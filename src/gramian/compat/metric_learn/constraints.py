@@ -68,7 +68,8 @@ class Constraints:
             if k_genuine + 1 > size:
                 warnings.warn(
                     f"The class {label} has {size} elements, which is not sufficient to generate {k_genuine + 1} "
-                    f"genuine neighbors as specified by k_genuine. Will generate {size - 1} genuine neighbors instead.\n",
+                    f"genuine neighbors as specified by k_genuine. Will generate {size - 1} genuine neighbors "
+                    "instead.\n",
                     stacklevel=2,
                 )
             others = len(known) - size
@@ -79,9 +80,7 @@ class Constraints:
                     "neighbors instead.\n",
                     stacklevel=2,
                 )
-        found = neighbor_triplets(
-            np.asarray(X)[known], Labels(labels.codes[known], labels.classes), k_genuine, k_impostor
-        )
+        found = neighbor_triplets(np.asarray(X)[known], labels.of(known), k_genuine, k_impostor)
         return known[np.stack([found.anchor, found.near, found.far], axis=1)]
 
     def chunks(

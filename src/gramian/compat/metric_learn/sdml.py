@@ -16,8 +16,8 @@ from gramian.learners.sdml import sparse_inverse
 
 FAILED = (
     "There was a problem in SDML when using scikit-learn's graphical lasso solver. skggm's graphical lasso can "
-    "sometimes converge on non SPD cases where scikit-learn's graphical lasso fails to converge. Try to install skggm and rerun "
-    "the algorithm (see the README.md for the right version of skggm)."
+    "sometimes converge on non SPD cases where scikit-learn's graphical lasso fails to converge. Try to install skggm "
+    "and rerun the algorithm (see the README.md for the right version of skggm)."
 )
 
 
