@@ -118,7 +118,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "load",
     ),
 }
-_MODULES = (*_CONTENTS, "linalg", "datasets", "plotting", "service")
+_MODULES = (*_CONTENTS, "linalg", "datasets", "plotting", "compat", "service")
 _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",
