@@ -1,5 +1,6 @@
 """Points as a stream of blocks, and the columns that a target stores of them."""
 
+import mmap
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -88,6 +89,16 @@ def _sliced(X: Any, ids: np.ndarray, n_features: int | None, block: int | None) 
     for start in range(0, len(ids), step):
         part = slice(start, start + step)
         yield ids[part], linalg.take(X, part)
+        _release(X)
+
+
+def _release(X: Any) -> None:
+    """Let go of the pages of a memory map that have been read: they would count as memory of this process."""
+    base = X
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and not X.flags.writeable and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def _numbered(blocks: Any, owner: str) -> Iterator[tuple[np.ndarray, Any]]:
