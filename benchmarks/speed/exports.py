@@ -13,9 +13,9 @@ from benchmarks import harness
 
 TITLE = "Exports of a million rows"
 NOTES = """
-A memory map of float32 rows to E(x) of as many coordinates, each export in a process of its own. Extra memory is the peak of that
-process less that of one that exports 1,000 rows; the rows themselves are `data_GB`. Times are those of the client: Postgres reads the
-script afterwards. Engines that are not installed are left out (`make exports` installs them).
+A memory map of float32 rows to E(x) of as many coordinates, each export in a process of its own. Extra memory is the
+peak of that process less that of one that exports 1,000 rows; the rows themselves are `data_GB`. Times are those of the
+client: Postgres reads the script afterwards. Engines that are not installed are left out (`make exports` installs them).
 """
 TARGETS = {"parquet": "pyarrow", "pgvector": "pyarrow", "duckdb": "duckdb", "lancedb": "lancedb"}
 
