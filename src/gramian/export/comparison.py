@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian.export.columns import check_query_form
 from gramian.export.maps import Isometry, isometry
 from gramian.export.nearest import Nearest, between
-from gramian.export.rows import check_query_form, rows
+from gramian.export.rows import rows
 from gramian.export.targets import TARGETS
 
 N_QUERIES, K = 100, 10
@@ -94,7 +95,7 @@ def check(
     options = {} if table is None or not kind.table else {"table": table}
     options |= {"form": form} if kind.forms else {}
     home, name = kind.held.split(".")
-    held = getattr(import_module(f"gramian.export.{home}"), name)(path, inner.width, **options)
+    held = getattr(import_module(f"gramian.export.held.{home}"), name)(path, inner.width, **options)
     try:
         return _check_rows(inner, target, held, X, ids)
     finally:
