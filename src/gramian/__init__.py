@@ -27,6 +27,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "FunctionKernel",
         "Precomputed",
         "PyramidMatch",
+        "ProximityDistribution",
+        "Correspondence",
         "TangentDistance",
         "align",
     ),
