@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian.neighbors import nearest
+from gramian.search.base import smallest
 
 RECALL = 0.995
 """What a graph must find of its own exact neighbors on the queries that settle its beam."""
@@ -28,7 +28,7 @@ class Nearest:
 
     def add(self, ids: np.ndarray, Z: Any) -> None:
         """See a block of points."""
-        near, sqdist = nearest(np.asarray(Z, np.float64), min(self.k, len(Z)), self.Q)
+        near, sqdist = smallest(linalg.sqdist(self.Q, np.asarray(Z, np.float64)), min(self.k, len(Z)))
         seen = np.concatenate([self.ids, ids[near]], axis=1)
         sizes = np.concatenate([self.sqdist, sqdist], axis=1)
         order = np.lexsort((seen, sizes), axis=1)[:, : self.k]

@@ -58,7 +58,7 @@ class GeometryAwareKernel(Transductive):
     tol : float
         Relative decrease of the objective to stop at.
     verbose : bool
-        Show a progress bar (needs rich).
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(iteration, objective, decrease, core)`` after each alternation of the final fit; ``core``
         is B of K = ZBZᵀ.
