@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian.search.base import smallest
+from gramian.neighbors import smallest
 
 RECALL = 0.995
 """What a graph must find of its own exact neighbors on the queries that settle its beam."""
