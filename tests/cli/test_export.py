@@ -171,6 +171,15 @@ def test_errors_are_one_sentence_and_exit_code_two(gramian, tmp_path, arguments,
     assert err.count("\n") == 1
 
 
+def test_kernel_features_are_exported_too(gramian):
+    gm.KernelFeatures(gm.Gaussian(2.0), rank=5).fit(X).save("z.gram")
+    code, out, err = gramian("z.gram", "--to", "onnx", "--data", "X.npy", "--check")
+    assert code == 0 and "the same neighbors" in out, err
+    gm.Gaussian(2.0).save("kernel.gram")
+    code, _, err = gramian("kernel.gram", "--to", "onnx")
+    assert code == 2 and "must be a learned metric, fitted KernelFeatures, or a file of one" in err
+
+
 def test_a_metric_without_coordinates_is_refused(gramian):
     features = gm.KernelFeatures(gm.Gaussian(2.0), rank=5).fit(X)
     gm.KernelMetric(features, np.eye(5), alpha=0.5).save("k.gram")
