@@ -59,6 +59,12 @@ class Rows:
         mean = sum(norms[1:], start=norms[0]) / len(norms)
         return xp.sum(xp.abs(self.weight) * xp.reshape(mean, self.weight.shape), axis=1)
 
+    def form(self, derivative: Any) -> Any:
+        """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,), without the products of different terms."""
+        xp = namespace(self.weight)
+        squares = derivative.form(self.left, self.left if self.right is None else self.right)
+        return xp.sum(self.weight**2 * xp.reshape(squares, self.weight.shape), axis=1)
+
     def positive(self) -> Any:
         """1 for constraints whose A_i is known to be PSD, 0 for others, shape (m,)."""
         xp = namespace(self.weight)
@@ -131,6 +137,10 @@ class Stacked:
     def size(self, prior: Any = None) -> Any:
         """Size of each A_i under M₀, shape (m,)."""
         return self._joined([part.size(prior) for part in self.parts])
+
+    def form(self, derivative: Any) -> Any:
+        """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,)."""
+        return self._joined([part.form(derivative) for part in self.parts])
 
     def positive(self) -> Any:
         """1 for constraints whose A_i is known to be PSD, 0 for others, shape (m,)."""
