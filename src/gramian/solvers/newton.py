@@ -31,6 +31,44 @@ class Curvature(Protocol):
         """The rows and columns of a mask."""
 
 
+@dataclass(frozen=True)
+class Operator:
+    """A curvature given by its products with whole vectors."""
+
+    product: Callable[[Any], Any]
+    diagonal: Any
+
+    def part(self, keep: Any) -> "Operator":
+        """The rows and columns of a mask: other variables stand still."""
+
+        def product(v: Any) -> Any:
+            whole = namespace(v).zeros_like(self.diagonal)
+            whole[keep] = v
+            return self.product(whole)[keep]
+
+        return Operator(product, self.diagonal[keep])
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A curvature given as a matrix."""
+
+    matrix: Any
+
+    @property
+    def diagonal(self) -> Any:
+        """H_ii."""
+        return namespace(self.matrix).linalg.diagonal(self.matrix)
+
+    def product(self, v: Any) -> Any:
+        """H v."""
+        return self.matrix @ v
+
+    def part(self, keep: Any) -> "Dense":
+        """The rows and columns of a mask."""
+        return Dense(self.matrix[keep, :][:, keep])
+
+
 @dataclass
 class Point:
     """A feasible x with its value, gradient, and what else the function returned."""
