@@ -76,10 +76,10 @@ def test_bound_and_slope_are_derivatives_of_the_cost(slack):
 def test_a_multiplier_is_the_derivative_of_the_penalty(slack):
     b, h = np.array([0.9, 0.9, -1.3, -1.3]), 1e-6
     v = np.array([1.5, 0.7, -0.4, -1.6])
-    lam, slope = slack.multiplier(v, b)
+    lam, root = slack.multiplier(v, b)
     np.testing.assert_allclose(lam, (slack.penalty(v + h, b) - slack.penalty(v - h, b)) / (2 * h), atol=1e-8)
     up, down = slack.multiplier(v + h, b)[0], slack.multiplier(v - h, b)[0]
-    np.testing.assert_allclose(slope, (up - down) / (2 * h), atol=1e-8)
+    np.testing.assert_allclose(root**2, (up - down) / (2 * h), atol=1e-8)
     np.testing.assert_allclose(slack.bound(lam, b)[lam > 0], v[lam > 0])
 
 

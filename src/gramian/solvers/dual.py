@@ -69,6 +69,11 @@ class _Dual:
         """Θ₀ and the constant of the divergence."""
         return self.problem.divergence.start(self.problem.prior)
 
+    @cached_property
+    def rows(self) -> Rows | Stacked:
+        """The rows of A_i / s_i."""
+        return self.problem.rows.scaled(1 / self.problem.scale)
+
     def value(self, x: Any) -> tuple[float, Any, Any]:
         """φ*(Θ₀ − A(λ)) + s(λ), its gradient, and (M(λ), ⟨A_i, M⟩)."""
         problem, lam = self.problem, x / self.problem.scale
@@ -87,10 +92,10 @@ class _Dual:
         derivative = problem.divergence.hessian(self.start[0] - problem.rows.adjoint(lam))
         slope = problem.slack.slope(lam, problem.bound, problem.scale)
         if hasattr(derivative, "form"):
-            diagonal = problem.rows.form(derivative) / problem.scale**2 + slope
+            diagonal = self.rows.form(derivative) + slope
         else:  # of the right size
-            diagonal = (problem.rows.linear(info[0]) / problem.scale) ** 2 + slope
-        return _Curvature(problem.rows, problem.scale, derivative, slope, _floored(diagonal))
+            diagonal = self.rows.linear(info[0]) ** 2 + slope
+        return _Curvature(self.rows, derivative, slope, _floored(diagonal))
 
 
 @dataclass(frozen=True)
@@ -98,19 +103,17 @@ class _Curvature:
     """The Hessian A ∇²φ* Aᵀ + s″ in the scaled variables, with about its diagonal."""
 
     rows: Rows | Stacked
-    scale: Any
     derivative: Any
     slope: Any
     diagonal: Any
 
     def product(self, v: Any) -> Any:
         """Two products with the constraint rows; no A_i is formed."""
-        return self.rows.linear(self.derivative(self.rows.adjoint(v / self.scale))) / self.scale + self.slope * v
+        return self.rows.linear(self.derivative(self.rows.adjoint(v))) + self.slope * v
 
     def part(self, keep: Any) -> "_Curvature":
         """The Hessian on some of the multipliers."""
-        rows = self.rows.take(keep)
-        return _Curvature(rows, self.scale[keep], self.derivative, self.slope[keep], self.diagonal[keep])
+        return _Curvature(self.rows.take(keep), self.derivative, self.slope[keep], self.diagonal[keep])
 
 
 def _floored(diagonal: Any) -> Any:

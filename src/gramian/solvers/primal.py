@@ -17,7 +17,7 @@ class PrimalNewton(Solver):
 
     With many constraints the matrix M is smaller than the vector of multipliers, and −log det M keeps it in the cone.
     A step solves (∇²f + Σ p″ A_i ⊗ A_i) ΔM = −∇ by conjugate gradients over the violated constraints, on
-    I + D^½ A (∇²f)⁻¹ Aᵀ D^½ with D = p″; (∇²f)⁻¹[H] = MHM / weight. The multipliers are λ_i = p′(⟨A_i, M⟩), and
+    I + B (∇²f)⁻¹ Bᵀ with B = √p″ A; (∇²f)⁻¹[H] = MHM / weight. The multipliers are λ_i = p′(⟨A_i, M⟩), and
     their dual value says how far the optimum can be.
 
     Parameters
@@ -78,13 +78,13 @@ class PrimalNewton(Solver):
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """M ≻ 0, the objective there, ⟨A_i, M⟩, λ = p′, D = p″, the gradient, and the dual value of λ."""
+    """M ≻ 0, the objective there, ⟨A_i, M⟩, λ = p′, √p″, the gradient, and the dual value of λ."""
 
     M: Any
     value: float
     values: Any
     lam: Any
-    slope: Any
+    root: Any
     gradient: Any
     dual: float
 
@@ -124,29 +124,28 @@ class _Primal:
         """Everything at M, given its value where that is known."""
         problem, (Theta, constant) = self.problem, self.origin
         value, values = self.value(M) if found is None else found
-        lam, slope = problem.slack.multiplier(values, problem.bound)
+        lam, root = problem.slack.multiplier(values, problem.bound)
         A = problem.rows.adjoint(lam)
         cost = namespace(lam).sum(problem.slack.cost(lam, problem.bound) - lam * problem.offset)
         dual = constant - problem.divergence.conjugate(Theta - A)[0] - float(cost)
-        return _Point(M, value, values, lam, slope, problem.divergence.grad(M) - Theta + A, dual)
+        return _Point(M, value, values, lam, root, problem.divergence.grad(M) - Theta + A, dual)
 
     def direction(self, point: _Point, rtol: float) -> Any:
         """Newton's direction."""
         xp = namespace(point.M)
         inverse = self.problem.divergence.hessian(self.problem.divergence.grad(point.M))
         pull = point.gradient
-        violated = point.slope > 0
+        violated = point.root > 0
         if bool(xp.any(violated)):
-            part, root = self.problem.rows.take(violated), xp.sqrt(point.slope[violated])
-            diagonal = 1 + root**2 * part.form(inverse)
+            part = self.problem.rows.take(violated).scaled(point.root[violated])
             u = conjugate_gradients(
-                lambda q: q + root * part.linear(inverse(part.adjoint(root * q))),
-                diagonal,
-                -root * part.linear(inverse(pull)),
+                lambda q: q + part.linear(inverse(part.adjoint(q))),
+                1 + part.form(inverse),
+                -part.linear(inverse(pull)),
                 rtol,
                 max_iter=300,
             )
-            pull = pull + part.adjoint(root * u)
+            pull = pull + part.adjoint(u)
         step = -inverse(pull)
         return (step + step.T) / 2
 

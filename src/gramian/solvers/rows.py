@@ -82,6 +82,13 @@ class Rows:
         right = None if self.right is None else xp.take(self.right, rows, axis=0)
         return Rows(xp.take(self.left, rows, axis=0), xp.take(self.weight, xp.nonzero(keep)[0], axis=0), right)
 
+    def scaled(self, factor: Any) -> "Rows":
+        """The rows of factor_i A_i, factor ≥ 0 (m,): the vectors take its root, so that no unit overflows."""
+        xp = namespace(self.weight)
+        terms = self.weight.shape[1]
+        root = xp.repeat(xp.sqrt(factor), terms)[:, None]
+        return Rows(self.left * root, self.weight, None if self.right is None else self.right * root)
+
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Each A_i as signs[i, 0] u uᵀ + signs[i, 1] w wᵀ with u, w = vectors[i], for ranks of at most two.
 
@@ -149,6 +156,10 @@ class Stacked:
     def take(self, keep: Any) -> "Stacked":
         """The rows of some of the constraints, chosen by a mask (m,)."""
         return Stacked(tuple(part.take(piece) for part, piece in zip(self.parts, self._split(keep))))
+
+    def scaled(self, factor: Any) -> "Stacked":
+        """The rows of factor_i A_i, factor ≥ 0 (m,)."""
+        return Stacked(tuple(part.scaled(piece) for part, piece in zip(self.parts, self._split(factor))))
 
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Each A_i of rank at most two as a sum of two signed squares."""

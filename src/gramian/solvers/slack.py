@@ -56,7 +56,7 @@ class Slack(ABC):
         return namespace(b).full_like(b, np.inf)
 
     def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
-        """λ = p′(v) and p″(v), for a penalty with a slope."""
+        """λ = p′(v) and √p″(v), for a penalty with a slope."""
         raise NotImplementedError(f"{type(self).__name__}: its penalty has no slope everywhere.")
 
 
@@ -138,9 +138,10 @@ class Quadratic(Slack):
         return 0.5 * self.weight * _positive(v - b) ** 2
 
     def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
-        """λ = C · max(0, v − b), and C where that is positive."""
+        """λ = C · max(0, v − b), and √C where that is positive."""
         xp = namespace(v)
-        return self.weight * _positive(v - b), xp.where(v > b, self.weight + xp.zeros_like(v), xp.zeros_like(v))
+        root = self.weight**0.5 + xp.zeros_like(v)
+        return self.weight * _positive(v - b), xp.where(v > b, root, xp.zeros_like(v))
 
 
 @dataclass(frozen=True)
@@ -183,12 +184,12 @@ class Relative(Slack):
         return xp.where(v > b, cost, xp.zeros_like(cost))
 
     def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
-        """λ = γ (1/b − 1/v) and γ/v², where v > b."""
+        """λ = γ (1/b − 1/v) and √γ / |v|, where v > b."""
         xp = namespace(v)
         violated = (v > b) & (v / b > 0)
         safe = xp.where(violated, v, b)
-        slope = xp.where(violated, self.weight / safe**2, xp.zeros_like(v))
-        return self.weight * (1 / b - 1 / safe), slope
+        root = xp.where(violated, self.weight**0.5 / xp.abs(safe), xp.zeros_like(v))
+        return self.weight * (1 / b - 1 / safe), root
 
 
 def default_weight(sizes: np.ndarray) -> Any:
