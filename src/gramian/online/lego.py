@@ -144,6 +144,6 @@ def loss_bound(eta: float, reach: float, peak: float, comparator_loss: float, di
     """
     _checks.number(eta, "loss_bound", "eta", low=0, open_low=True)
     B = max(reach / 2 + sqrt(reach * reach / 4 + 1 / eta), peak)
-    if B == np.inf:  # nothing is proved, whatever the comparator
+    if np.isinf(B):  # nothing is proved, whatever the comparator
         return np.inf
     return (1 + eta * B * B) * comparator_loss + (1 / eta + B * B) * divergence
