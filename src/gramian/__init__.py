@@ -94,6 +94,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "LEGO",
         "OnlinePOLA",
         "OnlineITML",
+        "OnlineVonNeumann",
     ),
     "rankmin": (
         "RankMinimizer",

@@ -41,6 +41,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     """Whether labels may be measurements."""
     _has_prior = False
     """Whether the prior is a part of the problem itself."""
+    _has_unit = False
+    """Whether an anchored fit brings the points to a spread of 1 first: a problem with a margin depends on their unit."""
     _remedy = "raise max_iter or tol"
 
     @abstractmethod
