@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
@@ -155,3 +156,34 @@ def test_sampling_takes_over_above_the_limit(monkeypatch):
         em = gm.ConvolutionalEM((3, 3), assignment=assignment, random_state=0).fit(data.X)
         assert match(em.labels_, plain.labels_).scores.min() > 0.9
         assert np.all(np.diff(em.objective_path_) <= 0) and match(em.predict(data.X), em.labels_).scores.min() > 0.95
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_noise_that_is_not_spherical(covariance):
+    """Two views along weak features beside loud noise: found together with the shape of the noise."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=(400, 2))
+    scales = np.array([1.0, 1.0, 12.0, 12.0])
+    rotation = np.eye(4) if covariance == "diagonal" else np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    X = (np.c_[6 * truth, np.zeros((400, 2))] + rng.normal(size=(400, 4)) * scales) @ rotation
+    model = gm.ConvolutionalEM((2, 2), covariance=covariance, random_state=0).fit(X)
+    plain = gm.ConvolutionalEM((2, 2), random_state=0).fit(X)
+    assert plain.shape_ is None and model.objective_ < plain.objective_
+    assert match(model.labels_, truth).scores.min() > 0.9 > match(plain.labels_, truth).scores.min()
+    assert np.linalg.det(model.shape_) == pytest.approx(1.0)
+    noise = rotation.T @ np.diag(scales**2) @ rotation
+    want = noise / np.linalg.det(noise) ** 0.25
+    assert np.abs(model.shape_ - want).max() < 0.2 * np.abs(want).max()
+    assert np.mean(model.predict(X) == model.labels_) > 0.99
+    # The objective by hand: the log-likelihood of labels under N(sum of parts, v S), and the penalty under S⁻¹.
+    parts, v = model.parts_, 2 * model.variance_
+    rest = X - model.mean_ - parts[0][model.labels_[:, 0]] - parts[1][model.labels_[:, 1]]
+    inverse = np.linalg.inv(model.shape_)
+    fit = np.einsum("ij,jk,ik->", rest, inverse, rest) / (2 * v) + 400 * 4 / 2 * np.log(2 * np.pi * v)
+    prior = sum(np.log(w[c]).sum() for w, c in zip(model.weights_, model.labels_.T))
+    cross = ((parts[0] @ inverse @ parts[1].T) ** 2).sum()
+    assert model.objective_ == pytest.approx(fit - prior + model.penalty_ * cross / (2 * v), rel=1e-6)
+    with pytest.raises(ValueError, match="covariance must be one of"):
+        gm.ConvolutionalEM(covariance="round").fit(X)
+    with pytest.raises(TypeError, match="covariance must be 'spherical' for sparse X"):
+        gm.ConvolutionalEM(covariance=covariance).fit(sparse.csr_array(X))
