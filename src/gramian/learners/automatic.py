@@ -27,6 +27,8 @@ from gramian.solvers.base import Solution
 AS_IS = "features as they are"
 UNIT = 1e-3
 """Rows whose squared length is nearer to 1 than this are of length one."""
+ASIDE = 0.6
+"""Rows whose mean is longer than this share of their own length lie to one side of the origin."""
 BEHIND = 0.1
 """A start that scores so much less than another is not learned from."""
 
@@ -242,12 +244,15 @@ class AutoMetric(MetricLearner):
         return {name or repr(learner): learner for name, learner in ((n, as_learner(c)) for n, c in items)}
 
     def _starts(self, X: np.ndarray) -> list[Start]:
-        """Where learning may begin; the points as they are come first, and rows of length one are not changed."""
+        """Where learning may begin; the points as they are come first.
+
+        Rows are divided by their length only where that can be a matter of angle: where they have not length one, and
+        where they lie around the origin and not to one side of it.
+        """
         d = X.shape[1]
         if isinstance(self.normalize, str) or not isinstance(self.normalize, bool | np.bool_):
             _checks.one_of(self.normalize, "AutoMetric", "normalize", ("auto",))
-            unit = np.abs(linalg.row_norms(X) - 1).max() < UNIT
-            return [AsTheyAre(d), Scaled(d)] if unit else [AsTheyAre(d), Scaled(d), LengthOne(d)]
+            return [AsTheyAre(d), Scaled(d), LengthOne(d)] if around_origin(X) else [AsTheyAre(d), Scaled(d)]
         return [AsTheyAre(d), LengthOne(d)] if self.normalize else [AsTheyAre(d), Scaled(d)]
 
     def _tried(self, search: "Search", starts: list[Start], candidates: dict[str, Any]) -> Iterator[Trial]:
@@ -292,6 +297,13 @@ class AutoMetric(MetricLearner):
             weight = float(WEIGHTS[best.best(search.base)[1]])
             solution = anchored(learner, points, search.y, rest, search.rng, weight)
         self._store(coordinates, replace(solution, factor=solution.factor * weights))
+
+
+def around_origin(X: np.ndarray) -> bool:
+    """Whether lengths of rows differ, and their mean is short beside them: as of embeddings, not of measurements."""
+    squares = linalg.row_norms(X)
+    differ = np.abs(squares - 1).max() >= UNIT
+    return bool(differ and np.sum(X.mean(axis=0) ** 2) <= ASIDE**2 * squares.mean())
 
 
 def as_learner(candidate: Any) -> Any:
