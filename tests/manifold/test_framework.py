@@ -87,7 +87,7 @@ def test_a_cost_of_ones_own(rng):
 
 def test_kernels_of_any_objects():
     """Strings by a function, and row numbers by its matrix: one embedding; new strings by (7)."""
-    words = ["metric", "meter", "metre", "metrics", "kernel", "kernels", "colonel", "kern"]
+    words = ["metric", "meter", "meters", "metrics", "kernel", "kernels", "colonel", "kern"]
     y = np.array([0, -1, -1, 0, 1, -1, -1, 1])
 
     def shared(a, b):

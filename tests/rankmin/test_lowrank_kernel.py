@@ -290,7 +290,7 @@ def test_data_at_the_edges(iris, setting, method):
         assert np.isfinite(K).all() and np.isfinite(model.beta_) and model.rank_ <= 4, name
 
 
-WORDS, GROUPS = ["metric", "meter", "metre", "kernel", "colonel", "kern"], list("aaabbb")
+WORDS, GROUPS = ["metric", "meter", "meters", "kernel", "colonel", "kern"], list("aaabbb")
 
 
 @pytest.mark.parametrize("setting", ["inductive", "transductive"])

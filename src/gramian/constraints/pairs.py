@@ -176,13 +176,13 @@ class Pairs(Constraints):
         """The same pairs with their bounds times ``factor``."""
         return self if self.bounds is None else replace(self, bounds=tuple(factor * bound for bound in self.bounds))
 
-    def apart(self, X: Any, owner: str, rtol: float = 0.0) -> "Pairs":
+    def apart(self, X: Any, owner: str, tol: float = 0.0) -> "Pairs":
         """The pairs of points that differ; identical points say nothing about a metric.
 
-        In coordinates that were computed, copies differ by rounding: ``rtol``, relative to the pair farthest apart.
+        In coordinates that were computed, copies differ by rounding: ``tol``, relative to the pair farthest apart.
         """
         V = abs(X[self.left] - X[self.right])
-        differ = linalg.dense(V.max(axis=1)).ravel() > rtol * V.max()
+        differ = linalg.dense(V.max(axis=1)).ravel() > tol * V.max()
         if not differ.any():
             raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
         return self if differ.all() else self[differ]

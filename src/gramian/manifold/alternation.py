@@ -98,7 +98,7 @@ def bounded(side: Constraints, kernels: KernelSet, bounds: Any, percentiles: Any
             side = replace(side, bounds=bounds)
     side = side.check(start, owner)
     if isinstance(side, Pairs) and gamma is not None:
-        side = side.apart(start, owner, rtol=kernels.resolution)
+        side = side.apart(start, owner, tol=kernels.resolution)
     if gamma is not None and (side.bound == 0).any():
         raise ValueError(f"{owner}: bounds must not be 0 with slack; drop such constraints or gamma=None.")
     return side
