@@ -12,8 +12,8 @@ MADE = {"generated", "gallery", "_build", "node_modules", "__pycache__", "static
 KINDS = {".py", ".md", ".csv", ".rst", ".toml", ".json", ".css", ".js", ".html"}
 
 VERBS = """author categor character custom diagonal discret emphas equal factor final formal general global initial
-kernel linear local maxim memor minim normal optim organ orthogonal orthonormal parallel parametr penal priorit quant random
-real recogn regular serial special stabil standard summar symmetr synchron util vector visual whiten"""
+kernel linear local maxim memor minim normal optim organ orthogonal orthonormal parallel parametr penal priorit quant
+random real recogn regular serial special stabil standard summar symmetr synchron util vector visual whiten"""
 STEMS = """neighbour colour behaviour favour flavour honour humour rumour harbour vapour rigour labour
 centred centring fibre theatre analysed analysing paralyse catalyse labelled labelling modelled modelling
 travelled travelling signalled channelled levelled licence defence offence artefact whilst amongst learnt

@@ -157,7 +157,7 @@ class Metric(Stored):
         whole: Any = self.coordinates.back(Z)
         return s * linalg.dense(X) + whole
 
-    def explain(self, x: Any, y: Any, names: Any = None) -> Any:
+    def explain(self, x: Any, y: Any, *, names: Any = None) -> Any:
         """What each feature adds to the squared distance of two points: v_j (Wv)_j with v = x − y, summing to d².
 
         A share below zero comes from a feature that offsets others. With ``names`` a dict from name to share, the
@@ -255,7 +255,7 @@ class SubspaceMahalanobis(Metric):
     [[10.0]]
     """
 
-    def __init__(self, basis: Any, core: Any, alpha: float = 1.0) -> None:
+    def __init__(self, basis: Any, core: Any, *, alpha: float = 1.0) -> None:
         coordinates = Subspace(orthonormal(basis, "SubspaceMahalanobis"))
         M = _checks.psd(core, "SubspaceMahalanobis", "core", coordinates.size)
         super().__init__(coordinates, linalg.psd_sqrt(M), alpha)
@@ -292,7 +292,7 @@ class KernelMetric(Metric):
     True
     """
 
-    def __init__(self, features: Any, core: Any, alpha: float = 0.0) -> None:
+    def __init__(self, features: Any, core: Any, *, alpha: float = 0.0) -> None:
         coordinates = KernelSpace(features)
         M = _checks.psd(core, "KernelMetric", "core", coordinates.size)
         super().__init__(coordinates, leading_root(M), alpha)

@@ -28,7 +28,7 @@ class PersistError(ValueError):
     """A file that cannot be read as a gramian value."""
 
 
-def save(obj: Any, path: str | os.PathLike, about: dict[str, Any] | None = None) -> None:
+def save(obj: Any, path: str | os.PathLike, *, about: dict[str, Any] | None = None) -> None:
     """Write ``obj`` (a metric, kernel, index or model of this package) to ``path``.
 
     The file is written beside ``path`` and then moved over it, so a crash leaves the old file as it was. ``about``

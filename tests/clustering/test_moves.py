@@ -57,7 +57,7 @@ def test_best_kmeans_is_scikit_learns(rng):
 
 
 def test_the_heuristics_find_separate_features_and_orthogonal_views():
-    data = gm.datasets.two_views(300, 20, 2, "concatenated", random_state=1)
+    data = gm.datasets.two_views(300, 20, n_clusters=2, family="concatenated", random_state=1)
     Z = data.X - data.X.mean(axis=0)
     assert match(orthogonal_projection(data.X, (2, 2), random_state=0), data.y).scores.min() > 0.95
     loud = Z * np.r_[3 * np.ones(20), np.ones(20)]

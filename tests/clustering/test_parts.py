@@ -112,7 +112,7 @@ def test_a_general_solver_finds_the_same_last_block(rng):
 @pytest.mark.parametrize("assignment", ["hard", "soft"])
 @pytest.mark.parametrize("penalty", [0.0, 1.0, 100.0])
 def test_the_objective_is_the_penalized_likelihood_and_falls(assignment, penalty, rng):
-    X = gm.datasets.two_views(150, 4, (2, 3), "sum", random_state=0).X
+    X = gm.datasets.two_views(150, 4, n_clusters=(2, 3), family="sum", random_state=0).X
     em = gm.ConvolutionalEM((2, 3), penalty, n_init=2, assignment=assignment, random_state=0).fit(X)
     assert np.all(np.diff(em.objective_path_) <= 1e-9 * np.abs(em.objective_path_[:-1]))
     state = State(np.vstack(em.parts_), np.concatenate(em.weights_), 2 * em.variance_)
@@ -125,7 +125,7 @@ def test_the_objective_is_the_penalized_likelihood_and_falls(assignment, penalty
 
 
 def test_cooperative_quantizers_solve_least_squares(rng):
-    X = gm.datasets.two_views(200, 5, 3, "sum", random_state=0).X
+    X = gm.datasets.two_views(200, 5, n_clusters=3, family="sum", random_state=0).X
     cvq = gm.CooperativeVQ((3, 3), n_init=2, random_state=0, tol=1e-10, max_iter=500).fit(X)
     Z = X - cvq.mean_
     state = State(np.vstack(cvq.parts_), np.concatenate(cvq.weights_), 2 * cvq.variance_)
@@ -139,7 +139,7 @@ def test_cooperative_quantizers_solve_least_squares(rng):
 
 
 def test_parts_add_up_to_the_data():
-    data = gm.datasets.two_views(400, 30, 4, "sum", noise=0.2, random_state=1)
+    data = gm.datasets.two_views(400, 30, n_clusters=4, family="sum", noise=0.2, random_state=1)
     for model in (gm.ConvolutionalEM((4, 4), random_state=0), gm.CooperativeVQ((4, 4), random_state=0)):
         model.fit(data.X)
         assert match(model.labels_, data.y).scores.min() > 0.95
@@ -148,7 +148,7 @@ def test_parts_add_up_to_the_data():
 
 
 def test_sampling_takes_over_above_the_limit(monkeypatch):
-    data = gm.datasets.two_views(300, 30, 3, "sum", random_state=2)
+    data = gm.datasets.two_views(300, 30, n_clusters=3, family="sum", random_state=2)
     plain = gm.ConvolutionalEM((3, 3), random_state=0).fit(data.X)
     monkeypatch.setattr("gramian.clustering.additive.LIMIT", 1)
     assert sums.LIMIT > 9

@@ -60,7 +60,7 @@ def scores(found: np.ndarray, truth: np.ndarray, k: tuple[int, int], score: str,
 
     Methods with a single clustering are held against every labeling.
     """
-    values = table(found, truth, score)
+    values = table(found, truth, score=score)
     if method in ("k-means", "NNMA"):
         return np.diag(values)
     sizes = np.array(k)

@@ -129,7 +129,7 @@ def below(case: str, lower: np.ndarray) -> list[dict[str, Any]]:
 def accuracies(method: str, X: np.ndarray, truth: np.ndarray, k: tuple[int, int], seed: int) -> np.ndarray:
     """Accuracy for both labelings."""
     if method == ORDERED:
-        return np.diag(table(labels("FR", X, k, seed), truth, "accuracy"))
+        return np.diag(table(labels("FR", X, k, seed), truth, score="accuracy"))
     if method not in ("FR", "NNMA"):
         X = reduced(X)
     if method == HEAVY:

@@ -12,7 +12,7 @@ from gramian.clustering.starts import best_kmeans, in_turn
 
 
 def feature_removal(
-    X: Any, n_clusters: Any = (2, 2), fraction: float = 0.5, *, n_init: int = 10, random_state: Any = None
+    X: Any, n_clusters: Any = (2, 2), *, fraction: float = 0.5, n_init: int = 10, random_state: Any = None
 ) -> np.ndarray:
     """Labels (n, T): k-means, and k-means again without the features that tell most about the clusters before.
 
@@ -24,7 +24,7 @@ def feature_removal(
     --------
     >>> import gramian as gm
     >>> from gramian.clustering import feature_removal, match
-    >>> data = gm.datasets.two_views(200, 10, 2, "concatenated", random_state=0)
+    >>> data = gm.datasets.two_views(200, 10, n_clusters=2, family="concatenated", random_state=0)
     >>> feature_removal(data.X, (2, 2), random_state=0).shape
     (200, 2)
     """
@@ -59,7 +59,7 @@ def orthogonal_projection(
     --------
     >>> import gramian as gm
     >>> from gramian.clustering import match, orthogonal_projection
-    >>> data = gm.datasets.two_views(200, 10, 2, "sum", random_state=0)
+    >>> data = gm.datasets.two_views(200, 10, n_clusters=2, family="sum", random_state=0)
     >>> labels = orthogonal_projection(data.X, (2, 2), random_state=0)
     >>> match(labels, data.y).scores.min() > 0.8
     np.True_

@@ -35,6 +35,7 @@ class OnlineLearner(MetricLearner, Stored):
         self,
         eta="auto",
         prior="identity",
+        *,
         rank=None,
         features=None,
         alpha=1.0,
@@ -125,7 +126,7 @@ class OnlineLearner(MetricLearner, Stored):
             raise TypeError(f"{owner}: u must be dense, got a sparse matrix; pass u.toarray(), or give rank.")
         return self._after(here, U, W, np.array([target]), np.array([KINDS[kind]]), follow)
 
-    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> "OnlineLearner":
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), *, shown: Any = None) -> "OnlineLearner":
         """Learn from clicks on a list of results.
 
         A liked point should be as near as the first of the list, a disliked one beyond the last: targets relative to

@@ -184,7 +184,7 @@ class OnlineHashIndex(Index):
             self._learned(learner.progress_)
         return self
 
-    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> Self:
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), *, shown: Any = None) -> Self:
         """Learn from clicks on a list of results, as the learner's ``feedback``.
 
         Parameters
