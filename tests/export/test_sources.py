@@ -90,13 +90,13 @@ def test_qdrant_gives_named_and_unnamed_vectors(tmp_path):
     client.upload_collection("named", vectors={"a": X, "b": X + 1}, ids=range(300))
     check(gm.export.from_qdrant(client, "plain", block=64))
     client.close()
-    check(gm.export.from_qdrant(tmp_path / "a", "named", "a", block=64))
+    check(gm.export.from_qdrant(tmp_path / "a", "named", vector="a", block=64))
     with pytest.raises(ValueError, match="collection 'named' has the vectors a, b; name one"):
         list(gm.export.from_qdrant(tmp_path / "a", "named"))
     with pytest.raises(ValueError, match="there is no collection 'none'"):
         list(gm.export.from_qdrant(tmp_path / "a", "none"))
     with pytest.raises(ValueError, match="has no vector 'c'; it has a, b"):
-        list(gm.export.from_qdrant(tmp_path / "a", "named", "c"))
+        list(gm.export.from_qdrant(tmp_path / "a", "named", vector="c"))
 
 
 def test_words_are_numbered_and_kept():

@@ -1,7 +1,7 @@
 """A divergence from any convex function of one variable."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class Spectral(Divergence):
 
     f: Callable[[np.ndarray], np.ndarray]
     derivative: Callable[[np.ndarray], np.ndarray]
+    _: KW_ONLY
     inverse: Callable[[np.ndarray], np.ndarray] | None = None
     relative: bool = True
 

@@ -66,7 +66,7 @@ class Isometry:
         """A kernel metric with α > 0 on explicit features φ: W = α I + U (M − α I) Uᵀ with U = φ(B)ᵀ Tᵀ."""
         features = self.source.features
         basis = linalg.dense(features.kernel_.embed(features.basis_)).T @ features.map_.T
-        return SubspaceMahalanobis(basis, self.source.core, self.source.alpha)
+        return SubspaceMahalanobis(basis, self.source.core, alpha=self.source.alpha)
 
     @cached_property
     def offset(self) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 
-def fill(index: Any, blocks: Iterable[tuple[np.ndarray, Any]], collection: str | None = None) -> Any:
+def fill(index: Any, blocks: Iterable[tuple[np.ndarray, Any]], *, collection: str | None = None) -> Any:
     """Add blocks (ids, X), as ``from_…`` yields them, to an index, or to a collection of a space of the service.
 
     Integer ids are kept. Words are not ids: points with words are numbered in their order, and ``index.names`` lists

@@ -42,7 +42,7 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     _has_prior = False
     """Whether the prior is a part of the problem itself."""
     _has_unit = False
-    """Whether an anchored fit brings the points to a spread of 1 first: a problem with a margin depends on their unit."""
+    """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
     _remedy = "raise max_iter or tol"
 
     @abstractmethod

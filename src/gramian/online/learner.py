@@ -36,6 +36,7 @@ class OnlineLearner(MetricLearner, Stored):
         self,
         eta="auto",
         prior="identity",
+        *,
         rank=None,
         features=None,
         alpha=1.0,
@@ -126,20 +127,22 @@ class OnlineLearner(MetricLearner, Stored):
             raise TypeError(f"{owner}: u must be dense, got a sparse matrix; pass u.toarray(), or give rank.")
         return self._after(here, U, W, np.array([target]), np.array([KINDS[kind]]), follow)
 
-    def learn_comparison(self, anchor: Any, near: Any, far: Any, margin: float = 0.0) -> "OnlineLearner":
+    def learn_comparison(self, anchor: Any, near: Any, far: Any, *, margin: float = 0.0) -> "OnlineLearner":
         """Learn that d²(anchor, far) − d²(anchor, near) should be at least ``margin`` (Jain 2009, §3.1 item 2).
 
         On all features only, without rank and features, as :meth:`learn_similarity`.
         """
         margin = _checks.number(margin, type(self).__name__, "margin", low=0)
-        return self._learn_some((anchor, near, far), Triplets(np.array([0]), np.array([1]), np.array([2]), margin))
+        return self._learn_some(
+            (anchor, near, far), Triplets(np.array([0]), np.array([1]), np.array([2]), margin=margin)
+        )
 
     def learn_similarity(self, u: Any, v: Any, target: float, kind: str = "at_least") -> "OnlineLearner":
         """Learn that the inner product uᵀMv should be at least or at most ``target`` (Jain 2009, §5.1.1)."""
         owner = type(self).__name__
         target = _checks.number(target, owner, "target")
         near = _checks.one_of(kind, owner, "kind", ("at_least", "at_most")) == "at_least"
-        return self._learn_some((u, v), Similarities(np.array([0]), np.array([1]), np.array([near]), target))
+        return self._learn_some((u, v), Similarities(np.array([0]), np.array([1]), np.array([near]), limit=target))
 
     def _learn_some(self, points: tuple, side: Constraints) -> "OnlineLearner":
         """One constraint on a few points."""
@@ -149,7 +152,7 @@ class OnlineLearner(MetricLearner, Stored):
         X = here.coordinates.check(stacked(rows), owner, "a point")
         return self._stand(self._forms(here, X, side))
 
-    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> "OnlineLearner":
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), *, shown: Any = None) -> "OnlineLearner":
         """Learn from clicks on a list of results.
 
         A liked point should be as near as the first of the list, a disliked one beyond the last: targets relative to

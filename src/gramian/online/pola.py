@@ -132,6 +132,7 @@ class OnlinePOLA(OnlineLearner):
         self,
         eta=np.inf,
         prior="identity",
+        *,
         margin=0.0,
         rank=None,
         features=None,
@@ -141,7 +142,17 @@ class OnlinePOLA(OnlineLearner):
         n_pretrain=1000,
         random_state=None,
     ):
-        super().__init__(eta, prior, rank, features, alpha, hinge, comparator, n_pretrain, random_state)
+        super().__init__(
+            eta,
+            prior,
+            rank=rank,
+            features=features,
+            alpha=alpha,
+            hinge=hinge,
+            comparator=comparator,
+            n_pretrain=n_pretrain,
+            random_state=random_state,
+        )
         self.margin = margin
 
     def _rule(self, eta: float, d: int) -> PolaRule:

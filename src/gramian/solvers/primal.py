@@ -90,7 +90,9 @@ class _Point:
 
     @property
     def residual(self) -> float:
-        """The relative duality gap."""
+        """The relative duality gap, 1 at the least where λ is outside of the domain of the dual and proves nothing."""
+        if not np.isfinite(self.dual):
+            return max(1.0, self.value)
         return abs(self.value - self.dual) / (1 + abs(self.value))
 
 
