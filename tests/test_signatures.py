@@ -25,7 +25,8 @@ MODULES = ("approximation", "clustering", "datasets", "export", "features", "ker
 follow its routes, and compat speaks the language of another package."""
 ALLOWED = {"alpha", "path", "X", "disliked", "kind", "sample_weight"}
 """The parts of a metric ``(basis, core, alpha)``, ``to_parquet(metric, X, path)``, ``check(metric, target, path, X)``,
-``feedback(query, liked, disliked)``, an event ``learn_one(u, v, target, kind)``, and what scikit-learn itself gives by position."""
+``feedback(query, liked, disliked)``, an event ``learn_one(u, v, target, kind)``, and what
+scikit-learn itself gives by position."""
 PROTOCOL = ("check", "of")
 """Methods of Metric that the package calls, in the order of the fields and of ``Coordinates.check``."""
 

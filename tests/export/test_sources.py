@@ -111,8 +111,8 @@ def test_a_space_of_the_service_takes_blocks(tmp_path):
 
     numbers = [(np.arange(200) + 7, X[:200]), (np.arange(200, 300) + 7, X[200:])]
     with Space(tmp_path / "space", learning=False) as space:
-        assert gm.export.fill(space, iter(numbers), "shop") is space
-        gm.export.fill(space, [(np.array(["a", "b"]), X[:2])], "words")
+        assert gm.export.fill(space, iter(numbers), collection="shop") is space
+        gm.export.fill(space, [(np.array(["a", "b"]), X[:2])], collection="words")
         assert np.array_equal(np.sort(space.collection("shop").ids), np.arange(300) + 7)
         assert space.item("words", 1)["meta"] == {"name": "b"}
 
