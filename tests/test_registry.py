@@ -15,7 +15,7 @@ def test_public_name_resolves_and_is_documented(name):
     assert doc and len(doc) > 20, f"gramian.{name} has no docstring"
     if inspect.isclass(value) or inspect.isfunction(value):
         assert value.__module__.startswith("gramian.")
-        assert value.__name__ == name
+        assert getattr(gramian, value.__name__) is value  # another name for a public class is allowed
         assert ">>>" in doc, f"gramian.{name} has no example"
 
 
