@@ -19,7 +19,7 @@ LAYERS = [
     {"solvers"},
     {"learners", "online", "manifold", "rankmin", "approximation", "clustering"},
     {"search"},
-    {"datasets", "plotting", "export"},
+    {"datasets", "plotting", "export", "compat"},
     {"service"},
     {"cli"},
 ]

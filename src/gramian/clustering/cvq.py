@@ -27,7 +27,7 @@ class CooperativeVQ(ByLikelihood, SumOfParts):
     tol : float
         Relative change of the objective at the end.
     verbose : bool
-        Show a progress bar over the starts (needs rich).
+        Show progress over the starts: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(start, objective, residual)`` after each start.
 

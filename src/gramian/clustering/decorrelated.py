@@ -57,7 +57,7 @@ class DecorrelatedKMeans(Clusterings):
     tol : float
         Share of labels that may still change at the end of a start.
     verbose : bool
-        Show a progress bar over the starts (needs rich).
+        Show progress over the starts: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(start, objective, residual)`` after each start.
     random_state : int, RandomState or None

@@ -91,7 +91,7 @@ class LMNN(FactorLearner):
     max_iter : int
     tol : float
     verbose : bool
-        Show a progress bar (needs rich).
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)`` after each search for impostors.
     random_state : int or generator, optional

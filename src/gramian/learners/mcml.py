@@ -76,7 +76,7 @@ class MCML(FactorLearner):
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n.
     verbose : bool
-        Show a progress bar (needs rich).
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional

@@ -99,7 +99,7 @@ class NCA(FactorLearner):
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n; with batches, when a pass changes the objective by less than tol · n.
     verbose : bool
-        Show a progress bar (needs rich).
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional

@@ -184,6 +184,30 @@ class OnlineHashIndex(Index):
             self._learned(learner.progress_)
         return self
 
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> Self:
+        """Learn from clicks on a list of results, as the learner's ``feedback``.
+
+        Parameters
+        ----------
+        query : point (d,), or the id of an item
+        liked, disliked, shown : points (m, d), or ids of items
+        """
+        with self._lock:
+            items = self._items
+            asked = self._meant(items, query, "query")
+            near, far = self._meant(items, liked, "liked"), self._meant(items, disliked, "disliked")
+            screen = None if shown is None else self._meant(items, shown, "shown")
+            self._learned(self.learner._clicked(asked, near, far, screen))
+        return self
+
+    def _meant(self, items: Items, value: Any, name: str) -> Any:
+        """Points as they are, or those of items that are named by their ids."""
+        ids = np.asarray(value) if isinstance(value, int | np.integer | list | tuple | np.ndarray) else np.zeros(1)
+        if ids.dtype.kind not in "iu" or ids.ndim > 1 or (ids.ndim == 1 and name == "query"):
+            return value
+        rows = self._positions(items, np.atleast_1d(ids), name)
+        return linalg.take(items["points"], int(rows[0]) if ids.ndim == 0 else rows)
+
     def _learned(self, progress: Progress) -> None:
         self.stats_["updates"] += progress.n_seen - (self.learner.n_seen_ if self._stands else 0)
         self.learner._stand(progress)
