@@ -8,7 +8,7 @@ DOCS_DEPS := $(VENV)/.docs
 JOBS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo test lint types quick slow docs papers papers-quick speed clean
+.PHONY: demo test lint types quick slow docs papers papers-quick speed clicks fuzz clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -41,6 +41,16 @@ papers-quick: papers
 
 speed: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed $(ARGS)
+
+clicks: $(TEST_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.serve $(ARGS)
+
+fuzz: $(TEST_DEPS) $(VENV)/fuzz/bin/schemathesis
+	$(ONE_THREAD) PYTHONPATH=src:. $(BIN)/python -m tests.service.fuzz $(VENV)/fuzz/bin/schemathesis $(ARGS)
+
+$(VENV)/fuzz/bin/schemathesis:
+	$(PYTHON) -m venv $(VENV)/fuzz
+	$(VENV)/fuzz/bin/python -m pip install --quiet schemathesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
