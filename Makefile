@@ -5,10 +5,12 @@ BIN := $(VENV)/bin
 TEST_DEPS := $(VENV)/.test
 DEMO_DEPS := $(VENV)/.demo
 DOCS_DEPS := $(VENV)/.docs
+ENGINES_DEPS := $(VENV)/.engines
+TORCH ?= torch
 JOBS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo test lint types quick slow docs papers papers-quick speed clicks fuzz clean
+.PHONY: demo test lint types quick slow exports docs papers papers-quick speed effect clicks fuzz clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -28,6 +30,11 @@ quick: $(TEST_DEPS)
 slow: $(TEST_DEPS)
 	$(BIN)/python -m pytest -m slow
 
+# The engines that `make test` leaves out: Postgres, LanceDB, Milvus, hnswlib, torch, sentence-transformers.
+# `make exports TORCH='torch==VERSION+cpu'` installs a smaller torch where the index has one.
+exports: $(ENGINES_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m pytest tests/export -m engines --durations 10 $(ARGS)
+
 docs: $(DOCS_DEPS)
 	rm -rf docs/generated
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -41,6 +48,9 @@ papers-quick: papers
 
 speed: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed $(ARGS)
+
+effect: $(TEST_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.effect --jobs $(JOBS) $(ARGS)
 
 clicks: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.serve $(ARGS)
@@ -63,6 +73,11 @@ $(DEMO_DEPS): pyproject.toml | $(BIN)/python
 $(TEST_DEPS): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@ $(DEMO_DEPS)
+
+$(ENGINES_DEPS): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet '$(TORCH)'
+	$(BIN)/python -m pip install --quiet --editable '.[engines]'
+	touch $@ $(TEST_DEPS) $(DEMO_DEPS)
 
 $(DOCS_DEPS): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

@@ -34,7 +34,7 @@ def curves(kind, n, seed):
 
 # %%
 # Two learners, alone and with the kernel.
-learners = {"NCA": gm.NCA(), "LMNN": gm.LMNN(reg=1.0)}
+learners = {"NCA": gm.NCA(anchor=0), "LMNN": gm.LMNN(reg=1.0, anchor=0)}
 for name, learner in list(learners.items()):
     learners[f"{name}, kernel"] = gm.Kernelized(learner, gm.Polynomial(2))
 warnings.simplefilter("ignore")  # fifty points are few: some fits stop at their limit

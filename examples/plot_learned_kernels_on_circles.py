@@ -21,7 +21,7 @@ SMALL = os.environ.get("GRAMIAN_EXAMPLES_SMALL", "0") != "0"
 # The same learner, ITML, with and without a kernel.
 rings = gm.datasets.rings(60 if SMALL else 160, noise=0.08, random_state=0)
 X, y = rings.X, rings.y
-learner = gm.ITML(gamma=10.0, random_state=0)
+learner = gm.ITML(gamma=10.0, random_state=0, anchor=0)
 metrics = {
     "Euclidean": gm.Mahalanobis.euclidean(2),
     "ITML": learner.fit(X, y).metric_,

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import ndimage
 
 import gramian as gm
-from gramian.manifold import NeighborGraph, diffusion_factor
+from gramian.manifold import NeighborGraph, SpectralFamily, diffusion_factor
 
 SMALL = os.environ.get("GRAMIAN_EXAMPLES_SMALL", "0") != "0"
 
@@ -40,7 +40,7 @@ rng = np.random.default_rng(0)
 at, ends = rng.permutation(n)[:10], np.array([rng.permutation(3)[:2] for _ in range(10)])
 links = gm.Pairs(ends[:, 0] * n + at, ends[:, 1] * n + at, np.ones(10, bool), bounds=(1e-5, 1.0))
 warnings.simplefilter("ignore")  # the graph is in three pieces, as it should be
-model = gm.GeometryAwareKernel(n_eigenvectors=14, n_neighbors=2, gamma=100.0, max_iter=5).fit(X, links)
+model = gm.GeometryAwareKernel(SpectralFamily(n_eigenvectors=14, n_neighbors=2), gamma=100.0, max_iter=5).fit(X, links)
 F = diffusion_factor(NeighborGraph(2)(X), 0.1, 14)
 distances = {"graph alone": gm.Mahalanobis.euclidean(F.shape[1]).sqdist(F), "learned": model.metric_.sqdist(X)}
 

@@ -38,7 +38,7 @@ for images in groups:
     apart = true > 0  # the relative error of no distance has no value
     for projection, name in names.items():
         for i, m in enumerate(sizes):
-            estimate = np.sqrt(gm.SubsetDistance(hamming, m, projection).fit(known).sqdist(new))
+            estimate = np.sqrt(gm.SubsetDistance(hamming, m, projection=projection).fit(known).sqdist(new))
             closeness[name][i] += (1 - np.mean(np.abs(estimate - true)[apart] / true[apart])) / len(groups)
 
 # %%

@@ -9,7 +9,7 @@ import types
 
 import numpy as np
 import pytest
-from benchmarks import harness, papers, readme, report, runner, speed
+from benchmarks import effect, harness, papers, readme, report, runner, speed
 from benchmarks.papers.__main__ import columns, page
 
 
@@ -76,7 +76,7 @@ def test_select_by_table_document_or_nothing():
         runner.select(names, ["tt"])
 
 
-@pytest.mark.parametrize("package", [papers, speed])
+@pytest.mark.parametrize("package", [papers, speed, effect])
 def test_every_benchmark_states_its_title_and_protocol(package):
     from importlib import import_module
 
@@ -167,7 +167,7 @@ def test_the_objectives_that_judge_both_sides_are_those_of_the_learners(rng):
 
     X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
     pairs = gm.Pairs.from_labels(y, n_pairs=60, random_state=0).with_bounds(X)
-    itml, mmc = gm.ITML(tol=1e-6).fit(X, pairs), gm.MMC().fit(X, pairs)
+    itml, mmc = gm.ITML(tol=1e-6, anchor=0).fit(X, pairs), gm.MMC(anchor=0).fit(X, pairs)
     assert itml_objective(itml.metric_.matrix, X, pairs) == pytest.approx(itml.objective_, rel=1e-4)
     assert mmc_objective(mmc.metric_.matrix, X, pairs) == pytest.approx(mmc.objective_, rel=1e-4)
 

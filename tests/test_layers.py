@@ -9,7 +9,9 @@ import gramian
 
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
-    {"_checks", "_array", "_jit", "linalg", "persist"},
+    {"_checks", "_array", "_jit", "linalg", "persist", "votes"},
+    {"_threads", "scans", "neighbors"},
+    {"coordinates"},
     {"metrics"},
     {"kernels"},
     {"features"},
@@ -17,13 +19,14 @@ LAYERS = [
     {"solvers"},
     {"learners", "online", "manifold", "rankmin", "approximation", "clustering"},
     {"search"},
-    {"datasets", "plotting"},
+    {"datasets", "plotting", "export", "compat"},
     {"service"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 OPTIONAL = {"faiss", "hnswlib", "matplotlib", "torch", "pandas", "typer", "rich", "cvxpy", "numba"}
-OPTIONAL |= {"fastapi", "uvicorn"}
+OPTIONAL |= {"onnx", "onnxruntime", "safetensors", "sentence_transformers", "usearch", "psycopg", "pgserver"}
+OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "duckdb", "pyarrow", "fastapi", "uvicorn"}
 
 
 def _imports(tree):

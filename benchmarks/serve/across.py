@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+
 from benchmarks.report import PICTURES
 from benchmarks.serve import people, tasks
 from gramian.metrics import Mahalanobis

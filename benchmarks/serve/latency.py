@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from benchmarks.harness import ROOT
 
 TITLE = "Latency over loopback"
 NOTES = """
-Wall milliseconds, in the client, through a real `gramian serve` on this machine with learning in the background. A person
-asks (10 results by id), waits, likes one of them, asks again with the clicks so far (the query model), and so
+Wall milliseconds, in the client, through a real `gramian serve` on this machine with learning in the background. A
+person asks (10 results by id), waits, likes one of them, asks again with the clicks so far (the query model), and so
 on; between two requests they think for half a second on average, so that twenty people send about forty requests a
-second. *click* is from sending to the answer, which comes when the click is on disk. Peak memory is that of the server. The
-first 20 requests of every person are not counted. The machine had other work to do at the same time, whose
+second. *click* is from sending to the answer, which comes when the click is on disk. Peak memory is that of the server.
+The first 20 requests of every person are not counted. The machine had other work to do at the same time, whose
 load is given; times on a quiet machine are shorter.
 """
 CASES = ((100_000, 128), (1_000_000, 64))

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+
 from benchmarks.harness import load
 from gramian import linalg
 

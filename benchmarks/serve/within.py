@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+
 from benchmarks.harness import peer_python, run_peer
 from benchmarks.report import PICTURES
 from benchmarks.serve import people, tasks

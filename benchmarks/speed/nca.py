@@ -30,7 +30,7 @@ def digits_half(unit: float, quick: bool) -> list[dict[str, Any]]:
 
     X, test, y, truth = halves(0, unit)
     runs = {}
-    for method, learner in (("gramian", gm.NCA()), ("scikit-learn", NeighborhoodComponentsAnalysis())):
+    for method, learner in (("gramian", gm.NCA(anchor=0)), ("scikit-learn", NeighborhoodComponentsAnalysis())):
         seconds, fitted = harness.timed(lambda: learner.fit(X, y), repeats=3)  # noqa: B023
         runs[method] = (seconds, fitted.components_, fitted.n_iter_)
     for method in ("mlpack", "metric-learn") if unit > 1 and not quick else ():
@@ -63,7 +63,7 @@ def nca_paths(X: np.ndarray, y: np.ndarray, steps: int) -> dict[str, list[tuple[
     path, seen, clock = [], [], time.process_time
     with threadpool_limits(1):
         start = clock()
-        gm.NCA(callback=lambda k, value, residual: path.append((clock() - start, value))).fit(X, y)
+        gm.NCA(callback=lambda k, value, residual: path.append((clock() - start, value)), anchor=0).fit(X, y)
         path[-1] = (clock() - start, path[-1][1])
         start = clock()
         note = lambda L, k: seen.append((clock() - start, L.reshape(-1, X.shape[1]).copy()))  # noqa: E731
@@ -83,7 +83,7 @@ def nca_large(n: int, steps: int = 10) -> list[dict[str, Any]]:
     del data  # not part of anybody's memory
     paths = nca_paths(X, y, steps)
     level = max(path[-1][1] for path in paths.values())
-    one = {"gramian": gm.NCA(max_iter=1), "scikit-learn": NeighborhoodComponentsAnalysis(max_iter=1)}
+    one = {"gramian": gm.NCA(max_iter=1, anchor=0), "scikit-learn": NeighborhoodComponentsAnalysis(max_iter=1)}
     peaks = {method: harness.peak_memory(partial(learner.fit, X, y)) / 1e6 for method, learner in one.items()}
     rows = []
     for part, end in (("", -np.inf), (", same objective", level)):

@@ -6,7 +6,7 @@ This file is the table of contents. Every public name is imported on first use.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _CONTENTS: dict[str, tuple[str, ...]] = {
     "metrics": (
@@ -27,6 +27,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "FunctionKernel",
         "Precomputed",
         "PyramidMatch",
+        "ProximityDistribution",
+        "Correspondence",
         "TangentDistance",
         "align",
     ),
@@ -41,9 +43,12 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
     "constraints": (
         "Pairs",
         "Triplets",
+        "Quadruplets",
         "Similarities",
+        "RelativeSimilarities",
         "Probabilities",
         "Chunklets",
+        "Feedback",
     ),
     "divergences": (
         "LogDet",
@@ -51,6 +56,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "Frobenius",
         "LinearFrobenius",
         "LinearLogDet",
+        "Spectral",
     ),
     "solvers": (
         "BregmanProjections",
@@ -68,11 +74,21 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "NCA",
         "MCML",
         "DNE",
+        "PLDA",
+        "AutoMetric",
+        "Covariance",
+        "LFDA",
+        "MLKR",
+        "LSML",
+        "SDML",
+        "SCML",
+        "TupleClassifier",
     ),
     "manifold": (
         "TDL",
         "GeometryAwareKernel",
         "LaplacianEigenmaps",
+        "GraphMetric",
     ),
     "online": (
         "LEGO",
@@ -94,6 +110,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "HashIndex",
         "KernelHashIndex",
         "OnlineHashIndex",
+    ),
+    "export": (
         "to_faiss",
         "to_hnswlib",
     ),
@@ -102,11 +120,16 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "load",
     ),
 }
-_MODULES = (*_CONTENTS, "linalg", "datasets", "plotting", "service")
+_MODULES = (*_CONTENTS, "linalg", "datasets", "plotting", "compat", "service")
 _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",
-    **dict.fromkeys(("GraphMetric", "NeighborGraph", "BallGraph", "GaussianGraph"), "manifold"),
+    **dict.fromkeys(("Plain", "Subspace", "UnitRows", "KernelSpace"), "coordinates"),
+    "Metric": "metrics",
+    "Mixed": "constraints.mixed",
+    "GraphSpace": "manifold.metric",
+    **dict.fromkeys(("NeighborGraph", "BallGraph", "GaussianGraph"), "manifold.graph"),
+    **dict.fromkeys(("AlongGraph", "ByWeights", "ByGeodesics"), "manifold.extension"),
 }
 """Kinds of values that files may hold beside the public ones."""
 

@@ -3,7 +3,12 @@
 Each check raises one sentence that names the owner, the argument, what is expected and what came.
 """
 
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +18,29 @@ LARGEST = 1e300
 """No power of the data may exceed it, or double precision would overflow."""
 SINGLE = 1e-15, 1e15
 """Magnitudes whose squares may be taken in single precision."""
+
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the caller's code that called into the package, however deep we are."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def intact(obj: Any) -> Iterator[None]:
+    """Give back the attributes of an object as they were when something goes wrong inside."""
+    before = dict(vars(obj))
+    try:
+        yield
+    except BaseException:
+        vars(obj).clear()
+        vars(obj).update(before)
+        raise
 
 
 def points(
@@ -141,8 +169,13 @@ def indices(i: Any, owner: str, name: str, n: int | None = None) -> np.ndarray:
     return array
 
 
-def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return (classes, codes) of a 1-D label array of any type; entries equal to ``unknown`` have the code −1."""
+def labels(
+    y: Any, owner: str, n: int | None = None, unknown: Any = None, numbers: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (classes, codes) of 1-D labels of any type; None, and entries equal to ``unknown``, have the code −1.
+
+    Measurements are refused unless ``numbers`` may stand for themselves.
+    """
     array = _plain(y, owner, "labels")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -150,7 +183,9 @@ def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tup
         raise ValueError(f"{owner}: labels must be a 1-D array, got shape {array.shape}.")
     if n is not None and array.shape[0] != n:
         raise ValueError(f"{owner}: labels must have one entry per point ({n}), got {array.shape[0]}.")
-    known = np.full(len(array), True) if unknown is None else ~_equal(array, unknown)
+    known = np.array([value is not None for value in array]) if array.dtype == object else np.full(len(array), True)
+    if unknown is not None:
+        known &= ~_equal(array, unknown)
     if array.dtype.kind == "f" and not np.isfinite(array[known]).all():
         raise ValueError(f"{owner}: labels contain NaN or infinity; name unknown labels with unknown=.")
     codes = np.full(len(array), -1, dtype=np.intp)
@@ -161,7 +196,18 @@ def labels(y: Any, owner: str, n: int | None = None, unknown: Any = None) -> tup
         raise ValueError(
             f"{owner}: labels must be of one type, got {', '.join(kinds)}; convert them, or name gaps with unknown=."
         ) from error
+    if not numbers:
+        _refuse_continuous(classes, int(known.sum()), owner)
     return classes, codes
+
+
+def _refuse_continuous(classes: np.ndarray, n: int, owner: str) -> None:
+    """Raise when labels are measurements: fractions of which most occur only once."""
+    if classes.dtype.kind == "f" and 2 * len(classes) > max(n, 4) and (classes != np.round(classes)).any():
+        raise ValueError(
+            f"{owner}: labels must be classes, got {len(classes)} different numbers for {n} points, such as "
+            f"{classes[0]:g}; use Pairs.from_targets for continuous targets, or give classes as whole numbers or text."
+        )
 
 
 def _plain(values: Any, owner: str, name: str) -> np.ndarray:

@@ -11,6 +11,18 @@ BLOCK_BYTES = 64 << 20
 """Working memory of the blocked routines."""
 
 
+def count(X: Any) -> int:
+    """Number of points of an array, a sparse matrix or any other sequence."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def take(X: Any, rows: Any) -> Any:
+    """Points of X at the given rows (a slice or indices): an array for arrays, a list for other sequences."""
+    if hasattr(X, "shape") or isinstance(rows, slice):
+        return X[rows]
+    return [X[i] for i in rows]
+
+
 def symmetrize(M: np.ndarray) -> np.ndarray:
     """Return (M + Mᵀ) / 2."""
     return (M + M.T) / 2
@@ -54,6 +66,13 @@ def row_norms(X: Any) -> np.ndarray:
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, X)
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows divided by their Euclidean length, dense or sparse; rows of zeros stay."""
+    norms = np.sqrt(row_norms(X))
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    return sparse.csr_array(sparse.diags_array(inverse) @ X) if sparse.issparse(X) else X * inverse[:, None]
 
 
 def row_inner(X: Any, Y: Any) -> np.ndarray:
@@ -145,12 +164,6 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
 def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
     """Squared Euclidean distance of row i of X to row i of Y, (n,)."""
     return row_norms(X - Y)
-
-
-def rank_one_inverse_update(M: np.ndarray, v: np.ndarray, a: float) -> np.ndarray:
-    """Return (M⁻¹ + a v vᵀ)⁻¹ for positive definite M (Sherman–Morrison)."""
-    Mv = M @ v
-    return M - (a / (1 + a * (v @ Mv))) * np.outer(Mv, Mv)
 
 
 def scatter(X: Any, W: Any) -> np.ndarray:

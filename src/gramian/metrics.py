@@ -5,13 +5,11 @@ Every metric of the package has the form (Jain 2009, (3.6)–(3.8) and Theorem 5
     k_W(x, y)  = z(x)ᵀ M z(y) + α ρ(x, y)
     d²_W(x, y) = k_W(x, x) + k_W(y, y) − 2 k_W(x, y)
 
-with coordinates z(x), a PSD core M on them, and a weight α ≥ 0 on the residual energy
-ρ(x, y) = k(x, y) − z(x)ᵀz(y) outside their span. :class:`Mahalanobis` has z(x) = x and no residual,
-:class:`SubspaceMahalanobis` has z(x) = Uᵀx, :class:`KernelMetric` has the coordinates of a kernel basis.
+with coordinates z, a PSD core M = LᵀL on them, and a weight α ≥ 0 on the rest ρ(x, y) = k(x, y) − z(x)ᵀz(y)
+outside of their span. :class:`Metric` is this form; :class:`Mahalanobis` (z(x) = x), :class:`SubspaceMahalanobis`
+(z(x) = Uᵀx) and :class:`KernelMetric` (the coordinates of a kernel basis) are its words.
 """
 
-import copy
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,40 +17,96 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace, orthonormal
 from gramian.persist import Stored
 
+USED = 1e-12
+"""Eigenvalues of a core below this share of the largest count as zero."""
 
-class Metric(ABC, Stored):
+
+@dataclass(frozen=True, eq=False)
+class Metric(Stored):
     """An immutable learned (pseudo-)distance on points.
 
-    Subclasses give ``_embed(X)``, coordinates in which the metric is Euclidean, and, when a part of the metric
-    lies outside of them, ``_residual(X, Y)`` and ``_residual_pairs(X, Y)``, the squared distances of that part.
+    Parameters
+    ----------
+    coordinates : Coordinates
+        z.
+    components : array (q, r)
+        The factor L of the core M = LᵀL.
+    alpha : float
+        Weight of what lies outside of the coordinates.
     """
 
+    coordinates: Coordinates
+    components: np.ndarray
+    alpha: float = 0.0
+
+    def __post_init__(self) -> None:
+        owner, r = type(self).__name__, self.coordinates.size
+        L = _checks.array(self.components, owner, "components")
+        if L.ndim != 2 or L.shape[1] != r or not np.isfinite(L).all():
+            raise ValueError(f"{owner}: components must be a finite array (q, {r}), got shape {L.shape}.")
+        L.flags.writeable = False
+        object.__setattr__(self, "components", L)
+        alpha = 0.0 if self.coordinates.whole else _checks.number(self.alpha, owner, "alpha", low=0)
+        object.__setattr__(self, "alpha", alpha)
+
+    @staticmethod
+    def of(coordinates: Coordinates, components: Any, alpha: float = 0.0) -> "Metric":
+        """The metric of some coordinates, under the word for it."""
+        metric = object.__new__(WORDS.get(type(coordinates), Metric))
+        Metric.__init__(metric, coordinates, components, alpha)
+        return metric
+
     @property
-    @abstractmethod
     def n_features(self) -> int | None:
         """Number of features of a point; None where points need not be vectors."""
+        return self.coordinates.n_features
 
-    @abstractmethod
-    def _embed(self, X: Any) -> np.ndarray: ...
+    @cached_property
+    def core(self) -> np.ndarray:
+        """M = LᵀL on the coordinates, (r, r)."""
+        return _frozen(self.components.T @ self.components)
 
-    def _residual(self, X: Any, Y: Any | None) -> np.ndarray | None:
-        return None
+    @property
+    def matrix(self) -> np.ndarray:
+        """The metric as a matrix: on the features where it has one, (d, d), otherwise M on the coordinates."""
+        if self.coordinates.whole or self.coordinates.back(self.core[:0]) is None:
+            return self.core
+        back: Any = self.coordinates.back
+        inside = back(self.core - self.alpha * np.eye(len(self.core)))
+        return self.alpha * np.eye(inside.shape[1]) + back(inside.T)
 
-    def _residual_pairs(self, X: Any, Y: Any) -> np.ndarray | None:
-        return None
+    @cached_property
+    def root(self) -> np.ndarray:
+        """Symmetric root G = M^{1/2}, (r, r): the factor that is free of an arbitrary rotation."""
+        L = self.components
+        symmetric = L.shape[0] == L.shape[1] and np.array_equal(L, L.T) and _is_psd(L)
+        return L if symmetric else _frozen(linalg.psd_sqrt(self.core))
 
-    def _points(self, X: Any, name: str = "X") -> Any:
-        return _checks.points(X, type(self).__name__, n_features=self.n_features, name=name)
+    def check(self, X: Any, name: str = "X", min_points: int = 1) -> Any:
+        """Points as this metric takes them, or one sentence that says what is wrong."""
+        return self.coordinates.check(X, type(self).__name__, name, min_points)
+
+    def embed(self, X: Any) -> np.ndarray:
+        """Lz(x) of checked points, (n, q)."""
+        return np.asarray(self.coordinates.z(X) @ self.components.T)
 
     def sqdist(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Squared distances d²_W between the rows of X and of Y (or of X), shape (n, m)."""
-        X = self._points(X)
-        Y = None if Y is None else self._points(Y, "Y")
-        D = linalg.sqdist(self._embed(X), None if Y is None else self._embed(Y))
-        rest = self._residual(X, Y)
-        return D if rest is None else D + rest
+        X = self.check(X)
+        return self.sqdist_of(X, None if Y is None else self.check(Y, "Y"))
+
+    def sqdist_of(self, X: Any, Y: Any | None) -> np.ndarray:
+        """:meth:`sqdist` of checked points."""
+        ZX = self.coordinates.z(X)
+        ZY = None if Y is None else self.coordinates.z(Y)
+        L = self.components.T
+        D = linalg.sqdist(np.asarray(ZX @ L), None if ZY is None else np.asarray(ZY @ L))
+        if self.alpha > 0:
+            D += self.alpha * self.coordinates.rest(X, Y, ZX, ZY)
+        return D
 
     def distance(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Distances d_W, the only place where a root is taken, shape (n, m)."""
@@ -61,39 +115,92 @@ class Metric(ABC, Stored):
 
     def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
         """Squared distance of row i of X to row i of Y, shape (n,)."""
-        X, Y = self._points(X), self._points(Y, "Y")
-        if X.shape[0] != Y.shape[0]:
-            raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {X.shape[0]} and {Y.shape[0]} rows.")
-        d = linalg.pair_sqdist(self._embed(X), self._embed(Y))
-        rest = self._residual_pairs(X, Y)
-        return d if rest is None else d + rest
+        X, Y = self.check(X), self.check(Y, "Y")
+        n, m = linalg.count(X), linalg.count(Y)
+        if n != m:
+            raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {n} and {m} rows.")
+        return self.pair_sqdist_of(X, Y)
+
+    def pair_sqdist_of(self, X: Any, Y: Any) -> np.ndarray:
+        """:meth:`pair_sqdist` of checked points, from their differences."""
+        Z = self.coordinates.difference(X, Y)
+        d = linalg.row_norms(np.asarray(Z @ self.components.T))
+        return d + self.alpha * self.coordinates.pair_rest(X, Y, Z) if self.alpha > 0 else d
 
     def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
-        """Learned kernel k_W(x, y), shape (n, m)."""
-        X = self._points(X)
-        Y = None if Y is None else self._points(Y, "Y")
-        E = self._embed(X)
-        return linalg.inner(E, E if Y is None else self._embed(Y))
+        """Learned kernel k_W(x, y), shape (n, m); with centered coordinates z is centered in the first term only."""
+        X = self.check(X)
+        Y = X if Y is None else self.check(Y, "Y")
+        z, L = self.coordinates.z, self.components.T
+        ZX = z(X)
+        ZY = ZX if Y is X else z(Y)
+        K = linalg.inner(np.asarray(ZX @ L), np.asarray(ZY @ L))
+        if self.alpha > 0:
+            mean = self.coordinates.mean  # ρ = k − z̃ᵀz̃ takes the uncentered coordinates, or it would not be PSD
+            K += self.alpha * (self.coordinates.inner(X, Y) - (ZX + mean) @ (ZY + mean).T)
+        return K
 
     def transform(self, X: Any) -> np.ndarray:
-        """Coordinates (n, r) in which the plain Euclidean distance is this metric (an isometry)."""
-        return self._embed(self._points(X))
+        """Coordinates (n, q) in which the plain Euclidean distance is this metric (an isometry).
+
+        With α > 0 these are all features, √α x + U (M^{1/2} − √α I) Uᵀx, where points are vectors; in the space of
+        a kernel they are Lz(x), an isometry on the span of the basis alone.
+        """
+        return self.transform_of(self.check(X))
+
+    def transform_of(self, X: Any) -> np.ndarray:
+        """:meth:`transform` of checked points."""
+        s = np.sqrt(self.alpha)
+        if s == 0 or self.coordinates.back(self.core[:0]) is None:
+            return self.embed(X)
+        Z = self.coordinates.z(X) @ (self.root - s * np.eye(len(self.core)))
+        whole: Any = self.coordinates.back(Z)
+        return s * linalg.dense(X) + whole
+
+    def explain(self, x: Any, y: Any, names: Any = None) -> Any:
+        """What each feature adds to the squared distance of two points: v_j (Wv)_j with v = x − y, summing to d².
+
+        A share below zero comes from a feature that offsets others. With ``names`` a dict from name to share, the
+        largest first; otherwise an array (d,).
+
+        Parameters
+        ----------
+        x, y : point (d,)
+        names : list of str, optional
+        """
+        owner = type(self).__name__
+        one = self.coordinates.one
+        X, Y = self.check(one(x, owner, "x"), "x"), self.check(one(y, owner, "y"), "y")
+        Z = self.coordinates.difference(X, Y)
+        inside = self.coordinates.back(np.asarray(Z @ (self.core - self.alpha * np.eye(len(self.core)))))
+        if inside is None:
+            raise TypeError(f"{owner}: explain needs a metric on features, which coordinates of a kernel are not.")
+        V = linalg.dense(X).astype(np.float64) - linalg.dense(Y)
+        shares = (V * (inside + self.alpha * V))[0]
+        if names is None:
+            return shares
+        if len(names) != len(shares):
+            raise ValueError(f"{owner}: names must be {len(shares)} names of features, got {len(names)}.")
+        return {str(names[j]): float(shares[j]) for j in np.argsort(-np.abs(shares), kind="stable")}
+
+    def __call__(self, u: Any, v: Any) -> float:
+        """Distance of two single points, for libraries that take a callable metric."""
+        one, owner = self.coordinates.one, type(self).__name__
+        return float(self.pair_sqdist(one(u, owner, "u"), one(v, owner, "v"))[0] ** 0.5)
 
     def __reduce__(self) -> Any:
         # Rebuilt from its state: pickle would bring back frozen arrays as writable ones.
         return type(self)._from_state, (self._state(),)
 
-    def __call__(self, u: Any, v: Any) -> float:
-        """Distance of two single points, for libraries that take a callable metric."""
-        return float(self.pair_sqdist(np.reshape(u, (1, -1)), np.reshape(v, (1, -1)))[0] ** 0.5)
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> "Metric":
+        return Metric.of(**state)
 
-    @property
-    @abstractmethod
-    def matrix(self) -> np.ndarray:
-        """The matrix M of the metric."""
+    def __repr__(self) -> str:
+        features = "" if self.n_features is None else f"{self.n_features} features, "
+        return f"{type(self).__name__}({features}rank {self.components.shape[0]}, alpha={self.alpha:g})"
 
 
-@dataclass(frozen=True, eq=False)
 class Mahalanobis(Metric):
     """d²(x, y) = (x − y)ᵀ M (x − y) with M = LᵀL.
 
@@ -110,14 +217,11 @@ class Mahalanobis(Metric):
     [[2.0]]
     """
 
-    components: np.ndarray
-
-    def __post_init__(self) -> None:
-        L = _checks.array(self.components, "Mahalanobis", "components")
-        if L.ndim != 2 or not np.isfinite(L).all():
+    def __init__(self, components: Any) -> None:
+        L = _checks.array(components, "Mahalanobis", "components")
+        if L.ndim != 2:
             raise ValueError(f"Mahalanobis: components must be a finite array (r, d), got shape {L.shape}.")
-        L.flags.writeable = False
-        object.__setattr__(self, "components", L)
+        super().__init__(Plain(L.shape[1]), L)
 
     @classmethod
     def from_matrix(cls, M: Any) -> "Mahalanobis":
@@ -129,30 +233,7 @@ class Mahalanobis(Metric):
         """The Euclidean metric on d features."""
         return cls(np.eye(_checks.number(d, "Mahalanobis", "d", low=1, integer=True)))
 
-    @property
-    def n_features(self) -> int:
-        """Number of input features d."""
-        return self.components.shape[1]
 
-    @cached_property
-    def matrix(self) -> np.ndarray:
-        """M = LᵀL, (d, d)."""
-        M = self.components.T @ self.components
-        M.flags.writeable = False
-        return M
-
-    @cached_property
-    def root(self) -> np.ndarray:
-        """Symmetric root G = M^{1/2}, (d, d): the factor that is free of an arbitrary rotation."""
-        L = self.components
-        symmetric = L.shape[0] == L.shape[1] and np.array_equal(L, L.T) and _is_psd(L)
-        return L if symmetric else linalg.psd_sqrt(self.matrix)
-
-    def _embed(self, X: Any) -> np.ndarray:
-        return np.asarray(X @ self.components.T)
-
-
-@dataclass(frozen=True, eq=False)
 class SubspaceMahalanobis(Metric):
     """W = α I + U (M − α I) Uᵀ in high dimension, d × d never formed (Jain 2009, (3.6)).
 
@@ -174,70 +255,17 @@ class SubspaceMahalanobis(Metric):
     [[10.0]]
     """
 
-    basis: np.ndarray
-    core: np.ndarray
-    alpha: float = 1.0
-
-    def __post_init__(self) -> None:
-        U = _checks.array(self.basis, "SubspaceMahalanobis", "basis")
-        if U.ndim != 2 or not np.allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-8):
-            raise ValueError("SubspaceMahalanobis: basis must have orthonormal columns.")
-        M = _checks.psd(self.core, "SubspaceMahalanobis", "core", U.shape[1])
-        U.flags.writeable = M.flags.writeable = False
-        object.__setattr__(self, "basis", U)
-        object.__setattr__(self, "core", M)
-        object.__setattr__(self, "alpha", _checks.number(self.alpha, "SubspaceMahalanobis", "alpha", low=0))
+    def __init__(self, basis: Any, core: Any, alpha: float = 1.0) -> None:
+        coordinates = Subspace(orthonormal(basis, "SubspaceMahalanobis"))
+        M = _checks.psd(core, "SubspaceMahalanobis", "core", coordinates.size)
+        super().__init__(coordinates, linalg.psd_sqrt(M), alpha)
 
     @property
-    def n_features(self) -> int:
-        """Number of input features d."""
-        return self.basis.shape[0]
-
-    @property
-    def matrix(self) -> np.ndarray:
-        """W as a (d, d) array: d² memory, for small d only."""
-        U = self.basis
-        return self.alpha * np.eye(U.shape[0]) + U @ (self.core - self.alpha * np.eye(U.shape[1])) @ U.T
-
-    @cached_property
-    def _root(self) -> np.ndarray:
-        return linalg.psd_sqrt(self.core)
-
-    def _embed(self, X: Any) -> np.ndarray:
-        return np.asarray(X @ self.basis) @ self._root
-
-    def _residual(self, X: Any, Y: Any | None) -> np.ndarray | None:
-        if self.alpha == 0:
-            return None
-        ZX = np.asarray(X @ self.basis)
-        ZY = None if Y is None else np.asarray(Y @ self.basis)
-        return self.alpha * np.maximum(linalg.sqdist(X, Y) - linalg.sqdist(ZX, ZY), 0)
-
-    def _residual_pairs(self, X: Any, Y: Any) -> np.ndarray | None:
-        if self.alpha == 0:
-            return None
-        V = X - Y
-        return self.alpha * np.maximum(linalg.row_norms(V) - linalg.row_norms(np.asarray(V @ self.basis)), 0)
-
-    def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
-        """Learned kernel xᵀ W y."""
-        X = self._points(X)
-        Y = X if Y is None else self._points(Y, "Y")
-        ZX, ZY = np.asarray(X @ self.basis), np.asarray(Y @ self.basis)
-        core = self.core - self.alpha * np.eye(len(self.core))
-        return ZX @ core @ ZY.T + self.alpha * linalg.inner(X, Y)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Isometry: (n, k) when α = 0, otherwise √α x + U (M^{1/2} − √α I) Uᵀ x, dense (n, d)."""
-        X = self._points(X)
-        if self.alpha == 0:
-            return self._embed(X)
-        s = np.sqrt(self.alpha)
-        Z = np.asarray(X @ self.basis) @ (self._root - s * np.eye(len(self.core)))
-        return s * linalg.dense(X) + Z @ self.basis.T
+    def basis(self) -> np.ndarray:
+        """Orthonormal columns U (d, k)."""
+        return self.coordinates.basis  # type: ignore[attr-defined]  # a Subspace
 
 
-@dataclass(frozen=True, eq=False)
 class KernelMetric(Metric):
     """A learned metric in the feature space of a kernel (Jain 2009, Theorem 5).
 
@@ -264,72 +292,36 @@ class KernelMetric(Metric):
     True
     """
 
-    features: Any
-    core: np.ndarray
-    alpha: float = 0.0
-
-    def __post_init__(self) -> None:
-        M = _checks.psd(self.core, "KernelMetric", "core", self.features.map_.shape[0])
-        M.flags.writeable = False
-        object.__setattr__(
-            self, "features", copy.copy(self.features)
-        )  # a later refit of the caller's must not reach us
-        object.__setattr__(self, "core", M)
-        object.__setattr__(self, "alpha", _checks.number(self.alpha, "KernelMetric", "alpha", low=0))
-
-    def _points(self, X: Any, name: str = "X") -> Any:
-        return self.features.kernel_.check(X, name)
+    def __init__(self, features: Any, core: Any, alpha: float = 0.0) -> None:
+        coordinates = KernelSpace(features)
+        M = _checks.psd(core, "KernelMetric", "core", coordinates.size)
+        super().__init__(coordinates, leading_root(M), alpha)
 
     @property
-    def n_features(self) -> int | None:
-        """Number of input features, None when the kernel takes other objects than vectors."""
-        return getattr(self.features, "n_features_in_", None)
+    def features(self) -> Any:
+        """The fitted KernelFeatures."""
+        return self.coordinates.features  # type: ignore[attr-defined]  # a KernelSpace
 
-    @property
-    def matrix(self) -> np.ndarray:
-        """M on the coordinates, (r, r)."""
-        return self.core
 
-    @cached_property
-    def _root(self) -> np.ndarray:
-        """R (r, q) with M = RRᵀ: the symmetric root, or below full rank one column a direction, the longest first."""
-        values, vectors = linalg.eigh(self.core)
-        used = values > 1e-12 * values.max(initial=0.0)
-        if used.all():
-            return linalg.psd_sqrt(self.core)
-        return (vectors[:, used] * np.sqrt(values[used]))[:, ::-1]
+WORDS: dict[type[Coordinates], type[Metric]] = {
+    Plain: Mahalanobis,
+    Subspace: SubspaceMahalanobis,
+    KernelSpace: KernelMetric,
+}
 
-    def _embed(self, X: Any) -> np.ndarray:
-        return self.features.transform(X) @ self._root
 
-    def _residual(self, X: Any, Y: Any | None) -> np.ndarray | None:
-        if self.alpha == 0:
-            return None
-        k, z = self.features.kernel_, self.features.transform
-        inside = linalg.sqdist(z(X), None if Y is None else z(Y))
-        return self.alpha * np.maximum(k.sqdist(X, Y) - inside, 0)
+def leading_root(M: np.ndarray) -> np.ndarray:
+    """L (q, r) with M = LᵀL: the symmetric root, or below full rank one row a direction, the longest first."""
+    values, vectors = linalg.eigh(M)
+    used = values > USED * values.max(initial=0.0)
+    if used.all():
+        return linalg.psd_sqrt(M)
+    return (vectors[:, used] * np.sqrt(values[used]))[:, ::-1].T
 
-    def _residual_pairs(self, X: Any, Y: Any) -> np.ndarray | None:
-        if self.alpha == 0:
-            return None
-        k, z = self.features.kernel_, self.features.transform
-        full = k.diag(X) + k.diag(Y) - 2 * k.pairs(X, Y)
-        return self.alpha * np.maximum(full - linalg.pair_sqdist(z(X), z(Y)), 0)
 
-    def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
-        """Learned kernel k_W(x, y) on any points; with centered features z is centered in the first term only."""
-        X = self._points(X)
-        Y = X if Y is None else self._points(Y, "Y")
-        ZX, ZY = self.features.transform(X), self.features.transform(Y)
-        K = ZX @ self.core @ ZY.T
-        if self.alpha == 0:
-            return K
-        mean = self.features.mean_  # ρ = k − z̃ᵀz̃ takes the uncentered coordinates, or it would not be PSD
-        return K + self.alpha * (self.features.kernel_(X, Y) - (ZX + mean) @ (ZY + mean).T)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Coordinates Rᵀz(x), M = RRᵀ, as many as M has rank: an isometry when α = 0 or on the span of the basis."""
-        return super().transform(X)
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
 
 
 def _is_psd(L: np.ndarray) -> bool:

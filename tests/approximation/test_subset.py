@@ -44,6 +44,12 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
+def within(K, R):
+    """What is measured when R is in Q."""
+    d = np.diag(K)
+    return projection.Measured.within(K, d[:, None] + d - 2 * K, np.asarray(R))
+
+
 def faces(rng, n=24, p=120):
     """Binary images of something that turns slowly."""
     t = np.linspace(0, 2, n)[:, None]
@@ -68,8 +74,8 @@ def test_distances_to_the_subset_are_exact_from_m_evaluations(name, g, rng):
 def test_every_projection_is_a_member_of_the_family(name, rng):
     """K_RQ β̂ = k_R(q) for β̂ = K⁻¹B k_R(q): (14) with some W in the null space of K_RQ."""
     K = gm.Gaussian(2.0)(rng.normal(size=(15, 3)))
-    D, R = 2 - 2 * K, np.array([1, 4, 9])
-    B, _ = getattr(projection, name)(*((K, R, D) if name == "learned" else (K, R)))
+    R = np.array([1, 4, 9])
+    B, _ = getattr(projection, name)(within(K, R))
     W = np.linalg.solve(K, B) - np.linalg.pinv(K[R])
     np.testing.assert_allclose(K[R] @ W, 0, atol=1e-7)
 
@@ -78,7 +84,7 @@ def test_w_zero_is_not_the_member_supported_on_the_subset(rng):
     """Equation (30) of the paper identifies them: a counterexample."""
     K = gm.Gaussian(1.0)(rng.normal(size=(12, 2)))
     R = np.array([0, 3, 7])
-    a, b = projection.pinv(K, R)[0], projection.span(K, R)[0]
+    a, b = projection.pinv(within(K, R))[0], projection.span(within(K, R))[0]
     assert np.abs(a - b).max() > 0.01
     two_projections = K @ np.linalg.inv(K) @ K[:, R] @ np.linalg.inv(K[np.ix_(R, R)])
     np.testing.assert_allclose(two_projections, b, atol=1e-8)
@@ -87,25 +93,25 @@ def test_w_zero_is_not_the_member_supported_on_the_subset(rng):
 def test_w_zero_is_the_least_squares_guess_of_the_gram_matrix(rng):
     K, R = gm.Gaussian(1.5)(rng.normal(size=(20, 3))), np.array([2, 5, 11])
     want = np.linalg.lstsq(K[R].T, K.T, rcond=None)[0].T
-    np.testing.assert_allclose(projection.pinv(K, R)[0], want, atol=1e-9)
+    np.testing.assert_allclose(projection.pinv(within(K, R))[0], want, atol=1e-9)
 
 
 def test_left_out_guesses_are_those_of_a_refit_without_the_member(rng):
     K, R = gm.Gaussian(1.5)(rng.normal(size=(18, 3))), np.array([2, 5, 11])
-    _, guess = projection.pinv(K, R)
+    _, guess = projection.pinv(within(K, R))
     for j in (0, 7, 17):
         keep = np.delete(np.arange(18), j)
-        B = projection.pinv(K[np.ix_(keep, keep)], np.searchsorted(keep, R))[0]
+        B = projection.pinv(within(K[np.ix_(keep, keep)], np.searchsorted(keep, R)))[0]
         np.testing.assert_allclose(guess[keep, j], B @ K[R, j], atol=1e-8)
     D = 2 - 2 * K
     weights = projection._weights(D, 0.5)
-    B, guess = projection._ridge_path(K, R, weights)[-1]
+    B, guess = projection._ridge_path(within(K, R), weights)[-1]
     i, j = 4, 13
     left = weights[i].copy()
     left[j] = 0
     whiten = gm.linalg.psd_power(K[np.ix_(R, R)], -0.5)
     Z = whiten @ K[R]
-    base = projection.span(K, R)[0][i]
+    base = projection.span(within(K, R))[0][i]
     S = (Z * left) @ Z.T + projection.RIDGES[-1] * (Z**2).sum() / 18 * np.eye(3)
     row = base + np.linalg.solve(S, (Z * left) @ (K[i] - base @ K[R])) @ whiten
     np.testing.assert_allclose(guess[i, j], row @ K[R, j], atol=1e-8)
@@ -127,7 +133,7 @@ def test_learned_never_loses_on_left_out_members(rng):
         Q = faces(np.random.default_rng(seed))
         for m in (1, 3, 8):
             plain = gm.SubsetDistance(gm.Hamming(root=True), m).fit(Q).closeness_
-            assert gm.SubsetDistance(gm.Hamming(root=True), m, "learned").fit(Q).closeness_ >= plain - 1e-12
+            assert gm.SubsetDistance(gm.Hamming(root=True), m, projection="learned").fit(Q).closeness_ >= plain - 1e-12
 
 
 @given(st.integers(0, 10_000))
@@ -224,3 +230,63 @@ def test_rounding_of_a_kernel_is_not_taken_for_a_distance_that_is_not_hilbertian
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert gm.SubsetDistance(gm.Gaussian(1.0), m=3).fit(1e-8 * rng.normal(size=(20, 3))).negative_share_ == 0
+
+
+@pytest.mark.parametrize("kind", ["distance", "kernel"])
+@pytest.mark.parametrize("name", ["pinv", "span", "learned"])
+def test_members_outside_of_the_set(rng, kind, name):
+    """(13)–(15) written out with K_RQ and K_RR, for R that has nothing to do with Q."""
+    Q, R, new = rng.normal(size=(25, 4)), rng.normal(size=(6, 4)) + 1, rng.normal(size=(5, 4))
+    distance = Euclidean() if kind == "distance" else gm.Gaussian(2.0)
+    s = gm.SubsetDistance(distance, m=6, projection=name, g="origin", members=R).fit(Q)
+    assert len(s.subset_) == 0 and s.n_evaluations_ == 0
+    k = s.kernel_
+    K, K_RQ, K_RR = k(Q), k(R, Q), k(R)
+    B = {"pinv": K @ np.linalg.pinv(K_RQ), "span": K_RQ.T @ np.linalg.pinv(K_RR)}
+    if name in B:
+        want = k.diag(new)[:, None] + np.diag(K) - 2 * k(new, R) @ B[name].T
+        np.testing.assert_allclose(s.sqdist(new), np.maximum(want, 0), atol=1e-8)
+    else:
+        assert np.isfinite(s.sqdist(new)).all() and s.closeness_ >= 0.5
+    assert s.n_evaluations_ == 5 * 6
+    ids, sqdist = s.query(new, k=2, recheck=5)
+    assert s.n_evaluations_ == 5 * 6 * 2 + 5 * 5 and ids.shape == (5, 2)
+    with pytest.raises(ValueError, match="members must hold m=4"):
+        gm.SubsetDistance(distance, m=4, members=R).fit(Q)
+
+
+def test_a_w_of_ones_own(rng):
+    """Every U gives a member of the family: exact at R; U = 0 is the paper's, and a function may make it."""
+    Q, new = rng.normal(size=(20, 3)), rng.normal(size=(4, 3))
+    options = {"g": "origin", "selection": np.arange(5)}
+    plain = gm.SubsetDistance(euclidean, 5, **options).fit(Q)
+    zero = gm.SubsetDistance(euclidean, 5, projection=np.zeros((20, 5)), **options).fit(Q)
+    np.testing.assert_allclose(zero.sqdist(new), plain.sqdist(new), atol=1e-9)
+    U = rng.normal(size=(20, 5))
+    own = gm.SubsetDistance(euclidean, 5, projection=U, **options).fit(Q)
+    made = gm.SubsetDistance(euclidean, 5, projection=lambda K, K_RQ: U, **options).fit(Q)
+    np.testing.assert_array_equal(own.map_, made.map_)
+    K_RQ = own.kernel_(Q[own.subset_], Q)
+    inverse = np.linalg.pinv(K_RQ)
+    W = (np.eye(20) - inverse @ K_RQ) @ U
+    np.testing.assert_allclose(own.map_, own.kernel_(Q) @ (inverse + W), atol=1e-8)
+    np.testing.assert_allclose(K_RQ @ (inverse + W) @ K_RQ, K_RQ, atol=1e-8)  # so distances to R are exact
+    with pytest.raises(ValueError, match=r"projection must be finite of shape \(20, 5\)"):
+        gm.SubsetDistance(euclidean, 5, projection=np.zeros((5, 20)), **options).fit(Q)
+
+
+def test_a_g_of_ones_own(rng):
+    """With g = ½‖q − c‖² of a point c that is no member: the kernel of differences from c."""
+    Q, new, c = rng.normal(size=(20, 3)), rng.normal(size=(4, 3)), np.ones(3)
+
+    def g(q):
+        return ((q - c) ** 2).sum() / 2
+
+    s = gm.SubsetDistance(euclidean, 5, g=g).fit(Q)
+    np.testing.assert_allclose(s.kernel_(Q), (Q - c) @ (Q - c).T, atol=1e-9)
+    K = (Q - c) @ (Q - c).T
+    want = K @ np.linalg.pinv(K[s.subset_]) @ ((Q[s.subset_] - c) @ (new - c).T)
+    D = ((new - c) ** 2).sum(axis=1)[:, None] + np.diag(K) - 2 * want.T
+    np.testing.assert_allclose(s.sqdist(new), np.maximum(D, 0), atol=1e-8)
+    with pytest.raises(ValueError, match="g must be finite and nonnegative"):
+        gm.SubsetDistance(euclidean, 5, g=lambda q: -1.0).fit(Q)

@@ -208,7 +208,7 @@ def test_the_distance_of_a_clustering_sees_only_that_clustering():
     fitted = gm.DecorrelatedKMeans((3, 3), random_state=0).fit(data.X)
     where = match(fitted.labels_, data.y).found
     for j in range(2):
-        D = fitted.metric_(int(where[j])).sqdist(data.X)
+        D = fitted.metrics_[where[j]].sqdist(data.X)
         np.fill_diagonal(D, np.inf)
         near = D.argmin(axis=1)
         assert np.mean(data.y[near, j] == data.y[:, j]) > 0.97
@@ -231,6 +231,36 @@ def test_indexes_search_under_the_distance_of_a_clustering(kind):
     data = gm.datasets.two_views(400, 20, 3, "overlap", random_state=0)
     fitted = gm.DecorrelatedKMeans((3, 3), random_state=0).fit(data.X[:300])
     t = int(match(fitted.labels_, data.y[:300]).found[1])
-    ids = neighbors(kind, fitted.metric_(t), data.X[:300], data.X[300:])
+    ids = neighbors(kind, fitted.metrics_[t], data.X[:300], data.X[300:])
     assert np.mean(data.y[ids, 1] == data.y[300:, [1]]) > 0.95
     assert np.mean(data.y[ids, 0] == data.y[300:, [0]]) < 0.6
+
+
+def test_as_printed_it_is_algorithm_4_written_out(rng):
+    """Means, centers by explicit inverses (8.2)–(8.5), the closest center, until no label moves; the best iterate."""
+    data = gm.datasets.two_views(60, 4, 2, "concatenated", random_state=1)
+    X, lam, n = data.X, 30.0, len(data.X)
+    init = rng.integers(2, size=(n, 2))
+    model = gm.DecorrelatedKMeans((2, 2), lam, init=init, variant="as_printed").fit(X)
+    labels, values = init, []
+    for _ in range(50):
+        means = [np.array([X[labels[:, t] == i].mean(axis=0) for i in range(2)]) for t in range(2)]
+        counts = [np.bincount(labels[:, t], minlength=2) for t in range(2)]
+        centers = []
+        for t in range(2):
+            V = means[1 - t]
+            shrunk = [np.linalg.solve(np.eye(8) + lam / c * V.T @ V, m) for m, c in zip(means[t], counts[t])]
+            centers.append(np.array(shrunk))
+        fit = sum(((X - centers[t][labels[:, t]]) ** 2).sum() for t in range(2))
+        cross = sum(((means[1 - t] @ centers[t].T) ** 2).sum() for t in range(2))
+        values.append((fit + lam * cross, labels))
+        D = [((X[:, None] - C) ** 2).sum(axis=2) for C in centers]
+        moved = np.column_stack([d.argmin(axis=1) for d in D])
+        if np.array_equal(moved, labels):
+            break
+        labels = moved
+    best = min(values, key=lambda pair: pair[0])
+    assert model.objective_ == pytest.approx(best[0]) and np.array_equal(model.labels_, best[1])
+    assert np.array_equal(model.mean_, np.zeros(8))
+    with pytest.raises(ValueError, match="variant must be one of"):
+        gm.DecorrelatedKMeans(variant="plain").fit(X)

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 import gramian as gm
 from gramian.constraints import Labels
+from gramian.constraints.comparisons import MARGIN
+from tests.solvers.problems import CONSTRAINTS, constraints, points
 
 label_lists = st.lists(st.integers(-1, 4), min_size=2, max_size=40)
 
@@ -107,12 +109,18 @@ def written_out(kind, X, cons):
     if kind == "similarities":
         return [(-1 if s else 1) * (np.outer(E[i], E[j]) + np.outer(E[j], E[i])) / 2
                 for i, j, s in zip(cons.left, cons.right, cons.similar)]  # fmt: skip
+    if kind == "relative similarities":
+        pick = [np.outer(E[a], E[c] - E[b]) for a, b, c in zip(cons.anchor, cons.near, cons.far)]
+        return [(C + C.T) / 2 for C in pick]
     if kind == "probabilities":
         out = []
-        for i, c, p in zip(cons.point, cons.target, cons.level):
-            w = (p * np.ones(n) - (cons.codes == c)) / n
+        for i, c, p, least in zip(cons.point, cons.target, cons.level, cons.at_least):
+            w = (1 if least else -1) * (p * np.ones(n) - (cons.codes == c)) / n
             out.append((np.outer(E[i], w) + np.outer(w, E[i])) / 2)
         return out
+    if kind == "mixed":
+        kinds = ["pairs", "triplets", "chunklets"]
+        return [C for name, part in zip(kinds, cons.parts) for C in written_out(name, X, part)]
     C = np.zeros((n, n))
     for chunk in np.unique(cons.ids[cons.ids >= 0]):
         inside = (cons.ids == chunk).astype(float)
@@ -120,10 +128,8 @@ def written_out(kind, X, cons):
     return [C / (cons.ids >= 0).sum()]
 
 
-@pytest.mark.parametrize("kind", ["pairs", "triplets", "similarities", "probabilities", "chunklets"])
+@pytest.mark.parametrize("kind", CONSTRAINTS)
 def test_sparse_form_is_the_definition(kind, rng):
-    from tests.solvers.problems import constraints, points
-
     X, y = points()
     cons = constraints(kind, X, y)
     C = written_out(kind, X, cons)
@@ -150,6 +156,11 @@ def test_sparse_form_is_the_definition(kind, rng):
         (lambda: gm.Pairs.from_labels([3]), "two labeled points"),
         (lambda: gm.Pairs.from_labels([[1, 2]]), "1-D"),
         (lambda: gm.Pairs.from_labels([1.0, np.nan]), "NaN"),
+        (lambda: gm.Pairs.from_labels(np.linspace(0, 1, 50)), "50 different numbers .* use Pairs.from_targets"),
+        (lambda: gm.Pairs.from_targets([1.0, 2.0]), "at least three points"),
+        (lambda: gm.Triplets.from_targets(np.ones(9)), "no targets apart by threshold = 0"),
+        (lambda: gm.Pairs.from_targets([0.0, 1.0, np.inf]), "finite numbers"),
+        (lambda: gm.RelativeSimilarities([0], [1], [2], margin=-1), "nonnegative"),
         (lambda: gm.Triplets([0], [1], [2], margin=-1), "nonnegative"),
         (lambda: gm.Triplets.from_labels([0, 0, 0]), "two classes"),
         (lambda: gm.Probabilities([0], [0], [0, 1], level=2.0), "0, 1"),
@@ -163,7 +174,7 @@ def test_bad_input_is_one_clear_sentence(make, message):
 
 def test_constraints_out_of_range_are_caught(rng):
     with pytest.raises(ValueError, match="point 9, but X has 3 points"):
-        gm.ITML().fit(rng.normal(size=(3, 2)), gm.Pairs([0], [9], [True]))
+        gm.ITML(anchor=0).fit(rng.normal(size=(3, 2)), gm.Pairs([0], [9], [True]))
 
 
 def test_signs_of_similar_are_accepted():
@@ -225,4 +236,96 @@ def test_constraints_that_do_not_fit_the_points_are_named(rng):
     with pytest.raises(ValueError, match="Pairs: the constraints refer to point 9, but X has 4 points"):
         gm.Pairs([0], [9], [True], bounds=(1.0, 2.0)).violation(metric, X)
     with pytest.raises(ValueError, match=r"RCA: ids of Chunklets must have one entry per point \(4\), got 3"):
-        gm.RCA().fit(X, gm.Chunklets([0, 0, 1]))
+        gm.RCA(anchor=0).fit(X, gm.Chunklets([0, 0, 1]))
+
+
+def test_whole_numbers_and_few_fractions_are_classes():
+    for y in (np.arange(50.0), np.repeat([0.5, 1.0, 1.5], 20)):
+        assert len(gm.Pairs.from_labels(y, random_state=0))
+
+
+def test_several_kinds_are_one_value(rng):
+    X, y = points()
+    pairs, triplets = constraints("pairs", X, y), constraints("triplets", X, y)
+    both = pairs + triplets
+    metric = gm.Mahalanobis.from_matrix(np.diag([1.0, 2.0, 0.3]))
+    assert len(both) == len(pairs) + len(triplets) and len(both.parts) == 2
+    assert np.array_equal(both.violation(metric, X), [*pairs.violation(metric, X), *triplets.violation(metric, X)])
+    assert len((both + pairs).parts) == 3
+    some = both[np.arange(len(both)) % 2 == 0]
+    assert np.array_equal(some.bound, both.bound[::2])
+    with pytest.raises(TypeError, match="unsupported operand"):
+        _ = pairs + 1
+
+
+def test_pairs_and_pairs_are_pairs():
+    one, two = gm.Pairs([0], [1], [True], (1.0, 2.0)), gm.Pairs([1, 2], [3, 3], [False, True], (3.0, 4.0))
+    both = one + two
+    assert isinstance(both, gm.Pairs)
+    assert both.bound.tolist() == [*one.bound, *two.bound] and both.right.tolist() == [1, 3, 3]
+    assert (gm.Pairs([0], [1], [True]) + gm.Pairs([1], [2], [False])).bounds is None
+
+
+@given(st.integers(0, 50), st.integers(1, 12), st.sampled_from([None, 0.3]))
+def test_pairs_from_targets_are_near_and_far_in_the_target(seed, n_near, threshold):
+    rng = np.random.default_rng(seed)
+    Y = rng.random((30, 2))
+    Y[rng.integers(0, 30, 3)] = np.nan
+    pairs = gm.Pairs.from_targets(Y, n_near, threshold=threshold, random_state=seed)
+    D = np.sqrt(((Y[:, None] - Y[None]) ** 2).sum(-1))
+    known = ~np.isnan(Y[:, 0])
+    limit = np.median(D[np.ix_(known, known)][np.triu_indices(known.sum(), 1)]) if threshold is None else threshold
+    rank = np.argsort(np.argsort(np.where(np.isnan(D) | np.eye(30, dtype=bool), np.inf, D), axis=1), axis=1)
+    gap = D[pairs.left, pairs.right]
+    assert known[pairs.left].all() and known[pairs.right].all() and (pairs.left != pairs.right).all()
+    assert (rank[pairs.left, pairs.right][pairs.similar] < n_near).all()
+    assert (gap[~pairs.similar] >= limit * (1 - 1e-12)).all()
+    assert pairs.similar.any() and not pairs.similar.all()
+    keys = {(frozenset(p), s) for *p, s in zip(pairs.left.tolist(), pairs.right.tolist(), pairs.similar.tolist())}
+    assert len(keys) == len(pairs)
+
+
+def test_triplets_from_targets(rng):
+    y = rng.random(60)
+    triplets = gm.Triplets.from_targets(y, 5, n_triplets=200, random_state=0)
+    near, far = abs(y[triplets.anchor] - y[triplets.near]), abs(y[triplets.anchor] - y[triplets.far])
+    assert len(triplets) == 200 and (near < far).all()
+    assert len({*zip(triplets.anchor, triplets.near, triplets.far)}) == 200
+    assert set(triplets.anchor) == set(range(60))
+
+
+def test_continuous_targets_teach_a_metric(rng):
+    """Only the first column says anything about the target."""
+    X = rng.normal(size=(150, 4))
+    pairs = gm.Pairs.from_targets(X[:, 0], n_near=5, X=X, random_state=0)
+    M = gm.ITML(random_state=0, anchor=0).fit(X, pairs).metric_.matrix
+    assert M[0, 0] > 3 * M.diagonal()[1:].max()
+
+
+def test_copies_among_targets_never_pair_a_point_with_itself():
+    pairs = gm.Pairs.from_targets(np.repeat([0.0, 5.0], 15), n_near=3, random_state=0)
+    assert (pairs.left != pairs.right).all()
+
+
+def test_a_ceiling_bounds_the_probability_of_other_classes():
+    """The linear form holds just where the Parzen estimate is at most the ceiling."""
+    X, y = points()
+    X = abs(X)  # so that the denominator is positive
+    wishes = gm.Probabilities.from_labels(y, level=0.3, ceiling=0.45)
+    metric = gm.Mahalanobis.euclidean(3)
+    K = metric.kernel(X)
+    share = np.stack([K[:, y == c].sum(axis=1) / K.sum(axis=1) for c in (0, 1)], axis=1)
+    p = share[wishes.point, wishes.target]
+    holds = np.where(wishes.at_least, p >= wishes.level, p <= wishes.level)
+    assert np.array_equal(wishes.violation(metric, X) == 0, holds) and holds.any() and not holds.all()
+
+
+def test_a_margin_that_was_left_open_follows_the_unit_of_the_data(rng):
+    X = rng.normal(size=(40, 3))
+    triplets = gm.Triplets([0, 1], [2, 3], [4, 5], margin=None)
+    D = ((X[:, None] - X[None]) ** 2).sum(-1)[np.triu_indices(40, 1)]
+    assert triplets.bound.tolist() == [-1, -1]
+    filled, scaled = triplets.with_bounds(X), triplets.with_bounds(10 * X)
+    assert filled.margin == pytest.approx(MARGIN * np.median(D) * np.ones(2))
+    assert scaled.margin == pytest.approx(100 * filled.margin)
+    assert gm.Triplets([0], [1], [2], margin=2.0).with_bounds(X).margin.tolist() == [2.0]

@@ -82,11 +82,23 @@ def test_one_seed_one_answer_and_nothing_written(cls):
 def test_each_clustering_is_a_metric(cls):
     X, _ = grid()
     fitted = model(cls).fit(X)
-    for t in range(2):
-        metric = fitted.metric_(t)
-        assert metric.n_features == 4 and np.linalg.matrix_rank(metric.matrix, tol=1e-9) <= (2, 3)[t] - 1
-    with pytest.raises(ValueError, match="t must be an integer in"):
-        fitted.metric_(2)
+    assert len(fitted.metrics_) == 2
+    for metric, C, labels, size in zip(fitted.metrics_, fitted.cluster_centers_, fitted.labels_.T, (2, 3)):
+        assert metric.n_features == 4 and np.linalg.matrix_rank(metric.matrix, tol=1e-9) <= size - 1
+        shares = C[labels]
+        scatter = np.cov(shares.T, bias=True)  # between the centers, each as often as it has points
+        assert np.allclose(metric.matrix, scatter, atol=1e-9 * np.abs(scatter).max())
+
+
+@each
+def test_a_start_can_be_given(cls):
+    X, truth = grid()
+    kept = truth.copy()
+    fitted = model(cls, init=truth).fit(X)
+    assert gm.clustering.match(fitted.labels_, truth, "ari").scores.min() > 0.9 and np.array_equal(truth, kept)
+    for wrong in (truth[:5], truth + 0.5, truth + 2):
+        with pytest.raises(ValueError, match=f"{cls.__name__}: init must hold"):
+            model(cls, init=wrong).fit(X)
 
 
 @each

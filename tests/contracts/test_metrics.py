@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import gramian as gm
+from gramian.manifold import AlongGraph, ByGeodesics, ByWeights, NeighborGraph
 from gramian.metrics import Metric
 
 D = 5
@@ -38,10 +39,33 @@ def kernelized(alpha):
     return gm.KernelMetric(features, psd(len(features.map_), 5), alpha)
 
 
+def embedded(extension):
+    rng = np.random.default_rng(6)
+    return gm.GraphMetric(rng.normal(size=(10, D)), rng.normal(size=(10, 2)), extension)
+
+
+def along(normalized):
+    rng = np.random.default_rng(7)
+    degree = rng.uniform(1, 3, size=10) if normalized else None
+    return AlongGraph(NeighborGraph(3, scale=2.0), np.array([0.1, 0.2]), degree)
+
+
+def geodesics():
+    rng = np.random.default_rng(8)
+    lengths = np.triu(rng.uniform(1, 2, size=(10, 10)), 1)
+    return ByGeodesics(sparse.csr_array(lengths + lengths.T), 3, np.ones(10), 9.0, rng.normal(size=(10, 2)))
+
+
 EXAMPLES = {
     "Mahalanobis": [full_rank, low_rank],
     "SubspaceMahalanobis": [lambda: subspace(0.7), lambda: subspace(0.0)],
     "KernelMetric": [lambda: kernelized(0.0), lambda: kernelized(0.5)],
+    "GraphMetric": [
+        lambda: embedded(along(False)),
+        lambda: embedded(along(True)),
+        lambda: embedded(ByWeights(4)),
+        lambda: embedded(geodesics()),
+    ],
 }
 """Metrics to test, by class; a new public metric needs a line here, and the first test says so."""
 
@@ -113,7 +137,7 @@ def test_matrix_gives_the_distances_of_vectors(make, X, Y):
     metric = make()
     M = metric.matrix
     assert np.allclose(M, M.T) and np.linalg.eigvalsh(M)[0] > -1e-10 * np.abs(M).max()
-    if not isinstance(metric, gm.KernelMetric):
+    if not isinstance(metric, gm.KernelMetric | gm.GraphMetric):
         V = X[:9] - Y
         assert np.allclose(np.einsum("ij,jk,ik->i", V, M, V), metric.pair_sqdist(X[:9], Y))
 
@@ -154,7 +178,7 @@ def test_the_caller_keeps_its_arrays(make):
     metric = make()
     fields = {name: getattr(metric, name) for name in metric.__dataclass_fields__}
     mine = {k: np.array(v) if isinstance(v, np.ndarray) else v for k, v in fields.items()}
-    again = type(metric)(**mine)
+    again = Metric.of(**mine)
     for value in mine.values():
         if isinstance(value, np.ndarray):
             value[:] = 0

@@ -30,9 +30,9 @@ def test_both_are_enrolled():
 
 @EACH
 def test_solving_is_pure(cls, prob):
-    before = [a.copy() for a in (prob.left, prob.weight, prob.bound, prob.prior)]
+    before = [a.copy() for a in (prob.rows.left, prob.rows.weight, prob.bound, prob.prior)]
     first, again = cls().solve(prob), cls().solve(prob)
-    for old, new in zip(before, (prob.left, prob.weight, prob.bound, prob.prior)):
+    for old, new in zip(before, (prob.rows.left, prob.rows.weight, prob.bound, prob.prior)):
         np.testing.assert_array_equal(old, new)
     np.testing.assert_array_equal(first.M, again.M)
 
@@ -45,7 +45,7 @@ def test_the_solution_reports_what_it_reached(cls, prob):
     assert solution.objective == pytest.approx(prob.objective(solution.M), rel=1e-9)
     assert solution.violation == pytest.approx(max(0.0, float((values - prob.bound).max())), abs=1e-12)
     # Stationarity and complementary slackness, computed here from the answer alone.
-    np.testing.assert_allclose(np.linalg.inv(solution.M), np.eye(3) + prob.adjoint(solution.dual), atol=1e-6)
+    np.testing.assert_allclose(np.linalg.inv(solution.M), np.eye(3) + prob.rows.adjoint(solution.dual), atol=1e-6)
     assert np.abs(solution.dual * (values - prob.bound)).max() < 1e-5
 
 

@@ -50,7 +50,7 @@ def test_order_and_seed(rng):
     A, B = rng.normal(size=(9, 2)), rng.normal(size=(5, 2))
     kernel = gm.PyramidMatch(0.3, 4)
     assert kernel([A[::-1]], [B])[0, 0] == pytest.approx(kernel([A], [B])[0, 0])
-    one, two = (gm.PyramidMatch(0.3, 4, n_grids=2, seed=s) for s in (0, 1))
+    one, two = (gm.PyramidMatch(0.3, 4, n_grids=2, random_state=s) for s in (0, 1))
     assert one([A], [B])[0, 0] != two([A], [B])[0, 0]
 
 
@@ -82,11 +82,12 @@ def shapes():
 def test_sets_are_learned_hashed_and_searched_without_a_dense_vector(shapes):
     sets, y = shapes
     kernel = gm.PyramidMatch(side=0.25, n_levels=6, n_dims=2**20)
-    learner = gm.Kernelized(gm.ITML(random_state=0, n_pairs=150), kernel, rank=20, random_state=0)
+    learner = gm.Kernelized(gm.ITML(random_state=0, n_pairs=150, anchor=0), kernel, rank=20, random_state=0)
     metric = learner.fit(sets[:60], y[:60]).metric_
     assert metric.alpha == 1.0
     index = gm.KernelHashIndex(metric, n_bits=512, random_state=0).add(sets[:60])
-    assert index._rows("phi").shape == (60, 2**20) and index._rows("phi").nnz < 60 * 21 * 6 + 1
+    phi = index._items["outside"]
+    assert phi.shape == (60, 2**20) and phi.nnz < 60 * 21 * 6 + 1
     true, values = gm.ExactIndex(metric).add(sets[:60]).query(sets[60:], k=3)
     found, sqdist = index.query(sets[60:], k=3)
     assert np.mean(found == true) > 0.97

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, load_wine
 import gramian as gm
 from gramian.learners.gmml import geodesic
 from gramian.learners.mmc import diagonal_objective, full_objective
-from gramian.solvers import BregmanProjections, DualAscent, Problem, Relative
+from gramian.solvers import BregmanProjections, DualAscent, Problem, Relative, Rows
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,8 @@ def pairs(iris):
 def test_itml_tends_to_the_hard_framework_as_gamma_grows(iris):
     X, _ = iris
     pairs = gm.Pairs([0, 5, 20], [30, 40, 10], [True, False, True], bounds=(4.0, 9.0))
-    hard = gm.Framework(gm.LogDet()).fit(X, pairs).metric_.matrix
-    soft = gm.ITML(gamma=1e7, tol=1e-9).fit(X, pairs).metric_.matrix
+    hard = gm.Framework(gm.LogDet(), anchor=0).fit(X, pairs).metric_.matrix
+    soft = gm.ITML(gamma=1e7, tol=1e-9, anchor=0).fit(X, pairs).metric_.matrix
     np.testing.assert_allclose(soft, hard, atol=1e-5)
 
 
@@ -35,8 +35,8 @@ def test_itml_tends_to_the_hard_framework_as_gamma_grows(iris):
 def test_itml_is_logdet_with_relative_slack(iris, pairs, solver):
     X, _ = iris
     V = X[pairs.left] - X[pairs.right]
-    prob = Problem(V, None, pairs.sign[:, None], pairs.bound, np.eye(4), gm.LogDet(), Relative(1.0))
-    fitted = gm.ITML(tol=1e-9).fit(X, pairs)
+    prob = Problem(Rows(V, pairs.sign[:, None]), pairs.bound, np.eye(4), gm.LogDet(), Relative(1.0))
+    fitted = gm.ITML(tol=1e-9, anchor=0).fit(X, pairs)
     np.testing.assert_allclose(fitted.metric_.matrix, solver.solve(prob).M, atol=1e-4)
     assert fitted.objective_ == pytest.approx(prob.objective(fitted.metric_.matrix), rel=1e-9)
 
@@ -45,20 +45,20 @@ def test_hard_constraints_that_cannot_hold_are_named(iris):
     X, y = iris
     pairs = gm.Pairs([0, 0], [1, 1], [True, False], bounds=(1.0, 2.0))
     with pytest.raises(ValueError, match="Framework: no positive semi-definite matrix satisfies the hard constraints"):
-        gm.Framework().fit(X, pairs)
-    assert gm.Framework(random_state=0).fit(X, y).converged_  # drawn from labels: soft by default
+        gm.Framework(anchor=0).fit(X, pairs)
+    assert gm.Framework(random_state=0, anchor=0).fit(X, y).converged_  # drawn from labels: soft by default
 
 
 def test_rca_is_linear_logdet_with_one_chunklet_constraint(iris):
     """(3.4) with bound 1 has the optimum C⁻¹/d; (3.3) prints C⁻¹, the optimum for bound d."""
     X, y = iris
-    rca = gm.RCA().fit(X, y).metric_.matrix
+    rca = gm.RCA(anchor=0).fit(X, y).metric_.matrix
     chunklets = gm.Chunklets.from_labels(y)
     zero = gm.LinearLogDet(np.zeros((4, 4)))
-    framework = gm.Framework(zero).fit(X, chunklets).metric_.matrix
+    framework = gm.Framework(zero, anchor=0).fit(X, chunklets).metric_.matrix
     np.testing.assert_allclose(framework * 4, rca, rtol=1e-6)
     wide = gm.Chunklets(chunklets.ids, limit=4.0)
-    np.testing.assert_allclose(gm.Framework(zero).fit(X, wide).metric_.matrix, rca, rtol=1e-6)
+    np.testing.assert_allclose(gm.Framework(zero, anchor=0).fit(X, wide).metric_.matrix, rca, rtol=1e-6)
     V = np.vstack([X[y == c] - X[y == c].mean(0) for c in range(3)])
     np.testing.assert_allclose(rca, np.linalg.inv(V.T @ V / len(V)), rtol=1e-8)
 
@@ -66,15 +66,15 @@ def test_rca_is_linear_logdet_with_one_chunklet_constraint(iris):
 def test_pola_is_frobenius_from_zero(iris, pairs):
     X, _ = iris
     b = 3.0
-    ours = gm.POLA(threshold=b, slack=0.5, tol=1e-8).fit(X, pairs)
+    ours = gm.POLA(threshold=b, slack=0.5, tol=1e-8, anchor=0).fit(X, pairs)
     bounded = gm.Pairs(pairs.left, pairs.right, pairs.similar, bounds=(b - 1, b + 1))
-    other = gm.Framework(gm.Frobenius(), prior="zero", slack=0.5).fit(X, bounded)
+    other = gm.Framework(gm.Frobenius(), prior="zero", slack=0.5, anchor=0).fit(X, bounded)
     np.testing.assert_allclose(ours.metric_.matrix, other.metric_.matrix, atol=1e-7)
 
 
 def test_pola_learns_metric_and_threshold_jointly(iris, pairs):
     X, _ = iris
-    fitted = gm.POLA(slack=0.5, tol=1e-9).fit(X, pairs)
+    fitted = gm.POLA(slack=0.5, tol=1e-9, anchor=0).fit(X, pairs)
     M, b = cp.Variable((4, 4), PSD=True), cp.Variable(nonneg=True)
     V = X[pairs.left] - X[pairs.right]
     d2 = cp.hstack([cp.quad_form(v, M) for v in V])
@@ -88,7 +88,7 @@ def test_pola_learns_metric_and_threshold_jointly(iris, pairs):
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_mmc_reaches_the_conic_optimum(iris, pairs, diagonal):
     X, _ = iris
-    fitted = gm.MMC(diagonal=diagonal, tol=1e-7).fit(X, pairs)
+    fitted = gm.MMC(diagonal=diagonal, tol=1e-7, anchor=0).fit(X, pairs)
     V = X[pairs.left] - X[pairs.right]
     near, far = V[pairs.similar], V[~pairs.similar]
     S = near.T @ near
@@ -130,13 +130,16 @@ def test_learned_metrics_help_where_they_should():
 
     X, y = load_wine(return_X_y=True)
     plain = cross_val_score(KNeighborsClassifier(1), X, y, cv=3).mean()
-    for learner in (gm.RCA(), gm.MMC(random_state=0), gm.ITML(random_state=0)):
+    for learner in (gm.RCA(anchor=0), gm.MMC(random_state=0, anchor=0), gm.ITML(random_state=0, anchor=0)):
         learned = cross_val_score(make_pipeline(learner, KNeighborsClassifier(1)), X, y, cv=3).mean()
         assert learned > plain + 0.1
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
-@pytest.mark.parametrize("learner", [gm.GMML(random_state=0), gm.ITML(random_state=0), gm.Framework(random_state=0)])
+@pytest.mark.parametrize(
+    "learner",
+    [gm.GMML(random_state=0, anchor=0), gm.ITML(random_state=0, anchor=0), gm.Framework(random_state=0, anchor=0)],
+)
 def test_extreme_units_change_nothing(iris, learner, scale):
     X, y = iris
     plain = learner.fit(X, y).metric_.sqdist(X)

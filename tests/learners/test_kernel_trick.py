@@ -62,7 +62,7 @@ def test_knca_by_the_kernel_trick_takes_the_same_steps(problem, rng):
 
 def test_kernelized_nca_is_stationary_for_the_kernel_trick(problem):
     X, y, kernel, _ = problem
-    knca = gm.Kernelized(gm.NCA(tol=1e-8), kernel).fit(X, y)
+    knca = gm.Kernelized(gm.NCA(tol=1e-8, anchor=0), kernel).fit(X, y)
     Z = knca.features_.transform(X)
     L = knca.learner_.components_
     V = knca_gradient(L @ np.linalg.pinv(Z), kernel(X), y)
@@ -83,7 +83,7 @@ def test_kdne_by_the_kernel_trick_is_the_same_metric(problem, k):
     """Proposition 2: a generalized eigenproblem on K gives what the plain one gives on coordinates."""
     X, y, kernel, new = problem
     assert np.linalg.cond(kernel(X)) < 1e6
-    learner = gm.Kernelized(gm.DNE(n_neighbors=k), kernel).fit(X, y)
+    learner = gm.Kernelized(gm.DNE(n_neighbors=k, anchor=0), kernel).fit(X, y)
     U, _ = kdne(X, y, kernel, k)
     assert learner.learner_.components_.shape[0] == len(U)
     E, F = kernel(new, X) @ U.T, kernel(X) @ U.T
@@ -96,7 +96,7 @@ def test_duplicates_and_dependence_are_no_problem_here(problem):
     X, y = np.vstack([X, X[:6]]), np.append(y, y[:6])
     with pytest.raises(LinAlgError):
         kdne(X, y, kernel, 1)
-    for learner in (gm.DNE(), gm.NCA(), gm.LMNN()):
+    for learner in (gm.DNE(anchor=0), gm.NCA(anchor=0), gm.LMNN(anchor=0)):
         D = gm.Kernelized(learner, kernel).fit(X, y).metric_.sqdist(new, X)
         assert np.isfinite(D).all()
         np.testing.assert_allclose(D[:, :6], D[:, -6:], atol=1e-8 * D.max())
@@ -112,7 +112,7 @@ def test_coordinates_keep_the_distances_of_the_feature_space(problem):
 def test_reg_is_the_hilbert_schmidt_norm(problem):
     """Theorem 3: ‖A‖_HS = ‖U‖_F on orthonormal coordinates, so reg acts alike in both spaces."""
     X, y, kernel, _ = problem
-    weak, strong = (gm.Kernelized(gm.NCA(reg=reg), kernel).fit(X, y) for reg in (1e-3, 1e-1))
+    weak, strong = (gm.Kernelized(gm.NCA(reg=reg, anchor=0), kernel).fit(X, y) for reg in (1e-3, 1e-1))
     norms = [np.trace(m.metric_.matrix) for m in (weak, strong)]
     assert norms[1] < norms[0]
     value = nca_loss(strong.learner_.components_, strong.features_.transform(X), y)[0]
@@ -166,7 +166,9 @@ def _parabolas(n, seed):
     return np.stack([x, x**2 + 0.3 * y + 0.02 * rng.standard_normal(2 * n)], axis=1), y
 
 
-@pytest.mark.parametrize("learner", [gm.NCA(), gm.LMNN(reg=1.0), gm.DNE()], ids=lambda est: type(est).__name__)
+@pytest.mark.parametrize(
+    "learner", [gm.NCA(anchor=0), gm.LMNN(reg=1.0, anchor=0), gm.DNE(anchor=0)], ids=lambda est: type(est).__name__
+)
 def test_kernelizing_discovers_curved_classes(learner):
     """As in Figure 2: no linear map helps, a polynomial kernel of degree two does."""
     (X, y), (test, truth) = _parabolas(25, 0), _parabolas(200, 1)
@@ -187,7 +189,7 @@ def test_what_is_not_linear_is_refused():
         gm.Kernelized(PCA(2), gm.Gaussian(1.0), rank=5).fit(X, gm.Pairs([0], [1], [True], bounds=(1.0, 2.0)))
 
 
-@pytest.mark.parametrize("learner", [gm.DNE(), gm.LMNN(tol=1e-4), gm.MCML(tol=1e-7)])
+@pytest.mark.parametrize("learner", [gm.DNE(anchor=0), gm.LMNN(tol=1e-4, anchor=0), gm.MCML(tol=1e-7, anchor=0)])
 def test_linear_kernel_is_the_learner_itself(learner):
     X, y = load_iris(return_X_y=True)
     X, y = X[::3], y[::3]

@@ -7,6 +7,8 @@ from sklearn.datasets import load_iris
 
 import gramian as gm
 from gramian import linalg
+from gramian.constraints import Labels
+from gramian.coordinates import Rest
 
 LINEAR = np.diag([2.0, 1.0, 0.5, 1.5]) + 0.2
 DIVERGENCES = {
@@ -37,12 +39,12 @@ def agree(explicit, implicit, X, new):
 @pytest.mark.parametrize("slack", [None, 0.1])
 def test_linear_kernel_equals_explicit(iris, name, slack):
     X, y, new = iris
-    learner = gm.Framework(DIVERGENCES[name], slack=slack, random_state=0)
+    learner = gm.Framework(DIVERGENCES[name], slack=slack, random_state=0, anchor=0)
     side = y if slack else gm.Pairs([0, 3, 20], [9, 40, 45], [True, False, True], bounds=(0.3, 12.0))
     agree(learner.fit(X, side), gm.Kernelized(learner, gm.Linear()).fit(X, side), X, new)
 
 
-@pytest.mark.parametrize("learner", [gm.ITML(random_state=0), gm.ITML(tol=1e-8, random_state=0)])
+@pytest.mark.parametrize("learner", [gm.ITML(random_state=0, anchor=0), gm.ITML(tol=1e-8, random_state=0, anchor=0)])
 def test_itml_too(iris, learner):
     X, y, new = iris
     agree(learner.fit(X, y), gm.Kernelized(learner, gm.Linear()).fit(X, y), X, new)
@@ -52,7 +54,7 @@ def test_itml_too(iris, learner):
 def test_more_features_than_points(name, rng):
     """Outside of the span of the training points the identity prior stays, which is α = 1 (Jain 2009, Theorem 5)."""
     X, y, new = rng.normal(size=(8, 30)), np.arange(8) % 2, rng.normal(size=(5, 30))
-    learner = gm.Framework(DIVERGENCES[name], slack=0.1, random_state=0)
+    learner = gm.Framework(DIVERGENCES[name], slack=0.1, random_state=0, anchor=0)
     implicit = gm.Kernelized(learner, gm.Linear()).fit(X, y)
     assert implicit.metric_.alpha == 1.0
     agree(learner.fit(X, y), implicit, X, new)
@@ -64,9 +66,9 @@ def test_subspace_form_equals_kernel_on_the_same_basis(rank, rng):
     X, y, new = rng.normal(size=(20, 12)), np.arange(20) % 2, rng.normal(size=(5, 12))
     U = np.linalg.qr(X[:rank].T)[0]
     for divergence in (gm.LogDet(), gm.VonNeumann(), gm.Frobenius()):
-        learner = gm.Framework(divergence, slack=0.1, random_state=0)
+        learner = gm.Framework(divergence, slack=0.1, random_state=0, anchor=0)
         features = gm.KernelFeatures(gm.Linear(), basis=X[:rank])
-        explicit = gm.Framework(divergence, slack=0.1, random_state=0, rank=rank, subspace=U).fit(X, y)
+        explicit = gm.Framework(divergence, slack=0.1, random_state=0, rank=rank, subspace=U, anchor=0).fit(X, y)
         implicit = gm.Kernelized(learner, features=features)
         pairs = gm.Pairs.from_labels(y, random_state=0, X=X)
         agree(explicit.fit(X, pairs), implicit.fit(X, pairs), X, new)
@@ -74,8 +76,8 @@ def test_subspace_form_equals_kernel_on_the_same_basis(rank, rng):
 
 def test_full_subspace_is_the_plain_learner(iris):
     X, y, new = iris
-    plain = gm.Framework(slack=0.1, random_state=0).fit(X, y)
-    full = gm.Framework(slack=0.1, random_state=0, rank=4).fit(X, y)
+    plain = gm.Framework(slack=0.1, random_state=0, anchor=0).fit(X, y)
+    full = gm.Framework(slack=0.1, random_state=0, rank=4, anchor=0).fit(X, y)
     agree(plain, full, X, new)
     np.testing.assert_allclose(full.metric_.matrix, plain.metric_.matrix, atol=1e-7)
 
@@ -84,8 +86,8 @@ def test_learned_kernel_is_psd_and_separates_circles():
     rng = np.random.default_rng(0)
     angle, y = rng.uniform(0, 2 * np.pi, 80), np.arange(80) % 2
     X = (1 + 1.5 * y)[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1) + 0.1 * rng.normal(size=(80, 2))
-    plain = gm.ITML(random_state=0).fit(X, y)
-    learned = gm.Kernelized(gm.ITML(random_state=0), gm.Gaussian(1.0)).fit(X, y)
+    plain = gm.ITML(random_state=0, anchor=0).fit(X, y)
+    learned = gm.Kernelized(gm.ITML(random_state=0, anchor=0), gm.Gaussian(1.0)).fit(X, y)
     assert learned.score(X, y) > max(plain.score(X, y) + 0.2, 0.95)
     new = rng.normal(size=(30, 2))
     assert np.linalg.eigvalsh(learned.metric_.kernel(new))[0] > -1e-8
@@ -94,7 +96,7 @@ def test_learned_kernel_is_psd_and_separates_circles():
 def test_truncated_rank_keeps_the_residual(iris):
     """With few coordinates the metric still is the kernel distance in directions nothing was learned about."""
     X, y, new = iris
-    fitted = gm.Kernelized(gm.ITML(random_state=0), gm.Gaussian(1.0), rank=5).fit(X, y)
+    fitted = gm.Kernelized(gm.ITML(random_state=0, anchor=0), gm.Gaussian(1.0), rank=5).fit(X, y)
     assert fitted.metric_.core.shape == (5, 5)
     assert fitted.metric_.alpha == 1.0
     far = new + 1000.0
@@ -108,8 +110,10 @@ def test_truncated_rank_keeps_the_residual(iris):
 def test_default_bounds_count_what_lies_outside_of_the_basis(iris, alpha):
     """With few landmarks the percentiles are of whole kernel distances, under the prior α."""
     X, y, _ = iris
-    few = gm.Kernelized(gm.ITML(alpha=alpha, random_state=0), gm.Gaussian(1.0), rank=3).fit(X, y)
-    side = few.learner_._side(few.features_.transform(X), y, np.random.RandomState(0), few._outside(few.learner_, X))
+    few = gm.Kernelized(gm.ITML(alpha=alpha, random_state=0, anchor=0), gm.Gaussian(1.0), rank=3).fit(X, y)
+    Z = few.features_.transform(X)
+    here = Rest(few.metric_.coordinates, X, Z)
+    side = few.learner_._side(Labels.from_array(y, "test"), Z, here, np.random.RandomState(0))
     D = alpha * gm.Gaussian(1.0).sqdist(X)[np.triu_indices(len(X), 1)]
     np.testing.assert_allclose([b[0] for b in side.bounds], np.percentile(D[D > 0], (5, 95)))
     assert few.score(X, y) > 0.85
@@ -117,7 +121,7 @@ def test_default_bounds_count_what_lies_outside_of_the_basis(iris, alpha):
 
 @pytest.mark.parametrize(
     ("learner", "width"),
-    [(gm.Kernelized(gm.NCA(n_components=2)), 2), (gm.LowRankKernel(rank=3, random_state=0), 3)],
+    [(gm.Kernelized(gm.NCA(n_components=2, anchor=0)), 2), (gm.LowRankKernel(rank=3, random_state=0), 3)],
     ids=["Kernelized", "LowRankKernel"],
 )
 def test_coordinates_are_as_many_as_the_metric_has_rank(iris, learner, width):
@@ -130,7 +134,7 @@ def test_coordinates_are_as_many_as_the_metric_has_rank(iris, learner, width):
 
 def test_a_kernel_that_vanishes_is_named():
     with pytest.raises(ValueError, match="Kernelized: kernel must not vanish on all points"):
-        gm.Kernelized(gm.NCA(), kernel=gm.Linear()).fit(np.zeros((6, 2)), [0, 1] * 3)
+        gm.Kernelized(gm.NCA(anchor=0), kernel=gm.Linear()).fit(np.zeros((6, 2)), [0, 1] * 3)
 
 
 @pytest.mark.parametrize("kernel", [gm.Gaussian(2.0), gm.Cosine(), gm.Linear()], ids=lambda k: type(k).__name__)
@@ -139,7 +143,7 @@ def test_sparse_points_are_the_same_points(kernel, rank, rng):
     y = np.arange(30) % 2
     X = rng.normal(size=(30, 5)) + y[:, None]
     X[np.abs(X) < 0.7] = 0
-    model = gm.Kernelized(gm.ITML(random_state=0), kernel, rank)
+    model = gm.Kernelized(gm.ITML(random_state=0, tol=1e-10, anchor=0), kernel, rank=rank)
     dense, S = model.fit(X, y).metric_.sqdist(X), sparse.csc_matrix(X)
     model.fit(S, y)
     np.testing.assert_allclose(model.metric_.sqdist(S), dense, rtol=1e-6, atol=1e-8 * dense.max())
@@ -152,5 +156,7 @@ def test_a_function_of_two_objects_is_a_kernel():
     def shared(a, b):
         return float(len(set(a) & set(b)))
 
-    one, two = (gm.Kernelized(gm.ITML(random_state=0), k).fit(words, y) for k in (shared, gm.FunctionKernel(shared)))
+    one, two = (
+        gm.Kernelized(gm.ITML(random_state=0, anchor=0), k).fit(words, y) for k in (shared, gm.FunctionKernel(shared))
+    )
     np.testing.assert_allclose(one.metric_.sqdist(words), two.metric_.sqdist(words))

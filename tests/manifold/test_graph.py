@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 import gramian as gm
-from gramian.manifold import BallGraph, GaussianGraph, NeighborGraph, laplacian, n_pieces, neighbors
+from gramian.manifold import BallGraph, GaussianGraph, NeighborGraph, laplacian, n_connected_components, neighbors
 
 
 def brute(X, k, Q=None):
@@ -95,12 +95,12 @@ def test_every_graph_takes_every_distance(rng, kind):
     np.fill_diagonal(D, np.inf)
     near = np.zeros((20, 20), bool)
     np.put_along_axis(near, np.argsort(D, axis=1)[:, :4], True, axis=1)
-    width, radius = np.median(D), np.sqrt(np.quantile(D, 0.3)) + 1e-9
-    W = np.exp(-D / width)
-    A = NeighborGraph(4, width=width, distance=distance)(X)
+    scale, radius = np.sqrt(np.median(D)), np.sqrt(np.quantile(D, 0.3)) + 1e-9
+    W = np.exp(-D / (2 * scale**2))
+    A = NeighborGraph(4, scale=scale, distance=distance)(X)
     np.testing.assert_allclose(A.toarray(), np.where(near | near.T, W, 0), atol=1e-9)
     np.testing.assert_array_equal(BallGraph(radius, distance=distance)(X).toarray(), radius**2 >= D)
-    np.testing.assert_allclose(GaussianGraph(width, distance=distance)(X), W, atol=1e-9)
+    np.testing.assert_allclose(GaussianGraph(scale, distance=distance)(X), W, atol=1e-9)
 
 
 @pytest.mark.parametrize("make", [gm.ExactIndex, gm.HashIndex])
@@ -121,16 +121,16 @@ def test_union_and_mutual_graphs(rng):
 def test_weights_are_gaussian_of_the_squared_distance(rng):
     X = rng.normal(size=(25, 2))
     D = cdist(X, X, "sqeuclidean")
-    W = np.exp(-D / 0.25) - np.eye(25)
-    np.testing.assert_allclose(GaussianGraph(0.25)(X), W, atol=1e-12)
-    A = NeighborGraph(3, width=0.25)(X).toarray()
+    W = np.exp(-D / (2 * 0.35**2)) - np.eye(25)
+    np.testing.assert_allclose(GaussianGraph(0.35)(X), W, atol=1e-12)
+    A = NeighborGraph(3, scale=0.35)(X).toarray()
     np.testing.assert_allclose(A[A > 0], W[A > 0])
     ball = BallGraph(1.0)(X).toarray()
     assert np.array_equal(ball, (D <= 1) & ~np.eye(25, dtype=bool))
 
 
 def test_laplacians_are_positive_and_kill_their_trivial_vector(rng):
-    A = NeighborGraph(4, width=1.0)(rng.normal(size=(40, 3)))
+    A = NeighborGraph(4, scale=1.0)(rng.normal(size=(40, 3)))
     v = rng.normal(size=40)
     L, t = laplacian(A)
     edges = A.tocoo()
@@ -140,20 +140,24 @@ def test_laplacians_are_positive_and_kill_their_trivial_vector(rng):
             L, t = laplacian(B, normalized)
             np.testing.assert_allclose(L @ t, 0, atol=1e-12)
             assert np.linalg.eigvalsh(L.toarray() if sparse.issparse(L) else L)[0] > -1e-12
+            degree = np.asarray(A.sum(axis=1)).ravel()
+            half = degree**-0.5 if normalized else np.ones(40)
+            expected = np.eye(40) * half * degree * half - half[:, None] * A.toarray() * half
+            np.testing.assert_allclose(L.toarray() if sparse.issparse(L) else L, expected, atol=1e-12)
 
 
 def test_pieces_and_isolated_vertices():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [99.0]])
     A = BallGraph(1.0)(X)
-    assert n_pieces(A) == 3
+    assert n_connected_components(A) == 3
     L, t = laplacian(A, normalized=True)
     assert np.isfinite(L.toarray()).all() and t[4] == 0
 
 
 @pytest.mark.parametrize("k", [3, 9])
-def test_local_widths(rng, k):
+def test_local_scales(rng, k):
     X = rng.normal(size=(40, 3)) * np.repeat([1.0, 10.0], 20)[:, None]
-    graph = NeighborGraph(k, width="local")
+    graph = NeighborGraph(k, scale="local")
     D = cdist(X, X)
     s = np.sort(D, axis=1)[:, 7]
     W = np.zeros((40, 40))

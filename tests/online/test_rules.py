@@ -1,5 +1,7 @@
 """Single steps against their definitions."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from gramian.linalg import project_psd
 from gramian.online import KINDS, LegoRule, OnlineITMLRule, PolaRule
 from gramian.online.base import loss
+from gramian.online.factored import FactoredRule
 
 
 def random_factor(seed, d):
@@ -133,3 +136,53 @@ def test_followers_are_rows_of_the_factor(rng):
     H = R.copy()
     state, _ = rule.stream(rule.init(d), rng.standard_normal((200, d)), rng.uniform(0, 9, 200), np.zeros(200, int), H)
     assert np.allclose(H, R @ state.G, atol=1e-10 * np.abs(H).max())
+
+
+@dataclass(frozen=True, eq=False)
+class HalfWay(FactoredRule):
+    """A rule of our own, without a compiled loop: vᵀMv moves half of the way to the target."""
+
+    def _after(self, prediction, target):
+        after = (prediction + target) / 2
+        return after, after / prediction - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Careful(LegoRule):
+    """LEGO with a tenth of the step size: a subclass that overrides one formula."""
+
+    def _after(self, prediction, target):
+        return LegoRule(self.eta / 10)._after(prediction, target)
+
+
+@dataclass(frozen=True, eq=False)
+class Thawed(PolaRule):
+    """POLA that ignores every constraint."""
+
+    def update(self, state, v, target, kind="equal"):
+        return state
+
+
+@pytest.mark.parametrize("rule", [HalfWay(), Careful(0.5)], ids=lambda r: type(r).__name__)
+def test_a_stream_honors_what_a_subclass_overrides(rule, rng):
+    V, targets, signs = rng.standard_normal((20, 4)), rng.uniform(0.1, 9, 20), rng.integers(-1, 2, 20)
+    names = {b: k for k, b in KINDS.items()}
+    R = rng.standard_normal((3, 4))
+    rows = R.copy()
+    state, predictions = rule.stream(rule.init(4), V, targets, signs, rows)
+    wanted = rule.init(4)
+    for v, target, sign, prediction in zip(V, targets, signs, predictions):
+        assert np.isclose(prediction, rule.predict(wanted, v))
+        wanted = rule.update(wanted, v, target, names[int(sign)])
+    assert np.allclose(state.G, wanted.G)
+    assert np.allclose(rows, R @ state.G)
+    other, _ = LegoRule(0.5).stream(LegoRule(0.5).init(4), V, targets, signs)
+    assert not np.allclose(state.G, other.G)
+
+
+def test_a_rule_without_a_loop_runs_its_own_update(rng):
+    rule = Thawed()
+    state, predictions = rule.stream(rule.init(3), rng.standard_normal((5, 3)), np.zeros(5), np.zeros(5, int))
+    assert np.array_equal(state.M, np.eye(3)) and predictions.shape == (5,)
+    with pytest.raises(NotImplementedError, match="Thawed: its steps cannot be followed"):
+        rule.stream(state, np.ones((1, 3)), np.zeros(1), np.zeros(1, int), np.ones((1, 3)))

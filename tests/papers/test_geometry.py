@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.manifold import GaussianGraph, NeighborGraph, n_pieces
-from gramian.manifold.vote import vote
+from gramian.manifold import GaussianGraph, NeighborGraph, SpectralFamily, n_connected_components
+from gramian.manifold.transductive import vote
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*connected components", "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -18,7 +18,7 @@ def test_labels_help_on_ionosphere_as_in_table_1(data_folder):
     X, y = data["X"].astype(float), data["y"].astype(int)
     span = np.ptp(X, axis=0)
     X = (X - X.min(axis=0)) / np.where(span > 0, span, 1)
-    A = GaussianGraph(0.25)(X)
+    A = GaussianGraph(np.sqrt(0.125))(X)  # exp(−d² / 0.25)
     plain = gm.LaplacianEigenmaps(10, graph=A).fit_transform(X)
     scores = []
     for seed in range(15):
@@ -45,15 +45,15 @@ def test_ten_links_align_rotating_objects(data_folder):
 
     rows = np.concatenate([np.flatnonzero(y == o) for o in (0, 2, 9)])
     Z = X[rows]
-    assert n_pieces(NeighborGraph(2)(Z)) == 3
+    assert n_connected_components(NeighborGraph(2)(Z)) == 3
     rng = np.random.default_rng(0)
     same = rng.permutation(72)[:10]
     ends = np.array([rng.permutation(3)[:2] for _ in same])
     links = gm.Pairs(ends[:, 0] * 72 + same, ends[:, 1] * 72 + same, np.ones(10, bool), bounds=(1e-5, 1.0))
-    options = {"n_eigenvectors": 14, "n_neighbors": 2, "gamma": 100.0}
-    start = recall(gm.GeometryAwareKernel(**options).fit(Z, np.full(216, -1)).metric_.sqdist(Z))
-    held = gm.GeometryAwareKernel(max_iter=5, **options).fit(Z, links)
-    free = gm.GeometryAwareKernel(max_iter=60, keep_volume=False, **options).fit(Z, links)
+    prior, shrinking = (SpectralFamily(n_eigenvectors=14, n_neighbors=2, keep_volume=keep) for keep in (None, False))
+    start = recall(gm.GeometryAwareKernel(prior).fit(Z, np.full(216, -1)).metric_.sqdist(Z))
+    held = gm.GeometryAwareKernel(prior, gamma=100.0, max_iter=5).fit(Z, links)
+    free = gm.GeometryAwareKernel(shrinking, gamma=100.0, max_iter=60).fit(Z, links)
     assert start == pytest.approx(0.25, abs=0.02)  # two of eight: the neighbors on one's own circle
     assert recall(held.metric_.sqdist(Z)) > 1.6 * start
     assert recall(free.metric_.sqdist(Z)) < 1.1 * start

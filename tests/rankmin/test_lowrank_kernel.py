@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 import gramian as gm
+from gramian.rankmin import Burg, Game
 from gramian.rankmin.base import RankProblem
 from gramian.rankmin.burg import burg
 from gramian.rankmin.game import rounds, rule_of
@@ -43,11 +44,11 @@ def test_kernel_function_extends_the_training_matrix(iris, setting, method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, pairs)
-    K = model.kernel_matrix()
+    K = model.kernel_
     assert model.rank_ <= 12 and np.linalg.matrix_rank(K, tol=1e-9 * np.abs(K).max()) <= 12
-    np.testing.assert_allclose(model.kernel_function(X), K, atol=1e-6 * np.abs(K).max())
+    np.testing.assert_allclose(model.metric_.kernel(X), K, atol=1e-6 * np.abs(K).max())
     far = np.random.default_rng(0).normal(scale=5, size=(40, 4))
-    values = np.linalg.eigvalsh(model.kernel_function(far))
+    values = np.linalg.eigvalsh(model.metric_.kernel(far))
     assert values[0] >= -1e-9 * max(values[-1], 1e-12)
     np.testing.assert_allclose(model.beta_, np.sum(K * KERNEL(X)) / np.sum(KERNEL(X) ** 2), rtol=1e-6)
 
@@ -62,7 +63,7 @@ def test_constraints_hold_when_they_can(iris, setting, method):
     worst = (pairs.values(model.metric_, X) - pairs.bound).max()
     assert worst <= 0.05 * pairs.limit.min() * (1 + 1e-6)
     assert worst <= model.solution_.violation + 1e-7
-    norm = np.linalg.norm(model.metric_.matrix) if setting == "inductive" else np.linalg.norm(model.kernel_matrix())
+    norm = np.linalg.norm(model.metric_.matrix) if setting == "inductive" else np.linalg.norm(model.kernel_)
     limit = np.sqrt(25) if setting == "inductive" else np.linalg.norm(KERNEL(X))
     assert norm <= limit * (1 + 1e-6)
 
@@ -91,7 +92,7 @@ def test_settings_are_one_problem_in_two_scalings(iris):
     M = rng.standard_normal((10, 3))
     K, K0 = (Z @ M) @ (Z @ M).T, Z @ Z.T
     for inductive in (True, False):
-        problem = KernelProblem(Z, pairs, 3, inductive, 0.05)
+        problem = KernelProblem.of(Z, pairs, inductive=inductive, rank=3)
         F = M / problem.scaling[:, None] / np.sqrt(problem.radius)
         np.testing.assert_allclose(problem.lift(F), M, rtol=1e-10)
         assert problem.share(F) == pytest.approx(np.sum(K * K0) / np.sum(K0**2))
@@ -105,8 +106,9 @@ def test_burg_is_itml_on_the_coordinates_and_keeps_the_range(iris):
     X, y = iris
     Z = gm.KernelFeatures(KERNEL, rank=6).fit_transform(X)
     pairs = gm.Pairs.from_labels(y, 100, random_state=0).with_bounds(Z, (30, 70))
-    itml = gm.ITML(gamma=1.0, tol=1e-8, max_iter=5000).fit(Z, pairs)
-    np.testing.assert_allclose(burg(Z, pairs, 1.0, 5000, 1e-8).M, itml.metric_.matrix, atol=1e-5)
+    itml = gm.ITML(gamma=1.0, tol=1e-8, max_iter=5000, anchor=0).fit(Z, pairs)
+    problem = KernelProblem.of(Z, pairs, inductive=True, tol=1e-8)
+    np.testing.assert_allclose(burg(problem, np.eye(6), 1.0, 5000).M, itml.metric_.matrix, atol=1e-5)
     model = gm.LowRankKernel(KERNEL, rank=6, method="burg", n_pairs=100, random_state=0).fit(X, y)
     vectors = np.linalg.eigh(KERNEL(X))[1][:, -6:]
     outside = model.factor_ - vectors @ (vectors.T @ model.factor_)
@@ -117,7 +119,7 @@ def test_burg_started_by_rank_minimization_keeps_that_range(iris):
     X, _ = iris
     pairs = feasible_pairs(X)
     first = gm.LowRankKernel(KERNEL, rank=25, method="ocp", random_state=0).fit(X, pairs)
-    second = gm.LowRankKernel(KERNEL, rank=25, method="burg", init="ocp", random_state=0).fit(X, pairs)
+    second = gm.LowRankKernel(KERNEL, rank=25, method=Burg(init="ocp"), random_state=0).fit(X, pairs)
     Q = np.linalg.qr(first.factor_)[0]
     assert np.abs(second.factor_ - Q @ (Q.T @ second.factor_)).max() <= 1e-6 * np.abs(second.factor_).max()
 
@@ -133,7 +135,7 @@ def test_defaults_and_wrong_arguments(iris):
         ({"setting": "x"}, "setting"),
         ({"rank": 0}, "rank"),
         ({"beta": 2.0}, "beta"),
-        ({"method": "burg", "init": "x"}, "init"),
+        ({"method": Burg(init="x")}, "init"),
     ]:
         with pytest.raises(ValueError, match=word):
             gm.LowRankKernel(KERNEL, random_state=0, **options).fit(X, y)
@@ -141,14 +143,15 @@ def test_defaults_and_wrong_arguments(iris):
 
 def test_points_that_are_all_equal():
     model = gm.LowRankKernel(gm.Linear(), random_state=0).fit(np.zeros((6, 2)), [0, 0, 0, 1, 1, 1])
-    assert model.rank_ == 0 and np.array_equal(model.kernel_function(np.ones((2, 2))), np.zeros((2, 2)))
+    assert model.rank_ == 0 and np.array_equal(model.metric_.kernel(np.ones((2, 2))), np.zeros((2, 2)))
 
 
 @pytest.mark.parametrize("method", ["mw", "ocp"])
-def test_without_restore_the_kernel_is_the_mean_of_the_answers(iris, method):
+def test_as_printed_the_kernel_is_the_mean_of_the_answers(iris, method):
     X, _ = iris
     pairs = feasible_pairs(X)
-    options = {"method": method, "setting": "transductive", "max_iter": 7, "beta": 0.3, "restore": False}
+    printed = Game(method, variant="as_printed")
+    options = {"method": printed, "setting": "transductive", "max_iter": 7, "beta": 0.3}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = gm.LowRankKernel(KERNEL, **options).fit(X, pairs)
@@ -160,26 +163,12 @@ def test_without_restore_the_kernel_is_the_mean_of_the_answers(iris, method):
     case = RankProblem(Measurements([*A, KERNEL(X) / size]), b, 1e-3, SchattenBall())
     atoms = [turn.atom for turn in rounds(case, rule_of(case, method, None, ""), 7)]
     K = np.mean([atom.vectors * atom.values @ atom.vectors.T for atom in atoms], axis=0)
-    np.testing.assert_allclose(model.kernel_matrix() / size, K, atol=1e-6)
+    np.testing.assert_allclose(model.kernel_ / size, K, atol=1e-6)
     assert model.rank_ == np.linalg.matrix_rank(K, tol=1e-9)
     values, vectors = np.linalg.eigh(K)
     best = (vectors[:, -2:] * values[-2:]) @ vectors[:, -2:].T
-    np.testing.assert_allclose(cut.kernel_matrix() / size, best, atol=1e-6)
+    np.testing.assert_allclose(cut.kernel_ / size, best, atol=1e-6)
     assert cut.rank_ == 2
-
-
-@pytest.mark.parametrize("setting", ["inductive", "transductive"])
-def test_rtol_leaves_out_directions_of_the_kernel(iris, setting):
-    X, _ = iris
-    values, vectors = np.linalg.eigh(KERNEL(X))
-    small = vectors[:, values <= 0.05 * values[-1]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        kept, every = (
-            gm.LowRankKernel(KERNEL, rank=8, setting=setting, rtol=rtol).fit(X, feasible_pairs(X)).kernel_matrix()
-            for rtol in (0.05, 1e-10)
-        )
-    assert np.abs(small.T @ kept).max() < 1e-8 * np.abs(kept).max() < np.abs(small.T @ every).max()
 
 
 @pytest.mark.parametrize(
@@ -188,9 +177,9 @@ def test_rtol_leaves_out_directions_of_the_kernel(iris, setting):
         {"method": "factored"},
         {"method": "mw"},
         {"method": "ocp", "beta": 0.3},
-        {"method": "mw", "restore": False},
+        {"method": Game("mw", variant="as_printed")},
         {"method": "burg"},
-        {"method": "burg", "init": "ocp"},
+        {"method": Burg(init="ocp")},
     ],
     ids=lambda options: " ".join(str(value) for value in options.values()),
 )
@@ -204,7 +193,7 @@ def test_every_method_reports_its_steps(iris, options):
     assert [state[0] for state in heard] == list(range(heard[0][0], heard[0][0] + len(heard)))
     assert heard[0][0] <= 1 and heard[-1][0] <= model.n_iter_
     assert all(np.isfinite(state).all() and state[2] >= 0 for state in heard)
-    if options["method"] != "burg":
+    if options["method"] != "burg" and not isinstance(options["method"], Burg):
         assert len(heard) == model.n_iter_
 
 
@@ -221,8 +210,8 @@ def test_the_unit_of_the_kernel_does_not_matter(iris, setting, method):
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = gm.LowRankKernel(gm.Linear(), 3, method, setting, max_iter=20).fit(c * X, pairs)
-        found.append((model.kernel_matrix() / c**2, model.beta_, model.solution_.violation / c**2))
+            model = gm.LowRankKernel(gm.Linear(), 3, method=method, setting=setting, max_iter=20).fit(c * X, pairs)
+        found.append((model.kernel_ / c**2, model.beta_, model.solution_.violation / c**2))
     for K, beta, violation in found[1:]:
         np.testing.assert_allclose(K, found[0][0], atol=1e-8 * np.abs(K).max())
         assert beta == pytest.approx(found[0][1]) and violation == pytest.approx(found[0][2], rel=1e-5, abs=1e-9)
@@ -260,11 +249,14 @@ def test_a_generator_is_a_random_state(iris):
         ({"n_pairs": 0}, "n_pairs"),
         ({"max_iter": 0}, "max_iter"),
         ({"tol": -1.0}, "tol"),
-        ({"rtol": 2.0}, "rtol"),
-        ({"n_basis": 0}, "rank"),
-        ({"method": "burg", "gamma": 0.0}, "gamma"),
-        ({"method": "mw", "step": 0.9}, "step"),
-        ({"method": "mw", "step": "theory"}, "step"),
+        ({"features": 3}, "features must be KernelFeatures"),
+        ({"features": gm.KernelFeatures(n_basis=0)}, "n_basis"),
+        ({"method": Burg(gamma=0.0)}, "gamma"),
+        ({"method": Game("mw", step=0.9)}, "step"),
+        ({"method": Game("mw", step="theory")}, "step"),
+        ({"method": Game("x")}, "rule"),
+        ({"method": Game(variant="x")}, "variant"),
+        ({"method": 3}, "method must be a name or a KernelMethod"),
     ],
 )
 def test_wrong_options_are_one_sentence(iris, options, words):
@@ -293,8 +285,8 @@ def test_data_at_the_edges(iris, setting, method):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = gm.LowRankKernel(None, 4, method, setting, max_iter=5, n_pairs=20, random_state=0)
-            K = model.fit(points, side).kernel_matrix()
+            model = gm.LowRankKernel(rank=4, method=method, setting=setting, max_iter=5, n_pairs=20, random_state=0)
+            K = model.fit(points, side).kernel_
         assert np.isfinite(K).all() and np.isfinite(model.beta_) and model.rank_ <= 4, name
 
 
@@ -313,12 +305,12 @@ def test_kernels_of_other_objects(setting, method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         words, rows = (
-            gm.LowRankKernel(kernel, 3, method, setting, n_pairs=8, random_state=0).fit(points, GROUPS)
+            gm.LowRankKernel(kernel, 3, method=method, setting=setting, n_pairs=8, random_state=0).fit(points, GROUPS)
             for kernel, points in ((shared, WORDS), (matrix, list(range(6))))
         )
-    np.testing.assert_allclose(words.kernel_matrix(), rows.kernel_matrix(), atol=1e-8)
-    np.testing.assert_allclose(words.kernel_function(WORDS), words.kernel_matrix(), atol=1e-8)
-    assert words.kernel_function(["net"], WORDS).shape == (1, 6)
+    np.testing.assert_allclose(words.kernel_, rows.kernel_, atol=1e-8)
+    np.testing.assert_allclose(words.metric_.kernel(WORDS), words.kernel_, atol=1e-8)
+    assert words.metric_.kernel(["net"], WORDS).shape == (1, 6)
     with pytest.raises(ValueError, match="LowRankKernel: requires y"):
         gm.LowRankKernel(shared).fit(WORDS)
 
@@ -328,9 +320,41 @@ def test_a_game_that_is_refused_at_once_leaves_the_best_approximation(iris, meth
     X, _ = iris
     pairs = gm.Pairs([0, 1], [30, 40], [False, False], (1.0, 1e6))  # far beyond the ball
     with pytest.warns(ConvergenceWarning, match="residual"):
-        model = gm.LowRankKernel(KERNEL, 3, method, "transductive", restore=False).fit(X, pairs)
+        model = gm.LowRankKernel(KERNEL, 3, method=Game(method, variant="as_printed"), setting="transductive").fit(
+            X, pairs
+        )
     lam = np.linalg.eigvalsh(KERNEL(X))[::-1]
     assert model.rank_ == 3 and model.beta_ == pytest.approx((lam[:3] ** 2).sum() / (lam**2).sum())
+
+
+@pytest.mark.parametrize("setting", ["inductive", "transductive"])
+@pytest.mark.parametrize("kind", ["triplets", "similarities"])
+def test_any_linear_constraint_serves(iris, setting, kind):
+    """(7.9) has any C_i: triplets and similarities that K₀ nearly meets, against the measurements written out."""
+    X, y = iris
+    K0 = KERNEL(X)
+    if kind == "triplets":
+        side = gm.Triplets.from_labels(y, 30, random_state=0, margin=0.05)
+        d = KERNEL.sqdist(X)
+        side = side[d[side.anchor, side.far] - d[side.anchor, side.near] > 0.04]
+    else:
+        i, j = np.arange(0, 40, 2), np.arange(1, 41, 2)
+        side = gm.Similarities(i, j, K0[i, j] > 0.5, np.where(K0[i, j] > 0.5, 0.97, 1.05) * K0[i, j] + 1e-3)
+    model = gm.LowRankKernel(KERNEL, rank=20, setting=setting, tol=0.05).fit(X, side)
+    K = model.kernel_
+    if kind == "triplets":
+        D = np.diag(K)[:, None] + np.diag(K) - 2 * K
+        worst = (0.05 - D[side.anchor, side.far] + D[side.anchor, side.near]).max()
+        assert worst <= 0.05 * 0.05 * (1 + 1e-6)
+    else:
+        worst = (side.sign * (K[side.left, side.right] - side.limit)).max()
+        assert worst <= 0.05 * np.abs(side.limit).min() * (1 + 1e-6)
+    assert model.converged_ and model.rank_ <= 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        loose = gm.LowRankKernel(KERNEL, rank=20, setting=setting, method=Burg(gamma=1e-6)).fit(X, side)
+        tight = gm.LowRankKernel(KERNEL, rank=20, setting=setting, method=Burg(gamma=100.0)).fit(X, side)
+    assert side.violation(tight.metric_, X).sum() <= 0.2 * side.violation(loose.metric_, X).sum()
 
 
 def test_the_ball_of_both_settings_holds_the_kernel_itself(iris):
@@ -339,7 +363,7 @@ def test_the_ball_of_both_settings_holds_the_kernel_itself(iris):
     Z = gm.KernelFeatures(KERNEL, basis="all").fit_transform(X)
     pairs = gm.Pairs([0], [1], [True], bounds=(1.0, 2.0))
     for inductive in (True, False):
-        problem = KernelProblem(Z, pairs, Z.shape[1], inductive, 0.05)
+        problem = KernelProblem.of(Z, pairs, inductive=inductive, rank=Z.shape[1])
         F = problem.start()
         assert np.linalg.norm(F @ F.T) == pytest.approx(1.0) and problem.share(F) == pytest.approx(1.0)
         lifted = Z @ problem.lift(F)

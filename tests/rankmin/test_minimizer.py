@@ -1,5 +1,7 @@
 """RankMinimizer: constraints to epsilon, proofs that hold, defined behavior at the edges."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -234,3 +236,46 @@ def test_pruned_averages_use_fewer_answers():
     result = gm.RankMinimizer("mw", 0.05, compress=False).solve(A, b)
     assert result.feasible and result.rank <= result.n_iter * max(result.rank_bound, 1)
     assert np.linalg.norm(result.matrix) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("method", ["mw", "ocp"])
+def test_as_printed_the_answer_is_the_plain_mean_of_the_answers(rng, method):
+    """Algorithms 2 and 3 to the letter: T answers of the oracle, weights moved by the rule, and their mean."""
+    A = rng.standard_normal((6, 12, 12))
+    A = A + A.transpose(0, 2, 1)
+    v = rng.standard_normal(12) / 5
+    b = np.array([v @ a @ v for a in A])
+    step = 0.1 if method == "mw" else 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        minimizer = gm.RankMinimizer(method, 1e-3, 9, step=step, variant="as_printed")
+        found = minimizer.solve(A, b)
+    p, answers, gradient = np.full(6, 1 / 6), [], 1.0
+    for t in range(1, 10):
+        values, vectors = np.linalg.eigh(np.tensordot(p, A, 1))
+        top, goal = np.maximum(values[::-1], 0), p @ b
+        k = 0 if goal <= 0 else int(np.searchsorted(np.sqrt(np.cumsum(top**2)), goal * (1 - 1e-10))) + 1
+        x = top[:k] / np.linalg.norm(top[:k]) if k else top[:0]
+        X = (vectors[:, ::-1][:, :k] * x) @ vectors[:, ::-1][:, :k].T
+        answers.append(X)
+        penalty = np.tensordot(A, X, 2) - b
+        if method == "mw":
+            scaled = penalty / np.abs(penalty).max()
+            p = p * np.where(scaled >= 0, (1 - step) ** scaled, (1 + step) ** -scaled)
+            p /= p.sum()
+        else:
+            Z = np.c_[A.reshape(6, -1), b]
+            diameter = max(np.linalg.norm(a - c) for a in Z for c in Z)
+            gradient = max(gradient, np.sqrt(np.sum(X**2) + 1))
+            target = p @ Z - diameter / (2 * gradient * np.sqrt(t)) * np.append(X.ravel(), -1.0)
+            p = nearest_in_hull(Z, target)
+    np.testing.assert_allclose(found.matrix, np.mean(answers, axis=0), atol=1e-5)
+
+
+def nearest_in_hull(Z, target):
+    """Weights of the point of conv(rows of Z) nearest to a target, by a general solver."""
+    from scipy.optimize import nnls
+
+    heavy = 1e4
+    weights, _ = nnls(np.vstack([Z.T, heavy * np.ones(len(Z))]), np.append(target, heavy))
+    return weights / weights.sum()

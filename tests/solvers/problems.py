@@ -4,12 +4,12 @@ import cvxpy as cp
 import numpy as np
 from scipy.linalg import logm
 
-from gramian.constraints import Chunklets, Pairs, Probabilities, Similarities, Triplets
+from gramian.constraints import Chunklets, Pairs, Probabilities, RelativeSimilarities, Similarities, Triplets
 from gramian.divergences import Frobenius, LinearFrobenius, LinearLogDet, LogDet, VonNeumann
-from gramian.solvers import Hard, Hinge, Problem, Quadratic, Relative
+from gramian.solvers import Hard, Hinge, Problem, Quadratic, Relative, Stacked, rows_of
 
 DIVERGENCES = ["logdet", "vonneumann", "frobenius", "linear-frobenius", "linear-logdet"]
-CONSTRAINTS = ["pairs", "triplets", "similarities", "probabilities", "chunklets"]
+CONSTRAINTS = ["pairs", "triplets", "similarities", "relative similarities", "probabilities", "chunklets", "mixed"]
 
 
 def points(seed=0, n=14, d=3):
@@ -40,31 +40,31 @@ def constraints(name, X, y):
         return Triplets.from_labels(y, 8, random_state=0, margin=0.1)
     if name == "similarities":
         return Similarities.from_labels(y, 10, random_state=0, X=X, percentiles=(60, 40))
+    if name == "relative similarities":
+        return RelativeSimilarities.from_labels(y, 8, random_state=0, margin=0.1)
     if name == "probabilities":
-        return Probabilities.from_labels(y, level=0.4, n_points=6, random_state=0)
+        return Probabilities.from_labels(y, level=0.4, n_points=6, ceiling=0.62, random_state=0)
+    if name == "mixed":
+        return constraints("pairs", X, y)[:5] + constraints("triplets", X, y)[:4] + constraints("chunklets", X, y)
     return Chunklets.from_labels(y)
 
 
 def problem(X, cons, div, slack=None, prior=None):
-    terms = cons.terms(len(X))
-    d = X.shape[1]
-    return Problem(
-        terms.left @ X,
-        None if terms.symmetric else terms.right @ X,
-        terms.weight,
-        cons.bound,
-        np.eye(d) if prior is None else prior,
-        div,
-        Hard() if slack is None else slack,
-    )
+    prior = np.eye(X.shape[1]) if prior is None else prior
+    return Problem(rows_of(cons, X), cons.bound, prior, div, Hard() if slack is None else slack)
 
 
 def dense(prob):
     """The matrices A_i, formed one by one."""
-    m, t = prob.weight.shape
-    left = prob.left.reshape(m, t, -1)
-    right = left if prob.right is None else prob.right.reshape(m, t, -1)
-    A = np.einsum("ms,msi,msj->mij", prob.weight, left, right)
+    parts = prob.rows.parts if isinstance(prob.rows, Stacked) else (prob.rows,)
+    return np.concatenate([_formed(rows) for rows in parts])
+
+
+def _formed(rows):
+    m, t = rows.weight.shape
+    left = rows.left.reshape(m, t, -1)
+    right = left if rows.right is None else rows.right.reshape(m, t, -1)
+    A = np.einsum("ms,msi,msj->mij", rows.weight, left, right)
     return (A + A.transpose(0, 2, 1)) / 2
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.solvers import DualAscent, Hard, Hinge, Problem, Relative
+from gramian.solvers import DualAscent, Hard, Hinge, Problem, Relative, Rows
 from tests.solvers.problems import DIVERGENCES, constraints, divergence, points, problem
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -17,9 +17,9 @@ def test_torch_equals_numpy(name, slack, device):
     X, y = points()
     prob = problem(X, constraints("pairs", X, y), divergence(name, 3), slack)
     left, weight, bound, prior = (
-        torch.asarray(a, device=device) for a in (prob.left, prob.weight, prob.bound, prob.prior)
+        torch.asarray(a, device=device) for a in (prob.rows.left, prob.rows.weight, prob.bound, prob.prior)
     )
-    solution = DualAscent().solve(Problem(left, None, weight, bound, prior, prob.divergence, prob.slack))
+    solution = DualAscent().solve(Problem(Rows(left, weight), bound, prior, prob.divergence, prob.slack))
     ours = DualAscent().solve(prob)
     assert solution.M.device.type == device
     assert solution.objective == pytest.approx(ours.objective, rel=1e-7)

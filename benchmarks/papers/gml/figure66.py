@@ -10,7 +10,7 @@ import gramian as gm
 from benchmarks.harness import ROOT, load
 from benchmarks.papers.gml.tour import tour_graph
 from gramian import linalg
-from gramian.manifold import NeighborGraph, diffusion_factor, n_pieces
+from gramian.manifold import NeighborGraph, SpectralFamily, diffusion_factor, n_connected_components
 
 TITLE = "G-ML, Figures 6.6–6.8: aligning images of different things under the same transformation"
 NOTES = """
@@ -53,11 +53,11 @@ def tours(X, n):
     return sparse.csr_array(sparse.block_diag([tour_graph(D) for D in roots]))
 
 
-def aligned(X, A, r, left, right, **options):
+def aligned(X, A, r, left, right, max_iter=5, keep_volume=None):
     """Squared distances by G-ML on a graph with r eigenvectors."""
     must = gm.Pairs(left, right, np.ones(len(left), bool), bounds=(1e-5, 1.0))
-    options = {"max_iter": 5, "gamma": 100.0, **options}
-    return linalg.sqdist(gm.GeometryAwareKernel(n_eigenvectors=r, graph=A, **options).fit(X, must).positions_)
+    family = SpectralFamily(n_eigenvectors=r, graph=A, keep_volume=keep_volume)
+    return linalg.sqdist(gm.GeometryAwareKernel(family, gamma=100.0, max_iter=max_iter).fit(X, must).embedding_)
 
 
 def left_out_rank(X, A, r, left, right, n):
@@ -75,7 +75,7 @@ def left_out_rank(X, A, r, left, right, n):
 def from_pixels(X, left, right, bounds=None, gamma=1.0):
     """Squared distances by ITML: one step A from a Gaussian kernel."""
     must = gm.Pairs(left, right, np.ones(len(left), bool), bounds)
-    return linalg.sqdist(gm.GeometryAwareKernel("rbf", max_iter=1, gamma=gamma).fit(X, must).positions_)
+    return linalg.sqdist(gm.GeometryAwareKernel("rbf", max_iter=1, gamma=gamma).fit(X, must).embedding_)
 
 
 def distances(X, n, left, right, graphs, near):
@@ -103,7 +103,7 @@ def recall(D, angle, most):
 
 def is_curve(X):
     """Whether the images of one object hang together when each is joined to its two nearest."""
-    return n_pieces(NeighborGraph(2)(X)) == 1
+    return n_connected_components(NeighborGraph(2)(X)) == 1
 
 
 def coil(draws, curved):

@@ -12,8 +12,8 @@ from sklearn.svm import SVC
 import gramian as gm
 from benchmarks.harness import load
 from gramian import linalg
-from gramian.manifold import diffusion_factor, order_constrained_factor
-from gramian.manifold.vote import vote
+from gramian.manifold import SpectralFamily, diffusion_factor, order_constrained_factor
+from gramian.manifold.transductive import vote
 
 GAMMAS = (0.01, 0.1, 1.0)
 ITERATIONS = 10
@@ -67,7 +67,13 @@ def geometry_aware(A, X, labels):
     """The kernel's factor before the first iteration and after each one, γ chosen on the labels."""
     cores = []
     model = gm.GeometryAwareKernel(
-        graph=A, gamma=GAMMAS, max_iter=ITERATIONS, random_state=0, solver=gm.DualAscent(tol=1e-6)
+        SpectralFamily(graph=A),
+        GAMMAS,
+        anchor=0.0,
+        n_votes=4,
+        max_iter=ITERATIONS,
+        random_state=0,
+        solver=gm.DualAscent(tol=1e-6),
     )
     model.set_params(callback=lambda *state: cores.append(state[3])).fit(X, labels)
     start = np.diag(np.exp(-0.1 * model.eigenvalues_))

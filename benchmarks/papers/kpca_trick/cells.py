@@ -52,11 +52,11 @@ def at_width(learner, width, X, y, test, truth) -> float:
 def normal_start(X: np.ndarray, y: np.ndarray) -> gm.NCA:
     """NCA from a matrix of standard normal numbers."""
     d = X.shape[1]
-    return gm.NCA(init=np.random.default_rng(0).standard_normal((d, d)), max_iter=100)
+    return gm.NCA(init=np.random.default_rng(0).standard_normal((d, d)), max_iter=100, anchor=0)
 
 
 NCA, PULL, TABLE = LEARNERS["NCA"], LEARNERS["LMNN"], "as in the table"
-FEW = {f"{r} directions": gm.NCA(r, max_iter=100) for r in (2, 3)}
+FEW = {f"{r} directions": gm.NCA(r, max_iter=100, anchor=0) for r in (2, 3)}
 CHANGES: dict[tuple[str, str], dict[str, Callable]] = {
     **{
         (name, "NCA"): {
@@ -83,7 +83,7 @@ CHANGES: dict[tuple[str, str], dict[str, Callable]] = {
     },
     ("MUSK2", "LMNN"): {
         'reg="pull", as in the table': partial(learned, PULL),
-        "reg=0": partial(learned, gm.LMNN(tol=2e-2, max_iter=200)),
+        "reg=0": partial(learned, gm.LMNN(tol=2e-2, max_iter=200, anchor=0)),
     },
     **{
         ("MUSK2", f"AK{m}"): {
@@ -94,31 +94,31 @@ CHANGES: dict[tuple[str, str], dict[str, Callable]] = {
     },
     ("M-USPS", "AKLMNN"): {
         "30 steps, as in the table": partial(aligned, PULL, family=polynomials),
-        "100 steps": partial(aligned, gm.LMNN(reg="pull", tol=2e-2, max_iter=100), family=polynomials),
+        "100 steps": partial(aligned, gm.LMNN(reg="pull", tol=2e-2, max_iter=100, anchor=0), family=polynomials),
         "degrees 1–4": partial(aligned, PULL, family=partial(polynomials, degrees=(1, 2, 3, 4))),
         "degrees 1–3": partial(aligned, PULL, family=partial(polynomials, degrees=(1, 2, 3))),
     },
     ("IRIS", "KDNE"): {
-        **{f"width {w}": partial(at_width, gm.DNE(), w) for w in (0.25, 0.5, 1.0, 2.5)},
-        **{f"width 1.0, {r} directions": partial(at_width, gm.DNE(n_components=r), 1.0) for r in (2, 3)},
+        **{f"width {w}": partial(at_width, gm.DNE(anchor=0), w) for w in (0.25, 0.5, 1.0, 2.5)},
+        **{f"width 1.0, {r} directions": partial(at_width, gm.DNE(n_components=r, anchor=0), 1.0) for r in (2, 3)},
     },
     ("BALANCE", "KDNE"): {
-        **{f"width {w}": partial(at_width, gm.DNE(), w) for w in (0.5, 1.0, 2.5)},
-        "width 1.0, k = 3": partial(at_width, gm.DNE(3), 1.0),
-        "width 1.0, k = 3, 3 directions": partial(at_width, gm.DNE(3, n_components=3), 1.0),
-        "width 1.0, k = 3, 1 direction": partial(at_width, gm.DNE(3, n_components=1), 1.0),
+        **{f"width {w}": partial(at_width, gm.DNE(anchor=0), w) for w in (0.5, 1.0, 2.5)},
+        "width 1.0, k = 3": partial(at_width, gm.DNE(3, anchor=0), 1.0),
+        "width 1.0, k = 3, 3 directions": partial(at_width, gm.DNE(3, n_components=3, anchor=0), 1.0),
+        "width 1.0, k = 3, 1 direction": partial(at_width, gm.DNE(3, n_components=1, anchor=0), 1.0),
     },
     ("GLASS", "AKDNE"): {
-        TABLE: partial(aligned, gm.DNE()),
-        "k = 3": partial(aligned, gm.DNE(3)),
-        "near kernels": partial(aligned, gm.DNE(), near=True),
-        "near kernels, k = 3": partial(aligned, gm.DNE(3), near=True),
+        TABLE: partial(aligned, gm.DNE(anchor=0)),
+        "k = 3": partial(aligned, gm.DNE(3, anchor=0)),
+        "near kernels": partial(aligned, gm.DNE(anchor=0), near=True),
+        "near kernels, k = 3": partial(aligned, gm.DNE(3, anchor=0), near=True),
     },
     ("MUSK2", "AKDNE"): {
-        TABLE: partial(aligned, gm.DNE()),
-        "kernels not centered": partial(aligned, gm.DNE(), center=False),
-        "kernels not centered, k = 3": partial(aligned, gm.DNE(3), center=False),
-        "near kernels, not centered": partial(aligned, gm.DNE(), center=False, near=True),
+        TABLE: partial(aligned, gm.DNE(anchor=0)),
+        "kernels not centered": partial(aligned, gm.DNE(anchor=0), center=False),
+        "kernels not centered, k = 3": partial(aligned, gm.DNE(3, anchor=0), center=False),
+        "near kernels, not centered": partial(aligned, gm.DNE(anchor=0), center=False, near=True),
     },
 }
 

@@ -14,7 +14,7 @@ Two synthetic examples in the spirit of the figure, whose data are not given: ea
 sampled so thinly that neighbors often lie across. 1-NN accuracy on 2,000 new points; the kernel is the
 polynomial of degree two, as in the paper. The picture shows the two largest components of each learned
 distance."""
-LEARNERS = {"NCA": gm.NCA(), "LMNN": gm.LMNN(reg=1.0), "DNE": gm.DNE(n_neighbors=3)}
+LEARNERS = {"NCA": gm.NCA(anchor=0), "LMNN": gm.LMNN(reg=1.0, anchor=0), "DNE": gm.DNE(n_neighbors=3, anchor=0)}
 
 
 def parabolas(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

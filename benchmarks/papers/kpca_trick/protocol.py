@@ -21,7 +21,11 @@ SETS = {
     "YEAST": "yeast",
     "M-USPS": "m_usps_ssl",
 }
-LEARNERS = {"NCA": gm.NCA(max_iter=100), "LMNN": gm.LMNN(reg="pull", tol=2e-2, max_iter=30), "DNE": gm.DNE()}
+LEARNERS = {
+    "NCA": gm.NCA(max_iter=100, anchor=0),
+    "LMNN": gm.LMNN(reg="pull", tol=2e-2, max_iter=30, anchor=0),
+    "DNE": gm.DNE(anchor=0),
+}
 
 
 def nearest(A: np.ndarray, labels: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -57,7 +61,7 @@ def penalized(Z: np.ndarray, y: np.ndarray, share: float = 0.1) -> gm.NCA:
     D[y[:, None] != y] = np.inf
     np.fill_diagonal(D, np.inf)
     near = np.sort(D, axis=1)[:, :3]
-    return gm.NCA(reg=share * near[np.isfinite(near)].sum() / Z.shape[1], max_iter=15)
+    return gm.NCA(reg=share * near[np.isfinite(near)].sum() / Z.shape[1], max_iter=15, anchor=0)
 
 
 def problem(kernel, X, y, new) -> tuple[np.ndarray, np.ndarray, dict]:

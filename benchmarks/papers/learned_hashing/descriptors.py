@@ -58,4 +58,8 @@ def learn(X: np.ndarray) -> gm.Mahalanobis:
     right = np.concatenate([near, rng.integers(len(X), size=1000)])
     pairs = gm.Pairs(np.concatenate([left, left]), right, np.repeat([True, False], 1000)).with_bounds(X)
     scale = float(np.sqrt(X.var(axis=0).sum()))
-    return gm.ITML().fit(X / scale, gm.Pairs(pairs.left, pairs.right, pairs.similar).with_bounds(X / scale)).metric_
+    return (
+        gm.ITML(anchor=0)
+        .fit(X / scale, gm.Pairs(pairs.left, pairs.right, pairs.similar).with_bounds(X / scale))
+        .metric_
+    )

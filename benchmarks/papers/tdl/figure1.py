@@ -5,7 +5,7 @@ import numpy as np
 import gramian as gm
 from benchmarks.harness import ROOT
 from gramian.manifold import GaussianGraph
-from gramian.manifold.vote import vote
+from gramian.manifold.transductive import vote
 
 TITLE = "TDL, Figure 1: two moons pushed together"
 NOTES = """
@@ -29,7 +29,7 @@ def moons(seed, n=200, radius=2.0, noise=0.08, height=0.6):
 
 def embeddings(X, labels):
     """Two coordinates by each method."""
-    graph = GaussianGraph(0.25)
+    graph = GaussianGraph(np.sqrt(0.125))
     tdl = gm.TDL(2, lam=16.0, penalty="normalized", graph=graph).fit(X, labels)
     return {
         "Laplacian eigenmaps": gm.LaplacianEigenmaps(2, normalized=True, graph=graph).fit_transform(X),

@@ -7,10 +7,10 @@ import gramian as gm
 from benchmarks import harness
 from gramian.manifold import NeighborGraph, laplacian, neighbors
 from gramian.manifold.cost import cost_matrix, on_gram
-from gramian.manifold.eigen import Eigenvectors, smallest_eigenvectors
+from gramian.manifold.eigen import Eigenvectors, Search, smallest_eigenvectors
 from gramian.manifold.graph import adjacency
-from gramian.manifold.penalties import SpectralPenalty
-from gramian.manifold.vote import vote
+from gramian.manifold.penalties import SmoothPenalty
+from gramian.manifold.transductive import vote
 
 SPLITS, PRINTED_SPLITS = 10, 2
 RANK = 150
@@ -82,7 +82,7 @@ def accuracy(F, y, labels):
 
 def smooth_tdl(basis, X, labels, lam):
     """TDL in the span of given eigenvectors of L: what ``TDL(60, lam, rank=150)`` computes, for many splits at once."""
-    return SpectralPenalty(basis).solve(on_gram(cost_matrix(X, labels, 20)), lam, 60)[0].vectors
+    return SmoothPenalty(basis, None).solve(on_gram(cost_matrix(X, labels, 20)), lam, 60).vectors
 
 
 def right_votes(voters, codes, queries, truth):
@@ -106,7 +106,7 @@ def choose_lam(basis, X, labels, grid):
         rest[fold] = -1
         C = on_gram(cost_matrix(X[known], rest, 20))
         for i, lam in enumerate(grid):
-            F = SpectralPenalty(part).solve(C, lam, 60)[0].vectors
+            F = SmoothPenalty(part, None).solve(C, lam, 60).vectors
             right[i] += right_votes(F[rest >= 0], rest[rest >= 0], F[fold], codes[fold])
     return grid[int(right.argmax())]
 
@@ -122,7 +122,7 @@ def split_scores(basis, X, y, labels, grid=GRID):
 def eigenvectors(A, normalized=False):
     """Eigenvalues over the smoothest eigenvectors of the Laplacian, (1 + n, 150)."""
     L, trivial = laplacian(A, normalized)
-    values, V, _ = smallest_eigenvectors(L, RANK, trivial, tol=1e-4)
+    values, V, _ = smallest_eigenvectors(L, RANK, trivial, Search(tol=1e-4))
     return np.vstack([values, V]).astype(np.float32)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import gramian as gm
 from benchmarks.papers.tdl.mnist import digits, labeled, row
-from gramian.manifold.vote import vote
+from gramian.manifold.transductive import vote
 
 TITLE = "TDL out of sample: MNIST digits that were not in the fit"
 NOTES = """

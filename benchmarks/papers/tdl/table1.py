@@ -5,7 +5,7 @@ import numpy as np
 import gramian as gm
 from benchmarks.harness import load
 from gramian.manifold import GaussianGraph
-from gramian.manifold.vote import vote
+from gramian.manifold.transductive import vote
 
 TITLE = "TDL, Table 1: UCI sets with 10% of the labels"
 NOTES = """
@@ -40,7 +40,7 @@ def accuracies(name, dimensions, splits):
     X, y = data.X, np.unique(data.y, return_inverse=True)[1]
     span = np.ptp(X, axis=0)
     X = (X - X.min(axis=0)) / np.where(span > 0, span, 1)
-    graph = GaussianGraph(0.25)
+    graph = GaussianGraph(np.sqrt(0.125))
     adjacency = graph(X)
     plain = gm.LaplacianEigenmaps(dimensions, graph=adjacency).fit_transform(X)
     scores = {"TDL": [], "Laplacian eigenmaps": [], "1-NN": []}

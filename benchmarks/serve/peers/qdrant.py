@@ -5,7 +5,7 @@ from qdrant_client import QdrantClient, models
 
 
 def main(given):
-    X, y = given["X"], given["y"]
+    X = given["X"]
     client = QdrantClient(":memory:")
     client.create_collection("a", vectors_config=models.VectorParams(size=X.shape[1], distance=models.Distance.EUCLID))
     points = [models.PointStruct(id=i, vector=x.tolist()) for i, x in enumerate(X)]

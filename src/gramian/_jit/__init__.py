@@ -1,1 +1,14 @@
 """The compiled loops (numba), imported only when called; one file per topic."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def own_loop(value: Any, topic: str) -> Callable | None:
+    """The loop that the class of ``value`` names as ``compiled``, from the file ``topic``; None when it names none.
+
+    A subclass does not inherit the name: the compiled loop would not see what the subclass overrides.
+    """
+    name = vars(type(value)).get("compiled")
+    return None if name is None else getattr(import_module(f"{__name__}.{topic}"), name)

@@ -16,23 +16,25 @@ def dot(a, b):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def root_step(p, y, eta, exact):
-    """The number a of G ← G + a (Gz)(Mz)ᵀ for prediction p = zᵀMz > 0 and target y; see online/factored.py."""
-    if exact:
-        t = eta * y * p - 1.0
-        h = math.hypot(t, 2.0 * math.sqrt(eta) * p)
-        after = 2.0 * p / (h - t) if t < 0 else (t + h) / (2.0 * eta * p)  # (5.4), no cancellation
-        x = -eta * (p - y) * after / (1.0 + eta * p * after)
-    else:
-        rate = eta if p >= y else min(eta, 0.5 / ((y - p) * p))
-        after = p / (1.0 + rate * (p - y) * p)
-        x = -rate * (p - y) * after
-    return x / ((1.0 + math.sqrt(after / p)) * p)
+def _lego_after(p, y, eta):
+    """LegoRule.after: zᵀM⁺z and x for prediction p = zᵀMz > 0 and target y."""
+    t = eta * y * p - 1.0
+    h = math.hypot(t, 2.0 * math.sqrt(eta) * p)
+    after = 2.0 * p / (h - t) if t < 0 else (t + h) / (2.0 * eta * p)  # (5.4), no cancellation
+    return after, -eta * (p - y) * after / (1.0 + eta * p * after)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def factored_stream(G, H, V, targets, signs, eta, exact):
-    """Run LEGO (exact) or online ITML over the rows of V; G and the followers H change in place.
+def _itml_after(p, y, eta):
+    """OnlineITMLRule.after."""
+    rate = eta if p >= y else min(eta, 0.5 / ((y - p) * p))
+    after = p / (1.0 + rate * (p - y) * p)
+    return after, -rate * (p - y) * after
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _factored_stream(G, H, V, targets, signs, eta, lego):
+    """Steps G ← G + a (Gz)(Mz)ᵀ of online/factored.py; G and the followers H change in place.
 
     The rank-one change of one step and the two products of the next share a pass over G.
     Returns the predictions zᵀMz made before each step.
@@ -64,7 +66,8 @@ def factored_stream(G, H, V, targets, signs, eta, exact):
         predictions[t] = prediction
         a = 0.0
         if prediction > 0.0 and (signs[t] == 0 or signs[t] * (prediction - y) > 0.0):
-            a = root_step(prediction, y, eta, exact)
+            after, x = _lego_after(prediction, y, eta) if lego else _itml_after(prediction, y, eta)
+            a = x / ((1.0 + math.sqrt(after / prediction)) * prediction)
         if a != 0.0:
             for i in range(b):
                 c = a * dot(H[i], z)
@@ -76,6 +79,18 @@ def factored_stream(G, H, V, targets, signs, eta, exact):
             for j in range(d):
                 G[i, j] += c * q[j]
     return predictions
+
+
+@numba.njit(cache=True, error_model="numpy")
+def lego_stream(G, H, V, targets, signs, eta):
+    """LEGO over the rows of V."""
+    return _factored_stream(G, H, V, targets, signs, eta, True)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def itml_stream(G, H, V, targets, signs, eta):
+    """Online ITML over the rows of V."""
+    return _factored_stream(G, H, V, targets, signs, eta, False)
 
 
 @numba.njit(cache=True, error_model="numpy")

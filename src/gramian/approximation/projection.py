@@ -5,30 +5,74 @@ matrix B = K (K_RQ⁺ + W), shape (n, m), that guesses the column k_Q(q) of a ne
 at R belongs to some W. Each function returns B and, for every q_j of Q, the guess when q_j is left out of Q.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
-from gramian import linalg
+from gramian import _checks, linalg
 
 EXPONENTS = (0.25, 0.5)
 RIDGES = (1e-8, 1e-6, 1e-4)
 
 
-def pinv(K: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured on Q and R.
+
+    ``K`` (n, n) and squared distances ``D`` (n, n) on Q, ``cross`` K_RQ (m, n), ``inner`` K_RR (m, m), and where in Q
+    the members of R are, ``inside`` (empty when R lies outside of Q).
+    """
+
+    K: np.ndarray
+    D: np.ndarray
+    cross: np.ndarray
+    inner: np.ndarray
+    inside: np.ndarray
+
+    @classmethod
+    def within(cls, K: np.ndarray, D: np.ndarray, R: np.ndarray) -> "Measured":
+        """R as places in Q."""
+        return cls(K, D, K[R], K[np.ix_(R, R)], R)
+
+    @property
+    def others(self) -> np.ndarray:
+        """The places in Q that are not of R."""
+        return np.setdiff1d(np.arange(len(self.K)), self.inside)
+
+
+def pinv(measured: Measured) -> tuple[np.ndarray, np.ndarray]:
     """W = 0, the paper: B = K K_RQ⁺, the least-squares guess of the columns of K from their entries at R."""
-    inverse = np.linalg.pinv(K[R])
-    B = K @ inverse
-    leverage = np.einsum("jr,rj->j", inverse, K[R])
-    error = (K - B @ K[R]) / np.maximum(1 - leverage, 1e-6)  # leave-one-out residual of least squares
-    return B, K - error
+    inverse = np.linalg.pinv(measured.cross)
+    B = measured.K @ inverse
+    leverage = np.einsum("jr,rj->j", inverse, measured.cross)
+    residual = measured.K - B @ measured.cross
+    left_out = residual / np.maximum(1 - leverage, 1e-6)  # of least squares without the column
+    return B, measured.K - left_out
 
 
-def span(K: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def span(measured: Measured) -> tuple[np.ndarray, np.ndarray]:
     """β̂ supported on R, the Nyström member: B = K_QR K_RR⁺. (Equation (30) of the paper takes it for W = 0.)"""
-    B = K[:, R] @ np.linalg.pinv(K[np.ix_(R, R)], hermitian=True)
-    return B, B @ K[R]
+    B = measured.cross.T @ np.linalg.pinv(measured.inner, hermitian=True)
+    return B, B @ measured.cross
 
 
-def learned(K: np.ndarray, R: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def given(measured: Measured, U: Any) -> tuple[np.ndarray, np.ndarray]:
+    """W = (I − K_RQ⁺K_RQ) U for a U (n, m) of one's own, (19)–(20); an admissible W is left as it is.
+
+    Guesses are those of the whole Q: what W would be without a member is not known.
+    """
+    n, m = len(measured.K), len(measured.cross)
+    U = _checks.array(U, "SubsetDistance", "projection")
+    if U.shape != (n, m) or not np.isfinite(U).all():
+        raise ValueError(f"SubsetDistance: projection must be finite of shape ({n}, {m}), got shape {U.shape}.")
+    inverse = np.linalg.pinv(measured.cross)
+    W = U - inverse @ (measured.cross @ U)
+    B = measured.K @ (inverse + W)
+    return B, B @ measured.cross
+
+
+def learned(measured: Measured) -> tuple[np.ndarray, np.ndarray]:
     """W by weighted ridge regression on Q, shrunk to the member supported on R.
 
     For each q_i not in R, min_δ Σ_j w_ij (K_ij − (b_i + δ)ᵀk_R(q_j))² + ridge · δᵀK_RR δ, with b_i the row of the span
@@ -37,14 +81,14 @@ def learned(K: np.ndarray, R: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np
     error is larger by more than two standard errors of the difference over the left-out members, and those are at
     least as many as the members of R (fewer cannot judge so many coefficients).
     """
-    plain = pinv(K, R)
-    path = [member for exponent in EXPONENTS for member in _ridge_path(K, R, _weights(D, exponent))]
+    plain = pinv(measured)
+    path = [member for exponent in EXPONENTS for member in _ridge_path(measured, _weights(measured.D, exponent))]
     if not path:
         return plain
-    best = min(path, key=lambda member: left_out_errors(K, D, R, member[1]).mean())
-    gain = left_out_errors(K, D, R, plain[1]) - left_out_errors(K, D, R, best[1])
+    best = min(path, key=lambda member: left_out_errors(measured, member[1]).mean())
+    gain = left_out_errors(measured, plain[1]) - left_out_errors(measured, best[1])
     clear = len(gain) > 1 and gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(len(gain))
-    return best if clear and len(gain) >= len(R) else plain
+    return best if clear and len(gain) >= len(measured.cross) else plain
 
 
 def _weights(D: np.ndarray, exponent: float) -> np.ndarray:
@@ -54,40 +98,41 @@ def _weights(D: np.ndarray, exponent: float) -> np.ndarray:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _ridge_path(K: np.ndarray, R: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    B, guess = span(K, R)
-    whiten = linalg.psd_power(K[np.ix_(R, R)], -0.5)
-    Z = whiten @ K[R]  # coordinates of Q in the span of R: a ridge on them is the norm δᵀK_RR δ
-    rest = np.setdiff1d(np.arange(len(K)), R)
-    scale = linalg.row_norms(Z).sum() / len(K)
+def _ridge_path(measured: Measured, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    B, guess = span(measured)
+    whiten = linalg.psd_power(measured.inner, -0.5)
+    Z = whiten @ measured.cross  # coordinates of Q in the span of R: a ridge on them is the norm δᵀK_RR δ
+    rest = measured.others
+    scale = linalg.row_norms(Z).sum() / len(measured.K)
     if len(rest) == 0 or scale == 0:
         return []
-    weights, error = weights[rest], (K - guess)[rest]
+    weights = weights[rest]
+    error = (measured.K - guess)[rest]
     S = np.einsum("ij,rj,sj->irs", weights, Z, Z, optimize=True)
     path = []
     for ridge in RIDGES:
-        inverse = np.linalg.inv(S + ridge * scale * np.eye(len(R)))
+        inverse = np.linalg.inv(S + ridge * scale * np.eye(len(Z)))
         gamma = np.einsum("irs,is->ir", inverse, (weights * error) @ Z.T)
         leverage = weights * np.einsum("rj,irs,sj->ij", Z, inverse, Z, optimize=True)
         B_new, guess_new = B.copy(), guess.copy()
         B_new[rest] += gamma @ whiten
-        guess_new[rest] = K[rest] - (error - gamma @ Z) / np.maximum(1 - leverage, 1e-6)
+        guess_new[rest] = measured.K[rest] - (error - gamma @ Z) / np.maximum(1 - leverage, 1e-6)
         path.append((B_new, guess_new))
     return path
 
 
-def closeness(K: np.ndarray, D: np.ndarray, R: np.ndarray, guess: np.ndarray) -> float:
+def closeness(measured: Measured, guess: np.ndarray) -> float:
     """1 − mean relative error of d over left-out q_j and all q_i, (31)–(32), from the left-out guesses of K."""
-    errors = left_out_errors(K, D, R, guess)
+    errors = left_out_errors(measured, guess)
     return float(1 - errors.mean()) if len(errors) else 1.0
 
 
-def left_out_errors(K: np.ndarray, D: np.ndarray, R: np.ndarray, guess: np.ndarray) -> np.ndarray:
+def left_out_errors(measured: Measured, guess: np.ndarray) -> np.ndarray:
     """Mean relative error of d, (31), for each member outside of R when it is left out."""
-    diagonal = K.diagonal()
+    diagonal = measured.K.diagonal()
     estimate = np.sqrt(np.maximum(diagonal[:, None] + diagonal - 2 * guess, 0))
-    d = np.sqrt(D)
+    d = np.sqrt(measured.D)
     error = np.divide(np.abs(estimate - d), d, out=np.zeros_like(d), where=d > 0)
-    error[R] = 0.0  # exact, by construction
-    others = np.setdiff1d(np.arange(len(K)), R)
-    return (error[:, others].sum(axis=0) - error[others, others]) / max(len(K) - 1, 1)
+    error[measured.inside] = 0.0  # exact, by construction
+    others = measured.others
+    return (error[:, others].sum(axis=0) - error[others, others]) / max(len(d) - 1, 1)

@@ -10,10 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
 from gramian.approximation import projection as projections
+from gramian.approximation.projection import Measured
 from gramian.approximation.selection import METHODS, select_subset
 from gramian.kernels.base import Kernel, _length, objects, take
 from gramian.kernels.distance import DistanceKernel, negative_share
 
+OWNER = "SubsetDistance"
 PROJECTIONS = ("pinv", "span", "learned")
 _TOLERATED = 1e-3
 
@@ -21,8 +23,9 @@ _TOLERATED = 1e-3
 class SubsetDistance(BaseEstimator):
     """d̂²(q, q_i) = k(q, q) − 2 β̂ᵀK_i + K_ii with β̂ = (K_RQ⁺ + W) k_R(q) (Epstein and Betke, (14)–(15)).
 
-    ``fit(Q)`` evaluates the distance on all of Q and chooses R ⊂ Q with m members. After that a new object needs m
-    evaluations, to R, for estimates of its distances to all of Q; those to R are exact.
+    ``fit(Q)`` evaluates the distance on all of Q and chooses R ⊂ Q with m members, or takes the ``members`` given.
+    After that a new object needs m evaluations, to R, for estimates of its distances to all of Q; those to members of
+    R that are in Q are exact.
 
     Parameters
     ----------
@@ -31,23 +34,33 @@ class SubsetDistance(BaseEstimator):
         its feature space.
     m : int
         Number of members to measure against.
-    projection : {"pinv", "span", "learned"}
-        W = 0 as in the paper; β̂ supported on R (Nyström); or W by ridge regression on Q, which the paper leaves
-        open. "learned" keeps W = 0 when that is better on left-out members.
-    selection : {"greedy", "exchange", "cholesky", "exhaustive"} or array of m indices
-        See :func:`select_subset`.
+    projection : {"pinv", "span", "learned"}, array (n, m) or callable
+        W = 0 as in the paper; β̂ supported on R (Nyström); W by ridge regression on Q, which the paper leaves
+        open ("learned" keeps W = 0 when that is better on left-out members); or U of your own with
+        W = (I − K_RQ⁺K_RQ) U, (19)–(20), as an array or as a function of K (n, n) and K_RQ (m, n).
+    selection : {"exchange", "greedy", "cholesky", "exhaustive"} or array of m indices
+        See :func:`select_subset`. "exchange" takes seconds for a thousand objects; "greedy" is for more.
     criterion : {"trace", "l1"}
         Criterion (24) or (27) of the paper.
-    g : {"constant", "origin"}
-        The function g of (3) for a distance: a constant (the paper's experiments), or half the squared distance to
-        the medoid of Q, which then is one of the m members.
+    g : {"constant", "origin"} or callable
+        The function g of (3) for a distance: a constant (the paper's experiments), half the squared distance to
+        the medoid of Q, which then is one of the m members, or g(q) ≥ 0 of your own.
+    members : sequence of m objects, optional
+        R itself, objects that need not be in Q; ``selection`` and ``criterion`` are not used then.
 
     Attributes
     ----------
     subset_ : array (m,)
-        Indices of R in Q.
+        Indices of R in Q; empty when ``members`` were given.
+    members_ : objects
+        R.
+    objects_ : objects
+        Q.
+    map_ : array (n, m)
+        B = K (K_RQ⁺ + W): kernel values at Q from those at R.
     closeness_ : float
-        Leave-one-out estimate of the closeness (32): 1 − mean relative error of d over Q.
+        Leave-one-out estimate of the closeness (32): 1 − mean relative error of d over Q. With a W of your own nothing
+        is left out.
     negative_share_ : float
         Share of the spectrum that is not Hilbertian, zero for a Hilbertian distance.
     n_evaluations_ : int
@@ -65,103 +78,158 @@ class SubsetDistance(BaseEstimator):
     (True, 6)
     """
 
-    def __init__(self, distance, m, projection="pinv", selection="greedy", criterion="trace", g="constant"):
+    def __init__(
+        self,
+        distance,
+        m,
+        *,
+        projection="pinv",
+        selection="exchange",
+        criterion="trace",
+        g="constant",
+        members=None,
+    ):
         self.distance = distance
         self.m = m
         self.projection = projection
         self.selection = selection
         self.criterion = criterion
         self.g = g
+        self.members = members
 
     def fit(self, Q: Any, y: Any = None) -> "SubsetDistance":
         """Measure Q, choose R, and compute the projection."""
-        Q = self.distance.check(Q) if isinstance(self.distance, Kernel) else objects(Q)
+        Q = self._objects(Q)
         n = _length(Q)
-        m = _checks.number(self.m, "SubsetDistance", "m", low=1, high=n, integer=True)
-        _checks.one_of(self.projection, "SubsetDistance", "projection", PROJECTIONS)
-        self._origin: int | None = None
-        K, D = self._gram(Q)
-        self._report(D, float(np.abs(K).max()) if isinstance(self.distance, Kernel) else 0.0)
-        self.subset_ = self._select(K, m)
-        self.objects_, self._diagonal = take(Q, np.arange(n)), K.diagonal().copy()
-        args = (K, self.subset_, D) if self.projection == "learned" else (K, self.subset_)
-        self.map_, guess = getattr(projections, self.projection)(*args)
-        self.closeness_ = projections.closeness(K, D, self.subset_, guess)
-        self._object_ndim = Q.ndim - 1 if isinstance(Q, np.ndarray) else None
-        self.n_evaluations_ = self.n_clipped_ = 0
+        most = n if self.members is None else _length(self.members)
+        m = _checks.number(self.m, OWNER, "m", low=1, high=most, integer=True)
+        measured = self._inside(Q, m) if self.members is None else self._outside(Q, m)
+        self._report(measured)
+        self.map_, guess = self._projected(measured)
+        self.closeness_ = projections.closeness(measured, guess)
+        self.objects_ = take(Q, np.arange(n))
+        self.diagonal_ = measured.K.diagonal().copy()
+        self.n_evaluations_ = 0
+        self.n_clipped_ = 0
         return self
 
-    def _gram(self, Q: Any) -> tuple[np.ndarray, np.ndarray]:
-        """K and the squared distances on Q; settles the kernel."""
+    def _objects(self, Q: Any) -> Any:
+        if isinstance(self.distance, Kernel):
+            return self.distance.check(Q)
+        if sparse.issparse(Q):
+            raise TypeError(f"{OWNER}: Q must be dense for a function of two objects, got a sparse matrix.")
+        return objects(Q)
+
+    def _inside(self, Q: Any, m: int) -> Measured:
+        """R among Q: the kernel is settled, and the members are chosen by it."""
         if isinstance(self.distance, Kernel):
             self.kernel_: Any = self.distance.bound(Q)
-            return self.kernel_(Q), self.kernel_.sqdist(Q)
-        if sparse.issparse(Q):
-            raise TypeError("SubsetDistance: Q must be dense for a function of two objects, got a sparse matrix.")
-        kernel = DistanceKernel(self.distance, self.g)
-        D = kernel.squared(Q, Q)
-        if self.g == "origin":
-            self._origin = int(D.sum(axis=1).argmin())
-            self.kernel_ = DistanceKernel(self.distance, "origin", origin=Q[self._origin])
-            g = D[self._origin] / 2
+            K, D = self.kernel_(Q), self.kernel_.sqdist(Q)
+            self.subset_ = self._select(K, m)
         else:
-            self.kernel_ = DistanceKernel(self.distance, constant=float(D.max()) / 2)
-            g = np.full(len(D), self.kernel_.constant)
-        return g[:, None] - D / 2 + g, D
+            D = DistanceKernel(self.distance).squared(Q, Q)
+            medoid = int(D.sum(axis=1).argmin())
+            self.kernel_ = self._kernel(D, Q[medoid])
+            K = _with_g(self._g(Q, D[:, medoid]), D)
+            self.subset_ = self._select(K, m)
+            if self.g == "origin" and medoid not in self.subset_:
+                # The origin must be measured for g, so it takes the place of the last choice.
+                self.subset_ = np.append(self.subset_[:-1], medoid)
+            self.members_g_ = K.diagonal()[self.subset_] / 2
+            self.origin_ = int(np.flatnonzero(self.subset_ == medoid)[0]) if self.g == "origin" else 0
+        self.members_ = take(Q, self.subset_)
+        return Measured.within(K, D, self.subset_)
 
-    def _report(self, D: np.ndarray, size: float) -> None:
-        self.negative_share_ = negative_share(D[:2000, :2000], size)
+    def _outside(self, Q: Any, m: int) -> Measured:
+        """R as it was given."""
+        R = self._objects(self.members)
+        if _length(R) != m:
+            raise ValueError(f"{OWNER}: members must hold m={m} objects, got {_length(R)}.")
+        self.members_ = take(R, np.arange(m))
+        self.subset_ = np.zeros(0, np.intp)
+        if isinstance(self.distance, Kernel):
+            self.kernel_ = self.distance.bound(Q)
+            K, D = self.kernel_(Q), self.kernel_.sqdist(Q)
+            return Measured(K, D, self.kernel_(R, Q), self.kernel_(R), self.subset_)
+        squared = DistanceKernel(self.distance).squared
+        D, across, among = squared(Q, Q), squared(R, Q), squared(R, R)
+        medoid = int(across.sum(axis=1).argmin())
+        self.kernel_ = self._kernel(np.vstack([D, across]), R[medoid])
+        self.origin_ = medoid
+        self.members_g_ = g = self._g(R, among[medoid])
+        g_Q = self._g(Q, across[medoid])
+        cross = g[:, None] - across / 2 + g_Q
+        return Measured(_with_g(g_Q, D), D, cross, _with_g(g, among), self.subset_)
+
+    def _kernel(self, D: np.ndarray, origin: Any) -> DistanceKernel:
+        """The kernel (3) with its constant or its origin settled."""
+        if self.g == "origin":
+            return DistanceKernel(self.distance, "origin", origin=origin)
+        constant = None if callable(self.g) else float(D.max()) / 2
+        return DistanceKernel(self.distance, self.g, constant)
+
+    def _g(self, X: Any, to_origin: np.ndarray) -> np.ndarray:
+        """Return g of some objects, whose squared distances to the origin are at hand."""
+        if self.g == "origin":
+            return to_origin / 2
+        return self.kernel_._g(X)
+
+    def _report(self, measured: Measured) -> None:
+        size = float(np.abs(measured.K).max()) if isinstance(self.distance, Kernel) else 0.0
+        self.negative_share_ = negative_share(measured.D[:2000, :2000], size)
         if self.negative_share_ > _TOLERATED:
             warnings.warn(
-                f"SubsetDistance: the distance should be Hilbertian, got a share of {self.negative_share_:.2g} of the "
+                f"{OWNER}: the distance should be Hilbertian, got a share of {self.negative_share_:.2g} of the "
                 f"spectrum below zero on Q; estimates away from the subset have no guarantee.",
                 UserWarning,
                 stacklevel=3,
             )
 
-    def _select(self, K: np.ndarray, m: int) -> np.ndarray:
-        if not isinstance(self.selection, str):
-            subset = _checks.indices(self.selection, "SubsetDistance", "selection", len(K))
-            if len(subset) != m or len(set(subset.tolist())) != m:
-                raise ValueError(f"SubsetDistance: selection must hold m={m} distinct indices, got {len(subset)}.")
-            return self._with_origin(subset)
-        _checks.one_of(self.selection, "SubsetDistance", "selection", METHODS)
-        return self._with_origin(select_subset(K, m, self.criterion, self.selection))
+    def _projected(self, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
+        if callable(self.projection):
+            return projections.given(measured, self.projection(measured.K, measured.cross))
+        if not isinstance(self.projection, str):
+            return projections.given(measured, self.projection)
+        _checks.one_of(self.projection, OWNER, "projection", PROJECTIONS)
+        return getattr(projections, self.projection)(measured)
 
-    def _with_origin(self, subset: np.ndarray) -> np.ndarray:
-        """The origin must be measured for g, so it takes the place of the last choice."""
-        if self._origin is None or self._origin in subset:
-            return subset
-        return np.append(subset[:-1], self._origin)
+    def _select(self, K: np.ndarray, m: int) -> np.ndarray:
+        if isinstance(self.selection, str):
+            _checks.one_of(self.selection, OWNER, "selection", METHODS)
+            return select_subset(K, m, self.criterion, self.selection)
+        subset = _checks.indices(self.selection, OWNER, "selection", len(K))
+        if len(subset) != m or len(set(subset.tolist())) != m:
+            raise ValueError(f"{OWNER}: selection must hold m={m} distinct indices, got {len(subset)}.")
+        return subset
 
     def _measure(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """k_R(q) and k(q, q) from m evaluations for each object."""
-        self.n_evaluations_ += _length(X) * len(self.subset_)
+        m = _length(self.members_)
+        self.n_evaluations_ += _length(X) * m
         if isinstance(self.distance, Kernel):
-            return self.kernel_(X, take(self.objects_, self.subset_)), self.kernel_.diag(X)
-        squared = self.kernel_.squared(X, take(self.objects_, self.subset_))
-        if self._origin is None:
-            g = np.full(len(squared), self.kernel_.constant)
-        else:
-            g = squared[:, np.flatnonzero(self.subset_ == self._origin)[0]] / 2
-        return g[:, None] - squared / 2 + self._diagonal[self.subset_] / 2, 2 * g
+            return self.kernel_(X, self.members_), self.kernel_.diag(X)
+        squared = self.kernel_.squared(X, self.members_)
+        g = self._g(X, squared[:, self.origin_])
+        return g[:, None] - squared / 2 + self.members_g_, 2 * g
 
     def sqdist(self, X: Any) -> np.ndarray:
         """Estimates of d² from each object of X to all of Q, (n_X, n_Q); exact to the members of the subset."""
         check_is_fitted(self, "map_")
         X = self._batch(X)
         k_R, k_qq = self._measure(X)
-        D = k_qq[:, None] + self._diagonal - 2 * k_R @ self.map_.T  # (15)
-        D[:, self.subset_] = k_qq[:, None] + self._diagonal[self.subset_] - 2 * k_R
-        rounding = 1e-12 * (np.abs(k_qq)[:, None] + np.abs(self._diagonal))
+        D = k_qq[:, None] + self.diagonal_ - 2 * k_R @ self.map_.T  # (15)
+        if len(self.subset_):
+            D[:, self.subset_] = k_qq[:, None] + self.diagonal_[self.subset_] - 2 * k_R
+        rounding = 1e-12 * (np.abs(k_qq)[:, None] + np.abs(self.diagonal_))
         self.n_clipped_ += int(np.count_nonzero(D + rounding < 0))
         return np.maximum(D, 0)
 
     def _batch(self, X: Any) -> Any:
-        if self._object_ndim is None:
+        """Objects; a single one is a batch of one where objects are arrays."""
+        if not isinstance(self.objects_, np.ndarray):
             return objects(X)
         X = np.asarray(X)
-        return X[None] if X.ndim == self._object_ndim else X
+        return X[None] if X.ndim == self.objects_.ndim - 1 else X
 
     def query(self, X: Any, k: int = 1, recheck: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Nearest members of Q, (ids, d²) of shape (n_X, k), sorted, ties by id.
@@ -170,11 +238,11 @@ class SubsetDistance(BaseEstimator):
         is the best k of all that was measured, with exact distances.
         """
         check_is_fitted(self, "map_")
-        n = len(self._diagonal)
-        k = min(_checks.number(k, "SubsetDistance", "k", low=1, integer=True), n)
-        recheck = min(_checks.number(recheck, "SubsetDistance", "recheck", low=0, integer=True), n)
+        n = len(self.diagonal_)
+        k = min(_checks.number(k, OWNER, "k", low=1, integer=True), n)
+        recheck = min(_checks.number(recheck, OWNER, "recheck", low=0, integer=True), n)
         if 0 < recheck < k:
-            raise ValueError(f"SubsetDistance: recheck must be 0 or at least k={k}, got {recheck}.")
+            raise ValueError(f"{OWNER}: recheck must be 0 or at least k={k}, got {recheck}.")
         X = self._batch(X)
         D = self.sqdist(X)
         if recheck:
@@ -198,3 +266,8 @@ class SubsetDistance(BaseEstimator):
         tags.no_validation = True  # objects of any kind, as the distance takes them
         tags.input_tags.sparse = isinstance(self.distance, Kernel)
         return tags
+
+
+def _with_g(g: np.ndarray, D: np.ndarray) -> np.ndarray:
+    """K of (3) among objects with squared distances D."""
+    return g[:, None] - D / 2 + g

@@ -1,4 +1,4 @@
-"""The command line: ``gramian demo``, ``fit``, ``evaluate``, ``transform``, ``info``, ``serve`` and the others.
+"""The command line: ``gramian demo``, ``fit``, ``evaluate``, ``transform``, ``export``, ``serve`` and others.
 
 Exit codes: 0 done, 1 an extra is not installed (or nobody reads the output), 2 what was given cannot be used, 130
 stopped by the user.

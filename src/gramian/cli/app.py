@@ -68,7 +68,7 @@ def demo(out: opt.Folder = Path("gramian-demo"), seed: opt.Seed = 0) -> None:
 def fit(
     data: opt.Data,
     label: opt.Label = None,
-    learner: opt.Learner = "itml",
+    learner: opt.Learner = "auto",
     output: opt.Output = Path("metric.gram"),
     settings: opt.Set = None,
     kernel: opt.Kernel = None,
@@ -85,6 +85,8 @@ def fit(
 
     table, y = _labeled(data, label, drop)
     model = choice.learner(learner, settings or (), kernel, rank, seed)
+    if standardize and isinstance(model, gramian.AutoMetric):
+        model.set_params(normalize=False)  # rows of length one are no linear map of the columns
     scale = table.X.std(axis=0) if standardize else np.ones(table.X.shape[1])
     scale[scale == 0] = 1.0
     start = time.process_time()
@@ -98,6 +100,10 @@ def fit(
     classes = "1 class" if count == 1 else f"{count} classes"
     say.print(f"{models.name(model)} on {len(table.X)} rows × {len(table.names)} columns, {classes}:")
     say.print(f"{state} {seconds:.2f} CPU seconds; saved {output}")
+    if isinstance(model, gramian.AutoMetric):
+        gain, error = model.estimate_
+        say.print(str(model.report_), markup=False, highlight=False)
+        say.print(f"chosen: {model.chosen_}; to expect over the columns as they are: {gain:+.3f} ± {error:.3f}")
 
 
 @app.command(
@@ -127,8 +133,8 @@ def evaluate(
 
     table, y = _labeled(data, label, drop)
     splits = scores.folds(table.X, y, n_folds, seed)
-    sides: dict[str, Any] = {"Euclidean": None}
-    for chosen in learner or ["itml"]:
+    sides: dict[str, Any] = {"Euclidean": None, "scaled": None}
+    for chosen in learner or ["auto"]:
         model = choice.learner(chosen, settings or (), kernel, rank, seed)
         sides[models.name(model)] = model
     results = {}
@@ -137,7 +143,8 @@ def evaluate(
         for name, model in sides.items():
             bar.update(task, description=name)
             step = lambda: bar.advance(task)  # noqa: E731
-            results[name] = list(scores.cross_validate(model, table.X, y, splits, neighbors, standardize, step))
+            scaled = standardize or name == "scaled"
+            results[name] = list(scores.cross_validate(model, table.X, y, splits, neighbors, scaled, step))
     if as_json:
         print(json.dumps({name: [vars(s) for s in found] for name, found in results.items()}, indent=1))
     else:
@@ -168,6 +175,41 @@ def transform(
     formats.write(output, [f"z{j}" for j in range(Z.shape[1])], Z, table.label or "y", table.y)
     if output is not None:
         say.print(f"{len(Z)} rows × {Z.shape[1]} coordinates; saved {output}")
+
+
+@app.command(
+    rich_help_panel=USE,
+    epilog=opt.examples(
+        "gramian export wine.gram --to onnx --check",
+        "gramian export wine.gram --to qdrant --data wine.npy -o database --check",
+        "gramian export wine.gram --to pgvector --data wine.parquet -o - | psql",
+    ),
+)
+def export(
+    model: opt.Model,
+    to: opt.To,
+    data: opt.Points = None,
+    output: opt.Place = None,
+    check: opt.Check = False,
+    check_only: opt.CheckOnly = False,
+    form: opt.Form = None,
+    table: opt.TableName = None,
+    kind: opt.Kind = None,
+    original: opt.Original = None,
+    id: opt.Ids = None,
+    column: opt.Vectors = None,
+    label: opt.Unlearned = None,
+    drop: opt.Drop = None,
+) -> None:
+    """Take a learned distance into the models, indexes and databases that you already run.
+
+    The output and a README.md with the query lie side by side; --check asks it 100 queries.
+    """
+    from gramian.cli import exporting
+
+    where = {"id": id, "column": column, "label": label, "drop": drop}
+    options = {"form": form, "table": table, "kind": kind, "original": original}
+    exporting.run(model, to, data, output, check, check_only, **where, **options)
 
 
 @app.command(

@@ -20,7 +20,12 @@ def learners() -> dict[str, type[MetricLearner]]:
 def learner(
     name: str, settings: Sequence[str] = (), kernel: str | None = None, rank: int | None = None, seed: int = 0
 ) -> Any:
-    """A learner from its name and ``name=value`` settings, in the feature space of a kernel when one is named."""
+    """A learner from its name and ``name=value`` settings, in the feature space of a kernel when one is named.
+
+    "auto" is AutoMetric, and ITML where a kernel is named.
+    """
+    if name.lower() == "auto":
+        name = "autometric" if kernel is None else "itml"
     cls = _pick(name, learners(), "learner")
     built = cls(**_arguments(cls, settings, seed))
     if kernel is None:

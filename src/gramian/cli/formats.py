@@ -83,10 +83,13 @@ def _joined(parts: list[np.ndarray]) -> np.ndarray:
     return np.concatenate(parts if numeric else [part.astype(str) for part in parts])
 
 
-def load_numpy(path: Path) -> Any:
-    """The array of an NPY file, or the arrays of an NPZ file by name; nothing is unpickled."""
+def load_numpy(path: Path, mapped: bool = False) -> Any:
+    """The array of an NPY file, or the arrays of an NPZ file by name; nothing is unpickled.
+
+    With ``mapped`` the array of an NPY file stays on disk until it is touched.
+    """
     try:
-        loaded = np.load(path, allow_pickle=False)
+        loaded = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
         return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
     except Exception as error:
         raise TableError(f"{path}: not a readable {path.suffix} file of plain arrays.") from error

@@ -27,9 +27,11 @@ Drop = Annotated[list[str] | None, _option("Leave this column out. May be repeat
 Standardize = Annotated[bool, _option("Give every column unit variance first.", "--standardize", panel=TABLE)]
 Along = Annotated[str | None, _option("Copy this column of labels along.", "--label", "-l", metavar="COLUMN")]
 
-Learner = Annotated[str, _option("Which learner; gramian learners lists them.", metavar="NAME", panel=LEARNER)]
+Learner = Annotated[
+    str, _option("Which learner; auto tries them, gramian learners lists them.", metavar="NAME", panel=LEARNER)
+]
 Learners = Annotated[
-    list[str] | None, _option("May be repeated to compare; itml when absent.", metavar="NAME", panel=LEARNER)
+    list[str] | None, _option("May be repeated to compare; auto when absent.", metavar="NAME", panel=LEARNER)
 ]
 SETTING = "A setting of the learner, as gamma=0.1. May be repeated."
 Set = Annotated[list[str] | None, _option(SETTING, "--set", metavar="NAME=VALUE", panel=LEARNER)]
@@ -47,6 +49,27 @@ WRITTEN = "Where to write; standard output, as CSV, when absent."
 Written = Annotated[Path | None, _option(WRITTEN, "--output", "-o", metavar="FILE")]
 Picture = Annotated[Path | None, _option("Save a heat map of the matrix here.", "--plot", metavar="PNG")]
 Folder = Annotated[Path, _option("Where to put what the demonstration makes.", "--out", "-o", metavar="FOLDER")]
+
+TO = (
+    "onnx, torch, sentence-transformers, sklearn, npz (the map); faiss, hnswlib, usearch (indexes); pgvector, qdrant, "
+    "lancedb, milvus, duckdb, parquet, elasticsearch, opensearch, weaviate (tables)."
+)
+To = Annotated[str, _option(TO, "--to", metavar="TARGET", show_default=False)]
+POINTS = "The points: .npy, .npz (X, ids), .csv, .parquet (columns, or one of vectors). Not for models."
+Points = Annotated[Path | None, _option(POINTS, "--data", metavar="FILE")]
+PLACE = "Where to write: a file, a folder (qdrant, lancedb, sentence-transformers), an address, or - (pgvector)."
+Place = Annotated[Path | None, _option(PLACE, "--output", "-o", metavar="OUT")]
+Check = Annotated[bool, _option("Ask what was written 100 queries and compare with ours.", "--check")]
+CheckOnly = Annotated[bool, _option("Write nothing: check what is there.", "--check-only")]
+Form = Annotated[
+    str | None, _option("vector: E(x) is stored; query: x and xᵀMx, asked with q' = Mq.", metavar="FORM", panel=RESULT)
+]
+TableName = Annotated[str | None, _option("The table or collection; items when absent.", "--table", metavar="NAME")]
+Kind = Annotated[str | None, _option("faiss: flat, ivf, hnsw, lsh or a factory string.", "--kind", metavar="KIND")]
+Original = Annotated[bool | None, _option("Store the points beside the learned vectors.", "--original/--no-original")]
+Ids = Annotated[str | None, _option("The column of ids; id where there is one.", "--id", metavar="COLUMN", panel=TABLE)]
+Vectors = Annotated[str | None, _option("Parquet: the column of vectors.", "--column", metavar="COLUMN", panel=TABLE)]
+Unlearned = Annotated[str | None, _option("Leave this column of labels out.", "--label", "-l", panel=TABLE)]
 
 State = Annotated[Path, _option("Folder of the state, made when absent.", metavar="FOLDER", show_default=False)]
 Eta = Annotated[float | None, _option("Step size of LEGO in a new folder; chosen when absent.", metavar="ETA")]

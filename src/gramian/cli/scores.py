@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
+
+from gramian.neighbors import nearest
+from gramian.votes import winners
 
 NEAREST = 10
 
@@ -25,15 +27,10 @@ class Score:
 
 def score(E: Any, y: np.ndarray, queries: Any, truth: np.ndarray, k: int) -> Score:
     """Score neighbors among the points E (labels y) of query points, Euclidean in the given coordinates."""
-    found = NearestNeighbors(n_neighbors=min(max(k, NEAREST), len(y))).fit(E).kneighbors(queries, return_distance=False)
+    found, _ = nearest(E, min(max(k, NEAREST), len(y)), queries)
     agreement = (y[found[:, :NEAREST]] == truth[:, None]).mean()
-    found = found[:, :k]
     classes, codes = np.unique(y, return_inverse=True)
-    votes = np.zeros((len(truth), len(classes)))
-    # The nearest neighbor breaks ties: each vote counts a little more the nearer it is.
-    for rank in range(found.shape[1]):
-        votes[np.arange(len(truth)), codes[found[:, rank]]] += 1 + (found.shape[1] - rank) * 1e-3
-    guess = classes[votes.argmax(axis=1)]
+    guess = classes[winners(codes[found[:, :k]], len(classes))]
     return Score(float((guess == truth).mean()), float(agreement))
 
 

@@ -29,10 +29,12 @@ class SumOfParts(Clusterings):
         """Labels to start from."""
         return first_labels(points, k, rng, ("orthogonal", "random")[start % 2])
 
-    def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run:
-        energy, floor = points.norms.sum(), _floor(points)
-        labels = refill(points, self._first(points, k, start, rng), k)
-        m, left = moments(points, labels, k), np.inf
+    def _run(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run:
+        energy = points.norms.sum()
+        floor = _floor(points)
+        labels = refill(points, labels, k)
+        m = moments(points, labels, k)
+        left = np.inf
         state = State(m.S / np.maximum(np.diag(m.N), 1)[:, None], np.ones(sum(k)), 1.0)
         path: list[float] = []
         best = np.inf, state, labels

@@ -44,16 +44,21 @@ def lowest(runs: Iterable[Run]) -> Run:
 class Clusterings(BaseEstimator, ABC):
     """Base of all estimators with ``labels_`` (n, T).
 
-    Subclasses give ``_run(points, k, start, rng)``, one start, ``_labels(points)`` of new points, and, where starts
-    share something, ``_begin(points, k, rng)``. ``fit`` keeps the start with the lowest objective.
+    Subclasses give ``_run(points, k, labels, rng)``, the descent from given labels, ``_first(points, k, start, rng)``,
+    the labels that a start begins with, ``_labels(points)`` of new points, and, where starts share something,
+    ``_begin(points, k, rng)``. ``fit`` keeps the start with the lowest objective.
     """
 
     _sparse = True
     verbose: bool
     callback: Callable | None
+    init: Any
 
     @abstractmethod
-    def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run: ...
+    def _run(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run: ...
+
+    @abstractmethod
+    def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray: ...
 
     @abstractmethod
     def _labels(self, points: Points) -> np.ndarray: ...
@@ -68,7 +73,8 @@ class Clusterings(BaseEstimator, ABC):
     def fit(self, X: Any, y: Any = None) -> "Clusterings":
         """Find the clusterings of X (n, d); y is ignored."""
         owner = type(self).__name__
-        k, starts = sizes(self.n_clusters, owner), _checks.number(self.n_init, owner, "n_init", low=1, integer=True)
+        k = sizes(self.n_clusters, owner)
+        starts = _checks.number(self.n_init, owner, "n_init", low=1, integer=True)
         _checks.number(self.max_iter, owner, "max_iter", low=1, integer=True)
         rng = _checks.random(self.random_state, owner)
         X = self._door(X, reset=True, min_points=max(2, *k))
@@ -76,11 +82,17 @@ class Clusterings(BaseEstimator, ABC):
         points = Points.of(X, center)
         self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(X.shape[1])
         self._begin(points, k, rng)
+        given = None if self.init is None else given_labels(self.init, len(points), k, owner)
+        starts = starts if given is None else 1
         with progress(owner, self.verbose, starts, self.callback) as report:
-            self._store(lowest(self._told(self._run(points, k, i, rng), i, report) for i in range(starts)), k)
+            runs = (self._started(points, k, i, given, rng, report) for i in range(starts))
+            self._store(lowest(runs), k)
         return self
 
-    def _told(self, run: Run, start: int, report: Callable | None) -> Run:
+    def _started(self, points: Points, k: tuple[int, ...], start: int, given: Any, rng: Any, report: Any) -> Run:
+        """One start, from the labels that were given or from its own, told of when it ends."""
+        labels = self._first(points, k, start, rng) if given is None else given
+        run = self._run(points, k, labels, rng)
         if report is not None:
             report(start + 1, run.objective, run.residual)
         return run
@@ -119,18 +131,15 @@ class Clusterings(BaseEstimator, ABC):
         norms = points.norms - 2 * np.asarray(X @ self.mean_.astype(X.dtype)) + self.mean_ @ self.mean_
         return Points(X, self.mean_, np.maximum(norms, 0))
 
-    def metric_(self, t: int) -> Mahalanobis:
-        """The distance that clustering t defines: M = Σ_i (n_i / n) (μ_i − μ̄)(μ_i − μ̄)ᵀ.
+    @property
+    def metrics_(self) -> tuple[Mahalanobis, ...]:
+        """The distance that each clustering defines: M = Σ_i (n_i / n) (μ_i − μ̄)(μ_i − μ̄)ᵀ.
 
         This is the scatter between the centers of the clustering, of rank below its number of clusters: differences
         along which the clusters of this view lie apart count, all others do not.
         """
         check_is_fitted(self, "labels_")
-        T = len(self.cluster_centers_)
-        t = _checks.number(t, type(self).__name__, "t", low=0, high=T - 1, integer=True)
-        C = self.cluster_centers_[t]
-        weight = np.bincount(self.labels_[:, t], minlength=len(C)) / len(self.labels_)
-        return Mahalanobis(np.sqrt(weight)[:, None] * (C - weight @ C))
+        return tuple(between(C, labels) for C, labels in zip(self.cluster_centers_, self.labels_.T))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -145,25 +154,45 @@ class ByLikelihood(Clusterings):
     def __init__(
         self,
         n_clusters: Any = (2, 2),
+        *,
         n_init: int = 10,
-        random_state: Any = None,
+        init: Any = None,
         center: bool = True,
         max_iter: int = 200,
         tol: float = 1e-6,
         verbose: bool = False,
         callback: Any = None,
+        random_state: Any = None,
     ):
         self.n_clusters = n_clusters
         self.n_init = n_init
-        self.random_state = random_state
+        self.init = init
         self.center = center
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
         self.callback = callback
+        self.random_state = random_state
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
         _checks.number(self.tol, type(self).__name__, "tol", low=0)
+
+
+def between(C: np.ndarray, labels: np.ndarray) -> Mahalanobis:
+    """The metric of the scatter between centers C (k, d), each as heavy as its share of the labels."""
+    weight = np.bincount(labels, minlength=len(C)) / len(labels)
+    return Mahalanobis(np.sqrt(weight)[:, None] * (C - weight @ C))
+
+
+def given_labels(init: Any, n: int, k: tuple[int, ...], owner: str) -> np.ndarray:
+    """Labels (n, T) to start from, a copy; the clusters of clustering t are 0 … k_t − 1."""
+    labels = np.array(init)
+    labels = labels[:, None] if labels.ndim == 1 else labels
+    if labels.shape != (n, len(k)) or labels.dtype.kind not in "iu":
+        raise ValueError(f"{owner}: init must hold integer labels ({n}, {len(k)}), got shape {labels.shape}.")
+    if labels.min() < 0 or (labels.max(axis=0) >= k).any():
+        raise ValueError(f"{owner}: init must hold labels below {k}, got {labels.max(axis=0)}.")
+    return labels.astype(np.int32)
 
 
 def sizes(n_clusters: Any, owner: str) -> tuple[int, ...]:

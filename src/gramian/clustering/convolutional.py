@@ -53,7 +53,8 @@ class ConvolutionalEM(SumOfParts):
         λ ≥ 0 of (8.12), in the same units as that of :class:`DecorrelatedKMeans`, and by the same rules.
     n_init : int
         Number of starts; the lowest objective wins.
-    random_state : int, RandomState or None
+    init : array (n, T), optional
+        Labels to start from, once.
     assignment : {"hard", "soft"}
         One combination of parts per point as in (8.7), or probabilities. All combinations are tried up to 2048,
         above that they are sampled (Gibbs), and the path is then the running best.
@@ -63,9 +64,10 @@ class ConvolutionalEM(SumOfParts):
     tol : float
         Share of labels that may still change (hard), or relative change of the objective (soft).
     verbose : bool
-        Show a progress bar over the starts (needs rich).
+        Show progress over the starts: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(start, objective, residual)`` after each start.
+    random_state : int, RandomState or None
 
     Attributes
     ----------
@@ -94,25 +96,28 @@ class ConvolutionalEM(SumOfParts):
         self,
         n_clusters: Any = (2, 2),
         penalty: Any = "auto",
+        *,
         n_init: int = 10,
-        random_state: Any = None,
+        init: Any = None,
         assignment: str = "hard",
         center: bool = True,
         max_iter: int = 200,
         tol: float = 1e-6,
         verbose: bool = False,
         callback: Any = None,
+        random_state: Any = None,
     ):
         self.n_clusters = n_clusters
         self.penalty = penalty
         self.n_init = n_init
-        self.random_state = random_state
+        self.init = init
         self.assignment = assignment
         self.center = center
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
         self.callback = callback
+        self.random_state = random_state
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
         _checks.one_of(self.assignment, "ConvolutionalEM", "assignment", ("hard", "soft"))

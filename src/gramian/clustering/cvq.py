@@ -22,12 +22,12 @@ class CooperativeVQ(ByLikelihood, SumOfParts):
     ----------
     n_clusters : sequence of int
         Numbers of parts (k₁, …, k_T).
-    n_init, random_state, center, max_iter
+    n_init, init, center, max_iter, random_state
         As in :class:`ConvolutionalEM`.
     tol : float
         Relative change of the objective at the end.
     verbose : bool
-        Show a progress bar over the starts (needs rich).
+        Show progress over the starts: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(start, objective, residual)`` after each start.
 

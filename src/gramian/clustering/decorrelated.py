@@ -7,10 +7,11 @@ import numpy as np
 
 from gramian import _checks
 from gramian.clustering.base import Clusterings, Run
-from gramian.clustering.descent import descend
+from gramian.clustering.descent import descend, refill
 from gramian.clustering.moves import relocated
 from gramian.clustering.penalty import choose
 from gramian.clustering.points import Points
+from gramian.clustering.starts import first_labels
 from gramian.clustering.tries import attempt, projected, promising
 
 
@@ -43,7 +44,11 @@ class DecorrelatedKMeans(Clusterings):
         heuristic of the thesis (§8.1.1.2), see :func:`gramian.clustering.largest_drop`.
     n_init : int
         Number of starts; the lowest objective wins.
-    random_state : int, RandomState or None
+    init : array (n, T), optional
+        Labels to start from, once.
+    variant : {"improved", "as_printed"}
+        "as_printed" is Algorithm 4 with nothing added: k-means for the first clustering and random labels for the
+        others, one descent with λ, no merges and splits; ``center="auto"`` then leaves the data as they are.
     center : bool or "auto"
         Whether the mean of the data is the origin. ``"auto"``: it is when λ is found automatically; a λ that you give
         belongs to (8.1) on X as it is.
@@ -52,9 +57,10 @@ class DecorrelatedKMeans(Clusterings):
     tol : float
         Share of labels that may still change at the end of a start.
     verbose : bool
-        Show a progress bar over the starts (needs rich).
+        Show progress over the starts: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(start, objective, residual)`` after each start.
+    random_state : int, RandomState or None
 
     Attributes
     ----------
@@ -87,38 +93,55 @@ class DecorrelatedKMeans(Clusterings):
         self,
         n_clusters: Any = (2, 2),
         penalty: Any = "auto",
+        *,
         n_init: int = 10,
-        random_state: Any = None,
+        init: Any = None,
+        variant: str = "improved",
         center: Any = "auto",
         max_iter: int = 200,
         tol: float = 0.0,
         verbose: bool = False,
         callback: Any = None,
+        random_state: Any = None,
     ):
         self.n_clusters = n_clusters
         self.penalty = penalty
         self.n_init = n_init
-        self.random_state = random_state
+        self.init = init
+        self.variant = variant
         self.center = center
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
         self.callback = callback
+        self.random_state = random_state
 
     def _centers(self) -> bool:
         if isinstance(self.center, str):
             _checks.one_of(self.center, "DecorrelatedKMeans", "center", ("auto",))
-            return isinstance(self.penalty, str)
+            return isinstance(self.penalty, str) and not self._printed
         return bool(self.center)
+
+    @property
+    def _printed(self) -> bool:
+        options = ("improved", "as_printed")
+        return _checks.one_of(self.variant, "DecorrelatedKMeans", "variant", options) == "as_printed"
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
         _checks.number(self.tol, "DecorrelatedKMeans", "tol", low=0, high=1)
         self.penalty_ = choose(self.penalty, "DecorrelatedKMeans", points, k, rng)
 
-    def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run:
+    def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray:
+        if self._printed:
+            return first_labels(points, k, rng, "random")
         first = projected if start % 2 and len(k) > 1 else promising
-        labels = first(points, k, self.penalty_, rng)
-        return self._improve(points, attempt(points, labels, k, self.penalty_, self.max_iter, self.tol), k, rng)
+        return first(points, k, self.penalty_, rng)
+
+    def _run(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run:
+        settings = self.penalty_, self.max_iter, self.tol
+        if self._printed:
+            return descend(points, refill(points, labels, k), k, *settings)
+        return self._improve(points, attempt(points, labels, k, *settings), k, rng)
 
     def _improve(self, points: Points, run: Run, k: tuple[int, ...], rng: np.random.RandomState) -> Run:
         """Merge and split clusters as long as (8.1) falls, one clustering after the other."""

@@ -80,5 +80,7 @@ def refill(points: Points, labels: np.ndarray, k: tuple[int, ...], centers: np.n
         for empty in np.flatnonzero(counts == 0):
             row = np.where(counts[labels[:, t]] > 1, errors, -1.0).argmax()
             counts[labels[row, t]] -= 1
-            labels[row, t], counts[empty], errors[row] = empty, 1, 0.0
+            labels[row, t] = empty
+            counts[empty] = 1
+            errors[row] = 0.0
     return labels

@@ -5,6 +5,7 @@ import numpy as np
 from gramian.clustering.base import ByLikelihood, Run
 from gramian.clustering.points import Points, indicator, parts
 from gramian.clustering.starts import first_labels
+from gramian.clustering.tries import KINDS
 
 
 class MultipleCauseVQ(ByLikelihood):
@@ -23,12 +24,12 @@ class MultipleCauseVQ(ByLikelihood):
     ----------
     n_clusters : sequence of int
         Numbers of states (k₁, …, k_T).
-    n_init, random_state, center, max_iter
+    n_init, init, center, max_iter, random_state
         As in :class:`ConvolutionalEM`.
     tol : float
         Relative change of the objective at the end.
     verbose : bool
-        Show a progress bar over the starts (needs rich).
+        Show progress over the starts: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(start, objective, residual)`` after each start.
 
@@ -50,10 +51,19 @@ class MultipleCauseVQ(ByLikelihood):
 
     _sparse = False
 
-    def _run(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> Run:
-        Z, which = np.asarray(points.X, np.float64), np.repeat(np.arange(len(k)), k)
-        squares, floor = Z * Z, 1e-6 * Z.var(axis=0) + 1e-12 * max(Z.var(), 1e-290)
-        m = indicator(first_labels(points, k, rng, "independent"), k)
+    def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray:
+        """By turns k-means in the complement of the other quantizers, k-means, and random labels for all but one.
+
+        The first comes first: from k-means of all features the quantizers would begin alike.
+        """
+        return first_labels(points, k, rng, KINDS[start % len(KINDS)])
+
+    def _run(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run:
+        Z = np.asarray(points.X, np.float64)
+        which = np.repeat(np.arange(len(k)), k)
+        squares = Z * Z
+        floor = 1e-6 * Z.var(axis=0) + 1e-12 * max(Z.var(), 1e-290)
+        m = indicator(labels, k)
         prior = rng.dirichlet(np.full(len(k), 5.0), size=Z.shape[1])
         path: list[float] = []
         for _ in range(self.max_iter):

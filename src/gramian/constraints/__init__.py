@@ -2,17 +2,27 @@
 
 from gramian.constraints.base import Constraints, Labels, Terms
 from gramian.constraints.chunklets import Chunklets
+from gramian.constraints.comparisons import Comparisons
+from gramian.constraints.feedback import Feedback
+from gramian.constraints.mixed import Mixed
 from gramian.constraints.pairs import Pairs
 from gramian.constraints.probabilities import Probabilities
+from gramian.constraints.quadruplets import Quadruplets
+from gramian.constraints.relative_similarities import RelativeSimilarities
 from gramian.constraints.similarities import Similarities
 from gramian.constraints.triplets import Triplets
 
 __all__ = [
     "Chunklets",
+    "Comparisons",
     "Constraints",
+    "Feedback",
     "Labels",
+    "Mixed",
     "Pairs",
     "Probabilities",
+    "Quadruplets",
+    "RelativeSimilarities",
     "Similarities",
     "Terms",
     "Triplets",

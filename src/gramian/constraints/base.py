@@ -8,6 +8,7 @@ with sparse ``left`` and ``right``, so that neither C_i nor A_i = Zᵀ C_i Z is 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -36,8 +37,11 @@ class Constraints(ABC, Stored):
     """Linear constraints on the learned kernel of a set of points.
 
     Subclasses are frozen dataclasses of index arrays and give ``n_points`` (one more than the largest index),
-    ``bound`` (m,) and ``_terms(n)``.
+    ``bound`` (m,) and ``terms(n)``.
     """
+
+    soft: bool = False
+    """Whether the bounds are a guess that rarely can hold for all; learners then allow violations."""
 
     @property
     @abstractmethod
@@ -50,7 +54,47 @@ class Constraints(ABC, Stored):
         """Right-hand sides b, shape (m,)."""
 
     @abstractmethod
-    def _terms(self, n: int) -> Terms: ...
+    def terms(self, n: int) -> Terms:
+        """Bilinear terms over n points."""
+
+    def blocks(self, n: int) -> tuple[Terms, ...]:
+        """The terms, one block for each kind of constraint in it."""
+        return (self.terms(n),)
+
+    @property
+    def from_data(self) -> bool:
+        """Whether bounds were left open, to be taken from the data (:meth:`with_bounds`)."""
+        return False
+
+    def with_bounds(
+        self,
+        X: Any,
+        percentiles: tuple[float, float] = (5, 95),
+        max_points: int = 1000,
+        sqdist: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> Self:
+        """Fill in bounds that were left open, from at most ``max_points`` points of X.
+
+        ``sqdist(rows)`` may give the squared distances among some rows of X in place of the Euclidean ones.
+        """
+        return self.filled(_checks.points(X, type(self).__name__), percentiles, max_points, sqdist)
+
+    def filled(self, X: Any, percentiles: Any = (5, 95), max_points: int = 1000, sqdist: Any = None) -> Self:
+        """:meth:`with_bounds` of points that were checked."""
+        return self
+
+    def softened(self) -> Self:
+        """The same constraints, marked as a guess that rarely can hold everywhere where they can be."""
+        return self
+
+    def sizes(self) -> np.ndarray:
+        """Mean |b_i|, once for each constraint: the unit in which violations are measured by default."""
+        return np.full(len(self), np.abs(self.bound).mean())
+
+    def __add__(self, other: Any) -> "Constraints":
+        from gramian.constraints.mixed import Mixed
+
+        return Mixed((self, other)) if isinstance(other, Constraints) else NotImplemented
 
     def __len__(self) -> int:
         return len(self.bound)
@@ -67,19 +111,19 @@ class Constraints(ABC, Stored):
         if self.n_points > n:
             raise ValueError(f"{owner}: the constraints refer to point {self.n_points - 1}, but X has {n} points.")
 
-    def terms(self, n: int) -> Terms:
-        """Bilinear terms over n points."""
-        return self._terms(n)
-
     def matrix(self, lam: Any, n: int | None = None) -> sparse.csr_array:
         """C(λ) = Σ λ_i C_i as one symmetric sparse (n, n) matrix."""
         n = self.n_points if n is None else n
         lam = np.asarray(lam, dtype=float)
         if lam.shape != (len(self),):
             raise ValueError(f"{type(self).__name__}: lam must have shape ({len(self)},), got {lam.shape}.")
-        terms = self.terms(n)
-        weights = (terms.weight * lam[:, None]).ravel()
-        C = terms.left.T @ sparse.diags_array(weights) @ terms.right
+        C = sparse.csr_array((n, n))
+        start = 0
+        for terms in self.blocks(n):
+            stop = start + len(terms.weight)
+            weights = (terms.weight * lam[start:stop, None]).ravel()
+            C = C + terms.left.T @ sparse.diags_array(weights) @ terms.right
+            start = stop
         return sparse.csr_array(C + C.T) / 2
 
     def values(self, metric: Any, X: Any) -> np.ndarray:
@@ -117,10 +161,20 @@ class Labels:
     classes: np.ndarray
 
     @classmethod
-    def from_array(cls, y: Any, owner: str, n: int | None = None, unknown: Any = None) -> "Labels":
-        """Encode labels of any type; entries equal to ``unknown`` become −1."""
-        classes, codes = _checks.labels(y, owner, n, unknown)
+    def from_array(
+        cls, y: Any, owner: str, n: int | None = None, unknown: Any = None, numbers: bool = False
+    ) -> "Labels":
+        """Encode labels of any type; entries equal to ``unknown`` become −1. Labels stay as they are."""
+        if isinstance(y, Labels):
+            return y
+        classes, codes = _checks.labels(y, owner, n, unknown, numbers)
         return cls(codes, classes)
+
+    def of(self, rows: np.ndarray) -> "Labels":
+        """The labels of some points, coded anew."""
+        codes = self.codes[rows]
+        used = np.unique(codes[codes >= 0])
+        return Labels(np.where(codes < 0, -1, np.searchsorted(used, codes)), self.classes[used])
 
     def groups(self) -> list[np.ndarray]:
         """Indices of the points of each class."""
@@ -152,6 +206,21 @@ def bound_field(value: Any, m: int, owner: str, name: str) -> np.ndarray:
     if array.ndim > 1 or (array.ndim == 1 and len(array) != m) or not np.isfinite(array).all():
         raise ValueError(f"{owner}: {name} must be a finite number or {m} of them, got {_checks.shown(value)}.")
     array = np.broadcast_to(array, (m,)).copy()
+    array.flags.writeable = False
+    return array
+
+
+def as_bool(value: Any, m: int, owner: str, name: str) -> np.ndarray:
+    """Return yes or no for each constraint, given as bool, ±1 or 0/1."""
+    array = np.asarray(value)
+    if array.shape != (m,):
+        raise ValueError(f"{owner}: {name} must have shape ({m},), got {array.shape}.")
+    if array.dtype.kind != "b":
+        values = set(np.unique(array).tolist())
+        if not (values <= {-1, 1} or values <= {0, 1}):
+            raise ValueError(f"{owner}: {name} must be bool, or ±1, got values {sorted(values)[:5]}.")
+        array = array == 1
+    array = array.copy()
     array.flags.writeable = False
     return array
 

@@ -115,7 +115,12 @@ class Chunklets(Constraints):
         _, chunk = np.unique(self.ids[inside], return_inverse=True)
         return X[inside] - (average @ X)[chunk]
 
-    def _terms(self, n: int) -> Terms:
+    def means(self, X: Any) -> Any:
+        """The mean of each chunklet, in the order of their ids."""
+        return self._averages(X.shape[0])[0] @ X
+
+    def terms(self, n: int) -> Terms:
+        """Bilinear terms over n points."""
         # Σ|x − μ|² = Σ|x|² − Σ size·|μ|²
         inside = self.members()
         average, size = self._averages(n)

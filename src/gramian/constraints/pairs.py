@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field, reach
+from gramian.constraints.base import Constraints, Labels, Terms, as_bool, bound_field, differences, index_field, reach
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
+from gramian.constraints.targets import target_pairs
 from gramian.kernels.base import take
 
 ROUNDING = 1e-14
@@ -28,6 +29,8 @@ class Pairs(Constraints):
     bounds : (u, l), optional
         Bounds on **squared** distances, numbers or arrays (m,), 0 ≤ u and 0 ≤ l. None: percentiles of the squared
         distances of X, filled in when a learner sees X (see :meth:`with_bounds`).
+    soft : bool
+        Whether the bounds are a guess that rarely can hold for all pairs; learners then allow violations.
 
     Examples
     --------
@@ -41,11 +44,12 @@ class Pairs(Constraints):
     right: np.ndarray
     similar: np.ndarray
     bounds: tuple | None = None
+    soft: bool = False
 
     def __post_init__(self) -> None:
         index_field(self, "left", "right")
         m = len(self.left)
-        similar = _as_bool(self.similar, m)
+        similar = as_bool(self.similar, m, "Pairs", "similar")
         object.__setattr__(self, "similar", similar)
         if self.bounds is not None:
             if np.ndim(self.bounds) == 0 or len(self.bounds) != 2:
@@ -85,6 +89,42 @@ class Pairs(Constraints):
         return pairs if X is None else pairs.with_bounds(X, percentiles)
 
     @classmethod
+    def from_targets(
+        cls,
+        Y: Any,
+        n_near: int = 10,
+        *,
+        threshold: float | None = None,
+        n_pairs: int | None = None,
+        X: Any = None,
+        percentiles: tuple[float, float] = (5, 95),
+        random_state: Any = None,
+    ) -> "Pairs":
+        """Draw distinct pairs from continuous targets (ages, prices, poses), half similar and half dissimilar.
+
+        A point is similar to the ``n_near`` points whose targets are nearest to its own, and dissimilar to those
+        whose targets are apart by ``threshold`` or more (Jain 2009, §4.3.2); the median distance of targets when None.
+
+        Parameters
+        ----------
+        Y : array (n,) or (n, t)
+            Targets, compared by their Euclidean distance; rows with NaN are unknown and left out.
+        n_near : int
+        threshold : float, optional
+        n_pairs : int, optional
+            5 n for n known targets when None.
+        X, percentiles
+            With X the bounds are filled in, as in :meth:`from_labels`.
+        random_state : int or generator, optional
+        """
+        rng = _checks.random(random_state, "Pairs")
+        near, far = target_pairs(Y, n_near, threshold, n_pairs, "Pairs", rng)
+        left, right = np.concatenate([near, far], axis=1)
+        order = rng.permutation(len(left))
+        pairs = cls(left[order], right[order], order < near.shape[1])
+        return pairs if X is None else pairs.with_bounds(X, percentiles)
+
+    @classmethod
     def from_tuples(cls, pairs: Any, similar: Any, bounds: tuple | None = None) -> tuple[np.ndarray, "Pairs"]:
         """Points (2m, d) and constraints from an array of pairs (m, 2, d) and ±1 labels."""
         pairs = _checks.tuples(pairs, 2, "Pairs")
@@ -92,29 +132,45 @@ class Pairs(Constraints):
         X = np.concatenate([pairs[:, 0], pairs[:, 1]])
         return X, cls(np.arange(m), np.arange(m, 2 * m), similar, bounds)
 
-    def with_bounds(
-        self,
-        X: Any,
-        percentiles: tuple[float, float] = (5, 95),
-        max_points: int = 1000,
-        sqdist: Callable[[np.ndarray], np.ndarray] | None = None,
+    def filled(
+        self, X: Any, percentiles: tuple[float, float] = (5, 95), max_points: int = 1000, sqdist: Any = None
     ) -> "Pairs":
         """Fill in missing bounds: percentiles of the squared distances of X (all pairs of at most 1,000 points).
 
-        ``sqdist(rows)`` may give the distances among some rows of X in place of the Euclidean ones. Both bounds are
-        made positive and distinct when the data have many duplicates.
+        Both bounds are made positive and distinct when the data have many duplicates.
         """
         if self.bounds is not None:
             return self
-        X, ends = _checks.points(X, "Pairs"), _checks.percentiles(percentiles, "Pairs")
+        ends = _checks.percentiles(percentiles, "Pairs")
         if ends[0] > ends[1]:
             raise ValueError(f"Pairs: percentiles must be in order, that of u and that of l, got {percentiles}.")
-        rows = linalg.spread(X.shape[0], max_points)
-        D = linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows)
-        D = D[np.triu_indices(len(rows), 1)]
-        D = D[ROUNDING * np.percentile(D, 95) < D] if D.size else D
+        D = typical_sqdist(X, max_points, sqdist)
         u, l = np.percentile(D, ends) if D.size else (1.0, 2.0)
         return replace(self, bounds=(u, l if l > u else 2 * u))
+
+    @property
+    def from_data(self) -> bool:
+        """Whether the bounds are to be taken from the data."""
+        return self.bounds is None
+
+    def __add__(self, other: Any) -> Constraints:
+        """Pairs and pairs are pairs; otherwise as in :class:`Constraints`."""
+        if not isinstance(other, Pairs) or self.from_data != other.from_data:
+            return super().__add__(other)
+        bounds = None
+        if self.bounds is not None and other.bounds is not None:
+            bounds = tuple(np.concatenate(two) for two in zip(self.bounds, other.bounds))
+        return Pairs(
+            np.concatenate([self.left, other.left]),
+            np.concatenate([self.right, other.right]),
+            np.concatenate([self.similar, other.similar]),
+            bounds,
+            self.soft or other.soft,
+        )
+
+    def softened(self) -> "Pairs":
+        """The same pairs with bounds that may be violated."""
+        return replace(self, soft=True)
 
     def scaled(self, factor: float) -> "Pairs":
         """The same pairs with their bounds times ``factor``."""
@@ -151,7 +207,7 @@ class Pairs(Constraints):
 
     @property
     def bound(self) -> np.ndarray:
-        """B = δ · limit: δ d² ≤ b."""
+        """Right-hand sides b = δ · limit of δ d² ≤ b."""
         return self.sign * self.limit
 
     def __len__(self) -> int:
@@ -160,31 +216,26 @@ class Pairs(Constraints):
     def __getitem__(self, rows: Any) -> "Pairs":
         """The pairs of the given rows."""
         bounds = None if self.bounds is None else tuple(b[rows] for b in self.bounds)
-        return Pairs(self.left[rows], self.right[rows], self.similar[rows], bounds)
+        return Pairs(self.left[rows], self.right[rows], self.similar[rows], bounds, self.soft)
 
     def check(self, X: Any, owner: str) -> "Pairs":
         """Constraints that fit X, bounds filled in."""
-        return super().check(X, owner).with_bounds(X)
+        return super().check(X, owner).filled(X)
 
-    def _terms(self, n: int) -> Terms:
+    def terms(self, n: int) -> Terms:
+        """Bilinear terms over n points."""
         D = differences(self.left, self.right, n)
         return Terms(D, D, self.sign[:, None])
 
     def values(self, metric: Any, X: Any) -> np.ndarray:
         """δ d²(x_i, x_j), shape (m,)."""
-        X = metric._points(X)
-        return self.sign * metric.pair_sqdist(take(X, self.left), take(X, self.right))
+        X = metric.check(X)
+        return self.sign * metric.pair_sqdist_of(take(X, self.left), take(X, self.right))
 
 
-def _as_bool(similar: Any, m: int) -> np.ndarray:
-    array = np.asarray(similar)
-    if array.shape != (m,):
-        raise ValueError(f"Pairs: similar must have shape ({m},), got {array.shape}.")
-    if array.dtype.kind != "b":
-        values = set(np.unique(array).tolist())
-        if not (values <= {-1, 1} or values <= {0, 1}):
-            raise ValueError(f"Pairs: similar must be bool, or ±1, got values {sorted(values)[:5]}.")
-        array = array == 1
-    array = array.copy()
-    array.flags.writeable = False
-    return array
+def typical_sqdist(X: Any, max_points: int = 1000, sqdist: Callable | None = None) -> np.ndarray:
+    """Squared distances of all pairs of at most ``max_points`` points of X, without those of copies."""
+    rows = linalg.spread(X.shape[0], max_points)
+    D = linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows)
+    D = D[np.triu_indices(len(rows), 1)]
+    return D[ROUNDING * np.percentile(D, 95) < D] if D.size else D

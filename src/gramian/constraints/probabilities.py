@@ -7,15 +7,15 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _checks
-from gramian.constraints.base import Constraints, Labels, Terms, bound_field, index_field, selections
+from gramian.constraints.base import Constraints, Labels, Terms, as_bool, bound_field, index_field, selections
 
 
 @dataclass(frozen=True, eq=False)
 class Probabilities(Constraints):
-    """p(c | x) = Σ_{i∈c} xᵀM x_i / Σ_j xᵀM x_j ≥ p, for a point x and a class c (Jain 2009, §3.1 item 3).
+    """p(c | x) = Σ_{i∈c} xᵀM x_i / Σ_j xᵀM x_j ≥ p, or ≤ p, for a point x and a class c (Jain 2009, §3.1 item 3).
 
-    Written, as there, without the quotient: xᵀ M (Σ_{i∈c} x_i − p Σ_j x_j) ≥ 0. The two agree where the denominator is
-    positive, as it is for nonnegative kernels.
+    Written, as there, without the quotient: ± xᵀ M (Σ_{i∈c} x_i − p Σ_j x_j) ≥ 0. The two agree where the denominator
+    is positive, as it is for nonnegative kernels.
 
     Parameters
     ----------
@@ -27,6 +27,8 @@ class Probabilities(Constraints):
         Class code of every point of X, −1 for none.
     level : float or array (m,)
         The probability p, in [0, 1].
+    at_least : bool or bool array (m,)
+        True where the probability must be at least p, False where it must be at most p.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class Probabilities(Constraints):
     target: np.ndarray
     codes: np.ndarray
     level: Any = 0.5
+    at_least: Any = True
 
     def __post_init__(self) -> None:
         index_field(self, "point", "target")
@@ -48,6 +51,8 @@ class Probabilities(Constraints):
         if (level < 0).any() or (level > 1).any():
             raise ValueError("Probabilities: level must lie in [0, 1].")
         object.__setattr__(self, "level", level)
+        at_least = np.broadcast_to(self.at_least, (len(self.point),))
+        object.__setattr__(self, "at_least", as_bool(at_least, len(self.point), "Probabilities", "at_least"))
 
     @classmethod
     def from_labels(
@@ -57,15 +62,29 @@ class Probabilities(Constraints):
         unknown: Any = None,
         random_state: Any = None,
         n_points: int | None = None,
+        ceiling: float | None = None,
     ) -> "Probabilities":
-        """Each labeled point (or ``n_points`` of them, drawn) should have its own class with probability ≥ level."""
+        """Each labeled point (or ``n_points`` of them, drawn) should have its own class with probability ≥ level.
+
+        With ``ceiling`` every other class should also have a probability ≤ ceiling.
+        """
         labels = Labels.from_array(y, "Probabilities", unknown=unknown)
         known = np.flatnonzero(labels.codes >= 0)
         if n_points is not None and n_points < len(known):
             _checks.number(n_points, "Probabilities", "n_points", low=1, integer=True)
-
             known = np.sort(_checks.random(random_state, "Probabilities").choice(known, n_points, replace=False))
-        return cls(known, labels.codes[known], labels.codes, level)
+        own = cls(known, labels.codes[known], labels.codes, level)
+        if ceiling is None:
+            return own
+        classes = np.arange(len(labels.classes))
+        row, other = np.nonzero(labels.codes[known][:, None] != classes)
+        return cls(
+            np.concatenate([own.point, known[row]]),
+            np.concatenate([own.target, other]),
+            labels.codes,
+            np.concatenate([own.level, np.full(len(row), ceiling)]),
+            np.concatenate([own.at_least, np.zeros(len(row), dtype=bool)]),
+        )
 
     @property
     def n_points(self) -> int:
@@ -74,13 +93,14 @@ class Probabilities(Constraints):
 
     @property
     def bound(self) -> np.ndarray:
-        """B = 0."""
+        """Right-hand sides, all 0."""
         return np.zeros(len(self.point))
 
     def __len__(self) -> int:
         return len(self.point)
 
-    def _terms(self, n: int) -> Terms:
+    def terms(self, n: int) -> Terms:
+        """Bilinear terms over n points."""
         known = np.flatnonzero(self.codes >= 0)
         n_classes = int(self.codes.max(initial=-1)) + 1
         share = np.full(len(known), 1 / max(len(known), 1))  # means in place of sums: the same constraint, scaled
@@ -88,4 +108,4 @@ class Probabilities(Constraints):
         everything = sparse.csr_array(sums.sum(axis=0).reshape(1, -1))
         own = sums[self.target]
         right = sparse.csr_array(sparse.csr_array(self.level[:, None]) @ everything - own)
-        return Terms(selections(self.point, n), right, np.ones((len(self.point), 1)))
+        return Terms(selections(self.point, n), right, np.where(self.at_least, 1.0, -1.0)[:, None])

@@ -11,7 +11,7 @@ def _shares(sizes: np.ndarray, total: int) -> np.ndarray:
     return np.where(sizes > 0, np.maximum(1, np.round(wanted)), 0).astype(int)
 
 
-def _distinct(i: np.ndarray, j: np.ndarray, n: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+def distinct(i: np.ndarray, j: np.ndarray, n: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """First ``count`` distinct unordered pairs in order of appearance."""
     low, high = np.minimum(i, j), np.maximum(i, j)
     _, first = np.unique(low * n + high, return_index=True)
@@ -35,7 +35,7 @@ def similar_pairs(labels: Labels, count: int, rng: np.random.RandomState) -> tup
         else:
             a = rng.randint(size, size=4 * share)
             b = (a + rng.randint(1, size, size=4 * share)) % size
-            i, j = _distinct(members[a], members[b], n, share)
+            i, j = distinct(members[a], members[b], n, share)
         left.append(i)
         right.append(j)
     return _stack(left), _stack(right)
@@ -59,7 +59,7 @@ def dissimilar_pairs(labels: Labels, count: int, rng: np.random.RandomState) -> 
     anchors = np.concatenate([g[rng.randint(len(g), size=4 * s)] for g, s in zip(groups, _shares(sizes, count))])
     others = _other_class(anchors, known, labels.codes, rng)
     order = _interleave(anchors, labels.codes, rng)
-    return _distinct(anchors[order], others[order], n, count)
+    return distinct(anchors[order], others[order], n, count)
 
 
 def _interleave(anchors: np.ndarray, codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:

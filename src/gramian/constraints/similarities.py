@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.constraints.base import Constraints, Terms, bound_field, index_field, reach, selections
-from gramian.constraints.pairs import Pairs, _as_bool
+from gramian.constraints.base import Constraints, Terms, as_bool, bound_field, index_field, reach, selections
+from gramian.constraints.pairs import Pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Similarities(Constraints):
     def __post_init__(self) -> None:
         index_field(self, "left", "right")
         m = len(self.left)
-        object.__setattr__(self, "similar", _as_bool(self.similar, m))
+        object.__setattr__(self, "similar", as_bool(self.similar, m, "Similarities", "similar"))
         object.__setattr__(self, "limit", bound_field(self.limit, m, "Similarities", "limit"))
 
     @classmethod
@@ -76,8 +76,9 @@ class Similarities(Constraints):
 
     @property
     def bound(self) -> np.ndarray:
-        """B = sign · limit."""
+        """Right-hand sides b = sign · limit."""
         return self.sign * self.limit
 
-    def _terms(self, n: int) -> Terms:
+    def terms(self, n: int) -> Terms:
+        """Bilinear terms over n points."""
         return Terms(selections(self.left, n), selections(self.right, n), self.sign[:, None])

@@ -1,35 +1,40 @@
-"""Relative constraints: an anchor is nearer to one point than to another."""
+"""Relative constraints: one point is nearer than another."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gramian import _checks
-from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field, reach
+from gramian.constraints.base import Constraints, Labels, index_field
+from gramian.constraints.comparisons import Comparisons
+from gramian.constraints.mixed import Mixed
 from gramian.constraints.sampling import triplets
-from gramian.kernels.base import take
+from gramian.constraints.targets import target_triplets
 
 
 @dataclass(frozen=True, eq=False)
-class Triplets(Constraints):
-    """d²(anchor, far) − d²(anchor, near) ≥ margin (Jain 2009, §3.1 item 2).
+class Triplets(Comparisons):
+    """d²(anchor, far) − d²(anchor, near) ≥ margin (Jain 2009, §3.1 item 4).
 
-    The second term of the printed formula is misprinted there; it is (e_i − e_k)(e_i − e_k)ᵀ.
+    The thesis prints the second term of this constraint with a misprint; the matrix is
+    (e_i − e_j)(e_i − e_j)ᵀ − (e_i − e_k)(e_i − e_k)ᵀ.
 
     Parameters
     ----------
     anchor, near, far : int array (m,)
         Indices into X.
-    margin : float or array (m,)
-        Margin on squared distances, positive.
+    margin : float or array (m,), optional
+        Margin on squared distances, nonnegative. None: a tenth of the median squared distance of the points, soft,
+        filled in when a learner sees X; that is the default of triplets drawn from labels, targets and tuples.
+    soft : bool
+        Whether the margin is a guess that rarely can hold for all triplets; learners then allow violations.
 
     Examples
     --------
     >>> import numpy as np, gramian as gm
-    >>> wishes = gm.Triplets([0], [1], [2], margin=1.0)
-    >>> wishes.violation(gm.Mahalanobis.euclidean(1), np.array([[0.0], [2.0], [1.0]])).tolist()
+    >>> triplets = gm.Triplets([0], [1], [2])
+    >>> triplets.violation(gm.Mahalanobis.euclidean(1), np.array([[0.0], [2.0], [1.0]])).tolist()
     [4.0]
     """
 
@@ -37,13 +42,11 @@ class Triplets(Constraints):
     near: np.ndarray
     far: np.ndarray
     margin: Any = 1.0
+    soft: bool = False
 
     def __post_init__(self) -> None:
         index_field(self, "anchor", "near", "far")
-        margin = bound_field(self.margin, len(self.anchor), "Triplets", "margin")
-        if (margin < 0).any():
-            raise ValueError("Triplets: margin must be nonnegative.")
-        object.__setattr__(self, "margin", margin)
+        self._freeze_margin()
 
     @classmethod
     def from_labels(
@@ -52,7 +55,7 @@ class Triplets(Constraints):
         n_triplets: int | None = None,
         unknown: Any = None,
         random_state: Any = None,
-        margin: float = 1.0,
+        margin: float | None = None,
     ) -> "Triplets":
         """Draw distinct triplets from labels (default 5 per labeled point); every class is drawn as an anchor."""
         labels = Labels.from_array(y, "Triplets", unknown=unknown)
@@ -65,33 +68,46 @@ class Triplets(Constraints):
         return cls(*chosen, margin=margin)
 
     @classmethod
-    def from_tuples(cls, tuples: Any, margin: float = 1.0) -> tuple[np.ndarray, "Triplets"]:
+    def from_targets(
+        cls,
+        Y: Any,
+        n_near: int = 10,
+        *,
+        threshold: float | None = None,
+        n_triplets: int | None = None,
+        margin: float | None = None,
+        random_state: Any = None,
+    ) -> "Triplets":
+        """Draw distinct triplets from continuous targets Y (n,) or (n, t), 5 for each known target by default.
+
+        Near and far are those of :meth:`Pairs.from_targets`.
+        """
+        rng = _checks.random(random_state, "Triplets")
+        chosen = target_triplets(Y, n_near, threshold, n_triplets, "Triplets", rng)
+        return cls(*chosen, margin=margin)
+
+    @classmethod
+    def from_tuples(cls, tuples: Any, margin: float | None = None) -> tuple[np.ndarray, "Triplets"]:
         """Points (3m, d) and constraints from an array of triplets (m, 3, d): anchor, near, far."""
         tuples = _checks.tuples(tuples, 3, "Triplets")
         m = tuples.shape[0]
-        X = np.concatenate([tuples[:, 0], tuples[:, 1], tuples[:, 2]])
+        X = np.concatenate([tuples[:, place] for place in range(3)])
         i = np.arange(m)
         return X, cls(i, i + m, i + 2 * m, margin)
 
     @property
-    def n_points(self) -> int:
-        """One more than the largest index."""
-        return reach(self.anchor, self.near, self.far)
+    def near_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Anchors and the points near to them."""
+        return self.anchor, self.near
 
     @property
-    def bound(self) -> np.ndarray:
-        """B = −margin: d²(anchor, near) − d²(anchor, far) ≤ b."""
-        return -self.margin
+    def far_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Anchors and the points far from them."""
+        return self.anchor, self.far
 
-    def _terms(self, n: int) -> Terms:
-        m = len(self)
-        rows = np.arange(2 * m).reshape(2, m).T.ravel()  # near and far terms of each constraint side by side
-        both = sparse.vstack([differences(self.anchor, self.near, n), differences(self.anchor, self.far, n)])
-        D = sparse.csr_array(sparse.csr_array(both)[rows])
-        return Terms(D, D, np.tile([1.0, -1.0], (m, 1)))
 
-    def values(self, metric: Any, X: Any) -> np.ndarray:
-        """d²(anchor, near) − d²(anchor, far), shape (m,)."""
-        X = metric._points(X)
-        A, near, far = (take(X, rows) for rows in (self.anchor, self.near, self.far))
-        return metric.pair_sqdist(A, near) - metric.pair_sqdist(A, far)
+def unit_margins(side: Constraints) -> Constraints:
+    """The same constraints, comparisons without a margin with that of 1 in the unit of X squared."""
+    if isinstance(side, Mixed):
+        return Mixed(tuple(map(unit_margins, side.parts)))
+    return replace(side, margin=1.0) if isinstance(side, Comparisons) and side.margin is None else side  # type: ignore[type-var]  # a dataclass

@@ -23,6 +23,8 @@ class Divergence(ABC, Stored):
     """
 
     uses_prior = True
+    keeps_range = False
+    """Whether the divergence is finite only for M within the range of M₀, so that a singular prior confines M to it."""
 
     @abstractmethod
     def value(self, M: Any, M0: Any = None) -> float:

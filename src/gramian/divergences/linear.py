@@ -41,20 +41,21 @@ class _Linear(Divergence):
         if isinstance(self.linear, np.ndarray) and not np.isfinite(self.linear).all():
             raise ValueError(f"{owner}: linear contains NaN or infinity.")
 
-    def at(self, X: Any) -> "_Linear":
-        """This objective for the points X: A₀ = XᵀC₀X when ``linear`` is sparse, checked otherwise."""
+    def at(self, X: Any, lower: Any = None) -> "_Linear":
+        """This objective for the points X: A₀ = XᵀC₀X when ``linear`` is sparse, checked otherwise.
+
+        ``lower`` brings a matrix on the features to the coordinates X.
+        """
         owner, A = type(self).__name__, self.linear
         if sparse.issparse(A):
             if A.shape[0] != X.shape[0]:
                 raise ValueError(f"{owner}: sparse linear must be ({X.shape[0]},) * 2 over the points, got {A.shape}.")
             A = X.T @ (A @ X)
+        elif lower is not None:
+            A = lower(A)
         if A.shape[0] != X.shape[1]:
             raise ValueError(f"{owner}: linear must have shape ({X.shape[1]},) * 2, got {tuple(A.shape)}.")
         return type(self)((A + A.T) / 2, self.gamma)
-
-    def mapped(self, P: Any) -> "_Linear":
-        """This objective in coordinates z = Px: ⟨A₀, PᵀMP⟩ = ⟨P A₀ Pᵀ, M⟩; C₀ over the points stays as it is."""
-        return self if sparse.issparse(self.linear) else type(self)(P @ self.linear @ P.T, self.gamma)
 
     def _inner(self, M: Any) -> float:
         return float(namespace(M).sum(like(self.linear, M) * M))

@@ -13,7 +13,8 @@ from gramian.divergences.base import Divergence
 class LogDet(Divergence):
     """D(M, M₀) = Tr(M M₀⁻¹) − log det(M M₀⁻¹) − d: φ(M) = −log det M (Jain 2009, §3.1.1, ITML).
 
-    M(λ) = (M₀⁻¹ + A(λ))⁻¹ stays positive definite by itself; the prior must be positive definite.
+    M(λ) = (M₀⁻¹ + A(λ))⁻¹ stays positive definite by itself. From a singular prior the divergence is finite only for M
+    of the same range, and the problem is solved there (Kulis et al. 2006).
 
     Examples
     --------
@@ -21,6 +22,8 @@ class LogDet(Divergence):
     >>> round(gm.LogDet().value(2 * np.eye(2), np.eye(2)), 6)
     0.613706
     """
+
+    keeps_range = True
 
     def value(self, M: Any, M0: Any = None) -> float:
         """Divergence of M from M0."""

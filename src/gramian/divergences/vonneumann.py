@@ -22,6 +22,8 @@ class VonNeumann(Divergence):
     0.772589
     """
 
+    keeps_range = True
+
     def value(self, M: Any, M0: Any = None) -> float:
         """Divergence of M from M0; 0 log 0 = 0."""
         xp = namespace(M)
@@ -34,7 +36,7 @@ class VonNeumann(Divergence):
         return entropy - cross - float(xp.linalg.trace(M)) + float(xp.linalg.trace(M0))
 
     def grad(self, M: Any) -> Any:
-        """Log M."""
+        """The matrix logarithm of M."""
         return spectral(M, namespace(M).log)
 
     def hessian(self, Theta: Any) -> Any:

@@ -82,10 +82,17 @@ def pivoted_cholesky(
     tol = _checks.number(tol, owner, "tol", low=0)
     kernel = as_kernel(kernel, owner)
     X = kernel.check(X)
-    n = _length(X)
-    rank = n if rank is None else min(_checks.number(rank, owner, "rank", low=1, integer=True), n)
+    rank = None if rank is None else _checks.number(rank, owner, "rank", low=1, integer=True)
     rng = _checks.random(random_state, owner)
-    return _Factorization(kernel.bound(X), X, rank).run(tol, greedy=pivots == "greedy", rng=rng)
+    return factorize(kernel.bound(X), X, rank, tol, greedy=pivots == "greedy", rng=rng)
+
+
+def factorize(
+    kernel: Kernel, X: Any, rank: int | None = None, tol: float = 0.0, greedy: bool = True, rng: Any = None
+) -> PivotedCholesky:
+    """:func:`pivoted_cholesky` of points that were checked, by a kernel that is bound to them."""
+    n = _length(X)
+    return _Factorization(kernel, X, n if rank is None else min(rank, n)).run(tol, greedy, rng)
 
 
 class _Factorization:

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
 from gramian.features import landmarks
-from gramian.features.cholesky import PivotedCholesky, pivoted_cholesky
-from gramian.kernels import Gaussian
+from gramian.features.cholesky import PivotedCholesky, factorize
+from gramian.kernels import Gaussian, Kernel
 from gramian.kernels.base import _length, take
 from gramian.kernels.objects import as_kernel
 from gramian.persist import Stored
@@ -92,28 +92,31 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def fit(self, X: Any, y: Any = None) -> "KernelFeatures":
         """Choose the basis and compute the map."""
-        self._fit(X)
+        self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the coordinates of the training points, shape (n, r)."""
-        X, C, R = self._fit(X)
-        return self.transform(X) if C is None else C @ R.T - self.mean_
+        kernel = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")
+        return self.learn(self._door(X, kernel, reset=True))
 
-    def _fit(self, X: Any) -> tuple[Any, np.ndarray | None, np.ndarray]:
+    def learn(self, X: Any) -> np.ndarray:
+        """:meth:`fit_transform` of points that were checked."""
         _checks.one_of(self.coordinates, "KernelFeatures", "coordinates", COORDINATES)
-        self.kernel_ = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")
-        X = self._door(X, reset=True)
-        self.kernel_ = self.kernel_.bound(X)
+        kernel = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")
+        if kernel.on_vectors:
+            self.n_features_in_ = X.shape[1]
+        self.kernel_ = kernel.bound(X)
         self.basis_, inner, C = self._choose(X)
         whiten = np.zeros((len(inner.pivots), _length(self.basis_)))
         whiten[:, inner.pivots] = _inverse(inner.factor[inner.pivots])  # L⁻¹, zero where points depend on others
-        return X, C, self._rotate(whiten, *self._moments(X, whiten, C))
+        R = self._rotate(whiten, *self._moments(X, whiten, C))
+        return self.coordinates_of(X) if C is None else C @ R.T - self.mean_
 
-    def _door(self, X: Any, reset: bool) -> Any:
-        if not self.kernel_.on_vectors:
-            return self.kernel_.check(X)
-        return self.kernel_.check(_checks.estimator_points(self, X, reset=reset))
+    def _door(self, X: Any, kernel: Kernel, reset: bool) -> Any:
+        if kernel.on_vectors:
+            X = _checks.estimator_points(self, X, reset=reset)
+        return kernel.accept(X)
 
     def _choose(self, X: Any) -> tuple[Any, PivotedCholesky, np.ndarray | None]:
         """Basis points, the factor of their Gram matrix, and the training coordinates where they come for free."""
@@ -123,18 +126,17 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             if self.kernel_.on_vectors and points.shape[1] != X.shape[1]:
                 raise ValueError(f"KernelFeatures: basis must have {X.shape[1]} features, got {points.shape[1]}.")
             points = take(points, np.arange(_length(points)))  # a copy: the caller's array may change
-            return points, pivoted_cholesky(self.kernel_, points, tol=0), None
+            return points, factorize(self.kernel_, points), None
         _checks.one_of(self.basis, "KernelFeatures", "basis", BASES)
         rng = _checks.random(self.random_state, "KernelFeatures")
         if self.basis in ("cholesky", "random-cholesky"):
-            rule = "greedy" if self.basis == "cholesky" else "random"
-            tol = 0.0 if self.tol is None else self.tol
-            outer = pivoted_cholesky(self.kernel_, X, size, tol, pivots=rule, random_state=rng)
+            tol = 0.0 if self.tol is None else _checks.number(self.tol, "KernelFeatures", "tol", low=0)
+            outer = factorize(self.kernel_, X, size, tol, greedy=self.basis == "cholesky", rng=rng)
             L = outer.factor[outer.pivots]
             inner = PivotedCholesky(L, np.arange(len(L)), outer.residual, outer.trace)
             return take(X, outer.pivots), inner, outer.factor
         points = self._landmarks(X, size, rng)
-        return points, pivoted_cholesky(self.kernel_, points, tol=0), None
+        return points, factorize(self.kernel_, points), None
 
     def _size(self, n: int) -> int | None:
         for name in ("rank", "n_basis"):
@@ -198,7 +200,10 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates z(x), shape (n, r)."""
         check_is_fitted(self, "map_")
-        X = self._door(X, reset=False)
+        return self.coordinates_of(self._door(X, self.kernel_, reset=False))
+
+    def coordinates_of(self, X: Any) -> np.ndarray:
+        """:meth:`transform` of points that were checked, in blocks of rows."""
         Z = np.empty((_length(X), self.map_.shape[0]))
         for rows in linalg.blocks(len(Z), 24 * max(self.map_.shape[1], 1)):
             Z[rows] = self._cross(take(X, rows)) @ self.map_.T - self.mean_
@@ -206,8 +211,10 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def residual(self, X: Any) -> np.ndarray:
         """Energy of each point outside of the span of the coordinates, k(x, x) − |z(x) + mean|², shape (n,)."""
-        Z = self.transform(X) + self.mean_
-        return np.maximum(self.kernel_.diag(X) - linalg.row_norms(Z), 0)
+        check_is_fitted(self, "map_")
+        X = self._door(X, self.kernel_, reset=False)
+        Z = self.coordinates_of(X) + self.mean_
+        return np.maximum(self.kernel_._diag(X) - linalg.row_norms(Z), 0)
 
     @property
     def _n_features_out(self) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
+from gramian.linalg import count as _length
+from gramian.linalg import take as take  # noqa: PLC0414
 from gramian.persist import Stored
 
 
@@ -36,13 +38,22 @@ class Kernel(ABC, Stored):
 
     def check(self, X: Any, name: str = "X") -> Any:
         """Return X as this kernel takes it: a validated array of vectors, or the sequence itself."""
+        if self.on_vectors:
+            X = _checks.points(X, type(self).__name__, name=name)
+        return self.accept(X, name)
+
+    def accept(self, X: Any, name: str = "X") -> Any:
+        """What this kernel asks of points that are known to be vectors, or objects."""
         if not self.on_vectors:
             return objects(X)
         # Single precision would leave eigenvalues of rounding noise, far above those that a factorization drops.
-        return _checks.points(X, type(self).__name__, name=name).astype(np.float64, copy=False)
+        return X.astype(np.float64, copy=False)
 
     def embed(self, X: Any) -> Any:
         """Explicit feature vectors φ(x) as rows, dense or CSR, with k(x, y) = φ(x)ᵀφ(y); None when there are none."""
+        return self._phi(self.check(X))
+
+    def _phi(self, X: Any) -> Any:
         return None
 
     def bound(self, X: Any) -> "Kernel":
@@ -77,9 +88,17 @@ class Kernel(ABC, Stored):
 
     def sqdist(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Squared distance in feature space, k(x, x) + k(y, y) − 2 k(x, y), shape (n, m)."""
-        dx = self.diag(X)
-        dy = dx if Y is None else self.diag(Y)
-        D = np.maximum(dx[:, None] + dy[None, :] - 2 * self(X, Y), 0)
+        X = self.check(X)
+        if Y is not None:
+            Y = self.check(Y, "Y")
+            self._check_widths(X, Y)
+        return self._sqdist(X, Y)
+
+    def _sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
+        dx = self._diag(X)
+        dy = dx if Y is None else self._diag(Y)
+        K = self._gram(X, X if Y is None else Y)
+        D = np.maximum(dx[:, None] + dy[None, :] - 2 * K, 0)
         if Y is None:
             np.fill_diagonal(D, 0)
         return D
@@ -102,20 +121,9 @@ def _as_kernel(value: Any) -> Kernel:
     raise TypeError(f"Kernel: can only combine with a Kernel or a number, got {type(value).__name__}.")
 
 
-def _length(X: Any) -> int:
-    return X.shape[0] if hasattr(X, "shape") else len(X)
-
-
 def objects(X: Any) -> Any:
     """A sequence of objects that counts from 0: a pandas column or frame as the array of its rows, others as is."""
     return X.to_numpy() if hasattr(X, "iloc") else X
-
-
-def take(X: Any, rows: Any) -> Any:
-    """Points of X at the given rows (a slice or indices): an array for arrays, a list for other sequences."""
-    if hasattr(X, "shape") or isinstance(rows, slice):
-        return X[rows]
-    return [X[i] for i in rows]
 
 
 @dataclass(frozen=True)
@@ -131,9 +139,9 @@ class _Combination(Kernel):
     def on_vectors(self) -> bool:
         return all(part.on_vectors for part in self.parts)
 
-    def check(self, X: Any, name: str = "X") -> Any:
+    def accept(self, X: Any, name: str = "X") -> Any:
         for part in self.parts:
-            X = part.check(X, name)
+            X = part.accept(X, name) if part.on_vectors == self.on_vectors else part.check(X, name)
         return X
 
     def bound(self, X: Any) -> Kernel:
@@ -186,15 +194,14 @@ class Scaled(Kernel):
     def on_vectors(self) -> bool:
         return self.base.on_vectors
 
-    def check(self, X: Any, name: str = "X") -> Any:
-        return self.base.check(X, name)
+    def accept(self, X: Any, name: str = "X") -> Any:
+        return self.base.accept(X, name)
 
     def bound(self, X: Any) -> Kernel:
         return Scaled(self.base.bound(X), self.weight)
 
-    def embed(self, X: Any) -> Any:
-        """Return √weight · φ(x) of the base."""
-        phi = self.base.embed(X)
+    def _phi(self, X: Any) -> Any:
+        phi = self.base._phi(X)
         return None if phi is None else phi * np.sqrt(self.weight)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
@@ -218,6 +225,8 @@ class Constant(Kernel):
 
     def check(self, X: Any, name: str = "X") -> Any:
         return X
+
+    accept = check
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return np.full((_length(X), _length(Y)), self.value)

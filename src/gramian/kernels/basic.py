@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian.kernels.base import Kernel
@@ -21,9 +20,8 @@ class Linear(Kernel):
     [[11.0]]
     """
 
-    def embed(self, X: Any) -> Any:
-        """Return φ(x) = x."""
-        return self.check(X)
+    def _phi(self, X: Any) -> Any:
+        return X
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.inner(X, Y)
@@ -169,21 +167,14 @@ class Cosine(Kernel):
     [[0.707107, 0.0]]
     """
 
-    def embed(self, X: Any) -> Any:
-        """Return φ(x) = x / ‖x‖."""
-        return _normalize(self.check(X))
+    def _phi(self, X: Any) -> Any:
+        return linalg.unit_rows(X)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        return linalg.inner(_normalize(X), _normalize(Y))
+        return linalg.inner(linalg.unit_rows(X), linalg.unit_rows(Y))
 
     def _diag(self, X: Any) -> np.ndarray:
         return (linalg.row_norms(X) > 0).astype(float)
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return linalg.row_inner(_normalize(X), _normalize(Y))
-
-
-def _normalize(X: Any) -> Any:
-    norms = np.sqrt(linalg.row_norms(X))
-    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-    return sparse.diags_array(inverse) @ X if sparse.issparse(X) else X * inverse[:, None]
+        return linalg.row_inner(linalg.unit_rows(X), linalg.unit_rows(Y))

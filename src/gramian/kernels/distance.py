@@ -25,7 +25,8 @@ class DistanceKernel(Kernel):
     distance : callable (a, b) → d, not squared
         A batch form ``distance.pairwise(A, B)`` is used when there is one; a :class:`~gramian.Mahalanobis` or
         another metric of this package serves as well.
-    g : {"constant", "origin"}
+    g : {"constant", "origin"} or callable
+        A function of one object, g(q) ≥ 0, is taken as it is.
     constant : float, optional
         Value of a constant g.
     origin : object, optional
@@ -46,7 +47,7 @@ class DistanceKernel(Kernel):
     """
 
     distance: Callable[[Any, Any], float]
-    g: str = "constant"
+    g: Any = "constant"
     constant: float | None = None
     origin: Any = None
     on_vectors = False
@@ -54,23 +55,24 @@ class DistanceKernel(Kernel):
     def __post_init__(self) -> None:
         if not callable(self.distance):
             raise TypeError(f"DistanceKernel: distance must be callable, got {type(self.distance).__name__}.")
-        _checks.one_of(self.g, "DistanceKernel", "g", ("constant", "origin"))
+        if not callable(self.g):
+            _checks.one_of(self.g, "DistanceKernel", "g", ("constant", "origin"))
         if self.constant is not None:
             _checks.number(self.constant, "DistanceKernel", "constant", low=0)
 
-    def check(self, X: Any, name: str = "X") -> Any:
+    def accept(self, X: Any, name: str = "X") -> Any:
         """Return X as a sequence of at least one object."""
         if sparse.issparse(X):
             raise TypeError(f"DistanceKernel: {name} must hold objects, got a sparse matrix; pass it dense.")
         if _length(X) == 0:
             raise ValueError(f"DistanceKernel: {name} must hold at least one object, got none.")
-        return super().check(X, name)
+        return super().accept(X, name)
 
     def bound(self, X: Any) -> "DistanceKernel":
         """Return this kernel with its constant, or its origin, taken from X where it is not given."""
         if self.g == "origin":
             return self if self.origin is not None else replace(self, origin=X[0])
-        if self.constant is not None:
+        if self.constant is not None or callable(self.g):
             return self
         return replace(self, constant=float(self.squared(take(X, slice(1)), X).max()) / 2)
 
@@ -94,6 +96,11 @@ class DistanceKernel(Kernel):
         return D + D.T if Y is X else D
 
     def _g(self, X: Any) -> np.ndarray:
+        if callable(self.g):
+            values = np.array([float(self.g(X[i])) for i in range(_length(X))])
+            if not (np.isfinite(values).all() and (values >= 0).all()):
+                raise ValueError(f"DistanceKernel: g must be finite and nonnegative, got {values.min():.3g}.")
+            return values
         if self.g == "constant":
             return np.full(_length(X), self.constant)
         return self.squared(X, _single(self.origin, X))[:, 0] / 2

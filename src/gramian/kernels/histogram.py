@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramian import _checks
 from gramian.kernels.base import Kernel
@@ -14,9 +15,11 @@ class _Histograms(Kernel):
 
     _allow_sparse = True
 
-    def check(self, X: Any, name: str = "X") -> Any:
+    def accept(self, X: Any, name: str = "X") -> Any:
         owner = type(self).__name__
-        X = _checks.points(X, owner, name=name, allow_sparse=self._allow_sparse).astype(np.float64, copy=False)
+        if sparse.issparse(X) and not self._allow_sparse:
+            raise TypeError(f"{owner}: {name} must be dense, got a sparse matrix; pass {name}.toarray().")
+        X = super().accept(X, name)
         low = X.min() if X.shape[1] else 0.0
         if low < 0:
             raise ValueError(f"{owner}: {name} must be nonnegative (histograms), got {low:.3g}; shift or use Gaussian.")

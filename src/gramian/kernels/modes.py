@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from gramian import _checks, linalg
 from gramian.kernels.base import Kernel, take
 from gramian.kernels.weighted import Weighted
+from gramian.neighbors import smallest
 
 MODE_SHARE, MODE_NEIGHBORS = 0.1, 5
 """A mode of a class holds this share of its points and is a component of its graph of this many neighbors."""
@@ -24,8 +25,7 @@ def nearest(kernel: Kernel, X: Any, rows: np.ndarray, columns: np.ndarray, k: in
     others, diagonal = take(X, columns), kernel._diag(take(X, columns))
     for block in linalg.blocks(len(rows), 8 * len(columns)):
         D = diagonal - 2 * kernel._gram(take(X, rows[block]), others)
-        D[rows[block, None] == columns] = np.inf
-        near[block] = columns[np.argpartition(D, k - 1, axis=1)[:, :k]]
+        near[block], _ = smallest(D, k, np.broadcast_to(columns, D.shape), rows[block])
     return np.repeat(rows, k), near.ravel()
 
 

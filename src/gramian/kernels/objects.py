@@ -81,7 +81,7 @@ class Precomputed(Kernel):
         K.flags.writeable = False
         object.__setattr__(self, "matrix", K)
 
-    def check(self, X: Any, name: str = "X") -> np.ndarray:
+    def accept(self, X: Any, name: str = "X") -> np.ndarray:
         """Return X as row numbers below n."""
         rows = np.asarray(X)
         rows = rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows

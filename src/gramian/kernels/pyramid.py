@@ -8,7 +8,7 @@ from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian.kernels.base import Kernel
-from gramian.kernels.basic import _normalize
+from gramian.kernels.sets import one_set
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -39,8 +39,8 @@ class PyramidMatch(Kernel):
         Divide by √(k(A, A) k(B, B)), so that large sets are not favored.
     n_grids : int
         Average over this many randomly shifted grids, against accidents at the borders of bins.
-    seed : int
-        Seed of the shifts and of the hash.
+    random_state : int
+        Seed of the shifts and of the hash: a number, because a kernel is a value.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class PyramidMatch(Kernel):
     n_dims: int = 1 << 20
     normalize: bool = True
     n_grids: int = 1
-    seed: int = 0
+    random_state: int = 0
     on_vectors = False
 
     def __post_init__(self) -> None:
@@ -65,19 +65,18 @@ class PyramidMatch(Kernel):
         _checks.number(self.n_levels, "PyramidMatch", "n_levels", low=1, high=60, integer=True)
         _checks.number(self.n_dims, "PyramidMatch", "n_dims", low=1, high=2**31 - 1, integer=True)
         _checks.number(self.n_grids, "PyramidMatch", "n_grids", low=1, integer=True)
-        _checks.number(self.seed, "PyramidMatch", "seed", low=0, integer=True)
+        _checks.number(self.random_state, "PyramidMatch", "random_state", low=0, integer=True)
 
-    def check(self, X: Any, name: str = "X") -> list[np.ndarray]:
+    def accept(self, X: Any, name: str = "X") -> list[np.ndarray]:
         """Return the sets as finite arrays (m_i, d) with one d."""
-        sets = [_one_set(A, name) for A in X]
+        sets = [one_set(A, name, "PyramidMatch") for A in X]
         widths = {A.shape[1] for A in sets if len(A)}
         if len(widths) > 1:
             raise ValueError(f"PyramidMatch: the vectors of {name} must have one length, got {sorted(widths)}.")
         return sets
 
-    def embed(self, X: Any) -> sparse.csr_array:
+    def _phi(self, sets: Any) -> sparse.csr_array:
         """φ(A) for each set, CSR (n, n_dims), with k(A, B) = φ(A)ᵀφ(B)."""
-        sets = self.check(X)
         filled = [A for A in sets if len(A)]
         owner = np.repeat(np.arange(len(sets)), [len(A) for A in sets])
         points = np.vstack(filled) if filled else np.zeros((0, 1))
@@ -91,16 +90,17 @@ class PyramidMatch(Kernel):
                 values.append(np.full(len(owner), np.sqrt(weight / self.n_grids)))
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
         phi = sparse.coo_array(entries, shape=(len(sets), self.n_dims)).tocsr()
-        return _normalize(phi) if self.normalize else phi
+        return linalg.unit_rows(phi) if self.normalize else phi
 
     def _columns(self, points: np.ndarray, owner: np.ndarray, grid: int, level: int) -> np.ndarray:
         """Hashed coordinate of each vector at one level: its bin, and how many of its set came there before."""
         side = self.side * 2.0**level
-        shift = np.random.default_rng([self.seed, grid]).uniform(0, self.side * 2.0**self.n_levels, points.shape[1])
+        rng = np.random.default_rng([self.random_state, grid])
+        shift = rng.uniform(0, self.side * 2.0**self.n_levels, points.shape[1])
         cells = np.floor((points + (shift if grid else 0)) / side)
         if cells.size and np.abs(cells).max() > 2**52:
             raise ValueError("PyramidMatch: side is too small for the range of the vectors; use a wider one.")
-        key = np.full(len(points), (self.seed * 64 + grid) * 64 + level + 1, np.uint64)
+        key = np.full(len(points), (self.random_state * 64 + grid) * 64 + level + 1, np.uint64)
         for column in cells.T.astype(np.int64).astype(np.uint64):
             key = _mix(key * _STEP + column)
         order = np.lexsort((key, owner))
@@ -112,21 +112,14 @@ class PyramidMatch(Kernel):
         return (_mix(key + (unit + np.uint64(1)) * _STEP) % np.uint64(self.n_dims)).astype(np.int64)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        phi = self.embed(X)
-        return linalg.inner(phi, phi if Y is X else self.embed(Y))
+        phi = self._phi(X)
+        return linalg.inner(phi, phi if Y is X else self._phi(Y))
 
     def _diag(self, X: Any) -> np.ndarray:
-        return linalg.row_norms(self.embed(X))
+        return linalg.row_norms(self._phi(X))
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return linalg.row_inner(self.embed(X), self.embed(Y))
-
-
-def _one_set(A: Any, name: str) -> np.ndarray:
-    A = np.asarray(A)
-    if A.ndim == 2 and A.shape[0] == 0:
-        return np.zeros((0, A.shape[1]))
-    return _checks.points(A, "PyramidMatch", name=f"each set of {name}", allow_sparse=False).astype(np.float64)
+        return linalg.row_inner(self._phi(X), self._phi(Y))
 
 
 def _mix(x: np.ndarray) -> np.ndarray:

@@ -1,87 +1,141 @@
-"""The learner contract: a scikit-learn estimator whose one hook is ``_learn(X, side, rng) -> Solution``."""
+"""The learner contract: a scikit-learn estimator whose one hook is ``_learn(Z, side, rest, rng) -> Solution``."""
 
-import warnings
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks
-from gramian.constraints import Constraints, Labels, Pairs, Triplets
-from gramian.metrics import Mahalanobis
+from gramian import _checks, linalg
+from gramian.constraints import Constraints, Feedback, Labels, Pairs, Quadruplets, Triplets
+from gramian.coordinates import Coordinates, Plain, Rest
+from gramian.learners.anchor import anchored
+from gramian.learners.tuples import TupleMixin, are_tuples
+from gramian.metrics import Metric, leading_root
 from gramian.solvers.base import Solution
 
+MOST = 128
+"""Directions that an anchored fit takes at most."""
 
-class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+
+class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of all learners.
 
     ``fit(X, y)`` takes points (n, d) with labels or :class:`.Constraints`, pairs (n, 2, d) with ±1, or triplets
     (n, 3, d). It sets ``metric_``, ``n_iter_``, ``converged_``, ``objective_`` and ``solution_``.
 
-    Subclasses give ``_learn(X, side, rng)``; ``side`` is what ``_from_labels`` makes of labels, or the constraints that
-    were given, which must be of a type in ``_accepts``.
+    The road is one line: points → coordinates z → side information → ``_learn`` → metric. Subclasses give
+    ``_learn(Z, side, rest, rng) -> Solution``, pure: Z are the coordinates of the points, ``side`` what ``_side`` makes
+    of labels or the constraints that were given (of a type in ``_accepts``), ``rest`` what the coordinates leave out
+    of the points. ``_coordinates`` says where to learn; all features when not given.
     """
 
     _accepts: tuple[type[Constraints], ...] = (Constraints,)
     _sparse = False
     _min_points = 2
+    _enough: dict[str, Any] = {}
+    """Limits of an anchored fit, name → function of the limit that was set."""
+    _numbers = False
+    """Whether labels may be measurements."""
+    _has_prior = False
+    """Whether the prior is a part of the problem itself."""
     _remedy = "raise max_iter or tol"
 
     @abstractmethod
-    def _learn(self, X: Any, side: Any, rng: np.random.RandomState) -> Solution: ...
+    def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution: ...
 
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Any:
-        """Side information from labels; learners that use the labels themselves return :class:`Labels`."""
-        return Pairs.from_labels(y, X=X, random_state=rng)
+    def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
+        """The coordinates to learn on, and the points in them."""
+        return Plain(X.shape[1]), X
 
-    def fit(self, X: Any, y: Any = None) -> "MetricLearner":
-        """Learn the metric.
+    def _from_labels(self, Z: Any, labels: Labels, rest: Rest, rng: np.random.RandomState) -> Any:
+        """Side information from labels; learners that use the labels themselves return them."""
+        return Pairs.from_labels(labels, random_state=rng)
 
-        Parameters
-        ----------
-        X : array (n, d), or pairs (n, 2, d), or triplets (n, 3, d)
-        y : labels (n,), or a Constraints object, or ±1 for pairs; nothing for triplets
-        """
-        rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
-        X, side = self._door(X, y, rng)
-        self._store(X, self._learn(X, side, rng))
-        return self
-
-    def _door(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
-        """Validate the input once and turn y into side information."""
-        X, y = self._validated(X, y)
-        return X, self._side(X, y, rng)
-
-    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Points as float64, and y as labels or constraints; tuples are taken apart."""
+    def _side(self, y: Labels | Constraints, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
+        """Side information for the points Z, checked."""
         owner = type(self).__name__
-        if are_tuples(X):
-            X, y = self._tuples(np.asarray(X), y)
-        if y is None:
-            raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
-        labels = None if isinstance(y, Constraints) else y
-        checked = _checks.estimator_points(
-            self, X, labels, reset=True, allow_sparse=self._sparse, min_points=self._min_points
-        )
-        X, y = (checked, y) if labels is None else checked
-        if labels is not None:
-            _checks.labels(y, owner, X.shape[0])
-        return X.astype(np.float64, copy=False), y
-
-    def _side(self, X: Any, y: Any, rng: np.random.RandomState) -> Any:
-        """Side information for the points X, checked."""
-        owner = type(self).__name__
-        side = y if isinstance(y, Constraints) else self._from_labels(X, y, rng)
+        side = self._from_labels(Z, y, rest, rng) if isinstance(y, Labels) else y
         if isinstance(side, Labels):
             return side
         if not isinstance(side, self._accepts):
             wanted = " or ".join(t.__name__ for t in self._accepts)
             raise ValueError(f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}.")
-        return side.check(X, owner)
+        return side.check(Z, owner)
+
+    def plain(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
+        """The optimum of the learner's own problem on given coordinates."""
+        return self._learn(Z, self._side(y, Z, rest, rng), rest, rng)
+
+    def solve(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
+        """What the learner finds on given coordinates, as near to its prior as ``anchor`` says; nothing is stored."""
+        if self._anchors(y):
+            return anchored(self, Z, y, rest, rng, self.anchor)
+        if not self._has_prior and self._prior_given():
+            raise ValueError(
+                f"{type(self).__name__}: prior must be 'identity' where the metric is not anchored to it, "
+                f"got {_checks.shown(self.prior)}; give anchor > 0 and no n_components."
+            )
+        return self.plain(Z, y, rest, rng)
+
+    def _directions(self, n: int) -> int:
+        """The most directions that an anchored fit on n points works in: each has five points at least."""
+        return min(max(2, n // 5), MOST)
+
+    def _prior_given(self) -> bool:
+        prior = getattr(self, "prior", "identity")
+        return not (isinstance(prior, str) and prior == "identity")
+
+    def _anchors(self, y: Labels | Constraints) -> bool:
+        """Whether the metric is blended with its prior."""
+        anchor = getattr(self, "anchor", 0)
+        if isinstance(anchor, str):
+            _checks.one_of(anchor, type(self).__name__, "anchor", ("auto",))
+            return getattr(self, "n_components", None) is None
+        return _checks.number(anchor, type(self).__name__, "anchor", low=0, high=1) > 0
+
+    def fit(self, X: Any, y: Any = None, *, unknown: Any = None) -> "MetricLearner":
+        """Learn the metric.
+
+        Parameters
+        ----------
+        X : array (n, d), or pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d)
+        y : labels (n,), or a Constraints object, or ±1 for pairs; nothing for triplets and quadruplets
+        unknown : label, optional
+            What stands for "no label" (−1, NaN, …); such points, and those labeled None, are left out.
+        """
+        with _checks.intact(self):
+            rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
+            X, y = self._door(X, y, unknown=unknown)
+            coordinates, Z = self._coordinates(X)
+            solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
+            self._forget_decisions()
+            self._store(coordinates, solution)
+            self._learn_to_decide(X, y)
+        return self
+
+    def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Labels | Constraints]:
+        """Points as float64, and y as labels or constraints; tuples are taken apart. The one validation of a fit."""
+        owner = type(self).__name__
+        if vectors and are_tuples(X):
+            X, y = self._tuples(np.asarray(X), y)
+        if y is None:
+            raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
+        given = isinstance(y, Constraints | Feedback)
+        if vectors:
+            labels = y if not given and unknown is None and np.asarray(y).dtype != object else None
+            checked = _checks.estimator_points(
+                self, X, labels, reset=True, allow_sparse=self._sparse, min_points=self._min_points
+            )
+            X, y = (checked, y) if labels is None else checked
+            X = X.astype(np.float64, copy=False)
+        if isinstance(y, Feedback):
+            return X, y.pairs(X)
+        if given:
+            return X, y
+        return _labeled(X, Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers), owner)
 
     def _check_limits(self) -> None:
         """``max_iter`` and ``tol`` of learners that go in steps."""
@@ -94,26 +148,28 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 raise ValueError(f"{type(self).__name__}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
             return Pairs.from_tuples(X, y)
         if X.shape[1] == 3:
-            return Triplets.from_tuples(X)
+            return Triplets.from_tuples(X, margin=None)
+        if X.shape[1] == 4:
+            return Quadruplets.from_tuples(X, margin=None)
         raise ValueError(
-            f"{type(self).__name__}: X must be (n, d), pairs (n, 2, d) or triplets (n, 3, d), got shape {X.shape}."
+            f"{type(self).__name__}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), "
+            f"got shape {X.shape}."
         )
 
-    def _store(self, X: Any, solution: Solution) -> None:
+    def _store(self, coordinates: Coordinates, solution: Solution) -> None:
+        """Keep what was found; the only place that writes to the learner."""
         self.solution_ = solution
-        self.metric_ = self._metric(solution)
+        for name, value in solution.found.items():
+            setattr(self, f"{name}_", value)
+        root = linalg.psd_sqrt if coordinates.whole else leading_root
+        components = root(solution.M) if solution.factor is None else solution.factor
+        self.metric_ = Metric.of(coordinates, components, solution.alpha)
         if not self.converged_:
-            warnings.warn(
+            _checks.warn(
                 f"{type(self).__name__}: stopped after {solution.n_iter} iterations with residual "
                 f"{solution.residual:.3g} > tol {solution.tol:.3g}; {self._remedy}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
-
-    def _metric(self, solution: Solution) -> Any:
-        if solution.factor is not None:
-            return Mahalanobis(solution.factor)
-        return Mahalanobis.from_matrix(solution.M)
 
     @property
     def n_iter_(self) -> int:
@@ -140,29 +196,17 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _n_features_out(self) -> int:
         return self.metric_.transform(np.zeros((1, self.n_features_in_))).shape[1]
 
+    def _seen(self, X: Any) -> Any:
+        """Points for the fitted metric, validated."""
+        check_is_fitted(self, "metric_")
+        coordinates = self.metric_.coordinates
+        if coordinates.n_features is None:  # objects of a kernel
+            return coordinates.check(X, type(self).__name__)
+        return coordinates.accept(_checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse))
+
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates in which the Euclidean distance is the learned one."""
-        check_is_fitted(self, "metric_")
-        X = _checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse)
-        return self.metric_.transform(X)
-
-    def score(self, X: Any, y: Any) -> float:
-        """Area under the ROC curve of −d² for telling similar pairs from dissimilar ones.
-
-        Pairs (n, 2, d) with ±1; or points with labels, of which pairs are drawn with a fixed seed.
-        """
-        check_is_fitted(self, "metric_")
-        owner = type(self).__name__
-        X, pairs = self._tuples(np.asarray(X), y) if are_tuples(X) else (X, None)
-        X = _checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse)
-        if pairs is None:
-            _checks.labels(y, owner, X.shape[0])
-            pairs = Pairs.from_labels(y, random_state=0)
-        if not isinstance(pairs, Pairs):
-            raise ValueError(f"{owner}: score needs pairs (n, 2, d) with ±1 or points with labels, got triplets.")
-        if pairs.similar.all() or not pairs.similar.any():
-            raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
-        return float(roc_auc_score(pairs.similar, -self.metric_.pair_sqdist(X[pairs.left], X[pairs.right])))
+        return self.metric_.transform_of(self._seen(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -172,11 +216,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return tags
 
 
-def are_tuples(X: Any) -> bool:
-    """Whether X are pairs (n, 2, d) or triplets (n, 3, d) in place of points (n, d)."""
-    if isinstance(X, list):
-        try:
-            return np.ndim(X) == 3
-        except ValueError:  # rows of different lengths are neither
-            return False
-    return getattr(X, "ndim", 2) == 3
+def _labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
+    """The points that have a label."""
+    known = np.flatnonzero(labels.codes >= 0)
+    if len(known) == len(labels.codes):
+        return X, labels
+    if len(known) < 2:
+        raise ValueError(f"{owner}: needs at least two labeled points, got {len(known)}.")
+    return linalg.take(X, known), labels.of(known)

@@ -1,6 +1,5 @@
 """Discriminant neighborhood embedding."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -55,35 +54,45 @@ class DNE(LabelLearner):
     n_components : int, optional
         Largest number of rows of L, smallest eigenvalues first.
     reg : float, ≥ 0
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
+    random_state : int or generator, optional
+        For the points that are held out.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> import gramian as gm
     >>> X, y = load_iris(return_X_y=True)
-    >>> dne = gm.DNE(n_neighbors=5).fit(X, y)
+    >>> dne = gm.DNE(n_neighbors=5, anchor=0).fit(X, y)
     >>> bool(dne.components_.shape[0] <= 4 and dne.objective_ < 0)
     True
     """
 
-    def __init__(self, n_neighbors=1, n_components=None, *, reg=0.0):
+    def __init__(
+        self, n_neighbors=1, n_components=None, *, reg=0.0, prior="identity", anchor="auto", random_state=None
+    ):
         self.n_neighbors = n_neighbors
         self.n_components = n_components
         self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
+        self.random_state = random_state
 
-    def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
+    def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
         k = _checks.number(self.n_neighbors, "DNE", "n_neighbors", low=1, integer=True)
         reg = _checks.number(self.reg, "DNE", "reg", low=0)
         if len(side.classes) < 2:
             raise ValueError(f"DNE: needs at least two classes, got {len(side.classes)}.")
-        X = X - X.mean(axis=0)
+        Z = Z - Z.mean(axis=0)
         # Σ_ij over ordered pairs counts each pair twice; (4) counts it once.
-        values, vectors = linalg.eigh(linalg.scatter(X, neighbor_signs(X, side, k)) / 2)
+        values, vectors = linalg.eigh(linalg.scatter(Z, neighbor_signs(Z, side, k)) / 2)
         kept = int((values < -max(reg, RTOL * np.abs(values).max())).sum())
         if kept == 0:
-            warnings.warn(
-                "DNE: no eigenvalue is negative; keeping the smallest eigenvector.", UserWarning, stacklevel=4
-            )
+            _checks.warn("DNE: no eigenvalue is negative; keeping the smallest eigenvector.")
         r = max(kept, 1)
         if self.n_components is not None:
             r = min(r, _checks.number(self.n_components, "DNE", "n_components", low=1, integer=True))

@@ -25,8 +25,8 @@ class LabelLearner(MetricLearner):
 
     _accepts = ()
 
-    def _from_labels(self, X: Any, y: Any, rng: Any) -> Labels:
-        return Labels.from_array(y, type(self).__name__, X.shape[0])
+    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: Any) -> Labels:
+        return labels
 
 
 class FactorLearner(LabelLearner):
@@ -35,12 +35,16 @@ class FactorLearner(LabelLearner):
     ``report(iteration, objective, residual)`` is None when nobody listens.
     """
 
+    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 50)}
+
     def __init__(
         self,
         n_components=None,
         *,
         init="auto",
         reg=0.0,
+        prior="identity",
+        anchor="auto",
         max_iter=1000,
         tol=1e-5,
         verbose=False,
@@ -50,21 +54,27 @@ class FactorLearner(LabelLearner):
         self.n_components = n_components
         self.init = init
         self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
         self.callback = callback
         self.random_state = random_state
 
+    def _require(self, side: Any) -> None:
+        """Raise unless there is something to learn from."""
+        targets.require_classes(side, type(self).__name__)
+
     @abstractmethod
     def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution: ...
 
-    def _learn(self, X: np.ndarray, side: Labels, rng: np.random.RandomState) -> Solution:
+    def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
         owner = type(self).__name__
         self._check_limits()
-        targets.require_classes(side, owner)
+        self._require(side)
         with progress(owner, self.verbose, self.max_iter, self.callback) as report:
-            return self._descend(X, side, rng, report)
+            return self._descend(Z, side, rng, report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +93,7 @@ class Start:
         return cls.around(learner, X, labels, rng, targets.same_class(X, labels, 3), reg, **options)
 
     @classmethod
-    def around(cls, learner: Any, X: Any, labels: Labels, rng: Any, near: Any, reg: float, **options: Any) -> "Start":
+    def around(cls, learner: Any, X: Any, labels: Any, rng: Any, near: Any, reg: float, **options: Any) -> "Start":
         """Start with the given neighbors and weight of ‖L‖²."""
         L = initial(learner.init, X, labels, learner.n_components, rng, type(learner).__name__)
         coordinates = Coordinates.fit(X, near, reg, **options)
@@ -119,11 +129,11 @@ class Start:
             point, done = end.point, done + end.n_iter
         return replace(end, n_iter=done)
 
-    def solution(self, end: Descent, tol: float) -> Solution:
-        """The end of a descent as the solution on X."""
+    def solution(self, end: Descent, tol: float, unit: float = 1.0) -> Solution:
+        """The end of a descent as the solution on X, with the objective times ``unit``."""
         return Solution(
             factor=self.coordinates.lift(end.point),
-            objective=end.value,
+            objective=unit * end.value,
             n_iter=max(end.n_iter, 1),  # scikit-learn counts the look at the start
             converged=end.residual <= tol,
             residual=end.residual,

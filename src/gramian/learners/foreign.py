@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from gramian.constraints import Constraints
+from gramian.constraints import Constraints, Labels
 from gramian.solvers.base import Solution
 
 
-def fit_foreign(learner: Any, Z: np.ndarray, y: Any) -> Solution:
+def solve_foreign(learner: Any, Z: np.ndarray, y: Labels | Constraints) -> Solution:
     """Fit a transformer or metric learner from elsewhere on the coordinates Z, and read off its linear map."""
     name = type(learner).__name__
     if isinstance(y, Constraints):
         raise TypeError(f"Kernelized: {name} takes labels, got {type(y).__name__}; use a learner of this package.")
-    learner.fit(Z, y)
+    learner.fit(Z, y.classes[y.codes])
     L = linear_map(learner, Z)
     steps = getattr(learner, "n_iter_", None)
     return Solution(factor=L, n_iter=1 if steps is None else max(int(np.max(steps)), 1))

@@ -1,19 +1,20 @@
 """The framework itself: any divergence, any constraints, any solver."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Constraints, Pairs, Terms
+from gramian.constraints import Labels, Pairs
+from gramian.constraints.triplets import unit_margins
+from gramian.coordinates import Coordinates, Plain, Rest, Subspace
 from gramian.divergences import Divergence, LogDet
 from gramian.learners.base import MetricLearner
 from gramian.learners.priors import prior_matrix
 from gramian.learners.progress import progress
 from gramian.learners.subspace import subspace_basis
-from gramian.linalg import dense, psd_sqrt, row_inner
-from gramian.metrics import SubspaceMahalanobis
+from gramian.linalg import dense, psd_sqrt
 from gramian.solvers import (
     BregmanProjections,
     DualAscent,
@@ -22,9 +23,13 @@ from gramian.solvers import (
     InfeasibleError,
     Problem,
     Quadratic,
+    Slack,
     Solution,
     Solver,
+    rows_of,
 )
+from gramian.solvers.range import solve_in_range
+from gramian.solvers.slack import default_weight
 
 WIDEST = 10_000
 """Most features for which a d × d matrix is learned."""
@@ -38,122 +43,101 @@ SOLVERS: dict[str, type[DualAscent | BregmanProjections]] = {
 class FrameworkLearner(MetricLearner):
     """Base of the learners that are instances of the framework problem.
 
-    Subclasses have the parameters prior, solver, max_iter, tol, rank, subspace, alpha, random_state, verbose, callback,
-    and give ``_divergence(X)`` and ``_slack(bound)``.
+    Subclasses have the parameters prior, solver, max_iter, tol, rank, subspace, alpha, verbose, callback, random_state,
+    and give ``_divergence(Z, rest)`` and ``_slack(side)``.
     """
 
     _sparse = True
+    _has_prior = True
+    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 40)}
 
-    def _divergence(self, X: Any) -> Divergence:
+    def _divergence(self, Z: Any, rest: Rest) -> Divergence:
         return LogDet()
 
-    def _slack(self, bound: np.ndarray) -> Hard:
+    def _slack(self, side: Any) -> Slack:
         return Hard()
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """As the base; without ``rank`` M is d × d, so X is made dense, and a width that cannot work is refused."""
-        X, y = super()._validated(X, y)
+    def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
+        """All features, or the subspace that ``rank`` asks for."""
+        owner = type(self).__name__
         if self.rank is not None:
-            return X, y
+            rng = _checks.random(self.random_state, owner)
+            coordinates = Subspace(subspace_basis(self.subspace, X, self.rank, rng, owner))
+            return coordinates, coordinates.z(X)
         if X.shape[1] > WIDEST:
-            owner = type(self).__name__
             raise ValueError(
                 f"{owner}: X must have at most {WIDEST} features without rank, got {X.shape[1]}; give rank."
             )
-        return dense(X), y
+        return Plain(X.shape[1]), dense(X)
 
-    def _learn(self, X: Any, side: Any, rng: np.random.RandomState, residual: Callable | None = None) -> Solution:
-        """Solve for M on the rows of X; ``residual(terms)`` is ⟨C_i, R⟩ for what lies outside of these coordinates."""
+    def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
+        """As the base; bounds that were left open come from the distances under the prior, and are soft then."""
+        if isinstance(y, Labels):
+            y = Pairs.from_labels(y, getattr(self, "n_pairs", None), random_state=rng)
+        if y.from_data:
+            y = self._bounded(y, Z, rest).softened()
+        return super()._side(y, Z, rest, rng)
+
+    def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
+        """Bounds: percentiles of the squared distances under the prior, in the whole space if it reaches there."""
+        percentiles, alpha = getattr(self, "percentiles", (5, 95)), self._weight()
+        if alpha > 0 and not rest.empty:
+            return side.filled(Z, percentiles, sqdist=lambda rows: alpha * rest.sqdist(rows))
+        M0 = self._prior(Z, rest)
+        return side.filled(Z @ psd_sqrt(M0) if M0.any() else Z, percentiles)
+
+    def _prior(self, Z: np.ndarray, rest: Rest) -> np.ndarray:
+        """M₀ on the coordinates."""
         owner = type(self).__name__
-        if self.rank is not None and residual is None:
-            U = subspace_basis(self.subspace, X, self.rank, rng, owner)
-            Z = np.asarray(X @ U)
-            self._basis = U
-            return self._learn(Z, side, rng, lambda terms: outside(terms, X, Z))
-        problem = self._problem(X, side, residual)
-        solver = self._solver()
-        solver.check(problem)
-        try:
-            with progress(owner, self.verbose, solver.max_iter, self.callback) as report:
-                return solver.solve(problem, callback=report)
-        except InfeasibleError as error:
-            raise InfeasibleError(f"{owner}: {error}") from None
-
-    def _problem(self, X: np.ndarray, side: Any, residual: Callable | None) -> Problem:
-        terms = side.terms(X.shape[0])
-        right = None if terms.symmetric else terms.right @ X
-        # Jain 2009, (3.8): what the part αI outside of the coordinates already spends.
-        offset = 0.0 if residual is None else self._complement() * residual(terms)
-        return Problem(
-            left=terms.left @ X,
-            right=right,
-            weight=terms.weight,
-            bound=side.bound,
-            prior=self._prior(X),
-            divergence=self._divergence(X),
-            slack=self._slack(side.bound),
-            offset=offset,
-        )
-
-    def _prior(self, X: np.ndarray) -> np.ndarray:
-        owner = type(self).__name__
-        M0 = prior_matrix(self.prior, X, owner)
-        if self._identity_prior():
-            M0 = _checks.number(self.alpha, owner, "alpha", low=0) * M0
-        if isinstance(self._divergence(X), LogDet) and np.linalg.eigvalsh(M0)[0] <= 0:
-            raise ValueError(f"{owner}: prior must be positive definite for LogDet, got a singular matrix.")
-        return M0
-
-    def _draw(self, y: Any, rng: np.random.RandomState) -> Pairs:
-        """Pairs from labels, without bounds."""
-        return Pairs.from_labels(y, getattr(self, "n_pairs", None), random_state=rng)
-
-    def _fill(self, pairs: Pairs, X: Any, sqdist: Callable | None) -> Pairs:
-        """Bounds for pairs that have none: percentiles of the squared distances under the prior."""
-        if sqdist is None and self._identity_prior():
-            alpha = _checks.number(self.alpha, type(self).__name__, "alpha", low=0)
-            X = np.sqrt(alpha) * X if alpha > 0 else X
-        elif sqdist is None and self.rank is None:
-            X = X @ psd_sqrt(prior_matrix(self.prior, X, type(self).__name__))
-        return pairs.with_bounds(X, getattr(self, "percentiles", (5, 95)), sqdist=sqdist)
-
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
-        return self._fill(self._draw(y, rng), X, None)
-
-    def _side(self, X: Any, y: Any, rng: np.random.RandomState, sqdist: Callable | None = None) -> Any:
-        """As the base; ``sqdist(rows)`` gives distances among points when X are not all of their coordinates."""
-        self._drawn = not isinstance(y, Constraints) or getattr(y, "bounds", ()) is None
-        y = y if isinstance(y, Constraints) else self._draw(y, rng)
-        if isinstance(y, Pairs) and y.bounds is None:
-            y = self._fill(y, X, sqdist)
-        return super()._side(X, y, rng)
+        M0 = prior_matrix(self.prior, Z, rest, owner)
+        return self._weight() * M0 if self._identity_prior() else M0
 
     def _identity_prior(self) -> bool:
         return isinstance(self.prior, str) and self.prior == "identity"
 
-    def _complement(self) -> float:
-        """The weight α of what lies outside of the coordinates: that of an identity prior, else 0."""
-        return float(self.alpha) if self._identity_prior() else 0.0
+    def _weight(self) -> float:
+        """The weight α of an identity prior, 0 for another one."""
+        return _checks.number(self.alpha, type(self).__name__, "alpha", low=0) if self._identity_prior() else 0.0
+
+    def _outside(self) -> float:
+        """The weight of what lies outside of the coordinates."""
+        return self._weight()
+
+    def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
+        """Solve for M on the coordinates."""
+        owner = type(self).__name__
+        problem = self._problem(Z, side, rest)
+        if problem.divergence.keeps_range and not problem.prior.any():
+            raise ValueError(f"{owner}: prior must not be 0 for LogDet and von Neumann, which keep its range.")
+        solver = self._solver()
+        solver.check(problem)
+        try:
+            with progress(owner, self.verbose, solver.max_iter, self.callback) as report:
+                return replace(solve_in_range(solver, problem, report), alpha=self._outside())
+        except InfeasibleError as error:
+            raise InfeasibleError(f"{owner}: {error}") from None
+
+    def _problem(self, Z: np.ndarray, side: Any, rest: Rest) -> Problem:
+        alpha = self._outside()
+        offset: Any = 0.0
+        if alpha > 0 and not rest.empty:
+            # Jain 2009, (3.8): what the part αI outside of the coordinates already spends.
+            offset = alpha * np.concatenate([rest.energy(terms) for terms in side.blocks(Z.shape[0])])
+        return Problem(
+            rows=rows_of(side, Z),
+            bound=side.bound,
+            prior=self._prior(Z, rest),
+            divergence=self._divergence(Z, rest),
+            slack=self._slack(side),
+            offset=offset,
+        )
 
     def _solver(self) -> Solver:
         if isinstance(self.solver, Solver):
             return self.solver
+        self._check_limits()
         _checks.one_of(self.solver, type(self).__name__, "solver", tuple(SOLVERS))
-        max_iter = _checks.number(self.max_iter, type(self).__name__, "max_iter", low=1, integer=True)
-        return SOLVERS[self.solver](max_iter=max_iter, tol=_checks.number(self.tol, type(self).__name__, "tol", low=0))
-
-    def _metric(self, solution: Solution) -> Any:
-        if self.rank is not None and hasattr(self, "_basis"):
-            metric = SubspaceMahalanobis(self._basis, solution.M, self._complement())
-            del self._basis
-            return metric
-        return super()._metric(solution)
-
-
-def outside(terms: Terms, X: Any, Z: np.ndarray) -> np.ndarray:
-    """⟨C_i, R⟩ with R = XXᵀ − ZZᵀ, the energy of each constraint outside of the coordinates Z."""
-    full = row_inner(terms.left @ X, terms.right @ X) - row_inner(terms.left @ Z, terms.right @ Z)
-    return (terms.weight * full.reshape(terms.weight.shape)).sum(axis=1)
+        return SOLVERS[self.solver](max_iter=int(self.max_iter), tol=float(self.tol))
 
 
 class Framework(FrameworkLearner):
@@ -164,11 +148,15 @@ class Framework(FrameworkLearner):
     divergence : Divergence, optional
         D; :class:`LogDet` when None. LinearFrobenius and LinearLogDet have no prior.
     prior : {"identity", "covariance", "zero"} or array (d, d)
-        M₀.
-    slack : float, optional
-        None: constraints must hold; pairs drawn from labels, or whose bounds are, get C = 1 / mean |b_i| instead,
-        since they rarely can all hold. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
-        (``"quadratic"``).
+        M₀. A singular M₀ confines M to its range for LogDet and von Neumann.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
+        Constraints whose bounds are given are a problem of your own: "auto" is 0 for them.
+    slack : float or Slack, optional
+        None: constraints must hold. Where their bounds are taken from the data they rarely can all hold, and get
+        C = 1 / mean |b_i| of their kind instead. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
+        (``"quadratic"``). A :class:`~gramian.solvers.Slack`: any convex cost.
     slack_loss : {"hinge", "quadratic"}
     solver : {"auto", "dual", "bregman"} or Solver
         The box-constrained dual, or cyclic Bregman projections (LogDet only).
@@ -199,21 +187,23 @@ class Framework(FrameworkLearner):
         self,
         divergence=None,
         prior="identity",
+        *,
+        anchor="auto",
         slack=None,
         solver="auto",
-        *,
         slack_loss="hinge",
         rank=None,
         subspace="svd",
         alpha=1.0,
         max_iter=5000,
         tol=1e-7,
-        random_state=None,
         verbose=False,
         callback=None,
+        random_state=None,
     ):
         self.divergence = divergence
         self.prior = prior
+        self.anchor = anchor
         self.slack = slack
         self.solver = solver
         self.slack_loss = slack_loss
@@ -226,20 +216,31 @@ class Framework(FrameworkLearner):
         self.verbose = verbose
         self.callback = callback
 
-    def _divergence(self, X: Any) -> Divergence:
+    def _divergence(self, Z: Any, rest: Rest) -> Divergence:
         divergence = LogDet() if self.divergence is None else self.divergence
         if not isinstance(divergence, Divergence):
             raise TypeError(f"Framework: divergence must be a Divergence, got {type(divergence).__name__}.")
-        return divergence.at(X) if hasattr(divergence, "at") else divergence
+        return divergence.at(Z, rest.lower) if hasattr(divergence, "at") else divergence
 
-    def _complement(self) -> float:
-        used = self.divergence is None or self.divergence.uses_prior
-        return super()._complement() if used else 0.0
+    def _outside(self) -> float:
+        return super()._outside() if getattr(self.divergence, "uses_prior", True) else 0.0
 
-    def _slack(self, bound: np.ndarray) -> Hard:
-        if self.slack is None and not self._drawn:
-            return Hard()
+    def _anchors(self, y: Any) -> bool:
+        given = not isinstance(y, Labels) and not y.from_data and isinstance(self.anchor, str)
+        zero = isinstance(self.prior, str) and self.prior == "zero"
+        return super()._anchors(y) and not given and not zero and getattr(self.divergence, "uses_prior", True)
+
+    def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
+        return super()._bounded(side if self.slack is None else unit_margins(side), Z, rest)
+
+    def _slack(self, side: Any) -> Slack:
         _checks.one_of(self.slack_loss, "Framework", "slack_loss", ("hinge", "quadratic"))
-        slack = 1 / np.abs(bound).mean() if self.slack is None else self.slack
-        C = _checks.number(slack, "Framework", "slack", low=0, open_low=True)
+        if isinstance(self.slack, Slack):
+            return self.slack
+        if self.slack is not None:
+            C: Any = _checks.number(self.slack, "Framework", "slack", low=0, open_low=True)
+        elif side.soft:
+            C = default_weight(side.sizes())
+        else:
+            return Hard()
         return Hinge(C) if self.slack_loss == "hinge" else Quadratic(C)

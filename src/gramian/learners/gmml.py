@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.constraints import Pairs
+from gramian.constraints import Labels, Pairs
 from gramian.learners.base import MetricLearner
 from gramian.learners.priors import prior_matrix
 from gramian.solvers.base import Solution
@@ -22,10 +22,13 @@ class GMML(MetricLearner):
     ----------
     t : float in [0, 1]
         0 uses similar pairs only (RCA's inverse scatter), 1 dissimilar pairs only.
-    regularization : float, > 0
+    reg : float, > 0
         λ, relative to the mean eigenvalue of S (and of D).
     prior : {"identity", "covariance"} or array (d, d)
         M₀, positive definite.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_pairs : int, optional
         Pairs drawn from labels.
     random_state : int or generator, optional
@@ -40,24 +43,26 @@ class GMML(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _has_prior = True
 
-    def __init__(self, t=0.5, regularization=1e-3, *, prior="identity", n_pairs=None, random_state=None):
+    def __init__(self, t=0.5, reg=1e-3, *, prior="identity", anchor="auto", n_pairs=None, random_state=None):
         self.t = t
-        self.regularization = regularization
+        self.reg = reg
         self.prior = prior
+        self.anchor = anchor
         self.n_pairs = n_pairs
         self.random_state = random_state
 
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
-        return Pairs.from_labels(y, self.n_pairs, random_state=rng, X=X)
+    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Pairs:
+        return Pairs.from_labels(labels, self.n_pairs, random_state=rng)
 
-    def _learn(self, X: np.ndarray, side: Pairs, rng: np.random.RandomState) -> Solution:
+    def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
         t = _checks.number(self.t, "GMML", "t", low=0, high=1)
-        lam = _checks.number(self.regularization, "GMML", "regularization", low=0, open_low=True)
+        lam = _checks.number(self.reg, "GMML", "reg", low=0, open_low=True)
         if side.similar.all() or not side.similar.any():
             raise ValueError("GMML: needs both similar and dissimilar pairs.")
-        V = X[side.left] - X[side.right]
-        M0 = prior_matrix(self.prior, X, "GMML")
+        V = Z[side.left] - Z[side.right]
+        M0 = prior_matrix(self.prior, Z, rest, "GMML")
         S = _regularized(V[side.similar], np.linalg.inv(M0), lam)
         D = _regularized(V[~side.similar], M0, lam)
         M = geodesic(S, D, t)

@@ -1,14 +1,15 @@
 """Information-theoretic metric learning."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gramian import _checks
 from gramian.constraints import Pairs
-from gramian.divergences import LogDet
+from gramian.coordinates import Rest
 from gramian.learners.framework import FrameworkLearner
-from gramian.solvers import Hard, Relative
+from gramian.solvers import Relative, Solution
 
 ROUNDED = 1e-14
 """Copies are no farther apart than this in coordinates that were computed, relative to the others."""
@@ -29,6 +30,9 @@ class ITML(FrameworkLearner):
         Weight γ of the slack.
     prior : {"identity", "covariance"} or array (d, d)
         M₀, positive definite.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     bounds : (u, l), optional
         Bounds on squared distances for pairs drawn from labels; percentiles of the squared distances, under the
         prior, when None.
@@ -67,6 +71,7 @@ class ITML(FrameworkLearner):
         gamma=1.0,
         prior="identity",
         *,
+        anchor="auto",
         bounds=None,
         percentiles=(5, 95),
         n_pairs=None,
@@ -76,12 +81,13 @@ class ITML(FrameworkLearner):
         alpha=1.0,
         max_iter=1000,
         tol=1e-6,
-        random_state=None,
         verbose=False,
         callback=None,
+        random_state=None,
     ):
         self.gamma = gamma
         self.prior = prior
+        self.anchor = anchor
         self.bounds = bounds
         self.percentiles = percentiles
         self.n_pairs = n_pairs
@@ -95,25 +101,22 @@ class ITML(FrameworkLearner):
         self.verbose = verbose
         self.callback = callback
 
-    def _divergence(self, X: Any) -> LogDet:
-        return LogDet()
-
-    def _slack(self, bound: np.ndarray) -> Hard:
+    def _slack(self, side: Pairs) -> Relative:
         return Relative(_checks.number(self.gamma, "ITML", "gamma", low=0, open_low=True))
 
-    def _fill(self, pairs: Pairs, X: Any, sqdist: Any) -> Pairs:
+    def _bounded(self, pairs: Pairs, Z: Any, rest: Rest) -> Pairs:
         if self.bounds is None:
-            return super()._fill(pairs, X, sqdist)
+            return super()._bounded(pairs, Z, rest)
         check_bounds(self.bounds)
-        return Pairs(pairs.left, pairs.right, pairs.similar, self.bounds)
+        return replace(pairs, bounds=self.bounds)
 
-    def _learn(self, X: Any, side: Pairs, rng: np.random.RandomState, residual: Any = None) -> Any:
+    def _learn(self, Z: Any, side: Pairs, rest: Rest, rng: np.random.RandomState) -> Solution:
         if (side.limit <= 0).any():
             raise ValueError("ITML: bounds must be positive squared distances, got 0; drop such pairs.")
         near, far = (np.unique(side.limit[kind]) for kind in (side.similar, ~side.similar))
         if len(near) == len(far) == 1:  # one u for all similar pairs and one l for all others
             check_bounds((near[0], far[0]))
-        return super()._learn(X, side.apart(X, "ITML", 0.0 if residual is None else ROUNDED), rng, residual)
+        return super()._learn(Z, side.apart(Z, "ITML", ROUNDED), rest, rng)
 
 
 def check_bounds(bounds: Any) -> None:

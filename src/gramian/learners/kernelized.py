@@ -1,22 +1,20 @@
 """Any learner in the feature space of a kernel."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from gramian import _checks, linalg
-from gramian.constraints import Terms
+from gramian import _checks
+from gramian.coordinates import Coordinates, KernelSpace, Plain, Rest
 from gramian.features import KernelFeatures
-from gramian.kernels import Gaussian, Kernel, Linear
-from gramian.kernels.base import take
+from gramian.kernels import Gaussian, Kernel
 from gramian.kernels.basic import median_scale
 from gramian.kernels.objects import as_kernel
 from gramian.learners.base import MetricLearner
-from gramian.learners.foreign import fit_foreign
-from gramian.learners.framework import FrameworkLearner
+from gramian.learners.foreign import solve_foreign
 from gramian.learners.itml import ITML
-from gramian.metrics import KernelMetric
 from gramian.solvers.base import Solution
 
 
@@ -63,7 +61,7 @@ class Kernelized(MetricLearner):
 
     _sparse = True
 
-    def __init__(self, learner=None, kernel=None, rank=None, *, features=None, alpha="auto", random_state=None):
+    def __init__(self, learner=None, kernel=None, *, rank=None, features=None, alpha="auto", random_state=None):
         self.learner = learner
         self.kernel = kernel
         self.rank = rank
@@ -71,57 +69,46 @@ class Kernelized(MetricLearner):
         self.alpha = alpha
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> "Kernelized":
-        """Learn; X are points of the kernel, y labels or constraints, or tuples as in :class:`.MetricLearner`."""
-        inner = ITML() if self.learner is None else clone(_estimator(self.learner, "learner", "fit"))
-        X, y = kernel_door(self, self.kernel if self.features is None else None, X, y)
-        self.features_ = self._features(X)
-        Z = self.features_.fit_transform(X)
+    def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> Any:
+        kernel = self.kernel if self.features is None else _estimator(self.features, "features", "learn").kernel
+        vectors = kernel is None or as_kernel(kernel, "Kernelized").on_vectors
+        return super()._door(X, y, vectors, unknown)
+
+    def _coordinates(self, X: Any) -> tuple[Coordinates, np.ndarray]:
+        if self.features is not None:
+            features = clone(self.features)
+        else:
+            kernel = kernel_or_gaussian(self.kernel, X, "Kernelized")
+            features = KernelFeatures(kernel, rank=self.rank, random_state=self.random_state)
+        Z = features.learn(X)
         if Z.shape[1] == 0:
             raise ValueError("Kernelized: kernel must not vanish on all points, got k(x, x) = 0 for each; use another.")
-        solution = self._inner(inner, X, Z, y) if isinstance(inner, MetricLearner) else fit_foreign(inner, Z, y)
-        self.learner_, self.solution_ = inner, solution
-        core = inner.metric_.matrix if isinstance(inner, MetricLearner) else solution.factor.T @ solution.factor
-        self.metric_ = KernelMetric(self.features_, core, self._alpha(inner))
-        return self
+        return KernelSpace(features), Z
 
-    def _inner(self, inner: MetricLearner, X: Any, Z: np.ndarray, y: Any) -> Solution:
-        """Fit one of our learners on the coordinates."""
-        seed = inner.random_state if getattr(inner, "random_state", None) is not None else self.random_state
-        rng = _checks.random(seed, "Kernelized")
-        inner.n_features_in_ = Z.shape[1]
-        if isinstance(self.features_.kernel_, Linear) and hasattr(getattr(inner, "divergence", None), "mapped"):
-            # A matrix on the input vectors means the same in any coordinates of them.
-            inner.divergence = inner.divergence.mapped(self.features_.map_ @ self.features_.basis_)
-        if isinstance(inner, FrameworkLearner):
-            side = inner._side(Z, y, rng, self._outside(inner, X))
-            solution = inner._learn(Z, side, rng, lambda terms: residual_values(terms, self.features_, X, Z))
-        else:
-            solution = inner._learn(Z, inner._side(Z, y, rng), rng)
-        inner._store(Z, solution)
-        return solution
+    def _inner(self) -> Any:
+        return ITML() if self.learner is None else clone(_estimator(self.learner, "learner", "fit"))
 
-    def _outside(self, inner: FrameworkLearner, X: Any) -> Any:
-        """Distances of the prior among training points, where the coordinates do not hold them whole."""
-        alpha, kernel = inner._complement(), self.features_.kernel_
-        if alpha == 0 or spans(self.features_, X):
-            return None
-        return lambda rows: alpha * kernel.sqdist(take(X, rows))
-
-    def _features(self, X: Any) -> KernelFeatures:
-        if self.features is not None:
-            return clone(_estimator(self.features, "features", "fit_transform"))
-        kernel = kernel_or_gaussian(self.kernel, X, "Kernelized")
-        return KernelFeatures(kernel, rank=self.rank, random_state=self.random_state)
-
-    def _alpha(self, inner: MetricLearner) -> float:
-        if isinstance(self.alpha, str):
-            _checks.one_of(self.alpha, "Kernelized", "alpha", ("auto",))
-            return inner._complement() if isinstance(inner, FrameworkLearner) else 0.0
-        return _checks.number(self.alpha, "Kernelized", "alpha", low=0)
-
-    def _learn(self, X: Any, side: Any, rng: np.random.RandomState) -> Any:
+    def _learn(self, Z: np.ndarray, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
         raise TypeError("Kernelized: an inner learner cannot be kernelized twice.")
+
+    def solve(self, Z: np.ndarray, y: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
+        """What the inner learner finds, with its own weight outside of the basis unless ``alpha`` is given."""
+        inner = self._inner()
+        if isinstance(inner, MetricLearner):
+            own = getattr(inner, "random_state", None)
+            solution = inner.solve(Z, y, rest, rng if own is None else _checks.random(own, "Kernelized"))
+            inner._store(Plain(Z.shape[1]), replace(solution, alpha=0.0))
+        else:
+            solution = solve_foreign(inner, Z, y)
+        if not isinstance(self.alpha, str):
+            solution = replace(solution, alpha=_checks.number(self.alpha, "Kernelized", "alpha", low=0))
+        else:
+            _checks.one_of(self.alpha, "Kernelized", "alpha", ("auto",))
+        return replace(solution, found={"learner": inner})
+
+    def _store(self, coordinates: Coordinates, solution: Solution) -> None:
+        super()._store(coordinates, solution)
+        self.features_ = coordinates.features  # type: ignore[attr-defined]  # a KernelSpace
 
 
 def _estimator(value: Any, name: str, method: str) -> Any:
@@ -134,37 +121,3 @@ def _estimator(value: Any, name: str, method: str) -> Any:
 def kernel_or_gaussian(kernel: Any, X: Any, owner: str) -> Kernel:
     """The kernel given; when None, a Gaussian with the median distance of the points as its scale."""
     return Gaussian(median_scale(X)) if kernel is None else as_kernel(kernel, owner)
-
-
-def kernel_door(learner: MetricLearner, kernel: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """Points and side information: validated, or as they came where the kernel takes other objects than vectors."""
-    owner = type(learner).__name__
-    if kernel is None or as_kernel(kernel, owner).on_vectors:
-        return learner._validated(X, y)
-    if y is None:
-        raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
-    return X, y
-
-
-def spans(features: KernelFeatures, X: Any) -> bool:
-    """Whether the basis holds all of the points X."""
-    size = float(features.kernel_.diag(X).max())
-    return bool(features.residual(X).max(initial=0.0) <= 1e-9 * max(size, 1e-300))
-
-
-def residual_values(terms: Terms, features: KernelFeatures, X: Any, Z: np.ndarray) -> np.ndarray:
-    """⟨C_i, R⟩ with R the residual Gram matrix, evaluated only on the points that the constraints touch."""
-    if spans(features, X):
-        return np.zeros(len(terms.weight))
-    return _residual_values(terms, features.kernel_, X, Z + features.mean_)
-
-
-def _residual_values(terms: Terms, kernel: Kernel, X: Any, Z: np.ndarray) -> np.ndarray:
-    """Blocked over the terms: left R rightᵀ on the diagonal."""
-    total = np.empty(terms.left.shape[0])
-    for rows in linalg.blocks(terms.left.shape[0], 16.0 * terms.left.shape[1], 32 << 20):
-        L, R = terms.left[rows], terms.right[rows]
-        a, b = np.unique(L.indices), np.unique(R.indices)
-        K = kernel(take(X, a), take(X, b)) - Z[a] @ Z[b].T
-        total[rows] = linalg.row_inner(np.asarray(L[:, a] @ K), R[:, b].toarray())
-    return (terms.weight * total.reshape(terms.weight.shape)).sum(axis=1)

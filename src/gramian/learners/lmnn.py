@@ -81,12 +81,17 @@ class LMNN(FactorLearner):
         target pairs. With as many features as points the problem without it has degenerate solutions, which pull
         all targets together and separate classes in directions that mean nothing: give "pull" then, and to
         kernelized LMNN.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     reselect : int
         How often targets are chosen again, each time under the metric learned so far.
     max_iter : int
     tol : float
     verbose : bool
-        Show a progress bar (needs rich).
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)`` after each search for impostors.
     random_state : int or generator, optional
@@ -101,19 +106,23 @@ class LMNN(FactorLearner):
     >>> from sklearn.datasets import load_iris
     >>> import gramian as gm
     >>> X, y = load_iris(return_X_y=True)
-    >>> lmnn = gm.LMNN().fit(X, y)
+    >>> lmnn = gm.LMNN(anchor=0).fit(X, y)
     >>> lmnn.converged_, bool(0 <= lmnn.solution_.gap < 0.02 * lmnn.objective_)
     (True, True)
     """
+
+    _enough = {"tol": lambda tol: max(tol, 5e-2), "max_iter": lambda most: min(most, 30)}
 
     def __init__(
         self,
         n_neighbors=3,
         push=1.0,
-        n_components=None,
         *,
+        n_components=None,
         init="auto",
         reg=0.0,
+        prior="identity",
+        anchor="auto",
         reselect=0,
         max_iter=1000,
         tol=5e-3,
@@ -122,7 +131,9 @@ class LMNN(FactorLearner):
         random_state=None,
     ):
         shared = {"max_iter": max_iter, "tol": tol, "verbose": verbose, "callback": callback}
-        super().__init__(n_components, init=init, reg=reg, random_state=random_state, **shared)
+        super().__init__(
+            n_components, init=init, reg=reg, prior=prior, anchor=anchor, random_state=random_state, **shared
+        )
         self.n_neighbors = n_neighbors
         self.push = push
         self.reselect = reselect
@@ -131,19 +142,19 @@ class LMNN(FactorLearner):
         k = _checks.number(self.n_neighbors, "LMNN", "n_neighbors", low=1, integer=True)
         again = _checks.number(self.reselect, "LMNN", "reselect", low=0, integer=True)
         _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
-        self.targets_ = targets.same_class(X, labels, k)
-        start = Start.around(self, X, labels, rng, self.targets_, self._weight(X), ridge=1e-9)
+        near = targets.same_class(X, labels, k)
+        start = Start.around(self, X, labels, rng, near, self._weight(X, near), ridge=1e-9)
         options = {"push": self.push, "max_iter": self.max_iter, "tol": self.tol, "report": report}
-        solution = descend_margins(start, labels, self.targets_, **options)
+        solution = descend_margins(start, labels, near, **options)
         for _ in range(again):
-            self.targets_ = targets.same_class(X @ solution.factor.T, labels, k)
+            near = targets.same_class(X @ solution.factor.T, labels, k)
             start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
-            solution = descend_margins(start, labels, self.targets_, done=solution.n_iter, **options)
-        return solution
+            solution = descend_margins(start, labels, near, done=solution.n_iter, **options)
+        return replace(solution, found={"targets": near})
 
-    def _weight(self, X: np.ndarray) -> float:
+    def _weight(self, X: np.ndarray, near: np.ndarray) -> float:
         """The weight of tr(M) as a number."""
         if isinstance(self.reg, str):
             _checks.one_of(self.reg, "LMNN", "reg", ("pull",))
-            return sum(linalg.pair_sqdist(X, X[column]).sum() for column in self.targets_.T) / X.shape[1]
+            return sum(linalg.pair_sqdist(X, X[column]).sum() for column in near.T) / X.shape[1]
         return _checks.number(self.reg, "LMNN", "reg", low=0)

@@ -67,11 +67,16 @@ class MCML(FactorLearner):
     reg : float, ≥ 0
         Weight of tr(M) = ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3). Where classes can be separated without
         bound (more features than points) the minimum is at infinity, and only reg > 0 gives a finite one.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     max_iter : int
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n.
     verbose : bool
-        Show a progress bar (needs rich).
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional
@@ -81,7 +86,7 @@ class MCML(FactorLearner):
     >>> from sklearn.datasets import load_iris
     >>> import gramian as gm
     >>> X, y = load_iris(return_X_y=True)
-    >>> mcml = gm.MCML().fit(X, y)
+    >>> mcml = gm.MCML(anchor=0).fit(X, y)
     >>> mcml.converged_, mcml.metric_.matrix.shape
     (True, (4, 4))
     """

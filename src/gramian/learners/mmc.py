@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from gramian import _checks, linalg
-from gramian.constraints import Pairs
+from gramian.constraints import Labels, Pairs
 from gramian.learners.base import MetricLearner
 from gramian.learners.progress import progress
 from gramian.solvers.base import Solution
@@ -26,8 +26,13 @@ class MMC(MetricLearner):
     ----------
     diagonal : bool
         Learn a diagonal M only.
-    regularization : float, > 0
+    reg : float, > 0
         The ridge, relative to the mean eigenvalue of S.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_pairs : int, optional
         Pairs drawn from labels.
     max_iter, tol
@@ -46,21 +51,26 @@ class MMC(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 200)}
 
     def __init__(
         self,
         diagonal=False,
-        regularization=1e-6,
+        reg=1e-6,
         *,
+        prior="identity",
+        anchor="auto",
         n_pairs=None,
         max_iter=1000,
         tol=1e-4,
-        random_state=None,
         verbose=False,
         callback=None,
+        random_state=None,
     ):
         self.diagonal = diagonal
-        self.regularization = regularization
+        self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
         self.n_pairs = n_pairs
         self.max_iter = max_iter
         self.tol = tol
@@ -68,13 +78,13 @@ class MMC(MetricLearner):
         self.verbose = verbose
         self.callback = callback
 
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Pairs:
-        return Pairs.from_labels(y, self.n_pairs, random_state=rng, X=X)
+    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Pairs:
+        return Pairs.from_labels(labels, self.n_pairs, random_state=rng)
 
-    def _learn(self, X: np.ndarray, side: Pairs, rng: np.random.RandomState) -> Solution:
+    def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
         self._check_limits()
-        ridge = _checks.number(self.regularization, "MMC", "regularization", low=0, open_low=True)
-        V = X[side.left] - X[side.right]
+        ridge = _checks.number(self.reg, "MMC", "reg", low=0, open_low=True)
+        V = Z[side.left] - Z[side.right]
         near, far = V[side.similar], V[~side.similar]
         far = far[linalg.row_norms(far) > 0]
         if len(near) == 0 or len(far) == 0:

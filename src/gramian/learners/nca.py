@@ -86,6 +86,11 @@ class NCA(FactorLearner):
         Where the descent starts. A named start is scaled to the data, an array is taken as it is.
     reg : float, ≥ 0
         Weight of ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3).
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_neighbors : int, optional
         Limit p_ij to the nearest n_neighbors points j, searched again every ten steps: O(n k) work between searches.
     batch_size : int, optional
@@ -94,7 +99,7 @@ class NCA(FactorLearner):
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n; with batches, when a pass changes the objective by less than tol · n.
     verbose : bool
-        Show a progress bar (needs rich).
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional
@@ -104,7 +109,7 @@ class NCA(FactorLearner):
     >>> from sklearn.datasets import load_iris
     >>> import gramian as gm
     >>> X, y = load_iris(return_X_y=True)
-    >>> nca = gm.NCA(n_components=2).fit(X, y)
+    >>> nca = gm.NCA(n_components=2, anchor=0).fit(X, y)
     >>> nca.components_.shape, bool(-nca.objective_ > 0.97 * len(X))
     ((2, 4), True)
     """
@@ -115,6 +120,8 @@ class NCA(FactorLearner):
         *,
         init="auto",
         reg=0.0,
+        prior="identity",
+        anchor="auto",
         n_neighbors=None,
         batch_size=None,
         max_iter=200,
@@ -124,7 +131,9 @@ class NCA(FactorLearner):
         random_state=None,
     ):
         shared = {"max_iter": max_iter, "tol": tol, "verbose": verbose, "callback": callback}
-        super().__init__(n_components, init=init, reg=reg, random_state=random_state, **shared)
+        super().__init__(
+            n_components, init=init, reg=reg, prior=prior, anchor=anchor, random_state=random_state, **shared
+        )
         self.n_neighbors = n_neighbors
         self.batch_size = batch_size
 

@@ -1,15 +1,16 @@
 """The batch problem of POLA: the smallest metric that separates near from far pairs by a margin."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gramian import _checks
 from gramian.constraints import Pairs
+from gramian.coordinates import Rest
 from gramian.divergences import Frobenius
 from gramian.learners.framework import FrameworkLearner
-from gramian.metrics import Mahalanobis
-from gramian.solvers import Hard, Hinge, Problem, Solution
+from gramian.solvers import Hard, Hinge, Problem, Rows, Slack, Solution
 
 
 class POLA(FrameworkLearner):
@@ -25,6 +26,11 @@ class POLA(FrameworkLearner):
         b > 1; learned when None.
     slack : float, optional
         Cost C of a unit of violation; None for the hard problem.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_pairs : int, optional
         Pairs drawn from labels.
     solver, max_iter, tol, random_state, verbose, callback
@@ -47,23 +53,28 @@ class POLA(FrameworkLearner):
 
     _accepts = (Pairs,)
     _sparse = False
-    prior, alpha, rank, subspace = "zero", 0.0, None, "svd"
+    _has_prior = False
+    alpha, rank, subspace = 0.0, None, "svd"
 
     def __init__(
         self,
         threshold=None,
         slack=1.0,
         *,
+        prior="identity",
+        anchor="auto",
         n_pairs=None,
         solver="auto",
         max_iter=2000,
         tol=1e-3,
-        random_state=None,
         verbose=False,
         callback=None,
+        random_state=None,
     ):
         self.threshold = threshold
         self.slack = slack
+        self.prior = prior
+        self.anchor = anchor
         self.n_pairs = n_pairs
         self.solver = solver
         self.max_iter = max_iter
@@ -72,38 +83,38 @@ class POLA(FrameworkLearner):
         self.verbose = verbose
         self.callback = callback
 
-    def _divergence(self, X: Any) -> Frobenius:
+    def _divergence(self, Z: Any, rest: Rest) -> Frobenius:
         return Frobenius()
 
-    def _slack(self, bound: np.ndarray) -> Hard:
+    def _slack(self, side: Pairs) -> Slack:
         if self.slack is None:
             return Hard()
         return Hinge(_checks.number(self.slack, "POLA", "slack", low=0, open_low=True))
 
-    def _fill(self, pairs: Pairs, X: Any, sqdist: Any) -> Pairs:
-        return Pairs(pairs.left, pairs.right, pairs.similar, (0.0, 0.0))  # the margin takes the place of bounds
+    def _bounded(self, pairs: Pairs, Z: Any, rest: Rest) -> Pairs:
+        return replace(pairs, bounds=(0.0, 0.0))  # the margin takes the place of bounds
 
-    def _problem(self, X: np.ndarray, side: Pairs, residual: Any) -> Problem:
-        n, d = X.shape
+    def _problem(self, Z: np.ndarray, side: Pairs, rest: Rest) -> Problem:
+        n, d = Z.shape
         delta = side.sign
-        V = side.terms(n).left @ X
+        V = side.terms(n).left @ Z
         if self.threshold is not None:
             b = _checks.number(self.threshold, "POLA", "threshold", low=1, open_low=True)
-            return self._hinged(V, delta[:, None], delta * b - 1)
+            return self._hinged(V, delta[:, None], delta * b - 1, side)
         # Coordinates (x, √b): δ(vᵀMv − b) ≤ −1, with b the last diagonal entry of the matrix.
         rows = np.zeros((2 * len(side), d + 1))
         rows[::2, :d] = V
         rows[1::2, d] = 1.0
         weight = delta[:, None] * np.array([1.0, -1.0])
-        return self._hinged(rows, weight, -np.ones(len(side)))
+        return self._hinged(rows, weight, -np.ones(len(side)), side)
 
-    def _hinged(self, rows: np.ndarray, weight: np.ndarray, bound: np.ndarray) -> Problem:
+    def _hinged(self, rows: np.ndarray, weight: np.ndarray, bound: np.ndarray, side: Pairs) -> Problem:
         d = rows.shape[1]
-        return Problem(rows, None, weight, bound, np.zeros((d, d)), Frobenius(), self._slack(bound))
+        return Problem(Rows(rows, weight), bound, np.zeros((d, d)), Frobenius(), self._slack(side))
 
-    def _metric(self, solution: Solution) -> Mahalanobis:
+    def _learn(self, Z: Any, side: Pairs, rest: Rest, rng: np.random.RandomState) -> Solution:
+        solution = super()._learn(Z, side, rest, rng)
         if self.threshold is not None:
-            self.threshold_ = float(self.threshold)
-            return Mahalanobis.from_matrix(solution.M)
-        self.threshold_ = float(solution.M[-1, -1])
-        return Mahalanobis.from_matrix(solution.M[:-1, :-1])
+            return replace(solution, found={"threshold": float(self.threshold)})
+        learned = solution.M
+        return replace(solution, M=learned[:-1, :-1], found={"threshold": float(learned[-1, -1])})

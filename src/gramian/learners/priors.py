@@ -5,21 +5,34 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian.coordinates import Rest
 
 
-def prior_matrix(prior: Any, X: Any, owner: str) -> np.ndarray:
-    """M₀ (d, d): "identity", "covariance" (the inverse covariance of X), "zero", or a given PSD matrix.
+def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
+    """M₀ (r, r) on coordinates: "identity", "covariance" (the inverse covariance of Z), "zero", or a PSD matrix.
 
     The covariance gets a ridge of 1e-6 of its mean eigenvalue, so that constant features do no harm.
     """
-    d = X.shape[1]
+    d = Z.shape[1]
     if not isinstance(prior, str):
-        return _checks.psd(prior, owner, "prior", d)
+        return _checks.psd(rest.lower(_checks.array(prior, owner, "prior")), owner, "prior", d)
     _checks.one_of(prior, owner, "prior", ("identity", "covariance", "zero"))
     if prior == "identity":
         return np.eye(d)
     if prior == "zero":
         return np.zeros((d, d))
-    C = np.atleast_2d(np.cov(X, rowvar=False))
+    C = np.atleast_2d(np.cov(Z, rowvar=False))
     ridge = 1e-6 * np.trace(C) / d
     return linalg.symmetrize(np.linalg.inv(C + (ridge if ridge > 0 else 1.0) * np.eye(d)))
+
+
+def positive_prior(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
+    """M₀ that log det can be taken of."""
+    M0 = prior_matrix(prior, Z, rest, owner)
+    values = np.linalg.eigvalsh(M0)
+    if not values[0] > 1e-14 * values[-1]:
+        raise ValueError(
+            f"{owner}: prior must be positive definite, got eigenvalues from {values[0]:.3g} to {values[-1]:.3g}; "
+            "add a multiple of the identity."
+        )
+    return M0

@@ -1,8 +1,12 @@
-"""Progress of long fits: a bar when verbose, and the user's callback."""
+"""Progress of long fits: a bar when verbose, or lines where rich is not installed, and the user's callback."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+SECONDS = 1.0
+"""Time between two lines."""
 
 
 @contextmanager
@@ -11,18 +15,49 @@ def progress(owner: str, verbose: bool, total: int, callback: Callable | None = 
     if not verbose:
         yield callback
         return
-    try:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    except ImportError as error:
-        raise ImportError(f"{owner}: verbose=True needs rich: pip install 'gramian[cli]'.") from error
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, transient=True) as bar:
-        task = bar.add_task(owner, total=total)
+    shown = _bar if _has_rich() else _lines
+    with shown(owner, total) as show:
 
         def report(n_iter: int, value: float, residual: float, *rest: Any) -> None:
-            bar.update(task, completed=n_iter, description=f"{owner} residual {residual:.2e}")
+            show(n_iter, residual)
             if callback is not None:
                 callback(n_iter, value, residual, *rest)
 
         yield report
+
+
+def _has_rich() -> bool:
+    try:
+        import rich  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+@contextmanager
+def _bar(owner: str, total: int) -> Iterator[Callable[[int, float], None]]:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, transient=True) as bar:
+        task = bar.add_task(owner, total=total)
+        yield lambda n_iter, residual: bar.update(
+            task, completed=n_iter, description=f"{owner} residual {residual:.2e}"
+        )
+
+
+@contextmanager
+def _lines(owner: str, total: int) -> Iterator[Callable[[int, float], None]]:
+    """A line a second, and one at the end."""
+    printed, last = -SECONDS, ""
+
+    def show(n_iter: int, residual: float) -> None:
+        nonlocal printed, last
+        last = f"{owner}: step {n_iter} of at most {total}, residual {residual:.2e}"
+        if time.monotonic() - printed >= SECONDS:
+            print(last, flush=True)
+            printed, last = time.monotonic(), ""
+
+    yield show
+    if last:
+        print(last, flush=True)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.constraints import Chunklets
+from gramian.constraints import Chunklets, Labels
 from gramian.learners.base import MetricLearner
 from gramian.solvers.base import Solution
 
@@ -17,14 +17,19 @@ class RCA(MetricLearner):
     framework with LinearLogDet. With the printed bound 1 the optimum is M/d, which orders neighbors the same.
 
     Directions in which the chunklets do not vary at all are outside of the range of C and get weight zero, unless
-    ``regularization`` is positive.
+    ``reg`` is positive.
 
     Parameters
     ----------
     n_components : int, optional
         Keep the directions of least variance within chunklets relative to the total variance.
-    regularization : float
+    reg : float
         Added to C as a multiple of its mean eigenvalue.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_chunklets, chunklet_size : int, optional
         Draw that many small groups from the labels; whole classes when None.
     random_state : int or generator, optional
@@ -40,19 +45,31 @@ class RCA(MetricLearner):
 
     _accepts = (Chunklets,)
 
-    def __init__(self, n_components=None, regularization=0.0, *, n_chunklets=None, chunklet_size=2, random_state=None):
+    def __init__(
+        self,
+        n_components=None,
+        reg=0.0,
+        *,
+        prior="identity",
+        anchor="auto",
+        n_chunklets=None,
+        chunklet_size=2,
+        random_state=None,
+    ):
         self.n_components = n_components
-        self.regularization = regularization
+        self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
         self.n_chunklets = n_chunklets
         self.chunklet_size = chunklet_size
         self.random_state = random_state
 
-    def _from_labels(self, X: Any, y: Any, rng: np.random.RandomState) -> Chunklets:
-        return Chunklets.from_labels(y, self.n_chunklets, self.chunklet_size, random_state=rng)
+    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Chunklets:
+        return Chunklets.from_labels(labels, self.n_chunklets, self.chunklet_size, random_state=rng)
 
-    def _learn(self, X: np.ndarray, side: Chunklets, rng: np.random.RandomState) -> Solution:
-        ridge = _checks.number(self.regularization, "RCA", "regularization", low=0)
-        V = side.centered(X)
+    def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
+        ridge = _checks.number(self.reg, "RCA", "reg", low=0)
+        V = side.centered(Z)
         C = V.T @ V / len(V)  # Jain 2009, (3.3)
         C += ridge * np.trace(C) / len(C) * np.eye(len(C))
         if not np.trace(C) > 0:
@@ -63,6 +80,6 @@ class RCA(MetricLearner):
         objective = float(np.log(values[used]).sum())  # −log det M
         if self.n_components is None:
             return Solution(factor=W, objective=objective)
-        k = _checks.number(self.n_components, "RCA", "n_components", low=1, high=X.shape[1], integer=True)
-        _, directions = linalg.eigh(W @ np.atleast_2d(np.cov(X, rowvar=False)) @ W)
+        k = _checks.number(self.n_components, "RCA", "n_components", low=1, high=Z.shape[1], integer=True)
+        _, directions = linalg.eigh(W @ np.atleast_2d(np.cov(Z, rowvar=False)) @ W)
         return Solution(factor=directions[:, ::-1][:, :k].T @ W, objective=objective)

@@ -1,12 +1,10 @@
 """Nearest neighbors with and without the same label: the graphs that LMNN and DNE start from."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 
 from gramian import linalg
-from gramian.constraints import Labels
+from gramian.constraints import Labels, Triplets
+from gramian.neighbors import nearest
 
 BLOCK_BYTES = 8 << 20
 """Size of a block of distances in the search for impostors."""
@@ -21,9 +19,7 @@ def same_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
     for members in labels.groups():
         m = min(k, len(members) - 1)
         if m > 0:
-            for rows, D in _blocked(X[members], X[members]):
-                D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
-                found[members[rows], :m] = members[nearest(D, m)]
+            found[members, :m] = members[nearest(X[members], m)[0]]
     return found
 
 
@@ -34,18 +30,23 @@ def other_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
         others = np.flatnonzero(labels.codes != c)
         m = min(k, len(others))
         if m > 0:
-            for rows, D in _blocked(X[members], X[others]):
-                found[members[rows], :m] = others[nearest(D, m)]
+            found[members, :m] = others[nearest(X[others], m, X[members])[0]]
     return found
+
+
+def neighbor_triplets(X: np.ndarray, labels: Labels, n_near: int, n_far: int) -> Triplets:
+    """Each point with one of the ``n_near`` nearest of its class and one of the ``n_far`` nearest of other classes."""
+    near, far = same_class(X, labels, n_near), other_class(X, labels, n_far)
+    n = X.shape[0]
+    anchor = np.repeat(np.arange(n), n_near * n_far)
+    near, far = np.repeat(near, n_far, axis=1).ravel(), np.tile(far, (1, n_near)).ravel()
+    real = (near != anchor) & (far != anchor)
+    return Triplets(anchor[real], near[real], far[real])
 
 
 def everywhere(X: np.ndarray, k: int) -> np.ndarray:
     """The k nearest other points of each point, whatever their class, (n, k)."""
-    found = np.empty((X.shape[0], k), dtype=np.intp)
-    for rows, D in _blocked(X, X):
-        D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
-        found[rows] = nearest(D, k)
-    return found
+    return nearest(X, k)[0]
 
 
 def closer_than(Z: np.ndarray, labels: Labels, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -72,20 +73,6 @@ def closer_than(Z: np.ndarray, labels: Labels, reach: np.ndarray) -> tuple[np.nd
             keys.append(order[l + end] * n + order[i + rows.start])
     found = np.sort(np.concatenate(keys))
     return found // n, found % n
-
-
-def nearest(D: np.ndarray, k: int) -> np.ndarray:
-    """Columns of the k smallest entries of each row, ascending, ties by column."""
-    if k == D.shape[1]:
-        return np.argsort(D, axis=1, kind="stable")
-    columns = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
-    order = np.argsort(np.take_along_axis(D, columns, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(columns, order, axis=1)
-
-
-def _blocked(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, Any]]:
-    for rows in linalg.blocks(A.shape[0], 8 * B.shape[0]):
-        yield rows, linalg.sqdist(A[rows], B)
 
 
 def require_classes(labels: Labels, owner: str) -> None:

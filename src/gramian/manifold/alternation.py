@@ -8,46 +8,55 @@ import numpy as np
 
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Pairs
-from gramian.divergences import LogDet
-from gramian.manifold.families import Family
-from gramian.solvers import Hard, Problem, Relative, Solver
+from gramian.divergences.base import Divergence
+from gramian.manifold.kernel_sets import KernelSet
+from gramian.solvers import Hard, Problem, Relative, Solver, rows_of
 
 
 class Alternation(NamedTuple):
-    """θ of M, B of K = ZBZᵀ, the objective after each half step, alternations, relative decrease in the last one."""
+    """θ of M, B of K = ZBZᵀ, multipliers λ, the objective after each half step, alternations, the last decrease."""
 
     theta: np.ndarray
     core: np.ndarray
+    dual: np.ndarray
     path: list[float]
     n_iter: int
     change: float
 
+    @classmethod
+    def unmoved(cls, kernels: KernelSet) -> "Alternation":
+        """With nothing known, K is the M it starts from."""
+        return cls(kernels.start, kernels.core(kernels.start), np.zeros(0), [], 1, 0.0)
 
-def alternate(
-    family: Family,
-    side: Constraints,
-    gamma: float | None,
-    solver: Solver,
-    max_iter: int,
-    tol: float,
-    callback: Callable | None = None,
-) -> Alternation:
-    """Min D_ld(K, M) + slack (6.2): step A over K, step B over M, until the objective falls by less than ``tol``.
+
+class Rules(NamedTuple):
+    """How Algorithm 1 is run: divergence, weight of the slack (None: hard), solver of step A, limit, and tolerance."""
+
+    divergence: Divergence
+    gamma: float | None
+    solver: Solver
+    max_iter: int
+    tol: float
+
+
+def alternate(kernels: KernelSet, side: Constraints, rules: Rules, callback: Callable | None = None) -> Alternation:
+    """Min D(K, M) + slack (6.2): step A over K, step B over M, until the objective falls by less than ``tol``.
 
     Step A begins at the multipliers λ of the step A before: the optimum of (6.7), K⁻¹ = M⁻¹ + A(λ), moves little
     with M. Neither half step is taken when rounding would make the objective rise.
     """
-    problem = step_a(family, side, gamma)
-    theta, B = family.start, problem.prior
+    problem = step_a(kernels, side, rules)
+    theta = kernels.start
+    B = problem.prior
     path: list[float] = []
     change, n_iter = np.inf, 0
-    while n_iter < max_iter and change > tol:
-        found = solver.solve(problem)
+    while n_iter < rules.max_iter and change > rules.tol:
+        found = rules.solver.solve(problem)
         if not path or found.objective <= problem.objective(B):
             B = found.M
         path.append(problem.objective(B))
-        trial = family.nearest(B, theta)
-        after = replace(problem, prior=family.core(trial), start=found.dual)
+        trial = kernels.nearest(B, theta)
+        after = replace(problem, prior=kernels.core(trial), start=found.dual)
         value = after.objective(B)
         if value <= path[-1]:
             theta, problem = trial, after
@@ -56,15 +65,14 @@ def alternate(
         n_iter += 1
         if callback is not None:
             callback(n_iter, path[-1], change, B)
-    return Alternation(theta, B, path, n_iter, change)
+    return Alternation(theta, B, found.dual, path, n_iter, change)
 
 
-def step_a(family: Family, side: Constraints, gamma: float | None) -> Problem:
-    """K for M at its start: the LogDet problem of ITML in the range of M (Jain 2009, (6.4))."""
-    terms = side.terms(len(family.Z))
-    right = None if terms.symmetric else terms.right @ family.Z
-    slack = Hard() if gamma is None else Relative(gamma)
-    return Problem(terms.left @ family.Z, right, terms.weight, side.bound, family.core(family.start), LogDet(), slack)
+def step_a(kernels: KernelSet, side: Constraints, rules: Rules) -> Problem:
+    """K for M at its start: the problem of ITML in the range of M (Jain 2009, (6.4))."""
+    slack = Hard() if rules.gamma is None else Relative(rules.gamma)
+    prior = kernels.core(kernels.start)
+    return Problem(rows_of(side, kernels.Z), side.bound, prior, rules.divergence, slack)
 
 
 def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -> Pairs | None:
@@ -74,24 +82,23 @@ def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -
     return Pairs.from_labels(codes, n_pairs, -1, _checks.random(random_state, "GeometryAwareKernel"))
 
 
-def bounded(
-    side: Constraints, start: np.ndarray, bounds: Any, percentiles: Any, gamma: float | None, resolution: float = 1e-14
-) -> Constraints:
-    """Constraints with bounds: their own, those given, or percentiles of the distances of the points ``start``.
-
-    Points nearer than the share ``resolution`` of the largest distance are copies of each other.
-    """
+def bounded(side: Constraints, kernels: KernelSet, bounds: Any, percentiles: Any, gamma: float | None) -> Constraints:
+    """Constraints with bounds: their own, those given, or percentiles of the distances of the starting kernel."""
+    owner = "GeometryAwareKernel"
+    start = kernels.Z @ linalg.psd_sqrt(kernels.core(kernels.start))
 
     def sqdist(rows: np.ndarray) -> np.ndarray:
         D = linalg.sqdist(start[rows])
-        return np.where(resolution**2 * D.max(initial=0.0) < D, D, 0.0)
+        return np.where(kernels.resolution**2 * D.max(initial=0.0) < D, D, 0.0)
 
     if isinstance(side, Pairs) and side.bounds is None:
-        fixed = Pairs(side.left, side.right, side.similar, bounds) if bounds is not None else None
-        side = side.with_bounds(start, percentiles, sqdist=sqdist) if fixed is None else fixed
-    side = side.check(start, "GeometryAwareKernel")
+        if bounds is None:
+            side = side.with_bounds(start, percentiles, sqdist=sqdist)
+        else:
+            side = replace(side, bounds=bounds)
+    side = side.check(start, owner)
     if isinstance(side, Pairs) and gamma is not None:
-        side = side.apart(start, "GeometryAwareKernel", rtol=resolution)
+        side = side.apart(start, owner, rtol=kernels.resolution)
     if gamma is not None and (side.bound == 0).any():
-        raise ValueError("GeometryAwareKernel: bounds must not be 0 with slack; drop such constraints or gamma=None.")
+        raise ValueError(f"{owner}: bounds must not be 0 with slack; drop such constraints or gamma=None.")
     return side

@@ -1,10 +1,11 @@
-"""The label cost of transductive distance learning (Li, Yang and Wang 2007, §3.1 and Proposition 3)."""
+"""Costs of transductive distance learning that are linear in squared distances (Li, Yang and Wang 2007, §2.1, §3.1)."""
 
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from gramian.constraints import Constraints, Pairs, Triplets
 from gramian.manifold.neighbors import neighbors
 
 
@@ -18,7 +19,8 @@ def cost_matrix(X: Any, codes: np.ndarray, k: int, **search: Any) -> sparse.csr_
     n = len(codes)
     C = sparse.csr_array((n, n))
     for c in range(codes.max(initial=-1) + 1):
-        inside, outside = np.flatnonzero(codes == c), np.flatnonzero((codes >= 0) & (codes != c))
+        inside = np.flatnonzero(codes == c)
+        outside = np.flatnonzero((codes >= 0) & (codes != c))
         if len(inside) > 1:
             C = C + _edges(inside, inside[neighbors(X[inside], k, **search)[0]], n)
         if len(inside) and len(outside):
@@ -34,3 +36,20 @@ def _edges(rows: np.ndarray, ids: np.ndarray, n: int) -> sparse.csr_array:
 def on_gram(A: sparse.csr_array) -> sparse.csr_array:
     """A' = 2 (diag(Ae) − A), so that tr(AD) = tr(A'G) for the Gram matrix G of D (Proposition 3)."""
     return sparse.csr_array(2 * (sparse.diags_array(np.asarray(A.sum(axis=1)).ravel()) - A))
+
+
+def constraint_cost(side: Constraints, n: int) -> sparse.csr_array:
+    """C' of constraints on n points, tr(C'G) = Σ_i w_i ⟨C_i, G⟩, with the weights that (6) would give them.
+
+    Every point averages over its similar pairs, and over its dissimilar ones; every anchor over its triplets. Other
+    constraints have the weight 1/m each. Bounds play no part: the cost is linear, the scale of the embedding fixed.
+    """
+    if isinstance(side, Pairs):
+        kinds = 2 * np.concatenate([side.left, side.right]) + np.tile(side.similar, 2)
+        share = 1 / np.bincount(kinds)[kinds]
+        weights = share[: len(side)] + share[len(side) :]
+    elif isinstance(side, Triplets):
+        weights = 1 / np.bincount(side.anchor)[side.anchor]
+    else:
+        weights = np.full(len(side), 1 / len(side))
+    return side.matrix(weights, n)

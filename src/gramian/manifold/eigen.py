@@ -1,6 +1,5 @@
 """The smallest eigenvectors of a symmetric matrix on the complement of a given vector."""
 
-import warnings
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -9,10 +8,18 @@ from scipy import linalg as sla
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian import linalg
+from gramian import _checks, linalg
 
 DENSE = 1000
 """Up to this many points the dense eigensolver is used."""
+
+
+class Search(NamedTuple):
+    """Settings of the Lanczos iteration: accuracy, limit, and what draws its start."""
+
+    tol: float = 1e-6
+    max_iter: int | None = None
+    random_state: Any = 0
 
 
 class Eigenvectors(NamedTuple):
@@ -24,12 +31,7 @@ class Eigenvectors(NamedTuple):
 
 
 def smallest_eigenvectors(
-    S: Any,
-    k: int,
-    trivial: np.ndarray | None = None,
-    tol: float = 1e-6,
-    max_iter: int | None = None,
-    rng: np.random.RandomState | None = None,
+    S: Any, k: int, trivial: np.ndarray | None = None, search: Search | None = None
 ) -> Eigenvectors:
     """Min tr(XᵀSX) over orthonormal X (n, k) with Xᵀt = 0: eigenvalues ascending and X, signs fixed.
 
@@ -41,9 +43,9 @@ def smallest_eigenvectors(
     if k <= 0:
         return Eigenvectors(np.zeros(0), np.zeros((n, 0)), 1)
     if n <= max(DENSE, 3 * k):
-        values, X, n_iter = *_dense(S, k, trivial), 1
-    else:
-        values, X, n_iter = _lanczos(S, k, trivial, tol, max_iter, rng or np.random.RandomState(0))
+        values, X = _dense(S, k, trivial)
+        return Eigenvectors(values, fix_signs(X), 1)
+    values, X, n_iter = _lanczos(S, k, trivial, search or Search())
     return Eigenvectors(values, fix_signs(X), n_iter)
 
 
@@ -71,35 +73,30 @@ def _dense(S: Any, k: int, t: np.ndarray | None) -> tuple[np.ndarray, np.ndarray
     return sla.eigh(linalg.symmetrize(A), subset_by_index=[0, k - 1])
 
 
-def _lanczos(S: Any, k: int, t: np.ndarray | None, tol: float, max_iter: int | None, rng: Any):
+def _lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.ndarray, np.ndarray, int]:
     """Lanczos for the largest eigenvalues of top·I − S; stops at a residual of tol times the mean diagonal of S."""
-    n, top, counter = S.shape[0], upper_bound(S), count()
+    n = S.shape[0]
+    top = upper_bound(S)
+    counter = count()
 
     def product(x: np.ndarray) -> np.ndarray:
         next(counter)
         return _flipped(S, top, t, x.ravel())
 
     operator = LinearOperator((n, n), matvec=product, dtype=float)
+    start = _checks.random(search.random_state, "smallest_eigenvectors").standard_normal(n)
     # ARPACK measures residuals against the eigenvalue, here about ``top``, which hubs of the graph make large.
-    relative = tol * min(1.0, np.abs(S.diagonal()).mean() / top)
-    limit = max_iter or 10 * n
+    tol = search.tol * min(1.0, np.abs(S.diagonal()).mean() / top)
+    limit = search.max_iter or 10 * n
+    width = min(n - 1, k + max(k, 40))
     try:
-        values, X = eigsh(
-            operator,
-            k,
-            which="LA",
-            v0=rng.standard_normal(n),
-            ncv=min(n - 1, k + max(k, 40)),
-            tol=relative,
-            maxiter=limit,
-        )
+        values, X = eigsh(operator, k, which="LA", v0=start, ncv=width, tol=tol, maxiter=limit)
     except ArpackNoConvergence as error:
         values, X = _completed(error, k, n)
-        warnings.warn(
-            f"smallest_eigenvectors: {len(error.eigenvalues)} of {k} eigenvectors reached tol {tol:.3g} in "
+        _checks.warn(
+            f"smallest_eigenvectors: {len(error.eigenvalues)} of {k} eigenvectors reached tol {search.tol:.3g} in "
             f"{limit} iterations; raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     order = np.argsort(-values, kind="stable")
     return top - values[order], X[:, order], next(counter)
@@ -117,7 +114,9 @@ def _flipped(S: Any, top: float, t: np.ndarray | None, x: np.ndarray) -> np.ndar
 
 def _completed(error: ArpackNoConvergence, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     """What converged, with zero columns in place of the rest, so that shapes hold."""
-    values, X = np.full(k, -np.inf), np.zeros((n, k))
     m = len(error.eigenvalues)
-    values[:m], X[:, :m] = error.eigenvalues, error.eigenvectors
-    return np.where(np.isinf(values), values[:m].min(initial=0.0), values), X
+    values = np.full(k, error.eigenvalues.min(initial=0.0))
+    values[:m] = error.eigenvalues
+    X = np.zeros((n, k))
+    X[:, :m] = error.eigenvectors
+    return values, X

@@ -1,96 +1,174 @@
-"""Out of sample: an embedding of training points carried to new ones along the graph."""
+"""Rules that carry coordinates of training points to new ones."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
-from gramian.metrics import Metric
+from gramian import linalg
+from gramian.manifold.neighbors import neighbors
+from gramian.persist import Stored
+
+
+class Extension(ABC, Stored):
+    """A rule that gives new points coordinates, from training points and their coordinates F (n, k)."""
+
+    @abstractmethod
+    def __call__(self, points: Any, F: np.ndarray, X: Any) -> np.ndarray:
+        """Coordinates (m, k) of the points X, none of which is a training point."""
 
 
 @dataclass(frozen=True, eq=False)
-class GraphMetric(Metric):
-    """Euclidean distance in a spectral embedding F (n, k), defined on training points and on new ones.
-
-    A new vertex x with edge weights w_j to the training points must satisfy its own row of the eigenproblem
-    L f = ν f, which gives
+class AlongGraph(Extension):
+    """A new vertex x with edges w_j to the training points meets its own row of the eigenproblem L f = ν f::
 
         f(x) = Σ_j w_j f_j / (d − ν)                        for L = D − A, with d = Σ_j w_j,
         f(x) = d^{−1/2} Σ_j w_j d_j^{−1/2} f_j / (1 − ν)    for the normalized Laplacian:
 
-    Nyström's formula for Laplacian eigenmaps. ν is held at half of the pole at most. A training point has
-    its own row of F, and a point without edges has the mean.
+    Nyström's formula for Laplacian eigenmaps. ν is held at half of the pole at most; a point without edges has the
+    mean.
 
     Parameters
     ----------
-    points : array (n, d)
-    embedding : array (n, k)
-        F.
     graph : Graph
         Gives the weights of new points.
-    shift : array (k,)
-        ν, the eigenvalue over λ.
+    shift : array (k,), optional
+        ν, the eigenvalue over λ; zero when None.
     degree : array (n,), optional
         d_j for the normalized Laplacian; None for L = D − A.
     """
 
-    points: Any
-    embedding: np.ndarray
     graph: Any
-    shift: np.ndarray
+    shift: np.ndarray | None = None
     degree: np.ndarray | None = None
 
-    @property
-    def n_features(self) -> int:
-        """Number of input features."""
-        return self.points.shape[1]
+    def __post_init__(self) -> None:
+        freeze(self, "shift", "degree")
 
-    @property
-    def matrix(self) -> np.ndarray:
-        """The identity on the embedding's coordinates, (k, k)."""
-        return np.eye(self.embedding.shape[1])
-
-    def _embed(self, X: Any) -> np.ndarray:
-        known = same_rows(self.points, X)
-        out = self.embedding[known]
-        new = np.flatnonzero(known < 0)
-        if len(new):
-            out[new] = self._extend(X[new])
-        return out
-
-    def _extend(self, X: Any) -> np.ndarray:
-        W = self.graph.link(self.points, X)
-        d = np.asarray(W.sum(axis=1)).ravel()
-        inverse = np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)
+    def __call__(self, points: Any, F: np.ndarray, X: Any) -> np.ndarray:
+        """The formulas above."""
+        W = self.graph.link(points, X)
+        d = np.asarray(W.sum(axis=1), dtype=float).ravel()
+        inverse = np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)[:, None]
+        shift = np.zeros(F.shape[1]) if self.shift is None else self.shift
         if self.degree is None:
-            F = inverse[:, None] * np.asarray(W @ self.embedding)
-            pole = 1 - inverse[:, None] * self.shift
+            found = inverse * np.asarray(W @ F)
+            pole = 1 - inverse * shift
         else:
             half = np.divide(1.0, np.sqrt(self.degree), out=np.zeros_like(self.degree), where=self.degree > 0)
-            F = np.sqrt(inverse)[:, None] * np.asarray(W @ (half[:, None] * self.embedding))
-            pole = 1 - np.broadcast_to(self.shift, F.shape)
-        F = F / np.maximum(pole, 0.5)
-        F[d == 0] = self.embedding.mean(axis=0)
-        return F
+            found = np.sqrt(inverse) * np.asarray(W @ (half[:, None] * F))
+            pole = 1 - shift
+        found = found / np.maximum(pole, 0.5)
+        found[d == 0] = F.mean(axis=0)
+        return found
 
 
-def same_rows(points: Any, X: Any) -> np.ndarray:
-    """For each row of X the first equal row of ``points``, −1 when there is none."""
-    first: dict[bytes, int] = {}
-    for i, key in enumerate(_keys(points)):
-        first.setdefault(key, i)
-    return np.array([first.get(key, -1) for key in _keys(X)], dtype=np.intp)
+@dataclass(frozen=True, eq=False)
+class ByWeights(Extension):
+    """f(x) = Σ_j w_j f_j with the weights, summing to one, that rebuild x from its nearest training points.
+
+    The kernel k_D of locally linear embedding (Epstein and Betke, §9, after Bengio et al. 2004).
+    """
+
+    n_neighbors: int
+
+    def __call__(self, points: Any, F: np.ndarray, X: Any) -> np.ndarray:
+        """The weighted mean."""
+        ids, w = rebuilding_weights(points, self.n_neighbors, X)
+        return np.einsum("ij,ijk->ik", w, F[ids])
 
 
-def _keys(X: Any) -> list[bytes]:
-    from hashlib import blake2b
+@dataclass(frozen=True, eq=False)
+class ByGeodesics(Extension):
+    """f(x) = Σ_j k_D(x, x_j) a_j with Isomap's kernel k_D (Epstein and Betke, §9, after Bengio et al. 2004)::
 
-    if sparse.issparse(X):
-        X = sparse.csr_array(X, copy=True)
-        X.sort_indices()
-        cuts = zip(X.indptr[:-1], X.indptr[1:])
-        rows = (X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].astype(float).tobytes() for a, b in cuts)
-    else:
-        rows = (np.ascontiguousarray(row, dtype=np.float64).tobytes() for row in X)
-    return [blake2b(row, digest_size=16).digest() for row in rows]
+        k_D(x, x_j) = −½ (D²(x, x_j) − mean_i D²(x, x_i) − mean_i D²(x_i, x_j) + mean D²)
+
+    where D(x, ·) is the length of the shortest path that leaves x by one of its nearest training points. No n × n
+    matrix is kept: each new point costs one shortest-path search on the graph.
+
+    Parameters
+    ----------
+    lengths : sparse (n, n)
+        Lengths of the edges between training points, in both directions.
+    n_neighbors : int
+    means : array (n,)
+        mean_i D²(x_i, x_j).
+    far : float
+        Squared length between points that no path joins.
+    coefficients : array (n, k)
+        The a_j.
+    """
+
+    lengths: Any
+    n_neighbors: int
+    means: np.ndarray
+    far: float
+    coefficients: np.ndarray
+
+    def __post_init__(self) -> None:
+        freeze(self, "lengths", "means", "coefficients")
+
+    def __call__(self, points: Any, F: np.ndarray, X: Any) -> np.ndarray:
+        """The sum above, F is not needed."""
+        out = np.empty((X.shape[0], self.coefficients.shape[1]))
+        for rows in linalg.blocks(len(out), 8 * points.shape[0]):
+            squared = self._paths(points, X[rows]) ** 2
+            squared[np.isinf(squared)] = self.far
+            centered = squared - squared.mean(axis=1, keepdims=True) - self.means + self.means.mean()
+            out[rows] = -0.5 * centered @ self.coefficients
+        return out
+
+    def _paths(self, points: Any, X: Any) -> np.ndarray:
+        """Lengths (m, n) of the shortest paths from new points, which only have edges out of them."""
+        edges = edge_lengths(points, self.n_neighbors, X)
+        n, m = edges.shape[1], edges.shape[0]
+        graph = sparse.block_array([[self.lengths, None], [edges, sparse.csr_array((m, m))]], format="csr")
+        return csgraph.dijkstra(graph, indices=np.arange(n, n + m))[:, :n]
+
+
+def rebuilding_weights(X: Any, k: int, queries: Any = None, ridge: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
+    """Ids and weights (n, k) that rebuild each query, or each point of X, from its k nearest points of X.
+
+    min ‖x − Σ_j w_j x_j‖² + ridge · tr(G) ‖w‖² s.t. Σ w_j = 1, G the Gram matrix of x_j − x (Roweis and Saul 2000).
+    """
+    ids, _ = neighbors(X, k, queries)
+    X = linalg.dense(X)
+    Q = X if queries is None else linalg.dense(queries)
+    V = X[ids] - Q[:, None, :]
+    G = V @ V.transpose(0, 2, 1)
+    trace = np.trace(G, axis1=1, axis2=2)
+    G = G + (ridge * np.where(trace > 0, trace, 1.0))[:, None, None] * np.eye(ids.shape[1])
+    w = np.linalg.solve(G, np.ones((*ids.shape, 1)))[:, :, 0]
+    return ids, w / w.sum(axis=1, keepdims=True)
+
+
+def edge_lengths(X: Any, k: int, queries: Any = None) -> sparse.csr_array:
+    """Distances of queries, or of the points of X, to their k nearest points of X as a sparse matrix.
+
+    Copies keep an edge of tiny length, not none.
+    """
+    ids, D = neighbors(X, k, queries)
+    lengths = np.maximum(np.sqrt(D), np.finfo(float).tiny)
+    ends = np.arange(0, ids.size + 1, max(ids.shape[1], 1))
+    return sparse.csr_array((lengths.ravel(), ids.ravel(), ends), shape=(len(ids), X.shape[0]))
+
+
+def freeze(value: Any, *names: str) -> None:
+    """Replace array fields of a frozen dataclass by read-only copies."""
+    for name in names:
+        field = getattr(value, name)
+        if field is None:
+            continue
+        if sparse.issparse(field):
+            field = sparse.csr_array(field, copy=True)
+            parts = [field.data, field.indices, field.indptr]
+        else:
+            field = np.array(field, dtype=np.result_type(np.asarray(field).dtype, np.float32))
+            parts = [field]
+        for part in parts:
+            part.flags.writeable = False
+        object.__setattr__(value, name, field)

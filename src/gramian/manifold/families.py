@@ -1,161 +1,177 @@
-"""Sets 𝓜 of kernels that follow the data, for geometry-aware learning (Jain 2009, (6.3), (6.5), (6.6)).
+"""Sets 𝓜 of kernels that follow the data, for geometry-aware learning (Jain 2009, §6.1).
 
-On the points each kernel is M(θ) = Z C(θ) Zᵀ with fixed coordinates Z (n, m), and so is the learned one, K = Z B Zᵀ.
-The divergence is then D_ld(B, C(θ)) in m dimensions, and a family says only: Z, where θ starts, C(θ), and which
-θ is nearest to a given B (step B of Algorithm 1 there).
+A family holds settings; ``build(X)`` makes of it a :class:`KernelSet` on given points. There each kernel is
+M(θ) = Z C(θ) Zᵀ with fixed coordinates Z (n, m), and so is the learned one, K = Z B Zᵀ. The divergence is then
+D(B, C(θ)) in m dimensions, and a set says only: Z, where θ starts, C(θ), which θ is nearest to a given B (step B of
+Algorithm 1 there), and how coordinates go on to new points.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
 
-from gramian import linalg
+from gramian import _checks, linalg
+from gramian.features import KernelFeatures
+from gramian.kernels import Gaussian
+from gramian.kernels.basic import median_scale
+from gramian.manifold.eigen import Search, smallest_eigenvectors
+from gramian.manifold.extension import AlongGraph
+from gramian.manifold.geometry import Geometry, connect
+from gramian.manifold.graph import NeighborGraph, laplacian
+from gramian.manifold.kernel_sets import KernelSet, Ordered, Regularized, Widths
+from gramian.manifold.metric import GraphMetric
+from gramian.manifold.penalties import Found, KernelPenalty
 
-
-class Family(Protocol):
-    """What :class:`~gramian.GeometryAwareKernel` needs of a set 𝓜."""
-
-    Z: np.ndarray
-    start: np.ndarray
-
-    def core(self, theta: np.ndarray) -> np.ndarray:
-        """C(θ), (m, m), positive definite."""
-
-    def nearest(self, B: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """argmin_θ D_ld(B, C(θ)), from ``theta``."""
+OWNER = "GeometryAwareKernel"
 
 
-def decreasing(values: np.ndarray) -> np.ndarray:
-    """Isotonic regression: the nonincreasing vector nearest to ``values`` (pool adjacent violators)."""
-    sums: list[float] = []
-    sizes: list[int] = []
-    for value in values:
-        sums.append(float(value))
-        sizes.append(1)
-        while len(sums) > 1 and sums[-1] / sizes[-1] > sums[-2] / sizes[-2]:
-            sums[-2:] = [sums[-2] + sums[-1]]
-            sizes[-2:] = [sizes[-2] + sizes[-1]]
-    return np.repeat(np.divide(sums, sizes), sizes)
+class Family(ABC):
+    """Settings of a set 𝓜; one of your own can be given to :class:`~gramian.GeometryAwareKernel`."""
+
+    @abstractmethod
+    def build(self, X: Any, random_state: Any = None) -> KernelSet:
+        """The set on the points X."""
 
 
 @dataclass(frozen=True, eq=False)
-class Spectral:
-    """{Σ α_i v_i v_iᵀ : α₁ ≥ … ≥ α_r ≥ 0} on eigenvectors V of a graph Laplacian (6.3); θ = α."""
+class SpectralFamily(Family):
+    """{Σ α_i v_i v_iᵀ : α₁ ≥ … ≥ α_r ≥ 0} on the smoothest vectors v_i of a geometry (Jain 2009, (6.3)).
 
-    Z: np.ndarray
-    start: np.ndarray
-    keep_volume: bool = False
+    Parameters
+    ----------
+    geometry : {"laplacian", "normalized", "isomap", "lle"} or array
+        Whose vectors: those of the graph Laplacian, also the normalized one, of Isomap, of locally linear embedding, of
+        a symmetric matrix (n, n), or orthonormal vectors (n, r) of your own, the smoothest first.
+    n_eigenvectors : int
+        r.
+    n_neighbors : int
+    graph : Graph or adjacency matrix, optional
+        NeighborGraph(n_neighbors) when None.
+    diffusion : float
+        t of the diffusion kernel, α_i = exp(−t μ_i), that M starts from; Isomap's own kernel with "isomap".
+    keep_volume : bool, optional
+        Minimize over M of fixed determinant. Without an upper pull the printed problem (6.4) has a trivial solution, K
+        and M both shrunk until every similar pair is near enough; this removes it, and step B stays in closed form.
+        None: only when no constraint keeps points apart.
+    """
 
-    def core(self, theta: np.ndarray) -> np.ndarray:
-        """C = diag(α)."""
-        return np.diag(theta)
+    geometry: Any = "laplacian"
+    n_eigenvectors: int = 20
+    n_neighbors: int = 10
+    graph: Any = None
+    diffusion: float = 0.1
+    keep_volume: bool | None = None
 
-    def nearest(self, B: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """Min Σ B_ii/α_i + log α_i over the cone: pooling B_ii = v_iᵀKv_i solves it, as for squares.
+    def build(self, X: Any, random_state: Any = None) -> Ordered:
+        """The set on the points X."""
+        r = _checks.number(self.n_eigenvectors, OWNER, "n_eigenvectors", low=1, integer=True)
+        own = np.ndim(self.geometry) == 2 and np.shape(self.geometry)[1] != X.shape[0]
+        if own:
+            return self._own(X)
+        search = Search(random_state=random_state)
+        built = Geometry(self.geometry, self.n_neighbors, self.graph).penalty(X, search, OWNER)
+        found = built.penalty.solve(None, 1.0, r, search)
+        if isinstance(built.penalty, KernelPenalty):
+            start = found.values[:1] / found.values
+        else:
+            start = diffusion(found.values, self.diffusion)
+        return Ordered(found.vectors, start, built.penalty.place, self.keep_volume, basis=found, graph=built)
 
-        The cyclic projections of FindAlpha in the thesis approach the same point. Under the further constraint
-        Π α_i = const. the multiplier of the logarithms only rescales that point.
-        """
-        alpha = decreasing(np.diag(B))
-        alpha = np.maximum(alpha, 1e-12 * alpha[0])
-        return alpha * np.exp(np.mean(np.log(self.start) - np.log(alpha))) if self.keep_volume else alpha
+    def _own(self, X: Any) -> Ordered:
+        """On vectors of the user's, which new points join as the mean of their neighbors."""
+        V = _checks.points(self.geometry, OWNER, allow_sparse=False, name="geometry").astype(float)
+        if len(V) != X.shape[0] or not np.allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-6):
+            raise ValueError(f"{OWNER}: geometry must have {X.shape[0]} rows and orthonormal columns, got {V.shape}.")
+        found = Found(np.arange(V.shape[1], dtype=float), V, 1)
+        rule = AlongGraph(NeighborGraph(self.n_neighbors))
+        start = np.ones(V.shape[1])
+        return Ordered(V, start, lambda f: GraphMetric(X, f.vectors, rule), self.keep_volume, basis=found)
 
 
 @dataclass(frozen=True, eq=False)
-class Inductive:
-    """{(S⁻¹ + T)⁻¹ : T = Σ θ_i v_i v_iᵀ + θ_{r+1}(I − VVᵀ), 0 ≤ θ₁ ≤ … ≤ θ_{r+1}}, S = ZZᵀ, for new points too (6.5).
+class InductiveFamily(Family):
+    """{(S⁻¹ + T)⁻¹ : T = Σ θ_i v_i v_iᵀ + θ_{r+1}(I − VVᵀ), 0 ≤ θ₁ ≤ … ≤ θ_{r+1}}, for new points too (6.5).
 
     The thesis prints θ₁ ≥ … ≥ θ_r, but names (6.3) as the limit S⁻¹ → 0, where α_i = 1/θ_i must fall: the order
     is reversed here. It then has to go on: without θ_{r+1}, one number for all vectors rougher than the r-th, these
-    alone would be free, and a kernel S of high rank would follow them instead of the graph. ``W`` = VᵀZ (r, m).
+    alone would be free, and a kernel S of high rank would follow them instead of the graph.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        S; a Gaussian with the median distance as its scale when None.
+    rank : int
+        Landmark coordinates of S.
+    n_eigenvectors, n_neighbors, graph, diffusion
+        As in :class:`SpectralFamily`.
+    normalized : bool
+        Vectors of the normalized Laplacian.
+    variant : {"reversed", "as_printed"}
+        "as_printed" has θ₁ ≥ … ≥ θ_r ≥ 0 and no θ_{r+1}.
     """
 
-    Z: np.ndarray
-    W: np.ndarray
-    start: np.ndarray
+    kernel: Any = None
+    rank: int = 200
+    n_eigenvectors: int = 20
+    n_neighbors: int = 10
+    graph: Any = None
+    diffusion: float = 0.1
+    normalized: bool = False
+    variant: str = "reversed"
 
-    def core(self, theta: np.ndarray) -> np.ndarray:
-        """C = (I + ZᵀTZ)⁻¹, so that ZCZᵀ = S − S(I + TS)⁻¹TS."""
-        T = (self.W.T * theta[:-1]) @ self.W + theta[-1] * self.rough
-        return linalg.symmetrize(np.linalg.inv(np.eye(len(T)) + T))
-
-    @cached_property
-    def rough(self) -> np.ndarray:
-        """Zᵀ(I − VVᵀ)Z."""
-        return self.Z.T @ self.Z - self.W.T @ self.W
-
-    def along(self, B: np.ndarray) -> np.ndarray:
-        """v_iᵀKv_i for K = ZBZᵀ, and tr(K − VVᵀK): the slopes of ⟨B, ZᵀTZ⟩ in θ."""
-        return np.append(np.sum((self.W @ B) * self.W, axis=1), np.sum(B * self.rough))
-
-    def nearest(self, B: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """Min ⟨B, ZᵀTZ⟩ − log det(I + ZᵀTZ), convex (Lemma 9), in steps θ_i − θ_{i−1} ≥ 0."""
-        target = self.along(B)
-
-        def fun(steps: np.ndarray) -> tuple[float, np.ndarray]:
-            t = np.cumsum(steps)
-            C = self.core(t)
-            slope = target - self.along(C)
-            return float(target @ t + np.linalg.slogdet(C)[1]), np.cumsum(slope[::-1])[::-1]
-
-        steps = np.diff(theta, prepend=0.0)
-        found = minimize(fun, steps, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(steps))
-        return np.cumsum(found.x) if found.fun <= fun(steps)[0] else theta
+    def build(self, X: Any, random_state: Any = None) -> Regularized:
+        """The set on the points X."""
+        printed = _checks.one_of(self.variant, OWNER, "variant", ("reversed", "as_printed")) == "as_printed"
+        r = _checks.number(self.n_eigenvectors, OWNER, "n_eigenvectors", low=1, integer=True)
+        search = Search(random_state=random_state)
+        connected = connect(self.graph, self.n_neighbors, X, OWNER)
+        L, trivial = laplacian(connected.adjacency, self.normalized)
+        basis = Found(*smallest_eigenvectors(L, r, trivial, search))
+        kernel = Gaussian(median_scale(X)) if self.kernel is None else self.kernel
+        features = KernelFeatures(kernel, rank=self.rank, center=True, random_state=random_state)
+        Z = features.fit_transform(X)
+        theta = 1 / diffusion(basis.values, self.diffusion)
+        if printed:
+            start = np.full(len(theta), theta.mean())
+        else:
+            # All rougher vectors begin at the mean of their eigenvalues, which the trace of L gives.
+            rest = (L.trace() - basis.values.sum()) / max(X.shape[0] - 1 - r, 1)
+            start = np.append(theta, max(1 / diffusion(rest, self.diffusion), theta[-1]))
+        W = basis.vectors.T @ Z
+        return Regularized(Z, start, W, printed, features, basis=basis, graph=connected)
 
 
 @dataclass(frozen=True, eq=False)
-class RBF:
-    """{α exp(−‖x_i − x_j‖² / 2σ²)}: the choice of a Gaussian kernel's scale and width (6.6); θ = (α, σ).
+class RBFFamily(Family):
+    """{α exp(−‖x_i − x_j‖² / 2σ²)}: scale and width of a Gaussian kernel (Jain 2009, (6.6)). Memory is n².
 
-    ``D`` (n, n) holds squared distances; coordinates are the points themselves, Z = I. The jitter keeps
-    duplicates from making M singular.
+    Parameters
+    ----------
+    scale : float, optional
+        σ that M starts from; the median distance when None.
     """
 
-    D: np.ndarray
-    start: np.ndarray
-    jitter: float = 1e-8
+    scale: float | None = None
 
-    @property
-    def resolution(self) -> float:
-        """Share of the largest distance below which the jitter hides a distance."""
-        return 3 * self.jitter**0.5
-
-    @property
-    def Z(self) -> np.ndarray:
-        """The identity."""
-        return np.eye(len(self.D))
-
-    def core(self, theta: np.ndarray) -> np.ndarray:
-        """M itself."""
-        return theta[0] * self.shape(theta[1])
-
-    def shape(self, width: float) -> np.ndarray:
-        """exp(−D/2σ²)."""
-        return np.exp(-self.D / (2 * width**2)) + self.jitter * np.eye(len(self.D))
-
-    def nearest(self, B: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """Profile over α = tr(B R⁻¹)/n, then one variable: min n log α(σ) + log det R(σ), not convex."""
-        n = len(B)
-
-        def scale(width: float) -> float:
-            return float(np.trace(np.linalg.solve(self.shape(width), B))) / n
-
-        def fun(log_width: float) -> float:
-            width = np.exp(log_width)
-            return n * np.log(scale(width)) + np.linalg.slogdet(self.shape(width))[1]
-
-        here = np.log(theta[1])
-        found = minimize_scalar(fun, bounds=(here - 1, here + 1), method="bounded")
-        width = float(np.exp(found.x if found.fun <= fun(here) else here))
-        return np.array([scale(width), width])
+    def build(self, X: Any, random_state: Any = None) -> Widths:
+        """The set on the points X."""
+        scale = median_scale(X) if self.scale is None else self.scale
+        scale = _checks.number(scale, OWNER, "scale", low=0, open_low=True)
+        return Widths(X, linalg.sqdist(X.astype(np.float64)), np.array([1.0, scale]))
 
 
-def spectral_start(values: np.ndarray, diffusion: float) -> np.ndarray:
+def diffusion(values: Any, t: float) -> np.ndarray:
     """The diffusion kernel's α_i = exp(−t μ_i), nonincreasing because eigenvalues ascend, and never 0."""
-    return np.exp(-np.clip(diffusion * values, 0, 30))
+    t = _checks.number(t, OWNER, "diffusion", low=0)
+    return np.exp(-np.clip(t * np.asarray(values), 0, 30))
 
 
-FAMILIES: dict[str, Any] = {"spectral": Spectral, "inductive": Inductive, "rbf": RBF}
+FAMILIES: dict[str, Family] = {
+    "spectral": SpectralFamily(),
+    "inductive": InductiveFamily(),
+    "rbf": RBFFamily(),
+    "isomap": SpectralFamily("isomap"),
+    "lle": SpectralFamily("lle"),
+}

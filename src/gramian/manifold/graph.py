@@ -47,9 +47,9 @@ class NeighborGraph(Graph):
     Parameters
     ----------
     n_neighbors : int
-    width : float or "local", optional
-        Edge weights exp(−d² / width); 1 when None. "local": exp(−d² / s_i s_j) with s_i the distance of point i to its
-        seventh neighbor (Zelnik-Manor and Perona, 2005), so that dense and sparse regions are treated alike.
+    scale : float or "local", optional
+        Edge weights exp(−d² / (2 scale²)); 1 when None. "local": exp(−d² / s_i s_j) with s_i the distance of point i to
+        its seventh neighbor (Zelnik-Manor and Perona, 2005), so that dense and sparse regions are treated alike.
     mutual : bool
         Keep an edge only when both ends chose it, instead of when either did.
     distance : Metric, Kernel, TangentDistance or callable, optional
@@ -67,7 +67,7 @@ class NeighborGraph(Graph):
     """
 
     n_neighbors: int = 20
-    width: float | str | None = None
+    scale: float | str | None = None
     mutual: bool = False
     distance: Any = None
     shortlist: int | None = None
@@ -76,10 +76,10 @@ class NeighborGraph(Graph):
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
         search = self.distance, self.index, self.shortlist
         ids, D = neighbors(X, self.n_neighbors, queries, *search)
-        if self.width is None or not D.size:
+        if self.scale is None or not D.size:
             return adjacency(ids, None, X.shape[0])
-        if self.width != "local":
-            return adjacency(ids, _gauss(D, self.width), X.shape[0])
+        if self.scale != "local":
+            return adjacency(ids, _gauss(D, self.scale), X.shape[0])
         own = D[:, LOCAL - 1] if D.shape[1] >= LOCAL else neighbors(X, LOCAL, queries, *search)[1][:, -1]
         if queries is None:
             return adjacency(ids, local_weights(D, own, own[ids]), X.shape[0])
@@ -96,7 +96,7 @@ class BallGraph(Graph):
     """Edges between points nearer than ``radius`` (a distance, not squared); weights as in :class:`.NeighborGraph`."""
 
     radius: float
-    width: float | None = None
+    scale: float | None = None
     distance: Any = None
 
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
@@ -105,7 +105,7 @@ class BallGraph(Graph):
         parts = []
         for rows in linalg.blocks(Q.shape[0], 8 * X.shape[0]):
             D = _sqdist(Q[rows], X, self.distance)
-            W = np.ones_like(D) if self.width is None else _gauss(D, self.width)
+            W = np.ones_like(D) if self.scale is None else _gauss(D, self.scale)
             W[self.radius**2 < D] = 0
             if queries is None:
                 W[np.arange(len(W)), np.arange(rows.start, rows.stop)] = 0
@@ -115,13 +115,16 @@ class BallGraph(Graph):
 
 @dataclass(frozen=True, eq=False)
 class GaussianGraph(Graph):
-    """The complete graph with weights exp(−d² / width): n² memory (Li, Yang and Wang 2007, §5.1: width 0.25)."""
+    """The complete graph with weights exp(−d² / (2 scale²)): n² memory.
 
-    width: float = 1.0
+    Li, Yang and Wang (2007, §5.1) have exp(−d² / 0.25), which is a scale of √0.125.
+    """
+
+    scale: float = 1.0
     distance: Any = None
 
     def _weights(self, X: Any, queries: Any = None) -> np.ndarray:
-        W = _gauss(_sqdist(X if queries is None else queries, X, self.distance), self.width)
+        W = _gauss(_sqdist(X if queries is None else queries, X, self.distance), self.scale)
         if queries is None:
             np.fill_diagonal(W, 0)
             W = linalg.symmetrize(W)
@@ -132,8 +135,9 @@ def _sqdist(Q: Any, X: Any, distance: Any) -> np.ndarray:
     return np.array((linalg.sqdist if distance is None else all_sqdist(distance))(Q, X), dtype=float)
 
 
-def _gauss(D: np.ndarray, width: Any) -> np.ndarray:
-    return np.exp(-D / _checks.number(width, "Graph", "width", low=0, open_low=True))
+def _gauss(D: np.ndarray, scale: Any) -> np.ndarray:
+    scale = _checks.number(scale, "Graph", "scale", low=0, open_low=True)
+    return np.exp(-D / (2 * scale**2))
 
 
 def local_weights(D: np.ndarray, own: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -163,18 +167,13 @@ def laplacian(A: Any, normalized: bool = False) -> tuple[Any, np.ndarray]:
     >>> laplacian(np.array([[0.0, 2.0], [2.0, 0.0]]))[0].tolist()
     [[2.0, -2.0], [-2.0, 2.0]]
     """
-    degree = np.asarray(A.sum(axis=1)).ravel()
-    if normalized:
-        half = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
-        A = sparse.diags_array(half) @ A @ sparse.diags_array(half) if sparse.issparse(A) else half[:, None] * A * half
-        trivial, degree = np.sqrt(degree), (degree > 0).astype(float)
-    else:
-        trivial = np.ones_like(degree)
-    L = sparse.csr_array(sparse.diags_array(degree) - A) if sparse.issparse(A) else np.diag(degree) - A
-    norm = np.linalg.norm(trivial)
-    return L, trivial / norm if norm > 0 else trivial
+    degree = np.asarray(A.sum(axis=1), dtype=float).ravel()
+    L = csgraph.laplacian(A, normed=normalized)
+    trivial = np.sqrt(degree) if normalized else np.ones_like(degree)
+    length = np.linalg.norm(trivial)
+    return sparse.csr_array(L) if sparse.issparse(A) else L, trivial / (length or 1.0)
 
 
-def n_pieces(A: Any) -> int:
+def n_connected_components(A: Any) -> int:
     """Number of connected components of a graph."""
     return int(csgraph.connected_components(sparse.csr_array(A), directed=False, return_labels=False))

@@ -1,33 +1,68 @@
-"""Penalties P' of transductive distance learning, and the eigenproblem each of them makes with a cost C'."""
+"""Penalties P' of transductive distance learning, and the eigenproblem each of them makes with a cost C'.
 
+The smallest eigenvectors of C' + λP' are coordinates of the points; with no cost they are the smoothest vectors that a
+geometry has, which is also where geometry-aware kernels live (Jain 2009, (6.3)).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from gramian import linalg
-from gramian.manifold.eigen import Eigenvectors, column_signs, smallest_eigenvectors
-from gramian.manifold.neighbors import neighbors
+from gramian.manifold.eigen import Eigenvectors, Search, column_signs, smallest_eigenvectors
+from gramian.metrics import Metric
+
+
+class Found(NamedTuple):
+    """Eigenvalues ascending (k,), coordinates F (n, k), the matrix-vector products that they took, and for new points:
+
+    ``coefficients`` (r, k) of F in the coordinates of a kernel, or ``shift`` (k,), the eigenvalues of the geometry.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    n_iter: int
+    coefficients: np.ndarray | None = None
+    shift: np.ndarray | None = None
+
+    def mapped(self, A: np.ndarray) -> "Found":
+        """The coordinates FA."""
+        coefficients = None if self.coefficients is None else self.coefficients @ A
+        return Found(self.values, self.vectors @ A, self.n_iter, coefficients)
+
+
+class Penalty(ABC):
+    """P' on given points: ``solve`` gives coordinates of these, ``place(found)`` the metric that goes on to others."""
+
+    place: Callable[[Found], Metric]
+
+    @abstractmethod
+    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Found:
+        """The k smallest eigenvectors of C' + λP' off the trivial one; no cost when C is None."""
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixPenalty:
+class MatrixPenalty(Penalty):
     """A given matrix P' (n, n): eigenvectors of C' + λP' off the trivial vector (Li, Yang and Wang 2007, (3))."""
 
     matrix: Any
     trivial: np.ndarray
+    place: Callable[[Found], Metric]
 
-    def solve(self, C: Any, lam: float, k: int, **options: Any) -> tuple[Eigenvectors, None]:
-        """The embedding (n, k), and no coefficients."""
-        S = C + lam * self.matrix
+    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Found:
+        """Coordinates, shifted by the eigenvalues over λ."""
+        S = lam * self.matrix if C is None else C + lam * self.matrix
         S = sparse.csr_array(S) if sparse.issparse(S) else np.asarray(S)
-        return smallest_eigenvectors(S, k, self.trivial, **options), None
+        values, F, n_iter = smallest_eigenvectors(S, k, self.trivial, search)
+        return Found(values, F, n_iter, shift=values / lam)
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralPenalty:
+class SmoothPenalty(Penalty):
     """P' on the span of its smallest eigenvectors V (n, r) alone: P' = K⁺ of K = V diag(1/μ) Vᵀ, μ the eigenvalues.
 
     Only smooth functions are left, so that the cost cannot push a labeled point away from its unlabeled neighbors,
@@ -35,18 +70,21 @@ class SpectralPenalty:
     """
 
     basis: Eigenvectors
+    place: Callable[[Found], Metric]
 
-    def solve(self, C: Any, lam: float, k: int, **options: Any) -> tuple[Eigenvectors, np.ndarray]:
-        """The embedding F = Va (n, k) and the coefficients a (r, k)."""
+    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Found:
+        """Coordinates F = Va, shifted by their Rayleigh quotients of P'."""
         mu, V, n_iter = self.basis
-        values, a, _ = smallest_eigenvectors(linalg.symmetrize(V.T @ (C @ V) + lam * np.diag(mu)), k)
+        S = lam * np.diag(mu)
+        if C is not None:
+            S = S + V.T @ (C @ V)
+        values, a, _ = smallest_eigenvectors(linalg.symmetrize(S), k)
         F = V @ a
-        signs = column_signs(F)
-        return Eigenvectors(values, F * signs, n_iter), a * signs
+        return Found(values, F * column_signs(F), n_iter, shift=mu @ a**2)
 
 
 @dataclass(frozen=True, eq=False)
-class KernelPenalty:
+class KernelPenalty(Penalty):
     """P' = K⁺ + HMH for K = ZZᵀ with centered coordinates Z (n, r): problem (7), in r dimensions.
 
     With Z = U diag(s) Vᵀ and f = Ua, K⁺ = U diag(s^{−2}) Uᵀ, the embedding is the smallest eigenvectors a of
@@ -54,53 +92,22 @@ class KernelPenalty:
     """
 
     Z: np.ndarray
-    M: Any = None
+    M: Any
+    place: Callable[[Found], Metric]
 
-    def solve(self, C: Any, lam: float, k: int, **options: Any) -> tuple[Eigenvectors, np.ndarray]:
-        """The embedding F = ZW (n, k) and the coefficients W (r, k)."""
+    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Found:
+        """Coordinates F = ZW and the coefficients W (r, k)."""
         power, V = linalg.eigh(self.Z.T @ self.Z)
-        keep = power > 1e-10 * power.max(initial=0.0)
-        power, V = power[keep][::-1], V[:, keep][:, ::-1]
-        U = (self.Z @ V) / np.sqrt(power)
-        B = C if self.M is None else C + lam * self.M
-        A = U.T @ (B @ U) + lam * np.diag(1 / power)
-        values, a, n_iter = smallest_eigenvectors(linalg.symmetrize(A), k)
-        F, W = U @ a, (V / np.sqrt(power)) @ a
+        keep = np.flatnonzero(power > 1e-10 * power.max(initial=0.0))[::-1]
+        root = np.sqrt(power[keep])
+        whiten = V[:, keep] / root
+        U = self.Z @ whiten
+        S = lam * np.diag(1 / root**2)
+        if C is not None:
+            S = S + U.T @ (C @ U)
+        if self.M is not None:
+            S = S + lam * (U.T @ (self.M @ U))
+        values, a, n_iter = smallest_eigenvectors(linalg.symmetrize(S), k)
+        F = U @ a
         signs = column_signs(F)
-        return Eigenvectors(values, F * signs, n_iter), W * signs
-
-
-def isomap_coordinates(A_length: Any) -> np.ndarray:
-    """Z with ZZᵀ = [−½ H D² H]₊ for the shortest-path distances D of a graph of edge lengths: Isomap's kernel.
-
-    Points in different pieces get the largest finite distance, so that the kernel is always finite; 1 when pieces are
-    copies of one point each.
-    """
-    D = csgraph.shortest_path(A_length, directed=False) ** 2
-    far = np.isinf(D)
-    D[far] = D[~far].max(initial=0.0) or 1.0
-    K = -0.5 * (D - D.mean(axis=0) - D.mean(axis=1)[:, None] + D.mean())
-    values, vectors = linalg.eigh(linalg.symmetrize(K))
-    keep = values > 1e-10 * values.max(initial=0.0)
-    return vectors[:, keep] * np.sqrt(values[keep])
-
-
-def edge_lengths(X: Any, k: int) -> sparse.csr_array:
-    """Distances to the k nearest neighbors as a sparse matrix; duplicates keep an edge of length tiny, not none."""
-    ids, D = neighbors(X, k)
-    lengths = np.maximum(np.sqrt(D), np.finfo(float).tiny)
-    return sparse.csr_array((lengths.ravel(), ids.ravel(), np.arange(0, ids.size + 1, ids.shape[1])), (len(ids),) * 2)
-
-
-def lle_matrix(X: np.ndarray, k: int, ridge: float = 1e-3) -> sparse.csr_array:
-    """(I − W)ᵀ(I − W) with W the weights, summing to one, that rebuild each point from its k nearest neighbors."""
-    ids, _ = neighbors(X, k)
-    n, k = ids.shape
-    V = X[ids] - X[:, None, :]
-    G = V @ V.transpose(0, 2, 1)
-    trace = np.trace(G, axis1=1, axis2=2)
-    G = G + (ridge * np.where(trace > 0, trace, 1.0))[:, None, None] * np.eye(k)
-    w = np.linalg.solve(G, np.ones((n, k, 1)))[:, :, 0]
-    w /= w.sum(axis=1, keepdims=True)
-    R = sparse.eye_array(n) - sparse.csr_array((w.ravel(), ids.ravel(), np.arange(0, n * k + 1, k)), (n, n))
-    return sparse.csr_array(R.T @ R)
+        return Found(values, F * signs, n_iter, coefficients=(whiten @ a) * signs)

@@ -5,27 +5,22 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
-from gramian import _checks, linalg
+from gramian import _checks
+from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
-from gramian.manifold.cost import cost_matrix, on_gram
-from gramian.manifold.eigen import smallest_eigenvectors
-from gramian.manifold.extension import GraphMetric
-from gramian.manifold.graph import laplacian
-from gramian.manifold.penalties import (
-    KernelPenalty,
-    MatrixPenalty,
-    SpectralPenalty,
-    edge_lengths,
-    isomap_coordinates,
-    lle_matrix,
-)
+from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
+from gramian.manifold.eigen import Search
+from gramian.manifold.geometry import Geometry, symmetric
+from gramian.manifold.penalties import Found, KernelPenalty, Penalty
 from gramian.manifold.transductive import Transductive
-from gramian.metrics import KernelMetric
 
-PENALTIES = ("laplacian", "normalized", "lle", "isomap")
+FACTORS = (100.0, 10.0, 1.0)
+"""λ tried by default, in units of one over the eigenvalue of the penalty at the last component."""
+SPAN = 4
+"""Smoothest eigenvectors for each component that λ is sought in by default."""
 
 
 class TDL(Transductive):
@@ -37,34 +32,52 @@ class TDL(Transductive):
 
     Followed as printed, but for two readings: (6) is symmetrized, and the constant vector is removed by deflation
     (C' + λP' may be indefinite). With ``penalty="normalized"`` the trivial vector is D^{1/2}e. New points, which the
-    paper leaves to problem (7), are placed by (7) when the penalty is a Kernel, otherwise along the graph
-    (:class:`~gramian.manifold.GraphMetric`).
+    paper leaves to problem (7), are placed by (7) when the penalty is a Kernel, by the kernels of Isomap and locally
+    linear embedding with these, otherwise along the graph (:class:`~gramian.manifold.AlongGraph`).
 
     Parameters
     ----------
-    n_components : int
-        Number of eigenvectors, at most n − 1.
-    lam : float or sequence of float
+    n_components : int or "auto"
+        Number of eigenvectors, at most n − 1; "auto": one for each class, and at least two.
+    lam : float, sequence of float, or "auto"
         λ. Of several, the one with the best cross-validated accuracy on the labeled points; ties go to the largest.
+        "auto": 1, 10 or 100 over the eigenvalue of P' at ``n_components``, within a smooth span (``rank``).
     n_neighbors : int
         Neighbors in the default graph, and k of the cost unless ``cost_neighbors`` is given.
     penalty : {"laplacian", "normalized", "lle", "isomap"}, Kernel, or matrix (n, n)
         P': L = D − A, the normalized Laplacian, (I − W)ᵀ(I − W) of locally linear embedding, K⁺ of Isomap's kernel,
-        K⁺ of a kernel, or any symmetric matrix.
+        K⁺ of a kernel (on vectors or any other objects), or any symmetric matrix.
+    cost : matrix (n, n) or callable, optional
+        C of your own in place of (6), with tr(CD) to be small; ``cost(X, codes)`` gets codes of the labels, −1 where
+        unknown. Pairs, triplets and other constraints are costs too: give them as y.
     cost_neighbors : int, optional
         k of the cost (6).
     graph : Graph or adjacency matrix, optional
         NeighborGraph(n_neighbors) when None. Its distance is used for the cost as well.
-    smoothness : float
-        With a Kernel: P' = K⁺ + smoothness · HLH, the manifold term of Theorem 4.
+    smoothness : float or matrix (n, n)
+        With a Kernel: P' = K⁺ + HMH, the manifold term of Theorem 4, with M = smoothness · (D − A) or M itself.
     rank : int, optional
         With a Kernel: number of landmark coordinates; all of them when None. With "laplacian" or "normalized": X is
         sought in the span of that many smoothest eigenvectors (two or three times ``n_components``), so that labeled
-        points stay with their neighbors however small λ is, and a grid of λ costs one eigenproblem in all.
+        points stay with their neighbors however small λ is, and a grid of λ costs one eigenproblem in all; None is four
+        times ``n_components`` when λ is found automatically, and no such span when it is given.
+    basis : str or points
+        With a Kernel and ``rank``: how landmarks are chosen, see :class:`KernelFeatures`; "kmeans" when None, and
+        "random-cholesky" for objects that are no vectors.
+    features : KernelFeatures, optional
+        With a Kernel: the coordinates themselves, in place of ``rank`` and ``basis``.
+    anchor : float in [0, 1] or "auto"
+        Weight of the plain distance in the votes of ``predict``; 0 is the learned distance alone, as in the paper.
+        "auto": by the labels, together with λ, of 0.5, 0.75, 0.9 and 1; the plain distance (1) stays unless another
+        gets clearly more held-out labels right. 0 where λ is one number. ``metric_`` is not anchored.
     n_votes : int
         Labeled neighbors that vote in ``predict``.
-    tol, max_iter, random_state
-        Of the Lanczos iteration for more than 1,000 points; random_state also draws the folds for λ.
+    tol : float
+        Accuracy of the Lanczos iteration for more than 1,000 points.
+    max_iter : int, optional
+        Its limit.
+    random_state : int or generator, optional
+        Draws its start, landmarks, and the folds for λ.
 
     Attributes
     ----------
@@ -72,14 +85,25 @@ class TDL(Transductive):
     eigenvalues_ : array (n_components,)
         Ascending; some may be negative.
     classes_ : array
+    codes_ : array (n,)
+        Labels as places in ``classes_``, −1 where unknown.
     metric_ : GraphMetric or KernelMetric
         The learned distance, on training and new points.
     lam_ : float
         λ used.
+    anchor_ : float
+        Anchor used.
+    evidence_ : dict
+        Share of held-out labels that were right by the "learned" distance (anchored at most 0.9), the "plain" one and
+        label "spreading"; NaN where nothing was chosen.
+    transduction_ : array (n,) or None
+        Places in ``classes_`` of the labels of all training points, where votes are anchored.
+    voters_ : Voters
+        The labeled points, as they vote.
     n_iter_ : int
         Matrix-vector products of the eigensolver; 1 when it was dense.
-    n_pieces_ : int
-        Connected components of the graph.
+    n_connected_components_ : int
+        Of the graph.
 
     Examples
     --------
@@ -93,14 +117,19 @@ class TDL(Transductive):
 
     def __init__(
         self,
-        n_components=2,
-        lam=1.0,
+        n_components="auto",
+        lam="auto",
+        *,
         n_neighbors=20,
         penalty="laplacian",
+        cost=None,
         cost_neighbors=None,
         graph=None,
         smoothness=0.0,
         rank=None,
+        basis=None,
+        features=None,
+        anchor="auto",
         n_votes=1,
         tol=1e-4,
         max_iter=None,
@@ -110,106 +139,110 @@ class TDL(Transductive):
         self.lam = lam
         self.n_neighbors = n_neighbors
         self.penalty = penalty
+        self.cost = cost
         self.cost_neighbors = cost_neighbors
         self.graph = graph
         self.smoothness = smoothness
         self.rank = rank
+        self.basis = basis
+        self.features = features
+        self.anchor = anchor
         self.n_votes = n_votes
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> "TDL":
-        """Embed all points; y holds labels of any type, −1 where unknown."""
-        X, _ = self._door(X, y)
-        k = _checks.number(self.n_components, "TDL", "n_components", low=1, integer=True)
-        self._penalty = self._build(X)
-        self.lam_ = self._choose_lam(X, k)
-        solution, self.coefficients_ = self._solve(self._cost(X, self.codes_), self.lam_, k)
-        self.eigenvalues_, self.embedding_, self.n_iter_ = solution
-        self.metric_ = self._metric(X)
-        del self._penalty
+        """Embed all points; y holds labels of any type, −1 where unknown, or constraints to pay for."""
+        X, side = self._door(X, y)
+        k = self._n_components()
+        _checks.number(self.tol, "TDL", "tol", low=0)
+        search = Search(self.tol, self.max_iter, self.random_state)
+        built = self._geometry(k).penalty(X, search, "TDL")
+        penalty = built.penalty
+        # Objects that are no vectors are near by their kernel coordinates.
+        plain = penalty.Z if self._on_objects and isinstance(penalty, KernelPenalty) else X
+
+        def solutions(codes: np.ndarray | None, grid: list[float]) -> Iterator[Found]:
+            C = self._cost(plain, codes, side)
+            return (penalty.solve(C, lam, k, search) for lam in grid)
+
+        def embeddings(codes: np.ndarray, grid: list[float]) -> Iterator[np.ndarray]:
+            return (found.vectors for found in solutions(codes, grid))
+
+        grid = self._lambdas(penalty, k, search)
+        choice = self._choose("lam", grid, plain, built.adjacency, embeddings)
+        found = next(solutions(self.codes_, [choice.value]))
+        self.lam_ = choice.value
+        self.eigenvalues_ = found.values
+        self.embedding_ = found.vectors
+        self.n_iter_ = found.n_iter
+        self.n_connected_components_ = built.n_components
+        self.metric_ = penalty.place(found)
+        self._appoint(choice, plain)
         return self
 
-    def _build(self, X: Any) -> Any:
-        """The penalty P' on the points X."""
-        self._degree: np.ndarray | None = None
-        self._rule = self.features_ = A = None
-        if not isinstance(self.penalty, Kernel) or self.smoothness:
-            A, self._rule = self._connect(X)
-        if isinstance(self.penalty, Kernel):
-            self.features_ = KernelFeatures(self.penalty, rank=self.rank, center=True, random_state=self.random_state)
-            Z = self.features_.fit_transform(X)
-            return KernelPenalty(Z, self.smoothness * laplacian(A)[0] if self.smoothness else None)
-        constant = np.full(X.shape[0], X.shape[0] ** -0.5)
-        if not isinstance(self.penalty, str):
-            return MatrixPenalty(_symmetric(self.penalty, X.shape[0]), constant)
-        _checks.one_of(self.penalty, "TDL", "penalty", PENALTIES)
-        if self.penalty == "lle":
-            return MatrixPenalty(lle_matrix(linalg.dense(X), self.n_neighbors), constant)
-        if self.penalty == "isomap":
-            return KernelPenalty(isomap_coordinates(edge_lengths(X, self.n_neighbors)))
-        return self._graph_penalty(A)
+    def _n_components(self) -> int:
+        if isinstance(self.n_components, str):
+            _checks.one_of(self.n_components, "TDL", "n_components", ("auto",))
+            return 2 if self.classes_ is None else max(2, len(self.classes_))
+        return _checks.number(self.n_components, "TDL", "n_components", low=1, integer=True)
 
-    def _graph_penalty(self, A: Any) -> Any:
-        """The Laplacian of the graph, or its part on the smoothest eigenvectors."""
-        L, trivial = laplacian(A, self.penalty == "normalized")
-        self._degree = np.asarray(A.sum(axis=1)).ravel() if self.penalty == "normalized" else None
-        if self.rank is None:
-            return MatrixPenalty(L, trivial)
-        rank = max(_checks.number(self.rank, "TDL", "rank", low=1, integer=True), self.n_components)
-        rng = _checks.random(self.random_state, "TDL")
-        return SpectralPenalty(smallest_eigenvectors(L, rank, trivial, self.tol, self.max_iter, rng))
-
-    def _cost(self, X: Any, codes: np.ndarray) -> Any:
-        """C' of (6) for the given labels."""
-        near = self.n_neighbors if self.cost_neighbors is None else self.cost_neighbors
-        near = _checks.number(near, "TDL", "cost_neighbors", low=1, integer=True)
-        search = {name: getattr(self._rule, name, None) for name in ("distance", "shortlist")}
-        return on_gram(cost_matrix(X, codes, near, **search))
-
-    def _solve(self, C: Any, lam: float, k: int) -> tuple[Any, Any]:
-        """Smallest eigenvectors of C' + λP'."""
-        rng = _checks.random(self.random_state, "TDL")
-        return self._penalty.solve(C, lam, k, tol=self.tol, max_iter=self.max_iter, rng=rng)
-
-    def _choose_lam(self, X: Any, k: int) -> float:
-        return self._choose(self._grid("lam")[::-1], lambda codes, grid: self._embeddings(X, codes, grid, k))
-
-    def _embeddings(self, X: Any, codes: np.ndarray, grid: list[float], k: int) -> Iterator[np.ndarray]:
-        """The embedding from given labels for each λ."""
-        C = self._cost(X, codes)
-        return (self._solve(C, lam, k)[0].vectors for lam in grid)
-
-    def _metric(self, X: Any) -> Any:
-        if self.features_ is not None:
-            return KernelMetric(self.features_, self.coefficients_ @ self.coefficients_.T)
-        shift = np.zeros(len(self.eigenvalues_))
-        if isinstance(self._penalty, SpectralPenalty):
-            shift = self._penalty.basis.values @ self.coefficients_**2  # the Rayleigh quotients of L
-        elif isinstance(self.penalty, str) and self.penalty in ("laplacian", "normalized"):
-            shift = self.eigenvalues_ / self.lam_
-        return GraphMetric(X.copy(), self.embedding_.copy(), self._rule, shift, self._degree)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of points, (n, k): by (7) with a Kernel penalty, otherwise along the graph."""
-        check_is_fitted(self, "embedding_")
-        X = self._points(X, reset=False)
-        return self.metric_.transform(X) if self.features_ is None else self.features_.transform(X) @ self.coefficients_
+    def _lambdas(self, penalty: Penalty, k: int, search: Search) -> list[float]:
+        """λ to choose from, the largest first."""
+        if not isinstance(self.lam, str):
+            return self._grid("lam")[::-1]
+        _checks.one_of(self.lam, "TDL", "lam", ("auto",))
+        rough = penalty.solve(None, 1.0, k, search).values
+        unit = float(rough[-1]) if len(rough) and rough[-1] > 1e-10 * np.abs(rough).max() else 1.0
+        return [factor / unit for factor in (FACTORS if self.codes_ is not None else FACTORS[1:2])]
 
     @property
-    def positions_(self) -> np.ndarray:
-        """The embedding, for votes."""
-        return self.embedding_
+    def _on_objects(self) -> bool:
+        return isinstance(self.penalty, Kernel) and not self.penalty.on_vectors
 
+    def _points(self, X: Any, reset: bool) -> Any:
+        return self.penalty.check(X) if self._on_objects else super()._points(X, reset)
 
-def _symmetric(P: Any, n: int) -> Any:
-    if not hasattr(P, "shape") or P.shape != (n, n):
-        listed = ", ".join(map(repr, PENALTIES))
-        raise ValueError(
-            f"TDL: penalty must be one of {listed}, a Kernel or a matrix ({n}, {n}), got {_checks.shown(P)}."
-        )
-    P = sparse.csr_array(P, dtype=float) if sparse.issparse(P) else np.asarray(P, dtype=float)
-    if abs(P - P.T).max() > 1e-8 * abs(P).max():
-        raise ValueError("TDL: penalty must be symmetric.")
-    return (P + P.T) / 2
+    def _plain(self, X: Any) -> Any:
+        return self.metric_.coordinates.z(X) if self._on_objects else X
+
+    def _labeled(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return (self._points(X, reset=True), y) if self._on_objects else super()._labeled(X, y)
+
+    def _geometry(self, k: int) -> Geometry:
+        rank = self.rank
+        features = None
+        if isinstance(self.penalty, Kernel):
+            features = self._features()
+        elif rank is not None:
+            rank = max(_checks.number(rank, "TDL", "rank", low=1, integer=True), k)
+        elif isinstance(self.lam, str):
+            rank = SPAN * k
+        return Geometry(self.penalty, self.n_neighbors, self.graph, rank, features, self.smoothness)
+
+    def _features(self) -> KernelFeatures:
+        """Coordinates of the kernel, centered: those given, all, or those of landmarks."""
+        if isinstance(self.features, KernelFeatures):
+            return clone(self.features).set_params(kernel=self.penalty, center=True)
+        if self.features is not None:
+            raise TypeError(f"TDL: features must be KernelFeatures, got {_checks.shown(self.features)}.")
+        basis = self.basis
+        if basis is None:
+            landmarks = "random-cholesky" if self._on_objects else "kmeans"
+            basis = "cholesky" if self.rank is None else landmarks
+        return KernelFeatures(self.penalty, rank=self.rank, basis=basis, center=True, random_state=self.random_state)
+
+    def _cost(self, X: Any, codes: Any, side: Constraints | None) -> Any:
+        """C' of your own cost, of the constraints, or of (6) for the given codes."""
+        n = X.shape[0]
+        if callable(self.cost):
+            return on_gram(sparse.csr_array(symmetric(self.cost(X, codes), n, "TDL", "cost")))
+        if self.cost is not None:
+            return on_gram(sparse.csr_array(symmetric(self.cost, n, "TDL", "cost")))
+        if side is not None:
+            return constraint_cost(side.check(X, "TDL"), n)
+        k = self.n_neighbors if self.cost_neighbors is None else self.cost_neighbors
+        k = _checks.number(k, "TDL", "cost_neighbors", low=1, integer=True)
+        search = {name: getattr(self.graph, name, None) for name in ("distance", "shortlist")}
+        return on_gram(cost_matrix(X, codes, k, **search))

@@ -5,7 +5,7 @@ A constraint is a difference v = u − w, a target y on the squared distance v�
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from gramian.metrics import Mahalanobis
 
 KINDS = {"equal": 0, "at_most": 1, "at_least": -1}
 """What a target asks for, and its sign b."""
+_NAMES = {sign: kind for kind, sign in KINDS.items()}
 
 
 def loss(prediction: Any, target: Any, sign: Any) -> Any:
@@ -28,12 +29,14 @@ def loss(prediction: Any, target: Any, sign: Any) -> Any:
 class OnlineRule(ABC):
     """One way to move M after a constraint.
 
-    A state is a frozen value; ``update`` is the definition, one constraint in NumPy; ``stream`` runs many, compiled,
-    and gives the prediction made before each. Targets may be negative here: coordinates that carry only
-    a part of the distance leave the rest out of the target.
+    A state is a frozen value; ``update`` is the definition, one constraint in NumPy; ``stream`` runs many and gives the
+    prediction made before each. Targets may be negative here: coordinates that carry only a part of
+    the distance leave the rest out of the target.
     """
 
     eta: float
+    compiled: ClassVar[str | None] = None
+    """The loop of :mod:`gramian._jit.online` that runs a stream of this rule; see :func:`.own_loop`."""
 
     def follows(self, state: Any) -> bool:
         """Whether each step is G ← G + a(Gv)(Mv)ᵀ, which other rows (hash functions) can follow."""
@@ -55,11 +58,24 @@ class OnlineRule(ABC):
     def predict(self, state: Any, v: np.ndarray) -> float:
         """Squared distance vᵀMv."""
 
-    @abstractmethod
     def stream(
         self, state: Any, V: np.ndarray, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:
-        """State after the constraints of the rows of V, and the predictions; rows of ``follow`` change in place."""
+        """State after the constraints of the rows of V, and the predictions; rows of ``follow`` change in place.
+
+        A rule that names no compiled loop runs here, one ``update`` after the other.
+        """
+        predictions = np.empty(len(V))
+        for t, (v, target, sign) in enumerate(zip(V, targets, signs)):
+            predictions[t] = self.predict(state, v)
+            if follow is not None:
+                self.move(state, v, target, int(sign), follow)
+            state = self.update(state, v, target, _NAMES[int(sign)])
+        return state, predictions
+
+    def move(self, state: Any, v: np.ndarray, target: float, sign: int, rows: np.ndarray) -> None:
+        """Let rows h = rG follow the step that the constraint takes from ``state``, in place."""
+        raise NotImplementedError(f"{type(self).__name__}: its steps cannot be followed.")
 
     @abstractmethod
     def grow(self, state: Any, k: int) -> Any:

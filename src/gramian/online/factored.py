@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._jit import own_loop
 from gramian.metrics import Mahalanobis
 from gramian.online.base import KINDS, OnlineRule, with_identity
 
@@ -28,13 +29,14 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class FactoredRule(OnlineRule):
-    """Base of LEGO and online ITML: subclasses say how far vᵀMv moves, ``_after(ŷ, y)`` → (vᵀM⁺v, x)."""
+    """Base of LEGO and online ITML: subclasses say how far vᵀMv moves, ``_after(ŷ, y)`` → (vᵀM⁺v, x).
+
+    A subclass that also has a compiled loop names it as ``compiled``; without one, ``_after`` is called for each step.
+    """
 
     eta: float = 1.0
     prior: np.ndarray | None = None
     """Factor G_0 (d, d); None is the identity."""
-
-    exact = True
 
     def follows(self, state: Factor) -> bool:
         """Always: the step is written on G."""
@@ -68,16 +70,22 @@ class FactoredRule(OnlineRule):
     def stream(
         self, state: Factor, V: np.ndarray, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
     ) -> tuple[Factor, np.ndarray]:
-        """Run many constraints in one compiled loop; rows h of ``follow`` become h + a (hv) Mv."""
-        from gramian._jit.online import factored_stream
-
+        """Many constraints, in the compiled loop of the rule where it has one."""
+        loop = own_loop(self, "online")
+        if loop is None:
+            return super().stream(state, V, targets, signs, follow)
         G = state.G.copy()
         H = np.empty((0, len(G))) if follow is None else follow
-        predictions = factored_stream(G, H, V, targets, signs, float(self.eta), self.exact)
+        predictions = loop(G, H, V, targets, signs, float(self.eta))
         return Factor(G), predictions
 
+    def move(self, state: Factor, v: np.ndarray, target: float, sign: int, rows: np.ndarray) -> None:
+        """Rows h become h + a (hv) Mv."""
+        p = state.G @ v
+        rows += self.coefficient(float(p @ p), target, sign) * np.outer(rows @ v, state.G.T @ p)
+
     def grow(self, state: Factor, k: int) -> Factor:
-        """Diag(G, I)."""
+        """The block matrix of G and I."""
         return Factor(with_identity(state.G, k))
 
     def metric(self, state: Factor) -> Mahalanobis:

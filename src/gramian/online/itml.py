@@ -10,7 +10,7 @@ from gramian.online.learner import OnlineLearner
 class OnlineITMLRule(FactoredRule):
     """M⁻¹ ← M⁻¹ + η_t (ŷ − y) vvᵀ with η_t cut so that vᵀMv at most doubles."""
 
-    exact = False
+    compiled = "itml_stream"
 
     def _after(self, prediction: float, target: float) -> tuple[float, float]:
         p, y = prediction, target

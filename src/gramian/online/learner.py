@@ -7,12 +7,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Pairs
+from gramian.coordinates import Coordinates, KernelSpace, Plain, Rest, Subspace
 from gramian.learners.base import MetricLearner, are_tuples
 from gramian.metrics import Metric
 from gramian.online.base import KINDS, OnlineRule
-from gramian.online.coordinates import KernelSpace, Plain, Subspace
 from gramian.online.factored import prior_factor
 from gramian.online.pretraining import PreTraining
 from gramian.online.progress import Progress
@@ -77,22 +77,25 @@ class OnlineLearner(MetricLearner, Stored):
         return self
 
     def _fresh(self, n_features: int | None) -> Progress:
+        """The start, M_0, for points of so many features."""
+        coordinates, alpha, rank = self._space(n_features)
+        rule = self._tuned_rule(coordinates.size)
+        return Progress(rule, coordinates, rule.init(coordinates.size), alpha, rank)
+
+    def _space(self, n_features: int | None) -> tuple[Coordinates, float, int | None]:
+        """Where to learn: on all features, on a subspace that grows up to ``rank``, or on kernel features."""
         owner = type(self).__name__
         if self.features is not None:
             if not hasattr(self.features, "map_"):
                 raise ValueError(f"{owner}: features must be fitted KernelFeatures, got {self.features!r:.60}.")
-            coordinates: Any = KernelSpace(self.features, _checks.number(self.alpha, owner, "alpha", low=0))
-        else:
-            d = _checks.number(n_features, owner, "n_features", low=1, integer=True)
-            coordinates = Plain(d) if self.rank is None else self._subspace(d)
-        rule = self._tuned_rule(coordinates.size)
-        return Progress(rule, coordinates, rule.init(coordinates.size))
-
-    def _subspace(self, d: int) -> Subspace:
-        rank = _checks.number(self.rank, type(self).__name__, "rank", low=1, integer=True)
+            return KernelSpace(self.features), _checks.number(self.alpha, owner, "alpha", low=0), None
+        d = _checks.number(n_features, owner, "n_features", low=1, integer=True)
+        if self.rank is None:
+            return Plain(d), 0.0, None
         if not (isinstance(self.prior, str) and self.prior == "identity"):
-            raise ValueError(f"{type(self).__name__}: prior must be 'identity' when rank is given, got {self.prior!r}.")
-        return Subspace(np.zeros((d, 0)), rank)
+            raise ValueError(f"{owner}: prior must be 'identity' when rank is given, got {self.prior!r}.")
+        rank = _checks.number(self.rank, owner, "rank", low=1, integer=True)
+        return Subspace(np.zeros((d, 0))), 1.0, rank
 
     def _tuned_rule(self, d: int) -> OnlineRule:
         owner = type(self).__name__
@@ -115,31 +118,60 @@ class OnlineLearner(MetricLearner, Stored):
         owner = type(self).__name__
         _checks.one_of(kind, owner, "kind", self._kinds())
         target = _checks.number(target, owner, "target", low=0)
-        rows = [self._row(u, "u"), self._row(v, "v")]
-        here = self._here(getattr(rows[0], "shape", (1, None))[1])
-        U, W = (here.coordinates.check(x, owner, name) for x, name in zip(rows, "uv"))
+        here = self._here(np.shape(u)[-1] if np.ndim(u) else None)
+        space = here.coordinates
+        U, W = (space.check(space.one(x, owner, name), owner, name) for x, name in ((u, "u"), (v, "v")))
+        if sparse.issparse(U) and space.whole:
+            raise TypeError(f"{owner}: u must be dense, got a sparse matrix; pass u.toarray(), or give rank.")
         return self._after(here, U, W, np.array([target]), np.array([KINDS[kind]]), follow)
+
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> "OnlineLearner":
+        """Learn from clicks on a list of results.
+
+        A liked point should be as near as the first of the list, a disliked one beyond the last: targets relative to
+        what was on the screen, under the metric that ranked it.
+
+        Parameters
+        ----------
+        query : point (d,)
+        liked, disliked : points (m, d)
+        shown : points (k, d), optional
+            The list; what was liked and disliked when None.
+        """
+        return self._stand(self._clicked(query, liked, disliked, shown))
+
+    def _clicked(self, query: Any, liked: Any, disliked: Any, shown: Any, follow: np.ndarray | None = None) -> Progress:
+        owner = type(self).__name__
+        here = self._here(np.shape(query)[-1] if np.ndim(query) else None)
+        space = here.coordinates
+        q = space.check(space.one(query, owner, "query"), owner, "query")
+        groups = [_group(space, points, owner, name) for points, name in ((liked, "liked"), (disliked, "disliked"))]
+        judged = [group for group in groups if group is not None]
+        if not judged:
+            raise ValueError(f"{owner}: feedback needs something liked or disliked, got neither.")
+        screen = judged if shown is None else [_group(space, shown, owner, "shown")]
+        d = np.concatenate([here.metric.sqdist_of(q, points)[0] for points in screen if points is not None])
+        sizes = [0 if group is None else linalg.count(group) for group in groups]
+        targets = np.repeat([d[d > 0].min(initial=d.max()), d.max()], sizes)
+        signs = np.repeat([KINDS["at_most"], KINDS["at_least"]], sizes)
+        W = judged[0] if len(judged) == 1 else stacked(judged)
+        return self._after(here, linalg.take(q, np.zeros(sum(sizes), np.intp)), W, targets, signs, follow)
 
     def _here(self, n_features: int | None) -> Progress:
         """Where the learner stands, or would stand if it began now."""
         return self.progress_ if hasattr(self, "progress_") else self._fresh(n_features)
 
-    def _row(self, x: Any, name: str) -> Any:
-        if sparse.issparse(x):
-            return sparse.csr_array(x.reshape(1, -1))
-        if self.features is not None and not self.features.kernel_.on_vectors:
-            return [x]
-        x = np.asarray(x)
-        if x.ndim != 1:
-            raise ValueError(f"{type(self).__name__}: {name} must be a single point of shape (d,), got {x.shape}.")
-        return x[None]
-
     def partial_fit(self, X: Any, y: Any = None) -> "OnlineLearner":
         """Learn from the pairs of a :class:`~gramian.Pairs` (in order), or from pairs drawn from labels y."""
         if hasattr(self, "progress_"):
             self._same_width(X)
-        X, pairs = self._door(X, y, _checks.random(self.random_state, type(self).__name__))
-        return self._stand(self._batch(self._here(X.shape[1]), X, pairs))
+        with _checks.intact(self):
+            X, y = self._door(X, y)
+            here = self._here(X.shape[1])
+            pairs = self._side(
+                y, X, Rest(here.coordinates, X, X), _checks.random(self.random_state, type(self).__name__)
+            )
+            return self._stand(self._batch(here, X, pairs))
 
     def _same_width(self, X: Any) -> None:
         points = np.asarray(X)[:, 0] if are_tuples(X) else X
@@ -160,19 +192,20 @@ class OnlineLearner(MetricLearner, Stored):
         except OverflowError as error:
             raise ValueError(f"{type(self).__name__}: {error}.") from error
 
-    def _learn(self, X: Any, side: Pairs, rng: np.random.RandomState) -> Solution:
-        self._stand(self._batch(self._fresh(X.shape[1]), X, side))
-        return Solution(objective=self.loss_, n_iter=self.n_seen_)
+    def _learn(self, Z: Any, side: Pairs, rest: Rest, rng: np.random.RandomState) -> Solution:
+        after = self._batch(self._fresh(Z.shape[1]), Z, side)
+        return Solution(objective=after.loss, n_iter=after.n_seen, found={"progress": after})
 
-    def _store(self, X: Any, solution: Solution) -> None:
+    def _store(self, coordinates: Coordinates, solution: Solution) -> None:
         self.solution_ = solution
+        self._stand(solution.found["progress"])
 
     def _progress(self) -> Progress:
         check_is_fitted(self, "progress_")
         return self.progress_
 
     @property
-    def metric_(self) -> Metric:
+    def metric_(self) -> Metric:  # type: ignore[override]  # a stored value elsewhere
         """The metric after all constraints so far, an immutable value."""
         return self._progress().metric
 
@@ -231,3 +264,19 @@ class OnlineLearner(MetricLearner, Stored):
             learner.start(state["features"])
             learner.progress_ = learner.progress_.unpack(state["progress"])
         return learner
+
+
+def _group(space: Coordinates, points: Any, owner: str, name: str) -> Any:
+    """Checked points, None when there are none."""
+    if linalg.count(points) == 0:
+        return None
+    if getattr(points, "ndim", 2) == 1 and space.n_features is not None:
+        points = points.reshape(1, -1)
+    return space.check(points, owner, name)
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Points of several sets as one."""
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.csr_array(sparse.vstack(parts))
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [point for part in parts for point in part]

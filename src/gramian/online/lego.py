@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from math import hypot, sqrt
 
-import numpy as np
-
 from gramian import _checks
+from gramian.divergences import LogDet
 from gramian.metrics import Metric
 from gramian.online.factored import FactoredRule
 from gramian.online.learner import OnlineLearner
@@ -14,6 +13,8 @@ from gramian.online.learner import OnlineLearner
 @dataclass(frozen=True, eq=False)
 class LegoRule(FactoredRule):
     """M_{t+1} = argmin_M D_ld(M, M_t) + η/2 (vᵀMv − y)², solved exactly (Jain 2009, (5.1)–(5.4))."""
+
+    compiled = "lego_stream"
 
     def _after(self, prediction: float, target: float) -> tuple[float, float]:
         eta, p, y = self.eta, prediction, target
@@ -80,7 +81,7 @@ class LEGO(OnlineLearner):
     def loss_bound(self, comparator: Metric, comparator_loss: float) -> float:
         """Largest loss possible so far, given any fixed metric with its own loss; see :func:`loss_bound`."""
         progress = self._progress()
-        divergence = _logdet(comparator.matrix, progress.start.matrix)
+        divergence = LogDet().value(comparator.matrix, progress.start.matrix)
         return loss_bound(self.eta_, progress.reach, progress.peak, comparator_loss, divergence)
 
 
@@ -102,9 +103,3 @@ def loss_bound(eta: float, reach: float, peak: float, comparator_loss: float, di
     _checks.number(eta, "loss_bound", "eta", low=0, open_low=True)
     B = max(reach / 2 + sqrt(reach * reach / 4 + 1 / eta), peak)
     return (1 + eta * B * B) * comparator_loss + (1 / eta + B * B) * divergence
-
-
-def _logdet(M: np.ndarray, M0: np.ndarray) -> float:
-    """D_ld(M, M₀) = tr(M M₀⁻¹) − logdet(M M₀⁻¹) − d."""
-    S = np.linalg.solve(M0, M)
-    return float(np.trace(S) - np.linalg.slogdet(S)[1] - len(S))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._jit import own_loop
 from gramian.metrics import Mahalanobis
 from gramian.online.base import KINDS, OnlineRule, with_identity
 from gramian.online.learner import OnlineLearner
@@ -26,6 +27,7 @@ class PolaRule(OnlineRule):
     eta: float = np.inf
     prior: np.ndarray | None = None
     margin: float = 0.0
+    compiled = "pola_stream"
 
     def init(self, d: int) -> Projected:
         """M_0, the identity unless a prior was given; b = margin."""
@@ -52,18 +54,19 @@ class PolaRule(OnlineRule):
         self, state: Projected, V: np.ndarray, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
     ) -> tuple[Projected, np.ndarray]:
         """Compiled: M − αvvᵀ has at most one negative eigenvalue, found by Lanczos from v and dropped."""
-        from gramian._jit.online import pola_stream
-
+        loop = own_loop(self, "online")
+        if loop is None:
+            return super().stream(state, V, targets, signs, follow)
         M = state.M.copy()
         eta, threshold = float(self.eta), float(state.threshold)
         try:
-            predictions, threshold = pola_stream(M, V, targets, signs, eta, threshold, float(self.margin))
+            predictions, threshold = loop(M, V, targets, signs, eta, threshold, float(self.margin))
         except np.linalg.LinAlgError as error:
             raise OverflowError("a squared distance or a step is too large for double precision; rescale X") from error
         return Projected(M, threshold), predictions
 
     def grow(self, state: Projected, k: int) -> Projected:
-        """Diag(M, I)."""
+        """The block matrix of M and I."""
         return Projected(with_identity(state.M, k), state.threshold)
 
     def metric(self, state: Projected) -> Mahalanobis:
@@ -152,7 +155,7 @@ class OnlinePOLA(OnlineLearner):
         return ("at_most", "at_least") if self.margin > 0 else super()._kinds()
 
     @property
-    def threshold_(self) -> float:
+    def threshold_(self) -> float:  # type: ignore[override]  # it lives in the state
         """The learned threshold b."""
         progress = self._progress()
         state = progress.state

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
+from gramian.coordinates import Coordinates, Subspace, orthonormal
 from gramian.metrics import Metric
 from gramian.online.base import OnlineRule, loss
 
@@ -15,13 +16,19 @@ from gramian.online.base import OnlineRule, loss
 class Progress:
     """An immutable point of a stream; :meth:`after` gives the next one.
 
+    ``alpha`` is the fixed weight of what lies outside of the coordinates; with ``rank`` these are a subspace that grows
+    by the differences seen until it has that dimension. While it grows this is the dense rule on all features, since
+    M is the identity on directions that no step has used.
+
     ``loss`` and ``comparator_loss`` are cumulative; ``reach`` is the largest target and ``peak`` the largest
     prediction so far, the two numbers that the loss bound needs.
     """
 
     rule: OnlineRule
-    coordinates: Any
+    coordinates: Coordinates
     state: Any
+    alpha: float = 0.0
+    rank: int | None = None
     n_seen: int = 0
     loss: float = 0.0
     comparator_loss: float = 0.0
@@ -31,12 +38,15 @@ class Progress:
     @cached_property
     def metric(self) -> Metric:
         """The learned metric on points."""
-        return self.coordinates.lift(self.rule.metric(self.state))
+        return self._lifted(self.rule.metric(self.state))
 
     @cached_property
     def start(self) -> Metric:
         """The metric of the start, M_0."""
-        return self.coordinates.lift(self._start)
+        return self._lifted(self._start)
+
+    def _lifted(self, core: Metric) -> Metric:
+        return Metric.of(self.coordinates, core.components, self.alpha)
 
     @cached_property
     def _start(self) -> Any:
@@ -53,8 +63,11 @@ class Progress:
     ) -> "Progress":
         """The point after constraints on the rows of U and W; overflow raises and nothing has changed."""
         with np.errstate(over="ignore", invalid="ignore"):
-            coordinates, Z, rho = self.coordinates.encode(U, W)
-            rest = coordinates.alpha * rho
+            coordinates = self.coordinates
+            if self.rank is not None:
+                coordinates = coordinates.grown(U - W, self.rank)  # type: ignore[attr-defined]  # a Subspace
+            Z = np.ascontiguousarray(coordinates.difference(U, W))
+            rest = self.alpha * coordinates.pair_rest(U, W, Z) if self.alpha > 0 else np.zeros(len(Z))
             state = self.rule.grow(self.state, coordinates.size - self.coordinates.size)
             state, predictions = self.rule.stream(state, Z, targets - rest, signs, follow)
             predictions = predictions + rest
@@ -86,7 +99,7 @@ class Progress:
     def unpack(self, data: dict[str, Any]) -> "Progress":
         """The progress of :meth:`pack`, in a freshly started learner."""
         basis = data["basis"]
-        coordinates = self.coordinates if basis is None else replace(self.coordinates, basis=basis)
+        coordinates = self.coordinates if basis is None else Subspace(orthonormal(basis, "load"))
         account = {name: data[name] for name in _ACCOUNT}
         return replace(self, coordinates=coordinates, state=self.rule.unpack(data["state"]), **account)
 

@@ -4,7 +4,7 @@ Each function draws with matplotlib (``pip install 'gramian[plot]'``) and return
 ``ax`` argument return the axes, the others a figure. Colors are told apart without seeing red or green.
 """
 
-from gramian.plotting.charts import curves, margins, stream
+from gramian.plotting.charts import curves, gains, margins, stream
 from gramian.plotting.grids import cluster_means, images, neighbors
 from gramian.plotting.maps import clusterings, distance_field, embedding, matrix
 
@@ -14,6 +14,7 @@ __all__ = [
     "curves",
     "distance_field",
     "embedding",
+    "gains",
     "images",
     "margins",
     "matrix",

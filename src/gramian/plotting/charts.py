@@ -77,6 +77,29 @@ def curves(
     return ax
 
 
+def gains(report: Any, ax: Any = None) -> Any:
+    """What each candidate of an :class:`~gramian.AutoMetric` gains over the points as they are, with standard errors.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> row = {"candidate": "RCA", "gain": 0.02, "gain_error": 0.01, "note": "chosen"}
+    >>> ax = gm.plotting.gains([row])
+    >>> ax.get_xlabel()
+    'gain over the points as they are'
+    """
+    rows = list(report)[::-1]
+    ax = axes(ax, 5.6, 0.8 + 0.32 * len(rows))
+    for place, row in enumerate(rows):
+        color = RIGHT if row["note"].startswith("chosen") else QUIET
+        ax.barh(place, row["gain"], xerr=row["gain_error"], color=color, ecolor="black", capsize=2, height=0.7)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(range(len(rows)), [row["candidate"] for row in rows])
+    ax.set_xlabel("gain over the points as they are")
+    open_frame(ax)
+    return ax
+
+
 def stream(history: dict[str, Any]) -> Any:
     """Throughput, recall and mean loss along a stream of events, as a figure.
 

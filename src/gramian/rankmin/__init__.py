@@ -1,21 +1,29 @@
 """Rank minimization over polyhedra, and low-rank kernels (Jain 2009, chapter 7)."""
 
 from gramian.rankmin.base import RankResult
+from gramian.rankmin.kernel_methods import Burg, Descent, Game, KernelMethod
 from gramian.rankmin.lowrank_kernel import LowRankKernel
 from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.minimizer import RankMinimizer
 from gramian.rankmin.oracles import Atom, Ellipsoid, EntrywiseBall, Oracle, SchattenBall
 from gramian.rankmin.parts import LowRank
+from gramian.rankmin.rectangular import RectangularResult, solve_rectangular
 
 __all__ = [
     "Atom",
+    "Burg",
+    "Descent",
     "Ellipsoid",
     "EntrywiseBall",
+    "Game",
+    "KernelMethod",
     "LowRank",
     "LowRankKernel",
     "Measurements",
     "Oracle",
     "RankMinimizer",
     "RankResult",
+    "RectangularResult",
     "SchattenBall",
+    "solve_rectangular",
 ]

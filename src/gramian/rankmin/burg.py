@@ -4,30 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from gramian.constraints import Pairs
 from gramian.divergences import LogDet
+from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.solvers import DualAscent, Problem, Relative, Solution
 
 
-def burg(
-    coordinates: np.ndarray, pairs: Pairs, gamma: float, max_iter: int, tol: float, callback: Any = None
-) -> Solution:
-    """min_B D_ld(B, I) + slack   s.t. the pair bounds on K = C B Cᵀ, for an initial kernel K₁ = CCᵀ of rank r.
+def burg(problem: KernelProblem, G: np.ndarray, gamma: float, max_iter: int, callback: Any = None) -> Solution:
+    """min_B D_ld(B, I) + slack   s.t. the constraints on K = C B Cᵀ, for an initial kernel K₁ = CCᵀ with C = ZG.
 
     Kulis et al. (2006), the BurgKernel of Jain 2009, §7.4.2. D_ld(K, K₁) is finite only when K has the range of K₁, and
     then it is D_ld(B, I) in the r coordinates C: the full-rank problem of the framework, solved as such.
     """
-    V = coordinates[pairs.left] - coordinates[pairs.right]
-    keep = np.einsum("ij,ij->i", V, V) > 0
+    rows = problem.rows.mapped(G)
+    keep = rows.size() > 0  # a constraint on copies says nothing
+    prior = np.eye(G.shape[1])
     if not keep.any():
-        return Solution(M=np.eye(coordinates.shape[1]), objective=0.0, residual=0.0, tol=tol)
-    problem = Problem(
-        left=V[keep],
-        right=None,
-        weight=pairs.sign[keep, None],
-        bound=pairs.bound[keep],
-        prior=np.eye(coordinates.shape[1]),
-        divergence=LogDet(),
-        slack=Relative(gamma),
-    )
-    return DualAscent(max_iter=max_iter, tol=tol).solve(problem, callback)
+        return Solution(M=prior, objective=0.0, residual=0.0, tol=problem.tol)
+    whole = Problem(rows.take(keep), problem.bound[keep], prior, LogDet(), Relative(gamma))
+    return DualAscent(max_iter=max_iter, tol=problem.tol).solve(whole, callback)

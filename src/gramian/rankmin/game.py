@@ -33,7 +33,7 @@ def rule_of(problem: RankProblem, method: str, step: float | None, owner: str) -
 
 
 @dataclass(frozen=True, eq=False)
-class Game:
+class Played:
     """The answers, the convex weights ``mix`` that combine them, and the proofs found on the way."""
 
     atoms: list[Atom]
@@ -67,7 +67,7 @@ def rounds(problem: RankProblem, rule: Rule, max_iter: int) -> Iterator[Round]:
         p = following
 
 
-def average(problem: RankProblem, rule: Rule, max_iter: int, callback: Callback = None) -> Game:
+def average(problem: RankProblem, rule: Rule, max_iter: int, callback: Callback = None) -> Played:
     """What Algorithms 2 and 3 return as printed: the mean of ``max_iter`` answers, whatever they violate."""
     played: list[Round] = []
     total = np.zeros(len(problem.b))
@@ -81,10 +81,11 @@ def average(problem: RankProblem, rule: Rule, max_iter: int, callback: Callback 
     return _game(problem, played, np.full(answered, 1 / max(answered, 1)))
 
 
-def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callback = None) -> Game:
+def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callback = None) -> Played:
     """Play until an average of the answers satisfies every constraint to ε, or weights are found that are refused."""
     played: list[Round] = []
-    total, share, check = np.zeros(len(problem.b)), 0.0, 1
+    total = np.zeros(len(problem.b))
+    share, check = 0.0, 1
     for t, turn in enumerate(rounds(problem, rule, max_iter), 1):
         played.append(turn)
         if turn.atom is None:
@@ -118,7 +119,7 @@ def _corrected(problem: RankProblem, played: list[Round]) -> "Corrected":
     return best._replace(mix=prune(problem, values, best.mix))
 
 
-def _game(problem: RankProblem, played: list[Round], mix: np.ndarray) -> Game:
+def _game(problem: RankProblem, played: list[Round], mix: np.ndarray) -> Played:
     """The record of what was played, with the proofs it holds."""
     answered, m = [r for r in played if r.atom is not None], len(problem.b)
     record = Record(
@@ -128,7 +129,7 @@ def _game(problem: RankProblem, played: list[Round], mix: np.ndarray) -> Game:
     )
     atoms = [r.atom for r in answered if r.atom is not None]
     bound = max((r.rank_bound for r in answered), default=0)
-    return Game(atoms, mix, record, bound, None if len(answered) == len(played) else played[-1].weights)
+    return Played(atoms, mix, record, bound, None if len(answered) == len(played) else played[-1].weights)
 
 
 class Corrected(NamedTuple):

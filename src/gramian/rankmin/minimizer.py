@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gramian import _checks
 from gramian.rankmin.base import Callback, RankProblem, RankResult, combine, result
 from gramian.rankmin.factored import compress, grow, restore
-from gramian.rankmin.game import Game, play, rule_of
+from gramian.rankmin.game import Played, average, play, rule_of
 from gramian.rankmin.heuristics import log_det, radius, trace_norm
 from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.mw import MultiplicativeWeights, theory
@@ -44,9 +44,13 @@ class RankMinimizer:
         The set 𝒞, which must contain 0; PSD matrices in the unit Frobenius ball, ``SchattenBall()``, when None.
     step : float or "theory", optional
         "mw": δ in (0, 1/2], or "theory" for the δ, ρ and T of Theorem 10 (T can be in the millions; ``max_iter`` still
-        counts), or None for a step that needs no horizon. "ocp": factor on the step of the theorem, 1 when None.
+        counts), or None for a step that needs no horizon. "ocp": factor on the step of the theorem, 1 when None or
+        "theory".
     compress : bool
         Lower the rank of the average in factored form (sets of PSD matrices only).
+    variant : {"corrected", "as_printed"}
+        "as_printed" returns what Algorithms 2 and 3 return: the plain mean of ``max_iter`` answers, or of the T of
+        Theorem 10 with ``step="theory"``, whatever it violates. Nothing is corrected or compressed.
     conic : bool
         "trace", "logdet": solve by cvxpy (the ``sdp`` extra) instead of our own first-order method; small n only.
     callback : callable, optional
@@ -71,6 +75,7 @@ class RankMinimizer:
     oracle: Oracle | None = None
     step: Any = None
     compress: bool = True
+    variant: str = "corrected"
     conic: bool = False
     callback: Callback = None
 
@@ -133,10 +138,11 @@ class RankMinimizer:
         return result(problem, atom, game.rank_bound, n_iter=spent)
 
     def _averaged(self, problem: RankProblem) -> RankResult:
+        printed = _checks.one_of(self.variant, OWNER, "variant", ("corrected", "as_printed")) == "as_printed"
         rule, rounds = self._rule(problem)
-        game = play(problem, rule, rounds, self.callback)
+        game = (average if printed else play)(problem, rule, rounds, self.callback)
         atom = combine(game.atoms, game.mix, problem.A.n)
-        if self.compress and game.certificate is None and _has_gauge(problem):
+        if self.compress and not printed and game.certificate is None and _has_gauge(problem):
             atom = _compressed(problem, atom)
         return _report(problem, atom, game)
 
@@ -145,6 +151,8 @@ class RankMinimizer:
         if step == "theory" and self.method == "mw":
             rule, rounds = theory(problem)
             return rule, min(rounds, self.max_iter)
+        if step == "theory":
+            step = None
         return rule_of(problem, self.method, step, OWNER), self.max_iter
 
 
@@ -165,5 +173,5 @@ def _compressed(problem: RankProblem, atom: Atom) -> Atom:
     return _atom(compress(problem, F) if violation <= problem.epsilon else F)
 
 
-def _report(problem: RankProblem, atom: Atom, game: Game) -> RankResult:
+def _report(problem: RankProblem, atom: Atom, game: Played) -> RankResult:
     return result(problem, atom, game.rank_bound, game.certificate, len(game.atoms), game.record)

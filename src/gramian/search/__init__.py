@@ -1,13 +1,14 @@
-"""Nearest neighbors under a learned metric: exact, hashed, and exported to other libraries."""
+"""Nearest neighbors under a learned metric: exact and hashed."""
 
 from gramian.search import evaluation
 from gramian.search.base import Index
 from gramian.search.exact import ExactIndex
-from gramian.search.export import to_faiss, to_hnswlib
 from gramian.search.hashing import HashIndex
-from gramian.search.kernel_hashing import KernelHashIndex
-from gramian.search.neighbors import knn_classify, knn_proba, knn_regress
 from gramian.search.online_hashing import OnlineHashIndex
+from gramian.search.prediction import knn_classify, knn_proba, knn_regress
+
+KernelHashIndex = HashIndex
+"""One index for every metric; the name of the one for kernel metrics stays."""
 
 __all__ = [
     "ExactIndex",
@@ -19,6 +20,4 @@ __all__ = [
     "knn_classify",
     "knn_proba",
     "knn_regress",
-    "to_faiss",
-    "to_hnswlib",
 ]

@@ -2,11 +2,14 @@
 
 from gramian.solvers.base import InfeasibleError, Problem, Solution, Solver
 from gramian.solvers.bregman import BregmanProjections
+from gramian.solvers.convex import Convex
 from gramian.solvers.dual import DualAscent
-from gramian.solvers.slack import Hard, Hinge, Quadratic, Relative
+from gramian.solvers.rows import Rows, Stacked, rows_of
+from gramian.solvers.slack import Hard, Hinge, Quadratic, Relative, Slack
 
 __all__ = [
     "BregmanProjections",
+    "Convex",
     "DualAscent",
     "Hard",
     "Hinge",
@@ -14,6 +17,10 @@ __all__ = [
     "Problem",
     "Quadratic",
     "Relative",
+    "Rows",
+    "Slack",
     "Solution",
     "Solver",
+    "Stacked",
+    "rows_of",
 ]

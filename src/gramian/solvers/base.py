@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from gramian._array import namespace
 from gramian.divergences.base import Divergence
-from gramian.solvers.slack import Hard
+from gramian.solvers.rows import Rows, Stacked
+from gramian.solvers.slack import Hard, Slack
 
 
 class InfeasibleError(ValueError):
@@ -21,31 +22,27 @@ class InfeasibleError(ValueError):
 class Problem:
     """min_M f(M) + slack   s.t.  ⟨A_i, M⟩ ≤ b_i,  M ⪰ 0   (Jain 2009, (3.2)).
 
-    ⟨A_i, M⟩ = Σ_s weight_is · p_isᵀ M q_is; the A_i are never formed. Arrays may be of any array library.
-
     Parameters
     ----------
-    left, right : array (m·t, d)
-        The rows p and q, t per constraint; ``right`` None means q = p.
-    weight : array (m, t)
+    rows : Rows or Stacked
+        The A_i, never formed.
     bound : array (m,)
+        The b_i; arrays may be of any array library.
     prior : array (d, d)
         M₀; it also fixes dtype and device.
     divergence : Divergence
-    slack : Hard, Hinge, Quadratic or Relative
+    slack : Slack
     offset : array (m,)
         What a fixed part of the metric outside of these coordinates adds to each ⟨A_i, M⟩.
     start : array (m,), optional
         Multipliers λ of a problem nearby: where to begin, not a part of the problem.
     """
 
-    left: Any
-    right: Any
-    weight: Any
+    rows: Rows | Stacked
     bound: Any
     prior: Any
     divergence: Divergence
-    slack: Hard = field(default_factory=Hard)
+    slack: Slack = field(default_factory=Hard)
     offset: Any = 0.0
     start: Any = None
 
@@ -60,38 +57,7 @@ class Problem:
 
     def values(self, M: Any) -> Any:
         """⟨A_i, M⟩ + offset_i, shape (m,)."""
-        return self.linear(M) + self.offset
-
-    def linear(self, M: Any) -> Any:
-        """⟨A_i, M⟩, shape (m,)."""
-        xp = namespace(M)
-        right = self.left if self.right is None else self.right
-        products = xp.reshape(xp.sum((self.left @ M) * right, axis=1), self.weight.shape)
-        return xp.sum(self.weight * products, axis=1)
-
-    def adjoint(self, lam: Any) -> Any:
-        """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
-        xp = namespace(lam)
-        w = xp.reshape(self.weight * lam[:, None], (-1,))
-        if self.right is None:
-            return self.left.T @ (self.left * w[:, None])
-        A = self.left.T @ (self.right * w[:, None])
-        return (A + A.T) / 2
-
-    def restricted(self, keep: Any) -> tuple["Problem", Any]:
-        """The problem on some of the constraints, and the map that puts their values back among zeros."""
-        xp = namespace(self.bound)
-        rows = xp.nonzero(xp.reshape(xp.broadcast_to(keep[:, None], self.weight.shape), (-1,)))[0]
-        right = None if self.right is None else xp.take(self.right, rows, axis=0)
-        weight = xp.take(self.weight, xp.nonzero(keep)[0], axis=0)
-        part = replace(self, left=xp.take(self.left, rows, axis=0), right=right, weight=weight, bound=self.bound[keep])
-
-        def scatter(values: Any) -> Any:
-            full = xp.zeros_like(self.bound)
-            full[keep] = values
-            return full
-
-        return part, scatter
+        return self.rows.linear(M) + self.offset
 
     def objective(self, M: Any, values: Any = None) -> float:
         """The primal objective with its slack penalty."""
@@ -101,35 +67,28 @@ class Problem:
 
     @cached_property
     def scale(self) -> Any:
-        """s_i, the size of A_i: Σ_s |weight_is| (pᵀM₀p + qᵀM₀q) / 2, or with I where M₀ says nothing.
+        """s_i, the size of A_i under M₀, or under I where M₀ says nothing.
 
         Never 0, and never so small that b_i / s_i loses all meaning.
         """
-        prior = self._size(lambda rows: rows @ self.prior) if self.divergence.uses_prior else 0.0 * self.bound
-        xp = namespace(self.weight)
-        s = xp.where(prior > 0, prior, self._size(lambda rows: rows))
+        xp = namespace(self.bound)
+        s = self.rows.size(self.prior) if self.divergence.uses_prior else xp.zeros_like(self.bound)
+        s = xp.where(s > 0, s, self.rows.size())
         least = 1e-15 * xp.abs(self.bound)
         s = xp.where(s > least, s, least)
         return xp.where(s > 0, s, xp.ones_like(s))
 
-    def _size(self, image: Any) -> Any:
-        """Σ_s |weight_is| (p · image(p) + q · image(q)) / 2 for each constraint."""
-        xp = namespace(self.weight)
-        norms = xp.sum(image(self.left) * self.left, axis=1)
-        if self.right is not None:
-            norms = (norms + xp.sum(image(self.right) * self.right, axis=1)) / 2
-        return xp.sum(xp.abs(self.weight) * xp.reshape(norms, self.weight.shape), axis=1)
-
     def check_trivial(self) -> None:
         """Raise when a hard constraint reads 0 ≤ b < 0, as it does for a far pair of equal points."""
-        xp = namespace(self.weight)
-        if isinstance(self.slack, Hard) and type(self.slack) is Hard:
-            bad = (self._size(lambda rows: rows) == 0) & (self.bound - self.offset < 0)
-            if bool(xp.any(bad)):
-                raise InfeasibleError(
-                    f"{int(xp.sum(xp.astype(bad, xp.int64)))} constraint(s) ask identical points to be apart; "
-                    "drop them or set slack."
-                )
+        if not self.slack.hard:
+            return
+        xp = namespace(self.bound)
+        bad = (self.rows.size() == 0) & (self.bound - self.offset < 0)
+        if bool(xp.any(bad)):
+            raise InfeasibleError(
+                f"{int(xp.sum(xp.astype(bad, xp.int64)))} constraint(s) ask identical points to be apart; "
+                "drop them or set slack."
+            )
 
     def check_feasible(self, lam: Any, before: Any) -> None:
         """Raise when the multipliers, or the way they moved since ``before``, prove hard constraints infeasible."""
@@ -152,7 +111,7 @@ class Problem:
         value = float(xp.sum(unit * (self.bound - self.offset)))
         if value >= 0:
             return False
-        low = float(xp.min(xp.linalg.eigvalsh(self.adjoint(unit))))
+        low = float(xp.min(xp.linalg.eigvalsh(self.rows.adjoint(unit))))
         size = max(1.0, float(xp.max(xp.abs(self.bound / self.scale)))) * max(1.0, float(xp.linalg.trace(self.prior)))
         return low >= 0 or value / low > 1e6 * size
 
@@ -163,7 +122,8 @@ class Solution:
 
     ``M`` (d, d) or ``factor`` L (r, d) with M = LᵀL; ``dual`` λ (m,); ``objective`` of the primal; duality ``gap``
     and worst ``violation`` where the method has them; ``residual`` is the quantity that was compared with
-    ``tol`` when the method stopped.
+    ``tol`` when the method stopped. ``alpha`` is the weight of what lies outside of the coordinates, and ``found``
+    holds what else a learner shows, name → value, as its attribute ``name_``.
     """
 
     M: Any = None
@@ -176,7 +136,8 @@ class Solution:
     converged: bool = True
     residual: float = np.nan
     tol: float = np.nan
-    path: list[float] = field(default_factory=list)
+    alpha: float = 0.0
+    found: dict[str, Any] = field(default_factory=dict)
 
 
 class Solver(ABC):

@@ -1,5 +1,6 @@
-"""Cyclic Bregman projections under LogDet, in compiled code."""
+"""Cyclic Bregman projections under LogDet."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,8 +8,9 @@ import numpy as np
 
 from gramian import linalg
 from gramian._array import cholesky
+from gramian._jit import own_loop
 from gramian.solvers.base import InfeasibleError, Problem, Solution, Solver
-from gramian.solvers.slack import Hard
+from gramian.solvers.projections import sweep
 
 
 @dataclass(frozen=True)
@@ -16,8 +18,9 @@ class BregmanProjections(Solver):
     """Project onto one constraint after the other, with correction, until all agree (Davis et al. 2007, Algorithm 1).
 
     Each projection maximizes the dual exactly over one multiplier: closed form for a pair (rank one), a root in one
-    variable for rank-two constraints and slack. O(d²) a projection. Constraints that stay satisfied with λ = 0 are
-    forgotten for a few sweeps; every fifth sweep visits all, and M is then rebuilt from λ, so that no drift is kept.
+    variable for rank-two constraints and slack. O(d²) a projection, in compiled code for the slacks that name a loop.
+    Constraints that stay satisfied with λ = 0 are forgotten for a few sweeps; every fifth sweep visits all, and M
+    is then rebuilt from λ, so that no drift is kept.
 
     Parameters
     ----------
@@ -31,7 +34,7 @@ class BregmanProjections(Solver):
     >>> import numpy as np, gramian as gm
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
     >>> pairs = gm.Pairs([0, 0], [1, 2], [True, False], bounds=(1.0, 4.0))
-    >>> learner = gm.Framework(solver=gm.BregmanProjections()).fit(X, pairs)
+    >>> learner = gm.Framework(solver=gm.BregmanProjections(), anchor=0).fit(X, pairs)
     >>> np.diag(learner.metric_.matrix).round(6).tolist()
     [0.25, 4.0]
     """
@@ -40,34 +43,28 @@ class BregmanProjections(Solver):
     tol: float = 1e-8
 
     def check(self, problem: Problem) -> None:
-        """Needs a divergence that is a multiple of LogDet, and constraints of at most two terms."""
+        """Needs a divergence that is a multiple of LogDet, and constraints of rank at most two."""
         _as_logdet(problem)
-        if problem.weight.shape[1] > (2 if problem.right is None else 1):
+        if problem.rows.rank > 2:
             raise ValueError(
-                "BregmanProjections: needs constraints of rank at most two, "
-                f"got {problem.weight.shape[1]} terms each; use DualAscent."
+                f"BregmanProjections: needs constraints of rank at most two, got {problem.rows.rank}; use DualAscent."
             )
 
     def solve(self, problem: Problem, callback: Any = None) -> Solution:
         """Solve; hard constraints that cannot be met raise :class:`.InfeasibleError`."""
-        from gramian._jit.bregman import sweep
-
         self.check(problem)
         problem.check_trivial()
         prior, tau = _as_logdet(problem)
         prior_inverse = np.linalg.inv(prior)
-        vectors, signs = _rank_one_terms(problem)
         bound = np.ascontiguousarray(problem.bound, dtype=float)
-        offset = np.broadcast_to(np.asarray(problem.offset, dtype=float), bound.shape).copy()
-        # f = τ D_ld + …: dividing by τ leaves LogDet, with multipliers and slack weight divided by τ.
-        kind, weight = problem.slack.code, problem.slack.weight / tau
+        project = _projections(problem, bound, tau)
         lam, M = _begin(prior, prior_inverse, problem, tau)
         everything, before = np.arange(len(bound)), lam.copy()
         active = everything
         residual, n_iter = np.inf, 0
         while n_iter < self.max_iter:
             full = n_iter % 5 == 0
-            sweep(M, vectors, signs, offset, bound, lam, everything if full else active, kind, weight)
+            project(M, lam, everything if full else active)
             n_iter += 1
             if not full:
                 continue
@@ -79,7 +76,7 @@ class BregmanProjections(Solver):
                 callback(n_iter, np.nan, residual)
             if residual <= self.tol:
                 break
-            if type(problem.slack) is Hard and n_iter % 20 == 1:
+            if problem.slack.hard and n_iter % 20 == 1:
                 problem.check_feasible(lam, before)
                 before = lam.copy()
         return self._solution(problem, _metric(prior_inverse, problem, lam), lam * tau, n_iter, residual)
@@ -102,7 +99,7 @@ class BregmanProjections(Solver):
     def _residual(self, problem: Problem, M: np.ndarray, values: np.ndarray, lam: np.ndarray) -> float:
         objective = problem.objective(M, values)
         gap = abs(objective - _dual_value(problem, M, values, lam)) / (1 + abs(objective))
-        if type(problem.slack) is not Hard:
+        if not problem.slack.hard:
             return gap
         reach = problem.scale + np.abs(problem.bound)
         return max(gap, float(((values - problem.bound) / reach).max()))
@@ -118,6 +115,20 @@ def _as_logdet(problem: Problem) -> tuple[Any, float]:
     return found
 
 
+def _projections(problem: Problem, bound: np.ndarray, tau: float) -> Callable[[Any, Any, Any], None]:
+    """One sweep, as a function of M, λ and the constraints to visit: compiled where the slack names a loop.
+
+    f = τ D_ld + …: dividing by τ leaves LogDet, with multipliers and the weight of the slack divided by τ.
+    """
+    vectors, signs = problem.rows.squares()
+    offset = np.broadcast_to(np.asarray(problem.offset, dtype=float), bound.shape).copy()
+    loop = own_loop(problem.slack, "bregman")
+    if loop is None:
+        return lambda M, lam, active: sweep(M, vectors, signs, offset, bound, lam, active, problem.slack, tau)
+    weight = np.broadcast_to(problem.slack.weight / tau, bound.shape).copy()
+    return lambda M, lam, active: loop(M, vectors, signs, offset, bound, lam, active, weight)
+
+
 def _dual_value(problem: Problem, M: np.ndarray, values: np.ndarray, lam: np.ndarray) -> float:
     """f(M(λ)) + ⟨A(λ), M(λ)⟩ − s(λ), the dual at λ with its inner minimizer M."""
     f = problem.divergence.value(M, problem.prior)
@@ -126,7 +137,7 @@ def _dual_value(problem: Problem, M: np.ndarray, values: np.ndarray, lam: np.nda
 
 def _metric(prior_inverse: np.ndarray, problem: Problem, lam: np.ndarray) -> np.ndarray:
     """M(λ) = (M₀⁻¹ + A(λ))⁻¹."""
-    S = linalg.symmetrize(prior_inverse + problem.adjoint(lam))
+    S = linalg.symmetrize(prior_inverse + problem.rows.adjoint(lam))
     if cholesky(S) is None:
         raise InfeasibleError("the projections ran out of the positive definite cone; set slack.")
     return linalg.symmetrize(np.linalg.inv(S))
@@ -137,21 +148,6 @@ def _begin(prior: np.ndarray, prior_inverse: np.ndarray, problem: Problem, tau: 
     for lam in problem.starts():
         if lam.any() and np.isfinite(problem.slack.cost(lam, problem.bound)).all():
             lam = np.array(lam, dtype=float) / tau
-            if cholesky(linalg.symmetrize(prior_inverse + problem.adjoint(lam))) is not None:
+            if cholesky(linalg.symmetrize(prior_inverse + problem.rows.adjoint(lam))) is not None:
                 return lam, _metric(prior_inverse, problem, lam)
     return np.zeros(len(problem.bound)), np.array(prior, dtype=float)
-
-
-def _rank_one_terms(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Each A_i as Σ sign · u uᵀ of two vectors; p qᵀ + q pᵀ = ½ (p+q)(p+q)ᵀ − ½ (p−q)(p−q)ᵀ."""
-    m, t = problem.weight.shape
-    d = problem.left.shape[1]
-    vectors, signs = np.zeros((m, 2, d)), np.zeros((m, 2))
-    if problem.right is None:
-        vectors[:, :t] = problem.left.reshape(m, t, d)
-        signs[:, :t] = problem.weight
-    else:
-        vectors[:, 0] = (problem.left + problem.right) / 2
-        vectors[:, 1] = (problem.left - problem.right) / 2
-        signs[:, 0], signs[:, 1] = problem.weight[:, 0], -problem.weight[:, 0]
-    return vectors, signs

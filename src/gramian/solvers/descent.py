@@ -25,7 +25,7 @@ def stationarity(point: np.ndarray, gradient: np.ndarray, scale: float) -> float
 
 
 def share(part: float, whole: float) -> float:
-    """Return part / whole, where nothing is no part of anything."""
+    """Return part / whole; 0 when the part is 0, whatever the whole, and inf when only the whole is 0."""
     if part == 0:
         return 0.0
     return part / whole if whole > 0 else np.inf

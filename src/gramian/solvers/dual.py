@@ -10,7 +10,6 @@ from gramian._array import namespace
 from gramian.divergences.base import Divergence
 from gramian.solvers.base import Problem, Solution, Solver
 from gramian.solvers.newton import BoxResult, Point, minimize_box
-from gramian.solvers.slack import Hard
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,8 @@ class DualAscent(Solver):
     Examples
     --------
     >>> import numpy as np, gramian as gm
-    >>> from gramian.solvers import Problem
-    >>> problem = Problem(np.eye(2), None, np.ones((2, 1)), np.array([0.5, 2.0]), np.eye(2), gm.LogDet())
+    >>> from gramian.solvers import Problem, Rows
+    >>> problem = Problem(Rows(np.eye(2), np.ones((2, 1))), np.array([0.5, 2.0]), np.eye(2), gm.LogDet())
     >>> gm.DualAscent().solve(problem).M.round(6).tolist()
     [[0.5, 0.0], [0.0, 1.0]]
     """
@@ -52,7 +51,7 @@ class DualAscent(Solver):
         dual = _Dual(problem)
         stop = _Stop(dual)
         upper = problem.slack.upper(problem.bound) * problem.scale
-        ridge = 1e-2 if problem.slack.code == 0 else 0.0  # a linear slack leaves the dual flat in places
+        ridge = 1e-2 if problem.slack.linear else 0.0  # a linear slack leaves the dual flat in places
         result = minimize_box(
             dual.value, dual.hessian, stop.before, upper, stop, self.tol, self.max_iter, ridge, callback
         )
@@ -76,7 +75,7 @@ class _Dual:
         """φ*(Θ₀ − A(λ)) + s(λ), its gradient, and (M(λ), ⟨A_i, M⟩)."""
         problem, lam = self.problem, x / self.problem.scale
         xp = namespace(x)
-        conjugate, M = problem.divergence.conjugate(self.start[0] - problem.adjoint(lam))
+        conjugate, M = problem.divergence.conjugate(self.start[0] - problem.rows.adjoint(lam))
         cost = problem.slack.cost(lam, problem.bound) - lam * problem.offset
         value = conjugate - self.start[1] + float(xp.sum(cost))
         if not np.isfinite(value):
@@ -87,17 +86,18 @@ class _Dual:
     def hessian(self, x: Any, info: Any, free: Any) -> tuple[Any, Any]:
         """Products with the Hessian on the free variables, and a diagonal to precondition with."""
         problem, lam = self.problem, x / self.problem.scale
-        derivative = problem.divergence.hessian(self.start[0] - problem.adjoint(lam))
+        derivative = problem.divergence.hessian(self.start[0] - problem.rows.adjoint(lam))
         slope = problem.slack.slope(lam, problem.bound, problem.scale)
-        part, scatter = problem.restricted(free > 0)
-        size = problem.scale[free > 0]
+        keep = free > 0
+        part, size = problem.rows.take(keep), problem.scale[keep]
 
         def product(v: Any) -> Any:
-            inner = part.linear(derivative(part.adjoint(v[free > 0] / size))) / size
-            return scatter(inner) + slope * v
+            curved = slope * v
+            curved[keep] += part.linear(derivative(part.adjoint(v[keep] / size))) / size
+            return curved
 
         # ⟨A_i, M⟩² is the diagonal for rank one and LogDet, and of the right size otherwise.
-        return product, (problem.linear(info[0]) / problem.scale) ** 2 + slope + 1e-12
+        return product, (problem.rows.linear(info[0]) / problem.scale) ** 2 + slope + 1e-12
 
 
 class _Stop:
@@ -105,7 +105,7 @@ class _Stop:
 
     def __init__(self, dual: _Dual) -> None:
         self.problem = dual.problem
-        self.hard = type(dual.problem.slack) is Hard
+        self.hard = dual.problem.slack.hard
         self.before = _interior(dual.problem, dual.start[0]) * dual.problem.scale
         self.steps = 0
 
@@ -149,19 +149,18 @@ def _solution(problem: Problem, result: BoxResult, tol: float) -> Solution:
 def _interior(problem: Problem, Theta0: Any) -> Any:
     """A multiplier inside of the domain of the dual: given or 0 if possible, else a weight on the PSD constraints."""
     xp = namespace(Theta0)
+
+    def bounded(lam: Any) -> bool:
+        return np.isfinite(problem.divergence.conjugate(Theta0 - problem.rows.adjoint(lam))[0])
+
     for lam in problem.starts():
-        cost = xp.sum(problem.slack.cost(lam, problem.bound))
-        if np.isfinite(float(cost)) and np.isfinite(problem.divergence.conjugate(Theta0 - problem.adjoint(lam))[0]):
+        if np.isfinite(float(xp.sum(problem.slack.cost(lam, problem.bound)))) and bounded(lam):
             return lam
-    zero = xp.zeros_like(problem.bound)
     upper = problem.slack.upper(problem.bound)
-    positive = xp.astype(xp.all(problem.weight > 0, axis=1), zero.dtype) if problem.right is None else zero
-    if problem.weight.shape[0] == 1 and problem.right is None:
-        positive = xp.ones_like(zero)  # a scatter constraint: PSD as a whole
-    lam = positive / problem.scale
+    lam = problem.rows.positive() / problem.scale
     for factor in (1.0, 1e-3, 1e3, 1e-6, 1e6):
         trial = xp.where(factor * lam < upper, factor * lam, 0.5 * upper)
-        if np.isfinite(problem.divergence.conjugate(Theta0 - problem.adjoint(trial))[0]):
+        if bounded(trial):
             return trial
     raise ValueError(
         f"DualAscent: {type(problem.divergence).__name__} is unbounded below under these constraints; "

@@ -4,8 +4,9 @@ For a constraint ⟨A, M⟩ ≤ b with multiplier λ, each slack gives the dual 
 enforced, s′(λ), the largest λ, and the primal penalty of a value v = ⟨A, M⟩.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,48 +14,89 @@ from gramian import _checks
 from gramian._array import namespace
 
 
-@dataclass(frozen=True)
-class Hard:
-    """No slack: s(λ) = bλ."""
+class Slack(ABC):
+    """The contract: s convex, s(0) = 0, and the penalty its conjugate, p(v) = max_{0 ≤ λ ≤ upper} λv − s(λ).
 
-    code = 0
-    weight: float = np.inf
+    Subclasses are frozen dataclasses and give ``cost``, ``bound`` and ``penalty``; ``slope`` unless s is piecewise
+    linear, ``upper`` where λ has a limit. The formulas take arrays of any library.
+    """
 
+    hard: ClassVar[bool] = False
+    """Whether constraints must hold; violations are then reported apart from the penalty."""
+
+    linear: ClassVar[bool] = False
+    """Whether s is linear, so that the dual may be flat in places."""
+
+    compiled: ClassVar[str | None] = None
+    """The sweep of :mod:`gramian._jit.bregman` that has these formulas, with ``weight``; see :func:`.own_loop`."""
+
+    weight: Any
+
+    @abstractmethod
     def cost(self, lam: Any, b: Any) -> Any:
-        """Dual cost s(λ)."""
-        return b * lam
+        """Dual cost s(λ), inf outside of its domain."""
 
+    @abstractmethod
     def bound(self, lam: Any, b: Any) -> Any:
-        """s′(λ)."""
-        return b
+        """The bound enforced, s′(λ)."""
+
+    @abstractmethod
+    def penalty(self, v: Any, b: Any) -> Any:
+        """Primal penalty of the value v."""
 
     def slope(self, lam: Any, b: Any, size: Any = 1.0) -> Any:
-        """s″(λ) / size²."""
+        """s″(λ) / size², in an order that does not overflow."""
         return namespace(lam).zeros_like(lam)
 
     def upper(self, b: Any) -> Any:
         """Largest multiplier."""
-        xp = namespace(b)
-        return xp.full_like(b, np.inf)
+        return namespace(b).full_like(b, np.inf)
+
+
+@dataclass(frozen=True)
+class Hard(Slack):
+    """No slack: s(λ) = bλ."""
+
+    hard = True
+    linear = True
+    compiled = "sweep_hinge"
+    weight = np.inf
+
+    def cost(self, lam: Any, b: Any) -> Any:
+        """The product bλ."""
+        return b * lam
+
+    def bound(self, lam: Any, b: Any) -> Any:
+        """The bound b itself."""
+        return b
 
     def penalty(self, v: Any, b: Any) -> Any:
-        """Primal penalty: violations are reported apart, so none."""
+        """None."""
         return namespace(v).zeros_like(v)
 
 
 @dataclass(frozen=True)
-class Hinge(Hard):
-    """C · max(0, v − b): λ ≤ C."""
+class Hinge(Slack):
+    """C · max(0, v − b): s(λ) = bλ on λ ≤ C. As in the other slacks, C may be an array (m,)."""
 
-    code = 0
+    linear = True
+    compiled = "sweep_hinge"
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        _checks.number(self.weight, "slack", "C", low=0, open_low=True)
+        _check_weight(self.weight, "C")
+
+    def cost(self, lam: Any, b: Any) -> Any:
+        """The product bλ."""
+        return b * lam
+
+    def bound(self, lam: Any, b: Any) -> Any:
+        """The bound b itself."""
+        return b
 
     def upper(self, b: Any) -> Any:
         """The weight C."""
-        return namespace(b).full_like(b, self.weight)
+        return namespace(b).zeros_like(b) + self.weight
 
     def penalty(self, v: Any, b: Any) -> Any:
         """C · max(0, v − b)."""
@@ -62,26 +104,26 @@ class Hinge(Hard):
 
 
 @dataclass(frozen=True)
-class Quadratic(Hinge):
+class Quadratic(Slack):
     """C/2 · max(0, v − b)²: s(λ) = bλ + λ²/2C."""
 
-    code = 1
+    compiled = "sweep_quadratic"
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_weight(self.weight, "C")
 
     def cost(self, lam: Any, b: Any) -> Any:
-        """Dual cost s(λ)."""
+        """The sum bλ + λ²/2C."""
         return b * lam + lam**2 / (2 * self.weight)
 
     def bound(self, lam: Any, b: Any) -> Any:
-        """s′(λ) = b + λ/C."""
+        """s′ = b + λ/C."""
         return b + lam / self.weight
 
     def slope(self, lam: Any, b: Any, size: Any = 1.0) -> Any:
-        """s″(λ) / size² with s″ = 1/C."""
-        return namespace(lam).full_like(lam, 1 / self.weight) / size / size
-
-    def upper(self, b: Any) -> Any:
-        """Largest multiplier."""
-        return Hard.upper(self, b)
+        """s″ = 1/C, over size²."""
+        return (namespace(lam).zeros_like(lam) + 1 / self.weight) / size / size
 
     def penalty(self, v: Any, b: Any) -> Any:
         """C/2 · max(0, v − b)²."""
@@ -89,16 +131,21 @@ class Quadratic(Hinge):
 
 
 @dataclass(frozen=True)
-class Relative(Hinge):
+class Relative(Slack):
     """γ · (ξ/b − log(ξ/b) − 1), the LogDet slack of ITML (Davis et al. 2007): s(λ) = −γ log(1 − λb/γ).
 
-    The bound enforced is ξ = γb / (γ − λb). Bounds must not be zero.
+    The bound enforced is ξ = γb / (γ − λb); λ < γ/b for positive bounds is a barrier of the cost. Bounds must not be
+    zero.
     """
 
-    code = 2
+    compiled = "sweep_relative"
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_weight(self.weight, "gamma")
 
     def cost(self, lam: Any, b: Any) -> Any:
-        """Dual cost s(λ)."""
+        """−γ log(1 − λb/γ)."""
         xp = namespace(lam)
         inside = 1 - lam * b / self.weight
         safe = xp.where(inside > 0, inside, xp.ones_like(inside))
@@ -109,12 +156,8 @@ class Relative(Hinge):
         return self.weight * b / (self.weight - lam * b)
 
     def slope(self, lam: Any, b: Any, size: Any = 1.0) -> Any:
-        """s″(λ) / size² with s″ = ξ²/γ."""
+        """s″ = ξ²/γ, over size²."""
         return (self.bound(lam, b) / size) ** 2 / self.weight
-
-    def upper(self, b: Any) -> Any:
-        """None: λ < γ/b for positive bounds is a barrier of the cost."""
-        return Hard.upper(self, b)
 
     def penalty(self, v: Any, b: Any) -> Any:
         """γ · (v/b − log(v/b) − 1) where v > b."""
@@ -124,6 +167,26 @@ class Relative(Hinge):
         safe = xp.where(ok, ratio, xp.ones_like(ratio))
         cost = xp.where(ok, self.weight * (safe - xp.log(safe) - 1), xp.full_like(v, np.inf))
         return xp.where(v > b, cost, xp.zeros_like(cost))
+
+
+def default_weight(sizes: np.ndarray) -> Any:
+    """C_i = 1 / size_i: a violation as large as the bounds of its kind costs 1.
+
+    A kind whose bounds are all 0 takes the mean size of the others.
+    """
+    sized = sizes > 0
+    if not sized.any():
+        return 1.0
+    C = 1 / np.where(sized, sizes, sizes[sized].mean())
+    return float(C[0]) if (C[0] == C).all() else C
+
+
+def _check_weight(weight: Any, name: str) -> None:
+    """A positive number, or one for each constraint."""
+    if np.ndim(weight) == 0:
+        _checks.number(weight, "slack", name, low=0, open_low=True)
+    elif not (np.isfinite(weight).all() and (np.asarray(weight) > 0).all()):
+        raise ValueError(f"slack: {name} must be positive numbers, got {_checks.shown(weight)}.")
 
 
 def _positive(x: Any) -> Any:

@@ -1,0 +1,1 @@
+"""What a user gains: precision of the ten nearest on unseen points and classes, from few labels."""

@@ -1,0 +1,34 @@
+"""Ours by default settings: every batch learner of the table of contents, and ``AutoMetric`` where there is one."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gramian as gm
+from gramian.learners.base import MetricLearner
+
+
+def names() -> list[str]:
+    """Learners that can be made without arguments and learn from labels in one go."""
+    return [name for name in gm.__all__ if _is_batch_learner(getattr(gm, name))]
+
+
+def _is_batch_learner(thing: Any) -> bool:
+    if not inspect.isclass(thing) or not (_is_learner(thing) or thing.__name__ == "AutoMetric"):
+        return False
+    parameters = inspect.signature(thing).parameters.values()
+    required = any(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)
+    return not required and not hasattr(thing, "partial_fit")
+
+
+def _is_learner(cls: type) -> bool:
+    return issubclass(cls, MetricLearner) and cls.__module__.startswith("gramian.learners")
+
+
+def fit(name: str, X: np.ndarray, y: np.ndarray, seed: int) -> Callable[[np.ndarray], np.ndarray]:
+    """The learned coordinates of a learner with its defaults."""
+    cls = getattr(gm, name)
+    seeded = "random_state" in inspect.signature(cls).parameters
+    return cls(**({"random_state": seed} if seeded else {})).fit(X, y).transform

@@ -1,0 +1,1 @@
+"""Names and habits of other packages, thin over ours."""

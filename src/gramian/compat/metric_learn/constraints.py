@@ -1,0 +1,112 @@
+"""Pairs, chunks and triplets from labels, negative labels being unknown."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from gramian.compat.metric_learn.exceptions import renamed
+from gramian.constraints import Chunklets, Labels
+from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
+from gramian.learners.targets import neighbor_triplets
+
+
+class Constraints:
+    """What labels say about points: negative ones say nothing.
+
+    Parameters
+    ----------
+    partial_labels : array (n,)
+        Integers; labels that are not numbers are taken as classes too.
+    """
+
+    def __init__(self, partial_labels: Any):
+        labels = np.asanyarray(partial_labels)
+        if labels.dtype.kind not in "biuf":
+            labels = np.unique(labels, return_inverse=True)[1]
+        self.partial_labels = labels.astype(int)
+
+    @property
+    def _labels(self) -> Labels:
+        known = self.partial_labels >= 0
+        classes, codes = np.unique(self.partial_labels[known], return_inverse=True)
+        found = np.full(len(known), -1, dtype=np.intp)
+        found[known] = codes
+        return Labels(found, classes)
+
+    def positive_negative_pairs(
+        self,
+        n_constraints: int,
+        same_length: bool = False,
+        random_state: Any = None,
+        num_constraints: Any = "deprecated",
+    ) -> tuple[np.ndarray, ...]:
+        """Indices (a, b, c, d): pairs (a, b) of one class and (c, d) of two, about ``n_constraints`` of each."""
+        count = int(renamed("num_constraints", "n_constraints", num_constraints, n_constraints))
+        self.n_constraints = count
+        rng = check_random_state(random_state)
+        a, b = self._pairs(similar_pairs, count, "positive", rng)
+        c, d = self._pairs(dissimilar_pairs, count, "negative", rng)
+        n = min(len(a), len(c)) if same_length else None
+        return a[:n], b[:n], c[:n], d[:n]
+
+    def _pairs(self, draw: Any, count: int, kind: str, rng: Any) -> tuple[np.ndarray, np.ndarray]:
+        labels = self._labels
+        i, j = draw(labels, count + len(labels.classes), rng)
+        order = rng.permutation(len(i))[:count]
+        if len(order) < count:
+            warnings.warn(f"Only generated {len(order)} {kind} constraints (requested {count})", stacklevel=3)
+        return i[order], j[order]
+
+    def generate_knntriplets(self, X: Any, k_genuine: int, k_impostor: int) -> np.ndarray:
+        """Triplets (m, 3) of indices: each point, a near one of its class, and a near one of another."""
+        labels = self._labels
+        known = np.flatnonzero(labels.codes >= 0)
+        sizes = np.bincount(labels.codes[known])
+        for label, size in zip(labels.classes, sizes):
+            if k_genuine + 1 > size:
+                warnings.warn(
+                    f"The class {label} has {size} elements, which is not sufficient to generate {k_genuine + 1} "
+                    f"genuine neighbors as specified by k_genuine. Will generate {size - 1} genuine neighbors "
+                    "instead.\n",
+                    stacklevel=2,
+                )
+            others = len(known) - size
+            if k_impostor > others:
+                warnings.warn(
+                    f"The class {label} has {others} elements of other classes, which is not sufficient to generate "
+                    f"{k_impostor} impostor neighbors as specified by k_impostor. Will generate {others} impostor "
+                    "neighbors instead.\n",
+                    stacklevel=2,
+                )
+        found = neighbor_triplets(np.asarray(X)[known], labels.of(known), k_genuine, k_impostor)
+        return known[np.stack([found.anchor, found.near, found.far], axis=1)]
+
+    def chunks(
+        self, n_chunks: int = 100, chunk_size: int = 2, random_state: Any = None, num_chunks: Any = "deprecated"
+    ) -> np.ndarray:
+        """Chunk of each point, −1 for none: disjoint groups of ``chunk_size`` points of one class."""
+        count = int(renamed("num_chunks", "n_chunks", num_chunks, n_chunks))
+        labels = self._labels
+        most = int(sum(len(group) // chunk_size for group in labels.groups()))
+        if most < count:
+            raise ValueError(
+                f"Not enough possible chunks of {chunk_size} elements in each class to form expected {count} chunks - "
+                f"maximum number of chunks is {most}"
+            )
+        found = Chunklets.from_labels(labels, count, chunk_size, random_state=check_random_state(random_state))
+        return np.array(found.ids)
+
+
+def wrap_pairs(X: np.ndarray, constraints: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs (n, 2, d) with ±1 from the indices of :meth:`Constraints.positive_negative_pairs`."""
+    a, b, c, d = (np.asarray(part) for part in constraints)
+    index = np.concatenate([np.column_stack([a, b]), np.column_stack([c, d])])
+    return X[index], np.concatenate([np.ones(len(a), dtype=int), -np.ones(len(c), dtype=int)])
+
+
+def drawn_pairs(X: np.ndarray, y: Any, n_constraints: Any, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs for the supervised forms: 20 C² of each kind unless a number is given."""
+    count = 20 * len(np.unique(y)) ** 2 if n_constraints is None else n_constraints
+    return wrap_pairs(X, Constraints(y).positive_negative_pairs(count, random_state=random_state))

@@ -1,0 +1,79 @@
+"""One fit of one of our learners under another name: its progress printed, its warnings in their words."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from gramian.linalg import psd_sqrt
+
+
+def fit_with(estimator: Any, learner: Any, X: Any, y: Any) -> Any:
+    """Fit a learner of ours, keep its factor and its steps, and say when it did not converge."""
+    with as_theirs(estimator):
+        learner.fit(X, y)
+    estimator.n_iter_ = learner.n_iter_
+    estimator.components_ = learner.components_
+    return learner
+
+
+@contextmanager
+def as_theirs(estimator: Any) -> Iterator[None]:
+    """Our warnings of convergence, which always come, under the name of the estimator."""
+    name = type(estimator).__name__
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        text = str(warning.message)
+        if issubclass(warning.category, ConvergenceWarning):
+            text = f"[{name}] {name} did not converge: {text}"
+        warnings.warn(text, warning.category, stacklevel=4)
+
+
+def square_root(M: np.ndarray) -> np.ndarray:
+    """A factor (d, d) of M."""
+    return psd_sqrt(M)
+
+
+def table(estimator: Any, sign: float = 1.0) -> Callable | None:
+    """A callback that prints steps as NCA and MLKR do there; None unless verbose."""
+    if not estimator.verbose:
+        return None
+    name = f"[{type(estimator).__name__}]"
+    header = f"{'Iteration':>10} {'Objective Value':>20} {'Time(s)':>10}"
+    print(name)
+    print(f"{name} {header}\n{name} {'-' * len(header)}")
+    last = time.time()
+
+    def report(n_iter: int, value: float, residual: float) -> None:
+        nonlocal last
+        print(f"{name} {n_iter:>10} {sign * value:>20.6e} {time.time() - last:>10.2f}", flush=True)
+        last = time.time()
+
+    return report
+
+
+@contextmanager
+def timed(estimator: Any) -> Iterator[None]:
+    """Print how long training took, when verbose."""
+    began = time.time()
+    yield
+    if estimator.verbose:
+        print(f"[{type(estimator).__name__}] Training took {time.time() - began:8.2f}s.")
+
+
+def lines(estimator: Any) -> Callable | None:
+    """A callback that prints step, objective and residual; None unless verbose."""
+    if not estimator.verbose:
+        return None
+    name = type(estimator).__name__
+
+    def report(n_iter: int, value: float, residual: float) -> None:
+        print(f"[{name}] iter {n_iter}\t obj {value:.6f}\t residual {residual:.2e}", flush=True)
+
+    return report

@@ -1,0 +1,34 @@
+"""LFDA."""
+
+from typing import Any
+
+from sklearn.base import TransformerMixin
+
+import gramian as gm
+from gramian.compat.metric_learn.base_metric import MahalanobisMixin
+from gramian.compat.metric_learn.fitting import fit_with
+from gramian.compat.metric_learn.matrices import check_n_components
+from gramian.learners.lfda import EMBEDDINGS
+
+
+class LFDA(TransformerMixin, MahalanobisMixin):
+    """Local Fisher discriminant analysis; see :class:`gramian.LFDA`.
+
+    ``k`` is 7 when None and not limited by the number of features, as it is there.
+    """
+
+    def __init__(self, n_components=None, k=None, embedding_type="weighted", preprocessor=None):
+        self.n_components = n_components
+        self.embedding_type = embedding_type
+        self.k = k
+        super().__init__(preprocessor)
+
+    def fit(self, X: Any, y: Any) -> "LFDA":
+        """Learn from points with labels."""
+        if self.embedding_type not in EMBEDDINGS:
+            raise ValueError(f"Invalid embedding_type: {self.embedding_type!r}")
+        X, y = self._prepare_inputs(X, y, ensure_min_samples=2)
+        r = check_n_components(X.shape[1], self.n_components)
+        k = 7 if self.k is None else int(self.k)
+        fit_with(self, gm.LFDA(r, k, embedding=self.embedding_type, anchor=0), X, y)
+        return self

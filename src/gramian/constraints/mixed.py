@@ -1,0 +1,101 @@
+"""Constraints of several kinds in one problem."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian.constraints.base import Constraints, Terms
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed(Constraints):
+    """Constraints that must hold together, kind by kind; written ``pairs + triplets`` (Jain 2009, §3.1).
+
+    Parameters
+    ----------
+    parts : tuple of Constraints
+        Parts that are mixed themselves are taken apart.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> both = gm.Pairs([0], [1], [True], bounds=(1.0, 4.0)) + gm.Triplets([0], [1], [2], margin=2.0)
+    >>> len(both), both.bound.tolist()
+    (2, [1.0, -2.0])
+    """
+
+    parts: tuple
+
+    def __post_init__(self) -> None:
+        flat: list[Constraints] = []
+        for part in self.parts:
+            if not isinstance(part, Constraints):
+                raise TypeError(f"Mixed: parts must be Constraints, got {type(part).__name__}.")
+            flat += part.parts if isinstance(part, Mixed) else [part]
+        object.__setattr__(self, "parts", tuple(flat))
+
+    @property
+    def n_points(self) -> int:
+        """One more than the largest index of any part."""
+        return max(part.n_points for part in self.parts)
+
+    @property
+    def bound(self) -> np.ndarray:
+        """Right-hand sides of one part after the other."""
+        return np.concatenate([part.bound for part in self.parts])
+
+    @property
+    def from_data(self) -> bool:
+        """Whether some part takes its bounds from the data."""
+        return any(part.from_data for part in self.parts)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def terms(self, n: int) -> Terms:
+        """Not there: parts differ in their number of terms."""
+        raise TypeError("Mixed: its parts have terms of different numbers; use blocks(n).")
+
+    def blocks(self, n: int) -> tuple[Terms, ...]:
+        """The terms of each part."""
+        return tuple(terms for part in self.parts for terms in part.blocks(n))
+
+    def values(self, metric: Any, X: Any) -> np.ndarray:
+        """⟨C_i, K_W⟩ under a metric, shape (m,)."""
+        return np.concatenate([part.values(metric, X) for part in self.parts])
+
+    def check(self, X: Any, owner: str) -> "Mixed":
+        """Every part as it applies to X."""
+        return Mixed(tuple(part.check(X, owner) for part in self.parts))
+
+    @property
+    def soft(self) -> bool:  # type: ignore[override]  # a field elsewhere
+        """Whether some part is."""
+        return any(part.soft for part in self.parts)
+
+    def filled(
+        self, X: Any, percentiles: Any = (5, 95), max_points: int = 1000, sqdist: Callable | None = None
+    ) -> "Mixed":
+        """Every part with its bounds filled in."""
+        return Mixed(tuple(part.filled(X, percentiles, max_points, sqdist) for part in self.parts))
+
+    def softened(self) -> "Mixed":
+        """Every part as it can be."""
+        return Mixed(tuple(part.softened() for part in self.parts))
+
+    def sizes(self) -> np.ndarray:
+        """Mean |b_i| of its own part for each constraint."""
+        return np.concatenate([part.sizes() for part in self.parts])
+
+    def __getitem__(self, rows: Any) -> "Mixed":
+        """The constraints of the given rows; those of one part stay together."""
+        chosen = np.arange(len(self))[rows]
+        ends = np.cumsum([len(part) for part in self.parts])
+        kept = []
+        for part, end in zip(self.parts, ends):
+            local = chosen - (end - len(part))
+            local = local[(local >= 0) & (local < len(part))]
+            kept += [part[local]] if len(local) else []
+        return Mixed(tuple(kept))

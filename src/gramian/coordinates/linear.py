@@ -1,0 +1,165 @@
+"""Coordinates of vectors: all features, or an orthonormal subspace of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian import _checks, linalg
+from gramian.coordinates.base import Coordinates
+
+INDEPENDENT = 1e-10
+"""A difference spans a new direction when this share of its energy lies outside of the basis."""
+
+
+class _Vectors(Coordinates):
+    """k(x, y) = xᵀy."""
+
+    def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
+        """Points (n, d), dense or sparse."""
+        return _checks.points(X, owner, n_features=self.n_features, name=name, min_points=min_points)
+
+    def inner(self, X: Any, Y: Any) -> np.ndarray:
+        """xᵀy."""
+        return linalg.inner(X, Y)
+
+    def energy(self, X: Any) -> np.ndarray:
+        """|x|²."""
+        return linalg.row_norms(X)
+
+    def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
+        """(left X)(right X)ᵀ on the diagonal, in blocks of rows."""
+        total = np.empty(left.shape[0])
+        for rows in linalg.blocks(len(total), 48 * X.shape[1]):
+            total[rows] = linalg.row_inner(left[rows] @ X, right[rows] @ X)
+        return total
+
+    def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
+        """|x − y|²."""
+        return linalg.sqdist(X, Y)
+
+    def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
+        """|x − y|² of paired points."""
+        return linalg.pair_sqdist(X, Y)
+
+    def phi(self, X: Any) -> Any:
+        """The points themselves."""
+        return X
+
+
+@dataclass(frozen=True, eq=False)
+class Plain(_Vectors):
+    """z(x) = x: all d features, nothing left out."""
+
+    d: int
+    whole = True
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return self.d
+
+    @property
+    def size(self) -> int:
+        """Number of features d."""
+        return self.d
+
+    def z(self, X: Any) -> Any:
+        """The points themselves."""
+        return X
+
+    def difference(self, X: Any, Y: Any) -> Any:
+        """x − y in double precision: the difference first, so that close points keep their digits."""
+        if sparse.issparse(X) or sparse.issparse(Y):
+            return linalg.dense(X - Y) if sparse.issparse(X - Y) else np.asarray(X - Y)
+        return np.subtract(X, Y, dtype=np.float64)
+
+    def back(self, Z: np.ndarray) -> np.ndarray:
+        """The points themselves."""
+        return Z
+
+    def on_axes(self, project: Any) -> np.ndarray:
+        """``project`` of the unit vectors."""
+        return project(np.eye(self.size))
+
+
+@dataclass(frozen=True, eq=False)
+class UnitRows(Plain):
+    """z(x) = x / |x|: vectors that are compared by their angle, as embeddings are. The door sets the length."""
+
+    def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
+        """Points of length one; a row of zeros stays as it is."""
+        return self.accept(super().check(X, owner, name, min_points), name)
+
+    def accept(self, X: Any, name: str = "X") -> Any:
+        """Rows divided by their length."""
+        return linalg.unit_rows(X)
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace(_Vectors):
+    """z(x) = Uᵀx for orthonormal columns U (d, r); U becomes read-only."""
+
+    basis: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.basis.flags.writeable = False
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return self.basis.shape[0]
+
+    @property
+    def size(self) -> int:
+        """Number of columns of U."""
+        return self.basis.shape[1]
+
+    def z(self, X: Any) -> np.ndarray:
+        """Uᵀx."""
+        return np.asarray(X @ self.basis)
+
+    def difference(self, X: Any, Y: Any) -> np.ndarray:
+        """Uᵀ(x − y)."""
+        return np.ascontiguousarray((X - Y) @ self.basis, dtype=np.float64)
+
+    def back(self, Z: np.ndarray) -> np.ndarray:
+        """Uz."""
+        return Z @ self.basis.T
+
+    def lower(self, A: np.ndarray) -> np.ndarray:
+        """UᵀAU."""
+        return self.basis.T @ A @ self.basis if len(A) == self.n_features else A
+
+    def on_axes(self, project: Any) -> np.ndarray:
+        """``project`` of the columns of U."""
+        return project(self.basis.T)
+
+    def grown(self, V: Any, rank: int) -> "Subspace":
+        """The span of U and of the rows of V, as far as ``rank`` columns go."""
+        new: list[np.ndarray] = []
+        for i in range(V.shape[0]):
+            if self.size + len(new) >= min(rank, self.n_features):
+                break
+            v = V[[i]].toarray()[0] if sparse.issparse(V) else np.array(V[i], dtype=np.float64)
+            energy = v @ v
+            for _ in range(2):  # once loses digits, twice is enough
+                v -= self.basis @ (self.basis.T @ v)
+                for w in new:
+                    v -= (w @ v) * w
+            if v @ v > INDEPENDENT * energy:
+                new.append(v / np.sqrt(v @ v))
+        return Subspace(np.column_stack([self.basis, *new])) if new else self
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> "Subspace":
+        return cls(orthonormal(state["basis"], "Subspace"))
+
+
+def orthonormal(basis: Any, owner: str) -> np.ndarray:
+    """A copy of a basis (d, r), when its columns are orthonormal."""
+    U = _checks.array(basis, owner, "basis")
+    if U.ndim != 2 or not np.allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-8):
+        raise ValueError(f"{owner}: basis must have orthonormal columns.")
+    return U

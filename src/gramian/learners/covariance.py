@@ -1,0 +1,68 @@
+"""Mahalanobis' own distance."""
+
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks, linalg
+from gramian.learners.base import MetricLearner, are_tuples
+from gramian.solvers.base import Solution
+
+RTOL = 1e-12
+"""Directions with less of the variance than this, in units of the features, are constant."""
+
+
+def covariance(X: np.ndarray) -> Solution:
+    """M = C⁺, the inverse of the covariance of the rows of X on the directions in which they vary.
+
+    The inverse is taken of the correlations, so that no unit of a feature drowns another:
+    M = S⁻¹R⁺S⁻¹ for C = SRS with standard deviations S. All generalized inverses agree on differences of the points.
+    """
+    V = X - X.mean(axis=0)
+    size = np.sqrt(linalg.row_norms(V.T) / max(len(V) - 1, 1))
+    varies = size > 0
+    U = V[:, varies] / size[varies]
+    values, vectors = linalg.eigh(U.T @ U / max(len(V) - 1, 1))
+    kept = values > RTOL * values[-1] if len(values) else np.zeros(0, bool)
+    factor = np.zeros((int(kept.sum()), X.shape[1]))
+    factor[:, varies] = (vectors[:, kept] / np.sqrt(values[kept])).T / size[varies]
+    # min ⟨C, M⟩ − log det M on the span of the points: r + log det C there.
+    spread = 2 * np.log(size[varies]).sum() + np.log(values[kept]).sum()
+    return Solution(factor=factor, objective=float(len(factor) + spread))
+
+
+class Covariance(MetricLearner):
+    """M = C⁺ with C the covariance of X: the minimizer of ⟨C, M⟩ − log det M (Mahalanobis 1936).
+
+    The one learner without side information: y may be left out and is not looked at. Directions in which
+    X does not vary get weight zero.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from sklearn.datasets import load_iris
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> metric = gm.Covariance().fit(X).metric_
+    >>> bool(abs(metric.sqdist(X).sum() / (2 * 150 * 149) - 4) < 1e-9)  # four directions of variance 1
+    True
+    """
+
+    _accepts = ()
+
+    def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Any]:
+        if are_tuples(X):
+            raise ValueError(f"Covariance: X must be points of shape (n, d), got shape {np.shape(X)}.")
+        X = _checks.estimator_points(self, X, reset=True, allow_sparse=False, min_points=self._min_points)
+        return X.astype(np.float64, copy=False), None
+
+    def _side(self, y: Any, Z: Any, rest: Any, rng: np.random.RandomState) -> None:
+        return None
+
+    def _learn(self, Z: np.ndarray, side: None, rest: Any, rng: np.random.RandomState) -> Solution:
+        return covariance(Z)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.input_tags.three_d_array = False
+        return tags

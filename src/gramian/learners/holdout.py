@@ -1,0 +1,210 @@
+"""What a learner did not see: folds of points, classes, pairs and triplets, and the gain of a metric on them.
+
+The gain over the prior is measured on queries, averaged over clusters (a class of a fold, an anchor, a pair), since
+queries of one class stand or fall together. Points of classes that the learner saw count apart from classes that it
+never saw: a metric that helps the first and hurts the second has learned the labels, not the data.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian import linalg
+from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
+
+FOLDS = 3
+MOST = 40
+"""Points of a class that are held out at most."""
+NEIGHBORS = 10
+"""Neighbors that are looked at: precision at ten, or at as many as the class has."""
+ENOUGH = 10
+"""Held-out pairs of each kind, or triplets, without which nothing can be said."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Rows to learn from with their side information, and what was held out, by kind."""
+
+    rows: np.ndarray
+    side: Labels | Constraints
+    held: dict[str, Any]
+
+
+def held_out(y: Labels | Constraints, rng: np.random.RandomState, n_folds: int = FOLDS) -> Iterator[Fold]:
+    """Folds of what y is about; none where y says too little."""
+    if isinstance(y, Chunklets):
+        names = np.unique(y.ids[y.ids >= 0])
+        labels = Labels(np.where(y.ids < 0, -1, np.searchsorted(names, y.ids)), names)
+        yield from (_as_chunklets(fold) for fold in _class_folds(labels, rng, n_folds))
+    elif isinstance(y, Labels):
+        yield from _class_folds(y, rng, n_folds)
+    elif isinstance(y, Pairs | Comparisons):
+        yield from _tuple_folds(y, rng, n_folds)
+
+
+def _as_chunklets(fold: Fold) -> Fold:
+    assert isinstance(fold.side, Labels)
+    return Fold(fold.rows, Chunklets(fold.side.codes), fold.held)
+
+
+def _class_folds(labels: Labels, rng: np.random.RandomState, n_folds: int) -> Iterator[Fold]:
+    """Each fold holds out a part of the classes, and a part of the points of the others."""
+    groups = [rng.permutation(members) for members in labels.groups() if len(members)]
+    place = rng.permutation(len(groups)) % n_folds if len(groups) >= n_folds else np.full(len(groups), -1)
+    for fold in range(n_folds):
+        kept, seen, new = [], [], []
+        for members, part in zip(groups, place):
+            if part == fold:
+                new.append(members[:MOST])
+                continue
+            out = _part(members, fold, n_folds)
+            seen.append(out[:MOST])
+            kept.append(np.setdiff1d(members, out))
+        sizes = [len(members) for members in kept if len(members)]
+        if len(sizes) < 2 or max(sizes) < 2:
+            continue
+        rows = np.sort(np.concatenate(kept))
+        held = {"seen": _queries(seen, labels.codes), "new": _queries(new, labels.codes)}
+        yield Fold(rows, labels.of(rows), {kind: part for kind, part in held.items() if part is not None})
+
+
+def _part(members: np.ndarray, fold: int, n_folds: int) -> np.ndarray:
+    """A part of the points of a class, at least two; one of three, and none of fewer."""
+    n = len(members)
+    size = 0 if n < 3 else 1 if n == 3 else max(2, n // n_folds)
+    return np.take(members, np.arange(fold * size, (fold + 1) * size), mode="wrap")
+
+
+def _queries(groups: list[np.ndarray], codes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Rows held out and their classes, when some class has two of them."""
+    if not any(len(group) > 1 for group in groups):
+        return None
+    rows = np.concatenate(groups)
+    return rows, codes[rows]
+
+
+def _tuple_folds(side: Any, rng: np.random.RandomState, n_folds: int) -> Iterator[Fold]:
+    """Parts of the pairs or triplets; those that share a point with them are not learned from, if enough remain."""
+    part = rng.permutation(len(side)) % n_folds
+    for fold in range(n_folds):
+        held, rest = side[part == fold], np.flatnonzero(part != fold)
+        touched = np.zeros(side.n_points, dtype=bool)
+        touched[_points_of(held).ravel()] = True
+        apart = rest[~touched[_points_of(side[rest])].any(axis=1)]
+        kept = side[apart if 2 * len(apart) >= len(rest) else rest]
+        if _says_enough(held) and _says_enough(kept):
+            yield Fold(np.arange(side.n_points), kept, {"tuples": held})
+
+
+def _points_of(side: Any) -> np.ndarray:
+    """Indices of the points of each tuple, (m, 2) or (m, 4)."""
+    ends = (side.left, side.right) if isinstance(side, Pairs) else (*side.near_ends, *side.far_ends)
+    return np.stack(ends, axis=1)
+
+
+def _says_enough(side: Any) -> bool:
+    if isinstance(side, Pairs):
+        return min(int(side.similar.sum()), int((~side.similar).sum())) >= ENOUGH
+    return len(side) >= ENOUGH
+
+
+def path_scores(
+    fold: Fold, points: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, k: int = NEIGHBORS
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Score of each cluster for each weight of the prior, (clusters, weights), by kind.
+
+    The learned metric is the root ``learned`` on the directions U, and the plain distance outside of them.
+    """
+    if isinstance(fold.side, Labels | Chunklets):
+        yield from _search_scores(fold.held, points, U, learned, weights, k)
+        return
+    for kind, held in fold.held.items():
+        if isinstance(held, Pairs):
+            scores = _placements(held, *_pair_distances(points, held.left, held.right, U, learned), weights)
+        elif isinstance(held, Comparisons):
+            near = _pair_distances(points, *held.near_ends, U, learned)
+            far = _pair_distances(points, *held.far_ends, U, learned)
+            scores = np.stack([_mixed(*near, w) < _mixed(*far, w) for w in weights], axis=1).astype(float)
+            scores = cluster_means(scores, held.near_ends[0])
+        yield kind, scores
+
+
+def _search_scores(
+    held: dict[str, Any], points: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, k: int
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Precision by class and kind; every point looks among all that the fold held out.
+
+    A class that was never seen must be told from those that were: alone, or among few of its kind, it would be found
+    under any metric.
+    """
+    if not held:
+        return
+    rows, codes = (np.concatenate(parts) for parts in zip(*held.values()))
+    kinds = np.repeat(list(held), [len(part) for part, _ in held.values()])
+    scores = precision_path(points[rows], codes, U, learned, weights, k)
+    for kind in held:
+        asked = (kinds == kind) & ~np.isnan(scores[:, 0])
+        if asked.any():
+            yield kind, cluster_means(scores[asked], codes[asked])
+
+
+def _mixed(learned: np.ndarray, plain: np.ndarray, weight: float) -> np.ndarray:
+    return (1 - weight) * learned + weight * plain
+
+
+def _pair_distances(
+    points: np.ndarray, left: np.ndarray, right: np.ndarray, U: np.ndarray, learned: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Squared distances of pairs under the learned metric and under the prior."""
+    V = points[left] - points[right]
+    Z = V @ U
+    plain = linalg.row_norms(V)
+    return plain - linalg.row_norms(Z) + linalg.row_norms(Z @ learned), plain
+
+
+def _placements(pairs: Pairs, learned: np.ndarray, plain: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """For each similar pair the share of dissimilar ones farther apart; the mean is the area under the ROC."""
+    scores = np.empty((int(pairs.similar.sum()), len(weights)))
+    for column, weight in enumerate(weights):
+        d = _mixed(learned, plain, weight)
+        far = np.sort(d[~pairs.similar])
+        scores[:, column] = 1 - np.searchsorted(far, d[pairs.similar]) / len(far)
+    return scores
+
+
+def precision_path(
+    X: np.ndarray, codes: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, most: int
+) -> np.ndarray:
+    """Precision among the nearest others for each weight, (points, weights); NaN for a class of one point."""
+    plain = linalg.sqdist(X)
+    Z = X @ U
+    far = plain - linalg.sqdist(Z) + linalg.sqdist(Z @ learned)
+    same = codes[:, None] == codes
+    others = same.sum(axis=1) - 1
+    k = np.minimum(others, most)
+    asked = np.flatnonzero(k > 0)
+    scores = np.full((len(X), len(weights)), np.nan)
+    for column, weight in enumerate(weights):
+        D = _mixed(far[asked], plain[asked], weight)
+        D[np.arange(len(asked)), asked] = np.inf
+        scores[asked, column] = precision(D, same[asked], k[asked])
+    return scores
+
+
+def precision(D: np.ndarray, same: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Share of the k_i nearest columns of row i that are the same."""
+    most = int(k.max())
+    near = np.argpartition(D, min(most, D.shape[1] - 1), axis=1)[:, :most]
+    order = np.argsort(np.take_along_axis(D, near, axis=1), axis=1, kind="stable")
+    hits = np.take_along_axis(same, np.take_along_axis(near, order, axis=1), axis=1)
+    return np.take_along_axis(np.cumsum(hits, axis=1), k[:, None] - 1, axis=1)[:, 0] / k
+
+
+def cluster_means(scores: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """Means over the rows of each cluster."""
+    _, place = np.unique(clusters, return_inverse=True)
+    sums = np.zeros((place.max() + 1, scores.shape[1]))
+    np.add.at(sums, place, scores)
+    return sums / np.bincount(place)[:, None]

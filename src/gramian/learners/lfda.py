@@ -1,0 +1,161 @@
+"""Local Fisher discriminant analysis."""
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg as sla
+
+from gramian import _checks, linalg
+from gramian.constraints import Labels
+from gramian.learners.factored import LabelLearner
+from gramian.learners.targets import require_classes
+from gramian.solvers.base import Solution
+
+EMBEDDINGS = ("weighted", "orthonormalized", "plain")
+FLOOR = 1e-8
+"""Least scale around a point, relative to the largest: copies are near each other and nothing else."""
+
+
+def affinity_scatter(X: np.ndarray, Y: np.ndarray, k: int) -> np.ndarray:
+    """½ Σ_ij A_ij (y_i − y_j)(y_i − y_j)ᵀ with A_ij = exp(−‖x_i − x_j‖² / σ_i σ_j), in blocks of rows.
+
+    σ_i is the distance of x_i to its k-th neighbor among the rows, or to the farthest when there are fewer; Y are the
+    same points in the coordinates of the scatter.
+    """
+    X = X - X.mean(axis=0)
+    norms = linalg.row_norms(X)
+    scale = np.sqrt(np.concatenate([_kth(D, k) for _, D in _sqdist_blocks(X, norms)]))
+    scale = np.maximum(scale, FLOOR * scale.max(initial=0))
+    scale[scale == 0] = 1.0
+    G = np.zeros((Y.shape[1], Y.shape[1]))
+    for rows, D in _sqdist_blocks(X, norms):
+        D /= -scale[rows, None]
+        D /= scale
+        A = np.exp(D, out=D)
+        degree = A.sum(axis=1)
+        G += Y[rows].T @ (degree[:, None] * Y[rows] - A @ Y)
+    return G
+
+
+def _sqdist_blocks(X: np.ndarray, norms: np.ndarray) -> Any:
+    for rows in linalg.blocks(len(X), 8 * len(X)):
+        D = X[rows] @ X.T
+        D *= -2
+        D += norms[rows, None]
+        D += norms
+        yield rows, np.maximum(D, 0, out=D)
+
+
+def _kth(D: np.ndarray, k: int) -> np.ndarray:
+    """The k-th smallest entry of each row after the point itself, or the largest."""
+    k = min(k, D.shape[1] - 1)
+    return np.partition(D, k, axis=1)[:, k]
+
+
+def local_scatters(X: np.ndarray, Y: np.ndarray, labels: Labels, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Local scatters S_w within and S_b between classes (Sugiyama 2007, (14) and (15)) of the points Y.
+
+    S_w weights a pair of class c by A_ij / n_c; S_b by A_ij (1/n − 1/n_c), and a pair of two classes by 1/n. The latter
+    pairs are those of all points less those within classes, so only affinities within classes are computed.
+    """
+    n, d = Y.shape
+    V = Y - Y.mean(axis=0)
+    within, between = np.zeros((d, d)), V.T @ V
+    for members in labels.groups():
+        size = len(members)
+        C = Y[members] - Y[members].mean(axis=0)
+        G = affinity_scatter(X[members], C, k)
+        within += G / size
+        between += G * (1 / n - 1 / size) - size / n * (C.T @ C)
+    return within, between
+
+
+def lfda(X: np.ndarray, labels: Labels, k: int, r: int, embedding: str = "weighted", ridge: float = 0.0) -> Solution:
+    """The r leading generalized eigenvectors of S_b φ = λ S_w φ, as the rows of a factor.
+
+    They are found in units of the standard deviations, so that ``ridge`` (relative to the mean eigenvalue of S_w) does
+    not depend on the units of X; constant features have weight zero.
+    """
+    size = X.std(axis=0)
+    varies = size > 0
+    if not varies.any():
+        return Solution(factor=np.zeros((r, X.shape[1])), objective=0.0)
+    within, between = local_scatters(X, X[:, varies] / size[varies], labels, k)
+    mean = np.trace(within) / len(within)
+    within += ridge * (mean if mean > 0 else 1.0) * np.eye(len(within))
+    values, vectors = sla.eigh(linalg.symmetrize(between), linalg.symmetrize(within))
+    values, vectors = np.maximum(values[::-1][:r], 0), vectors[:, ::-1][:, :r]
+    L = np.zeros((r, X.shape[1]))
+    L[: len(values), varies] = vectors.T / size[varies]
+    if embedding == "weighted":
+        L[: len(values)] *= np.sqrt(values)[:, None]
+    elif embedding == "orthonormalized":
+        L = np.linalg.qr(L.T)[0].T
+    return Solution(factor=L, objective=float(values.sum()))
+
+
+class LFDA(LabelLearner):
+    """max_L tr((L S_w Lᵀ)⁻¹ L S_b Lᵀ): Fisher's criterion on near neighbors only (Sugiyama 2007, (16)).
+
+    The scatters are S = ½ Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ. A pair of one class weighs A_ij / n_c in S_w, with
+    A_ij = exp(−‖x_i − x_j‖² / σ_i σ_j) and σ_i the distance to the k-th neighbor of its class, so that a class may
+    consist of several groups; S_b is what is left of the total. One generalized eigenproblem; memory is one block of
+    affinities, never n × n.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Rows of L; the number of features when None.
+    n_neighbors : int
+        k; a class with fewer points uses what it has.
+    embedding : {"weighted", "orthonormalized", "plain"}
+        Rows φ√λ, an orthonormal basis of their span, or φ as they are, with φᵀS_wφ = 1.
+    reg : float, > 0
+        Added to S_w as a multiple of its mean eigenvalue, in units of the standard deviations of the features.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
+    random_state : int or generator, optional
+        For the folds of the anchor.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> lfda = gm.LFDA(n_components=2).fit(X, y)
+    >>> lfda.transform(X).shape, lfda.score(X, y) > 0.9
+    ((150, 2), True)
+    """
+
+    def __init__(
+        self,
+        n_components=None,
+        n_neighbors=7,
+        *,
+        embedding="weighted",
+        reg=1e-6,
+        prior="identity",
+        anchor="auto",
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.embedding = embedding
+        self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
+        self.random_state = random_state
+
+    def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
+        d = Z.shape[1]
+        k = _checks.number(self.n_neighbors, "LFDA", "n_neighbors", low=1, integer=True)
+        r = d
+        if self.n_components is not None:
+            r = _checks.number(self.n_components, "LFDA", "n_components", low=1, high=d, integer=True)
+        _checks.one_of(self.embedding, "LFDA", "embedding", EMBEDDINGS)
+        ridge = _checks.number(self.reg, "LFDA", "reg", low=0, open_low=True)
+        require_classes(side, "LFDA")
+        return lfda(Z, side, k, r, self.embedding, ridge)

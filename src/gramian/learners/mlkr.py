@@ -1,0 +1,153 @@
+"""Metric learning for kernel regression."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gramian import _array, _checks
+from gramian.constraints import Labels
+from gramian.learners import softmax, targets
+from gramian.learners.base import are_tuples
+from gramian.learners.factored import FactorLearner, Start
+from gramian.solvers.base import Solution
+
+INITS = ("auto", "identity", "pca", "random")
+
+
+def mlkr_loss(L: Any, X: Any, T: Any) -> tuple[float, Any]:
+    """f(L) = Σ_i ‖t̂_i − t_i‖² and its gradient, t̂_i = Σ_j p_ij t_j with p_ij ∝ exp(−‖Lx_i − Lx_j‖²), j ≠ i.
+
+    Weinberger and Tesauro (2007), (3) and (7). Memory is n × d and one block of probabilities, never n × n.
+
+    Parameters
+    ----------
+    L : array (r, d)
+    X : array (n, d), of any array namespace
+    T : array (n, q)
+        Targets.
+    """
+    xp = _array.namespace(X)
+    cross, value = softmax.Cross(L, X), 0.0
+    for rows, P, _ in softmax.neighborhoods(cross.Z):
+        P /= xp.sum(P, axis=1, keepdims=True)
+        guess = P @ T
+        error = guess - T[rows, :]
+        value += float(xp.sum(error * error))
+        # ∂f/∂d²_ij = 2 p_ij ⟨t̂_i − t_i, t̂_i − t_j⟩
+        W = 2 * (xp.sum(error * guess, axis=1, keepdims=True) - error @ T.T)
+        W *= P
+        cross.add_rows(rows, cross.sums(W))
+        cross.add_columns(rows, xp.ones_like(W[:, :1]), W)
+    return value, 2 * cross.total()
+
+
+def standardized(labels: Labels, owner: str) -> tuple[np.ndarray, float]:
+    """Targets (n, q) with mean 0 and variance 1 in all, and the variance they had; classes become indicators."""
+    numbers = labels.classes.dtype.kind in "biuf"
+    values = labels.classes[:, None].astype(np.float64) if numbers else np.eye(len(labels.classes))
+    T = values[labels.codes]
+    T = T - T.mean(axis=0)
+    variance = float((T**2).sum() / len(T))
+    if not 0 < variance < np.inf:
+        raise ValueError(f"{owner}: needs finite targets that differ; all are the same or some are too large.")
+    return T / np.sqrt(variance), variance
+
+
+class MLKR(FactorLearner):
+    """Minimize Σ_i (y_i − ŷ_i)² + reg · ‖L‖² over L (r, d): the error of kernel regression, each point left out.
+
+    ŷ_i = Σ_{j≠i} p_ij y_j with p_ij ∝ exp(−‖Lx_i − Lx_j‖²) (Weinberger and Tesauro 2007). The targets are numbers;
+    other labels enter as one indicator column for each class. The problem is not convex; it is descended by L-BFGS in
+    coordinates that are whitened by the scatter of near neighbors, from a start at which every point has several
+    neighbors, so that the result does not depend on the units of X or y and does not stick where p is one-hot.
+    Probabilities are computed in blocks, as in :class:`NCA`.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Rows r of L; the number of features when None.
+    init : {"auto", "identity", "pca", "random"} or array (r, d)
+        Where the descent starts. A named start is scaled to the data, an array is taken as it is.
+    reg : float, ≥ 0
+        Weight of ‖L‖², for targets of variance 1.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is as far as ``anchor`` says.
+    anchor : float in [0, 1]
+        Weight of the prior; 0 is the problem as it stands above. It is not chosen on held-out classes: there are none.
+    max_iter : int
+    tol : float
+        Stop at ‖∇f‖ ‖L‖ ≤ tol · n, for targets of variance 1.
+    verbose : bool
+        Show progress.
+    callback : callable, optional
+        Called as ``callback(iteration, objective, residual)``.
+    random_state : int or generator, optional
+
+    Attributes
+    ----------
+    objective_ : float
+        The sum of squared errors, in units of y².
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> mlkr = gm.MLKR(n_components=2, tol=1e-2).fit(X, y)
+    >>> bool(mlkr.objective_ < 0.7 * len(y) * y.var())  # squared errors, each point predicted from the others
+    True
+    """
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        init="auto",
+        reg=0.0,
+        prior="identity",
+        anchor=0.0,
+        max_iter=200,
+        tol=1e-4,
+        verbose=False,
+        callback=None,
+        random_state=None,
+    ):
+        shared = {"max_iter": max_iter, "tol": tol, "verbose": verbose, "callback": callback}
+        super().__init__(
+            n_components, init=init, reg=reg, prior=prior, anchor=anchor, random_state=random_state, **shared
+        )
+
+    _numbers = True
+
+    def _side(self, y: Any, Z: Any, rest: Any, rng: Any) -> Any:
+        return standardized(super()._side(y, Z, rest, rng), "MLKR")
+
+    def _anchors(self, y: Any) -> bool:
+        return _checks.number(self.anchor, "MLKR", "anchor", low=0, high=1) > 0
+
+    def _require(self, side: Any) -> None:
+        """Targets that differ are enough, and that was seen at the door."""
+
+    def _descend(self, X: np.ndarray, side: Any, rng: Any, report: Callable | None) -> Solution:
+        T, variance = side
+        if isinstance(self.init, str):
+            _checks.one_of(self.init, "MLKR", "init", INITS)
+        reg = _checks.number(self.reg, "MLKR", "reg", low=0)
+        near = targets.everywhere(X, min(3, X.shape[0] - 1))
+        start = Start.around(self, X, None, rng, near, reg)
+        end = start.descend(partial(_typed_loss, T=T), max_iter=self.max_iter, tol=self.tol, report=report)
+        return start.solution(end, self.tol, unit=variance)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """R² of kernel regression on points with targets, each predicted from the others; for pairs as elsewhere."""
+        if are_tuples(X):
+            return super().score(X, y)
+        Z = self.transform(X)
+        T, _ = standardized(Labels.from_array(y, "MLKR", len(Z)), "MLKR")
+        return 1 - mlkr_loss(np.eye(Z.shape[1]), Z, T)[0] / len(T)
+
+
+def _typed_loss(L: np.ndarray, X: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
+    return mlkr_loss(L, X, T.astype(X.dtype, copy=False))

@@ -1,0 +1,84 @@
+"""The metric of two covariances: how classes vary inside, and how their means vary."""
+
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks, linalg
+from gramian.constraints import Chunklets, Labels
+from gramian.learners.base import MetricLearner
+from gramian.solvers.base import Solution
+
+
+class PLDA(MetricLearner):
+    """M = W⁻¹ − (W + B)⁻¹: the log-likelihood ratio of "same class" against "any two points".
+
+    W is the covariance within classes and B that of the class means, both shrunk towards a multiple of the identity::
+
+        W = (1 − ρ) S_w + ρ tr(S_w)/d · I,      B = (1 − β) S_b + β tr(S_b)/d · I
+
+    Under the two-covariance model of Ioffe (2006), with x − y normal of covariance 2W inside a class and 2(W + B) for
+    two points at random, −¼ d²_M is the log-likelihood ratio up to a constant, as in Köstinger et al. (2012). In
+    directions in which classes differ as much as points of a class do it keeps the features; isotropic W and B give
+    a multiple of the identity, so that shrinking is an anchor in itself. It is closed form, one Cholesky
+    factor and one inverse, and in hundreds of dimensions with few labels often the strongest learner.
+
+    Parameters
+    ----------
+    within : float in [0, 1]
+        Shrinkage ρ of W.
+    between : float in [0, 1]
+        Shrinkage β of B.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out (see the guide on anchored learning).
+    random_state : int or generator, optional
+        For the points that are held out.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> gm.PLDA().fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    _accepts = (Chunklets,)
+
+    def __init__(self, within=0.5, between=0.1, *, prior="identity", anchor="auto", random_state=None):
+        self.within = within
+        self.between = between
+        self.prior = prior
+        self.anchor = anchor
+        self.random_state = random_state
+
+    def _directions(self, n: int) -> int:
+        """All that the points span: both covariances are shrunk."""
+        return n
+
+    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Chunklets:
+        return Chunklets(labels.codes)
+
+    def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
+        rho = _checks.number(self.within, "PLDA", "within", low=0, high=1)
+        beta = _checks.number(self.between, "PLDA", "between", low=0, high=1)
+        inside = side.centered(Z)
+        means = side.means(Z)
+        if len(means) < 2:
+            raise ValueError(f"PLDA: needs at least two classes, got {len(means)}.")
+        W = shrunk(inside.T @ inside / max(len(inside) - len(means), 1), rho)
+        apart = means - means.mean(axis=0)
+        B = shrunk(apart.T @ apart / (len(means) - 1), beta)
+        if not np.trace(W) > 0:
+            raise ValueError("PLDA: every class holds one point or copies of one; no variation to learn from.")
+        W += 1e-10 * np.trace(W) / len(W) * np.eye(len(W))
+        M = linalg.symmetrize(np.linalg.inv(W) - np.linalg.inv(W + B))
+        return Solution(M=linalg.project_psd(M), objective=float(np.trace(M @ W)))
+
+
+def shrunk(S: np.ndarray, share: float) -> np.ndarray:
+    """(1 − share) S + share · tr(S)/d · I."""
+    return (1 - share) * S + share * np.trace(S) / len(S) * np.eye(len(S))

@@ -1,0 +1,154 @@
+"""Sparse compositional metric learning."""
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg as sla
+
+from gramian import _checks, linalg
+from gramian.constraints import Comparisons, Labels, Triplets
+from gramian.learners import targets
+from gramian.learners.base import MetricLearner
+from gramian.learners.combinations import Combination, combine
+from gramian.learners.progress import progress
+from gramian.solvers.base import Solution
+
+SHARES = (1.0, 0.3, 0.1)
+"""Shares of the anchors that the cells of local bases hold."""
+RIDGE = 0.1
+"""Share of the scatter of all near pairs that is added to that of a cell."""
+
+
+def local_bases(X: np.ndarray, side: Comparisons, n_bases: int, rng: np.random.RandomState) -> np.ndarray:
+    """Directions (K, d) along which, in cells of near anchors, far pairs differ most relative to near pairs.
+
+    Each cell gives leading generalized eigenvectors of the scatter of its far pairs against that of its near pairs:
+    Fisher's directions, computed from comparisons. Cells are of three sizes, around anchors drawn at random.
+    """
+    (a, near), (c, far) = side.near_ends, side.far_ends
+    whole = _pair_scatter(X, a, near)
+    whole += 1e-6 * max(np.trace(whole) / len(whole), np.finfo(float).tiny) * np.eye(len(whole))
+    anchors = np.unique(a)
+    each = max(1, min(X.shape[1], n_bases // 8))
+    found = [_leading(_pair_scatter(X, c, far), whole, each)]
+    while sum(map(len, found)) < n_bases:
+        size = int(np.ceil(SHARES[len(found) % len(SHARES)] * len(anchors)))
+        center = X[anchors[rng.randint(len(anchors))]]
+        inside = np.zeros(len(X), dtype=bool)
+        inside[anchors[np.argsort(linalg.row_norms(X[anchors] - center), kind="stable")[:size]]] = True
+        rows, others = inside[a], inside[c]
+        within = _pair_scatter(X, a[rows], near[rows]) + RIDGE * whole
+        found.append(_leading(_pair_scatter(X, c[others], far[others]), within, each))
+    return np.concatenate(found)[:n_bases]
+
+
+def _pair_scatter(X: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Mean of (x_i − x_j)(x_i − x_j)ᵀ, zero when there is no pair."""
+    V = X[i] - X[j]
+    return V.T @ V / max(len(V), 1)
+
+
+def _leading(S: np.ndarray, W: np.ndarray, count: int) -> np.ndarray:
+    """The leading generalized eigenvectors of S against W, as rows."""
+    d = len(S)
+    return sla.eigh(S, W, subset_by_index=[d - count, d - 1], check_finite=False)[1].T[::-1]
+
+
+class SCML(MetricLearner):
+    """min_{w ≥ 0} mean_i [margin + d²_M(near pair) − d²_M(far pair)]₊ + β Σ_k w_k  with  M = Σ_k w_k b_k b_kᵀ.
+
+    Shi, Bellet and Sha (2014), (2): a metric put together from few of many given directions b_k. It is a linear
+    program in w, solved here to a duality gap (``solution_.gap``) by Newton steps on a smoothed hinge, over bases that
+    enter when their price says so. Directions are scaled to a mean squared length of 1 over the pairs, so that β Σ w_k
+    is β times the mean of d² and the result does not depend on the units of X.
+
+    Labels become triplets of each point with its nearest points of its own and of other classes.
+
+    Parameters
+    ----------
+    beta : float, > 0
+    bases : "local" or array (K, d)
+        "local": directions that tell far pairs from near ones best in cells of the data, which is Fisher's criterion
+        on comparisons.
+    n_bases : int, optional
+        Number of local bases; 10 d + 20 when None.
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
+    n_near, n_far : int
+        Nearest points of the same class and of others that make triplets from labels.
+    max_iter, tol
+        Limit on Newton steps, and the duality gap relative to the objective to stop at.
+    verbose : bool
+    callback : callable, optional
+    random_state : int or generator, optional
+        For the cells.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> scml = gm.SCML(random_state=0).fit(X, y)
+    >>> scml.score(X, y) > 0.9, scml.solution_.gap <= 0.05 * scml.objective_
+    (True, True)
+    """
+
+    _accepts = (Comparisons,)
+    _enough = {"tol": lambda tol: max(tol, 0.2)}
+
+    def __init__(
+        self,
+        beta=1e-2,
+        bases="local",
+        *,
+        n_bases=None,
+        prior="identity",
+        anchor="auto",
+        n_near=3,
+        n_far=10,
+        max_iter=1000,
+        tol=5e-2,
+        verbose=False,
+        callback=None,
+        random_state=None,
+    ):
+        self.beta = beta
+        self.bases = bases
+        self.n_bases = n_bases
+        self.prior = prior
+        self.anchor = anchor
+        self.n_near = n_near
+        self.n_far = n_far
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Triplets:
+        near = _checks.number(self.n_near, "SCML", "n_near", low=1, integer=True)
+        far = _checks.number(self.n_far, "SCML", "n_far", low=1, integer=True)
+        targets.require_classes(labels, "SCML")
+        return targets.neighbor_triplets(Z, labels, near, far)
+
+    def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
+        self._check_limits()
+        beta = _checks.number(self.beta, "SCML", "beta", low=0, open_low=True)
+        problem = Combination.make(Z, side, self._bases_of(Z, side, rng), beta)
+        with progress("SCML", self.verbose, self.max_iter, self.callback) as report:
+            return combine(problem, max_iter=self.max_iter, tol=self.tol, report=report)
+
+    def _bases_of(self, Z: np.ndarray, side: Comparisons, rng: np.random.RandomState) -> np.ndarray:
+        """The bases as rows."""
+        d = Z.shape[1]
+        if isinstance(self.bases, str):
+            _checks.one_of(self.bases, "SCML", "bases", ("local",))
+            count = 10 * d + 20 if self.n_bases is None else self.n_bases
+            return local_bases(Z, side, _checks.number(count, "SCML", "n_bases", low=1, integer=True), rng)
+        bases = _checks.array(self.bases, "SCML", "bases")
+        if bases.ndim != 2 or bases.shape[1] != d or not np.isfinite(bases).all():
+            raise ValueError(f"SCML: bases must be a finite array (K, {d}), got shape {bases.shape}.")
+        return bases

@@ -1,0 +1,205 @@
+"""Sparse distance metric learning."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import linalg as sla
+
+from gramian import _checks, linalg
+from gramian.constraints import Labels, Pairs
+from gramian.learners.base import MetricLearner
+from gramian.learners.priors import positive_prior
+from gramian.learners.progress import progress
+from gramian.solvers.base import Solution
+from gramian.solvers.newton import Point, minimize_box
+
+MOST = 0.99
+"""Share of the largest weight of the pairs that leaves a minimum, when a larger one is asked for."""
+
+
+class SparseInverse:
+    """The dual of min_M ⟨K, M⟩ − log det M + λ Σ_{i≠j} |M_ij|.
+
+    It is max log det(K + U) + d over symmetric U with |U_ij| ≤ λ and U_ii = 0 (Banerjee et al. 2008).
+    Variables x in [0, 1] stand for the entries above the diagonal, U_ij = λ(2x − 1).
+    """
+
+    def __init__(self, K: np.ndarray, lam: float):
+        self.K, self.lam = K, lam
+        self.upper = np.triu_indices(len(K), 1)
+
+    def symmetric(self, entries: np.ndarray) -> np.ndarray:
+        """The symmetric matrix with these entries off its diagonal."""
+        A = np.zeros_like(self.K)
+        A[self.upper] = entries
+        return A + A.T
+
+    def value(self, x: np.ndarray) -> tuple[float, Any, Any]:
+        """−log det(K + U), its gradient, and M = (K + U)⁻¹; infinite outside of the cone."""
+        try:
+            C = np.linalg.cholesky(self.K + self.symmetric(self.lam * (2 * x - 1)))
+        except np.linalg.LinAlgError:
+            return np.inf, None, None
+        M = sla.cho_solve((C, True), np.eye(len(C)), check_finite=False)
+        return -2 * float(np.log(np.diag(C)).sum()), -4 * self.lam * M[self.upper], M
+
+    def hessian(self, x: np.ndarray, M: np.ndarray, free: np.ndarray) -> tuple[Callable, np.ndarray]:
+        """Products with the Hessian on the free variables, and its diagonal."""
+        i, j = self.upper
+        size = 8 * self.lam**2
+
+        def product(v: np.ndarray) -> np.ndarray:
+            return size * free * (M @ self.symmetric(free * v) @ M)[self.upper]
+
+        return product, size * (M[self.upper] ** 2 + M[i, i] * M[j, j])
+
+    def primal(self, M: np.ndarray) -> float:
+        """⟨K, M⟩ − log det M + λ Σ_{i≠j} |M_ij|."""
+        try:
+            logdet = 2 * np.log(np.diag(np.linalg.cholesky(M))).sum()
+        except np.linalg.LinAlgError:
+            return np.inf
+        return float((self.K * M).sum() - logdet + 2 * self.lam * np.abs(M[self.upper]).sum())
+
+    def gap(self, point: Point) -> float:
+        """The duality gap relative to the objective."""
+        dual = len(self.K) - point.value
+        return (self.primal(point.info) - dual) / max(1.0, abs(dual))
+
+    def sparse(self, M: np.ndarray) -> np.ndarray:
+        """M after the longest proximal step that does not cost more: small entries become the zeros of the optimum."""
+        U = np.linalg.inv(M) - self.K
+        np.fill_diagonal(U, 0)
+        before, step = self.primal(M), float(np.abs(M).max() ** 2)
+        for _ in range(40):
+            goal = M + step * U
+            found = np.sign(goal) * np.maximum(np.abs(goal) - step * self.lam, 0)
+            np.fill_diagonal(found, np.diag(M))
+            if self.primal(found) <= before:
+                return found
+            step /= 4
+        return M
+
+
+def sparse_inverse(K: np.ndarray, lam: float, *, max_iter: int, tol: float, report: Callable | None = None) -> Solution:
+    """The sparse inverse of a positive definite K by projected Newton steps on the dual, to a certified gap."""
+    problem = SparseInverse(K, lam)
+    x = np.full(len(problem.upper[0]), 0.5)
+    end = minimize_box(problem.value, problem.hessian, x, np.ones_like(x), problem.gap, tol, max_iter, callback=report)
+    M = problem.sparse(linalg.symmetrize(end.info))
+    objective = problem.primal(M)
+    return Solution(
+        M=M,
+        objective=objective,
+        gap=objective - (len(K) - end.value),
+        n_iter=max(end.n_iter, 1),
+        converged=end.converged,
+        residual=end.residual,
+        tol=tol,
+    )
+
+
+def pair_balance(V: np.ndarray, sign: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, float]:
+    """P = s · mean_i δ_i v_i v_iᵀ, as large as M₀⁻¹ on average, and the weight below which M₀⁻¹ + ηP ≻ 0.
+
+    s = d / mean vᵀM₀v makes η independent of the units of X and of the number of pairs.
+    """
+    size = linalg.row_inner(V @ prior, V).mean()
+    P = V.T @ (V * sign[:, None]) * (len(prior) / (len(V) * size) if size > 0 else 0.0)
+    root = linalg.psd_sqrt(prior)
+    low = float(linalg.eigh(linalg.symmetrize(root @ P @ root))[0][0])
+    return P, 1 / -low if low < 0 else np.inf
+
+
+class SDML(MetricLearner):
+    """min_M ⟨M₀⁻¹ + ηP, M⟩ − log det M + λ Σ_{i≠j} |M_ij|   (Qi et al. 2009, (8)): a metric with many zeros.
+
+    P = s · mean_i δ_i v_i v_iᵀ over the differences v of pairs, δ = 1 for similar and −1 for dissimilar ones;
+    s = d / mean vᵀM₀v makes η the same in all units. Dissimilar pairs make P indefinite, and the problem has no
+    minimum when η is too large, so η is kept where M₀⁻¹ + ηP ≻ 0. Solved by projected Newton steps on the dual, to a
+    duality gap.
+
+    Parameters
+    ----------
+    balance : float or "auto"
+        η; "auto" is half of the largest one, or 1 where any will do. A larger one is made smaller, with a warning.
+    sparsity : float, > 0
+        λ relative to the mean diagonal entry of M₀⁻¹ + ηP.
+    prior : {"identity", "covariance"} or array (d, d)
+        M₀, positive definite.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out, in the leading directions of the points (see the guide on anchored learning).
+    n_pairs : int, optional
+        Pairs drawn from labels; see :meth:`Pairs.from_labels`.
+    max_iter, tol
+        Limit, and the duality gap relative to the objective to stop at.
+    verbose : bool
+    callback : callable, optional
+    random_state : int or generator, optional
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> sdml = gm.SDML(sparsity=0.1, random_state=0).fit(X, y)
+    >>> sdml.score(X, y) > 0.9, int((sdml.metric_.matrix == 0).sum()) > 0
+    (True, True)
+    """
+
+    _accepts = (Pairs,)
+    _has_prior = True
+
+    def __init__(
+        self,
+        balance="auto",
+        sparsity=0.01,
+        *,
+        prior="identity",
+        anchor="auto",
+        n_pairs=None,
+        max_iter=200,
+        tol=1e-4,
+        verbose=False,
+        callback=None,
+        random_state=None,
+    ):
+        self.balance = balance
+        self.sparsity = sparsity
+        self.prior = prior
+        self.anchor = anchor
+        self.n_pairs = n_pairs
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Pairs:
+        return Pairs.from_labels(labels, self.n_pairs, random_state=rng)
+
+    def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
+        self._check_limits()
+        sparsity = _checks.number(self.sparsity, "SDML", "sparsity", low=0, open_low=True)
+        prior = positive_prior(self.prior, Z, rest, "SDML")
+        P, most = pair_balance(Z[side.left] - Z[side.right], side.sign, prior)
+        K = linalg.symmetrize(np.linalg.inv(prior) + self._balance(most) * P)
+        with progress("SDML", self.verbose, self.max_iter, self.callback) as report:
+            unit = np.trace(K) / len(K)
+            return sparse_inverse(K, sparsity * unit, max_iter=self.max_iter, tol=self.tol, report=report)
+
+    def _balance(self, most: float) -> float:
+        """η as a number below ``most``."""
+        if isinstance(self.balance, str):
+            _checks.one_of(self.balance, "SDML", "balance", ("auto",))
+            return 0.5 * most if np.isfinite(most) else 1.0
+        eta = _checks.number(self.balance, "SDML", "balance", low=0)
+        if eta < most:
+            return eta
+        _checks.warn(
+            f"SDML: balance must be below {most:.3g} for these pairs, or there is no minimum, got {eta:.3g}; "
+            f"{MOST * most:.3g} is taken."
+        )
+        return MOST * most

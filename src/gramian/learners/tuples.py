@@ -1,0 +1,173 @@
+"""Learned metrics as classifiers of pairs, triplets and quadruplets of points."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import ClassifierTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from gramian import _checks, linalg
+from gramian.constraints import Comparisons, Labels, Pairs, Triplets
+from gramian.learners.thresholds import best_threshold
+
+FIRST = {2: (0, 1), 3: (0, 1), 4: (0, 1)}
+SECOND = {3: (0, 2), 4: (2, 3)}
+"""Places of the near pair, and of the far one, in a tuple."""
+
+
+def are_tuples(X: Any) -> bool:
+    """Whether X are pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d) in place of points (n, d)."""
+    if isinstance(X, list | tuple):
+        try:
+            return np.ndim(X) == 3
+        except ValueError:  # rows of different lengths are neither
+            return False
+    return getattr(X, "ndim", 2) == 3
+
+
+def _decides(learner: Any) -> bool:
+    return hasattr(learner, "tuple_size_")
+
+
+class TupleMixin:
+    """What a learner says of tuples (n, 2, d), (n, 3, d) and (n, 4, d) once it is fitted.
+
+    Fitted on pairs it also learns the squared distance ``threshold_`` that tells similar ones from dissimilar ones
+    best; on points with labels it has none until :meth:`calibrate_threshold` or :meth:`set_threshold`. ``predict`` and
+    ``decision_function`` exist only when there is something to decide.
+    """
+
+    metric_: Any
+
+    def _seen(self, X: Any) -> Any:
+        raise NotImplementedError
+
+    def pair_distance(self, pairs: Any) -> np.ndarray:
+        """Learned distance d of each pair (n, 2, d), not squared, shape (n,)."""
+        return np.sqrt(self._sqdists(pairs, (2,))[0])
+
+    def pair_score(self, pairs: Any) -> np.ndarray:
+        """−d² of each pair (n, 2, d), the larger the more similar, shape (n,)."""
+        return -self._sqdists(pairs, (2,))[0]
+
+    @available_if(_decides)
+    def decision_function(self, tuples: Any) -> np.ndarray:
+        """How much a tuple is as it should be: threshold − d² for pairs, d²(far pair) − d²(near pair) for others."""
+        check_is_fitted(self, "metric_")
+        near, far = self._sqdists(tuples, (2, 3, 4))
+        if far is not None:
+            return far - near
+        if not hasattr(self, "threshold_"):
+            owner = type(self).__name__
+            raise AttributeError(f"{owner}: has no threshold for pairs; call calibrate_threshold or set_threshold.")
+        return self.threshold_ - near
+
+    @available_if(_decides)
+    def predict(self, tuples: Any) -> np.ndarray:
+        """1 for pairs that are similar, and for triplets and quadruplets in the right order; −1 for others."""
+        value = self.decision_function(tuples)
+        right = value >= 0 if np.shape(tuples)[1] == 2 else value > 0
+        return np.where(right, 1, -1)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How well the metric tells near from far.
+
+        For pairs (n, 2, d) with ±1 the area under the ROC curve of −d²; for points with labels the same, on pairs drawn
+        with a fixed seed; for triplets and quadruplets, without y, the share in the right order.
+        """
+        owner = type(self).__name__
+        if not are_tuples(X):
+            X = self._seen(X)
+            pairs = Pairs.from_labels(Labels.from_array(y, owner, linalg.count(X)), random_state=0)
+            near, similar = self._between(linalg.take(X, pairs.left), linalg.take(X, pairs.right)), pairs.similar
+        else:
+            near, far = self._sqdists(X, (2, 3, 4))
+            if far is not None:
+                return float((near < far).mean())
+            similar = _similar(y, len(near), owner)
+        if similar.all() or not similar.any():
+            raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
+        return float(roc_auc_score(similar, -near))
+
+    def calibrate_threshold(
+        self, pairs: Any, y: Any, strategy: str = "accuracy", *, min_rate: float | None = None, beta: float = 1.0
+    ) -> Any:
+        """Set ``threshold_`` to the squared distance that is best for some pairs, better others than those of the fit.
+
+        Parameters
+        ----------
+        pairs : array (n, 2, d)
+        y : ±1 or bool, (n,)
+        strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}
+            Largest accuracy; largest F-score with ``beta``; largest rate of similar pairs found while at least
+            ``min_rate`` of the dissimilar ones are told apart; or the other way round.
+        min_rate : float in [0, 1]
+        beta : float
+        """
+        near = self._sqdists(pairs, (2,))[0]
+        similar = _similar(y, len(near), type(self).__name__)
+        self.threshold_ = -best_threshold(
+            -near, similar, strategy, min_rate=min_rate, beta=beta, owner=type(self).__name__
+        )
+        self.tuple_size_ = 2
+        return self
+
+    def set_threshold(self, threshold: float) -> Any:
+        """Set ``threshold_``, a squared distance."""
+        check_is_fitted(self, "metric_")
+        self.threshold_ = _checks.number(threshold, type(self).__name__, "threshold")
+        self.tuple_size_ = 2
+        return self
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """What predictions may be."""
+        if not _decides(self):
+            raise AttributeError(f"{type(self).__name__}: classes_ exist for tuples only.")
+        return np.array([-1, 1])
+
+    def _between(self, X: Any, Y: Any) -> np.ndarray:
+        return self.metric_.pair_sqdist_of(X, Y)
+
+    def _sqdists(self, tuples: Any, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray | None]:
+        """Squared distances of the near pairs, and of the far ones where there are any."""
+        check_is_fitted(self, "metric_")
+        found = tuples if hasattr(tuples, "shape") else np.asarray(tuples)
+        if found.ndim != 3 or found.shape[1] not in sizes:
+            wanted = " or ".join(str(size) for size in sizes)
+            raise ValueError(
+                f"{type(self).__name__}: tuples must have shape (n, {wanted}, d), got shape {tuple(found.shape)}."
+            )
+        size = found.shape[1]
+        X = self._seen(np.reshape(found, (-1, found.shape[2])))
+        near = self._between(*(X[place::size] for place in FIRST[size]))
+        return near, self._between(*(X[place::size] for place in SECOND[size])) if size > 2 else None
+
+    def _learn_to_decide(self, X: Any, y: Any) -> None:
+        """Remember what kind of tuples the fit saw; pairs also give a threshold, unless the learner found one."""
+        if isinstance(y, Comparisons):
+            self.tuple_size_ = 3 if isinstance(y, Triplets) else 4
+        elif isinstance(y, Pairs):
+            self.tuple_size_ = 2
+            if not hasattr(self, "threshold_"):
+                near = self._between(linalg.take(X, y.left), linalg.take(X, y.right))
+                self.threshold_ = -best_threshold(-near, y.similar)
+
+    def _forget_decisions(self) -> None:
+        for name in ("tuple_size_", "threshold_"):
+            self.__dict__.pop(name, None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # of the estimator that this is mixed into
+        if _decides(self):  # so that scorers of classifiers take it
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(multi_class=False)
+        return tags
+
+
+def _similar(y: Any, n: int, owner: str) -> np.ndarray:
+    """Signs of pairs as booleans."""
+    if y is None:
+        raise ValueError(f"{owner}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
+    return Pairs(np.zeros(n, dtype=int), np.ones(n, dtype=int), y).similar

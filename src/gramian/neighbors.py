@@ -1,0 +1,134 @@
+"""The k nearest rows, exactly: the one road of indexes, learners and graphs.
+
+A scan in single precision gives every row a lower bound of its squared distance to a query. The rows with the lowest
+bounds are looked at again in double precision, and the answer stands once the bound of all others exceeds
+the k-th distance found. Where it does not, all rows whose bound allows it are looked at.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian import _threads, linalg
+from gramian.scans import DenseScan, sparse_scan
+
+QUERIES, BLOCK_BYTES = 1024, 64 << 20
+"""Queries that share one pass over the rows, fewer where their products would not fit into so many bytes."""
+
+
+Distances = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
+"""Squared distances of listed pairs of rows; see :func:`search`."""
+
+
+def nearest(X: Any, k: int, queries: Any = None, *, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Ids (n, k) and squared Euclidean distances of the k nearest rows of X, ascending, ties by id.
+
+    Parameters
+    ----------
+    X : points (m, d), dense or sparse
+    k : int
+        At most m, or m − 1 without queries.
+    queries : points (n, d), optional
+        None: the rows of X, each without itself (by position: a duplicate does count).
+    threads : int
+    """
+    Q = X if queries is None else queries
+    skip = np.arange(X.shape[0]) if queries is None else None
+    if sparse.issparse(X) or sparse.issparse(Q):
+        X, Q = sparse.csr_array(X), sparse.csr_array(Q)
+        return search(sparse_scan(X), Q, sparse_distances(Q, X), k, skip=skip, threads=threads)
+    return search(DenseScan.of(X), Q, dense_distances(Q, X), k, skip=skip, threads=threads)
+
+
+def dense_distances(Q: np.ndarray, X: np.ndarray) -> Distances:
+    """Squared distances of listed pairs of rows, in double precision."""
+    from gramian._jit.nearest import listed_sqdist
+
+    return lambda rows, ids, lower, k: listed_sqdist(Q[rows], X, ids, lower, k)
+
+
+def sparse_distances(Q: Any, X: Any) -> Distances:
+    """Squared distances of listed pairs of sparse rows."""
+
+    def distances(rows: np.ndarray, ids: np.ndarray, lower: np.ndarray, k: int) -> np.ndarray:
+        return linalg.row_norms(X[ids.ravel()] - Q[np.repeat(rows, ids.shape[1])]).reshape(ids.shape)
+
+    return distances
+
+
+def search(
+    scan: Any, Q: Any, distances: Distances, k: int, *, skip: np.ndarray | None = None, threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k nearest of the rows of a scan, by distances that the scan bounds from below.
+
+    Parameters
+    ----------
+    scan : Scan
+    Q : points (n, d), in the coordinates of the scan
+    distances : function of (rows, ids, lower, k) → squared distances of the queries ``rows`` to their ``ids``; entries
+        whose bound ``lower``, ascending in each row, exceeds the k-th of the row may be left at infinity
+    k : int
+    skip : (n,), optional
+        A row that is no neighbor of query i.
+    threads : int
+    """
+    n = linalg.count(Q)
+    skip = np.full(n, -1) if skip is None else skip
+    step = min(QUERIES, max(-(-n // threads), 1), max(BLOCK_BYTES // (8 * scan.step), 1))
+    found = _threads.each(lambda rows: _piece(scan, Q, distances, k, skip, rows), pieces(n, step), threads)
+    return np.concatenate([ids for ids, _ in found]), np.concatenate([values for _, values in found])
+
+
+def pieces(n: int, step: int) -> list[np.ndarray]:
+    """The numbers below n in pieces of at most ``step``, at least one."""
+    return [np.arange(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
+
+
+def _piece(
+    scan: Any, Q: Any, distances: Distances, k: int, skip: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbors of some of the queries."""
+    wanted = k + int((skip[rows] >= 0).any())
+    ids, lower = scan.shortlist(scan.lift(linalg.take(Q, rows)), min(wanted + max(scan.spare, wanted // 4), scan.n))
+    D = distances(rows, ids, lower, wanted)
+    D[lower == np.inf] = np.inf
+    names, values = smallest(D, k, ids, skip[rows])
+    undecided = np.flatnonzero(values[:, -1] >= lower[:, -1]) if ids.shape[1] < scan.n else ()
+    for i in undecided:
+        one = rows[[i]]
+        ids = scan.within(scan.lift(linalg.take(Q, one)), values[i, -1])[None]
+        D = distances(one, ids, np.full(ids.shape, -np.inf), wanted)
+        names[[i]], values[[i]] = smallest(D, k, ids, skip[one])
+    return names, values
+
+
+def search_radius(
+    scan: Any, Q: Any, distances: Distances, limit: float, *, threads: int = 1
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """All rows of a scan with a squared distance of at most the limit, for each query, ascending, ties by id."""
+
+    def one(row: int) -> tuple[np.ndarray, np.ndarray]:
+        rows = np.array([row])
+        ids = scan.within(scan.lift(linalg.take(Q, rows)), limit)[None]
+        D = distances(rows, ids, np.full(ids.shape, -np.inf), max(ids.shape[1], 1))
+        names, values = smallest(np.where(limit >= D, D, np.inf), ids.shape[1], ids)
+        inside = values[0] < np.inf
+        return names[0, inside], values[0, inside]
+
+    return _threads.each(one, range(linalg.count(Q)), threads)
+
+
+def smallest(
+    D: np.ndarray, k: int, columns: np.ndarray | None = None, skip: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Columns (or their given names) and values of the k smallest entries of each row, ascending, ties by name.
+
+    Infinity and NaN are no entries: where fewer than k are left, the name −1 and the value infinity fill the row.
+    """
+    from gramian._jit.nearest import smallest as select
+
+    n, m = D.shape
+    names = np.broadcast_to(np.arange(m), (n, m)) if columns is None else columns
+    return select(D, names, np.full(n, -1) if skip is None else skip, k)

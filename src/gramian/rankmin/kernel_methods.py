@@ -1,0 +1,132 @@
+"""How a low-rank kernel is found: small values with one method, ``solve(problem, max_iter, report) → Solution``."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks
+from gramian.learners.factored import shifted
+from gramian.rankmin.base import RankProblem, combine
+from gramian.rankmin.burg import burg
+from gramian.rankmin.game import average, play, rule_of
+from gramian.rankmin.kernel_problem import KernelProblem
+from gramian.rankmin.kernel_search import Step, Steps, Trial, closest, solution_of
+from gramian.solvers import Solution
+
+OWNER = "LowRankKernel"
+
+
+class KernelMethod(ABC):
+    """A way to the S of a :class:`KernelProblem`."""
+
+    @abstractmethod
+    def solve(self, problem: KernelProblem, max_iter: int, report: Callable | None = None) -> Solution:
+        """The factor L of S = LᵀL on the coordinates, its residual the violation relative to the least bound."""
+
+
+@dataclass(frozen=True)
+class Descent(KernelMethod):
+    """Descent on a factor of the wanted rank, from the best approximation of K₀."""
+
+    def solve(self, problem: KernelProblem, max_iter: int, report: Callable | None = None) -> Solution:
+        """The nearest kernel to K₀ of the wanted rank that the descent finds."""
+        steps = Steps(report)
+        return solution_of(problem, closest(problem, max_iter, steps), steps)
+
+
+@dataclass(frozen=True)
+class Game(KernelMethod):
+    """The games of Algorithms 2 ("mw") and 3 ("ocp") of Jain 2009.
+
+    Parameters
+    ----------
+    rule : {"mw", "ocp"}
+    step : float, optional
+        As in :class:`~gramian.RankMinimizer`.
+    variant : {"restored", "as_printed"}
+        "restored" cuts the average of the game to the wanted rank and restores the constraints there. "as_printed" is
+        the plain average of ``max_iter`` answers at β (0.5 unless given): its rank is what it happens to be (cut to
+        ``rank`` if that is given), and so are the violations.
+    """
+
+    rule: str = "mw"
+    step: float | None = None
+    variant: str = "restored"
+
+    def solve(self, problem: KernelProblem, max_iter: int, report: Callable | None = None) -> Solution:
+        """The average of the game, as it is or restored at the wanted rank."""
+        _checks.one_of(self.rule, OWNER, "rule", ("mw", "ocp"))
+        _checks.one_of(self.variant, OWNER, "variant", ("restored", "as_printed"))
+        steps = Steps(report)
+        if self.variant == "as_printed":
+            return solution_of(problem, self.averaged(problem, max_iter, steps), steps)
+
+        def begin(case: RankProblem, step: Step) -> np.ndarray:
+            return self.played(play, case, max_iter, step)
+
+        return solution_of(problem, closest(problem, max_iter, steps, begin), steps)
+
+    def averaged(self, problem: KernelProblem, max_iter: int, steps: Steps | None = None) -> Trial:
+        """The plain average; where the first question is refused the best approximation of K₀ stands for it."""
+        beta = 0.5 if problem.beta is None else problem.beta
+        case = problem.at(beta)
+        step = (steps or Steps()).at(beta, problem.unit)
+        F = self.played(average, case, max_iter, step)[:, : problem.rank]
+        F = F if F.shape[1] else problem.start()
+        return Trial(F, beta, case.violation(case.A(F)), case.epsilon)
+
+    def played(self, how: Callable, case: RankProblem, max_iter: int, step: Step) -> np.ndarray:
+        """The factor of the average of a game, in order of decreasing weight."""
+        game = how(case, rule_of(case, self.rule, self.step, OWNER), max_iter, step)
+        atom = combine(game.atoms, game.mix, case.A.n)
+        return atom.vectors * np.sqrt(np.maximum(atom.values, 0))
+
+
+@dataclass(frozen=True)
+class Burg(KernelMethod):
+    """The LogDet method, which keeps the range of an initial kernel (Jain 2009, §7.4.2).
+
+    Parameters
+    ----------
+    init : {"eigen"}, name or method
+        The initial kernel: the leading eigenvectors of K₀, or what another method finds.
+    gamma : float
+        Weight of the slack, as in :class:`~gramian.ITML`.
+    """
+
+    init: Any = "eigen"
+    gamma: float = 1.0
+
+    def solve(self, problem: KernelProblem, max_iter: int, report: Callable | None = None) -> Solution:
+        """The LogDet method from the initial kernel, whose steps count too; its residual is the duality gap."""
+        G = np.eye(problem.Z.shape[1], problem.target)
+        steps = 0
+        if self.init != "eigen":
+            first = method_of(self.init, "init").solve(problem, max_iter, report)
+            G = first.factor.T
+            steps = first.n_iter
+        gamma = _checks.number(self.gamma, OWNER, "gamma", low=0, open_low=True)
+        solution = burg(problem, G, gamma, 20 * max_iter, shifted(report, steps))
+        values, vectors = np.linalg.eigh(solution.M)
+        factor = (G @ (vectors * np.sqrt(np.maximum(values, 0)))).T
+        return replace(solution, M=None, factor=factor, n_iter=steps + solution.n_iter)
+
+
+METHODS: dict[str, KernelMethod] = {
+    "factored": Descent(),
+    "mw": Game("mw"),
+    "ocp": Game("ocp"),
+    "burg": Burg(),
+}
+
+
+def method_of(value: Any, name: str = "method") -> KernelMethod:
+    """A method by its name, or itself."""
+    if isinstance(value, KernelMethod):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(f"{OWNER}: {name} must be a name or a KernelMethod, got {_checks.shown(value)}.")
+    return METHODS[_checks.one_of(value, OWNER, name, tuple(METHODS))]

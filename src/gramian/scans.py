@@ -1,0 +1,232 @@
+"""Lower bounds of the squared distances of all rows to a query, from one matrix product.
+
+With P orthonormal and ρ(x) = |x − c − PPᵀ(x − c)|, the coordinates z = [Pᵀ(x − c), ρ(x)] satisfy
+|z(x) − z(y)| ≤ |x − y|. Where few directions P carry nearly all of the spread, the product is that much shorter;
+otherwise z = x − c.
+The bound |z_q|² + |z|² − 2 z_qᵀz is computed in single precision. Its rounding error is at most
+(p + 8) u (|z_q|² + |z|²), p the length of z and u the unit of rounding, so norms that are made smaller by the factor
+1 − (p + 8) u keep it a lower bound.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from gramian import linalg
+
+ITEMS = 512
+"""Rows of one product: with the queries of a pass, a block that the cache holds."""
+VARIANCE, SHARE = 0.95, 4
+"""A projection keeps this share of the variance in at most one of so many directions."""
+PROJECTED = 2000, 32
+"""Least numbers of rows and of features for which a projection is tried."""
+LARGEST = 1e15
+"""Norms beyond it, in units of the spread, are not squared in single precision."""
+_TINY = 2.0**-120
+"""What underflow may take from a bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Where z is computed: the center c, the unit of length, and the directions P (d, p) or None."""
+
+    center: np.ndarray
+    unit: float
+    directions: np.ndarray | None = None
+
+    @classmethod
+    def around(cls, X: np.ndarray) -> "Frame":
+        """Frame that fits these rows."""
+        n, d = X.shape
+        center = X.mean(axis=0, dtype=np.float64) if n else np.zeros(d)
+        sample = X[:: max(1, n // PROJECTED[0])] - center
+        unit = 2.0 ** int(np.frexp(np.abs(sample).max(initial=0.0))[1])
+        tried = n >= PROJECTED[0] and d >= PROJECTED[1]
+        return cls(center, unit, _directions(sample / unit) if tried else None)
+
+    def lower(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows z in single precision, (n, p), and |z|² made smaller by its rounding, (n,).
+
+        A row too far away for single precision has z = 0 and |z|² = −∞, the lowest of all bounds.
+        """
+        p = X.shape[1] if self.directions is None else self.directions.shape[1] + 1
+        rows, sqnorms = np.empty((X.shape[0], p), np.float32), np.empty(X.shape[0])
+        for block in linalg.blocks(X.shape[0], 24 * X.shape[1]):
+            Z = self._coordinates(X[block])
+            far = linalg.row_norms(Z) > LARGEST**2
+            Z[far] = 0
+            rows[block] = Z
+            sqnorms[block] = np.where(far, -np.inf, linalg.row_norms(rows[block].astype(np.float64)))
+        return rows, sqnorms * (1 - (1.01 * p + 8) * 2.0**-24)
+
+    def _coordinates(self, X: np.ndarray) -> np.ndarray:
+        V = (X - self.center) / self.unit
+        if self.directions is None:
+            return V
+        Z = V @ self.directions
+        rest = np.sqrt(np.maximum(linalg.row_norms(V) - linalg.row_norms(Z), 0))
+        return np.column_stack([Z, rest])
+
+
+def _directions(V: np.ndarray) -> np.ndarray | None:
+    """Leading principal directions of centered rows, by one step of subspace iteration; None when many are needed."""
+    most = V.shape[1] // SHARE
+    start = V.T @ (V @ np.random.default_rng(0).standard_normal((V.shape[1], most)))
+    Q, _ = np.linalg.qr(V.T @ (V @ np.linalg.qr(start)[0]))
+    values, vectors = linalg.eigh(linalg.symmetrize((V @ Q).T @ (V @ Q)))
+    kept = np.cumsum(values[::-1])
+    p = int(np.searchsorted(kept, VARIANCE * linalg.row_norms(V).sum())) + 1
+    return Q @ vectors[:, ::-1][:, :p] if p <= most else None
+
+
+@dataclass(frozen=True, eq=False)
+class Scan(ABC):
+    """Rows and half of their norms |z|²/2. Subclasses give ``lift(Q)`` and ``products(Z, items)``."""
+
+    rows: Any
+    halves: np.ndarray
+    unit = 1.0
+    spare = 16
+    """Rows beyond k that a list of candidates should hold."""
+
+    @abstractmethod
+    def lift(self, Q: Any) -> tuple[Any, np.ndarray]:
+        """Queries as z, and the part of the bounds that is theirs, (n,)."""
+
+    @abstractmethod
+    def products(self, Z: Any, items: slice, room: np.ndarray) -> np.ndarray:
+        """Inner products of queries with some of the rows, written to ``room``."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.halves)
+
+    @property
+    def step(self) -> int:
+        """Rows of one product."""
+        return ITEMS
+
+    def only(self, mask: np.ndarray) -> Self:
+        """The same scan in which the other rows are infinitely far away."""
+        return replace(self, halves=np.where(mask, self.halves, self.halves.dtype.type(np.inf)))
+
+    def shortlist(self, lifted: tuple[Any, np.ndarray], m: int) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and bounds of the m rows with the lowest bounds, ascending, (n, m) each."""
+        from gramian._jit.nearest import keep_lowest, sort_heaps
+
+        Z, own = lifted
+        bounds, ids = np.full((len(own), m), np.inf, self.halves.dtype), np.zeros((len(own), m), np.int64)
+        room = np.empty((len(own), min(self.step, self.n)), self.halves.dtype)
+        for start in range(0, self.n, self.step):
+            items = slice(start, min(start + self.step, self.n))
+            products = self.products(Z, items, room[:, : items.stop - start])
+            keep_lowest(products, self.halves[items], start, bounds, ids)
+        sort_heaps(bounds, ids)
+        return ids, self._squared(own[:, None], bounds)
+
+    def within(self, lifted: tuple[Any, np.ndarray], limit: float) -> np.ndarray:
+        """Rows whose bound for one query is at most the limit."""
+        Z, own = lifted
+        room = np.empty((1, self.n), self.halves.dtype)
+        bounds = self.halves - self.products(Z, slice(0, self.n), room)[0]
+        return np.flatnonzero(self._squared(own, bounds) <= limit)
+
+    def _squared(self, own: Any, bounds: np.ndarray) -> np.ndarray:
+        """|z_q|² + 2 (|z|²/2 − z_qᵀz) in the units of the data; infinity stays."""
+        return np.where(bounds == np.inf, np.inf, (own + 2.0 * bounds.astype(np.float64)) * self.unit**2)
+
+
+@dataclass(frozen=True, eq=False)
+class DenseScan(Scan):
+    """Single-precision rows z of a frame."""
+
+    frame: Frame
+
+    @classmethod
+    def of(cls, X: np.ndarray, frame: Frame | None = None) -> "DenseScan":
+        """Scan of the rows of X."""
+        frame = Frame.around(X) if frame is None else frame
+        rows, sqnorms = frame.lower(X)
+        return cls(rows, (sqnorms / 2).astype(np.float32), frame)
+
+    @property
+    def unit(self) -> float:  # type: ignore[override]
+        """Unit of length."""
+        return self.frame.unit
+
+    @property
+    def spare(self) -> int:  # type: ignore[override]
+        """A projection needs a longer list."""
+        return 16 if self.frame.directions is None else 100
+
+    def lift(self, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Queries as z."""
+        Z, sqnorms = self.frame.lower(Q)
+        return Z, sqnorms - _TINY * Z.shape[1]
+
+    def products(self, Z: np.ndarray, items: slice, room: np.ndarray) -> np.ndarray:
+        """One matrix product."""
+        return np.matmul(Z, self.rows[items].T, out=room)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedScan(Scan):
+    """Inner products zᵀw + α φᵀφ_q in double precision, of dense rows z and sparse or dense rows φ.
+
+    ``lifting`` maps queries to (w, φ_q, |q|²), with the norm in the same inner product.
+    """
+
+    phi: Any
+    alpha: float
+    lifting: Callable[[Any], tuple[np.ndarray, Any, np.ndarray]]
+
+    @classmethod
+    def of(cls, Z: np.ndarray, phi: Any, sqnorms: np.ndarray, alpha: float, lifting: Any) -> "MixedScan":
+        """Scan of rows (z, φ) with their norms."""
+        by_column = sparse.csr_array(phi.T) if sparse.issparse(phi) else phi
+        return cls(Z, sqnorms * (1 - _rounding(Z, phi)) / 2, by_column, alpha, lifting)
+
+    @property
+    def step(self) -> int:
+        """All rows at once."""
+        return max(self.n, 1)
+
+    def lift(self, Q: Any) -> tuple[tuple[np.ndarray, Any], np.ndarray]:
+        """Queries as (w, αφ)."""
+        W, phi, sqnorms = self.lifting(Q)
+        return (W, self.alpha * phi), sqnorms * (1 - _rounding(W, phi))
+
+    def products(self, Z: tuple[np.ndarray, Any], items: slice, room: np.ndarray) -> np.ndarray:
+        """Products of all rows: of z by a matrix product, of sparse φ by the postings of each feature of a query."""
+        from gramian._jit.nearest import add_postings
+
+        W, phi = Z
+        np.matmul(W, self.rows.T, out=room)
+        if sparse.issparse(phi):
+            own = self.phi
+            add_postings(phi.indptr, phi.indices, phi.data, own.indptr, own.indices, own.data, room)
+        else:
+            room += phi @ self.phi.T
+        return room
+
+
+def sparse_scan(X: sparse.csr_array) -> MixedScan:
+    """Scan of sparse rows under the Euclidean distance."""
+
+    def lifting(Q: sparse.csr_array) -> tuple[np.ndarray, Any, np.ndarray]:
+        Q = sparse.csr_array(Q.astype(np.float64))
+        return np.zeros((Q.shape[0], 0)), Q, linalg.row_norms(Q)
+
+    _, X, sqnorms = lifting(X)
+    return MixedScan.of(np.zeros((X.shape[0], 0)), X, sqnorms, 1.0, lifting)
+
+
+def _rounding(Z: np.ndarray, phi: Any) -> float:
+    """Relative rounding error of a bound from so many products, in double precision."""
+    p = Z.shape[1] + (np.diff(phi.indptr).max(initial=0) if sparse.issparse(phi) else phi.shape[1])
+    return (1.01 * p + 8) * 2.0**-53

@@ -1,0 +1,155 @@
+"""The constraint matrices A_i of a problem, as rows of vectors; none is ever formed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian._array import namespace
+from gramian.constraints.base import Constraints
+
+
+@dataclass(frozen=True)
+class Rows:
+    """⟨A_i, M⟩ = Σ_s weight_is · p_isᵀ M q_is for m constraints of t terms each. Arrays may be of any array library.
+
+    Parameters
+    ----------
+    left : array (m·t, d)
+        The rows p, t per constraint.
+    weight : array (m, t)
+    right : array (m·t, d), optional
+        The rows q; None means q = p.
+    """
+
+    left: Any
+    weight: Any
+    right: Any = None
+
+    @property
+    def rank(self) -> int:
+        """Largest rank that an A_i can have."""
+        return self.weight.shape[1] * (1 if self.right is None else 2)
+
+    def linear(self, M: Any) -> Any:
+        """⟨A_i, M⟩, shape (m,)."""
+        xp = namespace(M)
+        right = self.left if self.right is None else self.right
+        products = xp.reshape(xp.sum((self.left @ M) * right, axis=1), self.weight.shape)
+        return xp.sum(self.weight * products, axis=1)
+
+    def mapped(self, V: Any) -> "Rows":
+        """The rows of Vᵀ A_i V."""
+        return Rows(self.left @ V, self.weight, None if self.right is None else self.right @ V)
+
+    def adjoint(self, lam: Any) -> Any:
+        """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
+        xp = namespace(lam)
+        w = xp.reshape(self.weight * lam[:, None], (-1,))
+        if self.right is None:
+            return self.left.T @ (self.left * w[:, None])
+        A = self.left.T @ (self.right * w[:, None])
+        return (A + A.T) / 2
+
+    def size(self, prior: Any = None) -> Any:
+        """Σ_s |weight_is| (pᵀM₀p + qᵀM₀q) / 2, shape (m,); with I when no M₀ is given."""
+        sides = [self.left] if self.right is None else [self.left, self.right]
+        xp = namespace(self.weight)
+        norms = [xp.sum((side if prior is None else side @ prior) * side, axis=1) for side in sides]
+        mean = sum(norms[1:], start=norms[0]) / len(norms)
+        return xp.sum(xp.abs(self.weight) * xp.reshape(mean, self.weight.shape), axis=1)
+
+    def positive(self) -> Any:
+        """1 for constraints whose A_i is known to be PSD, 0 for others, shape (m,)."""
+        xp = namespace(self.weight)
+        zero = xp.zeros_like(self.weight[:, 0])
+        if self.right is not None:
+            return zero
+        if self.weight.shape[0] == 1:  # a scatter constraint: PSD as a whole
+            return xp.ones_like(zero)
+        return xp.astype(xp.all(self.weight > 0, axis=1), zero.dtype)
+
+    def take(self, keep: Any) -> "Rows":
+        """The rows of some of the constraints, chosen by a mask (m,)."""
+        xp = namespace(self.weight)
+        rows = xp.nonzero(xp.reshape(xp.broadcast_to(keep[:, None], self.weight.shape), (-1,)))[0]
+        right = None if self.right is None else xp.take(self.right, rows, axis=0)
+        return Rows(xp.take(self.left, rows, axis=0), xp.take(self.weight, xp.nonzero(keep)[0], axis=0), right)
+
+    def squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each A_i as signs[i, 0] u uᵀ + signs[i, 1] w wᵀ with u, w = vectors[i], for ranks of at most two.
+
+        p qᵀ + q pᵀ = ½ (p+q)(p+q)ᵀ − ½ (p−q)(p−q)ᵀ.
+        """
+        m, t = self.weight.shape
+        d = self.left.shape[1]
+        vectors = np.zeros((m, 2, d))
+        signs = np.zeros((m, 2))
+        if self.right is None:
+            vectors[:, :t] = self.left.reshape(m, t, d)
+            signs[:, :t] = self.weight
+        else:
+            vectors[:, 0] = (self.left + self.right) / 2
+            vectors[:, 1] = (self.left - self.right) / 2
+            signs[:, 0] = self.weight[:, 0]
+            signs[:, 1] = -self.weight[:, 0]
+        return vectors, signs
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """Rows of several kinds, one kind after the other, with the methods of :class:`Rows`."""
+
+    parts: tuple[Rows, ...]
+
+    @property
+    def rank(self) -> int:
+        """Largest rank that an A_i can have."""
+        return max(part.rank for part in self.parts)
+
+    def _split(self, values: Any) -> list[Any]:
+        """Values (m,) as one array for each kind."""
+        ends = np.cumsum([part.weight.shape[0] for part in self.parts])
+        return [values[end - part.weight.shape[0] : end] for end, part in zip(ends, self.parts)]
+
+    def _joined(self, values: list[Any]) -> Any:
+        return namespace(values[0]).concat(values)
+
+    def linear(self, M: Any) -> Any:
+        """⟨A_i, M⟩, shape (m,)."""
+        return self._joined([part.linear(M) for part in self.parts])
+
+    def mapped(self, V: Any) -> "Stacked":
+        """The rows of Vᵀ A_i V."""
+        return Stacked(tuple(part.mapped(V) for part in self.parts))
+
+    def adjoint(self, lam: Any) -> Any:
+        """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
+        first, *rest = (part.adjoint(piece) for part, piece in zip(self.parts, self._split(lam)))
+        return sum(rest, start=first)
+
+    def size(self, prior: Any = None) -> Any:
+        """Size of each A_i under M₀, shape (m,)."""
+        return self._joined([part.size(prior) for part in self.parts])
+
+    def positive(self) -> Any:
+        """1 for constraints whose A_i is known to be PSD, 0 for others, shape (m,)."""
+        return self._joined([part.positive() for part in self.parts])
+
+    def take(self, keep: Any) -> "Stacked":
+        """The rows of some of the constraints, chosen by a mask (m,)."""
+        return Stacked(tuple(part.take(piece) for part, piece in zip(self.parts, self._split(keep))))
+
+    def squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each A_i of rank at most two as a sum of two signed squares."""
+        vectors, signs = zip(*(part.squares() for part in self.parts))
+        return np.concatenate(vectors), np.concatenate(signs)
+
+
+def rows_of(side: Constraints, Z: Any) -> Rows | Stacked:
+    """The A_i = Zᵀ C_i Z of constraints on points with coordinates Z (n, d)."""
+    parts = []
+    for terms in side.blocks(Z.shape[0]):
+        right = None if terms.symmetric else terms.right @ Z
+        parts.append(Rows(terms.left @ Z, terms.weight, right))
+    return parts[0] if len(parts) == 1 else Stacked(tuple(parts))

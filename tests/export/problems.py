@@ -1,0 +1,77 @@
+"""Metrics of every kind, points, and the neighbors that every target must find."""
+
+import re
+
+import numpy as np
+
+import gramian as gm
+
+D = 8
+
+
+def points(n=400, d=D, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d)) + 0.5
+
+
+def linear(r=5, d=D, seed=1):
+    return gm.Mahalanobis(np.random.default_rng(seed).normal(size=(r, d)) / np.sqrt(d))
+
+
+def psd(k, seed):
+    A = np.random.default_rng(seed).normal(size=(k, k + 2))
+    return A @ A.T
+
+
+def subspace(alpha):
+    U, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(D, 3)))
+    return gm.SubspaceMahalanobis(U, psd(3, 3), alpha)
+
+
+def in_kernel(kernel, alpha=0.0, center=False, rank=12):
+    features = gm.KernelFeatures(kernel, rank=rank, center=center).fit(points())
+    return gm.KernelMetric(features, psd(len(features.map_), 5), alpha)
+
+
+LINEAR = {
+    "Mahalanobis": linear,
+    "full rank": lambda: gm.Mahalanobis.from_matrix(psd(D, 4)),
+    "subspace": lambda: subspace(0.0),
+    "subspace and the rest": lambda: subspace(0.7),
+    "linear kernel": lambda: in_kernel(gm.Linear(), rank=4),
+    "linear kernel and the rest": lambda: in_kernel(2 * gm.Linear(), alpha=0.4, rank=4),
+    "centered linear kernel": lambda: in_kernel(gm.Linear(), center=True, rank=4),
+}
+CURVED = {
+    "Gaussian": lambda: in_kernel(gm.Gaussian(2.0)),
+    "centered Gaussian": lambda: in_kernel(gm.Gaussian(2.0), center=True),
+    "polynomial": lambda: in_kernel(gm.Polynomial(2, 0.5, 0.3)),
+    "cosine": lambda: in_kernel(gm.Cosine(), rank=5),
+    "Gaussian of a metric": lambda: in_kernel(gm.Gaussian(2.0, metric=linear())),
+    "sum and product": lambda: in_kernel(gm.Linear() * gm.Gaussian(3.0) + 2.0 * gm.Polynomial(2) + 0.5),
+}
+
+
+def queries(n=20, d=D, seed=9):
+    return np.random.default_rng(seed).normal(size=(n, d)) + 0.5
+
+
+def neighbors(metric, X, Q, k=10, ids=None):
+    """By our own exact index."""
+    return gm.ExactIndex(metric).add(X, ids).query(Q, k)[0]
+
+
+def sections(readme):
+    """Python of each section of a README, by the name of the export."""
+    text = readme.read_text(encoding="utf-8")
+    return dict(re.findall(r"^## (\S+)\n.*?^```python\n(.*?)^```", text, re.S | re.M))
+
+
+def write(target, path, metric, X, **options):
+    """Export points or the map; the place of the output."""
+    kind = gm.export.TARGETS[target]
+    function = getattr(gm.export, kind.function)
+    return function(metric, X, path=path, **options) if kind.takes_data else function(metric, path)
+
+
+def place(target, folder, name="out"):
+    return folder / f"{name}{gm.export.TARGETS[target].suffix}"

@@ -1,0 +1,169 @@
+"""Anchored learning: the blend by hand, the prior where nothing is known, and choices on what was held out."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gramian as gm
+from gramian.constraints import Labels
+from gramian.learners.anchor import WEIGHTS, gain_and_error
+from gramian.learners.holdout import Fold, held_out, path_scores, precision
+
+LEARNERS = [gm.RCA, gm.GMML, gm.ITML, gm.MMC, gm.LMNN, gm.NCA, gm.MCML, gm.DNE, gm.PLDA, gm.Framework]
+
+
+def problem(n=200, d=4, classes=4, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % classes
+    return rng.normal(size=(n, d)) * np.arange(1, d + 1) + 2 * rng.normal(size=(classes, d))[y], y
+
+
+def by_hand(M, X, weight):
+    """(1 − w) M + w I, with M in the unit in which the spread of X is the plain one."""
+    V = X - X.mean(axis=0)
+    return (1 - weight) * M * (V**2).sum() / np.einsum("ij,jk,ik->", V, M, V) + weight * np.eye(len(M))
+
+
+@pytest.mark.parametrize("weight", [0.2, 0.9])
+@pytest.mark.parametrize("learner", [gm.RCA, gm.PLDA], ids=lambda cls: cls.__name__)
+def test_a_given_weight_blends_the_optimum_with_the_identity(learner, weight):
+    X, y = problem()
+    plain, blend = learner(anchor=0).fit(X, y), learner(anchor=weight).fit(X, y)
+    np.testing.assert_allclose(blend.metric_.matrix, by_hand(plain.metric_.matrix, X, weight), rtol=1e-8, atol=1e-10)
+    assert blend.anchor_ == weight
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda cls: cls.__name__)
+def test_outside_of_the_points_the_metric_is_the_prior(learner):
+    rng = np.random.default_rng(1)
+    X = np.zeros((30, 50))
+    X[:, :6] = rng.normal(size=(30, 6))
+    metric = learner(random_state=0).fit(X, np.arange(30) % 3).metric_
+    V = np.zeros((4, 50))
+    V[:, 6:] = rng.normal(size=(4, 44))
+    np.testing.assert_allclose(metric.sqdist(V, np.zeros((1, 50)))[:, 0], (V**2).sum(axis=1))
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda cls: cls.__name__)
+def test_a_weight_of_one_is_the_prior_itself(learner):
+    X, y = problem()
+    M0 = np.diag([1.0, 2.0, 3.0, 4.0]) + 0.5
+    np.testing.assert_allclose(learner(anchor=1.0).fit(X, y).metric_.matrix, np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(learner(anchor=1.0, prior=M0).fit(X, y).metric_.matrix, M0, atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [gm.RCA, gm.GMML, gm.ITML], ids=lambda cls: cls.__name__)
+def test_learning_near_a_prior_is_learning_near_the_identity_in_its_coordinates(learner):
+    X, y = problem()
+    M0 = np.diag([1.0, 0.2, 3.0, 0.5]) + 0.1
+    G = gm.linalg.psd_sqrt(M0)
+    near = learner(prior=M0, anchor=0.3, random_state=0).fit(X, y).metric_.sqdist(X[:20])
+    there = learner(anchor=0.3, random_state=0).fit(X @ G, y).metric_.sqdist(X[:20] @ G)
+    np.testing.assert_allclose(near, there, rtol=1e-6, atol=1e-8 * there.max())
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda cls: cls.__name__)
+def test_the_choice_depends_on_the_seed_alone_and_units_change_nothing(learner):
+    X, y = problem(90)
+    one, again, large = (learner(random_state=3).fit(s * X, y) for s in (1.0, 1.0, 1024.0))
+    assert np.array_equal(one.metric_.matrix, again.metric_.matrix) and one.anchor_ in WEIGHTS
+    order = np.argsort(one.metric_.sqdist(X[:10], X), axis=1)[:, :5]
+    assert np.mean(order == np.argsort(large.metric_.sqdist(1024 * X[:10], 1024 * X), axis=1)[:, :5]) > 0.95
+
+
+@pytest.mark.parametrize("learner", [gm.RCA, gm.LMNN, gm.MMC, gm.MCML, gm.PLDA], ids=lambda cls: cls.__name__)
+def test_labels_that_mean_nothing_do_no_harm(learner):
+    """More columns than rows and random labels: the plain optimum is far from the features, the anchored one is not."""
+    rng = np.random.default_rng(5)
+    centers = 3 * rng.normal(size=(8, 60))
+    truth = np.arange(480) % 8
+    X = centers[truth] + rng.normal(size=(480, 60)) * 2
+    metric = learner(random_state=0).fit(X[:80], rng.integers(4, size=80)).metric_
+
+    def share(metric):
+        D = metric.sqdist(X[80:])
+        np.fill_diagonal(D, np.inf)
+        return np.mean(truth[80:][np.argsort(D, axis=1)[:, :10]] == truth[80:, None])
+
+    assert share(metric) > share(gm.Mahalanobis.euclidean(60)) - 0.02
+
+
+def test_pairs_triplets_and_chunklets_choose_a_weight_too():
+    X, y = problem(120)
+    pairs = gm.Pairs.from_labels(y, 300, random_state=0)
+    assert gm.GMML(random_state=0).fit(X, pairs).anchor_ in WEIGHTS
+    chunks = gm.Chunklets.from_labels(y)
+    assert gm.RCA(random_state=0).fit(X, chunks).anchor_ in WEIGHTS
+    few = gm.Pairs([0, 1], [4, 2], [True, False])
+    assert gm.GMML(random_state=0).fit(X, few).anchor_ == 0.5
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.integers(2, 7), st.integers(12, 60))
+def test_folds_keep_apart_what_is_learned_from_and_what_is_held_out(seed, classes, n):
+    rng = np.random.RandomState(seed)
+    labels = Labels.from_array(rng.randint(classes, size=n), "test")
+    for fold in held_out(labels, rng):
+        assert np.array_equal(fold.side.classes[fold.side.codes], labels.classes[labels.codes[fold.rows]])
+        for kind, (rows, codes) in fold.held.items():
+            assert not set(rows) & set(fold.rows)
+            assert np.array_equal(codes, labels.codes[rows])
+            known = np.isin(codes, labels.codes[fold.rows])
+            assert known.all() if kind == "seen" else not known.any()
+
+
+def test_a_class_that_was_never_seen_is_told_from_those_that_were(rng):
+    """Six points of a new class among twelve of seen ones, by a plain loop; alone it would be found at once."""
+    X, codes = rng.normal(size=(18, 2)), np.repeat([0, 1, 2], 6)
+    held = {"seen": (np.arange(12), codes[:12]), "new": (np.arange(12, 18), codes[12:])}
+    fold = Fold(np.arange(18), Labels.from_array(codes, "test"), held)
+    learned = np.diag([2.0, 0.1])
+    for weight in (0.0, 0.3, 1.0):
+        D = (1 - weight) * gm.linalg.sqdist(X @ learned) + weight * gm.linalg.sqdist(X)
+        np.fill_diagonal(D, np.inf)
+        share = (codes[np.argsort(D, axis=1)[:, :5]] == codes[:, None]).mean(axis=1)
+        found = dict(path_scores(fold, X, np.eye(2), learned, np.array([weight])))
+        np.testing.assert_allclose(found["seen"][:, 0], [share[:6].mean(), share[6:12].mean()])
+        np.testing.assert_allclose(found["new"][:, 0], [share[12:].mean()])
+
+
+def test_precision_is_the_share_of_the_nearest(rng):
+    D, same, k = rng.normal(size=(20, 15)), rng.uniform(size=(20, 15)) < 0.4, rng.integers(1, 8, size=20)
+    brute = [same[i][np.argsort(D[i])[: k[i]]].mean() for i in range(20)]
+    np.testing.assert_allclose(precision(D, same, k), brute)
+
+
+def test_the_error_is_that_of_the_mean_over_clusters(rng):
+    seen, new = rng.normal(size=(30, 1)), rng.normal(size=(12, 1))
+    mean, error = gain_and_error([("seen", seen[:10]), ("new", new), ("seen", seen[10:])])
+    assert mean[0] == pytest.approx((seen.mean() + new.mean()) / 2)
+    assert error[0] == pytest.approx(np.sqrt(seen.var(ddof=1) / 30 + new.var(ddof=1) / 12) / 2)
+
+
+def test_a_prior_that_nothing_is_anchored_to_is_named():
+    X, y = problem()
+    with pytest.raises(ValueError, match="RCA: prior must be 'identity' where the metric is not anchored"):
+        gm.RCA(anchor=0, prior=np.eye(4)).fit(X, y)
+    with pytest.raises(ValueError, match="NCA: anchor must be a number in"):
+        gm.NCA(anchor=2).fit(X, y)
+
+
+def test_plda_is_the_likelihood_ratio_of_two_covariances(rng):
+    from scipy.stats import multivariate_normal
+
+    X, y = problem(300, 3)
+    metric = gm.PLDA(0.0, 0.0, anchor=0).fit(X, y).metric_
+    groups = [X[y == c] for c in range(4)]
+    W = sum((len(g) - 1) * np.cov(g.T) for g in groups) / (300 - 4)
+    B = np.cov(np.stack([g.mean(axis=0) for g in groups]).T)
+    V = rng.normal(size=(50, 3))
+    ratio = multivariate_normal(cov=2 * W).logpdf(V) - multivariate_normal(cov=2 * (W + B)).logpdf(V)
+    d = metric.sqdist(V, np.zeros((1, 3)))[:, 0]
+    np.testing.assert_allclose(ratio - ratio[0], -(d - d[0]) / 4, rtol=1e-6, atol=1e-8)
+
+
+def test_plda_shrunk_all_the_way_is_a_multiple_of_the_features():
+    X, y = problem()
+    M = gm.PLDA(1.0, 1.0, anchor=0).fit(X, y).metric_.matrix
+    np.testing.assert_allclose(M, M[0, 0] * np.eye(4), atol=1e-10)

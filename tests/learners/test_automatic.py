@@ -1,0 +1,118 @@
+"""AutoMetric: what it chooses, that it says so, and that it does not choose by luck."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+import gramian as gm
+
+FAST = ["RCA", gm.PLDA(0.5, 0.1), gm.GMML]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+def test_wine_is_scaled_and_learned(wine):
+    X, y = wine
+    auto = gm.AutoMetric(candidates=FAST, random_state=0).fit(X[::2], y[::2])
+    best = max(auto.report_, key=lambda row: row["gain"] - row["gain_error"])
+    assert auto.chosen_ == best["candidate"] and best["note"] == "chosen"
+    ids, _ = gm.ExactIndex(auto.metric_).add(X[::2]).query(X[1::2], k=1)
+    assert np.mean(y[::2][ids[:, 0]] == y[1::2]) > 0.93
+    assert auto.estimate_[0] > 2 * auto.estimate_[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_labels_leave_the_points_as_they_are(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(90, 30)), np.arange(90) % 5
+    auto = gm.AutoMetric(candidates=FAST, random_state=seed).fit(X, y)
+    assert abs(auto.estimate_[0]) < 3 * max(auto.estimate_[1], 0.01)
+
+
+def test_the_start_wins_unless_a_candidate_is_better_by_more_than_its_error(wine):
+    X, y = wine
+    auto = gm.AutoMetric(candidates=[gm.RCA()], random_state=0).fit(X, np.random.default_rng(0).permutation(y))
+    starts = [row for row in auto.report_ if row["seconds"] == 0.0]
+    assert len(starts) == 2 and auto.report_[0]["gain"] == 0.0
+    if auto.chosen_ == "features as they are":
+        np.testing.assert_array_equal(auto.metric_.matrix, np.eye(X.shape[1]))
+        assert all(row["gain"] <= row["gain_error"] for row in auto.report_)
+
+
+def test_rows_of_length_one_are_compared_by_their_angle(rng, tmp_path):
+    direction = rng.normal(size=(6, 12))
+    y = np.arange(120) % 6
+    X = (direction[y] + 0.3 * rng.normal(size=(120, 12))) * rng.uniform(0.01, 100, size=(120, 1))
+    auto = gm.AutoMetric(candidates=FAST, random_state=0).fit(X, y)
+    metric = auto.metric_
+    np.testing.assert_allclose(metric.sqdist(X[:5], X), metric.sqdist(7 * X[:5], X), atol=1e-9)
+    np.testing.assert_allclose(auto.transform(3 * X), metric.transform(X), atol=1e-9)
+    metric.save(tmp_path / "angle.gram")
+    assert np.array_equal(gm.load(tmp_path / "angle.gram").sqdist(X), metric.sqdist(X))
+    plain = gm.AutoMetric(candidates=FAST, normalize=False, random_state=0).fit(X, y)
+    assert isinstance(plain.metric_, gm.Mahalanobis)
+    assert auto.estimate_[0] > plain.estimate_[0]
+
+
+def test_lengths_are_kept_of_points_to_one_side_of_the_origin(rng):
+    """Four classes along one ray: angles say nothing, and three that were seen could not tell."""
+    y = np.arange(160) % 4
+    X = (1 + y)[:, None] * np.ones(5) + 0.2 * rng.normal(size=(160, 5))
+    auto = gm.AutoMetric(candidates=FAST, random_state=0).fit(X, y)
+    assert all("length one" not in row["candidate"] for row in auto.report_)
+    centered = gm.AutoMetric(candidates=FAST, random_state=0).fit(X - X.mean(axis=0), y)
+    assert any("length one" in row["candidate"] for row in centered.report_)
+    forced = gm.AutoMetric(candidates=FAST, normalize=True, random_state=0).fit(X, y)
+    assert forced.chosen_.endswith("length one")
+
+
+def test_pairs_and_triplets_have_scores_of_their_own(wine):
+    X, y = wine
+    X = X / X.std(axis=0)
+    pairs = gm.Pairs.from_labels(y, random_state=0)
+    auto = gm.AutoMetric(candidates=[gm.GMML(), gm.RCA()], random_state=0).fit(X, pairs)
+    assert auto.report_[-1]["note"].startswith("RCA: takes labels or Chunklets, got Pairs")
+    tuples = X[np.stack([np.arange(60), (np.arange(60) * 7) % 178], axis=1)]
+    signs = np.where(y[np.arange(60)] == y[(np.arange(60) * 7) % 178], 1, -1)
+    assert gm.AutoMetric(candidates=[gm.GMML()], random_state=0).fit(tuples, signs).metric_.n_features == 13
+
+
+def test_a_spent_budget_keeps_the_best_so_far(wine):
+    X, y = wine
+    auto = gm.AutoMetric(candidates=FAST, budget_s=0.0, random_state=0).fit(X, y)
+    assert any(row["note"].startswith("not tried") for row in auto.report_)
+    assert auto.metric_.n_features == 13
+
+
+def test_the_same_seed_gives_the_same_metric(wine):
+    X, y = wine
+    one, two = (gm.AutoMetric(candidates=FAST, random_state=1).fit(X, y) for _ in range(2))
+    assert one.chosen_ == two.chosen_ and np.array_equal(one.metric_.matrix, two.metric_.matrix)
+
+
+def test_the_report_is_a_table_and_a_picture(wine):
+    X, y = wine
+    auto = gm.AutoMetric(candidates={"mine": gm.RCA()}, random_state=0).fit(X, y)
+    frame = auto.report_.to_frame()
+    assert list(frame["candidate"][:2]) == ["features as they are", "scaled features"]
+    assert set(frame["candidate"][2:]) <= {"mine", "mine, scaled"}
+    assert "mine, scaled" in str(auto.report_)
+    assert len(gm.plotting.gains(auto.report_).get_yticklabels()) == len(frame)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"scoring": "accuracy"}, "AutoMetric: scoring must be 'precision@k'"),
+        ({"candidates": [3]}, "AutoMetric: candidates must be learners with an anchor"),
+        ({"candidates": ["NoSuch"]}, "AutoMetric: candidates must be learners with an anchor"),
+        ({"cv": 1}, "AutoMetric: cv must be an integer"),
+        ({"normalize": "maybe"}, "AutoMetric: normalize must be one of"),
+    ],
+)
+def test_bad_parameters_are_one_sentence(wine, options, sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        gm.AutoMetric(**options).fit(*wine)

@@ -1,0 +1,101 @@
+"""Clicks: targets relative to the list on the screen, online and in batches."""
+
+import numpy as np
+import pytest
+
+import gramian as gm
+
+
+def test_clicks_are_bounds_at_the_ends_of_the_list(rng):
+    X = rng.normal(size=(30, 4))
+    clicks, one_by_one = gm.LEGO(eta=0.2), gm.LEGO(eta=0.2)
+    for learner in (clicks, one_by_one):
+        learner.learn_one(X[0], X[1], target=0.3)
+    d = clicks.metric_.sqdist(X[:1], X[5:15])[0]
+    clicks.feedback(X[0], liked=X[[8, 9]], disliked=X[[5]], shown=X[5:15])
+    for row, target, kind in ((8, d.min(), "at_most"), (9, d.min(), "at_most"), (5, d.max(), "at_least")):
+        one_by_one.learn_one(X[0], X[row], target, kind)
+    np.testing.assert_allclose(clicks.metric_.matrix, one_by_one.metric_.matrix, rtol=1e-12)
+
+
+def test_without_a_list_the_clicks_are_the_list(rng):
+    X = rng.normal(size=(6, 3))
+    one, two = gm.LEGO(eta=0.5), gm.LEGO(eta=0.5)
+    one.feedback(X[0], liked=X[1:3], disliked=X[3:5])
+    two.feedback(X[0], liked=X[1:3], disliked=X[3:5], shown=X[1:5])
+    np.testing.assert_allclose(one.metric_.matrix, two.metric_.matrix, rtol=1e-12)
+    assert one.n_seen_ == 4
+
+
+def test_bad_clicks_are_one_sentence_and_change_nothing(rng):
+    learner = gm.LEGO(eta=0.5).feedback(np.zeros(3), liked=rng.normal(size=(1, 3)), disliked=rng.normal(size=(2, 3)))
+    before = learner.metric_.matrix
+    with pytest.raises(ValueError, match="LEGO: feedback needs something liked or disliked"):
+        learner.feedback(np.zeros(3))
+    with pytest.raises(ValueError, match="LEGO: liked must have 3 features, got 2"):
+        learner.feedback(np.zeros(3), liked=np.zeros((1, 2)))
+    assert np.array_equal(learner.metric_.matrix, before)
+
+
+@pytest.mark.parametrize("options", [{}, {"rank": 8}], ids=["dense", "rank"])
+def test_a_person_who_clicks_is_understood(options):
+    """A person to whom only the first two of eight columns matter; the gain is on queries that nobody clicked."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 8))
+    kind = (X[:, 0] > 0) * 2 + (X[:, 1] > 0)
+    learner = gm.LEGO(**options).start(8)
+    for _ in range(60):
+        query = rng.integers(300)
+        shown = np.argsort(learner.metric_.sqdist(X[[query]], X)[0])[1:11]
+        likes = kind[shown] == kind[query]
+        learner.feedback(X[query], X[shown[likes]], X[shown[~likes]], shown=X[shown])
+
+    def share(metric):
+        near = np.argsort(metric.sqdist(X[300:], X), axis=1)[:, 1:11]
+        return np.mean(kind[near] == kind[300:, None])
+
+    assert share(learner.metric_) > share(gm.Mahalanobis.euclidean(8)) + 0.05
+
+
+def test_feedback_becomes_pairs_with_a_bound_each(rng):
+    X = rng.normal(size=(12, 3))
+    clicks = gm.Feedback([0, 4], liked=[[1], [5, 6]], disliked=[[2], []], shown=[[1, 2, 3], [5, 6, 7]])
+    pairs = clicks.pairs(X)
+    D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    near = [D[0, 1:4].min(), D[0, 1:4].max(), D[4, 5:8].min(), D[4, 5:8].min()]
+    assert pairs.left.tolist() == [0, 0, 4, 4] and pairs.right.tolist() == [1, 2, 5, 6]
+    assert pairs.similar.tolist() == [True, False, True, True] and pairs.soft and len(clicks) == 4
+    np.testing.assert_allclose(pairs.limit, near)
+
+
+def test_batch_learners_take_clicks(rng, tmp_path):
+    X = rng.normal(size=(80, 4))
+    far = np.argsort(-np.abs(X[:, 0] - X[0, 0]))[:10]
+    near = np.argsort(np.abs(X[:, 0] - X[0, 0]))[1:11]
+    clicks = gm.Feedback(0, liked=near, disliked=far)
+    for learner in (gm.ITML(anchor=0), gm.GMML(), gm.Framework()):
+        M = learner.fit(X, clicks).metric_.matrix
+        assert M[0, 0] > M.diagonal()[1:].max()
+    clicks_path = tmp_path / "clicks.gram"
+    clicks.save(clicks_path)
+    assert gm.load(clicks_path).liked == clicks.liked
+
+
+def test_lists_that_do_not_fit_are_named():
+    with pytest.raises(ValueError, match=r"Feedback: liked must have one list for each query \(2\), got 1"):
+        gm.Feedback([0, 1], liked=[[1]], disliked=[[2], [3]])
+    with pytest.raises(ValueError, match="Feedback: needs something liked or disliked"):
+        gm.Feedback(0)
+    with pytest.raises(ValueError, match="Feedback: the lists refer to point 9, but X has 3 points"):
+        gm.Feedback(0, liked=[9]).pairs(np.eye(3))
+
+
+def test_an_index_takes_ids_or_points(rng):
+    X = rng.normal(size=(100, 4))
+    by_id, by_point = (gm.OnlineHashIndex(gm.LEGO(eta=0.3), n_bits=64, random_state=0).add(X) for _ in range(2))
+    by_id.feedback(3, liked=[5, 6], disliked=[7], shown=[5, 6, 7, 8])
+    by_point.feedback(X[3], liked=X[[5, 6]], disliked=X[[7]], shown=X[5:9])
+    assert np.array_equal(by_id.metric_.matrix, by_point.metric_.matrix)
+    assert not np.array_equal(by_id.metric_.matrix, np.eye(4))
+    with pytest.raises(ValueError, match="OnlineHashIndex: liked must be in the index, got 500"):
+        by_id.feedback(3, liked=[500])

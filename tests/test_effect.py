@@ -1,0 +1,148 @@
+"""The benchmark of what learning brings: draws, precision, rivals, gains, and a record that can be resumed."""
+
+import numpy as np
+import pytest
+from benchmarks import harness
+from benchmarks.effect import draws, ours, rivals, study, summary, tasks
+from benchmarks.effect.__main__ import page
+from benchmarks.effect.adapter import contrastive, train_adapter
+from benchmarks.report import Report
+from scipy.optimize import approx_fprime
+
+import gramian as gm
+
+
+@pytest.fixture
+def blobs():
+    """Nine classes of 40 points in five dimensions, two of which are noise."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(9), 40)
+    centers = 3 * rng.standard_normal((9, 5)) * [1, 1, 1, 0, 0]
+    return tasks.Task("blobs", centers[y] + rng.standard_normal((360, 5)) * [1, 1, 1, 4, 4], y)
+
+
+def test_halves_share_no_task_and_every_task_has_a_source():
+    assert not set(tasks.DEVELOPMENT) & set(tasks.REPORTED)
+    assert set(tasks.DEVELOPMENT) | set(tasks.REPORTED) == set(tasks.SOURCES)
+    assert len(tasks.SOURCES) >= 14
+
+
+def test_labeled_points_are_never_searched_and_new_classes_have_no_labels(blobs):
+    found = draws.draws(blobs, 5, seed=3)
+    for draw in found.values():
+        assert not np.intersect1d(draw.train, draw.search).size
+    assert (np.bincount(blobs.y[found["seen"].train]) == 5).all()
+    assert not np.intersect1d(blobs.y[found["new"].train], blobs.y[found["new"].search]).size
+    assert len(np.unique(blobs.y[found["new"].search])) == 3
+    again = draws.draws(blobs, 5, seed=3)
+    assert all(np.array_equal(found[kind].train, again[kind].train) for kind in found)
+
+
+def test_classes_too_small_for_the_labels_are_left_out():
+    task = tasks.Task("small", np.zeros((61, 1)), np.repeat([0, 1, 2], [30, 20, 11]))
+    assert np.bincount(task.y[task.among(5)]).tolist() == [30, 20]
+    assert not len(task.among(20)), "less than half of the classes is large enough"
+
+
+def test_precision_is_that_of_a_plain_search(blobs):
+    metric = gm.Mahalanobis(np.diag([1.0, 2.0, 1.0, 0.5, 0.1]))
+    ids, _ = gm.ExactIndex(metric).add(blobs.X).query(blobs.X, k=11)
+    expected = np.mean([(blobs.y[row[row != i][:10]] == blobs.y[i]).mean() for i, row in enumerate(ids)])
+    assert draws.precision(metric.transform, blobs.X, blobs.y) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", rivals.RIVALS)
+def test_rivals_embed_unseen_points_also_with_fewer_points_than_features(name):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((12, 30)), np.repeat([0, 1, 2], 4)
+    Z = rivals.RIVALS[name](X, y, 0)(rng.standard_normal((7, 30)))
+    assert Z.shape[0] == 7 and np.isfinite(Z).all()
+
+
+def test_discriminants_on_the_span_order_neighbors_as_in_all_directions_when_points_are_many(blobs):
+    project, Z = rivals.on_span(blobs.X)
+    assert np.allclose(project(blobs.X), Z)
+    wide = np.hstack([blobs.X, np.zeros((360, 400))])
+    project, Z = rivals.on_span(wide)
+    assert Z.shape[1] == 5
+    assert np.allclose(gm.linalg.sqdist(Z), gm.linalg.sqdist(blobs.X))
+
+
+def test_gradient_of_the_adapter_is_that_of_its_loss():
+    rng = np.random.default_rng(2)
+    X, y, L = rng.standard_normal((8, 3)), np.array([0, 0, 1, 1, 1, 2, 2, 3]), np.eye(3) + 0.1
+    numeric = approx_fprime(L.ravel(), lambda v: contrastive(v.reshape(3, 3), X, y)[0], 1e-7)
+    assert contrastive(L, X, y)[1].ravel() == pytest.approx(numeric, abs=1e-5)
+
+
+def test_the_adapter_moves_from_the_identity_to_a_smaller_loss(blobs):
+    L = train_adapter(blobs.X, blobs.y, 0)
+    assert contrastive(L, blobs.X, blobs.y)[0] < contrastive(np.eye(5), blobs.X, blobs.y)[0]
+
+
+def test_every_batch_learner_with_defaults_is_found():
+    found = set(ours.names())
+    assert {"RCA", "GMML", "ITML", "LMNN", "NCA", "MCML", "MMC", "DNE", "POLA", "Framework"} <= found
+    assert not found & {"LEGO", "OnlinePOLA", "OnlineITML", "TDL"}
+
+
+def test_a_stopped_run_goes_on_where_it_was(blobs, tmp_path, monkeypatch):
+    calls = []
+
+    def counted(X, y, seed):
+        calls.append(seed)
+        return lambda T: T
+
+    some = [study.Method("features", counted, "1"), study.Method("double", lambda X, y, s: lambda T: 2 * T, "1", True)]
+    monkeypatch.setattr(harness, "PARTS", tmp_path)
+    monkeypatch.setattr(study, "load", lambda name: blobs)
+    monkeypatch.setattr(study, "methods", lambda quick: some)
+    monkeypatch.setattr(study, "DRAWS", 2)
+    monkeypatch.setattr(study, "warm_up", lambda: None)
+    monkeypatch.setattr(study, "limited", lambda fn: fn())
+    first = study.cells("blobs")
+    assert len(first) == 8, "two draws of two methods with 5 and 20 labels; 100 are too many"
+    assert study.cells("blobs") == first
+    assert calls == [0, 0, 1, 1] * 2, "two fits of each draw, in the first run alone"
+    assert len(study.cells("blobs", quick=True)) == 2
+    some[0] = study.Method("features", counted, "2")
+    study.cells("blobs")
+    assert len(calls) == 16, "another version of the code is run again"
+
+
+def test_a_cell_that_takes_too_long_or_fails_is_empty():
+    def endless():
+        while True:
+            pass
+
+    def failing():
+        raise SystemExit(1)
+
+    assert study.limited(endless, seconds=1) == {}
+    assert study.limited(failing) == {}
+    assert study.limited(lambda: {"seen": 1.0}) == {"seen": 1.0}
+
+
+def _cells(method, values, ours=False):
+    return [
+        {"task": "t", "labels": "5", "draw": i, "method": method, "ours": ours, "seen": v, "new": "", "cpu_s": "1"}
+        for i, v in enumerate(values)
+    ]
+
+
+def test_gains_are_paired_by_draw_and_carry_their_standard_error():
+    cells = _cells("features", [0.5, 0.6, 0.7]) + _cells("RCA", [0.6, 0.6, 0.9], ours=True)
+    found = {row["method"]: row for row in summary.rows(cells)}
+    differences = np.array([0.1, 0.0, 0.2])
+    assert found["RCA"]["seen_gain"] == pytest.approx(differences.mean())
+    assert found["RCA"]["seen_se"] == pytest.approx(differences.std(ddof=1) / np.sqrt(3))
+    assert found["RCA"]["new_gain"] is None
+    assert found["features"]["seen_gain"] == 0
+
+
+def test_the_page_shows_gains_by_task_and_who_fell_below_the_features(tmp_path):
+    cells = _cells("features", [0.5, 0.6]) + _cells("RCA", [0.4, 0.5], ours=True) + _cells("GMML", ["", ""], ours=True)
+    fields = {"title": "Reported half", "notes": "N", "command": "c", "cpu_s": 1.0, "rows": summary.rows(cells)}
+    text = page([Report.read(Report("reported", **fields).save(tmp_path))])
+    assert "| RCA | -0.100 ± 0.000 |" in text and "1 of 1" in text
+    assert "| features | 0.55 |" in text and "| GMML |  |" in text

@@ -1,0 +1,168 @@
+"""The road to exact neighbors against brute force in double precision: dense, sparse, hard scales, ties, threads."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from gramian import _threads, neighbors, scans
+
+
+def brute(X, k, Q=None):
+    D = cdist(X if Q is None else Q, X, "sqeuclidean")
+    if Q is None:
+        np.fill_diagonal(D, np.inf)
+    ids = np.argsort(D, axis=1, kind="stable")[:, :k]
+    return ids, np.take_along_axis(D, ids, 1)
+
+
+def images(rng, n, d=200):
+    """Rows whose spread falls off, so that a projection pays."""
+    return rng.normal(size=(n, d)) * np.exp(-np.arange(d) / 12)
+
+
+def agree(found, true, scale=1.0):
+    assert np.array_equal(found[0], true[0])
+    np.testing.assert_allclose(found[1], true[1], rtol=1e-12, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [1, 10, 200])
+def test_dense_rows_are_found_exactly(rng, dtype, k):
+    X, Q = rng.normal(size=(1500, 20)).astype(dtype), rng.normal(size=(60, 20)).astype(dtype)
+    agree(neighbors.nearest(X, k, Q), brute(X.astype(float), k, Q.astype(float)))
+    agree(neighbors.nearest(X[:300], k), brute(X[:300].astype(float), k))
+
+
+def test_a_projection_is_used_where_it_pays_and_the_answer_stays_exact(rng):
+    X, Q = images(rng, 2600), images(rng, 40)
+    assert scans.Frame.around(X).directions is not None
+    assert scans.Frame.around(rng.normal(size=(2600, 200))).directions is None
+    agree(neighbors.nearest(X, 9, Q), brute(X, 9, Q))
+    far = Q + rng.normal(size=Q.shape)  # most of such a query lies outside of the directions
+    agree(neighbors.nearest(X, 9, far), brute(X, 9, far))
+
+
+@pytest.mark.parametrize("projected", [False, True])
+def test_bounds_are_below_the_distances_and_nearly_as_large(rng, projected):
+    X, Q = images(rng, 2500), images(rng, 30)
+    frame = scans.Frame.around(X)
+    frame = frame if projected else scans.Frame(frame.center, frame.unit)
+    scan = scans.DenseScan.of(X, frame)
+    Z, own = scan.lift(Q)
+    ids, lower = scan.shortlist((Z, own), len(X))
+    true = np.take_along_axis(cdist(Q, X, "sqeuclidean"), ids, axis=1)
+    assert (lower <= true).all()
+    assert (true - lower).max() < (0.2 if projected else 1e-4) * true.max()
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-30, 1e-12, 1e12, 1e30, 1e140])
+def test_units_do_not_matter(rng, scale):
+    X, Q = rng.normal(size=(400, 6)), rng.normal(size=(20, 6))
+    ids, values = neighbors.nearest(scale * X, 5, scale * Q)
+    true, sqdist = brute(X, 5, Q)
+    assert np.array_equal(ids, true)
+    np.testing.assert_allclose(values / scale / scale, sqdist, rtol=1e-9)
+
+
+def test_far_offsets_wide_ranges_and_far_queries(rng):
+    X = rng.normal(size=(500, 4))
+    agree(neighbors.nearest(X + 2.0**30, 5), brute(X + 2.0**30, 5), 2.0**30)
+    wide = X * 10.0 ** rng.integers(-40, 40, size=(500, 1))
+    agree(neighbors.nearest(wide, 7), brute(wide, 7))
+    lonely = np.vstack([X, 1e40 * X[:3]])
+    agree(neighbors.nearest(lonely, 7), brute(lonely, 7))
+    Q = 1e40 * rng.normal(size=(5, 4))
+    assert np.array_equal(neighbors.nearest(wide, 3, Q)[0], brute(wide, 3, Q)[0])
+
+
+@given(st.integers(2, 40), st.integers(1, 45), st.integers(1, 4), st.integers(0, 10**6))
+@settings(deadline=None)
+def test_ties_go_to_the_lower_id(n, k, d, seed):
+    X = np.random.default_rng(seed).integers(0, 3, size=(n, d)).astype(float)
+    k = min(k, n - 1)
+    agree(neighbors.nearest(X, k), brute(X, k))
+    agree(neighbors.nearest(X, k, X), brute(X, k, X))
+
+
+def test_more_ties_than_the_short_list_holds():
+    X = np.repeat([[0.0, 0.0], [1.0, 0.0]], 3000, axis=0)
+    ids, D = neighbors.nearest(X, 3, X[[0, 3000]])
+    assert ids.tolist() == [[0, 1, 2], [3000, 3001, 3002]] and (D == 0).all()
+
+
+@pytest.mark.parametrize("k", [1, 8, 300])
+def test_sparse_rows_are_found_exactly(rng, k):
+    X = sparse.random_array((400, 900), density=0.02, rng=rng, format="csr")
+    Q = sparse.random_array((30, 900), density=0.02, rng=rng, format="csr")
+    agree(neighbors.nearest(X, k, Q), brute(X.toarray(), k, Q.toarray()))
+    agree(neighbors.nearest(X, k), brute(X.toarray(), k))
+    agree(neighbors.nearest(X, k, Q.toarray()), brute(X.toarray(), k, Q.toarray()))
+
+
+def test_rows_that_are_left_out_are_never_found(rng):
+    X, Q = rng.normal(size=(900, 5)), rng.normal(size=(20, 5))
+    mask = rng.random(900) < 0.1
+    scan = scans.DenseScan.of(X).only(mask)
+    ids, values = neighbors.search(scan, Q, neighbors.dense_distances(Q, X), 6)
+    true, sqdist = brute(X[mask], 6, Q)
+    agree((ids, values), (np.flatnonzero(mask)[true], sqdist))
+
+
+def test_threads_change_nothing(rng):
+    X = rng.normal(size=(2000, 30))
+    one, two = neighbors.nearest(X, 5), neighbors.nearest(X, 5, threads=3)
+    assert np.array_equal(one[0], two[0])
+    np.testing.assert_allclose(one[1], two[1], rtol=1e-13)
+
+
+def test_the_limit_of_the_linear_algebra_is_taken_back(rng):
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    known = {part["filepath"] for part in _threads._libraries().info()}  # packages of other tests may bring their own
+
+    def threads():
+        return {part["num_threads"] for part in threadpool_info() if part["filepath"] in known}
+
+    X = rng.normal(size=(500, 8))
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        workers = [threading.Thread(target=neighbors.nearest, args=(X, 3)) for _ in range(6)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert threads() == before
+        with _threads.one_blas_thread():
+            assert threads() == {1}
+
+
+def test_n_jobs_counts_threads():
+    assert _threads.count(None, "x") == 1 and _threads.count(3, "x") == 3
+    assert _threads.count(-1, "x") >= _threads.count(-2, "x") >= 1
+    for bad in (0, 1.5, "all", True):
+        with pytest.raises(ValueError, match="x: n_jobs must be"):
+            _threads.count(bad, "x")
+
+
+@given(st.integers(1, 12), st.integers(1, 30), st.integers(1, 30), st.integers(0, 10**6))
+@settings(deadline=None)
+def test_smallest_is_a_stable_sort(n, m, k, seed):
+    rng = np.random.default_rng(seed)
+    D, k = rng.integers(0, 4, size=(n, m)).astype(float), min(k, m)
+    order = np.argsort(D, axis=1, kind="stable")[:, :k]
+    ids, values = neighbors.smallest(D, k)
+    assert np.array_equal(ids, order) and np.array_equal(values, np.take_along_axis(D, order, 1))
+    names = np.array([rng.permutation(100)[:m] for _ in range(n)])
+    want = [sorted(zip(row, line))[:k] for row, line in zip(D.tolist(), names.tolist())]
+    assert [list(zip(v, i)) for v, i in zip(*(part.tolist() for part in neighbors.smallest(D, k, names)[::-1]))] == want
+
+
+def test_smallest_leaves_out_names_infinity_and_nan():
+    D = np.array([[3.0, np.nan, 1.0, np.inf], [2.0, 2.0, 2.0, 2.0]])
+    ids, values = neighbors.smallest(D, 3, skip=np.array([2, 0]))
+    assert ids.tolist() == [[0, -1, -1], [1, 2, 3]] and values[0].tolist() == [3.0, np.inf, np.inf]
