@@ -47,9 +47,7 @@ def test_every_version_answers_as_its_own_metric(space, points):
     assert np.allclose(space.transform("a", points), metric.transform(points))
 
 
-@pytest.mark.parametrize("wide", [1, 10_000])
-def test_a_filter_gives_the_nearest_of_those_that_match(space, points, wide, monkeypatch):
-    monkeypatch.setattr("gramian.service.asking.WIDEN", wide)
+def test_a_filter_gives_the_nearest_of_those_that_match(space, points):
     ids = np.arange(1, N + 1)
     for where, mask in (
         ({"color": "red"}, ids % 2 == 1),

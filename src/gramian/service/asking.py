@@ -13,8 +13,6 @@ from gramian.service.fields import Fields
 from gramian.service.query_model import Cloud
 from gramian.service.snapshot import Collection, Version
 
-WIDEN = 4096
-"""Neighbors that a filtered query may look through before it compares the filtered items themselves."""
 SPARE = 32
 """Items beyond the k best of a scan in single precision that are scored again in double."""
 
@@ -92,36 +90,20 @@ class Asker:
             self._indexes.clear()
 
     def _nearest(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
-        assert question.x is not None
-        if question.where is None:
-            return self._search(view, version, question, len(view.ids))
-        allowed = self.fields.matching(view, question.where)
-        if question.own is not None:
+        """Nearest items through the index, of those that match and without the question's own."""
+        allowed = None if question.where is None else self.fields.matching(view, question.where)
+        if allowed is not None and question.own is not None:
             allowed &= view.ids != question.own
-        count = int(allowed.sum())
-        wide = question.k * len(view.ids) / max(count, 1)
-        if count == 0:
+        if len(view.ids) == 0 or (allowed is not None and not allowed.any()):
             return np.zeros(0, np.int64), np.zeros(0)
-        if wide > WIDEN or count <= question.k:
-            X = view.vectors.take(view.rows[allowed]).astype(np.float64)
-            return _sorted(view.ids[allowed], version.metric.pair_sqdist(_repeated(question.x, X), X), question.k)
-        ids = sqdist = np.zeros(0)
-        while len(ids) < question.k:
-            wide *= 2
-            ids, sqdist = self._search(view, version, question, int(wide))
-            inside = allowed[np.searchsorted(view.ids, ids)]
-            ids, sqdist = ids[inside], sqdist[inside]
-        return ids[: question.k], sqdist[: question.k]
-
-    def _search(self, view: Collection, version: Version, question: Question, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Nearest items through the index, without the removed ones and the question's own."""
-        k = min(k, question.k) if question.where is None else k
-        if len(view.ids) == 0:
-            return np.zeros(0, np.int64), np.zeros(0)
-        out = set(view.hidden) | ({question.own} if question.own is not None else set())
-        ids, sqdist = self.index(view, version).query(question.x[None], k + len(out))  # type: ignore[index]
-        keep = ~np.isin(ids[0], list(out)) if out else slice(None)
-        return ids[0][keep][:k], sqdist[0][keep][:k]
+        if allowed is not None:
+            X, within, out = question.x[None], view.ids[allowed], []  # type: ignore[index]
+        else:
+            X, within, out = question.x[None], None, sorted(view.hidden)  # type: ignore[index]
+            out += [question.own] if question.own is not None else []
+        found, sqdist = self.index(view, version).query(X, question.k + len(out), within=within)
+        keep = ~np.isin(found[0], out)
+        return found[0][keep][: question.k], sqdist[0][keep][: question.k]
 
     def _ranked(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
         near, far = view.points(question.likes), view.points(question.dislikes)
@@ -153,10 +135,6 @@ def _row_norms(view: Collection, version: Version, start: int, stop: int) -> np.
         X = view.vectors.take(np.arange(start + block.start, start + block.stop)).astype(np.float64)
         parts.append(linalg.row_norms(version.metric.transform(X)))
     return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _repeated(x: np.ndarray, X: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(x, X.shape)
 
 
 def _sorted(ids: np.ndarray, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
