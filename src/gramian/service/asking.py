@@ -13,6 +13,8 @@ from gramian.service.fields import Fields
 from gramian.service.query_model import Cloud
 from gramian.service.snapshot import Collection, Version
 
+MOST_INDEXES = 2
+"""Indexes of versions that are not in use which are kept for a while."""
 SPARE = 32
 """Items beyond the k best of a scan in single precision that are scored again in double."""
 
@@ -36,9 +38,21 @@ class Asker:
     def __init__(self) -> None:
         self.fields = Fields()
         self._lock = threading.Lock()
+        self._making: dict[tuple, threading.Lock] = {}
         self._norms: dict[tuple[int, int], np.ndarray] = {}
         self._clouds: dict[tuple[int, int], tuple[int, Cloud]] = {}
         self._indexes: dict[tuple[int, int, int], Any] = {}
+
+    def warm(self, view: Collection) -> None:
+        """Make beforehand what the first question with clicks would wait for, for all versions in use."""
+        for number in sorted(view.in_use) if len(view.ids) else ():
+            self.norms(view, view.versions[number])
+            self.cloud(view, view.versions[number])
+
+    def _maker(self, *key: Any) -> threading.Lock:
+        """What those hold who make one thing, so that only those wait who need the same thing."""
+        with self._lock:
+            return self._making.setdefault(key, threading.Lock())
 
     def answer(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
         """Ids of the best items and their squared distances, or scores when there are clicks."""
@@ -53,17 +67,19 @@ class Asker:
         if version.number in view.indexes:
             return view.indexes[version.number]
         key = (view.number, version.number, view.revision)
-        with self._lock:
-            if key not in self._indexes:
-                if len(self._indexes) >= 2:
-                    self._indexes.pop(next(iter(self._indexes)))
-                self._indexes[key] = view.build_index(version.metric)
-            return self._indexes[key]
+        with self._maker("index", view.number, version.number):
+            found = self._indexes.get(key)
+            if found is None:
+                found = view.build_index(version.metric)
+                with self._lock:
+                    others = list(self._indexes.items())[-(MOST_INDEXES - 1) :]
+                    self._indexes = dict([*others, (key, found)])
+            return found
 
     def cloud(self, view: Collection, version: Version) -> Cloud:
         """How the items lie under a version."""
         key = (view.number, version.number)
-        with self._lock:
+        with self._maker("cloud", *key):
             revision, found = self._clouds.get(key, (None, None))
             if revision != view.revision or found is None:
                 found = Cloud.of(view, version.metric)
@@ -73,21 +89,14 @@ class Asker:
     def norms(self, view: Collection, version: Version) -> np.ndarray:
         """xᵀMx of every row of the collection, computed once for each row."""
         key, n = (view.number, version.number), len(view.vectors)
-        with self._lock:
+        with self._maker("norms", *key):
             known = self._norms.get(key, np.zeros(0))
             if len(known) < n:
                 known = np.concatenate([known, _row_norms(view, version, len(known), n)])
-                self._norms = {k: v for k, v in self._norms.items() if k[0] != view.number or k[1] in view.in_use}
-                self._norms[key] = known
+                with self._lock:
+                    kept = {k: v for k, v in self._norms.items() if k[0] != view.number or k[1] in view.in_use}
+                    self._norms = {**kept, key: known}
             return known[:n]
-
-    def forget(self, number: int) -> None:
-        """Drop all that is kept for a collection whose rows were numbered anew."""
-        self.fields.forget(number)
-        with self._lock:
-            self._norms = {key: value for key, value in self._norms.items() if key[0] != number}
-            self._clouds = {key: value for key, value in self._clouds.items() if key[0] != number}
-            self._indexes.clear()
 
     def _nearest(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
         """Nearest items through the index, of those that match and without the question's own."""

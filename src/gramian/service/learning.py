@@ -120,10 +120,16 @@ LEARNERS: dict[str, Callable[[Evidence], Metric]] = {"gmml": gmml, "lego": lego,
 """Learners by name: a function from the evidence to a metric on the features."""
 
 
-def learn(name: str, evidence: Evidence) -> Metric:
-    """Learn a metric with the learner of a name."""
+def named_learner(name: str) -> str:
+    """The name of a learner, which must be one of those there are."""
     if name not in LEARNERS:
         raise SpaceError(f"Space: learner must be one of {', '.join(LEARNERS)}, got {name!r:.80}.")
+    return name
+
+
+def learn(name: str, evidence: Evidence) -> Metric:
+    """Learn a metric with the learner of a name."""
+    named_learner(name)
     if evidence.n == 0:
         raise Conflict("Space: there is no live feedback to learn from; like or dislike some items first.")
     if len(evidence.background.center) > MOST_LEARNED:
