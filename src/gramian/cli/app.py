@@ -210,7 +210,7 @@ def export(
     from gramian.cli import exporting, serving
 
     if to is None:
-        serving.export_events(model, output)
+        serving.export_events(model, Path(output) if output else None)
         return
     where = {"id": id, "column": column, "label": label, "drop": drop}
     options = {"form": form, "table": table, "kind": kind, "original": original}
