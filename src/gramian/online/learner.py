@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gramian import _checks, linalg
+from gramian import _checks, _parameters, linalg
 from gramian.constraints import Comparisons, Constraints, Pairs, RelativeSimilarities, Similarities, Triplets
 from gramian.coordinates import Coordinates, KernelSpace, Plain, Rest, Subspace
 from gramian.learners.base import MetricLearner, are_tuples
@@ -80,6 +80,7 @@ class OnlineLearner(MetricLearner, Stored):
 
     def _fresh(self, n_features: int | None) -> Progress:
         """The start, M_0, for points of so many features."""
+        _parameters.check(self)
         coordinates, alpha, rank = self._space(n_features)
         rule = self._tuned_rule(coordinates.size)
         return Progress(rule, coordinates, rule.init(coordinates.size), alpha, rank)
