@@ -12,6 +12,8 @@ import numpy as np
 
 from gramian._array import namespace
 
+FINE, ROUGH = (1e-2, 100), (0.3, 20)
+"""Relative residual and most products with which Newton's direction is found: for exact solutions, and for others."""
 Hessian = Callable[[Any, Any, Any], tuple[Callable[[Any], Any], Any]]
 
 
@@ -55,8 +57,9 @@ def minimize_box(
     """
     point = Point(x, *fun(x))
     residual, n_iter = stop(point), 0
+    effort = ROUGH if tol >= 1e-3 else FINE
     while residual > tol and n_iter < max_iter:
-        new = _search(fun, point, _direction(point, hessian, upper, ridge), upper)
+        new = _search(fun, point, _direction(point, hessian, upper, ridge, effort), upper)
         new = _search(fun, point, -point.grad, upper) if new is None else new
         if new is None:
             break
@@ -70,12 +73,12 @@ def minimize_box(
     return BoxResult(point.x, point.value, point.grad, point.info, n_iter, residual, residual <= tol)
 
 
-def _direction(point: Point, hessian: Hessian, upper: Any, ridge: float = 0.0, rtol: float = 1e-2) -> Any:
+def _direction(point: Point, hessian: Hessian, upper: Any, ridge: float = 0.0, effort: tuple[float, int] = FINE) -> Any:
     """Newton's direction on the free variables, the gradient on those that are held."""
     free = _free(point, upper)
     product, diagonal = hessian(point.x, point.info, free)
     ridge = ridge * min(1.0, _projected_step(point, upper))
-    newton = conjugate_gradients(lambda v: product(v) + ridge * v, diagonal + ridge, -point.grad * free, rtol)
+    newton = conjugate_gradients(lambda v: product(v) + ridge * v, diagonal + ridge, -point.grad * free, *effort)
     return newton - point.grad * (1 - free)
 
 
@@ -98,7 +101,7 @@ def _search(fun: Any, point: Point, direction: Any, upper: Any) -> Point | None:
 def _sharpen(fun: Any, hessian: Hessian, point: Point, upper: Any) -> Point:
     """Newton steps accepted on the projected gradient: near the end the value itself no longer tells points apart."""
     for _ in range(3):
-        x = _clip(point.x + _direction(point, hessian, upper, rtol=1e-6), upper)
+        x = _clip(point.x + _direction(point, hessian, upper, effort=(1e-6, 100)), upper)
         new = Point(x, *fun(x))
         if not np.isfinite(new.value) or _projected_step(new, upper) >= _projected_step(point, upper):
             break
