@@ -1,6 +1,7 @@
 """The online estimator: constraints one at a time or in batches, a metric at any time."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ from gramian.online.pretraining import PreTraining
 from gramian.online.progress import Progress
 from gramian.persist import Stored
 from gramian.solvers import Solution, rows_of
+
+GENTLE = 0.1
+"""η s² of clicks, s the farthest of the first list. The race for η is won by steps that fit the clicks best, which
+is not what the person asks next: they take a good metric down."""
 
 
 class OnlineLearner(MetricLearner, Stored):
@@ -157,7 +162,8 @@ class OnlineLearner(MetricLearner, Stored):
         """Learn from clicks on a list of results.
 
         A liked point should be as near as the first of the list, a disliked one beyond the last: targets relative to
-        what was on the screen, under the metric that ranked it.
+        what was on the screen, under the metric that ranked it. With ``eta="auto"`` a stream that begins with clicks
+        takes small steps, η = 0.1 / s² with s the farthest squared distance of the first list.
 
         Parameters
         ----------
@@ -179,6 +185,8 @@ class OnlineLearner(MetricLearner, Stored):
             raise ValueError(f"{owner}: feedback needs something liked or disliked, got neither.")
         screen = judged if shown is None else [_group(space, shown, owner, "shown")]
         d = np.concatenate([here.metric.sqdist_of(q, points)[0] for points in screen if points is not None])
+        if isinstance(here.rule, PreTraining) and d.max() > 0:
+            here = replace(here, state=here.rule.given(here.state, GENTLE / float(d.max()) ** 2))
         sizes = [0 if group is None else linalg.count(group) for group in groups]
         targets = np.repeat([d[d > 0].min(initial=d.max()), d.max()], sizes)
         signs = np.repeat([KINDS["at_most"], KINDS["at_least"]], sizes)
