@@ -57,7 +57,7 @@ def mixed(both: tuple[np.ndarray, np.ndarray], weight: Any) -> np.ndarray:
 
 def angular(between: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """2 − 2 cos from |x − y|², |x|² and |y|²; a point of length zero stays at zero."""
-    root = np.sqrt(np.maximum(left * right, 0))
+    root = np.sqrt(np.maximum(left, 0)) * np.sqrt(np.maximum(right, 0))
     cosine = np.divide(left + right - between, 2 * root, out=np.zeros_like(between), where=root > 0)
     return (left > 0) + 1.0 * (right > 0) - 2 * cosine
 
