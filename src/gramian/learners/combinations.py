@@ -143,11 +143,11 @@ class WorkingSet:
         self.lengths = np.concatenate([self.lengths[kept], self.whole.lengths(best)])
         return True
 
-    def descend(self, width: float, loose: float, most: int) -> tuple[Smoothed, Any]:
-        """Newton steps on the smoothed problem over the working set."""
+    def descend(self, width: float, least: float, most: int) -> tuple[Smoothed, Any]:
+        """Newton steps on the smoothed problem over the working set, until all slopes are below ``least``."""
         problem = Smoothed(self.whole, self.lengths, self.whole.cost[self.columns], width)
         upper = np.full(len(self.weights), np.inf)
-        end = minimize_box(problem.value, problem.hessian, self.weights, upper, problem.residual, loose, most)
+        end = minimize_box(problem.value, problem.hessian, self.weights, upper, problem.residual, least, most)
         self.weights = end.x
         return problem, end
 
@@ -163,8 +163,7 @@ def combine(whole: Combination, *, max_iter: int, tol: float, report: Callable |
             if gap <= tol or done >= max_iter or width < 1e-9:
                 break
             width *= NARROWER if done else 1.0
-        loose = max(least, 0.1 * float((-1 - prices / whole.cost).max(initial=0)))
-        problem, end = work.descend(width, loose, min(STEPS, max_iter - done))
+        problem, end = work.descend(width, least, min(STEPS, max_iter - done))
         z, lam = end.info
         prices, objective = whole.prices(lam), problem.objective(work.weights, z)
         gap = share(objective - whole.dual(lam, prices), objective)
