@@ -10,7 +10,7 @@ TORCH ?= torch
 JOBS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo test lint types quick slow exports docs papers papers-quick speed effect clean
+.PHONY: demo test lint types quick slow exports docs papers papers-quick speed effect clicks fuzz clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -51,6 +51,16 @@ speed: $(TEST_DEPS)
 
 effect: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.effect --jobs $(JOBS) $(ARGS)
+
+clicks: $(TEST_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.serve $(ARGS)
+
+fuzz: $(TEST_DEPS) $(VENV)/fuzz/bin/schemathesis
+	$(ONE_THREAD) PYTHONPATH=src:. $(BIN)/python -m tests.service.fuzz $(VENV)/fuzz/bin/schemathesis $(ARGS)
+
+$(VENV)/fuzz/bin/schemathesis:
+	$(PYTHON) -m venv $(VENV)/fuzz
+	$(VENV)/fuzz/bin/python -m pip install --quiet schemathesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -54,7 +54,7 @@ def test_bounds_are_below_the_distances_and_nearly_as_large(rng, projected):
     frame = frame if projected else scans.Frame(frame.center, frame.unit)
     scan = scans.DenseScan.of(X, frame)
     Z, own = scan.lift(Q)
-    ids, lower = scan.shortlist(Z, own, len(X))
+    ids, lower = scan.shortlist((Z, own), len(X))
     true = np.take_along_axis(cdist(Q, X, "sqeuclidean"), ids, axis=1)
     assert (lower <= true).all()
     assert (true - lower).max() < (0.2 if projected else 1e-4) * true.max()

@@ -6,7 +6,7 @@ This file is the table of contents. Every public name is imported on first use.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _CONTENTS: dict[str, tuple[str, ...]] = {
     "metrics": (
@@ -27,6 +27,8 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "FunctionKernel",
         "Precomputed",
         "PyramidMatch",
+        "ProximityDistribution",
+        "Correspondence",
         "TangentDistance",
         "align",
     ),

@@ -157,6 +157,32 @@ class Metric(Stored):
         whole: Any = self.coordinates.back(Z)
         return s * linalg.dense(X) + whole
 
+    def explain(self, x: Any, y: Any, names: Any = None) -> Any:
+        """What each feature adds to the squared distance of two points: v_j (Wv)_j with v = x − y, summing to d².
+
+        A share below zero comes from a feature that offsets others. With ``names`` a dict from name to share, the
+        largest first; otherwise an array (d,).
+
+        Parameters
+        ----------
+        x, y : point (d,)
+        names : list of str, optional
+        """
+        owner = type(self).__name__
+        one = self.coordinates.one
+        X, Y = self.check(one(x, owner, "x"), "x"), self.check(one(y, owner, "y"), "y")
+        Z = self.coordinates.difference(X, Y)
+        inside = self.coordinates.back(np.asarray(Z @ (self.core - self.alpha * np.eye(len(self.core)))))
+        if inside is None:
+            raise TypeError(f"{owner}: explain needs a metric on features, which coordinates of a kernel are not.")
+        V = linalg.dense(X).astype(np.float64) - linalg.dense(Y)
+        shares = (V * (inside + self.alpha * V))[0]
+        if names is None:
+            return shares
+        if len(names) != len(shares):
+            raise ValueError(f"{owner}: names must be {len(shares)} names of features, got {len(names)}.")
+        return {str(names[j]): float(shares[j]) for j in np.argsort(-np.abs(shares), kind="stable")}
+
     def __call__(self, u: Any, v: Any) -> float:
         """Distance of two single points, for libraries that take a callable metric."""
         one, owner = self.coordinates.one, type(self).__name__

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _threads, linalg
-from gramian.scans import DenseScan, SparseScan
+from gramian.scans import DenseScan, sparse_scan
 
 QUERIES, BLOCK_BYTES = 1024, 64 << 20
 """Queries that share one pass over the rows, fewer where their products would not fit into so many bytes."""
@@ -38,7 +38,7 @@ def nearest(X: Any, k: int, queries: Any = None, *, threads: int = 1) -> tuple[n
     skip = np.arange(X.shape[0]) if queries is None else None
     if sparse.issparse(X) or sparse.issparse(Q):
         X, Q = sparse.csr_array(X), sparse.csr_array(Q)
-        return search(SparseScan.of(X), Q, sparse_distances(Q, X), k, skip=skip, threads=threads)
+        return search(sparse_scan(X), Q, sparse_distances(Q, X), k, skip=skip, threads=threads)
     return search(DenseScan.of(X), Q, dense_distances(Q, X), k, skip=skip, threads=threads)
 
 
@@ -65,7 +65,7 @@ def search(
 
     Parameters
     ----------
-    scan : DenseScan or SparseScan
+    scan : Scan
     Q : points (n, d), in the coordinates of the scan
     distances : function of (rows, ids, lower, k) → squared distances of the queries ``rows`` to their ``ids``; entries
         whose bound ``lower``, ascending in each row, exceeds the k-th of the row may be left at infinity
@@ -74,32 +74,50 @@ def search(
         A row that is no neighbor of query i.
     threads : int
     """
-    n = Q.shape[0]
+    n = linalg.count(Q)
     skip = np.full(n, -1) if skip is None else skip
     step = min(QUERIES, max(-(-n // threads), 1), max(BLOCK_BYTES // (8 * scan.step), 1))
-    pieces = [np.arange(start, min(start + step, n)) for start in range(0, n, step)]
-    found = _threads.each(lambda rows: _piece(scan, Q, distances, k, skip, rows), pieces, threads)
-    if not found:
-        return np.zeros((0, k), np.int64), np.zeros((0, k))
+    found = _threads.each(lambda rows: _piece(scan, Q, distances, k, skip, rows), pieces(n, step), threads)
     return np.concatenate([ids for ids, _ in found]), np.concatenate([values for _, values in found])
+
+
+def pieces(n: int, step: int) -> list[np.ndarray]:
+    """The numbers below n in pieces of at most ``step``, at least one."""
+    return [np.arange(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
 
 
 def _piece(
     scan: Any, Q: Any, distances: Distances, k: int, skip: np.ndarray, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Neighbors of some of the queries."""
-    wanted = k + int(skip[rows[0]] >= 0)
-    Z, own = scan.lift(Q[rows])
-    ids, lower = scan.shortlist(Z, own, min(wanted + max(scan.spare, wanted // 4), scan.n))
+    wanted = k + int((skip[rows] >= 0).any())
+    ids, lower = scan.shortlist(scan.lift(linalg.take(Q, rows)), min(wanted + max(scan.spare, wanted // 4), scan.n))
     D = distances(rows, ids, lower, wanted)
     D[lower == np.inf] = np.inf
     names, values = smallest(D, k, ids, skip[rows])
     undecided = np.flatnonzero(values[:, -1] >= lower[:, -1]) if ids.shape[1] < scan.n else ()
     for i in undecided:
-        ids = scan.within(Z[[i]], own[i], values[i, -1])[None]
-        D = distances(rows[[i]], ids, np.full(ids.shape, -np.inf), wanted)
-        names[[i]], values[[i]] = smallest(D, k, ids, skip[rows[[i]]])
+        one = rows[[i]]
+        ids = scan.within(scan.lift(linalg.take(Q, one)), values[i, -1])[None]
+        D = distances(one, ids, np.full(ids.shape, -np.inf), wanted)
+        names[[i]], values[[i]] = smallest(D, k, ids, skip[one])
     return names, values
+
+
+def search_radius(
+    scan: Any, Q: Any, distances: Distances, limit: float, *, threads: int = 1
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """All rows of a scan with a squared distance of at most the limit, for each query, ascending, ties by id."""
+
+    def one(row: int) -> tuple[np.ndarray, np.ndarray]:
+        rows = np.array([row])
+        ids = scan.within(scan.lift(linalg.take(Q, rows)), limit)[None]
+        D = distances(rows, ids, np.full(ids.shape, -np.inf), max(ids.shape[1], 1))
+        names, values = smallest(np.where(limit >= D, D, np.inf), ids.shape[1], ids)
+        inside = values[0] < np.inf
+        return names[0, inside], values[0, inside]
+
+    return _threads.each(one, range(linalg.count(Q)), threads)
 
 
 def smallest(

@@ -9,6 +9,7 @@ The bound |z_q|² + |z|² − 2 z_qᵀz is computed in single precision. Its rou
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -114,10 +115,11 @@ class Scan(ABC):
         """The same scan in which the other rows are infinitely far away."""
         return replace(self, halves=np.where(mask, self.halves, self.halves.dtype.type(np.inf)))
 
-    def shortlist(self, Z: Any, own: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+    def shortlist(self, lifted: tuple[Any, np.ndarray], m: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids and bounds of the m rows with the lowest bounds, ascending, (n, m) each."""
         from gramian._jit.nearest import keep_lowest, sort_heaps
 
+        Z, own = lifted
         bounds, ids = np.full((len(own), m), np.inf, self.halves.dtype), np.zeros((len(own), m), np.int64)
         room = np.empty((len(own), min(self.step, self.n)), self.halves.dtype)
         for start in range(0, self.n, self.step):
@@ -127,8 +129,9 @@ class Scan(ABC):
         sort_heaps(bounds, ids)
         return ids, self._squared(own[:, None], bounds)
 
-    def within(self, Z: Any, own: float, limit: float) -> np.ndarray:
+    def within(self, lifted: tuple[Any, np.ndarray], limit: float) -> np.ndarray:
         """Rows whose bound for one query is at most the limit."""
+        Z, own = lifted
         room = np.empty((1, self.n), self.halves.dtype)
         bounds = self.halves - self.products(Z, slice(0, self.n), room)[0]
         return np.flatnonzero(self._squared(own, bounds) <= limit)
@@ -172,33 +175,58 @@ class DenseScan(Scan):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseScan(Scan):
-    """Rows as postings, the rows that hold each feature, in double precision: z = x."""
+class MixedScan(Scan):
+    """Inner products zᵀw + α φᵀφ_q in double precision, of dense rows z and sparse or dense rows φ.
+
+    ``lifting`` maps queries to (w, φ_q, |q|²), with the norm in the same inner product.
+    """
+
+    phi: Any
+    alpha: float
+    lifting: Callable[[Any], tuple[np.ndarray, Any, np.ndarray]]
 
     @classmethod
-    def of(cls, X: sparse.csr_array) -> "SparseScan":
-        """Scan of the rows of a CSR matrix."""
-        return cls(sparse.csr_array(X.T.astype(np.float64)), _shrunk(X) / 2)
+    def of(cls, Z: np.ndarray, phi: Any, sqnorms: np.ndarray, alpha: float, lifting: Any) -> "MixedScan":
+        """Scan of rows (z, φ) with their norms."""
+        by_column = sparse.csr_array(phi.T) if sparse.issparse(phi) else phi
+        return cls(Z, sqnorms * (1 - _rounding(Z, phi)) / 2, by_column, alpha, lifting)
 
     @property
     def step(self) -> int:
         """All rows at once."""
         return max(self.n, 1)
 
-    def lift(self, Q: sparse.csr_array) -> tuple[sparse.csr_array, np.ndarray]:
-        """Queries as they are."""
-        return Q, _shrunk(Q)
+    def lift(self, Q: Any) -> tuple[tuple[np.ndarray, Any], np.ndarray]:
+        """Queries as (w, αφ)."""
+        W, phi, sqnorms = self.lifting(Q)
+        return (W, self.alpha * phi), sqnorms * (1 - _rounding(W, phi))
 
-    def products(self, Z: sparse.csr_array, items: slice, room: np.ndarray) -> np.ndarray:
-        """Products with all rows, by the postings of each feature of a query."""
-        from gramian._jit.nearest import posting_products
+    def products(self, Z: tuple[np.ndarray, Any], items: slice, room: np.ndarray) -> np.ndarray:
+        """Products of all rows: of z by a matrix product, of sparse φ by the postings of each feature of a query."""
+        from gramian._jit.nearest import add_postings
 
-        postings = self.rows
-        posting_products(Z.indptr, Z.indices, Z.data, postings.indptr, postings.indices, postings.data, room)
+        W, phi = Z
+        np.matmul(W, self.rows.T, out=room)
+        if sparse.issparse(phi):
+            own = self.phi
+            add_postings(phi.indptr, phi.indices, phi.data, own.indptr, own.indices, own.data, room)
+        else:
+            room += phi @ self.phi.T
         return room
 
 
-def _shrunk(X: sparse.csr_array) -> np.ndarray:
-    """|x|² made smaller by what rounding may add to a bound."""
-    p = np.diff(X.indptr).max(initial=0)
-    return linalg.row_norms(X.astype(np.float64)) * (1 - (1.01 * p + 8) * 2.0**-53)
+def sparse_scan(X: sparse.csr_array) -> MixedScan:
+    """Scan of sparse rows under the Euclidean distance."""
+
+    def lifting(Q: sparse.csr_array) -> tuple[np.ndarray, Any, np.ndarray]:
+        Q = sparse.csr_array(Q.astype(np.float64))
+        return np.zeros((Q.shape[0], 0)), Q, linalg.row_norms(Q)
+
+    _, X, sqnorms = lifting(X)
+    return MixedScan.of(np.zeros((X.shape[0], 0)), X, sqnorms, 1.0, lifting)
+
+
+def _rounding(Z: np.ndarray, phi: Any) -> float:
+    """Relative rounding error of a bound from so many products, in double precision."""
+    p = Z.shape[1] + (np.diff(phi.indptr).max(initial=0) if sparse.issparse(phi) else phi.shape[1])
+    return (1.01 * p + 8) * 2.0**-53

@@ -104,7 +104,7 @@ def test_a_script_goes_to_standard_output(gramian, tmp_path):
     code, out, err = gramian("m.gram", "--to", "pgvector", "--data", "X.npy", "-o", "-", "--table", "wine")
     assert code == 0 and err == "pgvector: 120 rows; wrote -\n"
     lines = out.splitlines()
-    start = lines.index("copy wine (id, learned) from stdin;")
+    start = lines.index('copy "wine" (id, learned) from stdin;')
     first = lines[start + 1].split("\t")
     assert first[0] == "0" and np.allclose(json.loads(first[1]), linear().transform(X[:1])[0], rtol=1e-5)
     assert lines[start + 121] == "\\." and lines[-1] == "commit;"
@@ -112,7 +112,7 @@ def test_a_script_goes_to_standard_output(gramian, tmp_path):
     code, out, _ = gramian("m.gram", "--to", "pgvector", "-o", "map.sql")
     assert code == 0 and out == "pgvector: the map; wrote map.sql\n"
     text = (tmp_path / "map.sql").read_text()
-    assert "create or replace function items_learned(x vector)" in text and "create table items " not in text
+    assert 'function "items_learned"(x vector)' in text and 'create table "items" ' not in text
 
 
 def test_options_reach_their_target(gramian, tmp_path):
@@ -169,6 +169,15 @@ def test_errors_are_one_sentence_and_exit_code_two(gramian, tmp_path, arguments,
     code, _, err = gramian("m.gram", *arguments)
     assert code == 2 and sentence in err and err.startswith("gramian: "), err
     assert err.count("\n") == 1
+
+
+def test_kernel_features_are_exported_too(gramian):
+    gm.KernelFeatures(gm.Gaussian(2.0), rank=5).fit(X).save("z.gram")
+    code, out, err = gramian("z.gram", "--to", "onnx", "--data", "X.npy", "--check")
+    assert code == 0 and "the same neighbors" in out, err
+    gm.Gaussian(2.0).save("kernel.gram")
+    code, _, err = gramian("kernel.gram", "--to", "onnx")
+    assert code == 2 and "must be a learned metric, fitted KernelFeatures, or a file of one" in err
 
 
 def test_a_metric_without_coordinates_is_refused(gramian):

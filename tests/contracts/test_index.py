@@ -1,5 +1,6 @@
 """What every public index promises, enrolled by walking the public names."""
 
+import copy
 import inspect
 import pickle
 
@@ -25,19 +26,39 @@ def _linear(name):
     return gm.KernelMetric(features, METRICS[name], alpha=1.0)
 
 
+def _subspace(name):
+    """The same metric on a subspace, with a part outside of it."""
+    M = METRICS[name]
+    return gm.SubspaceMahalanobis(np.eye(D)[:, :3], M[:3, :3], alpha=float(M[4, 4]))
+
+
+def _learner(name):
+    """A learner that stands at the metric, or next to it."""
+    return gm.LEGO(prior=METRICS[name] + 1e-6 * np.eye(D))
+
+
 MAKE = {
     "ExactIndex": lambda name: gm.ExactIndex(_mahalanobis(name)),
     "HashIndex": lambda name: gm.HashIndex(_mahalanobis(name), n_bits=64, random_state=0),
     "KernelHashIndex": lambda name: gm.KernelHashIndex(_linear(name), n_bits=64, random_state=0),
+    "OnlineHashIndex": lambda name: gm.OnlineHashIndex(_learner(name), n_bits=64, random_state=0),
 }
 """How to make each public index for one of the metrics; add a line for a new one."""
+MORE = {
+    "ExactIndex, subspace": lambda name: gm.ExactIndex(_subspace(name)),
+    "HashIndex, subspace": lambda name: gm.HashIndex(_subspace(name), n_bits=64, random_state=0),
+    "ExactIndex, kernel": lambda name: gm.ExactIndex(_linear(name)),
+    "HashIndex, orders": lambda name: gm.HashIndex(_mahalanobis(name), searcher="orders", epsilon=0.1, random_state=0),
+    "OnlineHashIndex, rank": lambda name: gm.OnlineHashIndex(gm.LEGO(rank=3), n_bits=64, random_state=0),
+}
+"""The same indexes under other metrics and settings."""
 
 PUBLIC = [
     name
     for name in gm.__all__
     if inspect.isclass(value := getattr(gm, name)) and issubclass(value, Index) and value is not Index
 ]
-indexes = pytest.mark.parametrize("make", [pytest.param(MAKE[name], id=name) for name in PUBLIC if name in MAKE])
+indexes = pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in {**MAKE, **MORE}.items()])
 
 
 @pytest.fixture
@@ -163,11 +184,8 @@ def test_bad_queries_are_refused(make, X):
 def test_a_new_metric_gives_a_new_index(make, X):
     index = make("plain").add(X).remove([5])
     before = index.query(X, k=5)
-    try:
-        other = index.with_metric(make("spread").metric)
-    except NotImplementedError:
-        pytest.skip("the metric belongs to the index")
     fresh = make("spread").add(X).remove([5])
+    other = index.with_metric(fresh.metric)
     assert np.array_equal(before[0], index.query(X, k=5)[0])
     assert np.mean(other.query(X, k=5)[0] == fresh.query(X, k=5)[0]) > 0.98
     other.add(X[:3])
@@ -188,6 +206,107 @@ def test_saved_and_loaded_answers_are_identical(make, X, tmp_path, mmap):
         assert np.array_equal(one, two)
     loaded.add(X[:2]).remove([0])
     assert len(index) == 298 and len(loaded) == 299 and loaded.ids[-1] == 301
+
+
+@indexes
+def test_queries_within_some_items_find_only_these(make, X):
+    index, rng = make("spread").add(X, ids=np.arange(300) * 3), np.random.default_rng(4)
+    for share in (0.01, 0.3, 0.95):
+        mask = rng.random(300) < share
+        mask[7] = True
+        some = np.flatnonzero(mask)
+        want, values = _brute(index.metric, X[:20] + 0.01, X[some], 3 * some, 5)
+        for within in (mask, rng.permutation(3 * some)):
+            ids, sqdist = index.query(X[:20] + 0.01, k=5, within=within)
+            assert ids.shape == want.shape and np.isin(ids, 3 * some).all()
+            assert np.mean(ids == want) > 0.97
+            np.testing.assert_allclose(sqdist[ids == want], values[ids == want], rtol=1e-9, atol=1e-12)
+    assert index.query(X[:2], k=5, within=np.zeros(300, bool))[0].shape == (2, 0)
+    for bad, words in ((mask[:-1], "mask of shape"), ([1], "got 1, which it does not hold"), ([0.5], "integers")):
+        with pytest.raises(ValueError, match=words):
+            index.query(X[:2], within=bad)
+
+
+@indexes
+def test_a_radius_finds_all_items_inside(make, X):
+    index = make("spread").add(X)
+    D2 = index.metric.sqdist(X[:20] + 0.01, X)
+    r = float(np.sqrt(np.quantile(D2, 0.05)))
+    ids, sqdist = index.query_radius(X[:20] + 0.01, r)
+    assert len(ids) == len(sqdist) == 20
+    found = wanted = 0
+    for own, values, row in zip(ids, sqdist, D2):
+        assert own.dtype == np.int64 and (np.diff(values) >= 0).all() and (row[own] <= r * r * (1 + 1e-9)).all()
+        np.testing.assert_allclose(values, row[own], rtol=1e-9, atol=1e-12)
+        found, wanted = found + len(own), wanted + (row <= r * r).sum()
+    assert found > 0.97 * wanted > 100
+    only = index.query_radius(X[:3], 1e6, within=[4, 9])[0]
+    assert [sorted(row.tolist()) for row in only] == [[4, 9]] * 3
+    assert index.query_radius(X[:0], r) == ([], [])
+    assert all(len(own) == 0 for own in index.query_radius(X[:2] + 1e6, r)[0])
+    for bad in (-1.0, np.nan, "1"):
+        with pytest.raises(ValueError, match="r must be"):
+            index.query_radius(X[:2], bad)
+
+
+@indexes
+def test_threads_change_no_answer(make, X):
+    one, two = make("spread").add(X), make("spread").add(X, n_jobs=2)
+    for a, b in zip(one.query(X, k=4), two.query(X, k=4, n_jobs=3)):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match="n_jobs must be"):
+        one.query(X, n_jobs=0)
+
+
+@indexes
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda index: pickle.loads(pickle.dumps(index))])
+def test_copies_share_no_change(make, X, duplicate):
+    index = make("spread").add(X[:100]).add(X[100:103])
+    other = duplicate(index)
+    index.add(X[200:201])
+    other.add(X[201:202])
+    for own, row in ((index, 200), (other, 201)):
+        ids, sqdist = own.query(X[row : row + 1], k=1)
+        assert ids.tolist() == [[103]]
+        np.testing.assert_allclose(sqdist, 0, atol=1e-12)
+    other.remove([0])
+    assert len(index) == 104 and len(other) == 103
+
+
+@indexes
+def test_a_failed_call_changes_nothing(make, X):
+    index = make("plain")
+    for bad in (X[:2, :0], np.full((2, D), np.nan), X[0], [["a"]]):
+        with pytest.raises((ValueError, TypeError)):
+            index.add(bad)
+    with pytest.raises(ValueError, match="distinct"):
+        index.add(X[:2, :3], ids=[1, 1]) if isinstance(index, gm.OnlineHashIndex) else index.add(X[:2], ids=[1, 1])
+    assert len(index) == 0 and len(index.add(X[:5])) == 5 and index.ids.tolist() == [0, 1, 2, 3, 4]
+    before = index.query(X[:9], k=3)
+    for call in (lambda: index.add(X, ids=[1]), lambda: index.remove([99]), lambda: index.add(X[:, :2])):
+        with pytest.raises(ValueError):
+            call()
+    for one, two in zip(before, index.query(X[:9], k=3)):
+        assert np.array_equal(one, two)
+
+
+@indexes
+def test_the_largest_ids_neither_wrap_nor_overflow(make, X):
+    index = make("plain").add(X[:2], ids=np.array([5, 2**63 - 1]))
+    with pytest.raises(ValueError, match="no ids are left"):
+        index.add(X[:1])
+    with pytest.raises(ValueError, match="below 2"):
+        index.add(X[:1], ids=np.array([2**63 + 5], np.uint64))
+    assert index.ids.tolist() == [5, 2**63 - 1]
+
+
+@indexes
+def test_emptied_indexes_take_new_items(make, X):
+    index = make("spread").add(X[:50])
+    index.remove(index.ids)
+    assert len(index) == 0
+    index.add(X)
+    assert np.array_equal(index.query(X[:40], k=1)[0][:, 0], np.arange(50, 90))
 
 
 @indexes

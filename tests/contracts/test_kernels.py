@@ -36,6 +36,14 @@ def sets(n=10, d=2, seed=0):
     return made
 
 
+def placed_words(n=8, seed=0):
+    """Images as visual words with places, one of them with a single feature."""
+    rng = np.random.default_rng(seed)
+    made = [np.c_[rng.integers(4, size=m), rng.random((m, 2))] for m in rng.integers(3, 9, size=n)]
+    made[1], made[-1] = made[1][:1], made[0]
+    return made
+
+
 WORDS = ["metric", "kernel", "metrics", "tree", "trees", "gram", "tree"]
 EXAMPLES = {
     "ChiSquared": [gm.ChiSquared, lambda: gm.ChiSquared(scale=None)],
@@ -46,6 +54,10 @@ EXAMPLES = {
     ],
     "FunctionKernel": [lambda: (gm.FunctionKernel(shared_letters), WORDS)],
     "Precomputed": [lambda: (gm.Precomputed(gm.Gaussian()(histograms())), np.arange(10))],
+    "ProximityDistribution": [
+        lambda: (gm.ProximityDistribution(4, n_ranks=3), placed_words()),
+        lambda: (gm.ProximityDistribution(4, n_ranks=20, normalize=False), placed_words()),
+    ],
     "PyramidMatch": [
         lambda: (gm.PyramidMatch(side=0.1), sets()),
         lambda: (gm.PyramidMatch(0.5, 3, 64, False, 3), sets()),

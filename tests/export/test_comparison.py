@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import gramian as gm
+from gramian.export.comparison import Answer
 from gramian.export.nearest import Nearest
-from tests.export.problems import in_kernel, linear, place, points, write
+from tests.export.problems import in_kernel, linear, neighbors, place, points, write
 
 TARGETS = ["faiss", "usearch", "duckdb", "parquet", "qdrant", "elasticsearch", "weaviate"]
 
@@ -96,6 +97,30 @@ def test_a_kernel_metric_is_checked_too(tmp_path):
     for target in ("faiss", "parquet"):
         path = write(target, place(target, tmp_path), metric, X)
         assert gm.export.check(metric, target, path, X).same
+
+
+def test_many_points_in_one_place_are_no_error(tmp_path):
+    """An engine may name any of the points that are equally near."""
+    metric, X = gm.Mahalanobis(np.eye(1, 8)), np.round(points(500))
+    for target in ("faiss", "duckdb", "qdrant", "usearch"):
+        path = write(target, place(target, tmp_path), metric, X[:150] if target == "qdrant" else X)
+        assert gm.export.check(metric, target, path, X[:150] if target == "qdrant" else X).same
+
+
+def test_answers_are_worth_what_their_distances_say():
+    Q, Z = points(6, seed=1), points(40)
+    true = neighbors(gm.Mahalanobis.euclidean(8), Z, Q, 4)
+    numbers = np.random.default_rng(0).permutation(40)
+    answer = Answer(Q, numbers[true])
+    for start in range(0, 40, 7):
+        answer.add(numbers[start : start + 7], Z[start : start + 7])
+    assert answer.recall() == 1.0
+    wrong = true.copy()
+    wrong[0, 0] = np.setdiff1d(np.arange(40), neighbors(gm.Mahalanobis.euclidean(8), Z, Q, 39)[0])[0]  # the farthest
+    wrong[1, 0] = 1000
+    answer = Answer(Q, wrong)
+    answer.add(np.arange(40), Z)
+    assert answer.recall() == pytest.approx(22 / 24)
 
 
 def test_few_points_are_enough(tmp_path):

@@ -72,7 +72,7 @@ def test_the_query_of_a_readme_finds_our_neighbors(target, tmp_path, monkeypatch
 @pytest.mark.parametrize("form", ["vector", "query"])
 def test_a_script_and_its_readme_run_in_postgres(postgres, form, tmp_path):
     """Raw points are asked for: the map itself is in the database."""
-    table = f"items_{form}"
+    table = {"vector": "Order", "query": "user"}[form]  # words of SQL, and large letters
     path = gm.export.to_pgvector(linear(), X, tmp_path / "items.sql", form=form, table=table)
     psql(postgres, path)
     code = sections(tmp_path / "README.md")["items.sql"]
@@ -93,6 +93,18 @@ def test_a_kernel_metric_goes_to_postgres_as_coordinates(postgres, tmp_path, mon
     assert space["ids"] == neighbors(metric, X, x[None])[0].tolist()
     with pytest.raises(TypeError, match="to_pgvector: a map that is not linear has no SQL form"):
         gm.export.to_pgvector(metric, None, tmp_path / "k.sql")
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_the_map_in_sql_is_the_one_of_the_column(postgres, name, tmp_path):
+    import psycopg
+
+    metric = LINEAR[name]()
+    psql(postgres, gm.export.to_pgvector(metric, X[:20], tmp_path / "m.sql", table="lines", original=True))
+    with psycopg.connect(postgres.get_uri()) as connection:
+        ask = "select max(learned <-> lines_learned(original)), max(vector_norm(learned)) from lines"
+        off, size = connection.execute(ask).fetchone()
+    assert off <= 1e-5 * size
 
 
 def test_the_map_alone_fills_a_column_of_your_own(postgres, tmp_path):

@@ -61,7 +61,7 @@ class Elastic:
     """Answers as Elasticsearch documents it, from the documents of a bulk file."""
 
     def __init__(self, url, path=""):
-        from gramian.export.bulk import HeldBulk
+        from gramian.export.held.files import HeldBulk
 
         self.form = "vector" if "vector" in Elastic.path.name else "query"
         self.held = HeldBulk(Elastic.path, 5, form=self.form)

@@ -17,7 +17,7 @@ def held(target, path, width, **options):
     from importlib import import_module
 
     module, name = gm.export.TARGETS[target].held.split(".")
-    return getattr(import_module(f"gramian.export.{module}"), name)(path, width, **options)
+    return getattr(import_module(f"gramian.export.held.{module}"), name)(path, width, **options)
 
 
 def found(target, path, metric, Q, k=10, form="vector"):
@@ -106,6 +106,11 @@ def test_a_table_of_ours_is_replaced_and_a_foreign_one_is_not(tmp_path):
     (tmp_path / "no.duckdb").write_bytes(b"not a database" * 50)
     with pytest.raises(ValueError, match="cannot be opened as a DuckDB file"):
         gm.export.to_duckdb(linear(), points(10), tmp_path / "no.duckdb")
+
+
+def test_a_word_of_sql_may_name_a_table(tmp_path):
+    path = gm.export.to_duckdb(linear(), points(50), tmp_path / "a.duckdb", table="Order")
+    assert gm.export.check(linear(), "duckdb", path, points(50), table="Order").same
 
 
 def test_a_stream_that_breaks_leaves_what_was_there(tmp_path):

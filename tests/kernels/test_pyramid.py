@@ -86,7 +86,8 @@ def test_sets_are_learned_hashed_and_searched_without_a_dense_vector(shapes):
     metric = learner.fit(sets[:60], y[:60]).metric_
     assert metric.alpha == 1.0
     index = gm.KernelHashIndex(metric, n_bits=512, random_state=0).add(sets[:60])
-    assert index._rows("phi").shape == (60, 2**20) and index._rows("phi").nnz < 60 * 21 * 6 + 1
+    phi = index._items["outside"]
+    assert phi.shape == (60, 2**20) and phi.nnz < 60 * 21 * 6 + 1
     true, values = gm.ExactIndex(metric).add(sets[:60]).query(sets[60:], k=3)
     found, sqdist = index.query(sets[60:], k=3)
     assert np.mean(found == true) > 0.97

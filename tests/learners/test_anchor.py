@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import gramian as gm
 from gramian.constraints import Labels
 from gramian.learners.anchor import WEIGHTS, gain_and_error
-from gramian.learners.holdout import held_out, precision
+from gramian.learners.holdout import Fold, held_out, path_scores, precision
 
 LEARNERS = [gm.RCA, gm.GMML, gm.ITML, gm.MMC, gm.LMNN, gm.NCA, gm.MCML, gm.DNE, gm.PLDA, gm.Framework]
 
@@ -111,6 +111,21 @@ def test_folds_keep_apart_what_is_learned_from_and_what_is_held_out(seed, classe
             assert np.array_equal(codes, labels.codes[rows])
             known = np.isin(codes, labels.codes[fold.rows])
             assert known.all() if kind == "seen" else not known.any()
+
+
+def test_a_class_that_was_never_seen_is_told_from_those_that_were(rng):
+    """Six points of a new class among twelve of seen ones, by a plain loop; alone it would be found at once."""
+    X, codes = rng.normal(size=(18, 2)), np.repeat([0, 1, 2], 6)
+    held = {"seen": (np.arange(12), codes[:12]), "new": (np.arange(12, 18), codes[12:])}
+    fold = Fold(np.arange(18), Labels.from_array(codes, "test"), held)
+    learned = np.diag([2.0, 0.1])
+    for weight in (0.0, 0.3, 1.0):
+        D = (1 - weight) * gm.linalg.sqdist(X @ learned) + weight * gm.linalg.sqdist(X)
+        np.fill_diagonal(D, np.inf)
+        share = (codes[np.argsort(D, axis=1)[:, :5]] == codes[:, None]).mean(axis=1)
+        found = dict(path_scores(fold, X, np.eye(2), learned, np.array([weight])))
+        np.testing.assert_allclose(found["seen"][:, 0], [share[:6].mean(), share[6:12].mean()])
+        np.testing.assert_allclose(found["new"][:, 0], [share[12:].mean()])
 
 
 def test_precision_is_the_share_of_the_nearest(rng):

@@ -13,7 +13,7 @@ from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
 from gramian.manifold.kernel_sets import Ordered
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*connected components", "ignore::sklearn.exceptions.ConvergenceWarning"
+    "ignore:.*connected components", "ignore:.*held-out labels", "ignore::sklearn.exceptions.ConvergenceWarning"
 )
 
 

@@ -88,3 +88,14 @@ def test_lists_that_do_not_fit_are_named():
         gm.Feedback(0)
     with pytest.raises(ValueError, match="Feedback: the lists refer to point 9, but X has 3 points"):
         gm.Feedback(0, liked=[9]).pairs(np.eye(3))
+
+
+def test_an_index_takes_ids_or_points(rng):
+    X = rng.normal(size=(100, 4))
+    by_id, by_point = (gm.OnlineHashIndex(gm.LEGO(eta=0.3), n_bits=64, random_state=0).add(X) for _ in range(2))
+    by_id.feedback(3, liked=[5, 6], disliked=[7], shown=[5, 6, 7, 8])
+    by_point.feedback(X[3], liked=X[[5, 6]], disliked=X[[7]], shown=X[5:9])
+    assert np.array_equal(by_id.metric_.matrix, by_point.metric_.matrix)
+    assert not np.array_equal(by_id.metric_.matrix, np.eye(4))
+    with pytest.raises(ValueError, match="OnlineHashIndex: liked must be in the index, got 500"):
+        by_id.feedback(3, liked=[500])

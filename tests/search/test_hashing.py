@@ -204,17 +204,18 @@ def test_more_words_than_one_vector_and_odd_bits(rng):
 def test_tiles_hold_what_rows_hold(n, n_words, seed, data):
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, 2**63, size=(n, n_words)).astype(np.uint64)
-    tiles, start = Tiles.empty(n_words), 0
+    tiles, start = Tiles.of(rows[:0]), 0
     while start < n:
         step = data.draw(st.integers(1, n - start))
-        tiles, start = tiles.append(rows[start : start + step]), start + step
+        tiles, start = tiles.append(Tiles.of(rows[start : start + step])), start + step
     assert np.array_equal(tiles.rows, rows)
     kept = np.flatnonzero(rng.random(n) < 0.5)
     assert np.array_equal(tiles.take(kept).rows, rows[kept])
-    shared = tiles.share()
-    tiles.append(rows[:1])
-    assert np.array_equal(shared.append(~rows[:1]).rows[-1], ~rows[0])
-    assert np.array_equal(tiles.append(rows[:1]).rows[-1], rows[0])
+    first = data.draw(st.integers(0, (n - 1) // 64)) * 64
+    assert np.array_equal(tiles.part(first, n).rows, rows[first:])
+    one, two = tiles.append(Tiles.of(rows[:1])), tiles.append(Tiles.of(~rows[:1]))
+    assert np.array_equal(one.rows[-1], rows[0]) and np.array_equal(two.rows[-1], ~rows[0])
+    assert np.array_equal(one.rows[:n], rows) and np.array_equal(two.rows[:n], rows)
 
 
 def test_hamming_scan_equals_a_bit_count(rng):
@@ -222,10 +223,10 @@ def test_hamming_scan_equals_a_bit_count(rng):
 
     for n, n_words in ((130, 1), (64, 4), (77, 6), (200, 9)):
         rows = rng.integers(0, 2**63, size=(n, n_words)).astype(np.uint64)
-        tiles = Tiles.empty(n_words).append(rows)
+        tiles = Tiles.of(rows)
         distances = np.empty((3, len(tiles.tiles) * 64), np.uint16)
         least = np.empty((3, len(tiles.tiles)), np.uint16)
-        hamming_tiles(tiles.tiles, n, rows[:3], distances, least)
+        hamming_tiles(tiles.tiles, n, np.zeros(0, np.uint64), rows[:3], distances, least)
         want = codes.hamming(rows[:3].view(np.uint8), rows.view(np.uint8))
         assert np.array_equal(distances[:, :n], want)
         assert np.array_equal(least[:, 0], want[:, :64].min(axis=1))
@@ -269,8 +270,8 @@ def test_wrong_settings_are_named():
     for settings in ({"n_bits": 7}, {"n_bits": 12}, {"mode": "cosine"}, {"searcher": "tree"}, {"recall": 1.0}):
         with pytest.raises(ValueError, match=next(iter(settings))):
             gm.HashIndex(metric, **settings)
-    with pytest.raises(TypeError, match="KernelHashIndex"):
-        gm.HashIndex(gm.SubspaceMahalanobis(np.eye(5)[:, :2], np.eye(2)))
+    with pytest.raises(TypeError, match="'n_bit'"):
+        gm.HashIndex(metric, n_bit=64)
     with pytest.raises(TypeError, match="Metric"):
         gm.ExactIndex(np.eye(3))
     with pytest.raises(ValueError, match="3 features, got 4"):

@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 import gramian as gm
-from gramian.search import codes, implicit
+from gramian.search import codes
+from tests.search import reference as implicit
 
 
 def _core(rng, r):
@@ -197,24 +198,25 @@ def test_many_queries_at_once_are_answered_as_one_by_one(rng, kernel, settings):
     np.testing.assert_allclose(together[1], np.concatenate([values for _, values in alone]), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("unit", [False, True])
-@pytest.mark.parametrize("data", ["sparse", "dense", "kernel"])
-def test_paired_distances_are_those_of_the_metric(rng, data, unit):
-    from gramian.search.paired import PairedDistances
+@pytest.mark.parametrize("mode", ["distance", "similarity"])
+@pytest.mark.parametrize("data", ["sparse", "dense"])
+@pytest.mark.parametrize("kernel", [gm.Linear(), gm.Cosine()])
+def test_compared_distances_are_those_of_the_metric(rng, kernel, data, mode):
+    from gramian.search.candidates import Candidates
 
     X = _sparse(rng, 50, 300, 0.1)
     X = X if data == "sparse" else X.toarray()
-    features = gm.KernelFeatures(gm.Gaussian(2.0) if data == "kernel" else gm.Linear(), basis=X[:7]).fit(X)
+    features = gm.KernelFeatures(kernel, basis=X[:7]).fit(X)
     metric = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), 0.7)
-    index = gm.KernelHashIndex(metric, 64, random_state=0).add(X)
-    Q = X[40:46] * 0.9
-    ranked = PairedDistances(index.form, index._rows, Q, *index._parts(Q), unit)
+    index = gm.HashIndex(metric, 64, mode=mode, random_state=0).add(X)
+    Q, unit = X[40:46] * 0.9, mode == "similarity"
+    encoder = index._encoder(index._items, X)
+    asked, candidates = encoder.ask(Q, np.float64, unit), Candidates(index._items, encoder, unit, None)
     K, own, other = metric.kernel(X, Q), np.diag(metric.kernel(X)), np.diag(metric.kernel(Q))
     want = 2 - 2 * K / np.sqrt(np.outer(own, other)) if unit else metric.sqdist(X, Q)
-    for counts in (np.array([0, 3, 1, 7, 0, 2]), np.full(6, 40)):  # one by one, and by matrix products
-        items = np.concatenate([np.sort(rng.choice(50, c, replace=False)) for c in counts]).astype(np.int64)
-        starts, owners = np.concatenate([[0], np.cumsum(counts)]), np.repeat(np.arange(6), counts)
-        np.testing.assert_allclose(ranked(items, starts), want[items, owners], rtol=1e-7, atol=1e-9)
+    for q in range(6):
+        chosen = rng.permutation(50)[:20]
+        np.testing.assert_allclose(candidates.listed(asked, q, chosen), want[chosen, q], rtol=1e-7, atol=1e-9)
 
 
 def test_a_kernel_on_objects_is_searched(tmp_path):
@@ -229,9 +231,10 @@ def test_a_kernel_on_objects_is_searched(tmp_path):
 
 
 def test_wrong_metrics_and_modes_are_named(rng):
-    with pytest.raises(TypeError, match="HashIndex"):
-        gm.KernelHashIndex(gm.Mahalanobis.euclidean(2))
+    assert gm.KernelHashIndex is gm.HashIndex
     X = rng.normal(size=(20, 3))
+    with pytest.raises(TypeError, match="HashIndex: X must be dense"):
+        gm.HashIndex(gm.Mahalanobis.euclidean(3)).add(sparse.csr_array(X))
     centered = gm.KernelFeatures(gm.Linear(), center=True).fit(X)
     with pytest.raises(ValueError, match="centered"):
         gm.KernelHashIndex(gm.KernelMetric(centered, np.eye(3)), mode="similarity")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import gramian as gm
-from gramian.search import online_hashing
-from gramian.search.anchored import draw_rows
+from gramian.search import codes, following, online_hashing
 from gramian.search.second_level import SecondLevel
 
 
@@ -32,12 +32,18 @@ def bits(packed):
 
 
 def stored_bits(index):
-    packed = index._index._columns["codes"].rows.view(np.uint8)
-    return bits(packed)[:, : index.n_bits]
+    return bits(index._items["codes"].view(np.uint8))[:, : index.n_bits]
+
+
+def live_bits(index):
+    """Bits of the items under the live metric, from the directions R G, and which of them are clear of rounding."""
+    G, X = index.metric_.components, index._items["points"]
+    P = (X - index._items.settled["center"]) @ (G.T @ codes.directions(index.seed, np.arange(len(G)), index.n_bits))
+    return P >= 0, np.abs(P) > 1e-4 * np.abs(P).max()
 
 
 def recall(index, Q, k=10):
-    wanted, _ = gm.ExactIndex(index.metric_).add(index._index._rows("points"), index.ids).query(Q, k)
+    wanted, _ = gm.ExactIndex(index.metric_).add(index._items["points"], index.ids).query(Q, k)
     found, _ = index.query(Q, k)
     return np.mean([len(set(a) & set(b)) / k for a, b in zip(found, wanted)])
 
@@ -70,9 +76,8 @@ def test_the_margin_filter_misses_no_flip(rng, dtype):
             index.add(X[1000:])
         counts = index.upkeep(force=True)
         touched += counts["touched"] * (1 - counts["rehashed"])
-        P = (index._index._rows("points") - index._index.center) @ index._rows.T
-        clear = np.abs(P) > 1e-4 * np.abs(P).max()
-        assert np.array_equal((P >= 0)[clear], stored_bits(index)[clear])
+        wanted, clear = live_bits(index)
+        assert np.array_equal(wanted[clear], stored_bits(index)[clear])
     assert 0 < touched < 5 * 64 * 1500
 
 
@@ -86,29 +91,35 @@ def test_the_likely_filter_touches_fewer_and_misses_few(rng):
         counts = index.upkeep(force=True)
         assert counts["rehashed"] == 0
         flips[detector], touched[detector] = counts["flipped"], counts["touched"]
-        wrong[detector] = ((X - index._index.center) @ index._rows.T >= 0) != stored_bits(index)
+        wrong[detector] = live_bits(index)[0] != stored_bits(index)
     assert wrong["margin"].sum() == 0
     assert touched["likely"] < 0.8 * touched["margin"]
     assert wrong["likely"].sum() <= 0.05 * flips["margin"]
 
 
-def test_directions_are_random_rows_of_the_factor(rng):
-    """The corrections a_t (rᵀG_t v)(M_t v)ᵀ add up to R G_t."""
+def test_directions_move_as_the_thesis_says(rng):
+    """The corrections a_t (rᵀG_t v)(M_t v)ᵀ of (5.8) add up to the directions of the live factor."""
     X = cloud(rng)
-    index = gm.OnlineHashIndex(gm.LEGO(eta=1e-3), n_bits=64, random_state=0).add(X)
-    teach(index, X, rng, 200)
-    G = index.metric_.components
-    wanted = draw_rows(index.seed, X.shape[1], 64) @ G
-    assert np.allclose(index._rows, wanted, atol=1e-8 * np.abs(wanted).max())
-    assert np.allclose(G.T @ G, index.metric_.matrix, atol=1e-8)
+    lego = gm.LEGO(eta=1e-3)
+    R = codes.directions(0, np.arange(8), 64)
+    H = R.copy()
+    for i, j in rng.integers(0, len(X), (50, 2)):
+        before = lego.metric_.components if hasattr(lego, "progress_") else np.eye(8)
+        lego.learn_one(X[i], X[j], 1.0)
+        v = X[i] - X[j]
+        p = before @ v
+        if p @ p > 0:
+            a = (np.sqrt(lego.metric_.pair_sqdist(X[[i]], X[[j]])[0] / (p @ p)) - 1) / (p @ p)
+            H += a * np.outer(before.T @ p, v @ H)
+    np.testing.assert_allclose(H, lego.metric_.components.T @ R, atol=1e-8 * np.abs(H).max())
 
 
-def test_the_flip_share_is_what_flips(rng):
+def test_the_stale_share_is_what_flips(rng):
     X = cloud(rng, 4000, 16)
     index = gm.OnlineHashIndex(gm.LEGO(eta=1e-5), n_bits=256, random_state=0).add(X)
-    before = stored_bits(index)
+    before, anchor = stored_bits(index), index.metric_
     teach(index, X, rng, 10)
-    expected = index._index.flip_share(index._rows)
+    expected = index._stale(anchor, index.metric_, index._items)
     index.upkeep(force=True)
     assert np.isclose((stored_bits(index) != before).mean(), expected, rtol=0.3)
 
@@ -118,12 +129,74 @@ def test_stale_codes_move_at_the_tolerance(rng):
     index = gm.OnlineHashIndex(gm.LEGO(eta=1e-9), n_bits=64, tolerance=0.05, random_state=0).add(X)
     teach(index, X, rng, 3)
     index.query(X[:1], 3)
-    assert index.stats_["moves"] == 0
+    assert index.stats_["moves"] == 0 and index._items.settled["move"] is None
     index.learner.progress_ = gm.LEGO(eta=10.0).learn_one(X[0], X[40], 0.0).progress_
-    index.learn_one(X[0], X[40], 0.0)
-    index._rows = draw_rows(index.seed, X.shape[1], 64) @ index.metric_.components
+    index.query(X[:1], 3)
     index.query(X[:1], 3)
     assert index.stats_["moves"] == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_move_piece_by_piece_ends_where_a_move_at_once_does(rng, monkeypatch, dtype, share):
+    """Queries, new and removed items in the middle of a move; all bits (share 0) or those that may have flipped."""
+    monkeypatch.setattr(online_hashing, "_STEP", (200, 64))
+    X = cloud(rng, 2000).astype(dtype)
+    settings = {"detector": "margin", "rehash_share": share, "random_state": 1}
+    index = gm.OnlineHashIndex(gm.LEGO(eta=1e-3), n_bits=64, tolerance=0.001, **settings).add(X)
+    teach(index, X, rng, 30)
+    target = index.metric_
+    for step in range(30):
+        ids, sqdist = index.query(X[:5] + 0.1, 8)
+        np.testing.assert_allclose(sqdist, np.take_along_axis(target.sqdist(X[:5] + 0.1, X), ids, 1), rtol=1e-5)
+        assert recall(index, X[:20] + 0.2) > 0.95
+        if step == 1:
+            assert 0 < following.done(index._items) < len(index)
+            index.remove(np.arange(100, 177))
+        if step == 2:
+            index.add(X[100:120], np.arange(100, 120))  # between others: the move begins again
+        if step == 3:
+            index.add(X[120:177], 2000 + np.arange(57))
+            X = np.vstack([X[:120], np.full((57, 8), np.nan), X[177:], X[120:177]])
+            X[120:177] = 1e6
+    assert index._items.settled["move"] is None and index.stats_["moves"] >= 1
+    wanted, clear = live_bits(index)
+    assert np.array_equal(wanted[clear], stored_bits(index)[clear])
+
+
+def test_a_query_moves_a_bounded_number_of_items(rng, monkeypatch):
+    monkeypatch.setattr(online_hashing, "_STEP", (50, 64))
+    X = cloud(rng, 1000)
+    index = gm.OnlineHashIndex(gm.LEGO(eta=1e-3), n_bits=64, tolerance=0.001, random_state=0).add(X)
+    teach(index, X, rng, 30)
+    for step in range(1, 6):
+        index.query(X[:1], 3)
+        assert following.done(index._items) == 50 * step
+
+
+@pytest.mark.parametrize("kind", ["rank", "rank, sparse", "kernel", "kernel, outside", "linear, outside"])
+def test_every_learner_is_followed(rng, kind):
+    X = cloud(rng, 600)
+    if "sparse" in kind:
+        X = sparse.csr_array(np.where(np.abs(X) > 2, X, 0.0))
+    learners = {
+        "rank": gm.LEGO(eta=1e-3, rank=3),
+        "kernel": gm.LEGO(eta=0.5, features=gm.KernelFeatures(gm.Gaussian(4.0), rank=12).fit(X), alpha=0.0),
+        "kernel, outside": gm.LEGO(eta=0.5, features=gm.KernelFeatures(gm.Gaussian(4.0), rank=12).fit(X), alpha=1.0),
+        "linear, outside": gm.LEGO(eta=1e-3, features=gm.KernelFeatures(gm.Linear(), basis=X[:3]).fit(X), alpha=0.5),
+    }
+    learner = learners[kind.split(", sparse")[0]]
+    index = gm.OnlineHashIndex(learner, tolerance=0.005, random_state=0).add(X)
+    Q, found = X[:15] * 1.05, []
+    for _ in range(6):
+        for i, j in rng.integers(0, 600, (8, 2)):
+            index.learn_one(X[i], X[j], float(rng.uniform(0, 2)))
+        ids, sqdist = index.query(Q, 10)
+        live = index.metric_.sqdist(Q, X)
+        np.testing.assert_allclose(sqdist, np.take_along_axis(live, ids, axis=1), rtol=1e-7, atol=1e-9)
+        found += [len(np.intersect1d(a, b)) / 10 for a, b in zip(ids, np.argsort(live, axis=1)[:, :10])]
+    assert np.mean(found) > 0.97
+    assert index.upkeep(force=True)["touched"] > 0
 
 
 @given(st.integers(0, 10**6))
@@ -169,15 +242,6 @@ def test_second_level_finds_most_flips(rng):
     assert touched < 0.3 * len(X) * len(second.bits)
 
 
-def test_second_level_index_keeps_its_recall(rng):
-    X = cloud(rng, 3000, 16)
-    index = gm.OnlineHashIndex(gm.LEGO(eta=1e-6), detector="second_level", tolerance=0.001, random_state=0).add(X)
-    for _ in range(3):
-        teach(index, X, rng, 10)
-        assert recall(index, X[:30] + 0.2) > 0.95
-    assert index.stats_["moves"] > 0
-
-
 @pytest.mark.parametrize("learned", [0, 25])
 def test_save_and_load(rng, tmp_path, learned):
     X = cloud(rng)
@@ -221,7 +285,7 @@ def test_errors_change_nothing(rng):
     with pytest.raises(ValueError, match="empty"):
         index.query(X, 3)
     index.add(X)
-    before, rows = index.learner.progress_, index._rows.copy()
+    before = index.learner.progress_
     for bad in ((X[0], X[1], -1.0), (X[0], X[1][:3], 1.0), (X[0] * 1e300, X[1], 1.0)):
         with pytest.raises(ValueError, match="LEGO"):
             index.learn_one(*bad)
@@ -232,10 +296,9 @@ def test_errors_change_nothing(rng):
     with pytest.raises(ValueError, match="does not hold"):
         index.remove([1000])
     assert index.learner.progress_ is before
-    assert np.array_equal(index._rows, rows)
     assert len(index) == 100
-    with pytest.raises(ValueError, match="dense"):
-        gm.OnlineHashIndex(gm.LEGO(rank=3))
+    with pytest.raises(TypeError, match="dense"):
+        index.add(sparse.csr_array(X))
     with pytest.raises(TypeError, match="learner"):
         gm.OnlineHashIndex(gm.Mahalanobis.euclidean(2))
 

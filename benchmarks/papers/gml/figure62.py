@@ -40,7 +40,7 @@ def split(y, seed):
 def learner(X, width=None):
     """G-ML, or with a width the ITML step alone."""
     limit = 10 if width is None else 1
-    return gm.GeometryAwareKernel(RBFFamily(width), gamma=0.1, n_pairs=190, max_iter=limit, random_state=0)
+    return gm.GeometryAwareKernel(RBFFamily(width), gamma=0.1, n_pairs=190, n_votes=4, max_iter=limit, random_state=0)
 
 
 def left_out_error(X, y, width):

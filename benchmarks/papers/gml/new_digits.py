@@ -25,7 +25,9 @@ def scores(X, y, n, seeds, family):
     found = []
     for seed in range(seeds):
         labels = hide(y[:n], 100, seed)
-        model = gm.GeometryAwareKernel(family, gamma=0.1, max_iter=3, random_state=0, solver=gm.DualAscent(tol=1e-6))
+        model = gm.GeometryAwareKernel(
+            family, 0.1, n_votes=4, max_iter=3, random_state=0, solver=gm.DualAscent(tol=1e-6)
+        )
         hidden, inside = labels < 0, model.fit(X[:n], labels).predict()
         found.append([np.mean(inside[hidden] != y[:n][hidden]), np.mean(model.predict(X[n:]) != y[n:])])
     return np.array(found)

@@ -67,7 +67,13 @@ def geometry_aware(A, X, labels):
     """The kernel's factor before the first iteration and after each one, γ chosen on the labels."""
     cores = []
     model = gm.GeometryAwareKernel(
-        SpectralFamily(graph=A), GAMMAS, max_iter=ITERATIONS, random_state=0, solver=gm.DualAscent(tol=1e-6)
+        SpectralFamily(graph=A),
+        GAMMAS,
+        anchor=0.0,
+        n_votes=4,
+        max_iter=ITERATIONS,
+        random_state=0,
+        solver=gm.DualAscent(tol=1e-6),
     )
     model.set_params(callback=lambda *state: cores.append(state[3])).fit(X, labels)
     start = np.diag(np.exp(-0.1 * model.eigenvalues_))

@@ -110,9 +110,8 @@ def check(stage, index, seed):
 def costs(stage, index, n_updates, n_queries):
     """CPU seconds that hashing after each update and a scan for each query would take."""
     rehash, scan = Clock(), Clock()
-    fresh = index._started()
     for i in range(3):
-        rehash("all", fresh._hash, fresh._rows("points"))
+        rehash("all", index.hash, stage.Z)
         scan("all", linear, index.metric_, stage.Z, stage.queries[i : i + 1], K)
     return rehash.seconds["all"] / 3 * n_updates, scan.seconds["all"] / 3 * n_queries
 
@@ -128,7 +127,7 @@ def retrieved(stage, index):
         "Euclidean, linear": np.concatenate([linear(plain, stage.Z, q, 1000) for q in np.array_split(Q, 10)]),
         "Euclidean, hashed": flat.query(Q, 1000)[0],
     }
-    compared = float(index._started().compared(Q[:100], 2 * K).mean()) / len(stage.Z)
+    compared = float(index.compared(Q[:100], 2 * K).mean()) / len(stage.Z)
     return {
         name: [float(stage.matches(ids[:, :s], rows).mean()) for s in sizes] for name, ids in found.items()
     }, compared

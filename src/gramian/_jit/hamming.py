@@ -7,14 +7,16 @@ from gramian._jit.vectors import at_most, differing, popcount, prefetch
 
 _AHEAD = 2
 """Tiles that are asked for ahead of their use."""
+FAR = np.uint16(65535)
+"""Distance of a slot that holds no item, or one that may not be found."""
 
 
-@numba.njit(cache=True)
-def hamming_tiles(tiles, n, codes, distances, least):
+@numba.njit(cache=True, nogil=True)
+def hamming_tiles(tiles, n, allowed, codes, distances, least):
     """Hamming distances of every item to a few query codes, and the least one of each tile.
 
-    ``tiles`` (t, words, 64), ``codes`` (m, words), ``distances`` (m, 64 t) uint16, ``least`` (m, t) uint16. Slots
-    behind the n items get the largest number.
+    ``tiles`` (t, words, 64), ``codes`` (m, words), ``distances`` (m, 64 t) uint16, ``least`` (m, t) uint16. Bit j of
+    ``allowed[t]`` says whether item j of tile t may be found; all may where it is empty.
     """
     n_tiles, n_words, _ = tiles.shape
     flat, size = tiles.reshape(-1), n_words * 64
@@ -24,15 +26,35 @@ def hamming_tiles(tiles, n, codes, distances, least):
             prefetch(flat, (t + _AHEAD) * size + line)
         for q in range(len(codes)):
             least[q, t] = differing(tile, codes[q], distances[q], t * 64)
-    last = n_tiles - 1
     for q in range(len(codes)):
-        distances[q, n : n_tiles * 64] = np.uint16(65535)
-        least[q, last] = np.uint16(65535)
-        for i in range(last * 64, n):
-            least[q, last] = min(least[q, last], distances[q, i])
+        distances[q, n : n_tiles * 64] = FAR
+        if len(allowed) > 0:
+            forbid(allowed, distances[q], least[q])
+        else:
+            least[q, n_tiles - 1] = lowest(distances[q, (n_tiles - 1) * 64 :])
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
+def lowest(values):
+    """Least of some values of uint16."""
+    low = FAR
+    for value in values:
+        low = min(low, value)
+    return low
+
+
+@numba.njit(cache=True, nogil=True)
+def forbid(allowed, distances, least):
+    """Put what is not allowed far away."""
+    for t in range(len(least)):
+        if allowed[t] != ~np.uint64(0):
+            for j in range(64):
+                if (allowed[t] >> np.uint64(j)) & np.uint64(1) == 0:
+                    distances[64 * t + j] = FAR
+        least[t] = lowest(distances[64 * t : 64 * t + 64])
+
+
+@numba.njit(cache=True, nogil=True)
 def level_of(values, count, high):
     """Smallest level ≤ ``high`` that at least ``count`` of the values of uint16 do not exceed, by halving."""
     low, whole = 0, len(values) - len(values) % 64
@@ -46,18 +68,18 @@ def level_of(values, count, high):
     return low
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def put(found, start, chosen, size):
     """Append the positions of the ones of a 64-bit word to ``chosen``; return its new size."""
     while found != 0:
-        lowest = found & (~found + np.uint64(1))
-        chosen[size] = start + popcount(lowest - np.uint64(1))
-        found ^= lowest
+        lowest_one = found & (~found + np.uint64(1))
+        chosen[size] = start + popcount(lowest_one - np.uint64(1))
+        found ^= lowest_one
         size += 1
     return size
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def within(distances, least, level, chosen):
     """Positions of the items with h ≤ level, ascending; returns how many."""
     size = 0
@@ -67,11 +89,11 @@ def within(distances, least, level, chosen):
     return size
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def beyond(distances, least, near, levels, masks, chosen):
     """Positions of the items with near < h ≤ the level of their class, ascending; returns how many.
 
-    Bit j of ``masks[t, c]`` says whether item j of tile t is of class c.
+    Bit j of ``masks[t, c]`` says whether item j of tile t is of class c; ``near`` may be −1.
     """
     size, top = 0, 0
     for level in levels:
@@ -82,13 +104,13 @@ def beyond(distances, least, near, levels, masks, chosen):
             for c in range(len(levels)):
                 if least[t] <= levels[c]:
                     found |= at_most(distances, t * 64, np.uint16(levels[c])) & masks[t, c]
-            if least[t] <= near:
+            if near >= 0 and least[t] <= near:
                 found &= ~at_most(distances, t * 64, np.uint16(near))
             size = put(found, t * 64, chosen, size)
     return size
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def class_masks(values, edges):
     """Masks (tiles, classes) of the classes edges[c] ≤ value ≤ edges[c + 1]; a value on an edge is in the lower one."""
     masks = np.zeros((-(-len(values) // 64), len(edges) - 1), np.uint64)

@@ -122,9 +122,8 @@ def listed_sqdist(Q, X, ids, lower, k):
 
 
 @numba.njit(cache=True, nogil=True)
-def posting_products(q_starts, q_columns, q_data, starts, items, data, out):
-    """Products qᵀx of CSR queries with all items, which are given as postings: the items of each column; out (m, n)."""
-    out[:] = 0.0
+def add_postings(q_starts, q_columns, q_data, starts, items, data, out):
+    """Add qᵀx of CSR queries with all items, which are given as postings, the items of each column, to out (m, n)."""
     for q in range(len(out)):
         for i in range(q_starts[q], q_starts[q + 1]):
             weight, c = q_data[i], q_columns[i]

@@ -4,9 +4,10 @@ import numba
 import numpy as np
 
 from gramian._jit.ranking import rank
+from gramian._jit.scan import query_table
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def first_at_least(keys, key):
     """Place of the first of the sorted keys that is not below ``key``."""
     low, high = 0, len(keys)
@@ -16,12 +17,12 @@ def first_at_least(keys, key):
     return low
 
 
-@numba.njit(cache=True)
-def walk(keys, items, queries, budget, stamp, mark, chosen):
+@numba.njit(cache=True, nogil=True)
+def walk(keys, items, queries, budget, stamp, mark, allowed, chosen):
     """Items met when going out from the query's place in each sorted order, longest common prefix first.
 
-    ``keys`` (l, n) sorted, ``items`` (l, n) their positions, ``queries`` (l,). Ends after ``budget`` distinct items,
-    and after all whose key agrees as far as the last one's; returns how many stand in ``chosen``.
+    ``keys`` (l, n) sorted, ``items`` (l, n) their positions, ``queries`` (l,). Ends after ``budget`` distinct items
+    that are allowed, and after all whose key agrees as far as the last one's; returns how many stand in ``chosen``.
     """
     l, n = keys.shape
     left, right = np.empty(l, np.int64), np.empty(l, np.int64)
@@ -45,16 +46,16 @@ def walk(keys, items, queries, budget, stamp, mark, chosen):
         if stamp[i] != mark:
             stamp[i] = mark
             chosen[size] = i
-            size += 1
+            size += len(allowed) == 0 or (allowed[i // 64] >> np.uint64(i % 64)) & np.uint64(1) == 1
 
 
-@numba.njit(cache=True)
-def walk_all(keys, items, queries, budget, X, center, sqnorms, W, qnorms, unit, rows, values, seen):
+@numba.njit(cache=True, nogil=True)
+def walk_all(keys, items, queries, budget, allowed, kept, W, sizes, outside, unit, rows, values, seen):
     """Rank by exact distance what :func:`walk` meets, for every query."""
     n = keys.shape[1]
     stamp, chosen = np.full(n, -1, np.int64), np.empty(n, np.int64)
     for q in range(len(queries)):
-        count = walk(keys, items, queries[q], budget, stamp, q, chosen)
-        ranking = (X, center, sqnorms, W[q], qnorms[q], unit)
-        rank(chosen, count, ranking, rows[q], values[q], 0)
+        count = walk(keys, items, queries[q], budget, stamp, q, allowed, chosen)
+        query = W[q], sizes[q], query_table(outside, q)
+        rank(chosen, count, kept, query, unit, rows[q], values[q], 0)
         seen[q] = count

@@ -1,4 +1,9 @@
-"""Exact distances of scattered items to a query, and the best of them."""
+"""Exact distances of scattered items to a query, and the best of them.
+
+Items are ``kept`` = (X, μ, sizes, outside): rows x with a center μ, |x|² in the inner product that ranks them, and
+sparse rows outside of x as (pointers, columns, data, weight). A query is (w, size, table): xᵀw is its inner product
+with x, ``size`` its own |q|², and ``table`` its sparse entries by column.
+"""
 
 import math
 
@@ -11,7 +16,7 @@ _AHEAD = 8
 """Items that are asked for ahead of their use: their delays overlap, which otherwise take most of the time."""
 
 
-@numba.njit(cache=True, fastmath={"reassoc", "contract"})
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def dot(a, b):
     """Inner product in the precision of its arguments; the sum may be reordered, to fill vector registers."""
     s = a[0] * b[0]
@@ -20,7 +25,7 @@ def dot(a, b):
     return s
 
 
-@numba.njit(cache=True, fastmath={"reassoc", "contract"})
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def centered_dot(x, center, w):
     """(x − μ)ᵀw; the order of the sum is left to the compiler so that it fills vector registers."""
     total = 0.0
@@ -29,7 +34,7 @@ def centered_dot(x, center, w):
     return total
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def insert(rows, values, size, row, value):
     """Insert into arrays sorted by (value, row) that hold at most len(rows) entries; return their new size."""
     last = len(rows)
@@ -43,13 +48,10 @@ def insert(rows, values, size, row, value):
     return size + 1 if size < last else size
 
 
-@numba.njit(cache=True)
-def rank(pending, count, ranking, rows, values, size):
-    """Insert pending items by d² = |x|² + |q|² − 2 xᵀMq, or by 2 − 2 cos; return the new size.
-
-    ``ranking`` is (X, μ, |x|², w, |q|², unit): x and q are centered, and w is Mq, or Mq/|q| when ``unit``.
-    """
-    X, center, sqnorms, w, sqnorm, unit = ranking
+@numba.njit(cache=True, nogil=True)
+def rank(pending, count, kept, query, unit, rows, values, size):
+    """Insert pending items by their distances; return the new size."""
+    X = kept[0]
     flat, d, line = X.reshape(-1), X.shape[1], 64 // X.itemsize
     for j in range(-_AHEAD, count):
         if j + _AHEAD < count:
@@ -57,50 +59,92 @@ def rank(pending, count, ranking, rows, values, size):
             for c in range(0, d, line):
                 prefetch(flat, start + c)
         if j >= 0:
-            i = pending[j]
-            product = centered_dot(X[i], center, w)
-            if unit:
-                value = 2.0 - 2.0 * product / math.sqrt(sqnorms[i]) if sqnorms[i] > 0 else 2.0
-            else:
-                value = max(sqnorms[i] + sqnorm - 2.0 * product, 0.0)
-            size = insert(rows, values, size, i, value)
+            size = insert(rows, values, size, pending[j], compare(pending[j], kept, query, unit))
     return size
 
 
-@numba.njit(cache=True, fastmath={"reassoc", "contract"})
+@numba.njit(cache=True, nogil=True)
+def compare(i, kept, query, unit):
+    """d² = |x|² + |q|² − 2 k(x, q) of item i, or 2 − 2 cos when ``unit``."""
+    X, center, sizes, outside = kept
+    w, own, table = query
+    product = centered_dot(X[i], center, w) + outside_dot(i, outside, table)
+    if unit:
+        return 2.0 - 2.0 * product / math.sqrt(sizes[i]) if sizes[i] > 0 else 2.0
+    return max(sizes[i] + own - 2.0 * product, 0.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def table_of(columns, data):
+    """Sparse entries in a hash table by column, so that no vector of full width is made: (taken, keys, entries).
+
+    Most columns of an item meet an empty slot of a byte each.
+    """
+    size = 64 if len(columns) > 0 else 0
+    while size < 16 * len(columns):
+        size *= 2
+    taken, keys, entries = np.zeros(size, np.uint8), np.empty(size, np.int64), np.zeros(size)
+    for j in range(len(columns)):
+        slot = place(taken, keys, columns[j])
+        taken[slot] = 1
+        keys[slot] = columns[j]
+        entries[slot] += data[j]
+    return taken, keys, entries
+
+
+@numba.njit(cache=True, nogil=True)
+def outside_dot(i, outside, table):
+    """Weighted product of the sparse row i with the entries of a table."""
+    pointers, columns, data, weight = outside
+    taken, keys, entries = table
+    total = 0.0
+    if len(taken) > 0:
+        for j in range(pointers[i], pointers[i + 1]):
+            if taken[first_slot(columns[j], len(taken))] != 0:
+                total += data[j] * entries[place(taken, keys, columns[j])]
+    return weight * total
+
+
+@numba.njit(cache=True, nogil=True)
+def first_slot(key, size):
+    """Where to look for a key in a hash table of 2^p slots."""
+    return (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & np.uint64(size - 1)
+
+
+@numba.njit(cache=True, nogil=True)
+def place(taken, keys, key):
+    """Slot of a key in a hash table with room, or the empty slot where it would stand."""
+    slot = first_slot(key, len(keys))
+    while taken[slot] != 0 and keys[slot] != key:
+        slot = (slot + np.uint64(1)) & np.uint64(len(keys) - 1)
+    return slot
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def image_sqnorm(L, v):
-    """|Lv|², four rows of L at a time, which share the reading of v; sums in the precision of L, squares in double."""
+    """|Lv|², four rows of L at a time, which share the reading of v."""
     n_rows, d = L.shape
-    zero, total = L.dtype.type(0), 0.0
+    total = 0.0
     for r in range(0, n_rows - 3, 4):
-        a = b = c = e = zero
+        a = b = c = e = 0.0
         for j in range(d):
             a += L[r, j] * v[j]
             b += L[r + 1, j] * v[j]
             c += L[r + 2, j] * v[j]
             e += L[r + 3, j] * v[j]
-        total += np.float64(a) ** 2 + np.float64(b) ** 2 + np.float64(c) ** 2 + np.float64(e) ** 2
+        total += a * a + b * b + c * c + e * e
     for r in range(n_rows - n_rows % 4, n_rows):
-        total += np.float64(dot(L[r], v)) ** 2
+        a = 0.0
+        for j in range(d):
+            a += L[r, j] * v[j]
+        total += a * a
     return total
 
 
-@numba.njit(cache=True)
-def refine(X, Q, L, sqnorms, rounding, near, ranked, rows, values):
-    """The k nearest of each query's candidates by |L(x − q)|², difference first, so that a copy is at zero.
-
-    ``near`` and ``ranked`` (m, k + spare) come from :func:`rank`, whose error is at most ``rounding`` times the
-    numbers it adds up: of the spare ones only those are computed that may belong among the first k.
-    """
-    k, v = rows.shape[1], np.empty(X.shape[1], X.dtype)
-    for q in range(len(near)):
-        count = k
-        slack = 4.0 * rounding * (sqnorms[near[q, k - 1]] + ranked[q, k - 1])
-        while count < near.shape[1] and ranked[q, count] <= ranked[q, k - 1] + slack:
-            count += 1
-        size = 0
-        for j in range(count):
-            x = X[near[q, j]]
-            for c in range(len(v)):
-                v[c] = x[c] - Q[q, c]
-            size = insert(rows[q], values[q], size, near[q, j], image_sqnorm(L, v))
+@numba.njit(cache=True, nogil=True)
+def image_sqnorms(L, V):
+    """|Lv|² of each row v: equal rows have equal values, wherever they stand."""
+    out = np.empty(len(V))
+    for i in range(len(V)):
+        out[i] = image_sqnorm(L, V[i])
+    return out

@@ -1,4 +1,9 @@
-"""Search by a pass over all codes: exact comparison of what the Hamming distances leave plausible."""
+"""Search by a pass over all codes: exact comparison of what the Hamming distances leave plausible.
+
+``coded`` = (tiles, n, allowed, sqnorms, edges, masks) are the codes of the items, |x|² as the bits see it, and its
+classes; ``kept`` is what :mod:`gramian._jit.ranking` compares; ``limits`` are those of
+:func:`gramian.search.codes.angle_limits`.
+"""
 
 import math
 
@@ -6,26 +11,26 @@ import numba
 import numpy as np
 
 from gramian._jit.hamming import beyond, hamming_tiles, level_of, within
-from gramian._jit.ranking import rank
+from gramian._jit.ranking import compare, rank, table_of
 
 _GROUPS = (4, 8)
 """Queries that share one pass over the codes: few while their Hamming distances stay in the cache, else more."""
 _CACHED = 1 << 18
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def plausible(norm, query, bound, limit):
     """Whether cos θ_max ≤ limit, θ_max the widest angle to the query of an item with this norm and d² ≤ bound."""
     return norm * norm + query * query - bound <= 2.0 * norm * query * limit
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def first_level(distances, least, count, n_bits):
     """A Hamming distance within which ``count`` items lie, or a little more: by the least ones of the tiles if many."""
     return level_of(least if len(least) >= 2 * count else distances, count, n_bits)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def last_levels(sqnorm, bound, edges, limits):
     """Largest Hamming distance of each class of norms that is plausible at any norm between its edges.
 
@@ -42,19 +47,18 @@ def last_levels(sqnorm, bound, edges, limits):
     return levels
 
 
-@numba.njit(cache=True)
-def keep_plausible(chosen, start, stop, distances, sqnorms, unit, sqnorm, bound, limits, kept):
+@numba.njit(cache=True, nogil=True)
+def keep_plausible(chosen, start, stop, distances, sqnorms, sqnorm, bound, limits, kept):
     """Those of chosen[start:stop] that are plausible within ``bound``; returns how many."""
     query, size = math.sqrt(sqnorm), 0
     for j in range(start, stop):
         i = chosen[j]
         kept[size] = i
-        norm = 1.0 if unit else math.sqrt(sqnorms[i])
-        size += plausible(norm, query, bound, limits[distances[i]])
+        size += plausible(math.sqrt(sqnorms[i]), query, bound, limits[distances[i]])
     return size
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def sort_by_distance(chosen, count, distances, n_bits, ordered):
     """Items by Hamming distance, ties by position: a counting sort."""
     ends = np.zeros(n_bits + 2, np.int64)
@@ -67,20 +71,20 @@ def sort_by_distance(chosen, count, distances, n_bits, ordered):
         ends[h] += 1
 
 
-@numba.njit(cache=True)
-def confident(distances, least, ranking, classes, limits, k, rows, values, scratch):
+@numba.njit(cache=True, nogil=True)
+def confident(distances, least, coded, sqnorm, kept, query, unit, limits, k, rows, values, scratch):
     """Search one query until no item left out is plausibly among the k nearest; return the number compared.
 
     First the items with the smallest Hamming distances give an upper bound D² on the k-th distance. Then an item at
     Hamming distance h is compared unless the angle that D² allows it would make h improbable,
     cos θ_max > limits[h]. The nearest codes come first, so that D² falls early.
     """
-    sqnorms, sqnorm, unit = ranking[2], ranking[4], ranking[5]
-    (edges, masks), (chosen, ordered, pending) = classes, scratch
+    sqnorms, edges, masks = coded[3], coded[4], coded[5]
+    chosen, ordered, pending = scratch
     n_bits = len(limits) - 1
     near = first_level(distances, least, 4 * (k + len(rows)), n_bits)
     seen = within(distances, least, near, chosen)
-    size = rank(chosen, seen, ranking, rows, values, 0)
+    size = rank(chosen, seen, kept, query, unit, rows, values, 0)
     levels = last_levels(sqnorm, values[k - 1], edges, limits)
     count = beyond(distances, least, near, levels, masks, chosen)
     # A large part of all items is better read in the order of memory.
@@ -89,13 +93,13 @@ def confident(distances, least, ranking, classes, limits, k, rows, values, scrat
         chosen = ordered
     for start in range(0, count, len(pending)):
         stop, bound = min(start + len(pending), count), values[k - 1]
-        some = keep_plausible(chosen, start, stop, distances, sqnorms, unit, sqnorm, bound, limits, pending)
-        size = rank(pending, some, ranking, rows, values, size)
+        some = keep_plausible(chosen, start, stop, distances, sqnorms, sqnorm, bound, limits, pending)
+        size = rank(pending, some, kept, query, unit, rows, values, size)
         seen += some
     return seen
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def nearest_codes(distances, least, n_bits, count, chosen):
     """Positions of the ``count`` smallest Hamming distances, ascending, ties by position."""
     edge = level_of(distances, count, n_bits)
@@ -109,9 +113,14 @@ def nearest_codes(distances, least, n_bits, count, chosen):
         room -= level
 
 
-@numba.njit(cache=True)
-def scan(tiles, n, codes, X, center, sqnorms, W, qnorms, unit, classes, limits, budget, k, rows, values, seen):
-    """Rank by exact distance what the Hamming scan lets through: by confidence, or the ``budget`` nearest codes."""
+@numba.njit(cache=True, nogil=True)
+def scan(coded, codes, qnorms, kept, W, sizes, outside, unit, limits, budget, k, rows, values, seen):
+    """Rank by exact distance what the Hamming scan lets through: by confidence, or the ``budget`` nearest codes.
+
+    Queries have ``codes`` (m, words), |q|² as the bits see it, weights W (m, d), |q|² as it ranks, and sparse entries
+    ``outside`` = (pointers, columns, data).
+    """
+    tiles, n, allowed = coded[0], coded[1], coded[2]
     m, n_tiles, n_bits = len(codes), len(tiles), len(limits) - 1
     group = _GROUPS[0] if n <= _CACHED else _GROUPS[1]
     distances = np.empty((group, n_tiles * 64), np.uint16)
@@ -119,12 +128,50 @@ def scan(tiles, n, codes, X, center, sqnorms, W, qnorms, unit, classes, limits, 
     scratch = np.empty(n_tiles * 64, np.int64), np.empty(n_tiles * 64, np.int64), np.empty(64, np.int64)
     for start in range(0, m, group):
         stop = min(start + group, m)
-        hamming_tiles(tiles, n, codes[start:stop], distances, least)
+        hamming_tiles(tiles, n, allowed, codes[start:stop], distances, least)
         for q in range(start, stop):
-            h, low, ranking = distances[q - start], least[q - start], (X, center, sqnorms, W[q], qnorms[q], unit)
+            h, low = distances[q - start], least[q - start]
+            query = W[q], sizes[q], query_table(outside, q)
             if budget > 0:
                 nearest_codes(h, low, n_bits, budget, scratch[0])
-                rank(scratch[0], budget, ranking, rows[q], values[q], 0)
+                rank(scratch[0], budget, kept, query, unit, rows[q], values[q], 0)
                 seen[q] = budget
             else:
-                seen[q] = confident(h, low, ranking, classes, limits, k, rows[q], values[q], scratch)
+                seen[q] = confident(h, low, coded, qnorms[q], kept, query, unit, limits, k, rows[q], values[q], scratch)
+
+
+@numba.njit(cache=True, nogil=True)
+def query_table(outside, q):
+    """Sparse entries of query q as a table, empty without them."""
+    pointers, columns, data = outside
+    start, stop = (pointers[q], pointers[q + 1]) if len(pointers) > 0 else (0, 0)
+    return table_of(columns[start:stop], data[start:stop])
+
+
+@numba.njit(cache=True, nogil=True)
+def compare_all(chosen, kept, W, sizes, outside, unit, rows, values):
+    """Rank the same items for every query."""
+    for q in range(len(W)):
+        query = W[q], sizes[q], query_table(outside, q)
+        rank(chosen, len(chosen), kept, query, unit, rows[q], values[q], 0)
+
+
+@numba.njit(cache=True, nogil=True)
+def listed(chosen, kept, W, sizes, outside, unit, q):
+    """Distances of listed items to query q."""
+    query, out = (W[q], sizes[q], query_table(outside, q)), np.empty(len(chosen))
+    for j in range(len(chosen)):
+        out[j] = compare(chosen[j], kept, query, unit)
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def plausible_within(coded, code, sqnorm, bound, limits):
+    """Positions of the items that are plausible within a squared distance of one query, ascending."""
+    tiles, n, allowed, sqnorms, edges, masks = coded
+    distances, least = np.empty((1, len(tiles) * 64), np.uint16), np.empty((1, len(tiles)), np.uint16)
+    hamming_tiles(tiles, n, allowed, code.reshape(1, -1), distances, least)
+    chosen, levels = np.empty(len(tiles) * 64, np.int64), last_levels(sqnorm, bound, edges, limits)
+    count = beyond(distances[0], least[0], -1, levels, masks, chosen)
+    count = keep_plausible(chosen, 0, count, distances[0], sqnorms, sqnorm, bound, limits, chosen)
+    return chosen[:count].copy()

@@ -3,11 +3,11 @@
 import numba
 import numpy as np
 
-from gramian._jit.ranking import dot
+from gramian._jit.ranking import centered_dot
 
 
-@numba.njit(cache=True, error_model="numpy")
-def margin_levels(P, scales, levels):
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def scaled_levels(P, scales, levels):
     """Fill ``levels`` with min(|P_ij| · scale_i, 255), rounded down."""
     for i in range(P.shape[0]):
         c = scales[i]
@@ -15,12 +15,12 @@ def margin_levels(P, scales, levels):
             levels[i, j] = np.uint8(min(abs(P[i, j]) * c, np.float32(255.0)))
 
 
-@numba.njit(cache=True, error_model="numpy")
-def refresh_bits(margins, levels, points, rows, offsets, tiles):
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def refresh_bits(margins, levels, points, center, rows, tiles):
     """Recompute each bit whose margin level is at most the level of its drift; returns (recomputed, flipped).
 
     ``margins`` (n, b) and ``levels`` (b,) are uint8; ``rows`` (b, d) are the directions now, and bit j of x is
-    [rows_j · x ≥ offsets_j]; the codes in ``tiles`` change in place.
+    [rows_j · (x − μ) ≥ 0]; the codes in ``tiles`` change in place.
     """
     n, b = margins.shape
     chosen = np.empty(b + 1, np.int64)
@@ -32,24 +32,15 @@ def refresh_bits(margins, levels, points, rows, offsets, tiles):
             count += margins[i, j] <= levels[j]
         touched += count
         for c in range(count):
-            flipped += set_bit(tiles, i, chosen[c], points[i], rows, offsets)
+            flipped += set_bit(tiles, i, chosen[c], points[i], center, rows)
     return touched, flipped
 
 
-@numba.njit(cache=True, error_model="numpy")
-def refresh_listed(items, bit, points, rows, offsets, tiles):
-    """Recompute one bit of the listed items; returns how many flipped."""
-    flipped = 0
-    for i in items:
-        flipped += set_bit(tiles, i, bit, points[i], rows, offsets)
-    return flipped
-
-
-@numba.njit(cache=True, error_model="numpy")
-def set_bit(tiles, i, j, x, rows, offsets):
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def set_bit(tiles, i, j, x, center, rows):
     """Write bit j of item i; returns whether it flipped."""
     mask = np.uint64(1) << np.uint64(j % 64)
     old = tiles[i // 64, j // 64, i % 64]
-    new = old | mask if dot(x, rows[j]) >= offsets[j] else old & ~mask
+    new = old | mask if centered_dot(x, center, rows[j]) >= 0 else old & ~mask
     tiles[i // 64, j // 64, i % 64] = new
     return new != old

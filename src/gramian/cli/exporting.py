@@ -9,6 +9,7 @@ from typing import Any
 from gramian import export, persist
 from gramian.cli import formats, models, tables
 from gramian.cli.screen import progress, say, tell
+from gramian.export.maps import isometry
 from gramian.export.targets import TARGETS, Target
 
 SCHEMES = ("http", "https", "postgresql", "postgres")
@@ -40,8 +41,8 @@ def run(model: Path, to: str, data: Path | None, out: Path | None, check: bool, 
     """Write the target, then check it where asked."""
     target = _target(to)
     columns = {name: options.pop(name) for name in ("id", "label", "drop", "column")}
-    metric = models.load(model)
-    points = None if data is None else read(data, model, metric.n_features, **columns)
+    width = isometry(model, f"to {to}").n_features
+    points = None if data is None else read(data, model, width, **columns)
     place = out or Path(f"{model.stem}{target.suffix}")
     chosen = _options(to, target, options)
     if target.takes_data and points is None and (to not in ("pgvector", "qdrant") or only):

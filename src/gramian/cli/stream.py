@@ -60,8 +60,7 @@ def measure(service: stream.Stream, lines: list[bytes]) -> dict[str, Any]:
 
 def _recall(service: stream.Stream, event: dict[str, Any], answer: dict[str, Any]) -> float:
     """Share of the true neighbors, found by comparing all items, that the answer holds."""
-    index = service.index._started()
-    D = service.index.metric_.sqdist(np.asarray([event["x"]], dtype=float), index._rows("points"))[0]
+    D = service.index.metric_.sqdist(np.asarray([event["x"]], dtype=float), service.index.points)[0]
     edge = np.partition(D, len(answer["ids"]) - 1)[len(answer["ids"]) - 1]
     return float(np.mean(np.asarray(answer["sqdist"]) <= edge * (1 + 1e-9) + 1e-12))
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from gramian.export.columns import Columns
 from gramian.export.places import needs
-from gramian.export.rows import Columns
 
 
 def schema(pa: Any, columns: Columns) -> Any:

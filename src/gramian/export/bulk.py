@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gramian.export import arrow
+from gramian.export.columns import Columns
 from gramian.export.maps import Isometry
-from gramian.export.parquet import scan
 from gramian.export.places import readme, replacing
-from gramian.export.rows import Columns, progress
+from gramian.export.progress import progress
 
 
 def write(
@@ -57,37 +57,3 @@ def index_file(target: Path) -> Path:
 def explain(target: Path, inner: Isometry, what: str, loading: str, code: str) -> None:
     """The README of a bulk file: how to load it, and how to ask."""
     readme(target, inner, f"{what}\n\n```sh\n{loading.strip()}\n```\n\nThen", code)
-
-
-class HeldBulk:
-    """The documents of a bulk file, read back: no server is asked."""
-
-    exact, dtype = True, "float32"
-
-    def __init__(self, path: Path, width: int, table: str = "items", form: str = "vector"):
-        self.takes = form
-        name = "learned" if form == "vector" else "original"
-        ids, vectors, norms = [], [], []
-        with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                document = json.loads(line)
-                if "index" in document:
-                    continue
-                named = document.get("vectors", document)
-                if name not in named:
-                    raise ValueError(f"check: {str(path)!r} has documents without {name!r}; export to it first.")
-                ids.append(document["properties"]["item"] if "properties" in document else document["id"])
-                vectors.append(np.array(named[name], dtype=np.float32))
-                norms.append(document.get("norm", 0.0))
-        self.ids, self.values = np.array(ids), np.stack(vectors)
-        self.norm = np.array(norms, dtype=np.float32) if form == "query" else None
-        self.count, self.width = self.values.shape
-
-    def fetch(self, ids: np.ndarray) -> np.ndarray:
-        """Stored vectors."""
-        place = {name: row for row, name in enumerate(self.ids.tolist())}
-        return self.values[[place[name] for name in ids.tolist()]]
-
-    def search(self, Q: np.ndarray, k: int) -> np.ndarray:
-        """Ids of the k nearest."""
-        return self.ids[scan(self.values, self.norm, Q, k)]

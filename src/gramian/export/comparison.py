@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian.export.columns import check_query_form
 from gramian.export.maps import Isometry, isometry
 from gramian.export.nearest import Nearest, between
-from gramian.export.rows import check_query_form, rows
+from gramian.export.rows import rows
 from gramian.export.targets import TARGETS
 
 N_QUERIES, K = 100, 10
@@ -94,7 +95,7 @@ def check(
     options = {} if table is None or not kind.table else {"table": table}
     options |= {"form": form} if kind.forms else {}
     home, name = kind.held.split(".")
-    held = getattr(import_module(f"gramian.export.{home}"), name)(path, inner.width, **options)
+    held = getattr(import_module(f"gramian.export.held.{home}"), name)(path, inner.width, **options)
     try:
         return _check_rows(inner, target, held, X, ids)
     finally:
@@ -117,39 +118,61 @@ def _check_model(inner: Isometry, target: str, path: Path, X: Any, apply: Callab
             f"check: coordinates of {path} must be ours to {CLOSE:g}, they differ by {error:.1e}; "
             "it belongs to another metric, export again."
         )
-    numbers = np.arange(len(points))
-    near = _nearest(inner(between(points)), [(numbers, ours)])
-    other = _nearest(np.asarray(apply(path, between(points))), [(numbers, theirs)])
-    return Report(target, len(near.ids), K, _agreement(other.ids, near), True, error)
-
-
-def _nearest(Q: np.ndarray, blocks: Any) -> Nearest:
-    near = Nearest(Q, 2 * K)
-    for numbers, Z in blocks:
-        near.add(numbers, Z)
-    return near
+    raw, k = between(points), min(K, len(points))
+    other = Nearest(np.asarray(apply(path, raw), dtype=np.float64), k)
+    other.add(np.arange(len(points)), theirs)
+    answer = Answer(inner(raw), other.ids)
+    answer.add(np.arange(len(points)), ours)
+    return Report(target, len(raw), k, answer.recall(), True, error)
 
 
 def _check_rows(inner: Isometry, target: str, held: Any, X: Any, ids: Any) -> Report:
     points = rows(X, ids, "check", inner.n_features)
     raw = _queries(points.sample(N_QUERIES * 3), inner)
-    near = Nearest(inner(raw), 2 * K)
-    seen, some = 0, None
+    _check_kind(held, target, inner.width if held.takes != "query" else inner.n_features)
+    answer = Answer(inner(raw), held.search(_asked(inner, held, raw), min(K, held.count)))
+    first, seen = None, 0
     for numbers, block in points.blocks:
-        Z = inner(block)
-        near.add(numbers, Z)
-        some = (numbers[:K], block[:K]) if some is None else some
+        answer.add(numbers, inner(block))
+        first = (numbers[:K], block[:K]) if first is None else first
         seen += len(numbers)
-    assert some is not None
-    expected = _expected(inner, held, some[1])
-    _check_facts(held, target, seen, expected.shape[1])
-    _check_fresh(held, target, some[0], expected)
-    k = min(K, seen)
-    found = held.search(_asked(inner, held, raw), k)
-    share = _agreement(found, near)
+    if held.count != seen:
+        raise ValueError(
+            f"check: {target} must hold {seen} rows, it holds {held.count}; the collection is stale, export again."
+        )
+    assert first is not None
+    _check_fresh(held, target, first[0], linalg.dense(first[1]) if held.takes == "query" else inner(first[1]))
+    share = answer.recall()
     if held.exact and share < 0.999:
         raise ValueError(f"check: {target} must give our neighbors, recall is {share:.4f}; {_reason(inner, points)}")
-    return Report(target, len(raw), k, share, held.exact)
+    return Report(target, len(raw), answer.found.shape[1], share, held.exact)
+
+
+@dataclass
+class Answer:
+    """The ids that an engine found for the queries Q, and what they are worth among all points that pass by."""
+
+    Q: np.ndarray
+    found: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.near = Nearest(self.Q, self.found.shape[1])
+        self.sqdist = np.full(self.found.shape, np.inf)
+
+    def add(self, ids: np.ndarray, Z: np.ndarray) -> None:
+        """See a block of points."""
+        self.near.add(ids, Z)
+        order = np.argsort(ids, kind="stable")
+        at = np.minimum(np.searchsorted(ids, self.found, sorter=order), len(ids) - 1)
+        rows = order[at]
+        query, place = np.nonzero(ids[rows] == self.found)
+        self.sqdist[query, place] = linalg.row_norms(self.Q[query] - Z[rows[query, place]])
+
+    def recall(self) -> float:
+        """Share of answers as near as the true k-th neighbor, to what single precision can tell."""
+        edge = self.near.sqdist[:, -1:]
+        slack = 1e-5 * edge + 4e-7 * self.Q.var(axis=0).sum()
+        return float(np.mean(self.sqdist <= edge + slack))
 
 
 def _queries(sample: Any, inner: Isometry) -> Any:
@@ -157,11 +180,6 @@ def _queries(sample: Any, inner: Isometry) -> Any:
     if inner.n_features is None:
         return sample[:N_QUERIES]
     return between(linalg.dense(sample).astype(np.float64), N_QUERIES)
-
-
-def _expected(inner: Isometry, held: Any, X: Any) -> np.ndarray:
-    """What the target should hold of these points."""
-    return linalg.dense(X) if held.takes == "query" else inner(X)
 
 
 def _asked(inner: Isometry, held: Any, raw: Any) -> np.ndarray:
@@ -174,7 +192,7 @@ def _asked(inner: Isometry, held: Any, raw: Any) -> np.ndarray:
     return inner(raw)
 
 
-def _check_facts(held: Any, target: str, count: int, width: int) -> None:
+def _check_kind(held: Any, target: str, width: int | None) -> None:
     if held.dtype != "float32":
         raise ValueError(f"check: vectors of {target} must be float32, they are {held.dtype}; export again.")
     if held.width != width:
@@ -182,10 +200,8 @@ def _check_facts(held: Any, target: str, count: int, width: int) -> None:
             f"check: vectors of {target} must have width {width}, they have {held.width}; the collection is stale or "
             "of another metric, export again."
         )
-    if held.count != count:
-        raise ValueError(
-            f"check: {target} must hold {count} rows, it holds {held.count}; the collection is stale, export again."
-        )
+    if held.count == 0:
+        raise ValueError(f"check: {target} must hold rows, it holds none; export again.")
 
 
 def _check_fresh(held: Any, target: str, ids: np.ndarray, expected: np.ndarray) -> None:
@@ -201,19 +217,6 @@ def _check_fresh(held: Any, target: str, ids: np.ndarray, expected: np.ndarray) 
             f"check: the vector of id {ids[off][0]} in {target} must be that of this metric, it is not; "
             "the collection is stale, export again."
         )
-
-
-def _agreement(found: np.ndarray, near: Nearest) -> float:
-    """Share of neighbors found; those that single precision cannot tell from the k-th count as found."""
-    k = found.shape[1]
-    edge = near.sqdist[:, k - 1 : k]
-    slack = 1e-5 * edge + 4e-7 * near.Q.var(axis=0).sum()
-    shares = []
-    for answer, ids, sqdist, limit, width in zip(found, near.ids, near.sqdist, edge, slack):
-        sure = ids[sqdist < limit - width]
-        tied = ids[np.abs(sqdist - limit) <= width]
-        shares.append((np.isin(sure, answer).sum() + min(k - len(sure), np.isin(answer, tied).sum())) / k)
-    return float(np.mean(shares))
 
 
 def _reason(inner: Isometry, points: Any) -> str:

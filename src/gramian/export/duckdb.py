@@ -4,25 +4,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gramian.export import arrow
+from gramian.export.columns import Columns, columns
 from gramian.export.maps import isometry
 from gramian.export.places import loading, needs, readme, required
-from gramian.export.rows import Columns, columns, progress, rows
+from gramian.export.progress import progress
+from gramian.export.rows import rows
 from gramian.export.tables import check_name, ours
 
 VECTOR = """
 import duckdb, gramian as gm
 z = {metric}.transform([x])[0].tolist()
-nearest = "select id from {table} order by array_distance(learned, ?::float[{width}]) limit 10"
+nearest = 'select id from "{table}" order by array_distance(learned, ?::float[{width}]) limit 10'
 found = duckdb.connect("{name}", read_only=True).execute(nearest, [z]).fetchall()
 ids = [row[0] for row in found]
 """
 QUERY = """
 import duckdb, gramian as gm
 q = ({metric}.matrix @ x).tolist()
-nearest = "select id from {table} order by norm - 2 * array_inner_product(original, ?::float[{width}]) limit 10"
+nearest = 'select id from "{table}" order by norm - 2 * array_inner_product(original, ?::float[{width}]) limit 10'
 found = duckdb.connect("{name}", read_only=True).execute(nearest, [q]).fetchall()
 ids = [row[0] for row in found]
 """
@@ -127,41 +127,3 @@ def _definition(stored: Columns) -> str:
     kinds = ["id varchar primary key" if stored.text else "id bigint primary key"]
     kinds += [f"{name} float[{width}]" if width else f"{name} float" for name, width in stored.widths.items()]
     return ", ".join(kinds)
-
-
-class HeldDuckdb:
-    """A written table of a DuckDB file, as the check asks it."""
-
-    exact = True
-
-    def __init__(self, path: Path, width: int, table: str = "items", form: str = "vector"):
-        duckdb = needs("duckdb", "check", "duckdb")
-        self.takes, self.table = form, table
-        self.connection = opened(duckdb, path, "check", read_only=True)
-        self.column = "learned" if form == "vector" else "original"
-        kinds = dict(
-            self.connection.execute(
-                "select column_name, data_type from information_schema.columns where table_name = ?", [table]
-            ).fetchall()
-        )
-        if self.column not in kinds:
-            raise ValueError(f"check: table {table!r} has no column {self.column!r}; export to it first.")
-        kind, _, size = kinds[self.column].partition("[")
-        self.dtype = {"FLOAT": "float32", "DOUBLE": "float64"}.get(kind, kind)
-        self.width = int(size.rstrip("]") or 0)
-        self.count = self.connection.execute(f'select count(*) from "{table}"').fetchone()[0]
-
-    def fetch(self, ids: np.ndarray) -> np.ndarray:
-        """Stored vectors."""
-        ask = f'select {self.column} from "{self.table}" where id = ?'
-        return np.array([self.connection.execute(ask, [value]).fetchone()[0] for value in ids.tolist()])
-
-    def search(self, Q: np.ndarray, k: int) -> np.ndarray:
-        """Ids of the k nearest."""
-        score = {
-            "vector": f"array_distance(learned, ?::float[{self.width}])",
-            "query": f"norm - 2 * array_inner_product(original, ?::float[{self.width}])",
-        }[self.takes]
-        ask = f'select id from "{self.table}" order by {score} limit {k}'
-        found = [self.connection.execute(ask, [query]).fetchall() for query in Q.astype(np.float32).tolist()]
-        return np.array([[row[0] for row in rows] for rows in found])

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from gramian.export import bulk
+from gramian.export.columns import Columns, columns
 from gramian.export.maps import Isometry, isometry
 from gramian.export.places import loading, required
-from gramian.export.rows import Columns, columns, rows
+from gramian.export.rows import rows
 from gramian.export.tables import check_name
 
 WIDEST = {"elasticsearch": 4096, "opensearch": 16_000}

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian.export.columns import single
 from gramian.export.maps import Isometry, isometry
 from gramian.export.nearest import Nearest, between, settle
 from gramian.export.places import loading, needs, place, readme, replacing
-from gramian.export.rows import Rows, is_path, labels, progress, rows, single
+from gramian.export.progress import progress
+from gramian.export.rows import Rows, is_path, labels, rows
 
 OPTIONS = {"n_links": 32, "ef_construction": 200, "n_bits": 256, "factor": 50, "n_lists": None, "n_probe": None}
 TRAINING = 100_000
@@ -188,14 +190,6 @@ def _settle(faiss: Any, index: Any, near: Nearest, fixed: bool) -> None:
     setattr(settings, name, min(most, settle(search, near.ids, most)))
 
 
-def core(faiss: Any, index: Any) -> Any:
-    """The index below maps of ids and of points."""
-    index = faiss.downcast_index(index)
-    while isinstance(index, faiss.IndexPreTransform | faiss.IndexIDMap | faiss.IndexIDMap2):
-        index = faiss.downcast_index(index.index)
-    return index
-
-
 def from_faiss(path: Any, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks (ids, vectors) of a faiss index, or of its file, as they are stored.
 
@@ -235,20 +229,9 @@ def from_faiss(path: Any, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np
         yield numbers[start : start + count], index.reconstruct_n(start, count)
 
 
-class HeldFaiss:
-    """A written faiss index, as the check asks it."""
-
-    dtype = "float32"
-
-    def __init__(self, path: Path, width: int):
-        faiss = needs("faiss", "check", "faiss")
-        self.index = faiss.read_index(str(path))
-        self.takes = "raw" if isinstance(self.index, faiss.IndexPreTransform) else "vector"
-        self.count = self.index.ntotal
-        plain = core(faiss, self.index)
-        self.width = plain.d
-        self.exact = isinstance(plain, faiss.IndexFlat)
-
-    def search(self, Q: np.ndarray, k: int) -> np.ndarray:
-        """Ids of the k nearest."""
-        return self.index.search(np.ascontiguousarray(Q, np.float32), k)[1]
+def core(faiss: Any, index: Any) -> Any:
+    """The index below maps of ids and of points."""
+    index = faiss.downcast_index(index)
+    while isinstance(index, faiss.IndexPreTransform | faiss.IndexIDMap | faiss.IndexIDMap2):
+        index = faiss.downcast_index(index.index)
+    return index

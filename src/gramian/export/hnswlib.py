@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from gramian.export.columns import single
 from gramian.export.maps import isometry
 from gramian.export.nearest import Nearest, between, settle
 from gramian.export.places import loading, needs, place, readme, replacing
-from gramian.export.rows import is_path, labels, progress, rows, single
+from gramian.export.progress import progress
+from gramian.export.rows import is_path, labels, rows
 
 WIDE = 128
 """Coordinates above which a graph needs more links for the same recall."""
@@ -139,27 +141,3 @@ def from_hnswlib(path: Any, dim: int | None = None, *, block: int = 8192) -> Ite
     for start in range(0, len(numbers), block):
         part = numbers[start : start + block]
         yield part, np.asarray(index.get_items(part), dtype=np.float32)
-
-
-class HeldHnswlib:
-    """A written hnswlib index, as the check asks it."""
-
-    dtype, takes, exact = "float32", "vector", False
-
-    def __init__(self, path: Path, width: int):
-        hnswlib = needs("hnswlib", "check", "hnswlib")
-        self.index = hnswlib.Index(space="l2", dim=width)
-        try:
-            self.index.load_index(str(path))
-        except RuntimeError as error:
-            raise ValueError(f"check: {str(path)!r} is not an hnswlib index of width {width} ({error}).") from error
-        self.width, self.count = width, self.index.element_count
-
-    def fetch(self, ids: np.ndarray) -> np.ndarray:
-        """Stored vectors."""
-        return np.asarray(self.index.get_items(ids))
-
-    def search(self, Q: np.ndarray, k: int) -> np.ndarray:
-        """Ids of the k nearest, with the beam that is wide enough for 0.99 of them on hard data."""
-        self.index.set_ef(max(1024, k))
-        return self.index.knn_query(Q, k, num_threads=1)[0].astype(np.int64)

@@ -1,16 +1,17 @@
 """Learned coordinates as a LanceDB table."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian.export import arrow
+from gramian.export.columns import columns
 from gramian.export.maps import isometry
 from gramian.export.parquet import chosen
 from gramian.export.places import folder, loading, needs, readme, required
-from gramian.export.rows import columns, progress, rows
+from gramian.export.progress import progress
+from gramian.export.rows import rows
 from gramian.export.tables import check_name, ours
 
 QUERY = """
@@ -128,33 +129,3 @@ def from_lancedb(
         part = ask.to_arrow()
         ids = np.arange(start, start + len(part)) if numbers is None else part[numbers].to_numpy()
         yield ids, arrow.matrix(part[vectors[0]])
-
-
-class HeldLancedb:
-    """A written LanceDB table, as the check asks it."""
-
-    takes, exact = "vector", True
-
-    def __init__(self, path: Path, width: int, table: str = "items", form: str = "vector"):
-        lancedb = needs("lancedb", "check", "lancedb")
-        database = lancedb.connect(str(path))
-        if table not in names(database):
-            raise ValueError(f"check: {str(path)!r} has no table {table!r}; it has {', '.join(names(database))}.")
-        self.table = database.open_table(table)
-        if "learned" not in self.table.schema.names:
-            raise ValueError(f"check: table {table!r} has no column 'learned'; export to it first.")
-        kind = self.table.schema.field("learned").type
-        self.width, self.count = kind.list_size, self.table.count_rows()
-        self.dtype = {"float": "float32", "double": "float64"}.get(str(kind.value_type), str(kind.value_type))
-
-    def fetch(self, ids: np.ndarray) -> np.ndarray:
-        """Stored vectors."""
-        words = ", ".join(f"'{value}'" if isinstance(value, str) else str(value) for value in ids.tolist())
-        part = self.table.search().where(f"id in ({words})").select(["id", "learned"]).limit(len(ids)).to_arrow()
-        values = dict(zip(part["id"].to_pylist(), arrow.matrix(part["learned"])))
-        return np.array([values[value] for value in ids.tolist()])
-
-    def search(self, Q: np.ndarray, k: int) -> np.ndarray:
-        """Ids of the k nearest."""
-        ask = [self.table.search(q, vector_column_name="learned").distance_type("l2") for q in Q.astype(np.float32)]
-        return np.array([one.select(["id", "_distance"]).limit(k).to_arrow()["id"].to_pylist() for one in ask])

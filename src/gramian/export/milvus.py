@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gramian.export.columns import Columns, columns
 from gramian.export.maps import isometry
 from gramian.export.places import loading, needs, readme, required
-from gramian.export.rows import Columns, columns, progress, rows
+from gramian.export.progress import progress
+from gramian.export.rows import rows
 from gramian.export.tables import check_name, ours
 
 BATCH = 1024
@@ -128,39 +130,3 @@ def _create(client: Any, table: str, stored: Columns, owner: str) -> None:
         schema.add_field(name, DataType.FLOAT_VECTOR, dim=width)
         index.add_index(name, index_type="FLAT", metric_type="L2")
     client.create_collection(table, schema=schema, index_params=index)
-
-
-class HeldMilvus:
-    """A written collection, as the check asks it."""
-
-    takes, exact, dtype = "vector", True, "float32"
-
-    def __init__(self, path: Any, width: int, table: str = "items", form: str = "vector"):
-        needs("pymilvus", "check", "milvus")
-        self.client, self.opened = connected(path, "check")
-        self.table = table
-        found = self.client.describe_collection(table)["fields"] if self.client.has_collection(table) else []
-        sizes = {field["name"]: field["params"].get("dim") for field in found}
-        if "learned" not in sizes:
-            self.close()
-            raise ValueError(f"check: collection {table!r} has no field 'learned'; export to it first.")
-        self.client.load_collection(table)
-        self.width = int(sizes["learned"])
-        self.count = int(self.client.get_collection_stats(table)["row_count"])
-
-    def fetch(self, ids: np.ndarray) -> np.ndarray:
-        """Stored vectors."""
-        found = self.client.get(self.table, ids=ids.tolist(), output_fields=["id", "learned"])
-        values = {row["id"]: row["learned"] for row in found}
-        return np.array([values[name] for name in ids.tolist()])
-
-    def search(self, Q: np.ndarray, k: int) -> np.ndarray:
-        """Ids of the k nearest."""
-        queries = Q.astype(np.float32).tolist()
-        found = self.client.search(self.table, queries, anns_field="learned", limit=k, output_fields=["id"])
-        return np.array([[hit["id"] for hit in hits] for hits in found])
-
-    def close(self) -> None:
-        """Let go of the database."""
-        if self.opened is not None:
-            self.client.close()

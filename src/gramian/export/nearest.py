@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
+from gramian.neighbors import smallest
 
 RECALL = 0.995
 """What a graph must find of its own exact neighbors on the queries that settle its beam."""
@@ -27,13 +28,9 @@ class Nearest:
 
     def add(self, ids: np.ndarray, Z: Any) -> None:
         """See a block of points."""
-        D = linalg.sqdist(np.asarray(self.Q, np.float64), np.asarray(Z, np.float64))
-        if D.shape[1] > self.k:
-            near = np.argpartition(D, self.k - 1, axis=1)[:, : self.k]
-        else:
-            near = np.broadcast_to(np.arange(D.shape[1]), D.shape)
+        near, sqdist = smallest(linalg.sqdist(self.Q, np.asarray(Z, np.float64)), min(self.k, len(Z)))
         seen = np.concatenate([self.ids, ids[near]], axis=1)
-        sizes = np.concatenate([self.sqdist, np.take_along_axis(D, near, axis=1)], axis=1)
+        sizes = np.concatenate([self.sqdist, sqdist], axis=1)
         order = np.lexsort((seen, sizes), axis=1)[:, : self.k]
         self.ids = np.take_along_axis(seen, order, axis=1)
         self.sqdist = np.take_along_axis(sizes, order, axis=1)

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from gramian.export import arrow
+from gramian.export.columns import columns
 from gramian.export.maps import isometry
 from gramian.export.places import loading, needs, readme, replacing, required
-from gramian.export.rows import columns, progress, rows
+from gramian.export.progress import progress
+from gramian.export.rows import rows
 
 VECTOR = """
 import gramian as gm, numpy as np, pyarrow.parquet as pq
@@ -164,39 +166,3 @@ def _points(batch: Any, vectors: list[str], owner: str) -> np.ndarray:
     if first.null_count or (widths is not None and len(set(widths.tolist())) > 1):
         raise ValueError(f"{owner}: column {vectors[0]!r} must hold vectors of one length, without gaps.")
     return arrow.matrix(first)
-
-
-class HeldParquet:
-    """A written Parquet file, as the check asks it: a scan of its column."""
-
-    exact = True
-
-    def __init__(self, path: Path, width: int, table: str = "", form: str = "vector"):
-        needs("pyarrow", "check", "parquet")
-        import pyarrow.parquet as pq
-
-        self.takes = form
-        found = pq.read_table(path)
-        name = "learned" if form == "vector" else "original"
-        kind = found.schema.field(name).type.value_type
-        self.dtype = {"float": "float32", "double": "float64", "halffloat": "float16"}.get(str(kind), str(kind))
-        self.ids = found["id"].to_numpy()
-        self.values = arrow.matrix(found[name])
-        self.norm = found["norm"].to_numpy() if form == "query" else None
-        self.count, self.width = self.values.shape
-
-    def fetch(self, ids: np.ndarray) -> np.ndarray:
-        """Stored vectors."""
-        place = {value: row for row, value in enumerate(self.ids.tolist())}
-        return self.values[[place[value] for value in ids.tolist()]]
-
-    def search(self, Q: np.ndarray, k: int) -> np.ndarray:
-        """Ids of the k nearest."""
-        return self.ids[scan(self.values, self.norm, Q, k)]
-
-
-def scan(values: np.ndarray, norm: np.ndarray | None, Q: np.ndarray, k: int) -> np.ndarray:
-    """Rows of the k nearest by |z|² − 2qᵀz, or by norm − 2qᵀx, in the precision of the values."""
-    sizes = (values * values).sum(axis=1) if norm is None else norm
-    scores = sizes[None] - 2 * Q.astype(values.dtype) @ values.T
-    return np.argsort(scores, axis=1, kind="stable")[:, :k]

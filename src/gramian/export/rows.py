@@ -1,8 +1,8 @@
-"""Points as a stream of blocks, and the columns that a target stores of them."""
+"""Points as a stream of blocks: arrays, memory maps, and iterators of blocks alike."""
 
+import mmap
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.export.maps import Isometry
 
-FORMS = ("vector", "query")
 BLOCK_BYTES = 16 << 20
 """Memory of the points of one block in double precision."""
 
@@ -88,6 +86,16 @@ def _sliced(X: Any, ids: np.ndarray, n_features: int | None, block: int | None) 
     for start in range(0, len(ids), step):
         part = slice(start, start + step)
         yield ids[part], linalg.take(X, part)
+        _release(X)
+
+
+def _release(X: Any) -> None:
+    """Let go of the pages of a memory map that have been read: they would count as memory of this process."""
+    base = X
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and not X.flags.writeable and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def _numbered(blocks: Any, owner: str) -> Iterator[tuple[np.ndarray, Any]]:
@@ -107,91 +115,6 @@ def _sound(pair: tuple[np.ndarray, Any], owner: str, n_features: int | None) -> 
     if len(ids) != linalg.count(X):
         raise ValueError(f"{owner}: ids must have one entry per point ({linalg.count(X)}), got {len(ids)}.")
     return ids, X
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What a table holds of the points: blocks (ids, {name: float32 array}), and the width of each column.
-
-    The width of ``norm``, a single number, is 0.
-    """
-
-    blocks: Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]
-    widths: dict[str, int]
-    total: int | None
-    text: bool
-
-
-def columns(isometry: Isometry, points: Rows, form: str = "vector", original: bool = False) -> Columns:
-    """The columns of a table: ``learned`` = E(x), or in the form "query" ``original`` = x and ``norm`` = xᵀMx."""
-    owner = isometry.owner
-    _checks.one_of(form, owner, "form", FORMS)
-    widths = {"learned": isometry.width} if form == "vector" else {}
-    if form == "query":
-        check_query_form(isometry)
-    if original or form == "query":
-        if isometry.n_features is None:
-            raise ValueError(f"{owner}: original must be False for points that are not vectors.")
-        widths["original"] = isometry.n_features
-    if form == "query":
-        widths["norm"] = 0
-    blocks = ((ids, _columns(isometry, X, widths)) for ids, X in points.blocks)
-    return Columns(blocks, widths, points.total, points.text)
-
-
-def check_query_form(isometry: Isometry) -> None:
-    """Whether q′ = Mq can stand for the metric."""
-    if not isometry.is_linear or isometry.offset.any():
-        raise TypeError(f"{isometry.owner}: form='query' needs a linear metric, q' = Mq; use form='vector'.")
-
-
-def _columns(isometry: Isometry, X: Any, widths: dict[str, int]) -> dict[str, np.ndarray]:
-    Z = isometry(X)
-    found = {"learned": Z} if "learned" in widths else {}
-    if "original" in widths:
-        found["original"] = linalg.dense(X)
-    if "norm" in widths:
-        found["norm"] = linalg.row_norms(Z)
-    return {name: single(values, isometry.owner) for name, values in found.items()}
-
-
-def single(A: Any, owner: str) -> np.ndarray:
-    """An array in single precision, in which every target stores vectors."""
-    with np.errstate(over="ignore"):
-        B = np.ascontiguousarray(A, dtype=np.float32)
-    if not np.isfinite(B).all():
-        raise ValueError(f"{owner}: coordinates must fit into float32 (below 3.4e38); rescale X.")
-    return B
-
-
-@contextmanager
-def progress(
-    owner: str, total: int | None, verbose: bool, callback: Callable[[int, int | None], Any] | None
-) -> Iterator[Callable[[int], None]]:
-    """Yield ``report(count)``, which adds to a bar and tells the callback how many rows are done."""
-    done = 0
-
-    def report(count: int) -> None:
-        nonlocal done
-        done += count
-        if bar is not None:
-            bar.update(task, completed=done)
-        if callback is not None:
-            callback(done, total)
-
-    if not verbose:
-        bar = task = None
-        yield report
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-    except ImportError as error:
-        raise ImportError(f"{owner}: verbose=True needs rich: pip install 'gramian[cli]'.") from error
-    parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(owner, total=total)
-        yield report
 
 
 def is_path(value: Any) -> bool:

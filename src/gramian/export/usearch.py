@@ -1,16 +1,17 @@
 """Learned coordinates in a usearch graph."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gramian.export.columns import single
 from gramian.export.hnswlib import graph_size
 from gramian.export.maps import isometry
 from gramian.export.nearest import Nearest, between, settle
 from gramian.export.places import loading, needs, place, readme, replacing
-from gramian.export.rows import is_path, labels, progress, rows, single
+from gramian.export.progress import progress
+from gramian.export.rows import is_path, labels, rows
 
 QUERY = """
 import gramian as gm
@@ -93,27 +94,3 @@ def _settled(index: Any, near: Nearest) -> int:
     beam = settle(search, near.ids)
     index.expansion_search = beam
     return beam
-
-
-class HeldUsearch:
-    """A written usearch index, as the check asks it."""
-
-    takes, exact = "vector", False
-
-    def __init__(self, path: Path, width: int):
-        usearch = needs("usearch.index", "check", "usearch")
-        index = usearch.Index.restore(str(path))
-        if index is None:
-            raise ValueError(f"check: {str(path)!r} is not a usearch index.")
-        self.index, self.width, self.count = index, index.ndim, len(index)
-        self.dtype = {"F32": "float32", "F64": "float64", "F16": "float16"}.get(index.dtype.name, index.dtype.name)
-
-    def fetch(self, ids: np.ndarray) -> np.ndarray:
-        """Stored vectors."""
-        return np.asarray(self.index.get(ids.astype(np.uint64)))
-
-    def search(self, Q: np.ndarray, k: int) -> np.ndarray:
-        """Ids of the k nearest, with the beam that is wide enough for 0.99 of them on hard data."""
-        self.index.expansion_search = 1024
-        found = self.index.search(np.ascontiguousarray(Q, np.float32), k, threads=1)
-        return found.keys.astype(np.int64).reshape(len(Q), -1)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from gramian.export import bulk
+from gramian.export.columns import columns
 from gramian.export.maps import isometry
 from gramian.export.places import loading, required
-from gramian.export.rows import columns, rows
+from gramian.export.rows import rows
 from gramian.export.tables import check_name
 
 LOAD = """

@@ -7,11 +7,13 @@ from gramian.kernels.distance import DistanceKernel, Hamming
 from gramian.kernels.histogram import ChiSquared, Intersection
 from gramian.kernels.objects import FunctionKernel, Precomputed
 from gramian.kernels.pyramid import PyramidMatch
+from gramian.kernels.sets import Correspondence, ProximityDistribution
 from gramian.kernels.tangent import TangentDistance
 from gramian.kernels.weighted import Weighted, polynomials, scaled_gaussians
 
 __all__ = [
     "ChiSquared",
+    "Correspondence",
     "Cosine",
     "DistanceKernel",
     "FunctionKernel",
@@ -23,6 +25,7 @@ __all__ = [
     "Linear",
     "Polynomial",
     "Precomputed",
+    "ProximityDistribution",
     "PyramidMatch",
     "TangentDistance",
     "Weighted",

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian.kernels.base import Kernel
+from gramian.kernels.sets import one_set
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -68,7 +69,7 @@ class PyramidMatch(Kernel):
 
     def accept(self, X: Any, name: str = "X") -> list[np.ndarray]:
         """Return the sets as finite arrays (m_i, d) with one d."""
-        sets = [_one_set(A, name) for A in X]
+        sets = [one_set(A, name, "PyramidMatch") for A in X]
         widths = {A.shape[1] for A in sets if len(A)}
         if len(widths) > 1:
             raise ValueError(f"PyramidMatch: the vectors of {name} must have one length, got {sorted(widths)}.")
@@ -119,13 +120,6 @@ class PyramidMatch(Kernel):
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.row_inner(self._phi(X), self._phi(Y))
-
-
-def _one_set(A: Any, name: str) -> np.ndarray:
-    A = np.asarray(A)
-    if A.ndim == 2 and A.shape[0] == 0:
-        return np.zeros((0, A.shape[1]))
-    return _checks.points(A, "PyramidMatch", name=f"each set of {name}", allow_sparse=False).astype(np.float64)
 
 
 def _mix(x: np.ndarray) -> np.ndarray:

@@ -25,6 +25,12 @@ from gramian.learners.report import Report
 from gramian.solvers.base import Solution
 
 AS_IS = "features as they are"
+UNIT = 1e-3
+"""Rows whose squared length is nearer to 1 than this are of length one."""
+ASIDE = 0.6
+"""Rows whose mean is longer than this share of their own length lie to one side of the origin."""
+BEHIND = 0.1
+"""A start that scores so much less than another is not learned from."""
 
 
 def default_candidates() -> dict[str, MetricLearner]:
@@ -214,7 +220,7 @@ class AutoMetric(MetricLearner):
             if self.budget_s is not None:
                 _checks.number(self.budget_s, "AutoMetric", "budget_s", low=0)
             search = Search(X, y, self._neighbors(), cv, rng)
-            starts = self._starts(search.X.shape[1])
+            starts = self._starts(search.X)
             for start in starts:
                 search.score_start(start)
             self._conclude(search, list(self._tried(search, starts, candidates)))
@@ -237,18 +243,24 @@ class AutoMetric(MetricLearner):
         items = given.items() if isinstance(given, dict) else ((None, learner) for learner in given)
         return {name or repr(learner): learner for name, learner in ((n, as_learner(c)) for n, c in items)}
 
-    def _starts(self, d: int) -> list[Start]:
-        """Where learning may begin; the points as they are come first."""
+    def _starts(self, X: np.ndarray) -> list[Start]:
+        """Where learning may begin; the points as they are come first.
+
+        Rows are divided by their length only where that can be a matter of angle: where they have not length one, and
+        where they lie around the origin and not to one side of it.
+        """
+        d = X.shape[1]
         if isinstance(self.normalize, str) or not isinstance(self.normalize, bool | np.bool_):
             _checks.one_of(self.normalize, "AutoMetric", "normalize", ("auto",))
-            return [AsTheyAre(d), Scaled(d), LengthOne(d)]
+            return [AsTheyAre(d), Scaled(d), LengthOne(d)] if around_origin(X) else [AsTheyAre(d), Scaled(d)]
         return [AsTheyAre(d), LengthOne(d)] if self.normalize else [AsTheyAre(d), Scaled(d)]
 
     def _tried(self, search: "Search", starts: list[Start], candidates: dict[str, Any]) -> Iterator[Trial]:
         """Closed forms from every start, then the others from the one that is best by then."""
         cheap = {name: learner for name, learner in candidates.items() if not learner._enough}
         dear = {name: learner for name, learner in candidates.items() if learner._enough}
-        plan = [Trial(name + start.suffix, start, learner) for start in starts for name, learner in cheap.items()]
+        hopeful = search.hopeful(starts)
+        plan = [Trial(name + start.suffix, start, learner) for start in hopeful for name, learner in cheap.items()]
         if self.normalize is True:
             plan = [trial for trial in plan if trial.start is not starts[0]]
         began, done = time.process_time(), 0
@@ -287,6 +299,13 @@ class AutoMetric(MetricLearner):
         self._store(coordinates, replace(solution, factor=solution.factor * weights))
 
 
+def around_origin(X: np.ndarray) -> bool:
+    """Whether lengths of rows differ, and their mean is short beside them: as of embeddings, not of measurements."""
+    squares = linalg.row_norms(X)
+    differ = np.abs(squares - 1).max() >= UNIT
+    return bool(differ and np.sum(X.mean(axis=0) ** 2) <= ASIDE**2 * squares.mean())
+
+
 def as_learner(candidate: Any) -> Any:
     """A learner from an instance, a class, or a public name."""
     if isinstance(candidate, str):
@@ -323,6 +342,11 @@ class Search:
         """Held-out score of the points as they are."""
         found = [(kind, scores) for _, kind, scores in self.base.scores]
         return float(gain_and_error(found)[0][-1]) if found else 0.0
+
+    def hopeful(self, starts: list[Start]) -> list[Start]:
+        """Starts that are not far behind the best one."""
+        gains = [gain_and_error(trial.gains(self.base))[0][-1] if trial.scores else 0.0 for trial in self.starts]
+        return [start for start, gain in zip(starts, gains) if gain >= max(gains) - BEHIND]
 
     def leader(self, trials: list[Trial], start: Start) -> Start:
         """The start of the best trial so far, or the one given when none gains."""

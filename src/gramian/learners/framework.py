@@ -49,7 +49,7 @@ class FrameworkLearner(MetricLearner):
 
     _sparse = True
     _has_prior = True
-    _enough = {"tol": lambda tol: max(tol, 1e-3), "max_iter": lambda most: min(most, 200)}
+    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 40)}
 
     def _divergence(self, Z: Any, rest: Rest) -> Divergence:
         return LogDet()

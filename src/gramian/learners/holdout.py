@@ -117,6 +117,9 @@ def path_scores(
 
     The learned metric is the root ``learned`` on the directions U, and the plain distance outside of them.
     """
+    if isinstance(fold.side, Labels | Chunklets):
+        yield from _search_scores(fold.held, points, U, learned, weights, k)
+        return
     for kind, held in fold.held.items():
         if isinstance(held, Pairs):
             scores = _placements(held, *_pair_distances(points, held.left, held.right, U, learned), weights)
@@ -125,10 +128,26 @@ def path_scores(
             far = _pair_distances(points, *held.far_ends, U, learned)
             scores = np.stack([_mixed(*near, w) < _mixed(*far, w) for w in weights], axis=1).astype(float)
             scores = cluster_means(scores, held.near_ends[0])
-        else:
-            rows, codes = held
-            scores = precision_path(points[rows], codes, U, learned, weights, k)
         yield kind, scores
+
+
+def _search_scores(
+    held: dict[str, Any], points: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, k: int
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Precision by class and kind; every point looks among all that the fold held out.
+
+    A class that was never seen must be told from those that were: alone, or among few of its kind, it would be found
+    under any metric.
+    """
+    if not held:
+        return
+    rows, codes = (np.concatenate(parts) for parts in zip(*held.values()))
+    kinds = np.repeat(list(held), [len(part) for part, _ in held.values()])
+    scores = precision_path(points[rows], codes, U, learned, weights, k)
+    for kind in held:
+        asked = (kinds == kind) & ~np.isnan(scores[:, 0])
+        if asked.any():
+            yield kind, cluster_means(scores[asked], codes[asked])
 
 
 def _mixed(learned: np.ndarray, plain: np.ndarray, weight: float) -> np.ndarray:
@@ -158,7 +177,7 @@ def _placements(pairs: Pairs, learned: np.ndarray, plain: np.ndarray, weights: n
 def precision_path(
     X: np.ndarray, codes: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, most: int
 ) -> np.ndarray:
-    """Precision among the nearest others for each weight, by class, (classes with two points, weights)."""
+    """Precision among the nearest others for each weight, (points, weights); NaN for a class of one point."""
     plain = linalg.sqdist(X)
     Z = X @ U
     far = plain - linalg.sqdist(Z) + linalg.sqdist(Z @ learned)
@@ -166,12 +185,12 @@ def precision_path(
     others = same.sum(axis=1) - 1
     k = np.minimum(others, most)
     asked = np.flatnonzero(k > 0)
-    scores = np.empty((len(asked), len(weights)))
+    scores = np.full((len(X), len(weights)), np.nan)
     for column, weight in enumerate(weights):
         D = _mixed(far[asked], plain[asked], weight)
         D[np.arange(len(asked)), asked] = np.inf
-        scores[:, column] = precision(D, same[asked], k[asked])
-    return cluster_means(scores, codes[asked])
+        scores[asked, column] = precision(D, same[asked], k[asked])
+    return scores
 
 
 def precision(D: np.ndarray, same: np.ndarray, k: np.ndarray) -> np.ndarray:

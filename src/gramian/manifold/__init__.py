@@ -15,8 +15,15 @@ from gramian.manifold.graph import (
 from gramian.manifold.kernel_sets import KernelSet
 from gramian.manifold.metric import GraphMetric
 from gramian.manifold.neighbors import neighbors
-from gramian.manifold.spectral_kernels import diffusion_factor, graph_basis, order_constrained_factor
+from gramian.manifold.spectral_kernels import (
+    diffusion_factor,
+    gaussian_process_factor,
+    graph_basis,
+    maximal_alignment_factor,
+    order_constrained_factor,
+)
 from gramian.manifold.tdl import TDL
+from gramian.manifold.unfolding import colored_unfolding_factor
 
 __all__ = [
     "RBFFamily",
@@ -36,9 +43,12 @@ __all__ = [
     "LaplacianEigenmaps",
     "NeighborGraph",
     "SpectralFamily",
+    "colored_unfolding_factor",
     "diffusion_factor",
+    "gaussian_process_factor",
     "graph_basis",
     "laplacian",
+    "maximal_alignment_factor",
     "n_connected_components",
     "neighbors",
     "order_constrained_factor",

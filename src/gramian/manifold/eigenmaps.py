@@ -77,10 +77,11 @@ class LaplacianEigenmaps(GraphEmbedding):
         _checks.number(self.tol, owner, "tol", low=0)
         kind = "normalized" if self.normalized else "laplacian"
         search = Search(self.tol, self.max_iter, self.random_state)
-        penalty, self.n_connected_components_ = Geometry(kind, self.n_neighbors, self.graph).penalty(X, search, owner)
-        found = penalty.solve(None, 1.0, k, search)
+        built = Geometry(kind, self.n_neighbors, self.graph).penalty(X, search, owner)
+        found = built.penalty.solve(None, 1.0, k, search)
         self.eigenvalues_ = found.values
         self.embedding_ = found.vectors
         self.n_iter_ = found.n_iter
-        self.metric_ = penalty.place(found)
+        self.n_connected_components_ = built.n_components
+        self.metric_ = built.penalty.place(found)
         return self

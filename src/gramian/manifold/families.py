@@ -71,13 +71,13 @@ class SpectralFamily(Family):
         if own:
             return self._own(X)
         search = Search(random_state=random_state)
-        penalty, pieces = Geometry(self.geometry, self.n_neighbors, self.graph).penalty(X, search, OWNER)
-        found = penalty.solve(None, 1.0, r, search)
-        if isinstance(penalty, KernelPenalty):
+        built = Geometry(self.geometry, self.n_neighbors, self.graph).penalty(X, search, OWNER)
+        found = built.penalty.solve(None, 1.0, r, search)
+        if isinstance(built.penalty, KernelPenalty):
             start = found.values[:1] / found.values
         else:
             start = diffusion(found.values, self.diffusion)
-        return Ordered(found.vectors, start, penalty.place, self.keep_volume, pieces, basis=found)
+        return Ordered(found.vectors, start, built.penalty.place, self.keep_volume, basis=found, graph=built)
 
     def _own(self, X: Any) -> Ordered:
         """On vectors of the user's, which new points join as the mean of their neighbors."""
@@ -140,7 +140,7 @@ class InductiveFamily(Family):
             rest = (L.trace() - basis.values.sum()) / max(X.shape[0] - 1 - r, 1)
             start = np.append(theta, max(1 / diffusion(rest, self.diffusion), theta[-1]))
         W = basis.vectors.T @ Z
-        return Regularized(Z, start, W, printed, features, connected.n_components, basis=basis)
+        return Regularized(Z, start, W, printed, features, basis=basis, graph=connected)
 
 
 @dataclass(frozen=True, eq=False)

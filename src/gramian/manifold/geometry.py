@@ -19,6 +19,14 @@ from gramian.manifold.penalties import Found, KernelPenalty, MatrixPenalty, Pena
 GEOMETRIES = ("laplacian", "normalized", "lle", "isomap")
 
 
+class Built(NamedTuple):
+    """A penalty on points, and the graph behind it: adjacency matrix (None where there is none), and its components."""
+
+    penalty: Penalty
+    adjacency: Any
+    n_components: int
+
+
 class Connected(NamedTuple):
     """Adjacency matrix of the points, the rule that links new ones, and the number of connected components."""
 
@@ -79,8 +87,8 @@ class Geometry:
     features: KernelFeatures | None = None
     smoothness: Any = 0.0
 
-    def penalty(self, X: Any, search: Search, owner: str) -> tuple[Penalty, int]:
-        """P' on the points X, and the number of connected components of their graph, 1 where there is none."""
+    def penalty(self, X: Any, search: Search, owner: str) -> Built:
+        """P' on the points X."""
         if isinstance(self.kind, Kernel):
             return self._of_kernel(X, owner)
         connected = connect(self.graph, self.n_neighbors, X, owner)
@@ -93,7 +101,7 @@ class Geometry:
             found = isomap_penalty(X, self.n_neighbors)
         else:
             found = self._of_graph(X, connected, search, owner)
-        return found, connected.n_components
+        return Built(found, connected.adjacency, connected.n_components)
 
     def _of_graph(self, X: Any, connected: Connected, search: Search, owner: str) -> Penalty:
         """The Laplacian, or its part on the smoothest eigenvectors."""
@@ -106,18 +114,20 @@ class Geometry:
         rank = _checks.number(self.rank, owner, "rank", low=1, integer=True)
         return SmoothPenalty(smallest_eigenvectors(L, rank, trivial, search), place)
 
-    def _of_kernel(self, X: Any, owner: str) -> tuple[Penalty, int]:
+    def _of_kernel(self, X: Any, owner: str) -> Built:
         """K⁺ + HMH in the coordinates of the features; objects that are no vectors are near by these coordinates."""
         features = self.features
         assert features is not None
         Z = features.fit_transform(X)
-        M, pieces = None, 1
+        M = None
+        connected = Connected(None, NeighborGraph(self.n_neighbors), 1)
         if np.ndim(self.smoothness) == 2 or sparse.issparse(self.smoothness):
             M = symmetric(self.smoothness, len(Z), owner, "smoothness")
         elif _checks.number(self.smoothness, owner, "smoothness", low=0) > 0:
             connected = connect(self.graph, self.n_neighbors, X if self.kind.on_vectors else Z, owner)
-            M, pieces = self.smoothness * laplacian(connected.adjacency)[0], connected.n_components
-        return KernelPenalty(Z, M, lambda found: kernel_map(features, found.coefficients)), pieces
+            M = self.smoothness * laplacian(connected.adjacency)[0]
+        penalty = KernelPenalty(Z, M, lambda found: kernel_map(features, found.coefficients))
+        return Built(penalty, connected.adjacency, connected.n_components)
 
 
 def along(X: Any, rule: Graph, degree: np.ndarray | None = None) -> Any:

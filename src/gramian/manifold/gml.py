@@ -16,9 +16,12 @@ from gramian.manifold.alternation import Alternation, Rules, alternate, bounded,
 from gramian.manifold.families import FAMILIES, Family
 from gramian.manifold.kernel_sets import KernelSet
 from gramian.manifold.transductive import Transductive
+from gramian.manifold.voting import Choice
 from gramian.solvers import BregmanProjections, DualAscent, Solver
 
 OWNER = "GeometryAwareKernel"
+GAMMAS = (0.1, 1.0)
+"""Weights of the slack that are tried by default."""
 
 
 class GeometryAwareKernel(Transductive):
@@ -37,9 +40,10 @@ class GeometryAwareKernel(Transductive):
         𝓜 of (6.3), (6.5) or (6.6), or (6.3) on the vectors of Isomap or of locally linear embedding. Their settings
         are those of :class:`~gramian.manifold.SpectralFamily`, :class:`~gramian.manifold.InductiveFamily` and
         :class:`~gramian.manifold.RBFFamily`; a family of your own fulfils :class:`~gramian.manifold.Family`.
-    gamma : float, sequence of float, or None
-        Weight γ of the slack; None makes the constraints hard. Of several, the one with the best cross-validated
-        accuracy on the labeled points; ties go to the smallest, and the graph is used once for all.
+    gamma : float, sequence of float, "auto", or None
+        Weight γ of the slack; None makes the constraints hard. Of several ("auto": 0.1 and 1; 1 with constraints), the
+        one with the best cross-validated accuracy on the labeled points; ties go to the smallest, and the graph is used
+        once for all.
     divergence : Divergence, optional
         D of (6.2), :class:`LogDet` when None. Others need a set (6.3), where step B is the same for all of them.
     bounds : (u, l), optional
@@ -47,6 +51,10 @@ class GeometryAwareKernel(Transductive):
     percentiles : (float, float)
     n_pairs : int, optional
         Pairs drawn from labels; see :meth:`Pairs.from_labels`.
+    anchor : float in [0, 1] or "auto"
+        Weight of the plain distance in the votes of ``predict``; 0 is the learned distance alone, as in the thesis.
+        "auto": by the labels, together with γ, of 0.5, 0.75, 0.9 and 1; the plain distance (1) stays unless another
+        gets clearly more held-out labels right. 0 where γ is one number. ``metric_`` is not anchored.
     n_votes : int
         Labeled neighbors that vote in ``predict``.
     n_components : int, optional
@@ -82,6 +90,8 @@ class GeometryAwareKernel(Transductive):
         The learned distance, on training and new points.
     gamma_ : float or None
         γ used.
+    anchor_, evidence_, transduction_, voters_
+        As in :class:`TDL`.
     classes_, codes_ : arrays
         Labels, and each point's place among them, −1 where unknown; None after constraints.
     n_iter_, converged_, n_connected_components_
@@ -100,13 +110,14 @@ class GeometryAwareKernel(Transductive):
     def __init__(
         self,
         family="spectral",
-        gamma=1.0,
+        gamma="auto",
         *,
         divergence=None,
         bounds=None,
         percentiles=(5, 95),
         n_pairs=None,
-        n_votes=4,
+        anchor="auto",
+        n_votes=1,
         n_components=None,
         solver=None,
         max_iter=50,
@@ -121,6 +132,7 @@ class GeometryAwareKernel(Transductive):
         self.bounds = bounds
         self.percentiles = percentiles
         self.n_pairs = n_pairs
+        self.anchor = anchor
         self.n_votes = n_votes
         self.n_components = n_components
         self.solver = solver
@@ -137,14 +149,16 @@ class GeometryAwareKernel(Transductive):
         if k is not None:
             _checks.number(k, OWNER, "n_components", low=1, integer=True)
         kernels = self._kernels(X)
-        self.gamma_ = self._choose_gamma(kernels)
+        choice = self._choose_gamma(X, kernels)
+        self.gamma_ = None if self.gamma is None else choice.value
         if self.codes_ is not None:
             side = pairs_of_labels(self.codes_, self.n_pairs, self.random_state)
         with progress(OWNER, self.verbose, self.max_iter, self.callback) as report:
             result = self._alternate(kernels, side, self.gamma_, report)
         self._keep(kernels, result)
         self.metric_ = kernels.metric(result.core, result.theta, k)
-        self.embedding_ = self.metric_.transform(X)
+        self.embedding_ = self.metric_.transform_of(X)
+        self._appoint(choice, X)
         return self
 
     def _kernels(self, X: Any) -> KernelSet:
@@ -154,14 +168,14 @@ class GeometryAwareKernel(Transductive):
             family = FAMILIES[_checks.one_of(family, OWNER, "family", tuple(FAMILIES))]
         return family.build(X, self.random_state)
 
-    def _choose_gamma(self, kernels: KernelSet) -> float | None:
+    def _choose_gamma(self, X: Any, kernels: KernelSet) -> Choice:
         if self.gamma is None:
-            return None
-        grid = self._grid("gamma")
-        if len(grid) == 1:
-            return grid[0]
-        if self.codes_ is None:
-            raise ValueError(f"{OWNER}: gamma must be one number with constraints, got several; choose one.")
+            grid = [np.inf]
+        elif isinstance(self.gamma, str):
+            _checks.one_of(self.gamma, OWNER, "gamma", ("auto",))
+            grid = list(GAMMAS if self.codes_ is not None else GAMMAS[-1:])
+        else:
+            grid = self._grid("gamma")
 
         def embeddings(codes: np.ndarray, grid: list[float]) -> Iterator[np.ndarray]:
             side = pairs_of_labels(codes, self.n_pairs, self.random_state)
@@ -169,7 +183,8 @@ class GeometryAwareKernel(Transductive):
                 core = self._alternate(kernels, side, gamma).core
                 yield kernels.Z @ kernels.principal(core, self.n_components)
 
-        return self._choose(grid, embeddings)
+        adjacency = None if kernels.graph is None else kernels.graph.adjacency
+        return self._choose("gamma", grid, X, adjacency, embeddings)
 
     def _alternate(
         self, kernels: KernelSet, side: Constraints | None, gamma: float | None, report: Any = None
@@ -207,7 +222,7 @@ class GeometryAwareKernel(Transductive):
         self.objective_path_ = result.path
         self.n_iter_ = result.n_iter
         self.converged_ = bool(result.change <= self.tol)
-        self.n_connected_components_ = kernels.n_connected_components
+        self.n_connected_components_ = 1 if kernels.graph is None else kernels.graph.n_components
         if kernels.basis is not None:
             self.eigenvectors_ = kernels.basis.vectors
             self.eigenvalues_ = kernels.basis.values

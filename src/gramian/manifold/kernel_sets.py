@@ -26,8 +26,8 @@ class KernelSet(ABC):
     start: np.ndarray
     basis: Found | None = None
     """The smoothest vectors, where the set is made of them."""
-    n_connected_components: int = 1
-    """Of the graph behind the set."""
+    graph: Any = None
+    """The graph behind the set, where there is one: ``adjacency`` and ``n_components``."""
     resolution: ClassVar[float] = 1e-14
     """Share of the largest distance below which points are copies of each other."""
     spectral: ClassVar[bool] = False
@@ -65,9 +65,9 @@ class Ordered(KernelSet):
     Z: np.ndarray
     start: np.ndarray
     place: Callable[[Found], Metric]
-    basis: Found = field(kw_only=True)
     keep_volume: bool | None = None
-    n_connected_components: int = 1
+    basis: Found = field(kw_only=True)
+    graph: Any = field(default=None, kw_only=True)
     spectral: ClassVar[bool] = True
 
     def facing(self, side: Constraints) -> "Ordered":
@@ -109,7 +109,7 @@ class Regularized(KernelSet):
     printed: bool
     features: KernelFeatures
     basis: Found = field(kw_only=True)
-    n_connected_components: int = 1
+    graph: Any = field(default=None, kw_only=True)
 
     @cached_property
     def rough(self) -> np.ndarray:

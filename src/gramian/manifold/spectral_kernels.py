@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import isotonic_regression, nnls
 
 from gramian import _checks
 from gramian.constraints import Labels
@@ -36,17 +36,44 @@ def order_constrained_factor(A: Any, y: Any, n_eigenvectors: int = 200, normaliz
     "improved order". ``A`` is an adjacency matrix, or its :func:`graph_basis`.
     """
     _, V = _basis(A, n_eigenvectors, normalized)
-    labels = Labels.from_array(y, "order_constrained_factor", len(V), unknown=-1)
+    rank_one, target = _aligned(V, y, "order_constrained_factor")
+    steps, _ = nnls(np.cumsum(rank_one, axis=1), target, maxiter=50 * V.shape[1])
+    return V * np.sqrt(np.cumsum(steps[::-1])[::-1])
+
+
+def maximal_alignment_factor(A: Any, y: Any, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+    """F (n, r) with FFᵀ = Σ α_i v_i v_iᵀ, α ≥ 0 in any order, best aligned with the labels (Lanckriet et al., 2004).
+
+    The rival of :func:`order_constrained_factor` without its order; arguments are the same.
+    """
+    _, V = _basis(A, n_eigenvectors, normalized)
+    rank_one, target = _aligned(V, y, "maximal_alignment_factor")
+    alpha, _ = nnls(rank_one, target, maxiter=50 * V.shape[1])
+    return V * np.sqrt(alpha)
+
+
+def gaussian_process_factor(A: Any, y: Any, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+    """F (n, r) with FFᵀ = M, the spectral kernel nearest to K = yyᵀ (Jain 2009, §6.3.2): step B alone.
+
+    y holds numbers, or ±1 of two classes, at all points; M maximizes the likelihood of y under a Gaussian process.
+    """
+    _, V = _basis(A, n_eigenvectors, normalized)
+    target = _checks.vector(y, "gaussian_process_factor", "y", len(V))
+    alpha = isotonic_regression((V.T @ target) ** 2, increasing=False).x
+    return V * np.sqrt(alpha)
+
+
+def _aligned(V: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
+    """Entries of the v_i v_iᵀ and of T at pairs of labeled points, as columns and a vector."""
+    labels = Labels.from_array(y, owner, len(V), unknown=-1)
     known = np.flatnonzero(labels.codes >= 0)
     if len(known) < 2:
-        raise ValueError(f"order_constrained_factor: needs at least two labeled points, got {len(known)}.")
+        raise ValueError(f"{owner}: needs at least two labeled points, got {len(known)}.")
     C = max(len(labels.classes), 2)
     same = labels.codes[known][:, None] == labels.codes[known]
     T = np.where(same, 1.0, -1.0 / (C - 1))
     upper = np.triu_indices(len(known))
-    rank_one = V[known][upper[0]] * V[known][upper[1]]
-    steps, _ = nnls(np.cumsum(rank_one, axis=1), T[upper], maxiter=50 * V.shape[1])
-    return V * np.sqrt(np.cumsum(steps[::-1])[::-1])
+    return V[known][upper[0]] * V[known][upper[1]], T[upper]
 
 
 def _basis(A: Any, r: int, normalized: bool) -> tuple[np.ndarray, np.ndarray]:

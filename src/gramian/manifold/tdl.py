@@ -1,6 +1,6 @@
 """Transductive distance learning: labels and the geometry of all points in one sparse eigenproblem."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,13 @@ from gramian.kernels import Kernel
 from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
 from gramian.manifold.eigen import Search
 from gramian.manifold.geometry import Geometry, symmetric
-from gramian.manifold.penalties import Found, KernelPenalty
+from gramian.manifold.penalties import Found, KernelPenalty, Penalty
 from gramian.manifold.transductive import Transductive
+
+FACTORS = (100.0, 10.0, 1.0)
+"""λ tried by default, in units of one over the eigenvalue of the penalty at the last component."""
+SPAN = 4
+"""Smoothest eigenvectors for each component that λ is sought in by default."""
 
 
 class TDL(Transductive):
@@ -32,10 +37,11 @@ class TDL(Transductive):
 
     Parameters
     ----------
-    n_components : int
-        Number of eigenvectors, at most n − 1.
-    lam : float or sequence of float
+    n_components : int or "auto"
+        Number of eigenvectors, at most n − 1; "auto": one for each class, and at least two.
+    lam : float, sequence of float, or "auto"
         λ. Of several, the one with the best cross-validated accuracy on the labeled points; ties go to the largest.
+        "auto": 1, 10 or 100 over the eigenvalue of P' at ``n_components``, within a smooth span (``rank``).
     n_neighbors : int
         Neighbors in the default graph, and k of the cost unless ``cost_neighbors`` is given.
     penalty : {"laplacian", "normalized", "lle", "isomap"}, Kernel, or matrix (n, n)
@@ -53,12 +59,17 @@ class TDL(Transductive):
     rank : int, optional
         With a Kernel: number of landmark coordinates; all of them when None. With "laplacian" or "normalized": X is
         sought in the span of that many smoothest eigenvectors (two or three times ``n_components``), so that labeled
-        points stay with their neighbors however small λ is, and a grid of λ costs one eigenproblem in all.
+        points stay with their neighbors however small λ is, and a grid of λ costs one eigenproblem in all; None is four
+        times ``n_components`` when λ is found automatically, and no such span when it is given.
     basis : str or points
         With a Kernel and ``rank``: how landmarks are chosen, see :class:`KernelFeatures`; "kmeans" when None, and
         "random-cholesky" for objects that are no vectors.
     features : KernelFeatures, optional
         With a Kernel: the coordinates themselves, in place of ``rank`` and ``basis``.
+    anchor : float in [0, 1] or "auto"
+        Weight of the plain distance in the votes of ``predict``; 0 is the learned distance alone, as in the paper.
+        "auto": by the labels, together with λ, of 0.5, 0.75, 0.9 and 1; the plain distance (1) stays unless another
+        gets clearly more held-out labels right. 0 where λ is one number. ``metric_`` is not anchored.
     n_votes : int
         Labeled neighbors that vote in ``predict``.
     tol : float
@@ -80,6 +91,15 @@ class TDL(Transductive):
         The learned distance, on training and new points.
     lam_ : float
         λ used.
+    anchor_ : float
+        Anchor used.
+    evidence_ : dict
+        Share of held-out labels that were right by the "learned" distance (anchored at most 0.9), the "plain" one and
+        label "spreading"; NaN where nothing was chosen.
+    transduction_ : array (n,) or None
+        Places in ``classes_`` of the labels of all training points, where votes are anchored.
+    voters_ : Voters
+        The labeled points, as they vote.
     n_iter_ : int
         Matrix-vector products of the eigensolver; 1 when it was dense.
     n_connected_components_ : int
@@ -97,8 +117,8 @@ class TDL(Transductive):
 
     def __init__(
         self,
-        n_components=2,
-        lam=1.0,
+        n_components="auto",
+        lam="auto",
         *,
         n_neighbors=20,
         penalty="laplacian",
@@ -109,6 +129,7 @@ class TDL(Transductive):
         rank=None,
         basis=None,
         features=None,
+        anchor="auto",
         n_votes=1,
         tol=1e-4,
         max_iter=None,
@@ -125,6 +146,7 @@ class TDL(Transductive):
         self.rank = rank
         self.basis = basis
         self.features = features
+        self.anchor = anchor
         self.n_votes = n_votes
         self.tol = tol
         self.max_iter = max_iter
@@ -133,24 +155,47 @@ class TDL(Transductive):
     def fit(self, X: Any, y: Any = None) -> "TDL":
         """Embed all points; y holds labels of any type, −1 where unknown, or constraints to pay for."""
         X, side = self._door(X, y)
-        k = _checks.number(self.n_components, "TDL", "n_components", low=1, integer=True)
+        k = self._n_components()
         _checks.number(self.tol, "TDL", "tol", low=0)
         search = Search(self.tol, self.max_iter, self.random_state)
-        penalty, self.n_connected_components_ = self._geometry(k).penalty(X, search, "TDL")
+        built = self._geometry(k).penalty(X, search, "TDL")
+        penalty = built.penalty
         # Objects that are no vectors are near by their kernel coordinates.
-        points = penalty.Z if self._on_objects and isinstance(penalty, KernelPenalty) else X
+        plain = penalty.Z if self._on_objects and isinstance(penalty, KernelPenalty) else X
 
         def solutions(codes: np.ndarray | None, grid: list[float]) -> Iterator[Found]:
-            C = self._cost(points, codes, side)
+            C = self._cost(plain, codes, side)
             return (penalty.solve(C, lam, k, search) for lam in grid)
 
-        self.lam_ = self._choose_lam(solutions)
-        found = next(solutions(self.codes_, [self.lam_]))
+        def embeddings(codes: np.ndarray, grid: list[float]) -> Iterator[np.ndarray]:
+            return (found.vectors for found in solutions(codes, grid))
+
+        grid = self._lambdas(penalty, k, search)
+        choice = self._choose("lam", grid, plain, built.adjacency, embeddings)
+        found = next(solutions(self.codes_, [choice.value]))
+        self.lam_ = choice.value
         self.eigenvalues_ = found.values
         self.embedding_ = found.vectors
         self.n_iter_ = found.n_iter
+        self.n_connected_components_ = built.n_components
         self.metric_ = penalty.place(found)
+        self._appoint(choice, plain)
         return self
+
+    def _n_components(self) -> int:
+        if isinstance(self.n_components, str):
+            _checks.one_of(self.n_components, "TDL", "n_components", ("auto",))
+            return 2 if self.classes_ is None else max(2, len(self.classes_))
+        return _checks.number(self.n_components, "TDL", "n_components", low=1, integer=True)
+
+    def _lambdas(self, penalty: Penalty, k: int, search: Search) -> list[float]:
+        """λ to choose from, the largest first."""
+        if not isinstance(self.lam, str):
+            return self._grid("lam")[::-1]
+        _checks.one_of(self.lam, "TDL", "lam", ("auto",))
+        rough = penalty.solve(None, 1.0, k, search).values
+        unit = float(rough[-1]) if len(rough) and rough[-1] > 1e-10 * np.abs(rough).max() else 1.0
+        return [factor / unit for factor in (FACTORS if self.codes_ is not None else FACTORS[1:2])]
 
     @property
     def _on_objects(self) -> bool:
@@ -158,6 +203,9 @@ class TDL(Transductive):
 
     def _points(self, X: Any, reset: bool) -> Any:
         return self.penalty.check(X) if self._on_objects else super()._points(X, reset)
+
+    def _plain(self, X: Any) -> Any:
+        return self.metric_.coordinates.z(X) if self._on_objects else X
 
     def _labeled(self, X: Any, y: Any) -> tuple[Any, Any]:
         return (self._points(X, reset=True), y) if self._on_objects else super()._labeled(X, y)
@@ -169,6 +217,8 @@ class TDL(Transductive):
             features = self._features()
         elif rank is not None:
             rank = max(_checks.number(rank, "TDL", "rank", low=1, integer=True), k)
+        elif isinstance(self.lam, str):
+            rank = SPAN * k
         return Geometry(self.penalty, self.n_neighbors, self.graph, rank, features, self.smoothness)
 
     def _features(self) -> KernelFeatures:
@@ -196,11 +246,3 @@ class TDL(Transductive):
         k = _checks.number(k, "TDL", "cost_neighbors", low=1, integer=True)
         search = {name: getattr(self.graph, name, None) for name in ("distance", "shortlist")}
         return on_gram(cost_matrix(X, codes, k, **search))
-
-    def _choose_lam(self, solutions: Callable[[Any, list[float]], Iterator[Found]]) -> float:
-        grid = self._grid("lam")[::-1]
-        if self.codes_ is None and len(grid) > 1:
-            raise ValueError("TDL: lam must be one number with constraints, got several; choose one.")
-        if self.codes_ is None:
-            return grid[0]
-        return self._choose(grid, lambda codes, grid: (found.vectors for found in solutions(codes, grid)))

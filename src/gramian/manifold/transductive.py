@@ -1,25 +1,23 @@
-"""What the estimators share that learn from a few labels among many points: the door, and votes."""
+"""What the estimators share that learn from a few labels among many points: the door, the choice, and votes."""
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, votes
+from gramian import _checks, linalg
 from gramian.constraints import Constraints, Labels
 from gramian.manifold.base import GraphEmbedding
-from gramian.manifold.neighbors import neighbors
+from gramian.manifold.voting import Choice, Embeddings, Evidence, Voters, choose
 
 
 def vote(voters: np.ndarray, codes: np.ndarray, queries: np.ndarray, k: int) -> np.ndarray:
     """Codes of ``queries`` by the vote of their k nearest ``voters``."""
-    return votes.winners(codes[neighbors(voters, k, queries)[0]], int(codes.max()) + 1)
+    return Voters(codes, voters, None, 0.0, (1.0, 1.0)).winners(queries, None, k)
 
 
 class Transductive(GraphEmbedding):
-    """Base: labels, −1 where unknown, and ``predict`` by the nearest labeled points in the embedding.
+    """Base: labels, −1 where unknown, and ``predict`` by the nearest labeled points.
 
     Without labels, when constraints took their place, ``classes_`` and ``codes_`` are None.
     """
@@ -36,7 +34,7 @@ class Transductive(GraphEmbedding):
             self.classes_ = self.codes_ = None
             return self._points(X, reset=True), y
         X, y = self._labeled(X, y)
-        labels = Labels.from_array(y, owner, X.shape[0] if hasattr(X, "shape") else len(X), unknown=-1)
+        labels = Labels.from_array(y, owner, linalg.count(X), unknown=-1)
         self.classes_ = labels.classes
         self.codes_ = labels.codes
         return X, None
@@ -53,40 +51,63 @@ class Transductive(GraphEmbedding):
             raise ValueError(f"{owner}: {name} must be a number, or several to choose from, got none.")
         return sorted(_checks.number(v, owner, name, low=0, open_low=True) for v in values)
 
-    def _choose(self, grid: list[float], embeddings: Callable[[np.ndarray, list[float]], Iterable]) -> float:
-        """The value of the grid with most right answers in up to five folds of the labels; ties go to the first.
+    def _choose(self, name: str, grid: list[float], plain: Any, adjacency: Any, embeddings: Embeddings) -> Choice:
+        """The value of a parameter, and the anchor, by the labels; one value without anchor needs no choice."""
+        owner = type(self).__name__
+        anchor = self.anchor
+        if isinstance(anchor, str):
+            _checks.one_of(anchor, owner, "anchor", ("auto",))
+            anchor = None if len(grid) > 1 else 0.0
+        else:
+            anchor = _checks.number(anchor, owner, "anchor", low=0, high=1)
+        if len(grid) == 1:
+            return Choice(grid[0], 0.0 if anchor is None else anchor)
+        if self.codes_ is None:
+            raise ValueError(f"{owner}: {name} must be one number with constraints, got several; choose one.")
+        evidence = Evidence(self.codes_, plain, adjacency, self._k_votes(), self.random_state)
+        choice = choose(evidence, grid, anchor, embeddings)
+        sentence = choice.sentence(owner)
+        if sentence is not None and len(self.classes_) > 1:
+            _checks.warn(sentence)
+        return choice
 
-        ``embeddings(codes, grid)`` yields coordinates of all points for each value, learned from codes, −1 if hidden.
-        """
-        known = np.flatnonzero(self.codes_ >= 0)
-        folds = min(5, np.bincount(self.codes_[known]).max(initial=0))
-        if len(grid) == 1 or folds < 2 or len(self.classes_) < 2:
-            return grid[0]
-        rng = _checks.random(self.random_state, type(self).__name__)
-        split = StratifiedKFold(folds, shuffle=True, random_state=rng).split
-        right = np.zeros(len(grid))
-        for rest, hidden in split(known, self.codes_[known]):
-            rest, hidden = known[rest], known[hidden]
-            codes = self.codes_.copy()
-            codes[hidden] = -1
-            found = (vote(F[rest], codes[rest], F[hidden], self.n_votes) for F in embeddings(codes, grid))
-            right += [np.sum(answer == self.codes_[hidden]) for answer in found]
-        return grid[int(right.argmax())]
+    def _k_votes(self) -> int:
+        return _checks.number(self.n_votes, type(self).__name__, "n_votes", low=1, integer=True)
+
+    def _appoint(self, choice: Choice, plain: Any) -> None:
+        """Store who votes, and the votes of the training points where their plain coordinates count."""
+        self.anchor_ = choice.anchor
+        self.evidence_ = {"learned": choice.learned, "plain": choice.plain, "spreading": choice.spreading}
+        self.voters_ = None
+        self.transduction_ = None
+        if self.codes_ is not None and (self.codes_ >= 0).any():
+            self.voters_ = Voters.among(self.codes_, self.embedding_, plain, choice.anchor)
+            if choice.anchor > 0:
+                found = self.voters_.winners(self.embedding_, plain, self._k_votes())
+                self.transduction_ = np.where(self.codes_ >= 0, self.codes_, found)
 
     def predict(self, X: Any = None) -> np.ndarray:
-        """Labels by the vote of the nearest labeled points under the learned distance.
+        """Labels by the vote of the nearest labeled points, under the learned distance as far as it is anchored.
 
         Without X: of the training points, where a labeled point keeps its label.
         """
         check_is_fitted(self, "embedding_")
-        owner = type(self).__name__
-        if self.classes_ is None or not len(self.classes_):
-            raise ValueError(f"{owner}: predict needs labels in fit, at least one labeled point, got none.")
-        known = self.codes_ >= 0
-        k = _checks.number(self.n_votes, owner, "n_votes", low=1, integer=True)
-        queries = self.embedding_ if X is None else self.transform(X)
-        found = vote(self.embedding_[known], self.codes_[known], queries, k)
-        return self.classes_[found if X is not None else np.where(known, self.codes_, found)]
+        if self.voters_ is None:
+            raise ValueError(
+                f"{type(self).__name__}: predict needs labels in fit, at least one labeled point, got none."
+            )
+        k = self._k_votes()
+        if X is not None:
+            X = self._points(X, reset=False)
+            return self.classes_[self.voters_.winners(self.metric_.transform_of(X), self._plain(X), k)]
+        if self.transduction_ is not None:
+            return self.classes_[self.transduction_]
+        found = self.voters_.winners(self.embedding_, None, k)
+        return self.classes_[np.where(self.codes_ >= 0, self.codes_, found)]
+
+    def _plain(self, X: Any) -> Any:
+        """Coordinates of checked points in which the plain distance is Euclidean."""
+        return X
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right predictions."""

@@ -7,6 +7,7 @@ from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.minimizer import RankMinimizer
 from gramian.rankmin.oracles import Atom, Ellipsoid, EntrywiseBall, Oracle, SchattenBall
 from gramian.rankmin.parts import LowRank
+from gramian.rankmin.rectangular import RectangularResult, solve_rectangular
 
 __all__ = [
     "Atom",
@@ -22,5 +23,7 @@ __all__ = [
     "Oracle",
     "RankMinimizer",
     "RankResult",
+    "RectangularResult",
     "SchattenBall",
+    "solve_rectangular",
 ]

@@ -107,7 +107,7 @@ def _matrix(A: Any, i: int) -> Any:
     if not isinstance(A, LowRank | LinearOperator):
         A = _checks.points(A, OWNER, name=name).astype(float, copy=False)
     if A.shape[0] != A.shape[1]:
-        raise ValueError(f"{OWNER}: {name} must be square, got shape {A.shape}.")
+        raise ValueError(f"{OWNER}: {name} must be square, got shape {A.shape}; use rankmin.solve_rectangular.")
     if not isinstance(A, LowRank) and _asymmetry(A, name) > (1e-6 if isinstance(A, LinearOperator) else 1e-8):
         raise ValueError(f"{OWNER}: {name} must be symmetric; pass (A + Aᵀ) / 2, which has the same ⟨A, X⟩.")
     return A

@@ -4,9 +4,11 @@ from gramian.search import evaluation
 from gramian.search.base import Index
 from gramian.search.exact import ExactIndex
 from gramian.search.hashing import HashIndex
-from gramian.search.kernel_hashing import KernelHashIndex
 from gramian.search.online_hashing import OnlineHashIndex
 from gramian.search.prediction import knn_classify, knn_proba, knn_regress
+
+KernelHashIndex = HashIndex
+"""One index for every metric; the name of the one for kernel metrics stays."""
 
 __all__ = [
     "ExactIndex",

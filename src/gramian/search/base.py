@@ -1,80 +1,93 @@
 """The index contract: points with ids, and their nearest neighbors under a metric."""
 
+import threading
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
-from gramian import _checks
-from gramian.kernels.base import _length
+from gramian import _checks, _threads, linalg
 from gramian.metrics import Metric
 from gramian.persist import Stored
 from gramian.search.columns import column
+from gramian.search.items import NEXT, Items
 
 
 class Index(ABC, Stored):
     """Points with integer ids that answer nearest-neighbor queries under a metric.
 
-    Subclasses give ``_search(Q, k) -> (rows, sqdist)``, the positions and squared distances of the k nearest items,
-    and, when they keep something per item beside the points, ``_derive(X) -> {name: rows}``.
-    The base keeps all columns aligned and in the order of the ids, so that a tie by position is a tie by id.
+    Any number of threads may query an index while others add, remove or learn: a query answers for the items as they
+    were when it began. Changes are made one after the other, and one that fails changes nothing. A copy shares memory
+    with its original, but no change.
+
+    Subclasses give ``_search`` and ``_search_radius``, and, when they keep something per item beside the points,
+    ``_derive(settled, X, threads) → {name: rows}``; ``_settle(points)`` chooses what that needs of all items, again
+    whenever their number has doubled.
     """
 
     metric: Metric
-    _columns: dict[str, Any]
+    _doubling = True
+    """Whether what is settled is chosen again when the items have doubled."""
 
     def __init__(self, metric: Metric) -> None:
-        if not self._accepts(metric):
-            raise TypeError(f"{self._owner}: metric must be a Metric, got {type(metric).__name__}.")
-        self.metric = metric
-        self._next_id = 0
-        self._set({})
+        self.metric = self._accept(metric)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._items = Items()
+        self._lock = threading.RLock()
 
     @abstractmethod
-    def _search(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]: ...
+    def _search(
+        self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and squared distances of the k nearest items, (m, k), of those in the mask."""
+
+    @abstractmethod
+    def _search_radius(
+        self, items: Items, Q: Any, limit: float, mask: np.ndarray | None, threads: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Positions and squared distances of all items with d² ≤ limit, for each query, ascending."""
 
     @property
     def _owner(self) -> str:
         """The public name, for messages."""
         return type(self).__name__
 
-    def _accepts(self, metric: Any) -> bool:
-        return isinstance(metric, Metric)
+    def _accept(self, metric: Any) -> Any:
+        if not isinstance(metric, Metric):
+            raise TypeError(f"{self._owner}: metric must be a Metric, got {type(metric).__name__}.")
+        return metric
 
-    def _set(self, columns: dict[str, Any]) -> None:
-        self._columns = columns
-        self._cache: dict[str, Any] = {}
+    def _settle(self, points: Any) -> dict[str, Any]:
+        return {}
 
-    def _derive(self, X: Any) -> dict[str, Any]:
+    def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         return {}
 
     def _check(self, X: Any, name: str = "X") -> Any:
-        kernel = getattr(getattr(self.metric, "features", None), "kernel_", None)
-        if kernel is not None and not kernel.on_vectors:
-            return kernel.check(X, name)
-        return _checks.points(X, self._owner, n_features=self._width, min_points=0, name=name)
-
-    @property
-    def _width(self) -> int | None:
-        """Number of features: the metric's, or that of the items under a distance for any number of them."""
-        if isinstance(self.metric, Metric) or self.metric.n_features is not None or not self._columns:
-            return self.metric.n_features
-        return self._rows("points").shape[1]
-
-    def _rows(self, name: str) -> Any:
-        return self._columns[name].rows
+        return self.metric.coordinates.check(X, self._owner, name, 0)
 
     def __len__(self) -> int:
         """Number of items."""
-        return self._columns["ids"].n if self._columns else 0
+        return self._items.n
 
     @property
     def ids(self) -> np.ndarray:
         """Ids of the items, ascending, int64."""
-        return self._rows("ids").copy() if self._columns else np.zeros(0, np.int64)
+        return self._items.ids.copy()
 
-    def add(self, X: Any, ids: Any = None) -> "Index":
+    @property
+    def points(self) -> Any:
+        """The items themselves, in the order of ``ids``; arrays cannot be written to."""
+        points = self._items["points"] if self._items.columns else np.zeros((0, 0))
+        if isinstance(points, np.ndarray):
+            points = points[:]
+            points.flags.writeable = False
+        return points
+
+    def add(self, X: Any, ids: Any = None, *, n_jobs: int | None = None) -> Self:
         """Add points; ids default to the numbers after the largest id ever used.
 
         Parameters
@@ -82,78 +95,81 @@ class Index(ABC, Stored):
         X : points (m, d)
         ids : array of int64 (m,), optional
             Must be distinct, and new to this index.
+        n_jobs : int, optional
+            Threads; None is one, −1 all.
         """
+        threads = _threads.count(n_jobs, self._owner)
         X = self._check(X)
-        m = _length(X)
-        ids = self._new_ids(ids, m)
-        if m == 0:
-            return self
-        X = self._as_held(X)
-        ordered = np.array_equal(ids, np.sort(ids)) and (len(self) == 0 or ids[0] > self._rows("ids")[-1])
-        self._grow({"ids": ids, "points": X})
-        if not ordered:
-            self._take(np.argsort(self._rows("ids")))
-        self._next_id = max(self._next_id, int(ids.max()) + 1)
+        with self._lock:
+            new = self._new_ids(ids, linalg.count(X))
+            if len(new):
+                self._items = self._grown(self._items, new, X, threads)
         return self
 
-    def _grow(self, new: dict[str, Any]) -> None:
-        """Append rows and what is derived from them."""
-        derived = self._derive(new["points"])
-        if self._columns:
-            self._set({name: self._columns[name].append(rows) for name, rows in {**new, **derived}.items()})
+    def _grown(self, items: Items, ids: np.ndarray, X: Any, threads: int) -> Items:
+        """The items and new ones."""
+        X, n = items.held(X), items.n + len(ids)
+        new = {"ids": ids, "points": X if items.n else _own(X)}
+        columns = {name: items.columns[name].append(rows) if items.n else column(rows) for name, rows in new.items()}
+        grown = replace(items, columns=columns, next_id=max(items.next_id, int(ids.max()) + 1), cache={})
+        if n >= 2 * items.settled_on and (self._doubling or not items.settled_on):
+            grown = self._rederived(grown, threads)
         else:
-            own = {name: _own(rows) for name, rows in new.items()}
-            self._set({name: column(rows) for name, rows in {**own, **derived}.items()})
+            derived = self._derive(items.settled, X, threads)
+            columns.update({name: items.columns[name].append(rows) for name, rows in derived.items()})
+        ordered = items.n == 0 or ids[0] > items.ids[-1]
+        return grown if ordered and (np.diff(ids) > 0).all() else self._reordered(grown, np.argsort(grown.ids))
 
-    def _take(self, rows: np.ndarray) -> None:
-        self._set({name: part.take(rows) for name, part in self._columns.items()})
+    def _reordered(self, items: Items, order: np.ndarray) -> Items:
+        return items.take(order)
 
-    def _as_held(self, X: Any) -> Any:
-        """Points in the form of the items that are there, dense or sparse."""
-        held = self._rows("points") if self._columns else X
-        if sparse.issparse(X) and isinstance(held, np.ndarray):
-            return X.toarray()
-        return sparse.csr_array(X) if sparse.issparse(held) and isinstance(X, np.ndarray) else X
+    def _rederived(self, items: Items, threads: int) -> Items:
+        """The same points with everything else computed anew."""
+        points = items["points"]
+        settled = self._settle(points)
+        derived = {name: column(rows) for name, rows in self._derive(settled, points, threads).items()}
+        kept = {name: items.columns[name] for name in ("ids", "points")}
+        return replace(items, columns={**kept, **derived}, settled=settled, settled_on=items.n, cache={})
 
     def _new_ids(self, ids: Any, m: int) -> np.ndarray:
-        owner = self._owner
+        owner, items = self._owner, self._items
         if ids is None:
-            return np.arange(self._next_id, self._next_id + m, dtype=np.int64)
+            if items.next_id + m > np.iinfo(np.int64).max:
+                raise ValueError(f"{owner}: no ids are left after {items.next_id - 1}; give ids.")
+            return np.arange(items.next_id, items.next_id + m, dtype=np.int64)
         ids = _as_ids(ids, owner)
         if len(ids) != m:
             raise ValueError(f"{owner}: ids must have one entry per point ({m}), got {len(ids)}.")
         values, counts = np.unique(ids, return_counts=True)
         if counts.max(initial=1) > 1:
             raise ValueError(f"{owner}: ids must be distinct, got {values[counts > 1][0]} more than once.")
-        known = self._find(ids) >= 0
+        known = items.find(ids) >= 0
         if known.any():
             raise ValueError(f"{owner}: ids must be new, got {ids[known][0]}, which the index already holds.")
         return ids
 
-    def _find(self, ids: np.ndarray) -> np.ndarray:
-        """Positions of ids, -1 for unknown ones."""
-        if len(self) == 0:
-            return np.full(len(ids), -1)
-        own = self._rows("ids")
-        at = np.minimum(np.searchsorted(own, ids), len(own) - 1)
-        return np.where(own[at] == ids, at, -1)
-
-    def remove(self, ids: Any) -> "Index":
-        """Remove items by id; unknown or repeated ids raise and nothing changes."""
-        owner = self._owner
-        ids = _as_ids(ids, owner)
-        rows = self._find(ids)
+    def _positions(self, items: Items, ids: Any, name: str = "ids") -> np.ndarray:
+        """Positions of ids that must be there."""
+        ids = _as_ids(ids, self._owner, name)
+        rows = items.find(ids)
         if (rows < 0).any():
-            raise ValueError(f"{owner}: ids must be in the index, got {ids[rows < 0][0]}, which it does not hold.")
-        if len(np.unique(rows)) < len(rows):
-            raise ValueError(f"{owner}: ids must be distinct, got an id to remove more than once.")
-        if len(rows):
-            keep = np.ones(len(self), bool)
-            keep[rows] = False
-            self._take(np.flatnonzero(keep))
+            unknown = ids[rows < 0][0]
+            raise ValueError(f"{self._owner}: {name} must be in the index, got {unknown}, which it does not hold.")
+        return rows
+
+    def remove(self, ids: Any) -> Self:
+        """Remove items by id; unknown or repeated ids raise and nothing changes."""
+        with self._lock:
+            rows = self._positions(self._items, ids)
+            if len(np.unique(rows)) < len(rows):
+                raise ValueError(f"{self._owner}: ids must be distinct, got an id to remove more than once.")
+            if len(rows):
+                self._items = self._items.take(np.delete(np.arange(len(self)), rows))
         return self
 
-    def query(self, X: Any, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    def query(
+        self, X: Any, k: int = 10, *, n_jobs: int | None = None, within: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Ids and squared distances of the k nearest items, ascending, ties by id.
 
         Parameters
@@ -161,90 +177,158 @@ class Index(ABC, Stored):
         X : points (m, d)
         k : int
             Neighbors per point; all n items when k > n.
+        n_jobs : int, optional
+            Threads; None is one, −1 all.
+        within : array of ids, or of bool (n,) in the order of ``ids``, optional
+            Only these items are neighbors.
 
         Returns
         -------
         ids : int64 (m, min(k, n))
         sqdist : float64 (m, min(k, n))
         """
-        owner = self._owner
-        k = _checks.number(k, owner, "k", low=1, integer=True)
-        Q = self._check(X)
-        if len(self) == 0:
-            raise ValueError(f"{owner}: the index is empty; add points before a query.")
-        k = min(k, len(self))
-        if _length(Q) == 0:
-            return np.zeros((0, k), np.int64), np.zeros((0, k))
-        rows, sqdist = self._search(Q, k)
-        return self._rows("ids")[rows], sqdist
+        k = _checks.number(k, self._owner, "k", low=1, integer=True)
+        items, Q, mask, threads = self._asked(X, within, n_jobs)
+        k = min(k, items.n if mask is None else int(mask.sum()))
+        if linalg.count(Q) == 0 or k == 0:
+            return np.zeros((linalg.count(Q), k), np.int64), np.zeros((linalg.count(Q), k))
+        rows, sqdist = self._search(items, Q, k, mask, threads)
+        return items.ids[rows], sqdist
 
-    def with_metric(self, metric: Metric) -> "Index":
+    def query_radius(
+        self, X: Any, r: float, *, n_jobs: int | None = None, within: Any = None
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Ids and squared distances of all items at a distance of at most r, ascending, ties by id.
+
+        Parameters
+        ----------
+        X : points (m, d)
+        r : float
+            A distance as ``metric.distance`` gives it, not squared: d ≤ r.
+        n_jobs, within
+            As in :meth:`query`.
+
+        Returns
+        -------
+        ids : list of m arrays of int64
+        sqdist : list of m arrays of float64
+        """
+        r = _checks.number(r, self._owner, "r", low=0)
+        items, Q, mask, threads = self._asked(X, within, n_jobs)
+        if linalg.count(Q) == 0:
+            return [], []
+        found = self._search_radius(items, Q, r * r, mask, threads)
+        return [items.ids[rows] for rows, _ in found], [sqdist for _, sqdist in found]
+
+    def _asked(self, X: Any, within: Any, n_jobs: int | None) -> tuple[Items, Any, np.ndarray | None, int]:
+        """The snapshot that answers, the queries, which items may be found, and the number of threads."""
+        threads = _threads.count(n_jobs, self._owner)
+        items, Q = self._items, self._check(X)
+        if items.n == 0:
+            raise ValueError(f"{self._owner}: the index is empty; add points before a query.")
+        return items, Q, None if within is None else self._mask(items, within), threads
+
+    def _mask(self, items: Items, within: Any) -> np.ndarray:
+        given = np.asarray(within)
+        if given.dtype == bool:
+            if given.shape != (items.n,):
+                raise ValueError(
+                    f"{self._owner}: within must be ids or a mask of shape ({items.n},), got shape {given.shape}."
+                )
+            return given
+        mask = np.zeros(items.n, bool)
+        mask[self._positions(items, given, "within")] = True
+        return mask
+
+    def with_metric(self, metric: Metric, *, n_jobs: int | None = None) -> Self:
         """Index of the same items under another metric; this one stays as it is."""
+        threads, items = _threads.count(n_jobs, self._owner), self._items
         other = self._like(metric)
-        d, own = metric.n_features, self._width
-        metrics = isinstance(metric, Metric) and isinstance(self.metric, Metric)
-        if d != own and (metrics or None not in (d, own)):
+        d, own = other._width(items), self._width(items)
+        if d != own:
             raise ValueError(f"{self._owner}: metric must have {own} features, got {d}.")
-        other._next_id = self._next_id
-        if len(self):
-            other._set({name: self._columns[name].share() for name in ("ids", "points")})
-            other._rederive()
+        other._items = other._rederived(items, threads) if items.n else replace(other._items, next_id=items.next_id)
         return other
 
-    def _rederive(self) -> None:
-        """Compute everything that is derived from the points anew."""
-        derived = {name: column(rows) for name, rows in self._derive(self._rows("points")).items()}
-        self._set({**{name: self._columns[name] for name in ("ids", "points")}, **derived})
+    def _width(self, items: Items) -> int | None:
+        """Number of features of a point, None where points need not be vectors."""
+        return self.metric.n_features
 
-    def _like(self, metric: Metric) -> "Index":
+    def _like(self, metric: Metric) -> Self:
         """Empty index with the same settings and another metric."""
         return type(self)(metric)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
     def _state(self) -> dict[str, Any]:
-        columns = {name: part.state() for name, part in self._columns.items()}
-        return {"metric": self.metric, "next_id": self._next_id, "columns": columns}
+        return {"metric": self.metric, **self._items_state()}
+
+    def _items_state(self) -> dict[str, Any]:
+        items = self._items
+        return {
+            "next_id": items.next_id,
+            "columns": {name: part.state() for name, part in items.columns.items()},
+            "settled": items.settled,
+            "settled_on": items.settled_on,
+        }
 
     def _restore(self, state: dict[str, Any]) -> Self:
-        self._set({name: column(rows) for name, rows in state["columns"].items()})
-        self._next_id = state["next_id"]
-        if len({part.n for part in self._columns.values()}) > 1:
-            raise ValueError("its columns differ in length")
+        """Take the items of a stored state, when they fit together."""
+        columns = {name: column(rows) for name, rows in state["columns"].items()}
+        items = Items(columns, state["next_id"], state["settled"], state["settled_on"])
+        if columns:
+            self._fits(items)
+        self._items = items
         return self
 
+    def _fits(self, items: Items) -> None:
+        """Refuse columns that belong to no index: compiled loops would read beside them."""
+        ids = items["ids"]
+        if ids.dtype != np.int64 or ids.ndim != 1 or (np.diff(ids) <= 0).any() or items.next_id <= ids.max(initial=-1):
+            raise ValueError("its ids are not distinct and ascending")
+        sample = self._derive(items.settled, self._check(linalg.take(items["points"], slice(0, 1))), 1)
+        if not set(items.columns) >= {"ids", "points", *sample}:
+            raise ValueError("its columns are those of another index")
+        for name, part in items.columns.items():
+            own = name.removeprefix(NEXT)
+            wanted = column(sample[own]).state() if own in sample else part.state()
+            whole = part.n == items.n or (own != name and part.n < items.n)
+            if not whole or own not in ("ids", "points", *sample) or _form(part.state()) != _form(wanted):
+                raise ValueError(f"its column {name!r} does not fit the others")
+
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> "Index":
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         return cls(state["metric"])._restore(state)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} items, {type(self.metric).__name__})"
 
 
+def _form(rows: Any) -> Any:
+    """Type and width of the rows of a column."""
+    rows = rows["tiles"] if isinstance(rows, dict) else rows
+    return (rows.dtype, rows.shape[1:]) if hasattr(rows, "dtype") else type(rows)
+
+
 def _own(rows: Any) -> Any:
     """Copy of what the caller passed, so that later changes of it are not seen."""
+    if isinstance(rows, np.ndarray) and isinstance(rows.base, np.memmap) and not rows.flags.writeable:
+        return rows  # a file that is open for reading only stays on disk
     return rows.copy() if hasattr(rows, "copy") else list(rows)
 
 
-def _as_ids(ids: Any, owner: str) -> np.ndarray:
+def _as_ids(ids: Any, owner: str, name: str = "ids") -> np.ndarray:
     array = np.asarray(ids)
     array = array.astype(np.int64) if array.size == 0 else array
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
-            f"{owner}: ids must be a 1-D array of integers, got shape {array.shape} and dtype {array.dtype}."
+            f"{owner}: {name} must be a 1-D array of integers, got shape {array.shape} and dtype {array.dtype}."
         )
+    if array.size and array.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{owner}: {name} must be below 2**63, got {array.max()}.")
     return array.astype(np.int64)
-
-
-def smallest(sqdist: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Columns and values of the k smallest entries of each row, ascending, ties by column."""
-    m, n = sqdist.shape
-    if k < n:
-        edge = np.partition(sqdist, k - 1, axis=1)[:, k - 1 : k]
-        # All entries below the k-th value, then the leftmost of those equal to it.
-        below, level = sqdist < edge, sqdist == edge
-        room = k - below.sum(axis=1, keepdims=True)
-        chosen = np.nonzero(below | (level & (np.cumsum(level, axis=1) <= room)))[1].reshape(m, k)
-    else:
-        chosen = np.broadcast_to(np.arange(n), (m, n))
-    values = np.take_along_axis(sqdist, chosen, axis=1)
-    order = np.argsort(values, axis=1, kind="stable")
-    return np.take_along_axis(chosen, order, axis=1), np.take_along_axis(values, order, axis=1)

@@ -1,8 +1,15 @@
 """Hash bits: random directions, packing, Hamming distances, and what a Hamming distance says about an angle."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+
+from gramian import linalg
+
+_FEATURES = 8192
+"""Features whose directions are drawn at a time."""
 
 
 def directions(seed: int, features: Any, n_bits: int) -> np.ndarray:
@@ -13,6 +20,27 @@ def directions(seed: int, features: Any, n_bits: int) -> np.ndarray:
     from gramian._jit.directions import gaussians
 
     return gaussians(np.uint64(seed), np.ascontiguousarray(features, dtype=np.int64), n_bits)
+
+
+@lru_cache(maxsize=8)
+def first_directions(seed: int, n_features: int, n_bits: int) -> np.ndarray:
+    """Directions of the first features, kept for the next call."""
+    R = directions(seed, np.arange(n_features), n_bits)
+    R.flags.writeable = False
+    return R
+
+
+def project(V: Any, seed: int, n_bits: int) -> np.ndarray:
+    """Products vᵀr of rows v, dense or sparse, (n, n_bits)."""
+    P = np.zeros((V.shape[0], n_bits))
+    used = np.arange(V.shape[1])
+    if sparse.issparse(V):
+        used = np.unique(V.indices)
+        V = linalg.in_columns(V, used).tocsc()
+    for start in range(0, len(used), _FEATURES):
+        some = slice(start, start + _FEATURES)
+        P += np.asarray(V[:, some] @ directions(seed, used[some], n_bits))
+    return P
 
 
 def pack(P: np.ndarray) -> np.ndarray:

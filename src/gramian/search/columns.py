@@ -1,24 +1,47 @@
-"""Per-item columns of an index: rows that grow, are taken by position, and are shared between indexes.
+"""Per-item columns of an index: rows that grow and are taken by position.
 
-A column never changes the rows it already holds; an append writes behind them, or into a new buffer. So two
-indexes may hold the same column, and each may go on growing.
+A column is a value: it never changes the rows it holds. An append writes behind them, into room that no other column
+has claimed, or into a new buffer. So columns may be shared by snapshots, copies and threads, and each may grow.
 """
 
+import threading
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from gramian import linalg
+
 TILE = 64
 """Codes of 64 items stand together, word by word, so that a scan reads whole vector registers."""
+_claims = threading.Lock()
+
+
+class Room:
+    """How many rows of a shared buffer are taken; whoever stands at its end may have what is behind it."""
+
+    def __init__(self, taken: int) -> None:
+        self.taken = taken
+
+    def claim(self, start: int, stop: int) -> bool:
+        """Take the rows from ``start`` to ``stop``, if no other column has."""
+        with _claims:
+            free = self.taken == start
+            if free:
+                self.taken = stop
+            return free
+
+    def __deepcopy__(self, memo: Any) -> "Room":
+        return Room(self.taken)
 
 
 class Dense:
-    """Rows of an array, with spare room at the end that doubles when it is used up."""
+    """Rows of an array, with spare room at the end."""
 
-    def __init__(self, data: np.ndarray, n: int | None = None) -> None:
+    def __init__(self, data: np.ndarray, n: int | None = None, room: Room | None = None) -> None:
         self.data = data
         self.n = len(data) if n is None else n
+        self.room = Room(self.n) if room is None else room
 
     @property
     def rows(self) -> np.ndarray:
@@ -26,26 +49,27 @@ class Dense:
         return self.data[: self.n]
 
     def append(self, rows: np.ndarray) -> "Dense":
-        """Column with more rows; the spare room passes on to it."""
+        """Column with more rows."""
         n, dtype = self.n + len(rows), np.result_type(self.data, rows)
-        data = self.data
-        if n > len(data) or dtype != data.dtype:
-            data = np.empty((n if self.n == 0 else max(n, 3 * self.n // 2), *data.shape[1:]), dtype)
+        data, room = self.data, self.room
+        if n > len(data) or dtype != data.dtype or not room.claim(self.n, n):
+            data = np.empty((max(n, 3 * self.n // 2), *data.shape[1:]), dtype)
             data[: self.n] = self.rows
+            room = Room(n)
         data[self.n : n] = rows
-        return type(self)(data, n)
+        return Dense(data, n, room)
 
     def take(self, index: np.ndarray) -> "Dense":
         """Column of the chosen rows, in the order given."""
-        return type(self)(self.rows[index])
+        return Dense(self.rows[index])
 
-    def share(self) -> "Dense":
-        """The same rows without the spare room: the next append copies."""
-        return type(self)(self.rows)
+    def part(self, start: int, stop: int) -> "Dense":
+        """A view of some rows."""
+        return Dense(self.rows[start:stop])
 
     def state(self) -> Any:
         """What to store."""
-        return np.ascontiguousarray(self.rows)
+        return self.rows
 
 
 class Ragged:
@@ -53,22 +77,21 @@ class Ragged:
 
     def __init__(self, data: Any) -> None:
         self.rows = data
-        self.n = data.shape[0] if hasattr(data, "shape") else len(data)
+        self.n = linalg.count(data)
 
     def append(self, rows: Any) -> "Ragged":
         """Column with more rows."""
         if self.n == 0:
             return Ragged(rows)
-        stacked = sparse.vstack([self.rows, rows], format="csr") if sparse.issparse(rows) else [*self.rows, *rows]
-        return Ragged(stacked)
+        return Ragged(sparse.vstack([self.rows, rows], format="csr") if sparse.issparse(rows) else [*self.rows, *rows])
 
     def take(self, index: np.ndarray) -> "Ragged":
         """Column of the chosen rows, in the order given."""
-        return Ragged(self.rows[index] if sparse.issparse(self.rows) else [self.rows[i] for i in index])
+        return Ragged(linalg.take(self.rows, index))
 
-    def share(self) -> "Ragged":
-        """The same rows."""
-        return self
+    def part(self, start: int, stop: int) -> "Ragged":
+        """Some of the rows."""
+        return Ragged(self.rows[start:stop])
 
     def state(self) -> Any:
         """What to store."""
@@ -78,14 +101,18 @@ class Ragged:
 class Tiles:
     """Packed hash codes (n, n_words) kept as tiles (n_tiles, n_words, 64) of uint64."""
 
-    def __init__(self, data: np.ndarray, n: int) -> None:
+    def __init__(self, data: np.ndarray, n: int, room: Room | None = None) -> None:
         self.data = data
         self.n = n
+        self.room = Room(n) if room is None else room
 
     @classmethod
-    def empty(cls, n_words: int) -> "Tiles":
-        """No codes yet."""
-        return cls(np.zeros((0, n_words, TILE), np.uint64), 0)
+    def of(cls, rows: np.ndarray) -> "Tiles":
+        """Column of codes given as rows (n, n_words) of uint64."""
+        n, n_words = rows.shape
+        padded = np.zeros((-(-n // TILE) * TILE, n_words), np.uint64)
+        padded[:n] = rows
+        return cls(np.ascontiguousarray(padded.reshape(-1, TILE, n_words).transpose(0, 2, 1)), n)
 
     @property
     def tiles(self) -> np.ndarray:
@@ -95,47 +122,49 @@ class Tiles:
     @property
     def rows(self) -> np.ndarray:
         """Codes as rows (n, n_words)."""
-        words = self.data.shape[1]
-        return self.tiles.transpose(0, 2, 1).reshape(-1, words)[: self.n]
+        n_words = self.data.shape[1]
+        return np.ascontiguousarray(self.tiles.transpose(0, 2, 1)).reshape(-1, n_words)[: self.n]
 
-    def append(self, rows: "np.ndarray | Tiles") -> "Tiles":
-        """Column with more codes, given as rows (m, n_words) of uint64 or as tiles."""
-        rows = rows.rows if isinstance(rows, Tiles) else rows
-        n, full = self.n + len(rows), self.n // TILE
-        needed, data = -(-n // TILE), self.data
-        if needed > len(data) or not data.flags.writeable:
-            size = needed if self.n == 0 else max(needed, 3 * len(self.tiles) // 2)
-            data = np.zeros((size, *data.shape[1:]), np.uint64)
+    def append(self, new: "Tiles") -> "Tiles":
+        """Column with more codes."""
+        n = self.n + new.n
+        full, tail, needed = self.n // TILE, self.n % TILE, -(-n // TILE)
+        data, room = self.data, self.room
+        if needed > len(data) or not data.flags.writeable or not room.claim(self.n, n):
+            data = np.zeros((max(needed, 3 * len(self.tiles) // 2), *data.shape[1:]), np.uint64)
             data[: len(self.tiles)] = self.tiles
-        tail = self.n - full * TILE
-        block = np.zeros(((needed - full) * TILE, data.shape[1]), np.uint64)
-        block[tail : tail + len(rows)] = rows
-        new = block.reshape(-1, TILE, data.shape[1]).transpose(0, 2, 1)
-        if tail:
-            data[full, :, tail:] = new[0, :, tail:]
-            data[full + 1 : needed] = new[1:]
-        else:
-            data[full:needed] = new
-        return Tiles(data, n)
+            room = Room(n)
+        padded = np.zeros((tail + new.n, data.shape[1]), np.uint64)
+        padded[tail:] = new.rows
+        block = Tiles.of(padded).tiles
+        # Items before the tail stay as they are: other columns hold them too.
+        data[full, :, tail:] = block[0, :, tail:]
+        data[full + 1 : needed] = block[1:]
+        return Tiles(data, n, room)
 
     def take(self, index: np.ndarray) -> "Tiles":
         """Column of the chosen codes, in the order given."""
-        return Tiles.empty(self.data.shape[1]).append(self.rows[index])
+        return Tiles.of(self.rows[index])
 
-    def share(self) -> "Tiles":
-        """The same codes; the last, partly filled tile is copied so that no append is seen from here."""
-        tiles = self.tiles
-        return Tiles(tiles.copy() if self.n % TILE else tiles, self.n)
+    def part(self, start: int, stop: int) -> "Tiles":
+        """A view of some codes, from the start of a tile on."""
+        return Tiles(self.tiles[start // TILE : -(-stop // TILE)], stop - start)
 
     def state(self) -> Any:
         """What to store."""
         return {"tiles": np.ascontiguousarray(self.tiles), "n": self.n}
 
 
-def column(rows: Any) -> Any:
-    """Column that starts with these rows."""
+Column = Dense | Ragged | Tiles
+
+
+def column(rows: Any) -> Column:
+    """Column that starts with these rows, or with what a file holds of one."""
     if isinstance(rows, Tiles):
         return rows
     if isinstance(rows, dict):
-        return Tiles(rows["tiles"], rows["n"])
+        tiles, n = rows["tiles"], rows["n"]
+        if tiles.dtype != np.uint64 or tiles.ndim != 3 or tiles.shape[2] != TILE or len(tiles) != -(-n // TILE):
+            raise ValueError("its codes do not fit together")
+        return Tiles(tiles, n)
     return Dense(rows) if isinstance(rows, np.ndarray) else Ragged(rows)

@@ -4,23 +4,28 @@ from typing import Any
 
 import numpy as np
 
-from gramian import linalg
-from gramian.kernels.base import _length
-from gramian.metrics import Mahalanobis
-from gramian.search.base import Index, smallest
+from gramian import _checks, linalg, neighbors
+from gramian.metrics import Metric
+from gramian.search.base import Index
+from gramian.search.items import Items
+from gramian.search.roads import Road, road
 
 
 class ExactIndex(Index):
     """The k items x with the smallest d²_W(q, x), found by comparing q with all of them.
 
-    The work is done in blocks of bounded memory. Under a Mahalanobis metric the items are kept in the coordinates Lx,
-    a block of |Lq − Lx|² comes from one matrix product, and the values of the neighbors
-    themselves are computed again from the differences, so that a point is at distance exactly zero from its copy.
+    The items are kept in coordinates in which the metric is Euclidean. Products in single precision bound the
+    distances of all items from below, the most promising ones are computed in double precision, and more of them
+    until the bounds prove that no other item belongs to the k nearest (:mod:`gramian.neighbors`). Ties, and distances
+    that are small beside |q|, are computed from the differences of the points, so that a point is at distance
+    exactly zero from its copy. Sparse points stay sparse. Where a part of the metric has no coordinates, as with a
+    kernel and α > 0, the others give the bound.
 
     Parameters
     ----------
     metric : Metric, or a distance with ``sqdist(X, Y)`` and ``n_features``
-        Mahalanobis, SubspaceMahalanobis, KernelMetric, GraphMetric; or a :class:`~gramian.TangentDistance`.
+        Mahalanobis, SubspaceMahalanobis, KernelMetric, GraphMetric; or a :class:`~gramian.TangentDistance`, of which
+        all distances are computed, in blocks of bounded memory.
 
     Examples
     --------
@@ -31,31 +36,56 @@ class ExactIndex(Index):
     ([[1, 0]], [[0.0, 4.0]])
     """
 
-    def _accepts(self, metric: Any) -> bool:
-        return hasattr(metric, "sqdist") and hasattr(metric, "n_features")
+    def _accept(self, metric: Any) -> Any:
+        if not (hasattr(metric, "sqdist") and hasattr(metric, "n_features")):
+            raise TypeError(f"ExactIndex: metric must be a Metric, got {type(metric).__name__}.")
+        self._bounded = isinstance(metric, Metric)
+        self._identity = self._bounded and np.array_equal(metric.components, np.eye(len(metric.components)))
+        return metric
 
-    def _derive(self, X: Any) -> dict[str, Any]:
-        return {"embedded": self.metric.embed(X)} if isinstance(self.metric, Mahalanobis) else {}
+    def _check(self, X: Any, name: str = "X") -> Any:
+        if self._bounded:
+            return super()._check(X, name)
+        return _checks.points(X, self._owner, n_features=self._width(self._items), min_points=0, name=name)
 
-    def _search(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        found = [self._block(Q[block], k) for block in linalg.blocks(_length(Q), 24 * len(self))]
-        return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
+    def _width(self, items: Items) -> int | None:
+        given = self.metric.n_features
+        return items["points"].shape[1] if given is None and not self._bounded and items.n else given
 
-    def _block(self, Q: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        metric, points = self.metric, self._rows("points")
-        if not isinstance(metric, Mahalanobis):
-            return smallest(metric.sqdist(Q, points), k)
-        D = linalg.sqdist(metric.embed(Q), self._rows("embedded"))
-        # The product rounds; every item that rounding may have pushed behind the k-th one is looked at again.
-        edge = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
-        slack = 1e-12 * (D.max(axis=1, keepdims=True) + edge)
-        row, item = np.nonzero(edge + slack >= D)
-        D.fill(np.inf)
-        for part in linalg.blocks(len(row), 32 * points.shape[1]):
-            D[row[part], item[part]] = difference_sqdist(metric, Q[row[part]], points[item[part]])
-        return smallest(D, k)
+    def _road(self, points: Any) -> Road:
+        return road(self.metric, points, self._identity)
 
+    def _settle(self, points: Any) -> dict[str, Any]:
+        return self._road(points).settle(points) if self._bounded else {}
 
-def difference_sqdist(metric: Mahalanobis, X: Any, Y: Any) -> np.ndarray:
-    """|L(x − y)|² for paired rows, difference first: zero for equal rows, accurate for close ones."""
-    return linalg.row_norms(metric.embed(X.astype(np.float64) - Y.astype(np.float64)))
+    def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
+        return self._road(X).derive(settled, X) if self._bounded else {}
+
+    def _search(
+        self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if not self._bounded:
+            found = [neighbors.smallest(D, k) for D in self._all(items, Q, mask)]
+            return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
+        way = self._road(items["points"])
+        Q, distances = way.prepare(items, Q)
+        scan = way.scan(items)
+        return neighbors.search(scan if mask is None else scan.only(mask), Q, distances, k, threads=threads)
+
+    def _search_radius(
+        self, items: Items, Q: Any, limit: float, mask: np.ndarray | None, threads: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        if not self._bounded:
+            rows = [row for D in self._all(items, Q, mask) for row in np.where(limit >= D, D, np.inf)]
+            found = [neighbors.smallest(row[None], int((row < np.inf).sum())) for row in rows]
+            return [(ids[0], values[0]) for ids, values in found]
+        way = self._road(items["points"])
+        Q, distances = way.prepare(items, Q)
+        scan = way.scan(items)
+        return neighbors.search_radius(scan if mask is None else scan.only(mask), Q, distances, limit, threads=threads)
+
+    def _all(self, items: Items, Q: Any, mask: np.ndarray | None) -> Any:
+        """All distances, in blocks of queries; infinity outside of the mask."""
+        for block in linalg.blocks(linalg.count(Q), 24 * items.n):
+            D = np.asarray(self.metric.sqdist(Q[block], items["points"]), dtype=float)
+            yield D if mask is None else np.where(mask, D, np.inf)

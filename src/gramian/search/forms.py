@@ -1,90 +1,165 @@
-"""The implicit form of a metric, from which hash bits and distances are computed without a d × d matrix.
+"""A metric as hashing sees it: rows on which it is a quadratic form, and what lies outside of them.
 
-A metric with coordinates z(x) = Uᵀφ(x), core M and weight α outside of them has the symmetric root (Jain 2009, Lemma 2)
-W^{1/2} = √α I + U (M^{1/2} − √α I) Uᵀ, so that rᵀW^{1/2}φ(x) = √α rᵀφ(x) + (Uᵀr)ᵀ (M^{1/2} − √α I) z(x). With U the
-whitened basis of a kernel this is (4.4) with the S of (4.5).
+A metric with coordinates z(x) = Uᵀφ(x), core M and weight α outside of them is the matrix W = αI + U (M − αI) Uᵀ on φ.
+With a factor M = GᵀG a factor of it is √α I + U (G − √α I) Uᵀ (Jain 2009, Lemma 2), so that
+
+    rᵀW^{1/2}φ(x) = √α rᵀφ(x) + (Uᵀr)ᵀ (G − √α I) z(x),
+
+which with U the whitened basis of a kernel is (4.4) with the S of (4.5): no d × d matrix is needed.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramian import linalg
-from gramian.kernels import Linear
-from gramian.metrics import KernelMetric, SubspaceMahalanobis
+from gramian.metrics import Metric
 from gramian.search import codes
-from gramian.search.implicit import project
 
 
-class ImplicitForm:
-    """What hashing needs of a metric: φ(x), z(x), Uᵀr, and learned inner products.
+def form(metric: Metric, points: Any, seed: int, n_bits: int, factor: np.ndarray | None = None) -> "Form":
+    """The form for these points, dense or sparse; ``factor`` is a G with GᵀG = M, the symmetric root when None."""
+    coordinates, one = metric.coordinates, linalg.take(points, slice(0, 1))
+    factor = metric.root if factor is None else factor
+    if coordinates.z(one) is one:
+        return Whole(metric, factor, seed, n_bits)
+    phi = coordinates.phi(one) if metric.alpha > 0 else None
+    if phi is None:
+        return Inside(metric, factor, seed, n_bits)
+    return (Mixed if sparse.issparse(phi) else Direct)(metric, factor, seed, n_bits)
 
-    ``explicit`` says whether φ(x) is known. Without it r lives on the coordinates alone, so that the part of the metric
-    outside of them is left out of the bits (``shown`` = 0 instead of α), not out of the distances.
+
+class Form(ABC):
+    """Rows v(x), dense, and perhaps u(x), sparse, with k_W(x, y) = v(x)ᵀBv(y) + α u(x)ᵀu(y).
+
+    ``projection`` (p, n_bits) are the directions of the bits on v.
     """
 
-    def __init__(self, metric: Any, seed: int, n_bits: int) -> None:
-        self.metric, self.seed, self.n_bits = metric, seed, n_bits
-        self.kernel = metric.features.kernel_ if isinstance(metric, KernelMetric) else Linear()
-        self.basis = self.kernel.embed(metric.features.basis_) if isinstance(metric, KernelMetric) else None
-        self.explicit = self.basis is not None or isinstance(metric, SubspaceMahalanobis)
-        self.shown = metric.alpha if self.explicit else 0.0
-        eye = np.eye(len(metric.core))
-        self.inner, self.inner_shown = metric.core - metric.alpha * eye, metric.core - self.shown * eye
-        self.weights = (linalg.psd_sqrt(metric.core) - np.sqrt(self.shown) * eye) @ self._basis_directions()
+    whole = True
+    """Whether this is all of the metric; otherwise distances have a part outside that is only known to be ≥ 0."""
+    on_points = False
+    """Whether the sparse part of points is the points themselves."""
+    projection: np.ndarray
 
-    def _basis_directions(self) -> np.ndarray:
-        """Uᵀr, (rank, n_bits)."""
-        if isinstance(self.metric, SubspaceMahalanobis):
-            return project(self.metric.basis.T, self.seed, self.n_bits)
-        if self.explicit:
-            return self.metric.features.map_ @ project(self.basis, self.seed, self.n_bits)
-        return codes.directions(self.seed, np.arange(len(self.metric.core)), self.n_bits)
+    def __init__(self, metric: Metric, factor: np.ndarray, seed: int, n_bits: int) -> None:
+        self.metric = metric
+        self.factor = factor
+        self.seed = seed
+        self.n_bits = n_bits
+        self.projection = self._directions()
 
-    @property
-    def own_phi(self) -> bool:
-        """Whether φ(x) differs from x and is worth keeping."""
-        return self.shown > 0 and type(self.kernel) is not Linear
+    @abstractmethod
+    def _directions(self) -> np.ndarray: ...
 
-    def phi(self, X: Any) -> Any:
-        """φ(x) as rows, None when it is not known or not needed."""
-        return self.kernel.embed(X) if self.shown > 0 else None
+    @abstractmethod
+    def rows(self, X: Any) -> np.ndarray:
+        """The dense part of points, uncentered; the points themselves where that is all."""
 
-    def coordinates(self, X: Any) -> np.ndarray:
-        """z(x) = Uᵀφ(x), (n, rank), not centered."""
-        if isinstance(self.metric, SubspaceMahalanobis):
-            return np.asarray(X @ self.metric.basis)
-        return self.metric.features.transform(X) + self.metric.features.mean_
+    @abstractmethod
+    def weigh(self, V: np.ndarray) -> np.ndarray:
+        """BV of rows."""
 
-    def projections(self, phi: Any, Z: np.ndarray) -> np.ndarray:
-        """rᵀW^{1/2}φ(x), (n, n_bits)."""
-        P = Z @ self.weights
-        return P if phi is None else P + np.sqrt(self.shown) * project(phi, self.seed, self.n_bits)
+    def outside(self, X: Any) -> sparse.csr_array | None:
+        """The sparse part of points."""
+        return None
 
-    def products(self, phi: Any, Z: np.ndarray, phi_q: Any, z_q: np.ndarray) -> np.ndarray:
-        """Inner products of many points with one, as the bits see them, (n,)."""
-        K = Z @ (self.inner_shown @ z_q)
-        return K if phi is None else K + self.shown * linalg.inner(phi, phi_q)[:, 0]
+    def sqnorms(self, V: np.ndarray) -> np.ndarray:
+        """Values vᵀBv of rows."""
+        return linalg.row_inner(V, self.weigh(V))
 
-    def norms(self, phi: Any, Z: np.ndarray) -> np.ndarray:
-        """Inner product of each point with itself, as the bits see it, (n,)."""
-        K = np.einsum("ij,ij->i", Z @ self.inner_shown, Z)
-        return K if phi is None else K + self.shown * linalg.row_norms(phi)
+    def project(self, U: Any) -> np.ndarray:
+        """The part √α rᵀu of the bits that sparse rows make."""
+        return np.sqrt(self.metric.alpha) * self._drawn(U)
 
-    def selves(self, X: Any, phi: Any, Z: np.ndarray) -> np.ndarray:
-        """Learned inner product of each point with itself, (n,)."""
-        if self.explicit or self.metric.alpha == 0:
-            return self.norms(phi, Z)
-        return np.einsum("ij,ij->i", Z @ self.inner, Z) + self.metric.alpha * self.kernel.diag(X)
+    def _drawn(self, V: Any) -> np.ndarray:
+        return codes.project(V, self.seed, self.n_bits)
 
-    def pair_sqdist(self, X: Any, Y: Any, phi: Any = None) -> np.ndarray:
-        """d²_W of paired points, from differences where φ is known; ``phi`` is φ(X) if it is at hand, (n,)."""
-        if not self.explicit:
-            return self.metric.pair_sqdist(X, Y)
-        V = (self.kernel.embed(X) if phi is None else phi) - self.kernel.embed(Y)
-        if isinstance(self.metric, SubspaceMahalanobis):
-            Z = np.asarray(V @ self.metric.basis)
-        else:
-            Z = linalg.inner(V, self.basis) @ self.metric.features.map_.T
-        inside = np.einsum("ij,ij->i", Z @ self.inner, Z)
-        return np.maximum(inside + self.metric.alpha * linalg.row_norms(V), 0)
+
+class Whole(Form):
+    """Dense points under a matrix: v(x) = x, B = M."""
+
+    def _directions(self) -> np.ndarray:
+        self.scales = np.diag(self.metric.core).copy() if _is_diagonal(self.metric.components) else None
+        return self.factor.T @ codes.first_directions(self.seed, len(self.factor), self.n_bits)
+
+    def rows(self, X: Any) -> np.ndarray:
+        """The points."""
+        return X
+
+    def weigh(self, V: np.ndarray) -> np.ndarray:
+        """MV."""
+        return V @ self.metric.core if self.scales is None else V * self.scales
+
+    def sqnorms(self, V: np.ndarray) -> np.ndarray:
+        """|Lv|²."""
+        return linalg.row_norms(V @ self.metric.components.T) if self.scales is None else (V * V) @ self.scales
+
+
+class Direct(Form):
+    """Dense φ under αI + U (M − αI) Uᵀ: v(x) = φ(x)."""
+
+    def _directions(self) -> np.ndarray:
+        alpha = self.metric.alpha
+        self.axes: np.ndarray = linalg.dense(self.metric.coordinates.on_axes(lambda rows: rows))
+        eye = np.eye(len(self.axes))
+        self.inside = self.metric.core - alpha * eye
+        R = codes.first_directions(self.seed, self.axes.shape[1], self.n_bits)
+        return np.sqrt(alpha) * R + self.axes.T @ ((self.factor.T - np.sqrt(alpha) * eye) @ (self.axes @ R))
+
+    def rows(self, X: Any) -> np.ndarray:
+        """φ(x)."""
+        return self.metric.coordinates.phi(X)
+
+    def weigh(self, V: np.ndarray) -> np.ndarray:
+        """WV."""
+        return self.metric.alpha * V + ((V @ self.axes.T) @ self.inside) @ self.axes
+
+
+class Inside(Form):
+    """Coordinates alone: v(x) = z(x), B = M. A part of the metric outside of them has no bits."""
+
+    def _directions(self) -> np.ndarray:
+        self.whole = self.metric.alpha == 0
+        axes = (
+            self.metric.coordinates.on_axes(self._drawn) if len(self.factor) == self.metric.coordinates.size else None
+        )
+        return self.factor.T @ (
+            codes.first_directions(self.seed, len(self.factor), self.n_bits) if axes is None else axes
+        )
+
+    def rows(self, X: Any) -> np.ndarray:
+        """z(x)."""
+        return np.ascontiguousarray(self.metric.coordinates.z(X))
+
+    def weigh(self, V: np.ndarray) -> np.ndarray:
+        """MV."""
+        return V @ self.metric.core
+
+
+class Mixed(Form):
+    """Coordinates and sparse φ: v(x) = z(x), B = M − αI, u(x) = φ(x)."""
+
+    def _directions(self) -> np.ndarray:
+        alpha, eye = self.metric.alpha, np.eye(self.metric.coordinates.size)
+        self.inside = self.metric.core - alpha * eye
+        return (self.factor.T - np.sqrt(alpha) * eye) @ self.metric.coordinates.on_axes(self._drawn)
+
+    def rows(self, X: Any) -> np.ndarray:
+        """z(x), not centered."""
+        return np.ascontiguousarray(self.metric.coordinates.z(X) + self.metric.coordinates.mean)
+
+    def outside(self, X: Any) -> sparse.csr_array:
+        """φ(x)."""
+        phi = self.metric.coordinates.phi(X)
+        self.on_points = phi is X
+        return phi
+
+    def weigh(self, V: np.ndarray) -> np.ndarray:
+        """(M − αI)V."""
+        return V @ self.inside
+
+
+def _is_diagonal(L: np.ndarray) -> bool:
+    return L.shape[0] == L.shape[1] and np.count_nonzero(L) == np.count_nonzero(np.diagonal(L))

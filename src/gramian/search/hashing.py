@@ -1,25 +1,41 @@
-"""Hashed search whose hash functions carry the metric: the explicit form (Jain 2009, §4.1.1 and §4.2)."""
+"""Hashed search whose hash functions carry the metric (Jain 2009, §4.1 and §4.2)."""
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from gramian import _checks, linalg
-from gramian.metrics import Mahalanobis, Metric
+from gramian import _checks, _threads, linalg, neighbors
+from gramian.metrics import Metric
 from gramian.search import codes
-from gramian.search.hashed import SPARE, HashedIndex, best
+from gramian.search.base import Index
+from gramian.search.candidates import Candidates, Found
+from gramian.search.encoding import Asked, Encoder
+from gramian.search.forms import Form, form
+from gramian.search.items import Items
+from gramian.search.orders import EPSILON, MOST_ORDERS, SortedOrders, n_candidates
+from gramian.search.roads import listed_distances, unclear
+
+SPARE = 8
+"""Neighbors kept beyond k until ties of rounding are settled."""
 
 
-class HashIndex(HashedIndex):
-    """Bits h_r(x) = [rᵀG(x − μ) ≥ 0] with r ~ N(0, I) and G = M^{1/2} (Jain 2009, (4.3)), then exact ranking.
+class HashIndex(Index):
+    """Bits h_r(x) = [rᵀG(φ(x) − μ) ≥ 0] with r ~ N(0, I) and G = W^{1/2} (Jain 2009, (4.3)), then exact ranking.
 
-    Two items collide in a bit with probability 1 − θ/π, θ the angle of G(x − μ) and G(y − μ). G is the symmetric root:
-    it changes with M continuously, while another factor carries a rotation that would scramble every bit.
-    Ranking needs one dot product per candidate, d² = |x|²_M + |q|²_M − 2 xᵀ(Mq), whatever the metric.
+    Two items collide in a bit with probability 1 − θ/π, θ the angle of G(φ(x) − μ) and G(φ(y) − μ). G is the symmetric
+    root: it changes with W continuously, while another factor carries a rotation that would scramble every bit.
 
-    ``mode="distance"`` centers on the mean μ of the items and answers in squared distances d²_M.
-    ``mode="similarity"`` does not center and answers for the vectors Gx/|Gx|, sqdist = 2 − 2 cos_M(q, x): the thesis's
+    Any metric will do. For a Mahalanobis, φ(x) = x. For a metric on coordinates, rᵀGφ(x) = rᵀφ(x) + Σ_i γ_i k(x_i, x)
+    is computed from the coordinates and the (sparse) φ(x) alone (4.4); r is drawn for the non-zero features on demand,
+    a function of (seed, feature, bit), and never stored. φ is known for vectors and for kernels with an explicit map:
+    ``Linear``, ``Cosine``, ``PyramidMatch``, and scalar multiples. For any other kernel r is drawn on the coordinates
+    M^{1/2}z(x) of the basis: points are told apart by their part inside the span of the basis, which never exceeds
+    the distance, and ranked by the whole metric.
+
+    ``mode="distance"`` centers on the mean μ of the items and answers in squared distances d²_W.
+    ``mode="similarity"`` does not center and answers for the vectors Gφ/|Gφ|, sqdist = 2 − 2 cos_W(q, x): the thesis's
     setting, in which similar means a large normalized kernel value.
 
     ``searcher="scan"`` passes over all codes and compares an item at Hamming distance h exactly unless h would be
@@ -31,7 +47,7 @@ class HashIndex(HashedIndex):
 
     Parameters
     ----------
-    metric : Mahalanobis
+    metric : Metric
     n_bits : int
         Bits b, a multiple of 8.
     mode : {"distance", "similarity"}
@@ -62,104 +78,170 @@ class HashIndex(HashedIndex):
     (3, 32)
     """
 
-    metric: Any
+    def __init__(
+        self,
+        metric: Metric,
+        n_bits: int = 256,
+        *,
+        mode: str = "distance",
+        searcher: str = "scan",
+        recall: float = 0.99,
+        epsilon: float | None = None,
+        n_orders: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(metric)
+        owner = self._owner
+        self.n_bits = whole_bytes(n_bits, owner)
+        self.mode = _checks.one_of(mode, owner, "mode", ("distance", "similarity"))
+        self.searcher = _checks.one_of(searcher, owner, "searcher", ("scan", "orders"))
+        self.recall = _checks.number(recall, owner, "recall", low=0, high=1 - 1e-12, open_low=True)
+        self.epsilon = None if epsilon is None else _checks.number(epsilon, owner, "epsilon", low=0)
+        self.n_orders = None if n_orders is None else _checks.number(n_orders, owner, "n_orders", low=1, integer=True)
+        self.seed = draw_seed(random_state, owner)
+        self._forms: dict[bool, Form] = {}
+        if self.mode == "similarity":
+            self._check_similarity(metric)
 
-    def __init__(self, metric: Metric, n_bits: int = 256, random_state: Any = None, **settings: Any) -> None:
-        super().__init__(metric, n_bits, random_state=random_state, **settings)
-        if not isinstance(metric, Mahalanobis):
-            raise TypeError(
-                f"HashIndex: metric must be a Mahalanobis, got {type(metric).__name__}; use KernelHashIndex for it."
-            )
-        self.center = np.zeros(metric.coordinates.size)
-
-    @cached_property
-    def projection(self) -> np.ndarray:
-        """Gr, (d, n_bits): the sign of (x − μ)ᵀGr is the hash of x."""
-        return self.metric.root @ codes.directions(self.seed, np.arange(self.metric.coordinates.size), self.n_bits)
+    def _check_similarity(self, metric: Metric) -> None:
+        """Cosines need the whole inner product."""
+        if np.any(metric.coordinates.mean):
+            raise ValueError(f"{self._owner}: mode must be 'distance' when the features are centered.")
+        if metric.alpha > 0 and metric.coordinates.on_axes(lambda rows: np.zeros((rows.shape[0], 1))) is None:
+            raise ValueError(f"{self._owner}: mode must be 'distance' for a kernel without φ and alpha > 0.")
 
     def _check(self, X: Any, name: str = "X") -> Any:
-        d = self.metric.coordinates.size
-        return _checks.points(X, "HashIndex", n_features=d, min_points=0, allow_sparse=False, name=name)
+        X = super()._check(X, name)
+        if sparse.issparse(X) and self.metric.coordinates.whole:
+            raise TypeError(f"{self._owner}: {name} must be dense, got a sparse matrix; pass {name}.toarray().")
+        return X
 
-    def _recenter(self, X: np.ndarray) -> None:
-        self.center = X.mean(axis=0, dtype=np.float64)
+    def _form(self, points: Any) -> Form:
+        """The metric as hashing sees it, for dense or for sparse points."""
+        kind = sparse.issparse(points)
+        if kind not in self._forms:
+            self._forms[kind] = form(self.metric, points, self.seed, self.n_bits)
+        return self._forms[kind]
 
-    def _hash(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Codes and squared norms |G(x − μ)|² from one matrix product per block."""
-        dtype, b = X.dtype, self.n_bits
-        factors = np.hstack([self.projection, self.metric.components.T]).astype(dtype)
-        center = self.center.astype(dtype)
-        packed, sqnorms = np.empty((len(X), b // 8), np.uint8), np.empty(len(X))
-        for block in linalg.blocks(len(X), factors.itemsize * factors.shape[1], 16 << 20):
-            P = (X[block] - center) @ factors
-            packed[block] = codes.pack(P[:, :b])
-            sqnorms[block] = linalg.row_norms(P[:, b:])
-        return packed, sqnorms
+    def _encoder(self, items: Items, points: Any) -> Encoder:
+        return items.cached("encoder", lambda: Encoder(self._form(points), **items.settled))
 
-    def _search(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        near, ranked, _ = self._candidates(Q, k)
-        if self.mode == "similarity":
-            return best(near, self._unit_sqdist(Q, near), k)
-        from gramian._jit.ranking import refine
+    def hash(self, X: Any) -> np.ndarray:
+        """Packed bits of points, uint8 (n, n_bits / 8), lowest bit first."""
+        items, X = self._items, self._check(X)
+        if items.n == 0:
+            return Encoder.around(self._form(X), X, centered=False).hash(X)
+        return self._encoder(items, items["points"]).hash(items.held(X))
 
-        points = self._rows("points")
-        L = np.ascontiguousarray(self.metric.components, dtype=points.dtype)
-        rows, sqdist = np.empty((len(Q), k), np.int64), np.empty((len(Q), k))
-        rounding = 64 * np.finfo(points.dtype).eps
-        refine(points, Q.astype(np.float64), L, self._rows("sqnorms"), rounding, near, ranked, rows, sqdist)
-        return rows, sqdist
+    def _settle(self, points: Any) -> dict[str, Any]:
+        encoder = Encoder.around(self._form(points), points, self.mode == "distance")
+        return {"center": encoder.center, "mean": encoder.mean}
 
-    def _unit_sqdist(self, Q: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """|u − v|² = 2 − 2 cos_M of each query to the items in its row, u and v the normalized images."""
-        unit = [_unit(self.metric.embed(part.astype(np.float64))) for part in (Q, self._rows("points")[near.ravel()])]
-        return 2 - 2 * np.einsum("qd,qkd->qk", unit[0], unit[1].reshape(*near.shape, -1))
+    def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
+        return Encoder(self._form(X), **settled).columns(X, threads)
 
-    def _candidates(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Positions of the k + SPARE best candidates with their ranking distances, and how many were compared."""
-        from gramian._jit.orders import walk_all
-        from gramian._jit.scan import scan
+    @cached_property
+    def _limits(self) -> np.ndarray:
+        return codes.angle_limits(self.n_bits, self.recall)
 
-        n, m, unit = len(self), len(Q), self.mode == "similarity"
-        points, sqnorms = self._rows("points"), self._rows("sqnorms")
-        queries, _ = self._hash(Q.astype(points.dtype, copy=False))
-        W, qnorms = self._query_weights(Q, unit)
-        keep = min(k + SPARE, n)
-        budget = self._budget and min(max(self._budget, keep), n)
-        ranking = (points, self.center, sqnorms, W, qnorms, unit)
-        found = np.zeros((m, keep), np.int64), np.full((m, keep), np.inf), np.zeros(m, np.int64)
-        if self.searcher == "orders":
-            orders = self._orders
-            walk_all(orders.sorted, orders.items, orders.keys(queries), budget, *ranking, *found)
-        else:
-            tiles, limits = self._columns["codes"].tiles, (self._norm_classes, self._limits)
-            scan(tiles, n, codes.words(queries), *ranking, *limits, budget, k, *found)
-        return found
+    def compared(self, X: Any, k: int = 10) -> np.ndarray:
+        """Number of items that a query with each point compares exactly, (m,)."""
+        k = _checks.number(k, self._owner, "k", low=1, integer=True)
+        items, Q, _, _ = self._asked(X, None, None)
+        return self._candidates(items, *self._ready(items, Q, None), min(k, items.n))[2]
 
-    def _query_weights(self, Q: np.ndarray, unit: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Mq and |q|²_M of the centered queries, or of the normalized ones."""
-        V = Q.astype(np.float64) - self.center
-        W = V @ self.metric.matrix
-        qnorms = np.maximum(np.einsum("ij,ij->i", V, W), 0)
-        if not unit:
-            return W, qnorms
-        W = np.divide(W, np.sqrt(qnorms)[:, None], out=np.zeros_like(W), where=qnorms[:, None] > 0)
-        return W, np.ones(len(Q))
+    def _ready(self, items: Items, Q: Any, mask: np.ndarray | None) -> tuple[Candidates, Asked]:
+        encoder, unit = self._encoder(items, items["points"]), self.mode == "similarity"
+        candidates = Candidates(items, encoder, unit, mask)
+        return candidates, encoder.ask(Q, candidates.kept[0].dtype, unit)
 
-    def _like(self, metric: Metric) -> "HashIndex":
-        other = type(self)(metric, **self._settings())
-        other.center, other._centered_on = self.center, self._centered_on
-        return other
+    def _candidates(self, items: Items, candidates: Candidates, asked: Asked, k: int) -> Found:
+        keep = min(k + SPARE, items.n)
+        if candidates.few():
+            return candidates.all(asked, keep)
+        epsilon = EPSILON if self.epsilon is None and self.searcher == "orders" else self.epsilon
+        budget = 0 if epsilon is None else min(max(n_candidates(items.n, epsilon), keep), items.n)
+        if self.searcher == "scan":
+            return candidates.scan(asked, k, keep, self._limits, budget)
+        return candidates.walk(asked, keep, items.cached("orders", lambda: self._orders(items, budget)), budget)
+
+    def _orders(self, items: Items, budget: int) -> SortedOrders:
+        n_orders = self.n_orders or max(min(budget // 2, MOST_ORDERS), 1)
+        return SortedOrders(items["codes"].view(np.uint8), self.n_bits, n_orders, self.seed)
+
+    def _search(
+        self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        Q, m = items.held(Q), linalg.count(Q)
+        nearest = self._nearest if self._form(items["points"]).whole else self._nearest_outside
+        pieces = neighbors.pieces(m, max(-(-m // threads), 1))
+        found = _threads.each(lambda rows: nearest(items, linalg.take(Q, rows), k, mask), pieces, threads)
+        return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
+
+    def _nearest(self, items: Items, Q: Any, k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest candidates; ties and small distances are computed from the differences."""
+        candidates, asked = self._ready(items, Q, mask)
+        near, D, _ = self._candidates(items, candidates, asked, k)
+        if self.mode == "distance":
+            i, j = unclear(D, asked.sizes)
+            D[i, j] = listed_distances(self.metric, items["points"], Q)(i, near[i, j])
+        return neighbors.smallest(D, k, near)
+
+    def _nearest_outside(self, items: Items, Q: Any, k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest where the bits see a part of the metric only: that part bounds the distance from below."""
+        candidates, asked = self._ready(items, Q, mask)
+        near, D, _ = self._candidates(items, candidates, asked, min(4 * k, items.n if mask is None else mask.sum()))
+        distances = listed_distances(self.metric, items["points"], Q)
+        whole = distances(np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()).reshape(near.shape)
+        names, values = neighbors.smallest(np.where(np.isfinite(D), whole, np.inf), k, near)
+        for q in range(len(names)):
+            ids = candidates.within(asked, q, values[q, -1], self._limits)[None]
+            names[[q]], values[[q]] = neighbors.smallest(distances(np.full(ids.size, q), ids[0])[None], k, ids)
+        return names, values
+
+    def _search_radius(
+        self, items: Items, Q: Any, limit: float, mask: np.ndarray | None, threads: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        Q = items.held(Q)
+        candidates, asked = self._ready(items, Q, mask)
+        distances = listed_distances(self.metric, items["points"], Q)
+
+        def one(q: int) -> tuple[np.ndarray, np.ndarray]:
+            ids = candidates.within(asked, q, limit, self._limits)
+            D = candidates.listed(asked, q, ids) if candidates.unit else distances(np.full(len(ids), q), ids)
+            inside = int((limit >= D).sum())
+            names, values = neighbors.smallest(D[None], inside, ids[None])
+            return names[0], values[0]
+
+        return _threads.each(one, range(linalg.count(Q)), threads)
+
+    def _settings(self) -> dict[str, Any]:
+        names = ("n_bits", "mode", "searcher", "recall", "epsilon", "n_orders")
+        return {**{name: getattr(self, name) for name in names}, "random_state": self.seed}
+
+    def _like(self, metric: Metric) -> Self:
+        return type(self)(metric, **self._settings())
 
     def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "center": self.center}
+        return {**super()._state(), "settings": self._settings()}
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> "HashIndex":
-        index = cls(state["metric"], **state["settings"])
-        index.center, index._centered_on = state["center"], state["centered_on"]
-        return index._restore(state)
+    def _from_state(cls, state: dict[str, Any]) -> Self:
+        return cls(state["metric"], **state["settings"])._restore(state)
 
 
-def _unit(Z: np.ndarray) -> np.ndarray:
-    norms = np.sqrt(linalg.row_norms(Z))[:, None]
-    return np.divide(Z, norms, out=np.zeros_like(Z), where=norms > 0)
+def whole_bytes(n_bits: Any, owner: str) -> int:
+    """A number of bits that fills whole bytes."""
+    n_bits = _checks.number(n_bits, owner, "n_bits", low=8, high=32768, integer=True)
+    if n_bits % 8:
+        raise ValueError(f"{owner}: n_bits must be a multiple of 8, got {n_bits}.")
+    return n_bits
+
+
+def draw_seed(random_state: Any, owner: str) -> int:
+    """A stored integer seed, so that an index hashes alike wherever it is loaded."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return _checks.number(random_state, owner, "random_state", low=0, high=2**63 - 1, integer=True)
+    if isinstance(random_state, np.random.Generator) or random_state is None:
+        return int(np.random.default_rng(random_state).integers(2**63))
+    return int(_checks.random(random_state, owner).randint(2**31))

@@ -1,50 +1,61 @@
 """A hash index whose metric is being learned (Jain 2009, §5.2)."""
 
 import copy
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from gramian import _checks, linalg
-from gramian.metrics import Mahalanobis, Metric
+from gramian import _checks, linalg, neighbors
+from gramian.metrics import Metric
 from gramian.online.learner import OnlineLearner
 from gramian.online.progress import Progress
-from gramian.persist import Stored
-from gramian.search.anchored import DETECTORS, AnchoredIndex, draw_rows
-from gramian.search.base import smallest
-from gramian.search.exact import difference_sqdist
-from gramian.search.hashed import _draw_seed, _whole_bytes, best
+from gramian.search import codes, following
+from gramian.search.base import Index
+from gramian.search.candidates import Candidates
+from gramian.search.encoding import Asked, Encoder
+from gramian.search.forms import Form, form
+from gramian.search.hashing import SPARE, HashIndex, draw_seed, whole_bytes
+from gramian.search.items import Items
+from gramian.search.roads import listed_distances, unclear
 
+DETECTORS = ("likely", "margin")
 SCAN_BELOW = 2048
 """Up to this many items a query compares them all: cheaper than hashing, and exact."""
-_SPARE = (40, 32)
-"""When a share f of the bits is stale, k(1 + 40 f) + 32 neighbors under the old metric are ranked by the live one."""
+_WIDER = 40, 32
+"""When a share f of the bits is stale, k(1 + 40 f) + 32 neighbors under the anchor are ranked by the live metric."""
+_PROBES, _PROBED = 32, 128
+"""Bits and items that the stale share is read from."""
+_STEP = 1024, 64
+"""A query moves at least so many items, or one in so many."""
+_MOST = 1024
+"""Coordinates up to which margins are kept."""
 
 
-class OnlineHashIndex(Stored):
+class OnlineHashIndex(Index):
     """Nearest neighbors under M_t = G_tᵀG_t while a learner moves it (Jain 2009, §5.2).
 
-    Items are hashed by [rᵀG_t(x − μ) ≥ 0]. Each step of the learner moves the direction Gᵀr of a bit by a_t (rᵀG_t
-    v) M_t v (5.8), which is followed in O(d) a bit and touches no item. The codes stay at an anchor metric; a query
-    takes candidates there and ranks them by the live metric, so distances and order are always live. Once the
-    directions have turned so far that a share ``tolerance`` of all bits is expected to differ, the codes move to
-    the live metric, by recomputing only the bits that may have flipped, or all of them when those are more than
-    ``rehash_share``.
+    Items are hashed by [rᵀG(x − μ) ≥ 0] at an anchor, the metric of some earlier time. A query takes candidates there
+    and ranks them by the live metric, so distances and order are always live. Each step of the learner moves the
+    direction Gᵀr of a bit by a_t (rᵀG_t v) M_t v (5.8), which touches no item. Once the directions have turned so far
+    that a share ``tolerance`` of all bits differs, the codes move to the live metric: only the bits that may have
+    flipped are computed, or all of them when those are more than ``rehash_share``. Each query moves a bounded
+    number of items, so that none waits for all of them; :meth:`upkeep` moves the rest at once.
 
     Parameters
     ----------
     learner : LEGO, OnlineITML or OnlinePOLA
-        Copied, with what it has learned. Dense, or with kernel ``features`` and ``alpha=0``.
+        Copied, with what it has learned. With ``rank`` or ``features`` the points may be sparse, or objects.
     n_bits : int
         Bits, a multiple of 8.
     tolerance : float
-        Expected share of stale bits at which the codes move; 0 moves them before each query.
+        Share of stale bits at which the codes begin to move.
     rehash_share : float
         Share of bits that may have flipped above which all are computed (10% in the thesis).
-    detector : {"likely", "margin", "second_level"}
+    detector : {"likely", "margin"}
         How flipped bits are found. A margin is kept for each bit; "margin" looks at all that can have flipped, "likely"
-        at fewer and misses about one flip in 200. "second_level" is the thesis's approximate second hash, on a random
-        subset of the bits.
+        at fewer and misses about one flip in 200.
     recall : float
         As in :class:`HashIndex`.
     random_state : int, generator or None
@@ -80,48 +91,18 @@ class OnlineHashIndex(Stored):
         owner = "OnlineHashIndex"
         if not isinstance(learner, OnlineLearner):
             raise TypeError(f"{owner}: learner must be LEGO, OnlineITML or OnlinePOLA, got {type(learner).__name__}.")
-        if learner.rank is not None or (learner.features is not None and learner.alpha != 0):
-            raise ValueError(f"{owner}: learner must be dense, or have features with alpha=0, got {learner!r}.")
         self.learner = copy.deepcopy(learner)
-        self.n_bits = _whole_bytes(n_bits, owner)
+        self.n_bits = whole_bytes(n_bits, owner)
         self.tolerance = _checks.number(tolerance, owner, "tolerance", low=0, high=0.5)
         self.rehash_share = _checks.number(rehash_share, owner, "rehash_share", low=0, high=1)
         self.detector = _checks.one_of(detector, owner, "detector", DETECTORS)
         self.recall = _checks.number(recall, owner, "recall", low=0, high=1 - 1e-12, open_low=True)
-        self.seed = _draw_seed(random_state, owner)
+        self.seed = draw_seed(random_state, owner)
         self.stats_ = dict.fromkeys(("updates", "queries", "moves", "rehashes", "touched", "flipped"), 0)
-        self._index: AnchoredIndex | None = None
-        if hasattr(self.learner, "progress_"):
-            self._begin()
-
-    def _begin(self) -> None:
-        """Draw the directions once the number of coordinates is known."""
-        core = self._core()
-        self._rows = draw_rows(self.seed, core.coordinates.size, self.n_bits) @ core.components
-        settings = {"n_bits": self.n_bits, "recall": self.recall, "random_state": self.seed}
-        self._index = AnchoredIndex(core, self._rows, self.detector, **settings)
-        self._moved = False
-
-    def _core(self) -> Mahalanobis:
-        """The live metric on coordinates."""
-        progress = self.learner.progress_
-        return progress.rule.metric(progress.state)
-
-    def _started(self, X: Any = None) -> AnchoredIndex:
-        if self._index is None:
-            if X is None and self.learner.features is None:
-                raise ValueError("OnlineHashIndex: the index is empty; add points or learn before a query.")
-            self.learner.start(None if self.learner.features is not None else X.shape[1])
-            self._begin()
-        assert self._index is not None
-        return self._index
-
-    def _encode(self, X: Any, min_points: int = 0) -> np.ndarray:
-        """Coordinates of points, validated."""
-        if self.learner.features is not None:
-            return self.learner.features.transform(X)
-        d = self._index.metric.coordinates.size if self._index is not None else None
-        return _checks.points(X, "OnlineHashIndex", n_features=d, allow_sparse=False, min_points=min_points)
+        self._encoders: dict[tuple[int, int], tuple[Metric, np.ndarray, Encoder]] = {}
+        self._measured: dict[tuple[int, int], tuple[Metric, Metric, float]] = {}
+        self._limits = codes.angle_limits(self.n_bits, self.recall)
+        self._begin()
 
     @property
     def metric_(self) -> Metric:
@@ -129,122 +110,269 @@ class OnlineHashIndex(Stored):
         return self.learner.metric_
 
     @property
-    def ids(self) -> np.ndarray:
-        """Ids of the items, ascending."""
-        return np.zeros(0, np.int64) if self._index is None else self._index.ids
+    def metric(self) -> Metric:  # type: ignore[override]  # a stored value elsewhere
+        """The live metric."""
+        return self.learner.metric_
 
-    def __len__(self) -> int:
-        """Number of items."""
-        return 0 if self._index is None else len(self._index)
+    @property
+    def _stands(self) -> bool:
+        return hasattr(self.learner, "progress_")
 
-    def add(self, X: Any, ids: Any = None) -> "OnlineHashIndex":
-        """Add points; ids default to the numbers after the largest id ever used."""
-        Z = self._encode(X)
-        self._started(Z).add(Z, ids)
-        return self
+    def _check(self, X: Any, name: str = "X") -> Any:
+        learner = self.learner
+        if not self._stands and learner.features is None:
+            return _checks.points(X, self._owner, allow_sparse=learner.rank is not None, min_points=0, name=name)
+        started = learner if self._stands else copy.copy(learner).start()
+        coordinates = started.progress_.coordinates
+        X = coordinates.check(X, self._owner, name, 0)
+        if sparse.issparse(X) and coordinates.whole:
+            raise TypeError(f"{self._owner}: {name} must be dense, got a sparse matrix; pass {name}.toarray().")
+        return X
 
-    def remove(self, ids: Any) -> "OnlineHashIndex":
-        """Remove items by id; unknown or repeated ids raise and nothing changes."""
-        self._started().remove(ids)
-        return self
+    def _grown(self, items: Items, ids: np.ndarray, X: Any, threads: int) -> Items:
+        if not self._stands:
+            self.learner.start(None if self.learner.features is not None else X.shape[1])
+        return super()._grown(items, ids, X, threads)
+
+    def _reordered(self, items: Items, order: np.ndarray) -> Items:
+        return super()._reordered(following.unmoved(items), order)
+
+    def _encoder(self, metric: Metric, points: Any, settled: dict[str, Any]) -> Encoder:
+        """Encoder of an anchor; the last few are kept."""
+        key = id(metric), id(settled["center"])
+        if key not in self._encoders:
+            encoder = self._centered(self._form(metric, points, self.n_bits), settled)
+            self._encoders = {**dict(list(self._encoders.items())[-3:]), key: (metric, settled["center"], encoder)}
+        return self._encoders[key][2]
+
+    def _form(self, metric: Metric, points: Any, n_bits: int) -> Form:
+        L = metric.components
+        return form(metric, points, self.seed, n_bits, L if L.shape[0] == L.shape[1] else None)
+
+    def _centered(self, seen: Form, settled: dict[str, Any]) -> Encoder:
+        """A form around the settled center; in coordinates that have grown since, where the center has more."""
+        center, mean = settled["center"], settled["mean"]
+        grown = mean is not None and len(center) < seen.metric.coordinates.size
+        return Encoder(seen, seen.rows(mean)[0] if grown else center, mean)
+
+    def _settle(self, points: Any) -> dict[str, Any]:
+        encoder = Encoder.around(self._form(self.metric, points, self.n_bits), points, centered=True)
+        return following.settle(encoder, points, _MOST)
+
+    def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
+        anchor, base = (self._encoder(settled[name], X, settled) for name in ("anchor", "base"))
+        return following.derive(settled, anchor, base, X, threads)
 
     def hash(self, X: Any) -> np.ndarray:
-        """Packed bits of points as the items are hashed now, uint8 (n, n_bits / 8)."""
-        return self._started().hash(self._encode(X))
+        """Packed bits of points at the anchor, uint8 (n, n_bits / 8)."""
+        items, X = self._items, self._check(X)
+        if items.n == 0:
+            raise ValueError(f"{self._owner}: the index is empty; add points before their bits are asked for.")
+        return self._encoder(items.settled["anchor"], items["points"], items.settled).hash(items.held(X))
 
-    def learn_one(self, u: Any, v: Any, target: float, kind: str = "equal") -> "OnlineHashIndex":
+    def learn_one(self, u: Any, v: Any, target: float, kind: str = "equal") -> Self:
         """Learn from one pair, as the learner's ``learn_one``."""
-        rows = self._followers()
-        self._moved_to(self.learner._one(u, v, target, kind, rows), rows)
+        with self._lock:
+            self._learned(self.learner._one(u, v, target, kind))
         return self
 
-    def partial_fit(self, X: Any, y: Any) -> "OnlineHashIndex":
+    def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn from the pairs of a :class:`~gramian.Pairs`, or of labels, as the learner's ``partial_fit``."""
-        learner = copy.copy(self.learner)
-        learner.partial_fit(X, y)
-        self._moved_to(learner.progress_, None)
+        with self._lock:
+            learner = copy.copy(self.learner)
+            learner.partial_fit(X, y)
+            self._learned(learner.progress_)
         return self
 
-    def _followers(self) -> np.ndarray | None:
-        """Directions for the next step to carry along, a copy so that an error leaves them as they are."""
-        progress = getattr(self.learner, "progress_", None)
-        follows = progress is not None and progress.rule.follows(progress.state)
-        return self._rows.copy() if follows and self._index is not None else None
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> Self:
+        """Learn from clicks on a list of results, as the learner's ``feedback``.
 
-    def _moved_to(self, progress: Progress, rows: np.ndarray | None) -> None:
-        first = self._index is None
-        self.stats_["updates"] += progress.n_seen - (0 if first else self.learner.n_seen_)
+        Parameters
+        ----------
+        query : point (d,), or the id of an item
+        liked, disliked, shown : points (m, d), or ids of items
+        """
+        with self._lock:
+            items = self._items
+            asked = self._meant(items, query, "query")
+            near, far = self._meant(items, liked, "liked"), self._meant(items, disliked, "disliked")
+            screen = None if shown is None else self._meant(items, shown, "shown")
+            self._learned(self.learner._clicked(asked, near, far, screen))
+        return self
+
+    def _meant(self, items: Items, value: Any, name: str) -> Any:
+        """Points as they are, or those of items that are named by their ids."""
+        ids = np.asarray(value) if isinstance(value, int | np.integer | list | tuple | np.ndarray) else np.zeros(1)
+        if ids.dtype.kind not in "iu" or ids.ndim > 1 or (ids.ndim == 1 and name == "query"):
+            return value
+        rows = self._positions(items, np.atleast_1d(ids), name)
+        return linalg.take(items["points"], int(rows[0]) if ids.ndim == 0 else rows)
+
+    def _learned(self, progress: Progress) -> None:
+        self.stats_["updates"] += progress.n_seen - (self.learner.n_seen_ if self._stands else 0)
         self.learner._stand(progress)
-        if first:
-            return self._begin()
-        if rows is None:
-            core = self._core()
-            rows = draw_rows(self.seed, core.coordinates.size, self.n_bits) @ core.components
-        self._rows, self._moved = rows, True
-        return None
 
-    def query(self, X: Any, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
-        """Ids and squared distances (m, min(k, n)) of the nearest items under the live metric, ties by id."""
-        k = _checks.number(k, "OnlineHashIndex", "k", low=1, integer=True)
-        index = self._started()
-        Q = self._encode(X)
-        if len(index) == 0:
-            raise ValueError("OnlineHashIndex: the index is empty; add points before a query.")
-        k = min(k, len(index))
-        self.stats_["queries"] += len(Q)
-        if len(Q) == 0:
-            return np.zeros((0, k), np.int64), np.zeros((0, k))
-        rows, sqdist = self._scan(Q, k) if len(index) <= SCAN_BELOW else self._search(Q, k)
-        return index._rows("ids")[rows], sqdist
+    def _search(
+        self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        live, Q = self.metric, items.held(Q)
+        self.stats_["queries"] += linalg.count(Q)
+        if items.n <= SCAN_BELOW:
+            near = np.flatnonzero(np.ones(items.n, bool) if mask is None else mask)
+            return _live(live, items, Q, np.broadcast_to(near, (linalg.count(Q), len(near))), k)
+        parts = [self._part(items, live, k, Q, *part) for part in following.parts(items, mask)]
+        self._tend(live)
+        names, values = _live(live, items, Q, np.concatenate([part.near for part in parts], axis=1), k)
+        if live.alpha > 0 and not all(part.whole for part in parts):
+            for q in range(len(names)):
+                near = np.concatenate([part.within(q, values[q, -1]) for part in parts])
+                names[[q]], values[[q]] = _live(live, items, linalg.take(Q, slice(q, q + 1)), near[None], k)
+        return names, values
 
-    def _scan(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        points, core = self._started()._rows("points"), self._core()
-        n = len(points)
-        D = [
-            difference_sqdist(core, np.repeat(Q[block], n, axis=0), np.tile(points, (len(Q[block]), 1))).reshape(-1, n)
-            for block in linalg.blocks(len(Q), 32 * n * points.shape[1])
-        ]
-        return smallest(np.concatenate(D), k)
+    def _part(
+        self, items: Items, live: Metric, k: int, Q: Any, part: Items, anchor: Metric, first: int, mask: Any
+    ) -> "_Part":
+        """Candidates among items that stand at one anchor."""
+        stale = self._stale(anchor, live, items)
+        wide = min(k if stale < 0 else int(k * (1 + _WIDER[0] * stale)) + _WIDER[1], part.n)
+        encoder = self._encoder(anchor, part["points"], items.settled)
+        candidates = Candidates(part, encoder, False, mask)
+        asked = encoder.ask(Q, candidates.kept[0].dtype, False)
+        near, D, seen = candidates.scan(asked, wide, min(wide + SPARE, part.n), self._limits, 0)
+        near = np.where(np.isfinite(D), near + first, -1)
+        return _Part(candidates, asked, encoder.form.whole, first, near, seen, stale, self._limits)
 
-    def _search(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        self.upkeep()
-        index, core = self._started(), self._core()
-        wide = min(int(k * (1 + _SPARE[0] * self._stale)) + _SPARE[1], len(index)) if self._moved else k
-        near, _, _ = index._candidates(Q, wide)
-        pairs = np.repeat(Q, near.shape[1], axis=0), index._rows("points")[near.ravel()]
-        values = difference_sqdist(core, *pairs).reshape(near.shape)
-        return best(near, values, k)
+    def compared(self, X: Any, k: int = 10) -> np.ndarray:
+        """Number of items that a query with each point compares at the anchor, (m,)."""
+        k = _checks.number(k, self._owner, "k", low=1, integer=True)
+        items, Q, _, _ = self._asked(X, None, None)
+        live, Q = self.metric, items.held(Q)
+        seen = [self._part(items, live, k, Q, *part).seen for part in following.parts(items, None)]
+        return np.sum(seen, axis=0)
+
+    @property
+    def stale_(self) -> float:
+        """Share of the bits, of a sample of them, that the live metric would flip."""
+        items = self._items
+        return max(self._stale(items.settled["anchor"], self.metric, items), 0.0) if items.n else 0.0
+
+    def _search_radius(
+        self, items: Items, Q: Any, limit: float, mask: np.ndarray | None, threads: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        live, Q = self.metric, items.held(Q)
+        near = np.flatnonzero(np.ones(items.n, bool) if mask is None else mask)
+        found = []
+        for block in linalg.blocks(linalg.count(Q), 64 * len(near)):
+            some = linalg.take(Q, block)
+            rows, values = _live(live, items, some, np.broadcast_to(near, (linalg.count(some), len(near))), len(near))
+            found += [(row[inside], value[inside]) for row, value in zip(rows, values) for inside in [limit >= value]]
+        return found
+
+    def _stale(self, anchor: Metric, live: Metric, items: Items) -> float:
+        """Share of bits that differ between two metrics, of some bits of some items; −1 between equal metrics."""
+        if anchor is live or np.array_equal(anchor.components, live.components):
+            return -1.0
+        known = self._measured.get((id(anchor), id(live)))
+        if known is None or known[0] is not anchor or known[1] is not live:
+            some = linalg.take(items["points"], linalg.spread(items.n, _PROBED))
+            forms = [self._form(metric, some, _PROBES) for metric in (anchor, live)]
+            one, two = (self._centered(seen, items.settled).hash(some) for seen in forms)
+            known = anchor, live, float(np.bitwise_count(one ^ two).mean() / 8)
+            self._measured = {**dict(list(self._measured.items())[-3:]), (id(anchor), id(live)): known}
+        return known[2]
+
+    def _tend(self, live: Metric) -> None:
+        """Move some codes towards the live metric if they are stale, unless another thread is at work."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._move(live, force=False)
+            finally:
+                self._lock.release()
+
+    def _move(self, live: Metric, force: bool) -> dict[str, int] | None:
+        """One step of a move that is under way or due; what it did, None when there was nothing to do."""
+        items = self._items
+        if items.n == 0:
+            return None
+        settled, points = items.settled, items["points"]
+        if settled["move"] is None:
+            if not force and self._stale(settled["anchor"], live, items) <= self.tolerance:
+                return None
+            base, target = (self._encoder(metric, points, settled) for metric in (settled["base"], live))
+            items = following.start(items, base, target, self.rehash_share, self.detector == "likely")
+        move = items.settled["move"]
+        target = self._encoder(move["target"], points, settled)
+        self._items, counts = following.step(items, target, max(_STEP[0], items.n // _STEP[1]))
+        for name, count in counts.items():
+            self.stats_[name] += count
+        if self._items.settled["move"] is None:
+            self.stats_["moves"] += 1
+            self.stats_["rehashes"] += move["levels"] is None
+        return {**counts, "rehashed": int(move["levels"] is None)}
 
     def upkeep(self, force: bool = False) -> dict[str, int]:
-        """Move the codes to the live metric if they are stale (or ``force``); queries do this by themselves."""
-        index = self._started()
-        self._stale = index.flip_share(self._rows) if self._moved else 0.0
-        if not self._moved or not (force or self._stale > self.tolerance):
-            return {"touched": 0, "flipped": 0, "rehashed": 0}
-        counts = index.move(self._core(), self._rows, self.rehash_share)
-        self._moved, self._stale = False, 0.0
-        self.stats_["moves"] += 1
-        self.stats_["rehashes"] += counts["rehashed"]
-        for name in ("touched", "flipped"):
-            self.stats_[name] += int(counts[name])
-        return counts
+        """Move all codes to the live metric if they are stale (or ``force``); queries do this piece by piece.
+
+        Returns counts: bits ``touched`` and ``flipped``, and whether all bits were computed again (``rehashed``).
+        """
+        total = {"touched": 0, "flipped": 0, "rehashed": 0}
+        with self._lock:
+            counts = self._move(self.metric, force)
+            while counts is not None:
+                total = {name: total[name] + counts[name] for name in total}
+                total["rehashed"] = counts["rehashed"]
+                counts = self._move(self.metric, force=False) if self._items.settled["move"] else None
+        return total
+
+    def with_metric(self, metric: Metric, *, n_jobs: int | None = None) -> HashIndex:  # type: ignore[override]
+        """A :class:`HashIndex` of the same items under a metric that stays as it is."""
+        other = HashIndex(self.metric, self.n_bits, recall=self.recall, random_state=self.seed)
+        items = following.unmoved(self._items)
+        other._items = replace(items, settled={}, settled_on=0)
+        return other.with_metric(metric, n_jobs=n_jobs)
 
     def _state(self) -> dict[str, Any]:
         names = ("n_bits", "tolerance", "rehash_share", "detector", "recall")
         settings = {**{name: getattr(self, name) for name in names}, "random_state": self.seed}
-        state = {"learner": self.learner, "settings": settings, "stats": self.stats_, "index": None}
-        if self._index is not None:
-            state.update(index=self._index._state(), rows=self._rows, moved=self._moved)
-        return state
+        return {**self._items_state(), "learner": self.learner, "settings": settings, "stats": self.stats_}
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> "OnlineHashIndex":
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         own = cls(state["learner"], **state["settings"])
         own.stats_ = state["stats"]
-        if state["index"] is not None:
-            own._index = AnchoredIndex._from_state(state["index"])
-            own._rows, own._moved = state["rows"], state["moved"]
-        return own
+        return own._restore(state)
 
     def __repr__(self) -> str:
         return f"OnlineHashIndex({len(self)} items, {self.learner!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Candidates of all queries among the items from position ``first`` on."""
+
+    candidates: Candidates
+    asked: Asked
+    whole: bool
+    first: int
+    near: np.ndarray
+    seen: np.ndarray
+    stale: float
+    limits: np.ndarray
+
+    def within(self, q: int, bound: float) -> np.ndarray:
+        """Items that are plausible within a squared distance of query q, with room for what is stale."""
+        wider = bound * (1 + 10 * max(self.stale, 0.0))
+        return self.first + self.candidates.within(self.asked, q, wider, self.limits)
+
+
+def _live(metric: Metric, items: Items, Q: Any, near: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k nearest of each query's candidates, −1 for none, under a metric."""
+    rows, points = np.repeat(np.arange(len(near)), near.shape[1]), items["points"]
+    ids, D = near.ravel(), np.empty(near.size)
+    for part in linalg.blocks(len(ids), 32.0 * metric.coordinates.size):
+        D[part] = metric.pair_sqdist_of(linalg.take(points, ids[part]), linalg.take(Q, rows[part]))
+    D = np.where(near >= 0, D.reshape(near.shape), np.inf)
+    sizes = linalg.row_norms(metric.embed(Q))
+    i, j = unclear(D, sizes)
+    D[i, j] = listed_distances(metric, points, Q)(i, near[i, j])
+    return neighbors.smallest(D, k, near)

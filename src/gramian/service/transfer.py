@@ -92,7 +92,7 @@ class Replay:
     def _items(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
         items = event["items"]
         own = draft.collection(name)
-        said = {word: event[word] for word in ("added", "updated", "ids") if word in event}
+        said: dict[str, Any] = {word: event[word] for word in ("added", "updated", "ids") if word in event}
         seq = draft.event("items", said or {"added": len(items), "updated": 0}, collection=name, user=event.get("user"))
         if items:
             X = _checks.points([item["x"] for item in items], "import", n_features=own["n_features"])

@@ -42,7 +42,7 @@ def undo_feedback(space: TheSpace, who: Teacher, c: Name, seq: Number) -> Respon
     return answer(space.undo(c, seq, who.name, asked(who)))
 
 
-@router.get("/feedback")
+@router.get("/feedback", responses={200: {"content": {"application/json": {}, "application/x-ndjson": {}}}})
 async def list_feedback(
     space: TheSpace,
     who: Viewer,

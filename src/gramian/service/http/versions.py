@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Header, Query
@@ -57,7 +57,10 @@ def diff_versions(
     return answer(space.diff(c, n, to, k))
 
 
-@router.get("/versions/{n}/export")
+BYTES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": {}}}}
+
+
+@router.get("/versions/{n}/export", responses=BYTES, response_class=Response)
 def export_version(
     space: TheSpace, who: Viewer, c: Name, n: Number, format: Annotated[Literal["gram"], Query()] = "gram"
 ) -> Response:
@@ -80,7 +83,7 @@ def transform(space: TheSpace, who: Viewer, c: Name, body: bodies.Points) -> Res
     return answer({"z": space.transform(c, np.array(body.x), body.version).tolist()})
 
 
-@router.get("/map")
+@router.get("/map", responses={**BYTES, 304: {"description": "Not Modified"}}, response_class=Response)
 def get_map(
     space: TheSpace,
     who: Viewer,

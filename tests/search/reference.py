@@ -1,4 +1,4 @@
-"""Hash functions of a metric that is known only through inner products (Jain 2009, §4.1.2).
+"""The implicit factor of a learned metric as the thesis computes it (Jain 2009, §4.1.2): a second road to hash bits.
 
 With the basis φ(x_1), …, φ(x_c) as the rows of Φ, K₀ = ΦΦᵀ and W = I + Φᵀ K₀^{-1/2} L K₀^{-1/2} Φ, a factor of
 W = GᵀG is G = I + ΦᵀSΦ, and rᵀGφ(x) = rᵀφ(x) + Σ_i γ_i k(x_i, x) with γ = SᵀΦr (4.4): no d × d matrix, and r only
@@ -8,35 +8,10 @@ at the features that are not zero. For a symmetric S that is the thesis's γ = S
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gramian import linalg
 from gramian.constraints import Pairs
-from gramian.search.codes import directions
-
-_FEATURES = 8192
-
-
-def project(Phi: Any, seed: int, n_bits: int) -> np.ndarray:
-    """φ(x)ᵀr for rows φ(x), dense or sparse, (n, n_bits): r is drawn per non-zero feature and never stored."""
-    P = np.zeros((Phi.shape[0], n_bits))
-    used = np.arange(Phi.shape[1])
-    if sparse.issparse(Phi):
-        used = np.unique(Phi.indices)
-        Phi = linalg.in_columns(Phi, used).tocsc()
-    for start in range(0, len(used), _FEATURES):
-        some = slice(start, start + _FEATURES)
-        P += np.asarray(Phi[:, some] @ directions(seed, used[some], n_bits))
-    return P
-
-
-def mean_row(Phi: Any) -> Any:
-    """Mean of the rows as one row, sparse when they are."""
-    if not sparse.issparse(Phi):
-        return Phi.mean(axis=0, keepdims=True)
-    used, place = np.unique(Phi.indices, return_inverse=True)
-    values = np.bincount(place, Phi.data, minlength=len(used)) / Phi.shape[0]
-    return sparse.csr_array((values, used, [0, len(used)]), shape=(1, Phi.shape[1]))
+from gramian.search import codes
 
 
 def factor_coefficients(K0: np.ndarray, L: np.ndarray) -> np.ndarray:
@@ -102,5 +77,5 @@ def itml_factor(
 
 def implicit_projection(Phi: Any, basis: Any, S: np.ndarray, seed: int, n_bits: int) -> np.ndarray:
     """rᵀGφ(x) = rᵀφ(x) + Σ_i γ_i φ(x_i)ᵀφ(x), γ = SᵀΦr (4.4), (n, n_bits); its signs are the hash bits."""
-    gamma = S.T @ project(basis, seed, n_bits)
-    return project(Phi, seed, n_bits) + linalg.inner(Phi, basis) @ gamma
+    gamma = S.T @ codes.project(basis, seed, n_bits)
+    return codes.project(Phi, seed, n_bits) + linalg.inner(Phi, basis) @ gamma

@@ -1,0 +1,1 @@
+"""A space that learns from clicks: simulated people against rivals, and latency over loopback."""

@@ -1,0 +1,90 @@
+"""Items of one snapshot as the compiled loops take them: which are worth an exact comparison, and its outcome."""
+
+import numpy as np
+
+from gramian.search import codes
+from gramian.search.encoding import Asked, Encoder
+from gramian.search.items import Items
+from gramian.search.orders import SortedOrders
+
+FEW = 1024
+"""So few items are compared without their codes."""
+_QUANTILES = (0, 0.01, 0.1, 0.5, 1)
+_SAMPLE = 2000
+"""Items that the classes of norms are read from."""
+
+Found = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Positions and distances (m, keep) of the best candidates, and how many were compared, (m,)."""
+
+
+class Candidates:
+    """The items in a mask (None: all); with ``unit`` they are compared as vectors of length one."""
+
+    def __init__(self, items: Items, encoder: Encoder, unit: bool, mask: np.ndarray | None) -> None:
+        self.n, self.unit, self.mask = items.n, unit, mask
+        self.kept = encoder.kept(items)
+        sqnorms = items.cached("ones", lambda: np.ones(items.n)) if unit else items["sqnorms"]
+        edges, masks = items.cached("classes", lambda: norm_classes(sqnorms))
+        self.coded = items.columns["codes"].tiles, items.n, _allowed(mask), sqnorms, edges, masks  # type: ignore[union-attr]
+
+    def _room(self, m: int, keep: int) -> Found:
+        return np.zeros((m, keep), np.int64), np.full((m, keep), np.inf), np.zeros(m, np.int64)
+
+    def few(self) -> bool:
+        """Whether all of them may be compared at once."""
+        return self.mask is not None and int(self.mask.sum()) <= FEW
+
+    def all(self, asked: Asked, keep: int) -> Found:
+        """Every item compared with every query."""
+        from gramian._jit.scan import compare_all
+
+        chosen = np.arange(self.n) if self.mask is None else np.flatnonzero(self.mask)
+        found = self._room(len(asked.sizes), keep)
+        compare_all(chosen, self.kept, asked.weights, asked.sizes, asked.outside, self.unit, *found[:2])
+        found[2][:] = len(chosen)
+        return found
+
+    def scan(self, asked: Asked, k: int, keep: int, limits: np.ndarray, budget: int) -> Found:
+        """What the pass over all codes leaves plausible, or the ``budget`` nearest codes."""
+        from gramian._jit.scan import scan
+
+        found = self._room(len(asked.sizes), keep)
+        query = asked.weights, asked.sizes, asked.outside, self.unit
+        scan(self.coded, codes.words(asked.packed), asked.sqnorms, self.kept, *query, limits, budget, k, *found)
+        return found
+
+    def walk(self, asked: Asked, keep: int, orders: SortedOrders, budget: int) -> Found:
+        """What stands near the queries in sorted orders."""
+        from gramian._jit.orders import walk_all
+
+        found = self._room(len(asked.sizes), keep)
+        query = asked.weights, asked.sizes, asked.outside, self.unit
+        keys = orders.keys(asked.packed)
+        walk_all(orders.sorted, orders.items, keys, budget, self.coded[2], self.kept, *query, *found)
+        return found
+
+    def within(self, asked: Asked, q: int, bound: float, limits: np.ndarray) -> np.ndarray:
+        """Positions of the items that are plausible within a squared distance of query q."""
+        from gramian._jit.scan import plausible_within
+
+        return plausible_within(self.coded, codes.words(asked.packed[q : q + 1])[0], asked.sqnorms[q], bound, limits)
+
+    def listed(self, asked: Asked, q: int, chosen: np.ndarray) -> np.ndarray:
+        """Distances of listed items to query q."""
+        from gramian._jit.scan import listed
+
+        return listed(chosen, self.kept, asked.weights, asked.sizes, asked.outside, self.unit, q)
+
+
+def norm_classes(sqnorms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Edges (c + 1,) of classes of squared norms, and which items are in each."""
+    from gramian._jit.hamming import class_masks
+
+    edges = np.quantile(sqnorms[:: max(1, len(sqnorms) // _SAMPLE)], _QUANTILES)
+    edges[0], edges[-1] = sqnorms.min(), sqnorms.max()
+    return edges, class_masks(sqnorms, edges)
+
+
+def _allowed(mask: np.ndarray | None) -> np.ndarray:
+    """A mask as words of 64 items, empty for none."""
+    return np.zeros(0, np.uint64) if mask is None else codes.words(np.packbits(mask, bitorder="little")[None])[0]

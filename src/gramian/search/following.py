@@ -1,0 +1,132 @@
+"""Codes that follow a metric, a bounded piece of work at a time.
+
+The codes of an index stand at an anchor, the metric that they were made for. A move brings them to another metric: new
+columns, named ``next:``, grow beside the old ones, and take their place once they hold all items. In between, the items
+that have moved are searched under the new anchor and the others under the old one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gramian import linalg
+from gramian.metrics import Metric
+from gramian.search import margins
+from gramian.search.columns import TILE, Tiles, column
+from gramian.search.encoding import Encoder
+from gramian.search.items import NEXT, Items
+
+
+def settle(encoder: Encoder, points: Any, most: int) -> dict[str, Any]:
+    """An anchor at the encoder's metric; the spread of the items too, when they have at most so many coordinates."""
+    V = encoder.form.rows(points)
+    narrow = encoder.form.outside(points[:1]) is None and V.shape[1] <= most
+    metric = encoder.form.metric
+    return {
+        "center": encoder.center,
+        "mean": encoder.mean,
+        "anchor": metric,
+        "base": metric,
+        "reach": np.zeros(encoder.form.n_bits),
+        "spread": margins.spread(V, encoder.center) if narrow else None,
+        "move": None,
+    }
+
+
+def derive(settled: dict[str, Any], encoder: Encoder, base: Encoder, X: Any, threads: int) -> dict[str, Any]:
+    """Columns of items at an anchor, with the margins of their bits at the base."""
+    columns = encoder.columns(X, threads)
+    if settled["spread"] is not None:
+        V = encoder.form.rows(X)
+        columns["margins"] = margins.margin_levels(V, base.center, base.form.projection, settled["spread"])
+    return columns
+
+
+def start(items: Items, base: Encoder, target: Encoder, share: float, likely: bool) -> Items:
+    """Begin a move; all bits are computed when more than a share of them may have flipped."""
+    settled, levels = items.settled, None
+    reach = settled["reach"]
+    if settled["spread"] is not None:
+        cosine = margins.cosines(target.form.projection, base.form.projection, settled["spread"])
+        reach = np.maximum(reach, np.where(cosine > 0, np.sqrt(1 - cosine**2), np.inf))
+        levels = margins.drift_levels(reach, len(target.center), likely)
+        touched = items["margins"][:: max(1, items.n // margins.SAMPLE)] <= levels
+        levels = None if touched.mean() > share else levels
+    move = {"target": target.form.metric, "levels": levels, "reach": reach}
+    return replace(items, settled={**settled, "move": move}, cache={})
+
+
+def done(items: Items) -> int:
+    """How many items have moved."""
+    return items.columns[NEXT + "codes"].n if NEXT + "codes" in items.columns else 0
+
+
+def step(items: Items, target: Encoder, most: int) -> tuple[Items, dict[str, int]]:
+    """Move at most so many more items; counts of bits ``touched`` and ``flipped``."""
+    first = done(items)
+    last = min(first + most, items.n)
+    chunk = linalg.take(items["points"], slice(first, last))
+    old = _codes(items, first, last)
+    settled = items.settled
+    if settled["move"]["levels"] is None:
+        new = derive(settled, target, target, chunk, 1)
+        touched = (last - first) * target.form.n_bits
+    else:
+        new, touched = _refreshed(items, target, chunk, old, first, last)
+    flipped = int(np.bitwise_count(old ^ new["codes"].rows).sum())
+    own = items.columns
+    grown = {NEXT + name: own[NEXT + name].append(rows) if first else column(rows) for name, rows in new.items()}
+    items = replace(items, columns={**own, **grown}, cache={})
+    return (_finished(items) if last == items.n else items), {"touched": int(touched), "flipped": flipped}
+
+
+def _codes(items: Items, first: int, last: int) -> np.ndarray:
+    start = first - first % TILE
+    return items.columns["codes"].part(start, last).rows[first - start :]
+
+
+def _refreshed(
+    items: Items, target: Encoder, chunk: Any, old: np.ndarray, first: int, last: int
+) -> tuple[dict[str, Any], int]:
+    """Codes and norms of some items, of which only the bits that may have flipped are computed."""
+    from gramian._jit.upkeep import refresh_bits
+
+    V, tiles = target.form.rows(chunk), Tiles.of(old)
+    rows = np.ascontiguousarray(target.form.projection.T)
+    levels = items.settled["move"]["levels"]
+    touched, _ = refresh_bits(items["margins"][first:last], levels, V, target.center, rows, tiles.data)
+    sqnorms = target.form.sqnorms(np.subtract(V, target.center, dtype=np.float64))
+    return {"codes": tiles, "sqnorms": np.maximum(sqnorms, 0)}, touched
+
+
+def _finished(items: Items) -> Items:
+    """The new columns in the place of the old ones."""
+    columns = {name: part for name, part in items.columns.items() if not name.startswith(NEXT)}
+    columns.update({name.removeprefix(NEXT): part for name, part in items.columns.items() if name.startswith(NEXT)})
+    settled, move = items.settled, items.settled["move"]
+    settled = {**settled, "anchor": move["target"], "move": None, "reach": move["reach"]}
+    if move["levels"] is None:
+        settled.update(base=move["target"], reach=np.zeros(len(move["reach"])))
+    return replace(items, columns=columns, settled=settled, cache={})
+
+
+def parts(items: Items, mask: np.ndarray | None) -> Iterator[tuple[Items, Metric, int, np.ndarray | None]]:
+    """Items that stand at one anchor, that anchor, the position of the first one, and which of them may be found."""
+    moved, names = done(items), {name: name for name in items.columns if not name.startswith(NEXT)}
+    if moved:
+        new = {NEXT + name: name for name in names if NEXT + name in items.columns}
+        both = {name: name for name in names if name not in new.values() and name != "margins"} | new
+        yield items.part(0, moved, both), items.settled["move"]["target"], 0, None if mask is None else mask[:moved]
+    first = moved - moved % TILE
+    rest = np.ones(items.n - first, bool) if mask is None else mask[first:].copy()
+    rest[: moved - first] = False
+    here = items.part(first, items.n, names) if moved else items
+    yield here, items.settled["anchor"], first, None if rest.all() else rest
+
+
+def unmoved(items: Items) -> Items:
+    """The same items without a move that is under way."""
+    columns = {name: part for name, part in items.columns.items() if not name.startswith(NEXT)}
+    return replace(items, columns=columns, settled={**items.settled, "move": None}, cache={})

@@ -1,0 +1,77 @@
+"""What an index holds at one moment."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian.search.columns import Column
+
+NEXT = "next:"
+"""Columns so named are still growing, to take the place of others one day."""
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """An immutable snapshot: ids, points and what is derived from them, aligned and in the order of the ids.
+
+    A query takes the snapshot once and works on it alone, so it sees the index before or after a change, never between.
+    ``settled`` holds what was chosen once for ``settled_on`` items, a center for example; ``cache`` what a query
+    computed from the snapshot and the next one may use.
+    """
+
+    columns: dict[str, Column] = field(default_factory=dict)
+    next_id: int = 0
+    settled: dict[str, Any] = field(default_factory=dict)
+    settled_on: int = 0
+    cache: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return self.columns["ids"].n if self.columns else 0
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns[name].rows
+
+    @property
+    def ids(self) -> np.ndarray:
+        """Ids, ascending."""
+        return self["ids"] if self.columns else np.zeros(0, np.int64)
+
+    def find(self, ids: np.ndarray) -> np.ndarray:
+        """Positions of ids, −1 for unknown ones."""
+        own = self.ids
+        if len(own) == 0:
+            return np.full(len(ids), -1)
+        at = np.minimum(np.searchsorted(own, ids), len(own) - 1)
+        return np.where(own[at] == ids, at, -1)
+
+    def take(self, rows: np.ndarray) -> "Items":
+        """The items at these positions, ascending."""
+        columns = {
+            name: part.take(rows if part.n == self.n else rows[rows < part.n]) for name, part in self.columns.items()
+        }
+        return replace(self, columns=columns, cache={})
+
+    def part(self, start: int, stop: int, names: dict[str, str]) -> "Items":
+        """The items between two positions, the first a multiple of the size of a tile; a view of some of the columns.
+
+        ``names`` are the columns under the names that they have here.
+        """
+        columns = {name: self.columns[own].part(start, stop) for own, name in names.items()}
+        return replace(self, columns=columns, cache={})
+
+    def held(self, X: Any) -> Any:
+        """Points in the form of those that are there, dense or sparse."""
+        points = self["points"] if self.columns else X
+        if sparse.issparse(X) and isinstance(points, np.ndarray):
+            return X.toarray()
+        return sparse.csr_array(X) if sparse.issparse(points) and isinstance(X, np.ndarray) else X
+
+    def cached(self, name: Any, compute: Any) -> Any:
+        """A value of this snapshot, computed on first use; twice, when two threads ask at once."""
+        if name not in self.cache:
+            self.cache[name] = compute()
+        return self.cache[name]

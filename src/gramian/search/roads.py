@@ -1,0 +1,200 @@
+"""How exact search goes about a metric: what is kept of the items, what bounds their distances, what computes them."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian import linalg, neighbors
+from gramian.metrics import Metric
+from gramian.neighbors import Distances
+from gramian.scans import DenseScan, Frame, MixedScan, Scan, sparse_scan
+from gramian.search.items import Items
+
+_TIE, _CLOSE = 1e-12, 1e-8
+"""Gaps and values, relative to |q|², below which distances are computed again from the differences of the points."""
+
+
+def road(metric: Metric, points: Any, identity: bool) -> "Road":
+    """The road for these points, dense or sparse; ``identity`` says whether that is the core of the metric."""
+    coordinates, one = metric.coordinates, linalg.take(points, slice(0, 1))
+    if identity and coordinates.z(one) is one:
+        return SparseEuclidean(metric) if sparse.issparse(points) else Euclidean(metric)
+    phi = coordinates.phi(one) if metric.alpha > 0 else None
+    if phi is not None and (sparse.issparse(phi) or coordinates.back(metric.core[:0]) is None):
+        return Mixed(metric)
+    return Embedded(metric)
+
+
+class Road:
+    """Subclasses give ``derive``, ``scan`` and ``prepare``; see :class:`gramian.ExactIndex`."""
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+
+    def settle(self, points: Any) -> dict[str, Any]:
+        """What is chosen once for many items."""
+        return {}
+
+    def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
+        """What is kept of items beside the points."""
+        return {}
+
+    def scan(self, items: Items) -> Scan:
+        """Lower bounds of the distances to all items."""
+        raise NotImplementedError
+
+    def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
+        """Queries as the scan takes them, and the distances to them."""
+        raise NotImplementedError
+
+
+class Euclidean(Road):
+    """Points that are compared as they are."""
+
+    def settle(self, points: Any) -> dict[str, Any]:
+        """A frame for the scan."""
+        return vars(Frame.around(points))
+
+    def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
+        """Coordinates of the scan."""
+        scan = DenseScan.of(X, Frame(**settled))
+        return {"rows": scan.rows, "halves": scan.halves}
+
+    def scan(self, items: Items) -> Scan:
+        """Single-precision bounds."""
+        settled = {name: items.settled[name] for name in ("center", "unit", "directions")}
+        return DenseScan(items["rows"], items["halves"], Frame(**settled))
+
+    def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
+        """Distances of the points themselves."""
+        Q = linalg.dense(Q)
+        return Q, neighbors.dense_distances(Q, items["points"])
+
+
+class Embedded(Euclidean):
+    """Points in coordinates e(x) whose Euclidean distance is the metric, or with α > 0 and no φ a part of it."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether e(x) − e(y) = e(x − y), so that points may be centered first."""
+        return self.metric.coordinates.back(self.metric.core[:0]) is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing of the metric lies outside of the coordinates."""
+        return self.metric.alpha == 0 or self.linear
+
+    def settle(self, points: Any) -> dict[str, Any]:
+        """The center of the points, and a frame for the scan of e(x)."""
+        origin = points.mean(axis=0, dtype=np.float64) if self.linear and not sparse.issparse(points) else None
+        return {"origin": origin, **super().settle(self._embed(origin, points))}
+
+    def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
+        """The coordinates e(x), and those of the scan."""
+        frame = dict(settled)
+        E = self._embed(frame.pop("origin"), X)
+        return {"embedded": E, **super().derive(frame, E)}
+
+    def _embed(self, origin: np.ndarray | None, X: Any) -> np.ndarray:
+        if origin is None:
+            return self.metric.transform_of(X)
+        E = [self.metric.transform_of(X[block] - origin) for block in linalg.blocks(len(X), 16 * X.shape[1])]
+        return np.concatenate(E) if E else self.metric.transform_of(X)
+
+    def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
+        """Distances in e(x), computed from the points where that is not sharp or not the whole metric."""
+        Q = items.held(Q)
+        E = self._embed(items.settled["origin"], Q)
+        inside = neighbors.dense_distances(E, items["embedded"])
+        sizes, exactly = linalg.row_norms(E), listed_distances(self.metric, items["points"], Q)
+
+        def sharp(rows: np.ndarray, ids: np.ndarray, lower: np.ndarray, k: int) -> np.ndarray:
+            D = inside(rows, ids, lower, k)
+            i, j = unclear(D, sizes[rows])
+            D[i, j] = exactly(rows[i], ids[i, j])
+            return D
+
+        def whole(rows: np.ndarray, ids: np.ndarray, lower: np.ndarray, k: int) -> np.ndarray:
+            return exactly(np.repeat(rows, ids.shape[1]), ids.ravel()).reshape(ids.shape)
+
+        return E, sharp if self.whole else whole
+
+
+class SparseEuclidean(Road):
+    """Sparse points that are compared as they are."""
+
+    def scan(self, items: Items) -> Scan:
+        """Double-precision bounds by postings."""
+        return items.cached("scan", lambda: sparse_scan(items["points"]))
+
+    def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
+        """Distances of the points themselves."""
+        Q = sparse.csr_array(Q)
+        return Q, neighbors.sparse_distances(Q, items["points"])
+
+
+class Mixed(Road):
+    """Points with coordinates z inside and φ outside: k_W(x, y) = zᵀ(M − αI)z + α φᵀφ."""
+
+    def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
+        """Coordinates and norms."""
+        W, phi, sqnorms = self._lift(X)
+        return {"inside": self.metric.coordinates.z(X) + self.metric.coordinates.mean, "sqnorms": sqnorms}
+
+    def _lift(self, X: Any) -> tuple[np.ndarray, Any, np.ndarray]:
+        coordinates, alpha = self.metric.coordinates, self.metric.alpha
+        Z = coordinates.z(X) + coordinates.mean
+        W = Z @ (self.metric.core - alpha * np.eye(coordinates.size))
+        return W, coordinates.phi(X), linalg.row_inner(W, Z) + alpha * coordinates.energy(X)
+
+    def scan(self, items: Items) -> Scan:
+        """Double-precision bounds from both parts."""
+
+        def make() -> Scan:
+            phi = self.metric.coordinates.phi(items["points"])
+            return MixedScan.of(items["inside"], phi, items["sqnorms"], self.metric.alpha, self._lift)
+
+        return items.cached("scan", make)
+
+    def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
+        """Distances from the differences of the points."""
+        Q, exactly = items.held(Q), listed_distances(self.metric, items["points"], Q)
+
+        def distances(rows: np.ndarray, ids: np.ndarray, lower: np.ndarray, k: int) -> np.ndarray:
+            return exactly(np.repeat(rows, ids.shape[1]), ids.ravel()).reshape(ids.shape)
+
+        return Q, distances
+
+
+def listed_distances(metric: Metric, points: Any, Q: Any) -> Any:
+    """Function of (rows, items) → d²_W of these queries and items, from differences: equal pairs have equal values."""
+    from gramian._jit.ranking import image_sqnorms
+
+    coordinates = metric.coordinates
+
+    def distances(rows: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        D = np.empty(len(rows))
+        for part in linalg.blocks(len(rows), 32.0 * coordinates.size):
+            X, Y = linalg.take(points, ids[part]), linalg.take(Q, rows[part])
+            Z = np.ascontiguousarray(coordinates.difference(X, Y), dtype=np.float64)
+            D[part] = image_sqnorms(metric.components, Z)
+            if metric.alpha > 0:
+                D[part] += metric.alpha * coordinates.pair_rest(X, Y, Z)
+        return D
+
+    return distances
+
+
+def unclear(D: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Entries of distances that are tied, or so small beside |q|² that their digits are in doubt."""
+    order = np.argsort(D, axis=1)
+    S = np.take_along_axis(D, order, axis=1)
+    finite = np.isfinite(S)
+    gaps = np.diff(np.where(finite, S, 0.0), axis=1)
+    tied = (np.abs(gaps) <= _TIE * (sizes[:, None] + S[:, :-1])) & finite[:, 1:]
+    doubt = _CLOSE * sizes[:, None] >= S
+    doubt[:, 1:] |= tied
+    doubt[:, :-1] |= tied
+    row, place = np.nonzero(doubt & finite)
+    return row, order[row, place]
