@@ -15,8 +15,8 @@ from benchmarks.speed.learners import REQUIREMENTS
 TITLE = "Learners with their defaults, metric-learn 0.7.0 and ours"
 SETS = ("wine", "breast_cancer", "glass", "ionosphere", "balance_scale", "pima_diabetes")
 NOTES = """
-Accuracy of 3 neighbors on one half of a set after learning on the other, both in units of the standard deviations of the
-learning half; mean over wine, breast_cancer, glass, ionosphere, balance_scale and pima_diabetes, two halves each, and
+Accuracy of 3 neighbors on one half of a set after learning on the other, both in units of the standard deviations of
+the learning half; mean over wine, breast_cancer, glass, ionosphere, balance_scale and pima_diabetes, two halves each, and
 over the fits that ended in a metric. *Failed* counts those that raised or gave numbers that are not finite. *Against
 the features* is the worst set: mean accuracy less that of the features themselves. Our defaults are anchored to the
 features; `gramian.compat.metric_learn` solves each problem without that.
