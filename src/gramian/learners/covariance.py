@@ -19,7 +19,7 @@ def covariance(X: np.ndarray) -> Solution:
     M = S⁻¹R⁺S⁻¹ for C = SRS with standard deviations S. All generalized inverses agree on differences of the points.
     """
     V = X - X.mean(axis=0)
-    size = np.sqrt(linalg.row_norms(V.T) / max(len(V) - 1, 1))
+    size = V.std(axis=0) * np.sqrt(len(V) / max(len(V) - 1, 1))
     varies = size > 0
     U = V[:, varies] / size[varies]
     values, vectors = linalg.eigh(U.T @ U / max(len(V) - 1, 1))

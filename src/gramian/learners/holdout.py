@@ -143,7 +143,7 @@ def _search_scores(
         return
     rows, codes = (np.concatenate(parts) for parts in zip(*held.values()))
     kinds = np.repeat(list(held), [len(part) for part, _ in held.values()])
-    scores = precision_path(points[rows], codes, U, learned, weights, k)
+    scores = precision_path(linalg.gathered(points[rows]), codes, U, learned, weights, k)
     for kind in held:
         asked = (kinds == kind) & ~np.isnan(scores[:, 0])
         if asked.any():
@@ -158,7 +158,7 @@ def _pair_distances(
     points: np.ndarray, left: np.ndarray, right: np.ndarray, U: np.ndarray, learned: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Squared distances of pairs under the learned metric and under the prior."""
-    V = points[left] - points[right]
+    V = linalg.gathered(points[left] - points[right])
     Z = V @ U
     plain = linalg.row_norms(V)
     return plain - linalg.row_norms(Z) + linalg.row_norms(Z @ learned), plain
