@@ -3,5 +3,6 @@
 from gramian.dask.engine import ClusterError
 from gramian.dask import pairs as pairs  # registers what learners ask of pairs of rows
 from gramian.dask.fitting import fit, transform
+from gramian.dask.sharded import ShardedIndex
 
-__all__ = ["ClusterError", "fit", "transform"]
+__all__ = ["ClusterError", "ShardedIndex", "fit", "transform"]

@@ -1,0 +1,113 @@
+"""One part of a sharded index, as its worker sees it: a value that is held by a key, and read again from its file.
+
+A change never touches what is held: it is prepared under a new key, and becomes the index when the client says so.
+"""
+
+import copy
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian import persist
+from gramian.dask.blocks import read
+
+_HELD: dict[str, Any] = {}
+"""What this process holds, by key."""
+_LOCK = threading.RLock()
+
+
+class ShardLostError(RuntimeError):
+    """A shard that no worker holds and no file keeps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Where a shard is to be found: its key, the file it can be read from, and the metric if the file has another one."""
+
+    number: int
+    key: str
+    path: str | None = None
+    metric: Any = None
+
+    def index(self) -> Any:
+        """The index of the shard, read again where this process does not hold it."""
+        with _LOCK:
+            if self.key not in _HELD:
+                _HELD[self.key] = self._read()
+            return _HELD[self.key]
+
+    def _read(self) -> Any:
+        if self.path is None:
+            raise ShardLostError(
+                f"ShardedIndex: shard {self.number} was lost with its worker, and has no file to be read again from; "
+                f"give folder, and add its points again."
+            )
+        try:
+            index = persist.load(self.path, mmap=True)
+        except (OSError, persist.PersistError) as error:
+            raise ShardLostError(f"ShardedIndex: shard {self.number} could not be read again: {error}") from error
+        return index if self.metric is None else index.with_metric(self.metric)
+
+
+def prepare(old: Shard | None, new: Shard, change: Any, *args: Any) -> int:
+    """Hold, and keep in its file, what a change makes of a shard; the old one stays. Returns its number of items."""
+    index = change(None if old is None else copy.copy(old.index()), *args)
+    if new.path is not None and new.metric is None:
+        persist.save(index, new.path)
+    with _LOCK:
+        _HELD[new.key] = index
+    return len(index)
+
+
+def begin(index: None, kind: Any, metric: Any, settings: dict[str, Any]) -> Any:
+    """An empty index."""
+    return kind(metric, **settings)
+
+
+def added(index: Any, parts: list[Any], ids: list[np.ndarray]) -> Any:
+    """The index and new points."""
+    blocks = [np.asarray(read(part)) for part in parts]
+    return index.add(np.concatenate(blocks), np.concatenate(ids)) if blocks else index
+
+
+def removed(index: Any, ids: np.ndarray) -> Any:
+    """The index without those of the ids that it holds."""
+    return index.remove(ids[np.isin(ids, index.ids)])
+
+
+def turned(index: Any, metric: Any) -> Any:
+    """The same items under another metric."""
+    return index.with_metric(metric)
+
+
+def query(shard: Shard, Q: Any, k: int, within: np.ndarray | None, radius: float | None) -> tuple[Any, Any]:
+    """Neighbors among the items of a shard."""
+    index = shard.index()
+    own = None if within is None else within[np.isin(within, index.ids)]
+    if len(index) == 0 or (own is not None and len(own) == 0):
+        empty = np.zeros((len(Q), 0))
+        return empty.astype(np.int64), empty
+    if radius is not None:
+        return index.query_radius(Q, radius, within=own)
+    return index.query(Q, k, within=own)
+
+
+def ids_of(shard: Shard) -> np.ndarray:
+    """Ids of the items."""
+    return shard.index().ids
+
+
+def saved(shard: Shard, path: str) -> int:
+    """Write a shard to a file."""
+    index = shard.index()
+    persist.save(index, path)
+    return len(index)
+
+
+def drop(keys: list[str]) -> None:
+    """Let go of what nobody asks for any more."""
+    with _LOCK:
+        for key in keys:
+            _HELD.pop(key, None)
