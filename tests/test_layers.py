@@ -20,6 +20,7 @@ LAYERS = [
     {"learners", "online", "manifold", "rankmin", "approximation", "clustering"},
     {"search"},
     {"datasets", "plotting", "export", "compat"},
+    {"dask"},
     {"service"},
     {"cli"},
 ]
@@ -27,6 +28,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 OPTIONAL = {"faiss", "hnswlib", "matplotlib", "torch", "pandas", "typer", "rich", "cvxpy", "numba"}
 OPTIONAL |= {"onnx", "onnxruntime", "safetensors", "sentence_transformers", "usearch", "psycopg", "pgserver"}
 OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "duckdb", "pyarrow", "fastapi", "uvicorn"}
+OPTIONAL |= {"dask", "distributed", "zarr"}
 
 
 def _imports(tree):

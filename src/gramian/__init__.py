@@ -120,7 +120,7 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
         "load",
     ),
 }
-_MODULES = (*_CONTENTS, "linalg", "datasets", "plotting", "compat", "service")
+_MODULES = (*_CONTENTS, "linalg", "datasets", "plotting", "compat", "dask", "service")
 _STORED = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",

@@ -1,7 +1,7 @@
-"""Beyond one machine: learners, transforms and an index over blocks of points, on Dask or out of core (extra ``dask``)."""
+"""Beyond one machine: fits, transforms and an index over blocks of points, on Dask (extra ``dask``) or out of core."""
 
-from gramian.dask.engine import ClusterError
 from gramian.dask import pairs as pairs  # registers what learners ask of pairs of rows
+from gramian.dask.engine import ClusterError
 from gramian.dask.fitting import fit, transform
 from gramian.dask.sharded import ShardedIndex
 

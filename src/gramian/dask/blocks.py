@@ -85,6 +85,12 @@ class Blocks:
         """Number of rows."""
         return int(self.edges[-1])
 
+    @property
+    def columns(self) -> int:
+        """Number of features."""
+        assert self.width is not None
+        return self.width
+
     @classmethod
     def of(cls, X: Any, name: str = "X", rows: int | None = None, ndim: int = 2) -> "Blocks":
         """Blocks of anything that :func:`.fit` takes; ``rows`` is the most that a block of an array or file holds."""
@@ -105,7 +111,9 @@ class Blocks:
             raise ValueError(f"{OWNER}: {name} must hold at least one block of rows, got none.")
         widths = {width for _, _, width in found}
         if len(widths) > 1:
-            raise ValueError(f"{OWNER}: blocks of {name} must have the same number of features, got {sorted(widths)}.")
+            raise ValueError(
+                f"{OWNER}: blocks of {name} must have the same number of features, got {sorted(map(str, widths))}."
+            )
         edges = np.concatenate([[0], np.cumsum([size for _, size, _ in found])])
         return cls([part for part, _, _ in found], edges, widths.pop(), folder)
 

@@ -6,7 +6,6 @@ as a block of a dask array, arrives computed. Nothing stays on a worker between 
 computed again.
 """
 
-import time
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from typing import Any
@@ -64,10 +63,14 @@ class Here:
                 held = [merge(held)]
         return merge(held)
 
-    def exchange(self, send: Callable, tasks: list[tuple], receive: Callable, args: list[tuple], merge: Merge) -> Any:
-        """``send(*task)`` gives a list, one piece for each receiver, and ``receive(pieces, *args)`` takes its own."""
+    def exchange(self, send: Callable, tasks: Any, receive: Callable, args: list[tuple], merge: Any = None) -> Any:
+        """``send(*task)`` gives a list, one piece for each receiver, and ``receive(pieces, *args)`` takes its own.
+
+        What was received is merged, or kept as by :meth:`kept`.
+        """
         sent = self.each(send, tasks)
-        return merge([receive([pieces[i] for pieces in sent], *own) for i, own in enumerate(args)])
+        received = [receive([pieces[i] for pieces in sent], *own) for i, own in enumerate(args)]
+        return received if merge is None else merge(received)
 
     def kept(self, function: Callable, tasks: Iterable[tuple]) -> list[Any]:
         """Results that later tasks take as arguments."""
@@ -128,14 +131,18 @@ class Cluster:
         """All results merged, where they are, in a tree."""
         return self._result([self._tree(self._lazy(function, tasks), merge)])[0]
 
-    def exchange(self, send: Callable, tasks: list[tuple], receive: Callable, args: list[tuple], merge: Merge) -> Any:
-        """``send(*task)`` gives a list, one piece for each receiver, and ``receive(pieces, *args)`` takes its own."""
+    def exchange(self, send: Callable, tasks: Any, receive: Callable, args: list[tuple], merge: Any = None) -> Any:
+        """As that of :class:`Here`; pieces go from worker to worker."""
+        import dask
+
         sent = self._lazy(send, tasks)
         received = self._lazy(receive, [([pieces[i] for pieces in sent], *own) for i, own in enumerate(args)])
+        if merge is None:
+            return list(dask.persist(*received, scheduler=self.client))
         return self._result([self._tree(received, merge)])[0]
 
     def kept(self, function: Callable, tasks: Iterable[tuple]) -> list[Any]:
-        """Results that later tasks take as arguments: they stay on the workers, and are computed again if one is lost."""
+        """Results that later tasks take as arguments; they stay on the workers, and lost ones are computed again."""
         import dask
 
         return list(dask.persist(*self._lazy(function, tasks), scheduler=self.client))
@@ -171,7 +178,8 @@ def gathered(client: Any, futures: list[Any]) -> list[Any]:
                 alone = 0.0 if client.nthreads() else alone + STEP_S
                 if alone >= PATIENCE_S:
                     raise ClusterError(
-                        f"gramian.dask: the cluster has had no worker for {PATIENCE_S:g} seconds; start some, and call again."
+                        f"gramian.dask: the cluster has had no worker for {PATIENCE_S:g} seconds; "
+                        f"start some, and call again."
                     ) from None
     except KilledWorker as error:
         raise ClusterError(_lost(error)) from error
@@ -185,8 +193,8 @@ def gathered(client: Any, futures: list[Any]) -> list[Any]:
 def _lost(error: Any) -> str:
     limit = getattr(error.last_worker, "memory_limit", None)
     return (
-        f"gramian.dask: the task {error.task!r} was lost with its worker {error.allowed_failures + 1} times, most often for "
-        f"want of memory; {_remedy(limit)}."
+        f"gramian.dask: the task {error.task!r} was lost with its worker {error.allowed_failures + 1} times, most "
+        f"likely for want of memory; {_remedy(limit)}."
     )
 
 
@@ -199,8 +207,3 @@ def _remedy(limit: int | None) -> str:
         f"its workers have {limit / 1e9:.2g} GB, so use blocks of at most {most / 1e6:.0f} MB in double precision "
         f"({most // (8 * 64):,} rows of 64 features): block_rows=…, or X.rechunk"
     )
-
-
-def pause(seconds: float) -> None:
-    """Wait a little."""
-    time.sleep(seconds)

@@ -8,13 +8,14 @@ from scipy.linalg import solve_triangular
 from gramian import _checks, linalg
 from gramian.dask.blocks import OWNER
 from gramian.dask.rows import Rows
-from gramian.dask.views import View
+from gramian.dask.views import View, summed
 from gramian.features.cholesky import FLOOR, PivotedCholesky, _drawn, _largest, _pick, factorize
 from gramian.features.landmarks import uniform
 from gramian.features.nystrom import COORDINATES, KernelFeatures, _inverse
 from gramian.kernels import Gaussian
 from gramian.kernels.objects import as_kernel
 
+BASES = ("cholesky", "random-cholesky", "uniform")
 MOST = 256
 """Candidates that are looked at between two passes."""
 
@@ -44,7 +45,7 @@ class Pivots:
         more.L = np.block([[self.L, np.zeros((len(self.L), len(L)))], [self.factor(X), L]])
         return more
 
-    def first(self, count: int | None) -> "Pivots":
+    def first(self, count: int) -> "Pivots":
         """The first of the pivots."""
         fewer = Pivots(self.kernel, self.points.shape[1])
         fewer.points, fewer.L = self.points[:count], self.L[:count, :count]
@@ -74,8 +75,8 @@ def choose_pivots(kernel: Any, X: Rows, rank: int, tol: float, greedy: bool, rng
         picked, L = _pick(H, floor, bar(residual), rank - before, greedy)
         pivots = pivots.grown(points[picked], L)
         if tol > 0:  # those after the goal is met are dropped
-            path = X.total(traces_of, pivots, before)
-            pivots = pivots.first(before + 1 + int(np.argmax(path <= tol * trace)) if (path <= tol * trace).any() else None)
+            met = np.flatnonzero(X.total(traces_of, pivots, before) <= tol * trace)
+            pivots = pivots.first(before + 1 + int(met[0])) if len(met) else pivots
     return pivots
 
 
@@ -138,11 +139,6 @@ def spread_of(part: Any, chosen: Any, view: View, features: Any, whiten: np.ndar
     return total, Q, np.maximum(features.kernel_._diag(V), 0).sum()
 
 
-def sums(results: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-    """Sums, place by place."""
-    return tuple(sum(parts[1:], start=parts[0]) for parts in zip(*results))
-
-
 class BlockedKernelFeatures(KernelFeatures):
     """Kernel coordinates of points in blocks."""
 
@@ -156,16 +152,15 @@ class BlockedKernelFeatures(KernelFeatures):
         self.basis_, inner = self._basis(X)
         whiten = np.zeros((len(inner.pivots), len(self.basis_)))
         whiten[:, inner.pivots] = _inverse(inner.factor[inner.pivots])
-        total, Q, trace = X.total(spread_of, self, whiten, merge=sums)
+        total, Q, trace = X.total(spread_of, self, whiten, merge=summed)
         self._rotate(whiten, total / len(X), Q, float(trace), len(X))
 
     def _basis(self, X: Rows) -> tuple[np.ndarray, PivotedCholesky]:
         if not isinstance(self.basis, str):
             points = self.kernel_.check(self.basis, "basis")
             return points.copy(), factorize(self.kernel_, points)
-        bases = ("cholesky", "random-cholesky", "uniform")
-        if self.basis not in bases:
-            raise ValueError(f"{OWNER}: basis must be points or one of {bases} for points in blocks, got {self.basis!r}.")
+        if self.basis not in BASES:
+            raise ValueError(f"{OWNER}: basis must be points or one of {BASES} in blocks, got {self.basis!r}.")
         rng = _checks.random(self.random_state, "KernelFeatures")
         size = self._size(len(X))
         if size is None:

@@ -15,12 +15,19 @@ from gramian.learners.base import MetricLearner, _labeled
 
 
 def fit(
-    client: Any, learner: Any, X: Any, y: Any = None, *, unknown: Any = None, block_rows: int | None = None, verbose: bool = False
+    client: Any,
+    learner: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    unknown: Any = None,
+    block_rows: int | None = None,
+    verbose: bool = False,
 ) -> Any:
     """Learn from points that lie in blocks; the result is the ordinary fitted learner, a plain local value.
 
     The learner's own problem is solved: what it asks of all points becomes passes over the blocks, and what it asks of
-    few points is gathered. Blocks are read again for every pass and pinned nowhere, so that a lost worker costs time only.
+    few points is gathered. Blocks are read again for every pass and pinned nowhere, so a lost worker costs time only.
 
     Parameters
     ----------
@@ -28,8 +35,8 @@ def fit(
         None: this process, one block after the other.
     learner : MetricLearner, KernelFeatures or DecorrelatedKMeans
         Fitted in place, and returned.
-    X : dask array (n, d), paths of ``.npy``, Parquet or Zarr parts, a folder of them, arrays, memory maps, or an iterator of blocks
-        An iterator that can be seen only once is written to a temporary folder first.
+    X : dask array (n, d), array or memory map, paths of ``.npy``, Parquet or Zarr parts, or an iterator of blocks
+        An iterator, which can be seen only once, is written to a temporary folder first.
     y : labels (n,) in any of these forms, or Constraints of row numbers
     unknown : label, optional
         What stands for "no label".
@@ -53,7 +60,7 @@ def fit(
         block_rows = _checks.number(block_rows, OWNER, "block_rows", low=1, integer=True)
     runs = engine(client, verbose)
     blocks = Blocks.of(X, rows=block_rows)
-    points = Rows(blocks, runs, View(blocks.width))
+    points = Rows(blocks, runs, View(blocks.columns))
     own = inner_of(learner)
     with _checks.intact(learner):
         if isinstance(learner, MetricLearner):
@@ -99,7 +106,7 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
     runs = engine(client)
     metric = getattr(metric, "metric_", metric)
     blocks = Blocks.of(X, rows=block_rows)
-    width = transformed(np.zeros((1, blocks.width)), metric).shape[1]
+    width = transformed(np.zeros((1, blocks.columns)), metric).shape[1]
     if client is None:
         return (runs.each(transformed, [(part, metric)])[0] for part in blocks.parts)
     import dask

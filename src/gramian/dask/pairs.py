@@ -35,17 +35,13 @@ def pair_gram(V: Rows, weights: np.ndarray | None = None) -> np.ndarray:
 def _exchanged(V: Rows, batches: list[np.ndarray], weights: np.ndarray | None) -> np.ndarray:
     """The sum over some batches: each block sends the rows that a batch needs to whoever works on it."""
     wanted, args = [], []
+    assert V.minus is not None
     for batch in batches:
         names, place = np.unique(np.concatenate([V.numbers[batch], V.minus[batch]]), return_inverse=True)
         wanted.append(names)
         place = place.astype(np.int32)
         args.append((place, V.view, None if weights is None else weights[batch]))
-    tasks = []
-    for block, part in enumerate(V.blocks.parts):
-        low, high = V.blocks.edges[block : block + 2]
-        chosen = [names[slice(*np.searchsorted(names, (low, high)))] - low for names in wanted]
-        if any(len(rows) for rows in chosen):
-            tasks.append((part, [rows.astype(np.int32) for rows in chosen]))
+    tasks = replace(V, rows=None, minus=None).sending(wanted)
     return V.engine.exchange(views.pieces_of, tasks, batch_gram, args, added)
 
 

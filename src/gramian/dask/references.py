@@ -1,8 +1,8 @@
 """NCA and MCML over blocks: all points are anchors, and their neighbors a random reference sample.
 
-p_ij ∝ exp(−‖Lx_i − Lx_j‖²) over *all* j costs n² for each step. Over a reference of m points drawn class by class it costs
-n m, and is the exact problem when m = n. How far off it is is measured, not assumed: at the end the objective is computed
-against a second reference, drawn without the first, and ``reference_error_`` is the relative difference.
+p_ij ∝ exp(−‖Lx_i − Lx_j‖²) over *all* j costs n² for each step. Over a reference of m points, drawn class by class, it
+costs n m; with m = n it is the exact problem. The error is measured: at the end the objective is computed against a
+second reference, drawn without the first, and ``reference_error_`` is the relative difference.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ import numpy as np
 from gramian import linalg
 from gramian.constraints import Labels
 from gramian.dask.rows import Rows
-from gramian.dask.views import View
+from gramian.dask.views import View, summed
 from gramian.learners.factored import Start
 from gramian.learners.mcml import MCML
 from gramian.learners.nca import NCA
@@ -40,14 +40,14 @@ def by_reference(learner: Any, X: Rows, labels: Labels, rng: Any, report: Any, c
     options = {"ridge": 1e-10} if collapse else {}
     R = X[first].gathered()
     start = Start.make(learner, R, labels.of(first), rng, **options)
-    Z = start.coordinates.of(X)
+    Z: Any = start.coordinates.of(X)  # type: ignore[arg-type]  # an affine map of points in blocks
 
     def reference(rows: np.ndarray, points: np.ndarray) -> Reference:
         return Reference(start.coordinates.of(points), labels.codes[rows], rows, collapse)
 
     def loss(L: np.ndarray, chosen: Reference) -> tuple[float, np.ndarray]:
         names = np.column_stack([labels.codes, np.arange(len(X))])
-        return Z.total(loss_of, L, chosen, each=names, merge=two_sums)
+        return Z.total(loss_of, L, chosen, each=names, merge=summed)
 
     own = reference(first, R)
     fun = start.penalized(lambda L: loss(L, own))
@@ -88,7 +88,7 @@ def loss_of(
 
 
 def weights(D: np.ndarray, same: np.ndarray, own: np.ndarray, collapse: bool) -> tuple[float, np.ndarray]:
-    """The loss and W = ∂loss/∂d²: of NCA (Chatpatanasiri et al. 2010, (3), (5)), or MCML (Globerson and Roweis 2006)."""
+    """The loss and W = ∂loss/∂d² of NCA (Chatpatanasiri et al. 2010, (3), (5)) or MCML (Globerson and Roweis 2006)."""
     E = np.where(own, -np.inf, -D)
     top = E.max(axis=1, keepdims=True)
     P = np.exp(E - top)
@@ -102,11 +102,6 @@ def weights(D: np.ndarray, same: np.ndarray, own: np.ndarray, collapse: bool) ->
     anchor = mates > 0
     value = (target * D).sum(axis=1, keepdims=True) + top + np.log(total) - np.log(np.maximum(mates, 1))
     return float(value[anchor].sum()), (target - P) * anchor
-
-
-def two_sums(results: list[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray]:
-    """Sums of values and of gradients."""
-    return sum(value for value, _ in results), sum(gradient for _, gradient in results)
 
 
 class ReferenceNCA(NCA):

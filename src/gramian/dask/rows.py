@@ -106,6 +106,17 @@ class Rows:
             places = np.arange(span.start, span.stop) if order is None else order[span]
             yield places, self.blocks.parts[block], packed(numbers[span] - edges[0], int(edges[1] - edges[0]))
 
+    def sending(self, wanted: list[np.ndarray]) -> list[tuple]:
+        """Tasks in which each block takes out the rows, ascending, that several receivers want."""
+        tasks = []
+        numbers = self.numbers
+        for block, part in enumerate(self.blocks.parts):
+            low, high = self.blocks.edges[block : block + 2]
+            chosen = [rows[(rows >= low) & (rows < high)] - low for rows in (numbers[names] for names in wanted)]
+            if any(len(rows) for rows in chosen):
+                tasks.append((part, [rows.astype(np.int32) for rows in chosen]))
+        return tasks
+
     def total(self, function: Any, *args: Any, merge: Any = None, each: Any = None) -> Any:
         """A reduction over the blocks; ``each`` (m, …) is cut along the rows and given to the function."""
         tasks = [

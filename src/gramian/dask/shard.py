@@ -4,7 +4,11 @@ A change never touches what is held: it is prepared under a new key, and becomes
 """
 
 import copy
+import os
 import threading
+import weakref
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +16,13 @@ import numpy as np
 
 from gramian import persist
 from gramian.dask.blocks import read
+from gramian.dask.views import offsets
 
 _HELD: dict[str, Any] = {}
 """What this process holds, by key."""
 _LOCK = threading.RLock()
+_USERS: Counter = Counter()
+"""Indexes of this process that stand on a key, or on a file."""
 
 
 class ShardLostError(RuntimeError):
@@ -24,12 +31,16 @@ class ShardLostError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """Where a shard is to be found: its key, the file it can be read from, and the metric if the file has another one."""
+    """Where a shard is to be found: its key, the file it can be read from, and the metric if the file has another one.
+
+    A ``saved`` file is the user's, and never removed.
+    """
 
     number: int
     key: str
     path: str | None = None
     metric: Any = None
+    saved: bool = False
 
     def index(self) -> Any:
         """The index of the shard, read again where this process does not hold it."""
@@ -66,10 +77,10 @@ def begin(index: None, kind: Any, metric: Any, settings: dict[str, Any]) -> Any:
     return kind(metric, **settings)
 
 
-def added(index: Any, parts: list[Any], ids: list[np.ndarray]) -> Any:
-    """The index and new points."""
-    blocks = [np.asarray(read(part)) for part in parts]
-    return index.add(np.concatenate(blocks), np.concatenate(ids)) if blocks else index
+def added(index: Any, parts: list[Any], chosen: list[Any], ids: list[np.ndarray]) -> Any:
+    """The index and new points: the chosen rows of some parts."""
+    blocks = [read(part) if rows is None else read(part)[offsets(rows)] for part, rows in zip(parts, chosen)]
+    return index.add(np.concatenate(blocks), np.concatenate(ids))
 
 
 def removed(index: Any, ids: np.ndarray) -> Any:
@@ -111,3 +122,31 @@ def drop(keys: list[str]) -> None:
     with _LOCK:
         for key in keys:
             _HELD.pop(key, None)
+
+
+def in_use(owner: Any, client: Any, held: list[Shard]) -> Callable[[], Any]:
+    """Note that an index stands on some shards, until it is gone or calls what is returned."""
+    with _LOCK:
+        for shard in held:
+            _USERS.update([shard.key] if shard.path is None else [shard.key, shard.path])
+    done = weakref.finalize(owner, _let_go, client, held)
+    done.atexit = False  # files outlive the process
+    return done
+
+
+def _let_go(client: Any, held: list[Shard]) -> None:
+    """Drop what no index stands on any more: values on the workers, and files that nobody saved."""
+    with _LOCK:
+        for shard in held:
+            _USERS.subtract([shard.key] if shard.path is None else [shard.key, shard.path])
+        keys = [shard.key for shard in held if _USERS[shard.key] <= 0]
+        paths = [shard.path for shard in held if shard.path is not None and not shard.saved and _USERS[shard.path] <= 0]
+        for name in (*keys, *paths):
+            del _USERS[name]
+    for path in set(paths):
+        if os.path.exists(path):
+            os.unlink(path)
+    if client is None:
+        drop(keys)
+    elif keys and client.status == "running":
+        client.run(drop, keys, wait=False, on_error="ignore")

@@ -3,8 +3,6 @@
 import json
 import os
 import secrets
-import weakref
-
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +27,7 @@ class ShardedIndex:
     Answers are merged by (distance, id), so they are those of one index of all items. A change, or a new metric, is
     prepared on all shards first and then becomes the index at once: every question carries the keys of the shards as
     they were when it was asked, so that no answer mixes two states. A shard whose worker is lost is read again from
-    its file on another one; without a file the question fails with an error that names the shard. There are no partial answers.
+    its file on another one; without a file the question fails with an error that names the shard. No answer is partial.
 
     Parameters
     ----------
@@ -76,17 +74,20 @@ class ShardedIndex:
         if "random_state" not in settings and kind is HashIndex:
             self.settings = {**settings, "random_state": int(np.random.default_rng().integers(2**31))}
         new = [self._fresh(number) for number in range(count)]
-        self._become(new, self._all(shards.prepare, [(None, s, shards.begin, kind, metric, self.settings) for s in new]))
+        self._become(
+            new, self._all(shards.prepare, [(None, s, shards.begin, kind, metric, self.settings) for s in new])
+        )
         self.next_id = 0
 
     def _connect(self, client: Any, folder: Any, replicas: int) -> None:
         self._runs, self.client, self.folder = engine(client), client, None if folder is None else Path(folder)
         self.replicas = _checks.number(replicas, OWNER, "replicas", low=1, integer=True)
         if self.replicas > 1 and folder is None:
-            raise ValueError(f"{OWNER}: replicas read the shards from files, got replicas={replicas} and no folder; give it.")
+            raise ValueError(
+                f"{OWNER}: replicas read the shards from files, got replicas={replicas} and no folder; give it."
+            )
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-        self._shards: list[Shard] = []
         self._turn = 0
 
     def _fresh(self, number: int, **options: Any) -> Shard:
@@ -97,27 +98,32 @@ class ShardedIndex:
 
     def _become(self, new: list[Shard], sizes: list[int]) -> None:
         """Flip: from here on the shards are these."""
-        old, self._shards, self._sizes = self._shards, new, sizes
-        kept = {shard.key for shard in new}
-        gone = [shard.key for shard in old if shard.key not in kept]
-        if gone:
-            self._released.detach()
-            _release(self.client, gone)
-        self._released = weakref.finalize(self, _release, self.client, [shard.key for shard in new])
+        old = getattr(self, "_let_go", None)
+        self._shards, self._sizes = new, sizes
+        self._let_go = shards.in_use(self, self.client, new)
+        if old is not None:
+            old()
 
-    def _homes(self) -> list[str]:
-        """The worker of each shard: the same one as long as it lives."""
+    def __copy__(self) -> "ShardedIndex":
+        """An index of the same items: neither sees later changes of the other."""
+        other = object.__new__(type(self))
+        other.__dict__.update({name: value for name, value in vars(self).items() if name != "_let_go"})
+        other._become(self._shards, self._sizes)
+        return other
+
+    def _homes(self, count: int) -> list[str]:
+        """The worker of each shard: the same one as long as all live."""
         alive = sorted(self.client.nthreads()) or [""]
         self._turn += 1
         turn = self._turn % self.replicas
-        return [alive[(number + turn) % len(alive)] for number in range(len(self._shards) or 10**4)]
+        return [alive[(number + turn) % len(alive)] for number in range(count)]
 
     def _all(self, function: Any, tasks: list[tuple], numbers: Any = None) -> list[Any]:
         """Results of one task for each shard, or one error that names the shard."""
         if self.client is None:
             return self._runs.each(function, tasks)
-        homes = self._homes()
         numbers = range(len(tasks)) if numbers is None else numbers
+        homes = self._homes(max(numbers, default=-1) + 1)
         futures = [self._submit(function, task, homes[number]) for number, task in zip(numbers, tasks)]
         try:
             return gathered(self.client, futures)
@@ -146,18 +152,25 @@ class ShardedIndex:
 
     def add(self, X: Any, ids: Any = None) -> "ShardedIndex":
         """Add points, an array or whatever :func:`.fit` takes; blocks go to the shards that hold the fewest items."""
+        X = np.asarray(X, dtype=float) if isinstance(X, list) and np.ndim(X) == 2 else X
+        if isinstance(X, np.ndarray) and len(X) == 0:
+            return self
         blocks = Blocks.of(X, rows=-(-len(X) // len(self._shards)) if isinstance(X, np.ndarray) and len(X) else None)
         new = self._new_ids(ids, blocks.n)
-        parts: list[list[Any]] = [[] for _ in self._shards]
-        names: list[list[np.ndarray]] = [[] for _ in self._shards]
+        spans = [new[start:stop] for start, stop in zip(blocks.edges[:-1], blocks.edges[1:])]
+        return self.add_parts(blocks.parts, [None] * len(spans), spans)
+
+    def add_parts(self, parts: Any, chosen: Any, ids: Any) -> "ShardedIndex":
+        """Add some rows of parts of :class:`.Blocks`, with new ids for each of them; workers read them themselves."""
+        own: list[tuple[list, list, list]] = [([], [], []) for _ in self._shards]
         sizes = np.array(self._sizes)
-        for part, start, stop in zip(blocks.parts, blocks.edges[:-1], blocks.edges[1:]):
+        for piece in zip(parts, chosen, ids):
             number = int(sizes.argmin())
-            parts[number].append(part)
-            names[number].append(new[start:stop])
-            sizes[number] += stop - start
-        self._change(shards.added, [number for number, own in enumerate(parts) if own], parts, names)
-        self.next_id = max(self.next_id, int(new.max(initial=-1)) + 1)
+            for held, value in zip(own[number], piece):
+                held.append(value)
+            sizes[number] += len(piece[2])
+        self._change(shards.added, [number for number, held in enumerate(own) if held[0]], *zip(*own))
+        self.next_id = max(self.next_id, *(int(names.max(initial=-1)) + 1 for names in ids), 0)
         return self
 
     def _new_ids(self, ids: Any, m: int) -> np.ndarray:
@@ -185,26 +198,17 @@ class ShardedIndex:
         new = {number: self._fresh(number) for number in numbers}
         tasks = [(self._shards[n], new[n], change, *(argument[n] for argument in args)) for n in numbers]
         sizes = dict(zip(numbers, self._all(shards.prepare, tasks, numbers)))
-        old = {number: self._shards[number] for number in numbers}
         self._become(
             [new.get(number, shard) for number, shard in enumerate(self._shards)],
             [sizes.get(number, size) for number, size in enumerate(self._sizes)],
         )
-        for shard in old.values():
-            if shard.path is not None and shard.metric is None and not self._shares_files():
-                Path(shard.path).unlink(missing_ok=True)
-
-    def _shares_files(self) -> bool:
-        """Whether another index, of the same items under another metric, may read the same files."""
-        return getattr(self, "_shared", False)
 
     def with_metric(self, metric: Metric) -> "ShardedIndex":
         """Index of the same items under another metric; this one stays as it is and goes on answering meanwhile."""
         other = object.__new__(type(self))
         other.metric, other.kind, other.settings, other.next_id = metric, self.kind, self.settings, self.next_id
         other._connect(self.client, self.folder, self.replicas)
-        self._shared = other._shared = True
-        new = [self._fresh(shard.number, path=shard.path, metric=metric) for shard in self._shards]
+        new = [self._fresh(old.number, path=old.path, metric=metric, saved=old.saved) for old in self._shards]
         tasks = [(old, fresh, shards.turned, metric) for old, fresh in zip(self._shards, new)]
         other._become(new, self._all(shards.prepare, tasks))
         return other
@@ -241,7 +245,9 @@ class ShardedIndex:
         held = self.ids
         if given.dtype == bool:
             if given.shape != held.shape:
-                raise ValueError(f"{OWNER}: within must be ids or a mask of shape {held.shape}, got shape {given.shape}.")
+                raise ValueError(
+                    f"{OWNER}: within must be ids or a mask of shape {held.shape}, got shape {given.shape}."
+                )
             given = held[given]
         given = np.unique(_as_ids(given, OWNER, "within"))
         if not np.isin(given, held).all():
@@ -255,7 +261,13 @@ class ShardedIndex:
         names = [f"{secrets.token_hex(4)}-{shard.number}.gram" for shard in self._shards]
         paths = [str(target.resolve() / name) for name in names]
         self._all(shards.saved, list(zip(self._shards, paths)))
-        header = {"format": "gramian shards", "version": 1, "shards": names, "sizes": self._sizes, "next_id": self.next_id}
+        header = {
+            "format": "gramian shards",
+            "version": 1,
+            "shards": names,
+            "sizes": self._sizes,
+            "next_id": self.next_id,
+        }
         temporary = target / f".{HEADER}.{secrets.token_hex(4)}"
         temporary.write_text(json.dumps(header))
         os.replace(temporary, target / HEADER)
@@ -272,19 +284,10 @@ class ShardedIndex:
         index.metric, index.kind, index.next_id = first.metric, type(first), header["next_id"]
         index.settings = first._settings() if hasattr(first, "_settings") else {}
         index._connect(client, folder, replicas)
-        index._shared = True
         paths = [str(source.resolve() / name) for name in header["shards"]]
-        found = [Shard(number, secrets.token_hex(8), path) for number, path in enumerate(paths)]
+        found = [Shard(number, secrets.token_hex(8), path, saved=True) for number, path in enumerate(paths)]
         index._become(found, header["sizes"])
         return index
 
     def __repr__(self) -> str:
         return f"ShardedIndex({len(self)} items in {len(self._shards)} shards, {type(self.metric).__name__})"
-
-
-def _release(client: Any, keys: list[str]) -> None:
-    """Let all workers drop what was held under some keys, without waiting for them."""
-    if client is None:
-        shards.drop(keys)
-    elif client.status == "running":
-        client.run(shards.drop, keys, wait=False, on_error="ignore")

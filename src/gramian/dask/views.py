@@ -97,6 +97,11 @@ def pieces_of(part: Any, chosen: list[np.ndarray]) -> list[np.ndarray]:
     return [np.asarray(X[rows]) for rows in chosen]
 
 
+def summed(results: list[tuple]) -> tuple:
+    """Sums of tuples, place by place."""
+    return tuple(sum(parts[1:], start=parts[0]) for parts in zip(*results))
+
+
 def moments_of(part: Any, chosen: Any, view: View, groups: np.ndarray) -> tuple[np.ndarray, ...]:
     """Names, sizes and means of the groups in a block, and the scatter around them."""
     names, own = np.unique(groups, return_inverse=True)

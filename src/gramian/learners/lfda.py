@@ -18,7 +18,7 @@ FLOOR = 1e-8
 
 
 @singledispatch
-def affinity_scatter(X: np.ndarray, Y: np.ndarray, k: int) -> np.ndarray:
+def affinity_scatter(X: Any, Y: Any, k: int) -> np.ndarray:
     """½ Σ_ij A_ij (y_i − y_j)(y_i − y_j)ᵀ with A_ij = exp(−‖x_i − x_j‖² / σ_i σ_j), in blocks of rows.
 
     σ_i is the distance of x_i to its k-th neighbor among the rows, or to the farthest when there are fewer; Y are the
