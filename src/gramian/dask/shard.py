@@ -149,4 +149,4 @@ def _let_go(client: Any, held: list[Shard]) -> None:
     if client is None:
         drop(keys)
     elif keys and client.status == "running":
-        client.run(drop, keys, wait=False, on_error="ignore")
+        client.loop.add_callback(client._run, drop, keys, wait=False, on_error="ignore")  # from any thread, even its own

@@ -19,6 +19,8 @@ from gramian.search.base import _as_ids
 
 OWNER = "ShardedIndex"
 HEADER = "sharded.json"
+ROUNDING = 1e-13
+"""Distances nearer to each other than this share of theirs are ties."""
 
 
 class ShardedIndex:
@@ -218,9 +220,8 @@ class ShardedIndex:
         k = _checks.number(k, OWNER, "k", low=1, integer=True)
         within, n = self._asked(within)
         found = self._all(shards.query, [(shard, np.asarray(X), k, within, None) for shard in self._shards])
-        ids, D = (np.hstack(parts) for parts in zip(*found))
-        order = np.lexsort((ids, D), axis=1)[:, : min(k, n)]
-        return np.take_along_axis(ids, order, axis=1), np.take_along_axis(D, order, axis=1)
+        ids, D = merged(*(np.hstack(parts) for parts in zip(*found)))
+        return ids[:, : min(k, n)], D[:, : min(k, n)]
 
     def query_radius(self, X: Any, r: float, *, within: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Ids and squared distances of all items at a distance of at most r, not squared."""
@@ -230,9 +231,9 @@ class ShardedIndex:
         ids, sqdist = [], []
         for row in range(len(X)):
             own, D = (np.concatenate([np.asarray(part[side][row]) for part in found]) for side in (0, 1))
-            order = np.lexsort((own, D))
-            ids.append(own[order].astype(np.int64))
-            sqdist.append(D[order])
+            own, D = merged(own[None].astype(np.int64), D[None])
+            ids.append(own[0])
+            sqdist.append(D[0])
         return ids, sqdist
 
     def _asked(self, within: Any) -> tuple[np.ndarray | None, int]:
@@ -291,3 +292,14 @@ class ShardedIndex:
 
     def __repr__(self) -> str:
         return f"ShardedIndex({len(self)} items in {len(self._shards)} shards, {type(self.metric).__name__})"
+
+
+def merged(ids: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows by (distance, id); distances that differ by rounding alone, from shard to shard, are the same."""
+    order = np.lexsort((ids, D), axis=1)
+    ids, D = np.take_along_axis(ids, order, axis=1), np.take_along_axis(D, order, axis=1)
+    steps = np.diff(D, axis=1) > ROUNDING * D[:, 1:]
+    runs = np.cumsum(np.pad(steps, ((0, 0), (1, 0))), axis=1)
+    order = np.lexsort((ids, runs), axis=1)
+    first = np.maximum.accumulate(np.where(np.pad(steps, ((0, 0), (1, 0)), constant_values=True), D, 0.0), axis=1)
+    return np.take_along_axis(ids, order, axis=1), first
