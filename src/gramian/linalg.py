@@ -74,6 +74,12 @@ def row_norms(X: Any) -> np.ndarray:
 
 
 @singledispatch
+def row_extents(X: Any) -> np.ndarray:
+    """Largest magnitude in each row, dense or sparse."""
+    return dense(abs(X).max(axis=1)).ravel()
+
+
+@singledispatch
 def unit_rows(X: Any) -> Any:
     """Rows divided by their Euclidean length, dense or sparse; rows of zeros stay."""
     norms = np.sqrt(row_norms(X))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 import gramian as gm
-from gramian.dask import automatic, fit, margins, pairs, references, transform
+from gramian.dask import automatic, constraints, fit, margins, pairs, references, transform
 
 N, D = 120, 4
 
@@ -278,6 +278,7 @@ def test_transform_is_lazy_and_that_of_the_metric():
     found = transform(None, learner, np.split(X, [10, 55]))
     np.testing.assert_allclose(np.concatenate(list(found)), learner.transform(X))
     assert next(iter(transform(None, learner.metric_, blocks))).shape == (10, D)
+    assert seen == [10]
 
 
 def test_errors_are_sentences():
@@ -303,3 +304,19 @@ def test_errors_are_sentences():
     with pytest.raises(ValueError, match="NaN"):
         fit(None, learner, [X, np.full((1, D), np.nan)], np.append(y, 0))
     assert vars(learner) == before
+
+
+@pytest.mark.parametrize("kind", ["pairs", "triplets"])
+def test_constraints_that_stay_with_the_workers_give_the_same_metric(kind, monkeypatch):
+    X, _ = data()
+    local = gm.Framework(anchor=0, slack=1.0).fit(X, _side(kind))
+    monkeypatch.setattr(constraints, "MEMORY_BYTES", 0)
+    monkeypatch.setattr(constraints, "PART_BYTES", 900)
+    found = fit(None, gm.Framework(anchor=0, slack=1.0), np.split(X, [33, 100]), _side(kind))
+    np.testing.assert_allclose(
+        found.metric_.matrix, local.metric_.matrix, rtol=0, atol=1e-6 * local.metric_.matrix.max()
+    )
+    assert found.objective_ == pytest.approx(local.objective_, rel=1e-6)
+    by_projections = fit(None, gm.ITML(anchor=0, solver="bregman"), np.split(X, [33]), _side("pairs"))
+    expected = gm.ITML(anchor=0, solver="bregman").fit(X, _side("pairs"))
+    np.testing.assert_allclose(by_projections.metric_.matrix, expected.metric_.matrix, rtol=1e-6, atol=1e-9)

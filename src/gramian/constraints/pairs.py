@@ -181,8 +181,8 @@ class Pairs(Constraints):
 
         In coordinates that were computed, copies differ by rounding: ``rtol``, relative to the pair farthest apart.
         """
-        V = abs(linalg.gathered(X[self.left] - X[self.right]))
-        differ = linalg.dense(V.max(axis=1)).ravel() > rtol * V.max()
+        size = linalg.row_extents(X[self.left] - X[self.right])
+        differ = size > rtol * size.max()
         if not differ.any():
             raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
         return self if differ.all() else self[differ]

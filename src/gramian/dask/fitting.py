@@ -1,5 +1,6 @@
 """``fit`` and ``transform`` over blocks."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from gramian import _checks
 from gramian.constraints import Labels
 from gramian.dask.blocks import OWNER, Blocks, read
-from gramian.dask.engine import engine
+from gramian.dask.engine import Here, engine
 from gramian.dask.labels import side_of
 from gramian.dask.rows import Rows
 from gramian.dask.views import View
@@ -103,12 +104,12 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
     >>> [block.tolist() for block in transform(None, metric, [np.eye(2), -np.eye(2)])]
     [[[2.0, 0.0], [0.0, 1.0]], [[-2.0, 0.0], [0.0, -1.0]]]
     """
-    runs = engine(client)
+    engine(client)
     metric = getattr(metric, "metric_", metric)
+    if client is None:
+        return _streamed(metric, X, block_rows)
     blocks = Blocks.of(X, rows=block_rows)
     width = transformed(np.zeros((1, blocks.columns)), metric).shape[1]
-    if client is None:
-        return (runs.each(transformed, [(part, metric)])[0] for part in blocks.parts)
     import dask
     import dask.array as da
 
@@ -117,6 +118,16 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
     sizes = np.diff(blocks.edges)
     arrays = [da.from_delayed(lazy(part, value), (int(n), width), float) for part, n in zip(blocks.parts, sizes)]
     return da.concatenate(arrays)
+
+
+def _streamed(metric: Any, X: Any, block_rows: int | None) -> Iterator[np.ndarray]:
+    """Blocks under the metric, one at a time; those of an iterator are seen once and not kept."""
+    if callable(X) or isinstance(X, Iterator):
+        parts = X() if callable(X) else X
+    else:
+        parts = Blocks.of(X, rows=block_rows).parts
+    for part in parts:
+        yield Here().each(transformed, [(part, metric)])[0]
 
 
 def transformed(part: Any, metric: Any) -> np.ndarray:

@@ -218,6 +218,12 @@ def _(X: Rows) -> np.ndarray:
     return linalg.row_norms(X.gathered()) if X.minus is not None else X.laid(views.norms_of)
 
 
+@linalg.row_extents.register
+def _(X: Rows) -> np.ndarray:
+    pieces = [X[rows].gathered() for rows in linalg.blocks(len(X), 32 * X.view.size)]
+    return np.concatenate([linalg.row_extents(V) for V in pieces])
+
+
 @linalg.unit_rows.register
 def _(X: Rows) -> Rows:
     if X.view.A is not None or X.view.b is not None:

@@ -149,4 +149,6 @@ def _let_go(client: Any, held: list[Shard]) -> None:
     if client is None:
         drop(keys)
     elif keys and client.status == "running":
-        client.loop.add_callback(client._run, drop, keys, wait=False, on_error="ignore")  # from any thread, even its own
+        client.loop.add_callback(
+            client._run, drop, keys, wait=False, on_error="ignore"
+        )  # from any thread, even its own
