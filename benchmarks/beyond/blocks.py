@@ -1,9 +1,11 @@
 """Fits over ten million points on disk, by one worker and by two, each with a gigabyte."""
 
+import logging
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +72,18 @@ def tasks(client: Any, X: str, y: str, many: Any, some: Any) -> dict[str, Callab
     }
 
 
-def cluster(workers: int) -> Any:
+@contextmanager
+def cluster(workers: int, memory: str = "1GB") -> Iterator[Any]:
     """A client of so many processes."""
     from distributed import Client, LocalCluster
 
-    options = {"threads_per_worker": 1, "memory_limit": "1GB", "dashboard_address": ":0"}
-    return Client(LocalCluster(n_workers=workers, **options), set_as_default=True)
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    options = {"threads_per_worker": 1, "memory_limit": memory, "dashboard_address": ":0"}
+    with (
+        LocalCluster(n_workers=workers, silence_logs=logging.ERROR, **options) as processes,
+        Client(processes) as client,
+    ):
+        yield client
 
 
 def peak() -> float:
