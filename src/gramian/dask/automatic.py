@@ -8,7 +8,8 @@ import numpy as np
 from gramian import _checks
 from gramian.constraints import Chunklets, Constraints, Labels
 from gramian.dask.rows import Rows
-from gramian.learners.automatic import AutoMetric, Search
+from gramian.learners.automatic import AutoMetric
+from gramian.learners.trials import Search
 
 SAMPLE = 20_000
 """Points on which candidates are compared; classes in proportion."""

@@ -46,6 +46,10 @@ class SpreadRows:
         """Size of each A_i under M₀, shape (m,)."""
         return self._laid("size", prior)
 
+    def form(self, derivative: Any) -> np.ndarray:
+        """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,)."""
+        return self._laid("form", derivative)
+
     def positive(self) -> np.ndarray:
         """1 for constraints whose A_i is known to be PSD, shape (m,)."""
         return self._laid("positive")
@@ -64,6 +68,11 @@ class SpreadRows:
         masks = self._split(keep)
         parts = self.engine.kept(said, [(part, "take", own) for part, own in zip(self.parts, masks)])
         return SpreadRows(self.engine, tuple(parts), np.cumsum([int(own.sum()) for own in masks]), self.rank)
+
+    def scaled(self, factor: np.ndarray) -> "SpreadRows":
+        """The rows of factor_i A_i."""
+        parts = self.engine.kept(said, [(part, "scaled", own) for part, own in zip(self.parts, self._split(factor))])
+        return SpreadRows(self.engine, tuple(parts), self.ends, self.rank)
 
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Each A_i as a sum of two signed squares, in memory."""
