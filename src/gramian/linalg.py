@@ -201,6 +201,12 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
         D[a, b] = row_norms(X[a] - Y[b])
 
 
+@singledispatch
+def difference(X: Any, Y: Any) -> Any:
+    """X − Y in double precision."""
+    return np.subtract(X, Y, dtype=np.float64)
+
+
 def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
     """Squared Euclidean distance of row i of X to row i of Y, (n,)."""
     return row_norms(X - Y)

@@ -289,7 +289,7 @@ def test_errors_are_sentences():
         fit(None, object(), [X], y)
     with pytest.raises(TypeError, match="client must be"):
         fit("tcp://nowhere", gm.RCA(), [X], y)
-    with pytest.raises(ValueError, match="one number of features"):
+    with pytest.raises(ValueError, match="same number of features"):
         fit(None, gm.RCA(), [X, X[:, :2]], np.concatenate([y, y]))
     with pytest.raises(ValueError, match="labels must have one entry per point"):
         fit(None, gm.RCA(), [X], y[:-1])

@@ -112,7 +112,12 @@ class Chunklets(Constraints):
     def moments(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sizes of the chunklets, their means, and the scatter (d, d) of their points around them."""
         inside = self.members()
-        _, chunk = np.unique(self.ids[inside], return_inverse=True)
+        ids = self.ids if len(inside) == len(self.ids) else self.ids[inside]
+        if ids.max() < 4 * len(ids):  # a table of numbers costs less than sorting
+            used = np.bincount(ids) > 0
+            chunk = ids if used.all() else (np.cumsum(used) - 1)[ids]
+        else:
+            _, chunk = np.unique(ids, return_inverse=True)
         return linalg.moments(X if len(inside) == len(self.ids) else X[inside], chunk)
 
     def centered(self, X: Any) -> Any:

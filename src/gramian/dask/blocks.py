@@ -13,7 +13,7 @@ import numpy as np
 
 from gramian import _checks
 
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 32 << 20
 """Size of a block, as it lies on disk, where nobody else has cut the rows into blocks."""
 OWNER = "dask.fit"
 
@@ -46,7 +46,7 @@ class ParquetRows:
 
     def read(self) -> np.ndarray:
         """The rows."""
-        table = _needed("pyarrow.parquet").ParquetFile(self.path).read_row_group(self.group)
+        table = _parquet().ParquetFile(self.path).read_row_group(self.group)
         if self.column is not None:
             return table.column(self.column).to_numpy(zero_copy_only=False)
         return np.column_stack([column.to_numpy() for column in table.columns])
@@ -62,7 +62,7 @@ class ZarrRows:
 
     def read(self) -> np.ndarray:
         """The rows."""
-        return np.asarray(_needed("zarr").open(self.path, mode="r")[self.start : self.stop])
+        return np.asarray(_zarr().open(self.path, mode="r")[self.start : self.stop])
 
 
 def read(part: Any) -> Any:
@@ -172,7 +172,7 @@ def _parts(item: Any, name: str, rows: int | None, ndim: int) -> Iterator[tuple[
         whole = np.load(path, mmap_mode="r")
         yield from _sliced(whole, rows, ndim, name, lambda start, stop: NpyRows(str(path), start, stop))
     else:
-        whole = _needed("zarr").open(str(path), mode="r")
+        whole = _zarr().open(str(path), mode="r")
         yield from _sliced(whole, rows, ndim, name, lambda start, stop: ZarrRows(str(path), start, stop))
 
 
@@ -186,7 +186,7 @@ def _array_parts(X: np.ndarray, name: str, rows: int | None, ndim: int) -> Itera
 
 
 def _parquet_parts(path: Path, ndim: int) -> Iterator[tuple[Any, int, int | None]]:
-    meta = _needed("pyarrow.parquet").ParquetFile(path).metadata
+    meta = _parquet().ParquetFile(path).metadata
     column = meta.schema.column(0).name if ndim == 1 else None
     for group in range(meta.num_row_groups):
         rows = meta.row_group(group).num_rows
@@ -203,12 +203,19 @@ def _sliced(X: Any, rows: int | None, ndim: int, name: str, part: Any) -> Iterat
         yield part(start, stop), stop - start, X.shape[1] if ndim == 2 else None
 
 
-def _needed(module: str) -> Any:
-    """A package that reads files, or an error that says how to get it."""
-    from importlib import import_module
-
+def _parquet() -> Any:
+    """The package that reads Parquet, or an error that says how to get it."""
     try:
-        return import_module(module)
+        from pyarrow import parquet
     except ImportError as error:
-        package = module.split(".")[0]
-        raise ImportError(f"{OWNER}: needs {package} to read such files; pip install {package}.") from error
+        raise ImportError(f"{OWNER}: needs pyarrow to read Parquet; pip install pyarrow.") from error
+    return parquet
+
+
+def _zarr() -> Any:
+    """The package that reads Zarr, or an error that says how to get it."""
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError(f"{OWNER}: needs zarr to read such files; pip install zarr.") from error
+    return zarr

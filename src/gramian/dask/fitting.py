@@ -42,7 +42,7 @@ def fit(
     unknown : label, optional
         What stands for "no label".
     block_rows : int, optional
-        Most rows of a block, for arrays and files; blocks of 16 MB when None. A dask array and Parquet have their own.
+        Most rows of a block, for arrays and files; blocks of 32 MB when None. A dask array and Parquet have their own.
     verbose : bool
         Show a bar for every pass.
 

@@ -175,8 +175,9 @@ class BlockedLMNN(LMNN):
         raw = replace(X, view=View(X.view.width))
         d = X.view.width
         index = ShardedIndex(getattr(X.engine, "client", None), Mahalanobis.euclidean(d), ExactIndex)
-        names, parts, chosen = zip(*raw.tasks())
-        return index.add_parts(parts, chosen, names)
+        places, parts, chosen = zip(*raw.tasks())
+        everyone = np.arange(len(X))
+        return index.add_parts(parts, chosen, [everyone[at] for at in places])
 
     def _targets(self, X: Any, labels: Labels, k: int) -> np.ndarray:
         if not isinstance(X, Rows):

@@ -14,44 +14,60 @@ from gramian.dask.rows import Rows
 from gramian.dask.views import View
 from gramian.learners import lfda
 
-BATCH_BYTES = 32 << 20
+BATCH_BYTES = 64 << 20
 """Rows that one task compares, in double precision."""
-BATCHES = 4
+BATCHES = 2
 """Batches for each worker that are under way at once: this bounds the rows that travel."""
 
 
 def pair_gram(V: Rows, weights: np.ndarray | None = None) -> np.ndarray:
-    """Σ_t w_t v_t v_tᵀ of differences of rows; no more than a few batches of rows leave their blocks at a time."""
-    d = V.view.size
-    total = np.zeros((d, d))
+    """Σ_t w_t v_t v_tᵀ of differences of rows."""
+    return added(list(_in_rounds(V, batch_gram, weights, added)))
+
+
+def pair_values(V: Rows, function: Any) -> np.ndarray:
+    """A number for each difference of rows, (m,)."""
+    return np.concatenate(list(_in_rounds(V, batch_values, function, np.concatenate)))
+
+
+def _in_rounds(V: Rows, receive: Any, what: Any, merge: Any) -> Iterator[Any]:
+    """Results of one round of batches after the other; no more rows than theirs leave the blocks at a time."""
     size = max(1, BATCH_BYTES // (16 * V.view.width))
-    batches = [np.arange(start, min(start + size, len(V))) for start in range(0, len(V), size)]
+    batches = [slice(start, min(start + size, len(V))) for start in range(0, len(V), size)]
     step = BATCHES * V.engine.workers
     for start in range(0, len(batches), step):
-        total += _exchanged(V, batches[start : start + step], weights)
-    return total
+        yield _exchanged(V, batches[start : start + step], receive, what, merge)
 
 
-def _exchanged(V: Rows, batches: list[np.ndarray], weights: np.ndarray | None) -> np.ndarray:
-    """The sum over some batches: each block sends the rows that a batch needs to whoever works on it."""
+def _exchanged(V: Rows, batches: list[slice], receive: Any, what: Any, merge: Any) -> Any:
+    """Some batches: each block sends the rows that a batch needs to whoever works on it."""
     wanted, args = [], []
     assert V.minus is not None
     for batch in batches:
         names, place = np.unique(np.concatenate([V.numbers[batch], V.minus[batch]]), return_inverse=True)
         wanted.append(names)
-        place = place.astype(np.int32)
-        args.append((place, V.view, None if weights is None else weights[batch]))
+        args.append((place.astype(np.int32), V.view, what[batch] if isinstance(what, np.ndarray) else what))
     tasks = replace(V, rows=None, minus=None).sending(wanted)
-    return V.engine.exchange(views.pieces_of, tasks, batch_gram, args, added)
+    return V.engine.exchange(views.pieces_of, tasks, receive, args, merge)
 
 
-def batch_gram(pieces: list[np.ndarray], place: np.ndarray, view: View, weights: np.ndarray | None) -> np.ndarray:
-    """Σ w v vᵀ of the pairs of one batch, from the rows that were sent."""
+def _differences(pieces: list[np.ndarray], place: np.ndarray, view: View) -> np.ndarray:
+    """The pairs of one batch, from the rows that were sent."""
     ends = replace(view, b=None).of(np.concatenate(pieces))
     m = len(place) // 2
     V = ends[place[:m]] - ends[place[m:]]
-    V = V if view.b is None else V + view.b
+    return V if view.b is None else V + view.b
+
+
+def batch_gram(pieces: list[np.ndarray], place: np.ndarray, view: View, weights: np.ndarray | None) -> np.ndarray:
+    """Σ w v vᵀ of the pairs of one batch."""
+    V = _differences(pieces, place, view)
     return V.T @ (V if weights is None else weights[:, None] * V)
+
+
+def batch_values(pieces: list[np.ndarray], place: np.ndarray, view: View, function: Any) -> np.ndarray:
+    """A number for each pair of one batch."""
+    return function(_differences(pieces, place, view))
 
 
 @linalg.scatter.register
@@ -68,19 +84,23 @@ def _(X: Rows, k: int, queries: Any = None, *, threads: int = 1) -> tuple[np.nda
     Q = X if queries is None else queries
     ids, D = np.empty((Q.shape[0], k), np.intp), np.empty((Q.shape[0], k))
     for places, *asked in _asked(Q):
-        own = places if queries is None else None
-        tasks = [(*asked, part, chosen, X.view, at, k, own) for at, part, chosen in X.tasks()]
+        own = _numbers(places) if queries is None else None
+        tasks = [(*asked, part, chosen, X.view, _numbers(at), k, own) for at, part, chosen in X.tasks()]
         ids[places], D[places] = X.engine.total(near_of, tasks, merge=_nearest_of_all)
     return ids, D
 
 
-def _asked(Q: Any) -> Iterator[tuple[np.ndarray, Any, Any, View]]:
+def _numbers(places: Any) -> np.ndarray:
+    return np.arange(places.start, places.stop) if isinstance(places, slice) else places
+
+
+def _asked(Q: Any) -> Iterator[tuple[Any, Any, Any, View]]:
     """Queries, a block at a time."""
     if isinstance(Q, Rows):
         for places, part, chosen in Q.tasks():
             yield places, part, chosen, Q.view
     else:
-        yield np.arange(len(Q)), Q, None, View(Q.shape[1])
+        yield slice(0, len(Q)), Q, None, View(Q.shape[1])
 
 
 def near_of(

@@ -97,22 +97,34 @@ class Rows:
         """The transpose, for products."""
         return Transposed(self)
 
-    def tasks(self) -> Iterator[tuple[np.ndarray, Any, Any]]:
+    def tasks(self) -> Iterator[tuple[Any, Any, Any]]:
         """For each block that holds some of the rows: where they stand here, the part, and which of its rows."""
-        order = None if self.rows is None or (np.diff(self.rows) >= 0).all() else np.argsort(self.rows, kind="stable")
-        numbers = self.numbers if order is None else self.numbers[order]
+        edges = self.blocks.edges
+        if self.rows is None:
+            for start, stop, part in zip(edges[:-1], edges[1:], self.blocks.parts):
+                if start < stop:
+                    yield slice(start, stop), part, None
+            return
+        order = None if (np.diff(self.rows) >= 0).all() else np.argsort(self.rows, kind="stable")
+        numbers = self.rows if order is None else self.rows[order]
         for block, span in self.blocks.cut(numbers):
-            edges = self.blocks.edges[block : block + 2]
-            places = np.arange(span.start, span.stop) if order is None else order[span]
-            yield places, self.blocks.parts[block], packed(numbers[span] - edges[0], int(edges[1] - edges[0]))
+            size = int(edges[block + 1] - edges[block])
+            yield (
+                span if order is None else order[span],
+                self.blocks.parts[block],
+                packed(numbers[span] - edges[block], size),
+            )
 
     def sending(self, wanted: list[np.ndarray]) -> list[tuple]:
         """Tasks in which each block takes out the rows, ascending, that several receivers want."""
         tasks = []
-        numbers = self.numbers
+        wanted = wanted if self.rows is None else [self.rows[names] for names in wanted]
+        if self.rows is not None and not all((np.diff(names) > 0).all() for names in wanted):
+            raise ValueError("dask.fit: rows in blocks must ascend here; sort them first.")
+        ends = [np.searchsorted(names, self.blocks.edges) for names in wanted]
         for block, part in enumerate(self.blocks.parts):
-            low, high = self.blocks.edges[block : block + 2]
-            chosen = [rows[(rows >= low) & (rows < high)] - low for rows in (numbers[names] for names in wanted)]
+            low = self.blocks.edges[block]
+            chosen = [names[at[block] : at[block + 1]] - low for names, at in zip(wanted, ends)]
             if any(len(rows) for rows in chosen):
                 tasks.append((part, [rows.astype(np.int32) for rows in chosen]))
         return tasks
@@ -168,7 +180,7 @@ class Rows:
         used = np.flatnonzero(np.diff(S.indptr)) if sparse.issparse(S) else np.arange(S.shape[1])
         some = self if len(used) == len(self) else self[used]
         for places, part, chosen in some.tasks():
-            weights = S[:, used[places]]
+            weights = S[:, used[places]]  # of the rows of this block
             rows: Any = slice(None)
             if sparse.issparse(weights):
                 weights = weights.tocsr()
@@ -213,15 +225,25 @@ def _(X: Rows) -> np.ndarray:
     return X.gathered()
 
 
+@linalg.difference.register
+def _(X: Rows, Y: Rows) -> Rows:
+    return X - Y
+
+
 @linalg.row_norms.register
 def _(X: Rows) -> np.ndarray:
-    return linalg.row_norms(X.gathered()) if X.minus is not None else X.laid(views.norms_of)
+    if X.minus is not None:
+        from gramian.dask.pairs import pair_values
+
+        return pair_values(X, linalg.row_norms)
+    return X.laid(views.norms_of)
 
 
 @linalg.row_extents.register
 def _(X: Rows) -> np.ndarray:
-    pieces = [X[rows].gathered() for rows in linalg.blocks(len(X), 32 * X.view.size)]
-    return np.concatenate([linalg.row_extents(V) for V in pieces])
+    from gramian.dask.pairs import pair_values
+
+    return pair_values(X, linalg.row_extents)
 
 
 @linalg.unit_rows.register

@@ -152,7 +152,7 @@ class TupleMixin:
         elif isinstance(y, Pairs):
             self.tuple_size_ = 2
             if not hasattr(self, "threshold_"):
-                near = self._between(*(linalg.gathered(linalg.take(X, ends)) for ends in (y.left, y.right)))
+                near = self._between(linalg.take(X, y.left), linalg.take(X, y.right))
                 self.threshold_ = -best_threshold(-near, y.similar)
 
     def _forget_decisions(self) -> None:
