@@ -13,7 +13,7 @@ from gramian.dask.views import View
 from gramian.solvers.rows import Rows as ConstraintRows
 from gramian.solvers.rows import rows_of_terms
 
-MEMORY_BYTES = 16 << 20
+MEMORY_BYTES = 512 << 20
 """Rows of constraints up to this size are gathered, and the solver works on the client alone."""
 PART_BYTES = 32 << 20
 """Size of what one task works on."""
