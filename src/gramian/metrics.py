@@ -129,7 +129,7 @@ class Metric(Stored):
     def pair_sqdist_of(self, X: Any, Y: Any) -> np.ndarray:
         """:meth:`pair_sqdist` of checked points, from their differences."""
         Z = self.coordinates.difference(X, Y)
-        d = linalg.row_norms(np.asarray(Z @ self.components.T))
+        d = linalg.row_norms(Z @ self.components.T)
         return d + self.alpha * self.coordinates.pair_rest(X, Y, Z) if self.alpha > 0 else d
 
     def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:

@@ -3,6 +3,8 @@
 import re
 import sys
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,28 @@ class Files:
     name: str | None
 
 
-def run(files: Files, space: Path | None, *, learning: bool, learner: str, browser: bool, **server: Any) -> None:
+@contextmanager
+def _indexes(dask: str | None, folder: Path) -> Iterator[None]:
+    """Indexes of collections in this process, or on the workers of a Dask cluster."""
+    if dask is None:
+        yield
+        return
+    from gramian.service.clusters import on_cluster
+
+    with on_cluster(dask, folder / "shards"):
+        yield
+
+
+def run(
+    files: Files,
+    space: Path | None,
+    *,
+    learning: bool,
+    learner: str,
+    browser: bool,
+    dask: str | None = None,
+    **server: Any,
+) -> None:
     """Open a space, fill it from files when it is new, and serve it until Ctrl-C."""
     from gramian.service import http, sources
     from gramian.service.space import Space
@@ -36,7 +59,7 @@ def run(files: Files, space: Path | None, *, learning: bool, learner: str, brows
     first = files.data or files.meta
     folder = space or (Path("gramian-space") if first is None else Path(f"{first.stem}.space"))
     source = None if first is None else _source(files)
-    with Space(folder, learning=learning, learner=learner) as opened:
+    with _indexes(dask, folder), Space(folder, learning=learning, learner=learner) as opened:
         if first is not None and source is not None:
             name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", first.stem).strip("-") or "items"
             with progress(f"reading {first}", total=len(source.X)) as (bar, task):

@@ -29,6 +29,8 @@ Rate = Annotated[float, _option("Requests a second of one address other than thi
 Learning = Annotated[bool, _option("Whether candidates are learned in the background.", "--learning/--no-learning")]
 LEARNER = "What learns the candidates: gmml, lego or auto (the best of many on held-out clicks)."
 Learner = Annotated[str, _option(LEARNER, metavar="NAME")]
+DASK = "Address of a Dask scheduler whose workers hold the items, in files of the space that they all see."
+Dask = Annotated[str | None, _option(DASK, metavar="SCHEDULER")]
 Browser = Annotated[bool, _option("Whether a browser is opened on the page.", "--browser/--no-browser")]
 Folder = Annotated[Path, typer.Argument(metavar="SPACE", show_default=False, help="Folder of a space.")]
 Zip = Annotated[Path, typer.Argument(metavar="ZIP", show_default=False, help="A file of gramian backup.")]
@@ -66,6 +68,7 @@ def serve(
     rate: Rate = 50.0,
     learning: Learning = True,
     learner: Learner = "gmml",
+    dask: Dask = None,
     browser: Browser = True,
 ) -> None:
     """Serve a space that learns from clicks, with a page and an HTTP API.
@@ -76,7 +79,7 @@ def serve(
 
     files = serving.Files(data, meta, images, texts, name)
     server = {"host": host, "port": port, "tokens": token or (), "origins": allow_origin or (), "rate": rate}
-    serving.run(files, space, learning=learning, learner=learner, browser=browser, **server)
+    serving.run(files, space, learning=learning, learner=learner, dask=dask, browser=browser, **server)
 
 
 def backup(space: Folder, out: Zip) -> None:
