@@ -177,13 +177,18 @@ export async function searchMeaning(kind, content, label) {
   }
 }
 
+let opening = 0;
+
 export async function open(query, push = false) {
+  const turn = ++opening;
   const started = performance.now();
   try {
     const base = query.kind === "text" ? await byWords(query) : await nearest(query, PAGE);
+    if (turn !== opening) return; // somebody was faster
     if (!base) return set({ notice: `Nothing is named “${query.text}”.` });
     learnNames(base);
     if (query.kind === "item" && !state.metas.has(query.id)) await learnName(query.id);
+    latest++; // an answer to the last question that comes late is not shown
     const label = query.label ?? (query.id === undefined ? "your vector" : nameOf(query.id));
     set({ query: { ...query, label }, base, shown: base, clicks: [], k: PAGE, notice: "" });
     remember(push);

@@ -65,7 +65,8 @@ def why(folder: Path, view: Collection, metric: Mahalanobis, ids: tuple[int, int
         row = groups.setdefault(group, [0.0, 0.0])
         row[0] += float(share)
         row[1] += float(mean)
-    rows = sorted(((group, *sums) for group, sums in groups.items()), key=lambda row: -abs(row[2]))
+    rows = [(group, sums[0], sums[1]) for group, sums in groups.items()]
+    rows.sort(key=lambda row: -abs(row[2]))
     if len(rows) > MOST_GROUPS:
         rest = rows[MOST_GROUPS - 1 :]
         others = (f"{len(rest)} others", sum(row[1] for row in rest), sum(row[2] for row in rest))

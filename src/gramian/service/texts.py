@@ -48,8 +48,8 @@ class Page:
         parts = wanted.split(" ")
         places = re.finditer(re.escape(max(parts, key=len)), self.text) if wanted else iter(())
         starts = np.array([place.start() for place, _ in zip(places, range(MOST_SCANNED))], np.int64)
-        found = np.unique(np.searchsorted(self.ends, starts, side="right"))
-        found = [row for row in found.tolist() if all(part in self.lines[row] for part in parts)]
+        rows = np.unique(np.searchsorted(self.ends, starts, side="right")).tolist()
+        found = [row for row in rows if all(part in self.lines[row] for part in parts)]
         found.sort(key=lambda row: _rank(self.lines[row], wanted, parts))
         return self.ids[found[:k]], len(found)
 
