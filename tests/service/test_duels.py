@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gramian.metrics import Mahalanobis
 from gramian.service import duels
 from gramian.service.errors import SpaceError, Unknown
+from gramian.service.learning import LEARNERS
 from tests.service.conftest import teach
 
 orders = st.permutations(list(range(12)))
@@ -64,6 +66,18 @@ def dueling(space):
     teach(space)
     space.learn("a")
     return space
+
+
+def test_a_metric_that_ranks_as_the_one_in_use_is_kept_and_does_not_duel(space, monkeypatch):
+    monkeypatch.setitem(LEARNERS, "gmml", lambda evidence: Mahalanobis(3.0 * np.eye(len(evidence.background.center))))
+    teach(space, 3)
+    assert space.learn("a")["status"] == "same"
+    versions = space.versions("a")
+    assert versions["candidate"] is None and versions["versions"][1]["status"] == "same"
+    assert not space.teacher.due(space.collection("a"))
+    assert space.query("a", id=1, version=1)["ids"] == space.query("a", id=1)["ids"]
+    space.activate("a", 1)
+    assert space.versions("a")["active"] == 1
 
 
 def test_a_click_with_a_duel_is_credited_and_its_undoing_takes_the_credit_back(dueling):

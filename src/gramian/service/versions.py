@@ -5,7 +5,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gramian import persist
+from gramian.metrics import Metric
 from gramian.service import duels, learning, teaching
 from gramian.service.errors import StorageFull
 from gramian.service.files import sync_folder
@@ -19,6 +22,7 @@ FIRST = 50
 """Live clicks before the background learns a first candidate."""
 GROWTH = 1.5
 """Clicks by which the evidence must have grown for the next one."""
+TINY = 1e-300
 
 
 class Teacher:
@@ -39,7 +43,8 @@ class Teacher:
                 evidence = clicks.evidence(db, view, snapshot.seq)
                 metric = learning.learn(learner, evidence)
             label = label or f"{learner} of {evidence.n} clicks"
-            version = Version(0, label, learner, 0, evidence.n, snapshot.seq)
+            status = "same" if ranks_alike(metric, view.version("active").metric) else "candidate"
+            version = Version(0, label, learner, 0, evidence.n, snapshot.seq, status)
             file = save_metric(self.space.store.metrics, metric, version)
             index = view.build_index(metric)
             change = self.space.submit(
@@ -66,6 +71,12 @@ class Teacher:
             if view.candidate is None:
                 return True
             return len(duels.record(db, view.number, view.candidate, view.active).differences) == 0
+
+
+def ranks_alike(metric: Metric, other: Metric) -> bool:
+    """Whether one metric is a multiple of another, up to rounding, so that both give every list in the same order."""
+    M, N = metric.matrix, other.matrix
+    return bool(np.allclose(M * (np.trace(N) / max(np.trace(M), TINY)), N, rtol=0, atol=1e-9 * np.abs(N).max()))
 
 
 def save_metric(folder: Path, metric: Any, version: Version) -> str:
