@@ -8,14 +8,14 @@ from benchmarks.harness import remembered
 from benchmarks.report import PICTURES
 from benchmarks.serve import people, tasks
 from gramian.metrics import Mahalanobis
-from gramian.service import Space, duels, learning
+from gramian.service import Space, duels, learning, versions
 
 TITLE = "New queries"
 NOTES = """
 People visit one after the other and click on 10 results each, 1,000 clicks in all, on queries of half of the classes.
 As soon as there are 50 clicks the service learns a candidate (and again whenever the clicks have grown by half and no
-candidate is in the middle of its duels); from then on every visit is a duel: the 10 results are interleaved, and the
-candidate is adopted or dropped by itself. Afterwards: share of right ones among the 10 best, without a click, for
+candidate is in the middle of its duels, or have tripled); from then on every visit is a duel: the 10 results are
+interleaved, and the candidate is adopted or dropped by itself. Afterwards: share of right ones among the 10 best, without a click, for
 queries nobody asked before, of the classes that people clicked in (*same*) and of classes that nobody clicked in
 (*new*; with two classes there are none apart). *in use* is the gain over plain features of what the service
 then uses, ± its standard error over the queries; *candidate* that of a metric learned from all clicks so far (GMML, as
@@ -41,7 +41,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 def course(name: str, wrong: float, visits: int) -> list[dict[str, Any]]:
     """All looks at one task, computed once for the same code."""
-    key = (learning.__file__, duels.__file__, tasks.__file__, __file__, name, wrong, visits)
+    key = (learning.__file__, duels.__file__, versions.__file__, tasks.__file__, __file__, name, wrong, visits)
     return remembered("serve_across", key, lambda: played(name, wrong, visits))
 
 
@@ -91,9 +91,9 @@ def one_visit(space: Space, y: np.ndarray, query: int, wrong: float, rng: np.ran
 
 def standing(space: Space) -> dict[str, Any]:
     """Clicks so far, and what became of the candidates."""
-    versions = space.versions("a")["versions"]
-    statuses = [version["status"] for version in versions[1:]]
-    dueled = sum(version["duels"]["queries"] for version in versions)
+    listed = space.versions("a")["versions"]
+    statuses = [version["status"] for version in listed[1:]]
+    dueled = sum(version["duels"]["queries"] for version in listed)
     clicks = sum(not click["undone"] for click in space.clicks("a", limit=10**6))
     return {"clicks": clicks, "candidates": ", ".join(statuses) or "none", "duels": dueled}
 

@@ -183,6 +183,17 @@ def test_a_verdict_stands_when_the_other_clicks_say_the_same_or_people_decided_s
     assert dueling.versions("a")["active"] == 0 and dueling.versions("a")["candidate"] is None
 
 
+def test_a_candidate_in_its_duels_is_replaced_once_the_clicks_have_tripled(dueling):
+    due = lambda: dueling.teacher.due(dueling.collection("a"))  # noqa: E731
+    found = dueling.query("a", id=1, k=4, duel=True)
+    dueling.feedback("a", 1, found["ids"][0], True, duel_id=found["duel_id"])
+    learned = dueling.versions("a")["versions"][1]["events"]
+    teach(dueling, 2 * learned - 2, seed=1)
+    assert not due()
+    teach(dueling, 1, seed=2)
+    assert due()
+
+
 def test_an_undone_click_can_decide_a_duel_too(dueling):
     """What is left decides, as if the click had never been."""
     found = dueling.query("a", id=99, k=4, duel=True)

@@ -22,6 +22,8 @@ FIRST = 50
 """Live clicks before the background learns a first candidate."""
 GROWTH = 1.5
 """Clicks by which the evidence must have grown for the next one."""
+OUTGROWN = 3
+"""Clicks by which the evidence must have grown to replace a candidate in the middle of its duels."""
 TINY = 1e-300
 
 
@@ -61,14 +63,18 @@ class Teacher:
         ).result()
 
     def due(self, view: Collection) -> bool:
-        """Whether the clicks have grown enough for another candidate, and none is in the middle of its duels."""
+        """Whether the clicks have grown enough for another candidate.
+
+        One that is in the middle of its duels is replaced only when it has been outgrown by far: a metric of a few
+        clicks, worth little, shall not hold up what many clicks have taught.
+        """
         last = view.versions[max(view.versions)]
         with self.space.store.reading() as db:
             text = "SELECT count(*) FROM feedback WHERE collection = ? AND undone IS NULL"
             live = db.execute(text, (view.number,)).fetchone()[0]
             if live < max(FIRST, GROWTH * last.events) or view.n_features > learning.MOST_LEARNED:
                 return False
-            if view.candidate is None:
+            if view.candidate is None or live >= OUTGROWN * last.events:
                 return True
             return len(duels.record(db, view.number, view.candidate, view.active).differences) == 0
 
