@@ -15,14 +15,14 @@ NOTES = """
 People visit one after the other and click on 10 results each, 1,000 clicks in all, on queries of half of the classes.
 As soon as there are 50 clicks the service learns a candidate (and again whenever the clicks have grown by half and no
 candidate is in the middle of its duels, or have tripled); from then on every visit is a duel: the 10 results are
-interleaved, and the candidate is adopted or dropped by itself. Afterwards: share of right ones among the 10 best, without a click, for
-queries nobody asked before, of the classes that people clicked in (*same*) and of classes that nobody clicked in
-(*new*; with two classes there are none apart). *in use* is the gain over plain features of what the service
-then uses, ± its standard error over the queries; *candidate* that of a metric learned from all clicks so far (GMML, as
-the background does), in use or not; *lego* and *auto* those of the other two learners after all clicks; *adapter* that
-of a linear map of the query, fitted by ridge regression to the liked items with the same anchor (as LlamaIndex and
-Chroma have it); *LDA* that of shrunk linear discriminants of the liked pairs' scatter. The table shows the state after
-all clicks, the pictures the way there. Tasks marked * were used to choose constants.
+interleaved, and the candidate is adopted or dropped by itself. Afterwards: share of right ones among the 10 best,
+without a click, for queries nobody asked before, of the classes that people clicked in (*same*) and of classes that
+nobody clicked in (*new*; with two classes there are none apart). *in use* is the gain over plain features of what the
+service then uses, ± its standard error over the queries; *candidate* that of a metric learned from all clicks so far
+(GMML, as the background does), in use or not; *lego* and *auto* those of the other two learners after all clicks;
+*adapter* that of a linear map of the query, fitted by ridge regression to the liked items with the same anchor (as
+LlamaIndex and Chroma have it); *LDA* that of shrunk linear discriminants of the liked pairs' scatter. The table shows
+the state after all clicks, the pictures the way there. Tasks marked * were used to choose constants.
 """
 VISITS, TESTED, RESULTS = 100, 300, 10
 CHECKED = 20
