@@ -60,7 +60,7 @@ To = Annotated[str | None, _option(TO, "--to", metavar="TARGET", show_default=Fa
 POINTS = "The points: .npy, .npz (X, ids), .csv, .parquet (columns, or one of vectors). Not for models."
 Points = Annotated[Path | None, _option(POINTS, "--data", metavar="FILE")]
 PLACE = "Where to write: a file, a folder (qdrant, lancedb, sentence-transformers), an address, or - (pgvector)."
-Place = Annotated[Path | None, _option(PLACE, "--output", "-o", metavar="OUT")]
+Place = Annotated[str | None, _option(PLACE, "--output", "-o", metavar="OUT")]
 Check = Annotated[bool, _option("Ask what was written 100 queries and compare with ours.", "--check")]
 CheckOnly = Annotated[bool, _option("Write nothing: check what is there.", "--check-only")]
 Form = Annotated[
