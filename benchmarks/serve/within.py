@@ -22,7 +22,7 @@ the clicks of this query alone, is Rocchio without dislikes), 2·mean⁺ − mea
 regression on the clicks as in Lilac, the same with 100 random items as far ones, and Qdrant's relevance feedback
 (naive strategy, local mode of its client, strength tuned).
 """
-QUERIES, TUNING = 60, 15
+QUERIES, TUNING = 40, 10
 QDRANT = Path(__file__).parent / "peers" / "qdrant.py"
 PEER = ("qdrant-client==1.*", "numpy")
 CLICKS = (0, 5, 10, 20)

@@ -71,13 +71,14 @@ def dueling(space):
 def test_a_metric_that_ranks_as_the_one_in_use_is_kept_and_does_not_duel(space, monkeypatch):
     monkeypatch.setitem(LEARNERS, "gmml", lambda evidence: Mahalanobis(3.0 * np.eye(len(evidence.background.center))))
     teach(space, 3)
-    assert space.learn("a")["status"] == "same"
+    assert space.teacher.learn("a", "gmml", by_itself=True)["status"] == "same"
     versions = space.versions("a")
     assert versions["candidate"] is None and versions["versions"][1]["status"] == "same"
     assert not space.teacher.due(space.collection("a"))
     assert space.query("a", id=1, version=1)["ids"] == space.query("a", id=1)["ids"]
     space.activate("a", 1)
     assert space.versions("a")["active"] == 1
+    assert space.learn("a")["status"] == "candidate"  # who asks for one gets it
 
 
 def test_a_click_with_a_duel_is_credited_and_its_undoing_takes_the_credit_back(dueling):

@@ -76,7 +76,7 @@ class Upkeep:
         """Learn a candidate, and then leave the cores to the people for several times as long as it took."""
         begun = time.monotonic()
         try:
-            self.space.learn(name)
+            self.space.teacher.learn(name, self.space.learner, by_itself=True)
         finally:
             self._rested = time.monotonic() + REST * (time.monotonic() - begun)
 

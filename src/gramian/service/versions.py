@@ -35,8 +35,19 @@ class Teacher:
         self._clicks: dict[int, learning.Clicks] = {}
         self._lock = threading.Lock()
 
-    def learn(self, name: str, learner: str, label: str | None = None, user: str | None = None) -> dict[str, Any]:
-        """Learn a candidate from all live clicks and make it the one that duels."""
+    def learn(
+        self,
+        name: str,
+        learner: str,
+        label: str | None = None,
+        user: str | None = None,
+        *,
+        by_itself: bool = False,
+    ) -> dict[str, Any]:
+        """Learn a candidate from all live clicks and make it the one that duels.
+
+        What the background learns ``by_itself`` and ranks as the metric in use is kept without duels.
+        """
         with self._lock:
             snapshot = self.space.snapshot
             view = snapshot.collection(name)
@@ -45,7 +56,8 @@ class Teacher:
                 evidence = clicks.evidence(db, view, snapshot.seq)
                 metric = learning.learn(learner, evidence)
             label = label or f"{learner} of {evidence.n} clicks"
-            status = "same" if ranks_alike(metric, view.version("active").metric) else "candidate"
+            same = by_itself and ranks_alike(metric, view.version("active").metric)
+            status = "same" if same else "candidate"
             version = Version(0, label, learner, 0, evidence.n, snapshot.seq, status)
             file = save_metric(self.space.store.metrics, metric, version)
             index = view.build_index(metric)
