@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from gramian._jit.hamming import beyond, hamming_tiles, level_of, within
-from gramian._jit.ranking import centered_dot, distance, outside_dot, rank, table_of
+from gramian._jit.ranking import distance, outside_dot, product, rank, table_of
 
 _GROUPS = (4, 8)
 """Queries that share one pass over the codes: few while their Hamming distances stay in the cache, else more."""
@@ -163,12 +163,12 @@ def compare_all(chosen, kept, W, sizes, outside, unit, rows, values):
 @numba.njit(cache=True, nogil=True)
 def listed(chosen, kept, W, sizes, outside, unit, q):
     """Distances of listed items to query q."""
-    X, center, own, rows = kept
+    own, rows = kept[2], kept[3]
     table, out = query_table(outside, q), np.empty(len(chosen))
     for j in range(len(chosen)):
         i = chosen[j]
-        product = centered_dot(X[i], center, W[q]) + outside_dot(i, rows, table)
-        out[j] = distance(product, own[i], sizes[q], unit)
+        inner = product(kept, i, W[q]) + outside_dot(i, rows, table)
+        out[j] = distance(inner, own[i], sizes[q], unit)
     return out
 
 

@@ -47,6 +47,16 @@ def popcount(typing_context, x):
 
 
 @intrinsic
+def half(typing_context, x):
+    """The 16-bit float with these bits, in single precision."""
+
+    def codegen(context, builder, signature, args):
+        return builder.fpext(builder.bitcast(args[0], ir.HalfType()), ir.FloatType())
+
+    return types.float32(types.uint16), codegen
+
+
+@intrinsic
 def prefetch(typing_context, array, i):
     """Ask for the cache line of array[i]; nothing waits for it, and an address outside of the array does no harm."""
 

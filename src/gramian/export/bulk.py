@@ -11,7 +11,7 @@ from gramian.export import arrow
 from gramian.export.columns import Columns
 from gramian.export.maps import Isometry
 from gramian.export.places import readme, replacing
-from gramian.export.progress import progress
+from gramian.search.progress import progress
 
 
 def write(

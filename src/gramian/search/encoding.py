@@ -12,6 +12,7 @@ from gramian.search import codes
 from gramian.search.columns import Tiles
 from gramian.search.forms import Form
 from gramian.search.items import Items
+from gramian.search.rounded import RoundedRows
 
 _BLOCK = 16 << 20
 _NONE = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
@@ -139,7 +140,10 @@ class Encoder:
 
     def hash(self, X: Any) -> np.ndarray:
         """Packed bits of points."""
-        return codes.pack(self._seen(self.form.rows(X), self.form.outside(X))[0])
+        V, U = self.form.rows(X), self.form.outside(X)
+        if U is None and self.axes is None:
+            return codes.pack(self._project(np.subtract(V, self.center, dtype=np.float64), _NONE[2], V.dtype))
+        return codes.pack(self._seen(V, U)[0])
 
     def ask(self, Q: Any, dtype: Any, unit: bool) -> Asked:
         """Queries of items of this type; with ``unit`` normalized ones."""
@@ -156,12 +160,15 @@ class Encoder:
         return Asked(codes.pack(P), sqnorms, W, sizes, outside, scaled)
 
     def kept(self, items: Items) -> tuple[Any, ...]:
-        """Items as compiled loops compare them: rows, center, |x|², sparse rows."""
-        rows = items["rows"] if "rows" in items.columns else items["points"]
+        """Items as compiled loops compare them: rows, center, |x|², sparse rows, scales of rounded rows."""
+        rows: Any = items["rows"] if "rows" in items.columns else items["points"]
+        scales = np.zeros((0, 2), np.float32)
+        if isinstance(rows, RoundedRows):
+            rows, scales = rows.raw, rows.scales
         if "sizes" not in items.columns:
-            return rows, self.center, items["sqnorms"], (*_NONE, 0.0)
+            return rows, self.center, items["sqnorms"], (*_NONE, 0.0), scales
         U = items["outside"] if "outside" in items.columns else items["points"]
-        return rows, np.zeros(rows.shape[1]), items["sizes"], (U.indptr, U.indices, U.data, self._alpha)
+        return rows, np.zeros(rows.shape[1]), items["sizes"], (U.indptr, U.indices, U.data, self._alpha), scales
 
 
 def principal_axes(form: Form, V: np.ndarray, center: np.ndarray) -> np.ndarray | None:

@@ -16,6 +16,7 @@ from gramian.search.items import Items
 from gramian.search.orders import EPSILON, MOST_ORDERS, SortedOrders, n_candidates
 from gramian.search.products import ProductCandidates, ProductLaw
 from gramian.search.roads import listed_distances, unclear
+from gramian.search.rounded import STORES, stored
 
 SPARE = 8
 """Neighbors kept beyond k until ties of rounding are settled."""
@@ -66,6 +67,10 @@ class HashIndex(Index):
     estimate : {"collisions", "products"}
         What bits say about angles: that they collide with probability 1 − θ/π, r independent; or their products with
         the query, r orthonormal. Not for sparse points.
+    store : {"float64", "float32", "float16", "int8"}, optional
+        How points are kept, in their own precision when None. Smaller ones take less memory and less time to compare;
+        what is kept is what is searched, so distances are those of the rounded points
+        (:mod:`gramian.search.rounded`). For plain vectors.
     random_state : int, generator or None
         Seed of r.
 
@@ -77,7 +82,8 @@ class HashIndex(Index):
     Notes
     -----
     μ is computed again, and the items hashed again, whenever the index has doubled since; this costs a constant
-    factor over one pass and keeps the angles informative, and no guarantee rests on it. float32 items stay float32.
+    factor over one pass and keeps the angles informative, and no guarantee rests on it. float32 items stay float32, and
+    those of a file that is open for reading, ``np.load(path, mmap_mode="r")``, stay on disk.
 
     Examples
     --------
@@ -102,6 +108,7 @@ class HashIndex(Index):
         epsilon: float | None = None,
         n_orders: int | None = None,
         estimate: str = "collisions",
+        store: str | None = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(metric)
@@ -113,6 +120,9 @@ class HashIndex(Index):
         self.epsilon = None if epsilon is None else _checks.number(epsilon, owner, "epsilon", low=0)
         self.n_orders = None if n_orders is None else _checks.number(n_orders, owner, "n_orders", low=1, integer=True)
         self.estimate = _checks.one_of(estimate, owner, "estimate", ("collisions", "products"))
+        self.store = None if store is None else _checks.one_of(store, owner, "store", STORES)
+        if store is not None and not metric.coordinates.whole:
+            raise ValueError(f"{owner}: store must be None for a metric on coordinates, got {store!r}.")
         self.seed = draw_seed(random_state, owner)
         self._forms: dict[tuple[bool, int], Form] = {}
         if self.mode == "similarity":
@@ -164,6 +174,9 @@ class HashIndex(Index):
             return Encoder.around(self._form(X, self.n_bits_), X, centered=False).hash(X)
         return self._encoder(items, items["points"]).hash(items.held(X))
 
+    def _store(self, X: Any) -> Any:
+        return stored(X, self.store, self._owner)
+
     def _settle(self, points: Any) -> dict[str, Any]:
         bits = self._bits({})
         if self.n_bits == "auto":
@@ -189,7 +202,7 @@ class HashIndex(Index):
         if self._products:
             law = ProductLaw(encoder.dimension, encoder.form.n_bits, self.recall, self.seed)
             candidates = ProductCandidates(items, encoder, unit, mask, law)
-        return candidates, encoder.ask(Q, candidates.kept[0].dtype, unit)
+        return candidates, encoder.ask(Q, candidates.dtype, unit)
 
     def _candidates(self, items: Items, candidates: Candidates, asked: Asked, k: int) -> Found:
         keep = min(k + SPARE, items.n)
@@ -253,7 +266,7 @@ class HashIndex(Index):
         return _threads.each(one, range(linalg.count(Q)), threads)
 
     def _settings(self) -> dict[str, Any]:
-        names = ("n_bits", "mode", "searcher", "recall", "epsilon", "n_orders", "estimate")
+        names = ("n_bits", "mode", "searcher", "recall", "epsilon", "n_orders", "estimate", "store")
         return {**{name: getattr(self, name) for name in names}, "random_state": self.seed}
 
     def _like(self, metric: Metric) -> Self:
