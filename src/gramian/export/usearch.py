@@ -9,8 +9,9 @@ from gramian.export.columns import single
 from gramian.export.hnswlib import graph_size
 from gramian.export.maps import isometry
 from gramian.export.nearest import Nearest, between, settle
-from gramian.export.places import loading, needs, place, readme, replacing
+from gramian.export.places import loading, needs, place, readme
 from gramian.export.rows import is_path, labels, rows
+from gramian.persist import replacing
 from gramian.search.progress import progress
 
 QUERY = """
