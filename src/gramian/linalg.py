@@ -65,6 +65,14 @@ def psd_sqrt(M: np.ndarray) -> np.ndarray:
     return psd_power(M, 0.5)
 
 
+def leading_directions(V: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """About the p directions u (d, p) in which rows v spread most, by one subspace iteration, and Σ (uᵀv)² of each."""
+    start = V.T @ (V @ np.random.default_rng(0).standard_normal((V.shape[1], p)))
+    Q, _ = np.linalg.qr(V.T @ (V @ np.linalg.qr(start)[0]))
+    values, vectors = eigh(symmetrize((V @ Q).T @ (V @ Q)))
+    return Q @ vectors[:, ::-1], values[::-1]
+
+
 @singledispatch
 def row_norms(X: Any) -> np.ndarray:
     """Squared Euclidean norm of each row, dense or sparse."""

@@ -128,10 +128,19 @@ class OnlineLearner(MetricLearner, Stored):
         target = _checks.number(target, owner, "target", low=0)
         here = self._here(np.shape(u)[-1] if np.ndim(u) else None)
         space = here.coordinates
-        U, W = (space.check(space.one(x, owner, name), owner, name) for x, name in ((u, "u"), (v, "v")))
+        U, W = self._pair(space, u, v, owner)
         if sparse.issparse(U) and space.whole:
             raise TypeError(f"{owner}: u must be dense, got a sparse matrix; pass u.toarray(), or give rank.")
         return self._after(here, U, W, np.array([target]), np.array([KINDS[kind]]), follow)
+
+    def _pair(self, space: Coordinates, u: Any, v: Any, owner: str) -> tuple[Any, Any]:
+        """Two single points behind the door, plain vectors in one go."""
+        if type(space) is Plain and _is_vector(u) and _is_vector(v) and len(u) == len(v) == space.d:
+            both = np.array((u, v))
+            if np.abs(both).max() <= _ORDINARY:  # NaN is not
+                return both[:1], both[1:]
+        U, W = (space.check(space.one(x, owner, name), owner, name) for x, name in ((u, "u"), (v, "v")))
+        return U, W
 
     def learn_comparison(self, anchor: Any, near: Any, far: Any, *, margin: float = 0.0) -> "OnlineLearner":
         """Learn that d²(anchor, far) − d²(anchor, near) should be at least ``margin`` (Jain 2009, §3.1 item 2).
@@ -313,6 +322,14 @@ class OnlineLearner(MetricLearner, Stored):
             learner.start(state["features"])
             learner.progress_ = learner.progress_.unpack(state["progress"])
         return learner
+
+
+_ORDINARY = 1e100
+"""Entries up to it pass every check."""
+
+
+def _is_vector(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype == np.float64
 
 
 def _group(space: Coordinates, points: Any, owner: str, name: str) -> Any:
