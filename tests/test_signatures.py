@@ -23,9 +23,10 @@ FORBIDDEN = {
 MODULES = ("approximation", "clustering", "datasets", "export", "features", "kernels", "manifold", "plotting", "search")
 """Modules whose own lists are for users. Those of solvers, online and rankmin are parts to build with, those of service
 follow its routes, and compat speaks the language of another package."""
-ALLOWED = {"path", "X", "disliked", "kind", "sample_weight"}
-"""``to_parquet(metric, X, path)``, ``check(metric, target, path, X)``, ``feedback(query, liked, disliked)``, an event
-``learn_one(u, v, target, kind)``, and what scikit-learn itself gives by position."""
+ALLOWED = {"alpha", "path", "X", "disliked", "kind", "sample_weight"}
+"""The parts of a metric ``(basis, core, alpha)``, ``to_parquet(metric, X, path)``, ``check(metric, target, path, X)``,
+``feedback(query, liked, disliked)``, an event ``learn_one(u, v, target, kind)``, and what
+scikit-learn itself gives by position."""
 PROTOCOL = ("check", "of")
 """Methods of Metric that the package calls, in the order of the fields and of ``Coordinates.check``."""
 

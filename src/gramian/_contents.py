@@ -93,6 +93,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "LEGO",
         "OnlinePOLA",
         "OnlineITML",
+        "OnlineVonNeumann",
     ),
     "rankmin": (
         "RankMinimizer",

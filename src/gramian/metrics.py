@@ -255,7 +255,7 @@ class SubspaceMahalanobis(Metric):
     [[10.0]]
     """
 
-    def __init__(self, basis: Any, core: Any, *, alpha: float = 1.0) -> None:
+    def __init__(self, basis: Any, core: Any, alpha: float = 1.0) -> None:
         coordinates = Subspace(orthonormal(basis, "SubspaceMahalanobis"))
         M = _checks.psd(core, "SubspaceMahalanobis", "core", coordinates.size)
         super().__init__(coordinates, linalg.psd_sqrt(M), alpha)
@@ -292,7 +292,7 @@ class KernelMetric(Metric):
     True
     """
 
-    def __init__(self, features: Any, core: Any, *, alpha: float = 0.0) -> None:
+    def __init__(self, features: Any, core: Any, alpha: float = 0.0) -> None:
         coordinates = KernelSpace(features)
         M = _checks.psd(core, "KernelMetric", "core", coordinates.size)
         super().__init__(coordinates, leading_root(M), alpha)

@@ -106,6 +106,17 @@ def test_words_are_numbered_and_kept():
     assert index.ids.tolist() == [0, 1, 2] and index.names[found] == "z"
 
 
+def test_a_space_of_the_service_takes_blocks(tmp_path):
+    from gramian.service.space import Space
+
+    numbers = [(np.arange(200) + 7, X[:200]), (np.arange(200, 300) + 7, X[200:])]
+    with Space(tmp_path / "space", learning=False) as space:
+        assert gm.export.fill(space, iter(numbers), collection="shop") is space
+        gm.export.fill(space, [(np.array(["a", "b"]), X[:2])], collection="words")
+        assert np.array_equal(np.sort(space.collection("shop").ids), np.arange(300) + 7)
+        assert space.item("words", 1)["meta"] == {"name": "b"}
+
+
 def test_one_database_flows_into_another(tmp_path):
     path = gm.export.to_parquet(linear(), X, tmp_path / "a.parquet", original=True)
     again = gm.export.to_duckdb(linear(), gm.export.from_parquet(path, "original", block=64), tmp_path / "b.duckdb")

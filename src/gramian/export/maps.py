@@ -113,7 +113,7 @@ def isometry(metric: Any, owner: str) -> Isometry:
     if isinstance(metric, KernelMetric) and metric.alpha > 0 and not _is_explicit(metric.features.kernel_):
         raise TypeError(
             f"{owner}: {described(metric)} has no finite coordinates outside of its basis (alpha > 0); "
-            "learn with alpha=0, or search it with KernelHashIndex."
+            "learn with Kernelized(…, alpha=0), or search it with KernelHashIndex."
         )
     return Isometry(metric, owner, file)
 

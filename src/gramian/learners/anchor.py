@@ -41,6 +41,8 @@ def anchored(
     unit_free = isinstance(y, Labels | Chunklets | Comparisons) or y.from_data
     inner = unanchored(learner)
     points = frame.points(linalg.dense(Z))
+    if learner._has_unit and unit_free:
+        points = points / np.sqrt(linalg.row_norms(points - points.mean(axis=0)).mean())
     if isinstance(weight, str):
         weight = chosen_weight(unanchored(learner, quiet=True), points, y, unit_free, rng)
     solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
