@@ -1,7 +1,7 @@
 """Print how heavy the code is: ``python tools/measures.py [PACKAGE…]``.
 
-Counts come from the syntax trees alone. *Nodes* are AST nodes of the body of a function without its docstring; a *private
-helper* is a function or method with one leading underscore; *code lines* are those with code on them.
+Counts come from the syntax trees alone. *Nodes* are AST nodes of the body of a function without its docstring; a
+*private helper* is a function or method with one leading underscore; *code lines* are those with code on them.
 """
 
 import ast

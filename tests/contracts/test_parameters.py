@@ -139,7 +139,10 @@ def learned(name, options):
         if name == "TupleClassifier":
             rng = np.random.default_rng(1)
             pairs = rng.integers(N, size=(60, 2))
-            model.fit(pairs if options.get("points") is not None else X[pairs], np.where(Y[pairs[:, 0]] == Y[pairs[:, 1]], 1, -1))
+            model.fit(
+                pairs if options.get("points") is not None else X[pairs],
+                np.where(Y[pairs[:, 0]] == Y[pairs[:, 1]], 1, -1),
+            )
         else:
             model.fit(X, Y)
     found = {key: value for key, value in vars(model).items() if key.endswith("_") and not key.startswith("_")}
