@@ -124,7 +124,7 @@ MODULES = (*CONTENTS, "linalg", "datasets", "plotting", "compat", "service")
 STORED: dict[str, str] = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",
-    **dict.fromkeys(("Plain", "Subspace", "UnitRows", "KernelSpace"), "coordinates"),
+    **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace"), "coordinates"),
     "Metric": "metrics",
     "Mixed": "constraints.mixed",
     "GraphSpace": "manifold.metric",

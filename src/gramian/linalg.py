@@ -161,6 +161,19 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
         D[a, b] = row_norms(X[a] - Y[b])
 
 
+def manhattan(X: Any, Y: Any) -> np.ndarray:
+    """‖x_i − y_j‖₁, (n, m), of dense or sparse points; scikit-learn wants short indices."""
+    from sklearn.metrics.pairwise import manhattan_distances
+
+    def tidy(A: Any) -> Any:
+        if not sparse.issparse(A):
+            return A
+        parts = A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)
+        return sparse.csr_array(parts, shape=A.shape)
+
+    return manhattan_distances(tidy(X), tidy(Y))
+
+
 def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
     """Squared Euclidean distance of row i of X to row i of Y, (n,)."""
     return row_norms(X - Y)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import gramian as gm
 from gramian.constraints import Labels
 from gramian.learners.anchor import WEIGHTS, gain_and_error
-from gramian.learners.holdout import Fold, held_out, path_scores, precision
+from gramian.learners.holdout import Fold, Path, held_out, path_scores, precision
 
 LEARNERS = [gm.RCA, gm.GMML, gm.ITML, gm.MMC, gm.LMNN, gm.NCA, gm.MCML, gm.DNE, gm.PLDA, gm.Framework]
 
@@ -123,7 +123,7 @@ def test_a_class_that_was_never_seen_is_told_from_those_that_were(rng):
         D = (1 - weight) * gm.linalg.sqdist(X @ learned) + weight * gm.linalg.sqdist(X)
         np.fill_diagonal(D, np.inf)
         share = (codes[np.argsort(D, axis=1)[:, :5]] == codes[:, None]).mean(axis=1)
-        found = dict(path_scores(fold, X, np.eye(2), learned, np.array([weight])))
+        found = dict(path_scores(fold, X, Path(np.eye(2), learned), np.array([weight])))
         np.testing.assert_allclose(found["seen"][:, 0], [share[:6].mean(), share[6:12].mean()])
         np.testing.assert_allclose(found["new"][:, 0], [share[12:].mean()])
 

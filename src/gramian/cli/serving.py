@@ -11,6 +11,7 @@ import numpy as np
 
 from gramian.cli import formats
 from gramian.cli.screen import progress, say
+from gramian.persist import replacing
 
 EMBEDDED = 100
 """Coordinates of texts that come without vectors."""
@@ -146,13 +147,8 @@ def export_events(space: Path, out: Path | None) -> None:
             for line in transfer.export_events(opened):
                 print(line)
             return
-        temporary = out.with_name(f".{out.name}.part")
-        try:
-            with temporary.open("w", encoding="utf-8") as stream:
-                stream.writelines(f"{line}\n" for line in transfer.export_events(opened))
-            temporary.replace(out)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(out, "export") as beside, beside.open("w", encoding="utf-8") as stream:
+            stream.writelines(f"{line}\n" for line in transfer.export_events(opened))
         say.print(f"{opened.seq:,} events; saved {out}", markup=False)
 
 

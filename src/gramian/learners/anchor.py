@@ -21,7 +21,7 @@ import numpy as np
 from gramian import linalg
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels
 from gramian.coordinates import Plain, Rest, Subspace
-from gramian.learners.holdout import NEIGHBORS, Fold, held_out, path_scores
+from gramian.learners.holdout import NEIGHBORS, Fold, Path, held_out, path_scores
 from gramian.learners.priors import prior_matrix
 from gramian.solvers.base import Solution
 
@@ -160,9 +160,15 @@ def fold_gains(
 
 
 def fold_scores(
-    learner: Any, points: np.ndarray, fold: Fold, unit_free: bool, rng: np.random.RandomState, k: int = NEIGHBORS
+    learner: Any,
+    points: np.ndarray,
+    fold: Fold,
+    unit_free: bool,
+    rng: np.random.RandomState,
+    k: int = NEIGHBORS,
+    center: np.ndarray | None = None,
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Scores (clusters, weights) on what one fold held out, by kind."""
+    """Scores (clusters, weights) on what one fold held out, by kind; by angle where there is a center."""
     seen = points[fold.rows]
     frame = Frame.fit(None, seen, learner._directions(len(seen)))
     if frame.U.shape[1] == 0:
@@ -170,7 +176,7 @@ def fold_scores(
     Z = seen @ frame.U
     core = core_of(learner.plain(Z, fold.side, frame.rest(seen, Rest(Plain(seen.shape[1]), seen, seen)), rng))
     learned = linalg.psd_sqrt(unit(core, Z, unit_free) * core)
-    return path_scores(fold, points, frame.U, learned, WEIGHTS, k)
+    return path_scores(fold, points, Path(frame.U, learned, center), WEIGHTS, k)
 
 
 def gain_and_error(found: list[tuple[str, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:

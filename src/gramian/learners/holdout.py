@@ -110,29 +110,78 @@ def _says_enough(side: Any) -> bool:
     return len(side) >= ENOUGH
 
 
-def path_scores(
-    fold: Fold, points: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, k: int = NEIGHBORS
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Score of each cluster for each weight of the prior, (clusters, weights), by kind.
+@dataclass(frozen=True, eq=False)
+class Path:
+    """d²_w = (1 − w) d²_L + w d²_0: the root ``learned`` on the directions U, the plain distance outside of them.
 
-    The learned metric is the root ``learned`` on the directions U, and the plain distance outside of them.
+    With a ``center`` points are compared by their angle, seen from there: 2 − 2 cos under the same metric.
     """
+
+    U: np.ndarray
+    learned: np.ndarray
+    center: np.ndarray | None = None
+
+    def squares(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """|v|² of rows under the learned metric and under the prior."""
+        Z = V @ self.U
+        plain = linalg.row_norms(V)
+        return plain - linalg.row_norms(Z) + linalg.row_norms(Z @ self.learned), plain
+
+    def paired(self, points: np.ndarray, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """d²_w of pairs, (weights, pairs)."""
+        between = mixed(self.squares(points[left] - points[right]), weights[:, None])
+        if self.center is None:
+            return between
+        sizes = mixed(self.squares(points - self.center), weights[:, None])
+        return angular(between, sizes[:, left], sizes[:, right])
+
+    def among(self, X: np.ndarray, weights: np.ndarray) -> Iterator[np.ndarray]:
+        """d²_w of all points, (n, n), for one weight after the other."""
+        plain = linalg.sqdist(X)
+        Z = X @ self.U
+        both = plain - linalg.sqdist(Z) + linalg.sqdist(Z @ self.learned), plain
+        sizes = None if self.center is None else self.squares(X - self.center)
+        for weight in weights:
+            D = mixed(both, weight)
+            if sizes is None:
+                yield D
+            else:
+                size = mixed(sizes, weight)
+                yield angular(D, size[:, None], size)
+
+
+def mixed(both: tuple[np.ndarray, np.ndarray], weight: Any) -> np.ndarray:
+    """(1 − w) d²_L + w d²_0."""
+    learned, plain = both
+    return (1 - weight) * learned + weight * plain
+
+
+def angular(between: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """2 − 2 cos from |x − y|², |x|² and |y|²; a point of length zero stays at zero."""
+    root = np.sqrt(np.maximum(left * right, 0))
+    cosine = np.divide(left + right - between, 2 * root, out=np.zeros_like(between), where=root > 0)
+    return (left > 0) + 1.0 * (right > 0) - 2 * cosine
+
+
+def path_scores(
+    fold: Fold, points: np.ndarray, path: Path, weights: np.ndarray, k: int = NEIGHBORS
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Score of each cluster for each weight of the prior, (clusters, weights), by kind."""
     if isinstance(fold.side, Labels | Chunklets):
-        yield from _search_scores(fold.held, points, U, learned, weights, k)
+        yield from _search_scores(fold.held, points, path, weights, k)
         return
     for kind, held in fold.held.items():
         if isinstance(held, Pairs):
-            scores = _placements(held, *_pair_distances(points, held.left, held.right, U, learned), weights)
+            scores = _placements(held, path.paired(points, held.left, held.right, weights))
         elif isinstance(held, Comparisons):
-            near = _pair_distances(points, *held.near_ends, U, learned)
-            far = _pair_distances(points, *held.far_ends, U, learned)
-            scores = np.stack([_mixed(*near, w) < _mixed(*far, w) for w in weights], axis=1).astype(float)
-            scores = cluster_means(scores, held.near_ends[0])
+            near = path.paired(points, *held.near_ends, weights)
+            far = path.paired(points, *held.far_ends, weights)
+            scores = cluster_means((near < far).T.astype(float), held.near_ends[0])
         yield kind, scores
 
 
 def _search_scores(
-    held: dict[str, Any], points: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, k: int
+    held: dict[str, Any], points: np.ndarray, path: Path, weights: np.ndarray, k: int
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Precision by class and kind; every point looks among all that the fold held out.
 
@@ -143,51 +192,31 @@ def _search_scores(
         return
     rows, codes = (np.concatenate(parts) for parts in zip(*held.values()))
     kinds = np.repeat(list(held), [len(part) for part, _ in held.values()])
-    scores = precision_path(points[rows], codes, U, learned, weights, k)
+    scores = precision_path(points[rows], codes, path, weights, k)
     for kind in held:
         asked = (kinds == kind) & ~np.isnan(scores[:, 0])
         if asked.any():
             yield kind, cluster_means(scores[asked], codes[asked])
 
 
-def _mixed(learned: np.ndarray, plain: np.ndarray, weight: float) -> np.ndarray:
-    return (1 - weight) * learned + weight * plain
-
-
-def _pair_distances(
-    points: np.ndarray, left: np.ndarray, right: np.ndarray, U: np.ndarray, learned: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances of pairs under the learned metric and under the prior."""
-    V = points[left] - points[right]
-    Z = V @ U
-    plain = linalg.row_norms(V)
-    return plain - linalg.row_norms(Z) + linalg.row_norms(Z @ learned), plain
-
-
-def _placements(pairs: Pairs, learned: np.ndarray, plain: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _placements(pairs: Pairs, D: np.ndarray) -> np.ndarray:
     """For each similar pair the share of dissimilar ones farther apart; the mean is the area under the ROC."""
-    scores = np.empty((int(pairs.similar.sum()), len(weights)))
-    for column, weight in enumerate(weights):
-        d = _mixed(learned, plain, weight)
+    scores = np.empty((int(pairs.similar.sum()), len(D)))
+    for column, d in enumerate(D):
         far = np.sort(d[~pairs.similar])
         scores[:, column] = 1 - np.searchsorted(far, d[pairs.similar]) / len(far)
     return scores
 
 
-def precision_path(
-    X: np.ndarray, codes: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, most: int
-) -> np.ndarray:
+def precision_path(X: np.ndarray, codes: np.ndarray, path: Path, weights: np.ndarray, most: int) -> np.ndarray:
     """Precision among the nearest others for each weight, (points, weights); NaN for a class of one point."""
-    plain = linalg.sqdist(X)
-    Z = X @ U
-    far = plain - linalg.sqdist(Z) + linalg.sqdist(Z @ learned)
     same = codes[:, None] == codes
     others = same.sum(axis=1) - 1
     k = np.minimum(others, most)
     asked = np.flatnonzero(k > 0)
     scores = np.full((len(X), len(weights)), np.nan)
-    for column, weight in enumerate(weights):
-        D = _mixed(far[asked], plain[asked], weight)
+    for column, D in enumerate(path.among(X, weights)):
+        D = D[asked]
         D[np.arange(len(asked)), asked] = np.inf
         scores[asked, column] = precision(D, same[asked], k[asked])
     return scores

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, _parameters
 from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace
 from gramian.online.base import OnlineRule
 from gramian.online.pretraining import PreTraining
@@ -13,6 +13,7 @@ from gramian.online.progress import Progress
 
 def beginning(learner: Any, n_features: int | None) -> Progress:
     """M_0 of a learner, for points of so many features."""
+    _parameters.check(learner)
     coordinates, alpha, rank = space(learner, n_features)
     rule = tuned_rule(learner, coordinates.size)
     return Progress(rule, coordinates, rule.init(coordinates.size), alpha, rank)
