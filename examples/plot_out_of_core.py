@@ -3,7 +3,8 @@ Points that do not fit into memory
 ==================================
 
 ``gramian.dask.fit`` learns from a file, one block after the other, and finds the metric of all points at once. With a
-``distributed.Client`` in place of ``None`` the blocks go to the workers of a cluster.
+``distributed.Client`` in place of ``None`` the blocks go to the workers of a cluster. On the left the two features that
+vary most, which say nothing about the classes; on the right the first block as it was learned to be seen.
 """
 
 import os

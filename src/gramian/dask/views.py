@@ -127,7 +127,7 @@ def moments_of(part: Any, chosen: Any, view: View, groups: np.ndarray) -> tuple[
     """Names, sizes and means of the groups in a block, and the scatter around them."""
     found: list[tuple[np.ndarray, ...]] = []
     for rows, V in view.pieces(part, chosen):
-        names, own = np.unique(groups[rows], return_inverse=True)
+        names, own = linalg.renamed(groups[rows])
         found.append((names.astype(np.int64), *linalg.moments(V, own)))
     return merged_moments(found)
 
