@@ -17,9 +17,10 @@ TITLE = "Fits over blocks on disk"
 NOTES = """
 64 features in single precision in one `.npy` file, 20 classes, processes of one thread with a memory limit of 1 GB
 each. `RCA`, `GMML` (1,000,000 pairs) and `ITML` (100,000 pairs, 20 steps) with `anchor=0`; `transform` to 16
-coordinates is computed and summed where it is. Medians of three runs in which one and two workers alternate. *cpu* is that of the
-busiest worker, *client* that of the client and scheduler with two workers, and *peak* the largest resident size of a
-worker, pages of the file included.
+coordinates is computed and summed where it is. Medians of three runs in which one and two workers alternate. *cpu* is
+that of the busiest worker, *client* that of the client and scheduler with two workers, which share the two cores with
+them, and *peak* the largest resident size of a worker, pages of the file included. The machine had other work at a
+lower priority, so wall times are noisy; CPU seconds of the workers are not.
 """
 CLASSES, D = 20, 64
 

@@ -127,7 +127,7 @@ def covariance(X: Any) -> np.ndarray:
 
 def renamed(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The numbers that occur, ascending, and the place of each entry among them; by a table where they are small."""
-    if len(ids) and 0 <= ids.min() and ids.max() < 4 * len(ids):
+    if len(ids) and ids.min() >= 0 and ids.max() < 4 * len(ids):
         used = np.bincount(ids) > 0
         return np.flatnonzero(used), ids if used.all() else (np.cumsum(used) - 1)[ids]
     names, place = np.unique(ids, return_inverse=True)
