@@ -65,6 +65,14 @@ def psd_sqrt(M: np.ndarray) -> np.ndarray:
     return psd_power(M, 0.5)
 
 
+def leading_directions(V: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """About the p directions u (d, p) in which rows v spread most, by one subspace iteration, and Σ (uᵀv)² of each."""
+    start = V.T @ (V @ np.random.default_rng(0).standard_normal((V.shape[1], p)))
+    Q, _ = np.linalg.qr(V.T @ (V @ np.linalg.qr(start)[0]))
+    values, vectors = eigh(symmetrize((V @ Q).T @ (V @ Q)))
+    return Q @ vectors[:, ::-1], values[::-1]
+
+
 @singledispatch
 def row_norms(X: Any) -> np.ndarray:
     """Squared Euclidean norm of each row, dense or sparse."""
@@ -208,6 +216,19 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
     for part in blocks(len(i), 24 * X.shape[1]):
         a, b = rows[i[part]], j[part]
         D[a, b] = row_norms(X[a] - Y[b])
+
+
+def manhattan(X: Any, Y: Any) -> np.ndarray:
+    """‖x_i − y_j‖₁, (n, m), of dense or sparse points; scikit-learn wants short indices."""
+    from sklearn.metrics.pairwise import manhattan_distances
+
+    def tidy(A: Any) -> Any:
+        if not sparse.issparse(A):
+            return A
+        parts = A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)
+        return sparse.csr_array(parts, shape=A.shape)
+
+    return manhattan_distances(tidy(X), tidy(Y))
 
 
 @singledispatch

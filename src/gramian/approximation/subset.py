@@ -97,6 +97,7 @@ class SubsetDistance(BaseEstimator):
         self.g = g
         self.members = members
 
+    @_checks.whole
     def fit(self, Q: Any, y: Any = None) -> "SubsetDistance":
         """Measure Q, choose R, and compute the projection."""
         Q = self._objects(Q)

@@ -233,7 +233,8 @@ def info(model: opt.Model, picture: opt.Picture = None) -> None:
     if picture is not None:
         from gramian import plotting
 
-        plotting.matrix(metric, names if names and len(names) <= 40 else None).figure.savefig(picture, dpi=120)
+        shown = plotting.matrix(metric, names if names and len(names) <= 40 else None)
+        formats.draw(shown.figure, picture)
         say.print(f"saved {picture}")
 
 

@@ -70,6 +70,7 @@ class Clusterings(BaseEstimator, ABC):
         """Whether the mean of the data is the origin."""
         return bool(self.center)
 
+    @_checks.whole
     def fit(self, X: Any, y: Any = None) -> "Clusterings":
         """Find the clusterings of X (n, d); y is ignored."""
         k = sizes(self.n_clusters, type(self).__name__)

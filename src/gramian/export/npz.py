@@ -9,9 +9,10 @@ from gramian import _checks
 from gramian.export.graphs import kernel_map
 from gramian.export.maps import Isometry, isometry
 from gramian.export.onnx import center_of
-from gramian.export.places import readme, replacing, required
+from gramian.export.places import readme, required
 from gramian.kernels import Gaussian, Polynomial
 from gramian.kernels.base import Kernel
+from gramian.persist import replacing
 
 WIDEST = 4096
 """Features up to which the matrix M is stored beside its factor."""

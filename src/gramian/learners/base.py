@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Feedback, Labels, Pairs, Quadruplets, Triplets
 from gramian.coordinates import Coordinates, Plain, Rest
-from gramian.learners.anchor import anchored
+from gramian.learners.anchor import anchored, chosen, is_unit_free
 from gramian.learners.tuples import TupleMixin, are_tuples
 from gramian.metrics import Metric, leading_root
 from gramian.solvers.base import Solution
@@ -80,7 +80,15 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 f"{type(self).__name__}: prior must be 'identity' where the metric is not anchored to it, "
                 f"got {_checks.shown(self.prior)}; give anchor > 0 and no n_components."
             )
-        return self.plain(Z, y, rest, rng)
+        variants = self._variants()
+        learner = self
+        if len(variants) > 1:
+            learner, _ = chosen(variants, linalg.dense(Z), y, is_unit_free(y), rng, 0.0)
+        return learner.plain(Z, y, rest, rng)
+
+    def _variants(self) -> list[Any]:
+        """Copies to choose from on what is held out, one for each value of a parameter that is "auto"."""
+        return [self]
 
     def _directions(self, n: int) -> int:
         """The most directions that an anchored fit on n points works in: each has five points at least."""

@@ -163,7 +163,12 @@ class LSML(MetricLearner):
         self.random_state = random_state
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Quadruplets:
-        return Quadruplets.from_labels(labels, self.n_quadruplets, random_state=rng)
+        return Quadruplets.from_labels(labels, self.n_quadruplets, margin=0.0, random_state=rng)
+
+    def _side(self, y: Any, Z: Any, rest: Any, rng: np.random.RandomState) -> Comparisons:
+        if isinstance(y, Comparisons) and y.from_data:
+            y = replace(y, margin=0.0)  # type: ignore[type-var]  # dataclasses; there is none in the problem
+        return super()._side(y, Z, rest, rng)
 
     def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
         self._check_limits()

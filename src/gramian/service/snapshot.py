@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -84,6 +84,11 @@ class Collection:
     indexes: MappingProxyType[int, Any] = _none()
     active: int = 0
     candidate: int | None = None
+
+    @cached_property
+    def straight(self) -> bool:
+        """Whether the rows are those of all items in the order of their ids."""
+        return len(self.rows) == len(self.vectors) and bool((np.diff(self.rows) == 1).all())
 
     @property
     def in_use(self) -> set[int]:
