@@ -303,7 +303,7 @@ class OnlineHashIndex(Index):
         move = items.settled["move"]
         target = self._encoder(move["target"], points, settled)
         # The further the metric has gone, the larger the steps that follow it.
-        pace = min(max(self._stale(settled["anchor"], live, items) / max(self.tolerance, 1e-3), 1), _PACE)
+        pace = min(max(self._stale(settled["anchor"], live, items) / max(self.tol, 1e-3), 1), _PACE)
         self._items, counts = following.step(items, target, int(pace * max(_STEP[0], items.n // _STEP[1])))
         for name, count in counts.items():
             self.stats_[name] += count
