@@ -94,7 +94,7 @@ def open_page(browser):
         context = browser.new_context(viewport={"width": 1360, "height": 1000}, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(15_000)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(address)
         return page
