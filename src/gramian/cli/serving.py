@@ -4,6 +4,8 @@ import re
 import sys
 import threading
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 from gramian._threads import one_blas_thread
 from gramian.cli import formats
 from gramian.cli.screen import progress, say
+from gramian.persist import replacing
 
 EMBEDDED = 100
 """Coordinates of texts that come without vectors."""
@@ -29,7 +32,28 @@ class Files:
     name: str | None
 
 
-def run(files: Files, space: Path | None, *, learning: bool, browser: bool, **server: Any) -> None:
+@contextmanager
+def _indexes(dask: str | None, folder: Path) -> Iterator[None]:
+    """Indexes of collections in this process, or on the workers of a Dask cluster."""
+    if dask is None:
+        yield
+        return
+    from gramian.service.clusters import on_cluster
+
+    with on_cluster(dask, folder / "shards"):
+        yield
+
+
+def run(
+    files: Files,
+    space: Path | None,
+    *,
+    learning: bool,
+    learner: str,
+    browser: bool,
+    dask: str | None = None,
+    **server: Any,
+) -> None:
     """Open a space, fill it from files when it is new, and serve it until Ctrl-C."""
     from gramian.service import http, sources
     from gramian.service.space import Space
@@ -37,7 +61,7 @@ def run(files: Files, space: Path | None, *, learning: bool, browser: bool, **se
     first = files.data or files.meta
     folder = space or (Path("gramian-space") if first is None else Path(f"{first.stem}.space"))
     source = None if first is None else _source(files)
-    with Space(folder, learning=learning) as opened:
+    with _indexes(dask, folder), Space(folder, learning=learning, learner=learner) as opened:
         if first is not None and source is not None:
             name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", first.stem).strip("-") or "items"
             with progress(f"reading {first}", total=len(source.X)) as (bar, task):
@@ -182,13 +206,8 @@ def export_events(space: Path, out: Path | None) -> None:
             for line in transfer.export_events(opened):
                 print(line)
             return
-        temporary = out.with_name(f".{out.name}.part")
-        try:
-            with temporary.open("w", encoding="utf-8") as stream:
-                stream.writelines(f"{line}\n" for line in transfer.export_events(opened))
-            temporary.replace(out)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(out, "export") as beside, beside.open("w", encoding="utf-8") as stream:
+            stream.writelines(f"{line}\n" for line in transfer.export_events(opened))
         say.print(f"{opened.seq:,} events; saved {out}", markup=False)
 
 
@@ -204,5 +223,5 @@ def import_events(space: Path, source: Path) -> None:
 
 def _there(space: Path) -> Path:
     if not (space / "space.db").is_file():
-        raise formats.TableError(f"{space}: no space there.")
+        raise formats.TableError(f"{space}: no space there; to export a metric, name a target with --to.")
     return space

@@ -1,7 +1,6 @@
 """Copies of a space: backup while it runs, restore, and compaction."""
 
 import os
-import secrets
 import shutil
 import sqlite3
 import tempfile
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gramian.persist import PersistError
+from gramian.persist import PersistError, replacing
 from gramian.service import about
 from gramian.service.draft import Draft
 from gramian.service.files import map_array, sync_folder, write_array
@@ -34,10 +33,7 @@ def backup(folder: str | os.PathLike, target: str | os.PathLike) -> dict[str, in
     source, out = Path(folder), Path(os.path.realpath(target))
     if not (source / "space.db").is_file():
         raise FileNotFoundError(f"backup: no space at {str(source)!r}.")
-    if not out.parent.is_dir():
-        raise FileNotFoundError(f"backup: no folder at {str(out.parent)!r}.")
-    temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
-    try:
+    with replacing(out, "backup") as temporary:
         for attempt in range(TRIES):
             try:
                 _write(source, temporary)
@@ -46,12 +42,7 @@ def backup(folder: str | os.PathLike, target: str | os.PathLike) -> dict[str, in
                 if attempt == TRIES - 1:
                     raise
         seq = _checked(temporary)
-        with open(temporary, "rb") as stream:
-            os.fsync(stream.fileno())
-        os.replace(temporary, out)
-        sync_folder(out.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    sync_folder(out.parent)
     return {"seq": seq, "bytes": out.stat().st_size}
 
 
