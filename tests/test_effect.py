@@ -99,14 +99,20 @@ def test_a_stopped_run_goes_on_where_it_was(blobs, tmp_path, monkeypatch):
     monkeypatch.setattr(study, "methods", lambda quick: some)
     monkeypatch.setattr(study, "DRAWS", 2)
     monkeypatch.setattr(study, "warm_up", lambda: None)
-    monkeypatch.setattr(study, "limited", lambda fn: fn())
-    first = study.cells("blobs")
+    monkeypatch.setattr(study, "limited", lambda fn, seconds: fn())
+    monkeypatch.setattr(study, "MINUTES", 0.0)
+    study.fill(("blobs",))
+    assert not calls, "no minute, no cell"
+    monkeypatch.setattr(study, "MINUTES", np.inf)
+    study.fill(("blobs",))
+    first = list(study.on_record("blobs"))
     assert len(first) == 8, "two draws of two methods with 5 and 20 labels; 100 are too many"
-    assert study.cells("blobs") == first
+    study.fill(("blobs",))
+    assert list(study.on_record("blobs")) == first
     assert calls == [0, 0, 1, 1] * 2, "two fits of each draw, in the first run alone"
-    assert len(study.cells("blobs", quick=True)) == 2
+    assert len(list(study.on_record("blobs", quick=True))) == 4, "the first draws"
     some[0] = study.Method("features", counted, "2")
-    study.cells("blobs")
+    study.fill(("blobs",))
     assert len(calls) == 16, "another version of the code is run again"
 
 

@@ -55,7 +55,9 @@ def test_margins_take_any_constraints(rng):
 
 def test_images_leave_gaps_where_there_are_none(rng):
     X = rng.normal(size=(3, 6))
-    figure = gm.plotting.images([[X[0], None, X[1]], [None, None, X[2]]], (2, 3), ["a", "b"], ["one", "", "two"])
+    figure = gm.plotting.images(
+        [[X[0], None, X[1]], [None, None, X[2]]], (2, 3), row_names=["a", "b"], column_names=["one", "", "two"]
+    )
     shown = [ax.get_visible() for ax in figure.axes]
     assert shown == [True, False, True, False, False, True]
     assert np.allclose(figure.axes[5].images[0].get_array(), X[2].reshape(2, 3))
@@ -112,7 +114,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 
 def test_clusterings_are_side_by_side_on_one_map(rng):
     X, labels = rng.normal(size=(30, 5)), np.column_stack([np.arange(30) % 2, np.arange(30) % 3])
-    left, right = gm.plotting.clusterings(X, labels, ["a", "b"]).axes
+    left, right = gm.plotting.clusterings(X, labels, names=["a", "b"]).axes
     assert np.allclose(left.collections[0].get_offsets(), right.collections[0].get_offsets())
     assert [ax.get_title() for ax in (left, right)] == ["a", "b"]
     assert np.array_equal(right.collections[0].get_array(), labels[:, 1])

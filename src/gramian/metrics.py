@@ -157,7 +157,7 @@ class Metric(Stored):
         whole: Any = self.coordinates.back(Z)
         return s * linalg.dense(X) + whole
 
-    def explain(self, x: Any, y: Any, names: Any = None) -> Any:
+    def explain(self, x: Any, y: Any, *, names: Any = None) -> Any:
         """What each feature adds to the squared distance of two points: v_j (Wv)_j with v = x − y, summing to d².
 
         A share below zero comes from a feature that offsets others. With ``names`` a dict from name to share, the

@@ -12,12 +12,13 @@ import secrets
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+
+from gramian._contents import stored_class
 
 FORMAT = "gramian"
 VERSION = 1
@@ -28,7 +29,7 @@ class PersistError(ValueError):
     """A file that cannot be read as a gramian value."""
 
 
-def save(obj: Any, path: str | os.PathLike, about: dict[str, Any] | None = None) -> None:
+def save(obj: Any, path: str | os.PathLike, *, about: dict[str, Any] | None = None) -> None:
     """Write ``obj`` (a metric, kernel, index or model of this package) to ``path``.
 
     The file is written beside ``path`` and then moved over it, so a crash leaves the old file as it was. ``about``
@@ -207,7 +208,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return [_encode(item, arrays) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
-    if import_module("gramian")._stored_class(type(value).__name__) is type(value):
+    if stored_class(type(value).__name__) is type(value):
         return {"kind": type(value).__name__, "state": _encode(value._state(), arrays)}
     raise TypeError(f"save: cannot store a {type(value).__name__}; only gramian values and plain data are stored.")
 
@@ -226,7 +227,7 @@ def _decode(node: Any, read: Callable[[str], np.ndarray]) -> Any:
         matrix = sparse.csr_array((csr["data"], csr["indices"], csr["indptr"]), shape=tuple(csr["shape"]))
         matrix.check_format(full_check=True)  # indices out of range would crash compiled code later
         return matrix
-    cls = import_module("gramian")._stored_class(node["kind"])
+    cls = stored_class(node["kind"])
     if cls is None:
         raise PersistError(f"it holds an unknown kind of value {node['kind']!r}")
     return cls._from_state(_decode(node["state"], read))

@@ -39,7 +39,7 @@ def test_rotation_and_row_order_do_not_matter(seed):
     D = fit(X, pairs).sqdist(X)
     Q, order = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.permutation(len(X))
     place = np.argsort(order)
-    moved = gm.Pairs(place[pairs.left], place[pairs.right], pairs.similar, pairs.bounds)
+    moved = gm.Pairs(place[pairs.left], place[pairs.right], pairs.similar, bounds=pairs.bounds)
     np.testing.assert_allclose(fit(X @ Q, pairs).sqdist(X @ Q), D, atol=1e-7 * D.max())
     np.testing.assert_allclose(fit(X[order], moved).sqdist(X), D, atol=1e-7 * D.max())
 

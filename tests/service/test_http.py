@@ -34,7 +34,11 @@ def test_items_are_added_read_replaced_and_removed(http, points):
     again = {"items": [{"id": 500, "x": [1] * D}], "upsert": True}
     assert http.post(f"{A}/items", json=again).json() == {"added": 1, "updated": 1, "seq": 4}
     assert http.get(f"{A}/items/500").json()["meta"] == {}
-    assert http.delete(f"{A}/items/500").json() == {"seq": 5}
+    mixed = {"items": [{"id": 500, "x": [2] * D, "upsert": True}, {"id": 501, "x": [2] * D}]}
+    assert http.post(f"{A}/items", json=mixed).status_code == 409
+    mixed["items"].pop()
+    assert http.post(f"{A}/items", json=mixed).json() == {"added": 1, "updated": 1, "seq": 5}
+    assert http.delete(f"{A}/items/500").json() == {"seq": 6}
     assert http.get(f"{A}/items/500").status_code == http.delete(f"{A}/items/500").status_code == 404
     listed = http.get(f"{A}/items?fields=id").json()
     assert listed["ids"] == [item["id"] for item in listed["items"]] == [*range(1, N + 1), 501]
@@ -239,7 +243,8 @@ def test_versions_are_learned_listed_compared_activated_and_exported(http, space
 
 
 def test_a_duel_over_http(http, space):
-    assert http.post(f"{A}/query", json={"id": 1, "duel": True}).json()["duel_id"] is None
+    alone = http.post(f"{A}/query", json={"id": 1, "k": 3, "duel": True}).json()
+    assert alone["duel_id"] is None and alone["team"] == [0, 0, 0]
     teach(space)
     http.post(f"{A}/versions")
     found = http.post(f"{A}/query", json={"id": 1, "k": 4, "duel": True}).json()

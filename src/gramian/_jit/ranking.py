@@ -51,7 +51,9 @@ def insert(rows, values, size, row, value):
 @numba.njit(cache=True, nogil=True)
 def rank(pending, count, kept, query, unit, rows, values, size):
     """Insert pending items by their distances; return the new size."""
-    X = kept[0]
+    X, center, sizes, outside = kept
+    w, own, table = query
+    mixed = len(table[0]) > 0
     flat, d, line = X.reshape(-1), X.shape[1], 64 // X.itemsize
     for j in range(-_AHEAD, count):
         if j + _AHEAD < count:
@@ -59,19 +61,20 @@ def rank(pending, count, kept, query, unit, rows, values, size):
             for c in range(0, d, line):
                 prefetch(flat, start + c)
         if j >= 0:
-            size = insert(rows, values, size, pending[j], compare(pending[j], kept, query, unit))
+            i = pending[j]
+            product = centered_dot(X[i], center, w)
+            if mixed:
+                product += outside_dot(i, outside, table)
+            size = insert(rows, values, size, i, distance(product, sizes[i], own, unit))
     return size
 
 
 @numba.njit(cache=True, nogil=True)
-def compare(i, kept, query, unit):
-    """d² = |x|² + |q|² − 2 k(x, q) of item i, or 2 − 2 cos when ``unit``."""
-    X, center, sizes, outside = kept
-    w, own, table = query
-    product = centered_dot(X[i], center, w) + outside_dot(i, outside, table)
+def distance(product, size, own, unit):
+    """d² = |x|² + |q|² − 2 k(x, q), or 2 − 2 cos when ``unit``: then k(x, q) is that of a query of length one."""
     if unit:
-        return 2.0 - 2.0 * product / math.sqrt(sizes[i]) if sizes[i] > 0 else 2.0
-    return max(sizes[i] + own - 2.0 * product, 0.0)
+        return 2.0 - 2.0 * product / math.sqrt(size) if size > 0 else 2.0
+    return max(size + own - 2.0 * product, 0.0)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from gramian._jit.hamming import beyond, hamming_tiles, level_of, within
-from gramian._jit.ranking import compare, rank, table_of
+from gramian._jit.ranking import centered_dot, distance, outside_dot, rank, table_of
 
 _GROUPS = (4, 8)
 """Queries that share one pass over the codes: few while their Hamming distances stay in the cache, else more."""
@@ -159,9 +159,12 @@ def compare_all(chosen, kept, W, sizes, outside, unit, rows, values):
 @numba.njit(cache=True, nogil=True)
 def listed(chosen, kept, W, sizes, outside, unit, q):
     """Distances of listed items to query q."""
-    query, out = (W[q], sizes[q], query_table(outside, q)), np.empty(len(chosen))
+    X, center, own, rows = kept
+    table, out = query_table(outside, q), np.empty(len(chosen))
     for j in range(len(chosen)):
-        out[j] = compare(chosen[j], kept, query, unit)
+        i = chosen[j]
+        product = centered_dot(X[i], center, W[q]) + outside_dot(i, rows, table)
+        out[j] = distance(product, own[i], sizes[q], unit)
     return out
 
 

@@ -27,7 +27,7 @@ class Files:
     name: str | None
 
 
-def run(files: Files, space: Path | None, *, learning: bool, browser: bool, **server: Any) -> None:
+def run(files: Files, space: Path | None, *, learning: bool, learner: str, browser: bool, **server: Any) -> None:
     """Open a space, fill it from files when it is new, and serve it until Ctrl-C."""
     from gramian.service import http, sources
     from gramian.service.space import Space
@@ -35,7 +35,7 @@ def run(files: Files, space: Path | None, *, learning: bool, browser: bool, **se
     first = files.data or files.meta
     folder = space or (Path("gramian-space") if first is None else Path(f"{first.stem}.space"))
     source = None if first is None else _source(files)
-    with Space(folder, learning=learning) as opened:
+    with Space(folder, learning=learning, learner=learner) as opened:
         if first is not None and source is not None:
             name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", first.stem).strip("-") or "items"
             with progress(f"reading {first}", total=len(source.X)) as (bar, task):
@@ -168,5 +168,5 @@ def import_events(space: Path, source: Path) -> None:
 
 def _there(space: Path) -> Path:
     if not (space / "space.db").is_file():
-        raise formats.TableError(f"{space}: no space there.")
+        raise formats.TableError(f"{space}: no space there; to export a metric, name a target with --to.")
     return space

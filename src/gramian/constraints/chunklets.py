@@ -48,6 +48,7 @@ class Chunklets(Constraints):
         cls,
         y: Any,
         n_chunklets: int | None = None,
+        *,
         size: int = 2,
         unknown: Any = None,
         random_state: Any = None,

@@ -37,9 +37,9 @@ sqdist, ids = index.search(z, 10)
 def to_faiss(
     metric: Any,
     X: Any,
+    *,
     kind: Any = "flat",
     ids: Any = None,
-    *,
     path: Any = None,
     out: Any = None,
     verbose: bool = False,
@@ -193,9 +193,9 @@ def _settle(faiss: Any, index: Any, near: Nearest, fixed: bool) -> None:
 def from_faiss(path: Any, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks (ids, vectors) of a faiss index, or of its file, as they are stored.
 
-    An index that transforms its input yields what lies behind the transform: for one that :func:`to_faiss` made these
-    are the learned coordinates, whose Euclidean distance is the learned one. What is compressed comes back as it
-    was kept, approximately.
+    An index that transforms its input yields what lies behind the transform: for one that ``to_faiss`` made these are
+    the learned coordinates, whose Euclidean distance is the learned one. What is compressed comes back as it was kept,
+    approximately.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def names(database: Any) -> list[str]:
 
 
 def from_lancedb(
-    path: Any, table: str = "items", column: str | None = None, *, id: str | None = None, block: int = 8192
+    path: Any, table: str = "items", *, column: str | None = None, id: str | None = None, block: int = 8192
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks (ids, vectors) of a LanceDB table.
 
@@ -114,7 +114,7 @@ def from_lancedb(
     Examples
     --------
     >>> import gramian as gm
-    >>> blocks = gm.export.from_lancedb("database", "items", "vector")  # doctest: +SKIP
+    >>> blocks = gm.export.from_lancedb("database", "items", column="vector")  # doctest: +SKIP
     >>> index = gm.export.fill(gm.HashIndex(metric), blocks)  # doctest: +SKIP
     """
     owner = "from_lancedb"

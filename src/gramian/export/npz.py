@@ -107,5 +107,5 @@ def apply_npz(path: Path, X: np.ndarray) -> np.ndarray:
     if str(a["kernel"]) == "gaussian":
         kernel: Kernel = Gaussian(float(a["scale"]))
     else:
-        kernel = Polynomial(int(a["degree"]), float(a["offset_of_kernel"]), float(a["scale"]))
+        kernel = Polynomial(int(a["degree"]), float(a["offset_of_kernel"]), scale=float(a["scale"]))
     return kernel(X, a["basis"]) @ a["weights"] - a["offset"]

@@ -111,7 +111,7 @@ def _execute(address: Any, parts: Iterator[tuple[str, str, Any]], owner: str) ->
 
 
 def from_pgvector(
-    path: Any, table: str = "items", column: str = "embedding", *, id: str = "id", block: int = 8192
+    path: Any, table: str = "items", *, column: str = "embedding", id: str = "id", block: int = 8192
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks (ids, vectors) of a table with a column of the type vector.
 
@@ -126,7 +126,7 @@ def from_pgvector(
     Examples
     --------
     >>> import gramian as gm
-    >>> blocks = gm.export.from_pgvector("postgresql://localhost/shop", "items", "embedding")  # doctest: +SKIP
+    >>> blocks = gm.export.from_pgvector("postgresql://localhost/shop", "items", column="embedding")  # doctest: +SKIP
     >>> index = gm.export.fill(gm.HashIndex(metric), blocks)  # doctest: +SKIP
     """
     owner = "from_pgvector"

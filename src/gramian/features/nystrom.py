@@ -74,6 +74,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self,
         kernel=None,
         rank=None,
+        *,
         tol=None,
         basis="cholesky",
         center=False,

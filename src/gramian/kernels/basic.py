@@ -1,6 +1,6 @@
 """Kernels on vectors, dense or sparse."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class Polynomial(Kernel):
 
     degree: int = 3
     offset: float = 1.0
+    _: KW_ONLY
     scale: float = 1.0
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """Kernels from distances, and how far a distance is from being Hilbertian."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ class DistanceKernel(Kernel):
 
     distance: Callable[[Any, Any], float]
     g: Any = "constant"
+    _: KW_ONLY
     constant: float | None = None
     origin: Any = None
     on_vectors = False

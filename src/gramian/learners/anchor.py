@@ -41,6 +41,8 @@ def anchored(
         return learner.plain(Z, y, rest, rng)
     unit_free = is_unit_free(y)
     points = frame.points(linalg.dense(Z))
+    if learner._has_unit and unit_free:
+        points = points / np.sqrt(linalg.row_norms(points - points.mean(axis=0)).mean())
     variants = learner._variants()
     if isinstance(weight, str) or len(variants) > 1:
         learner, weight = chosen(variants, points, y, unit_free, rng, weight)

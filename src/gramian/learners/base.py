@@ -41,6 +41,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     """Whether labels may be measurements."""
     _has_prior = False
     """Whether the prior is a part of the problem itself."""
+    _has_unit = False
+    """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
     _remedy = "raise max_iter or tol"
 
     @abstractmethod

@@ -9,7 +9,7 @@ import numpy as np
 from gramian import linalg
 from gramian.solvers.base import Solution
 from gramian.solvers.descent import share
-from gramian.solvers.newton import Point, minimize_box
+from gramian.solvers.newton import Dense, Point, minimize_box
 
 WIDTH, NARROWER = 1.0, 0.25
 """First width of the smoothed hinge, relative to the mean margin, and the factor from one width to the next."""
@@ -89,23 +89,14 @@ class Smoothed:
         value = float(lam @ (positive - 0.5 * self.width * slope) + self.cost @ w)
         return value, self.cost + self.lengths @ whole.scatter(lam), (z, lam)
 
-    def hessian(self, w: np.ndarray, info: Any, free: np.ndarray) -> tuple[Callable, np.ndarray]:
-        """Products with the Hessian on the free variables, and its diagonal, with a little more than nothing."""
-        columns = np.flatnonzero(free)
+    def hessian(self, w: np.ndarray, info: Any) -> Dense:
+        """The Hessian, with a little more than nothing on its diagonal."""
         rows = np.flatnonzero((info[0] > 0) & (info[0] <= self.width))
-        part = self.lengths[columns]
-        R = (part[:, self.whole.near[rows]] - part[:, self.whole.far[rows]]) * np.sqrt(self.whole.share[rows])
+        apart = self.lengths[:, self.whole.near[rows]] - self.lengths[:, self.whole.far[rows]]
+        R = apart * np.sqrt(self.whole.share[rows])
         H = R @ R.T / self.width
-        diagonal = np.zeros(len(w))
-        diagonal[columns] = np.diag(H)
-        ridge = 1e-6 * max(float(diagonal.max(initial=0)), float(self.cost.max()))
-
-        def product(v: np.ndarray) -> np.ndarray:
-            found = ridge * v
-            found[columns] += H @ v[columns]
-            return found
-
-        return product, diagonal + ridge
+        ridge = 1e-6 * max(float(np.diag(H).max(initial=0)), float(self.cost.max()))
+        return Dense(H + ridge * np.eye(len(H)))
 
     def residual(self, point: Point) -> float:
         """The largest slope along which a weight could still move, relative to its cost."""

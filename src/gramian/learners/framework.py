@@ -21,6 +21,7 @@ from gramian.solvers import (
     Hard,
     Hinge,
     InfeasibleError,
+    PrimalNewton,
     Problem,
     Quadratic,
     Slack,
@@ -35,10 +36,10 @@ WIDEST = 10_000
 """Most features for which a d × d matrix is learned."""
 ANCHORED_PAIRS = 3000
 """Pairs that are enough for what is blended with a prior."""
-SOLVERS: dict[str, type[DualAscent | BregmanProjections]] = {
+SOLVERS: dict[str, type[DualAscent | BregmanProjections | PrimalNewton]] = {
+    "primal": PrimalNewton,
     "dual": DualAscent,
     "bregman": BregmanProjections,
-    "auto": DualAscent,
 }
 
 
@@ -118,7 +119,7 @@ class FrameworkLearner(MetricLearner):
         problem = self._problem(Z, side, rest)
         if problem.divergence.keeps_range and not problem.prior.any():
             raise ValueError(f"{owner}: prior must not be 0 for LogDet and von Neumann, which keep its range.")
-        solver = self._solver()
+        solver = self._solver(problem)
         solver.check(problem)
         try:
             with progress(owner, self.verbose, solver.max_iter, self.callback) as report:
@@ -141,12 +142,14 @@ class FrameworkLearner(MetricLearner):
             offset=offset,
         )
 
-    def _solver(self) -> Solver:
+    def _solver(self, problem: Problem) -> Solver:
         if isinstance(self.solver, Solver):
             return self.solver
         self._check_limits()
-        _checks.one_of(self.solver, type(self).__name__, "solver", tuple(SOLVERS))
-        return SOLVERS[self.solver](max_iter=int(self.max_iter), tol=float(self.tol))
+        _checks.one_of(self.solver, type(self).__name__, "solver", ("auto", *SOLVERS))
+        best = "primal" if PrimalNewton.suits(problem) else "dual"
+        name = best if self.solver == "auto" else self.solver
+        return SOLVERS[name](max_iter=int(self.max_iter), tol=float(self.tol))
 
 
 class Framework(FrameworkLearner):
@@ -167,8 +170,9 @@ class Framework(FrameworkLearner):
         C = 1 / mean |b_i| of their kind instead. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
         (``"quadratic"``). A :class:`~gramian.solvers.Slack`: any convex cost.
     slack_loss : {"hinge", "quadratic"}
-    solver : {"auto", "dual", "bregman"} or Solver
-        The box-constrained dual, or cyclic Bregman projections (LogDet only).
+    solver : {"auto", "primal", "dual", "bregman"} or Solver
+        Newton's method on M (LogDet with a slack that curves), the box-constrained dual (everything), or cyclic
+        Bregman projections (LogDet); "auto" takes the first of these that suits.
     rank : int, optional
         Learn W = αI + U(M − αI)Uᵀ on a subspace of that dimension (Jain 2009, (3.6)); linear in d, takes sparse X.
     subspace : {"svd", "landmarks"} or array (d, k)

@@ -129,7 +129,7 @@ class ITML(FrameworkLearner):
         near, far = (np.unique(side.limit[kind]) for kind in (side.similar, ~side.similar))
         if len(near) == len(far) == 1:  # one u for all similar pairs and one l for all others
             check_bounds((near[0], far[0]))
-        solution = super()._learn(Z, side.apart(Z, "ITML", ROUNDED), rest, rng)
+        solution = super()._learn(Z, side.apart(Z, "ITML", tol=ROUNDED), rest, rng)
         return replace(solution, found={**solution.found, "gamma": float(self.gamma)})
 
 

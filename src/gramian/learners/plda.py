@@ -13,7 +13,7 @@ from gramian.solvers.base import Solution
 class PLDA(MetricLearner):
     """M = W⁻¹ − (W + B)⁻¹: the log-likelihood ratio of "same class" against "any two points".
 
-    W is the covariance within classes and B that of the class means, both shrunk towards a multiple of the identity::
+    W is the covariance within classes and B that of the class means, both shrunk toward a multiple of the identity::
 
         W = (1 − ρ) S_w + ρ tr(S_w)/d · I,      B = (1 − β) S_b + β tr(S_b)/d · I
 

@@ -65,7 +65,7 @@ class RCA(MetricLearner):
         self.random_state = random_state
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Chunklets:
-        return Chunklets.from_labels(labels, self.n_chunklets, self.chunklet_size, random_state=rng)
+        return Chunklets.from_labels(labels, self.n_chunklets, size=self.chunklet_size, random_state=rng)
 
     def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
         ridge = _checks.number(self.reg, "RCA", "reg", low=0)

@@ -12,7 +12,7 @@ from gramian.learners.base import MetricLearner
 from gramian.learners.priors import positive_prior
 from gramian.learners.progress import progress
 from gramian.solvers.base import Solution
-from gramian.solvers.newton import Point, minimize_box
+from gramian.solvers.newton import Operator, Point, minimize_box
 
 MOST = 0.99
 """Share of the largest weight of the pairs that leaves a minimum, when a larger one is asked for."""
@@ -44,15 +44,15 @@ class SparseInverse:
         M = sla.cho_solve((C, True), np.eye(len(C)), check_finite=False)
         return -2 * float(np.log(np.diag(C)).sum()), -4 * self.lam * M[self.upper], M
 
-    def hessian(self, x: np.ndarray, M: np.ndarray, free: np.ndarray) -> tuple[Callable, np.ndarray]:
-        """Products with the Hessian on the free variables, and its diagonal."""
+    def hessian(self, x: np.ndarray, M: np.ndarray) -> Operator:
+        """The Hessian by its products, with its diagonal."""
         i, j = self.upper
         size = 8 * self.lam**2
 
         def product(v: np.ndarray) -> np.ndarray:
-            return size * free * (M @ self.symmetric(free * v) @ M)[self.upper]
+            return size * (M @ self.symmetric(v) @ M)[self.upper]
 
-        return product, size * (M[self.upper] ** 2 + M[i, i] * M[j, j])
+        return Operator(product, size * (M[self.upper] ** 2 + M[i, i] * M[j, j]))
 
     def primal(self, M: np.ndarray) -> float:
         """⟨K, M⟩ − log det M + λ Σ_{i≠j} |M_ij|."""

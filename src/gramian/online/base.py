@@ -30,8 +30,9 @@ class OnlineRule(ABC):
     """One way to move M after a constraint.
 
     A state is a frozen value; ``update`` is the definition, one constraint in NumPy; ``stream`` runs many and gives the
-    prediction made before each. Targets may be negative here: coordinates that carry only a part of
-    the distance leave the rest out of the target.
+    prediction made before each. In place of a difference v there may be a :class:`~gramian.online.forms.Form` of rank
+    two, and :class:`~gramian.online.forms.Forms` in place of the rows V. Targets may be negative here: coordinates
+    that carry only a part of the distance leave the rest out of the target.
     """
 
     eta: float
@@ -59,7 +60,7 @@ class OnlineRule(ABC):
         """Squared distance vᵀMv."""
 
     def stream(
-        self, state: Any, V: np.ndarray, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+        self, state: Any, V: Any, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:
         """State after the constraints of the rows of V, and the predictions; rows of ``follow`` change in place.
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from gramian.online.factored import FactoredRule
 from gramian.online.learner import OnlineLearner
 
@@ -18,6 +20,12 @@ class OnlineITMLRule(FactoredRule):
         rate = self.eta if p >= y else min(self.eta, 0.5 / ((y - p) * p))
         after = p / (1 + rate * (p - y) * p)
         return after, -rate * (p - y) * after
+
+    def multiplier(self, mu: np.ndarray, target: float) -> float:
+        """c = η(⟨A, M⟩ − y), cut so that no 1 + cμ_k falls below one half."""
+        c = self.eta * (float(mu.sum()) - target)
+        worst = float((c * mu).min())
+        return c if worst >= -0.5 else -0.5 * c / worst
 
 
 class OnlineITML(OnlineLearner):

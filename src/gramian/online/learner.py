@@ -9,16 +9,17 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian import _checks, linalg
-from gramian.constraints import Pairs
+from gramian.constraints import Comparisons, Constraints, Pairs, RelativeSimilarities, Similarities, Triplets
 from gramian.coordinates import Coordinates, KernelSpace, Plain, Rest, Subspace
 from gramian.learners.base import MetricLearner, are_tuples
 from gramian.metrics import Metric
 from gramian.online.base import KINDS, OnlineRule
 from gramian.online.factored import prior_factor
+from gramian.online.forms import Forms
 from gramian.online.pretraining import PreTraining
 from gramian.online.progress import Progress
 from gramian.persist import Stored
-from gramian.solvers.base import Solution
+from gramian.solvers import Solution, rows_of
 
 GENTLE = 0.1
 """η s² of clicks, s the farthest of the first list. The race for η is won by steps that fit the clicks best, which
@@ -32,7 +33,7 @@ class OnlineLearner(MetricLearner, Stored):
     error changes nothing and ``metric_`` is always that of a whole number of constraints.
     """
 
-    _accepts = (Pairs,)
+    _accepts = (Pairs, Comparisons, Similarities, RelativeSimilarities)
     _infinite = False
     progress_: Progress
 
@@ -40,6 +41,7 @@ class OnlineLearner(MetricLearner, Stored):
         self,
         eta="auto",
         prior="identity",
+        *,
         rank=None,
         features=None,
         alpha=1.0,
@@ -130,7 +132,32 @@ class OnlineLearner(MetricLearner, Stored):
             raise TypeError(f"{owner}: u must be dense, got a sparse matrix; pass u.toarray(), or give rank.")
         return self._after(here, U, W, np.array([target]), np.array([KINDS[kind]]), follow)
 
-    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> "OnlineLearner":
+    def learn_comparison(self, anchor: Any, near: Any, far: Any, *, margin: float = 0.0) -> "OnlineLearner":
+        """Learn that d²(anchor, far) − d²(anchor, near) should be at least ``margin`` (Jain 2009, §3.1 item 2).
+
+        On all features only, without rank and features, as :meth:`learn_similarity`.
+        """
+        margin = _checks.number(margin, type(self).__name__, "margin", low=0)
+        return self._learn_some(
+            (anchor, near, far), Triplets(np.array([0]), np.array([1]), np.array([2]), margin=margin)
+        )
+
+    def learn_similarity(self, u: Any, v: Any, target: float, kind: str = "at_least") -> "OnlineLearner":
+        """Learn that the inner product uᵀMv should be at least or at most ``target`` (Jain 2009, §5.1.1)."""
+        owner = type(self).__name__
+        target = _checks.number(target, owner, "target")
+        near = _checks.one_of(kind, owner, "kind", ("at_least", "at_most")) == "at_least"
+        return self._learn_some((u, v), Similarities(np.array([0]), np.array([1]), np.array([near]), limit=target))
+
+    def _learn_some(self, points: tuple, side: Constraints) -> "OnlineLearner":
+        """One constraint on a few points."""
+        owner = type(self).__name__
+        here = self._here(np.shape(points[0])[-1] if np.ndim(points[0]) else None)
+        rows = [here.coordinates.one(point, owner, "a point") for point in points]
+        X = here.coordinates.check(stacked(rows), owner, "a point")
+        return self._stand(self._forms(here, X, side))
+
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), *, shown: Any = None) -> "OnlineLearner":
         """Learn from clicks on a list of results.
 
         A liked point should be as near as the first of the list, a disliked one beyond the last: targets relative to
@@ -170,7 +197,7 @@ class OnlineLearner(MetricLearner, Stored):
         return self.progress_ if hasattr(self, "progress_") else self._fresh(n_features)
 
     def partial_fit(self, X: Any, y: Any = None) -> "OnlineLearner":
-        """Learn from the pairs of a :class:`~gramian.Pairs` (in order), or from pairs drawn from labels y."""
+        """Learn from pairs, comparisons or similarities in their order, or from pairs drawn from labels y."""
         if hasattr(self, "progress_"):
             self._same_width(X)
         with _checks.intact(self):
@@ -188,7 +215,20 @@ class OnlineLearner(MetricLearner, Stored):
         except ValueError as error:
             raise ValueError(f"{type(self).__name__}: {error}") from error
 
-    def _batch(self, here: Progress, X: Any, pairs: Pairs) -> Progress:
+    def _forms(self, here: Progress, X: Any, side: Constraints) -> Progress:
+        """After constraints on forms of rank two, each an upper bound of ⟨A_i, M⟩."""
+        owner = type(self).__name__
+        if not here.coordinates.whole:
+            raise ValueError(f"{owner}: takes only pairs with rank or features, got {type(side).__name__}.")
+        forms = Forms(*rows_of(side, linalg.dense(X).astype(np.float64)).squares())
+        try:
+            return here.after_forms(forms, side.bound, np.full(len(forms), KINDS["at_most"]))
+        except (NotImplementedError, OverflowError) as error:
+            raise ValueError(f"{owner}: {error}") from error
+
+    def _batch(self, here: Progress, X: Any, pairs: Any) -> Progress:
+        if not isinstance(pairs, Pairs):
+            return self._forms(here, X, pairs)
         sign = np.where(pairs.similar, 1, -1) if self.hinge else np.zeros(len(pairs), dtype=int)
         return self._after(here, X[pairs.left], X[pairs.right], pairs.limit, sign)
 

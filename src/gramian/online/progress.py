@@ -10,6 +10,7 @@ from gramian import linalg
 from gramian.coordinates import Coordinates, Subspace, orthonormal
 from gramian.metrics import Metric
 from gramian.online.base import OnlineRule, loss
+from gramian.online.forms import Forms
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +85,26 @@ class Progress:
             comparator_loss=self.comparator_loss + saved,
             reach=max(self.reach, targets.max(initial=0.0)),
             peak=max(self.peak, predictions.max(initial=0.0)),
+        )
+
+    def after_forms(self, forms: Forms, targets: np.ndarray, signs: np.ndarray) -> "Progress":
+        """The point after constraints on forms of rank two, on coordinates that hold all of a point.
+
+        No loss bound is proved for these: ``peak`` becomes infinite, and the bound with it.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            state, predictions = self.rule.stream(self.state, forms, targets, signs)
+            fixed = np.array([form.value(self._start.core) for form in forms])
+            spent, saved = (float(loss(p, targets, signs).sum()) for p in (predictions, fixed))
+        if not (np.isfinite(spent) and self.rule.finite(state)):
+            raise OverflowError("a squared distance or a step is too large for double precision; rescale X")
+        return replace(
+            self,
+            state=state,
+            n_seen=self.n_seen + len(forms),
+            loss=self.loss + spent,
+            comparator_loss=self.comparator_loss + saved,
+            peak=np.inf,
         )
 
     def _baseline(self, Z: np.ndarray, rest: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from gramian.metrics import Mahalanobis
 from gramian.plotting.canvas import COLORS, MARKERS, QUIET, RIGHT, WRONG, axes, figure, open_frame
 
 
-def margins(constraints: Any, X: Any, metric: Any, baseline: Any = None, ax: Any = None) -> Any:
+def margins(constraints: Any, X: Any, metric: Any, *, baseline: Any = None, ax: Any = None) -> Any:
     """Histogram of the margins (b_i − ⟨C_i, K_W⟩) / |b_i| under ``baseline`` (Euclidean when None) and ``metric``.
 
     A constraint holds where its margin is not negative. Margins beyond ±2 are counted in the last bins.
@@ -43,7 +43,7 @@ def margins(constraints: Any, X: Any, metric: Any, baseline: Any = None, ax: Any
 
 
 def curves(
-    series: Mapping[str, tuple[Any, Any]], xlabel: str, ylabel: str, ax: Any = None, title: str = "", log: str = ""
+    series: Mapping[str, tuple[Any, Any]], xlabel: str, ylabel: str, *, ax: Any = None, title: str = "", log: str = ""
 ) -> Any:
     """Lines with a color and a marker each, and a legend; returns the axes.
 

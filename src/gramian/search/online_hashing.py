@@ -39,7 +39,7 @@ class OnlineHashIndex(Index):
     Items are hashed by [rᵀG(x − μ) ≥ 0] at an anchor, the metric of some earlier time. A query takes candidates there
     and ranks them by the live metric, so distances and order are always live. Each step of the learner moves the
     direction Gᵀr of a bit by a_t (rᵀG_t v) M_t v (5.8), which touches no item. Once the directions have turned so far
-    that a share ``tolerance`` of all bits differs, the codes move to the live metric: only the bits that may have
+    that a share ``tol`` of all bits differs, the codes move to the live metric: only the bits that may have
     flipped are computed, or all of them when those are more than ``rehash_share``. Each query moves a bounded
     number of items, so that none waits for all of them; :meth:`upkeep` moves the rest at once.
 
@@ -49,7 +49,7 @@ class OnlineHashIndex(Index):
         Copied, with what it has learned. With ``rank`` or ``features`` the points may be sparse, or objects.
     n_bits : int
         Bits, a multiple of 8.
-    tolerance : float
+    tol : float
         Share of stale bits at which the codes begin to move.
     rehash_share : float
         Share of bits that may have flipped above which all are computed (10% in the thesis).
@@ -82,7 +82,7 @@ class OnlineHashIndex(Index):
         learner: OnlineLearner,
         n_bits: int = 256,
         *,
-        tolerance: float = 0.03,
+        tol: float = 0.03,
         rehash_share: float = 0.4,
         detector: str = "likely",
         recall: float = 0.99,
@@ -93,7 +93,7 @@ class OnlineHashIndex(Index):
             raise TypeError(f"{owner}: learner must be LEGO, OnlineITML or OnlinePOLA, got {type(learner).__name__}.")
         self.learner = copy.deepcopy(learner)
         self.n_bits = whole_bytes(n_bits, owner)
-        self.tolerance = _checks.number(tolerance, owner, "tolerance", low=0, high=0.5)
+        self.tol = _checks.number(tol, owner, "tol", low=0, high=0.5)
         self.rehash_share = _checks.number(rehash_share, owner, "rehash_share", low=0, high=1)
         self.detector = _checks.one_of(detector, owner, "detector", DETECTORS)
         self.recall = _checks.number(recall, owner, "recall", low=0, high=1 - 1e-12, open_low=True)
@@ -184,7 +184,7 @@ class OnlineHashIndex(Index):
             self._learned(learner.progress_)
         return self
 
-    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> Self:
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), *, shown: Any = None) -> Self:
         """Learn from clicks on a list of results, as the learner's ``feedback``.
 
         Parameters
@@ -282,7 +282,7 @@ class OnlineHashIndex(Index):
         return known[2]
 
     def _tend(self, live: Metric) -> None:
-        """Move some codes towards the live metric if they are stale, unless another thread is at work."""
+        """Move some codes toward the live metric if they are stale, unless another thread is at work."""
         if self._lock.acquire(blocking=False):
             try:
                 self._move(live, force=False)
@@ -296,7 +296,7 @@ class OnlineHashIndex(Index):
             return None
         settled, points = items.settled, items["points"]
         if settled["move"] is None:
-            if not force and self._stale(settled["anchor"], live, items) <= self.tolerance:
+            if not force and self._stale(settled["anchor"], live, items) <= self.tol:
                 return None
             base, target = (self._encoder(metric, points, settled) for metric in (settled["base"], live))
             items = following.start(items, base, target, self.rehash_share, self.detector == "likely")
@@ -332,7 +332,7 @@ class OnlineHashIndex(Index):
         return other.with_metric(metric, n_jobs=n_jobs)
 
     def _state(self) -> dict[str, Any]:
-        names = ("n_bits", "tolerance", "rehash_share", "detector", "recall")
+        names = ("n_bits", "tol", "rehash_share", "detector", "recall")
         settings = {**{name: getattr(self, name) for name in names}, "random_state": self.seed}
         return {**self._items_state(), "learner": self.learner, "settings": settings, "stats": self.stats_}
 

@@ -23,7 +23,7 @@ from gramian.service.snapshot import Collection
 
 RANDOM = 100
 RANDOM_WEIGHT = 0.1
-PENALTY = 0.03
+PENALTY = 0.1
 LOCALITY = 10.0
 """λ and the other constants were chosen on tasks of their own (benchmarks/serve)."""
 STEPS = 25

@@ -1,5 +1,6 @@
 """Changes by teaching: clicks and their undoing, candidates, duels and verdicts."""
 
+import json
 import sqlite3
 from dataclasses import dataclass, replace
 from typing import Any
@@ -68,6 +69,8 @@ def undo(
         raise Denied(f"Space: feedback {target} is another person's; only they or an admin may undo it.")
     seq = draft.event("undo", {"undone": target}, collection=name, user=user)
     draft.db.execute("UPDATE feedback SET undone = ? WHERE seq = ?", (seq, target))
+    if row["duel"] is not None:
+        judge_again(draft, name, row["duel"])
     return {"seq": seq, "undone": target}
 
 
@@ -141,6 +144,30 @@ def open_duel(draft: Draft, name: str, duel: "duels.Duel", query: Any, user: str
     row = (duel.id, own["number"], seq, duel.version, duel.against, *blobs)
     draft.db.execute("INSERT INTO duels VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     return {"seq": seq}
+
+
+def judge_again(draft: Draft, name: str, duel: str) -> None:
+    """After a click of a duel was undone: what it decided stands only where the other clicks decide the same."""
+    own = draft.collection(name)
+    sides = draft.db.execute("SELECT version, against FROM duels WHERE id = ?", (duel,)).fetchone()
+    if own["candidate"] == sides["version"]:
+        judge(draft, name)
+        return
+    text = """
+      SELECT op, data FROM events WHERE collection = ? AND op IN ('verdict', 'version', 'activate')
+      ORDER BY seq DESC LIMIT 1
+    """
+    last = draft.db.execute(text, (name,)).fetchone()
+    said = json.loads(last["data"])
+    if last["op"] != "verdict" or said["version"] != sides["version"] or said["verdict"] == "withdrawn":
+        return
+    record = duels.record(draft.db, own["number"], sides["version"], sides["against"])
+    if duels.verdict(record, duels.tries(draft.db, own["number"])) == said["verdict"]:
+        return
+    data = {"version": sides["version"], "verdict": "withdrawn", "duels": record.summary()}
+    draft.event("verdict", data, collection=name)
+    set_status(draft, own, sides["version"], "candidate")
+    _use(draft, own, sides["against"], sides["version"])
 
 
 def judge(draft: Draft, name: str) -> None:

@@ -28,6 +28,7 @@ class Upkeep:
         self.learning = learning
         self.failures = 0
         self._news = threading.Event()
+        self._news.set()
         self._stop = threading.Event()
         self._unlisten = space.listen(lambda seq: self._news.set())
         self._thread = threading.Thread(target=self._run, name="gramian-upkeep", daemon=True)
@@ -54,6 +55,7 @@ class Upkeep:
             view = self.space.collection(name)
             if view.vectors.tail.nbytes >= SETTLE_BYTES:
                 settle(self.space, view)
+            self.space.asker.warm(view)
             self.space.store.checkpoint()
             if self.learning and self.space.teacher.due(view):
                 self.space.learn(name)

@@ -29,9 +29,7 @@ class Teacher:
         self._clicks: dict[int, learning.Clicks] = {}
         self._lock = threading.Lock()
 
-    def learn(
-        self, name: str, learner: str = "gmml", label: str | None = None, user: str | None = None
-    ) -> dict[str, Any]:
+    def learn(self, name: str, learner: str, label: str | None = None, user: str | None = None) -> dict[str, Any]:
         """Learn a candidate from all live clicks and make it the one that duels."""
         with self._lock:
             snapshot = self.space.snapshot

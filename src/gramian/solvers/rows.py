@@ -59,6 +59,12 @@ class Rows:
         mean = sum(norms[1:], start=norms[0]) / len(norms)
         return xp.sum(xp.abs(self.weight) * xp.reshape(mean, self.weight.shape), axis=1)
 
+    def form(self, derivative: Any) -> Any:
+        """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,), without the products of different terms."""
+        xp = namespace(self.weight)
+        squares = derivative.form(self.left, self.left if self.right is None else self.right)
+        return xp.sum(self.weight**2 * xp.reshape(squares, self.weight.shape), axis=1)
+
     def positive(self) -> Any:
         """1 for constraints whose A_i is known to be PSD, 0 for others, shape (m,)."""
         xp = namespace(self.weight)
@@ -75,6 +81,13 @@ class Rows:
         rows = xp.nonzero(xp.reshape(xp.broadcast_to(keep[:, None], self.weight.shape), (-1,)))[0]
         right = None if self.right is None else xp.take(self.right, rows, axis=0)
         return Rows(xp.take(self.left, rows, axis=0), xp.take(self.weight, xp.nonzero(keep)[0], axis=0), right)
+
+    def scaled(self, factor: Any) -> "Rows":
+        """The rows of factor_i A_i, factor ≥ 0 (m,): the vectors take its root, so that no unit overflows."""
+        xp = namespace(self.weight)
+        terms = self.weight.shape[1]
+        root = xp.repeat(xp.sqrt(factor), terms)[:, None]
+        return Rows(self.left * root, self.weight, None if self.right is None else self.right * root)
 
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Each A_i as signs[i, 0] u uᵀ + signs[i, 1] w wᵀ with u, w = vectors[i], for ranks of at most two.
@@ -132,6 +145,10 @@ class Stacked:
         """Size of each A_i under M₀, shape (m,)."""
         return self._joined([part.size(prior) for part in self.parts])
 
+    def form(self, derivative: Any) -> Any:
+        """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,)."""
+        return self._joined([part.form(derivative) for part in self.parts])
+
     def positive(self) -> Any:
         """1 for constraints whose A_i is known to be PSD, 0 for others, shape (m,)."""
         return self._joined([part.positive() for part in self.parts])
@@ -139,6 +156,10 @@ class Stacked:
     def take(self, keep: Any) -> "Stacked":
         """The rows of some of the constraints, chosen by a mask (m,)."""
         return Stacked(tuple(part.take(piece) for part, piece in zip(self.parts, self._split(keep))))
+
+    def scaled(self, factor: Any) -> "Stacked":
+        """The rows of factor_i A_i, factor ≥ 0 (m,)."""
+        return Stacked(tuple(part.scaled(piece) for part, piece in zip(self.parts, self._split(factor))))
 
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Each A_i of rank at most two as a sum of two signed squares."""

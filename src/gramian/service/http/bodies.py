@@ -67,7 +67,7 @@ class Feedback(Body):
 class NewVersion(Body):
     """Which learner makes the candidate, and what it is called."""
 
-    learner: Annotated[str, Field(max_length=64)] = "gmml"
+    learner: Annotated[str | None, Field(max_length=64)] = None
     name: Annotated[str | None, Field(min_length=1, max_length=200)] = None
     user: User = None
 

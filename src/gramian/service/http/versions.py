@@ -14,6 +14,7 @@ from gramian.service.errors import SpaceError
 from gramian.service.http import bodies
 from gramian.service.http.parts import USUAL, Admin, JsonRoute, Name, Number, Teacher, TheSpace, Viewer, answer
 from gramian.service.http.problems import documented
+from gramian.service.reports import MOST_K
 
 router = APIRouter(prefix="/v1/collections/{c}", route_class=JsonRoute, tags=["versions"], responses=USUAL)
 
@@ -51,7 +52,7 @@ def diff_versions(
     c: Name,
     n: Number,
     to: Annotated[int, Query(ge=0, lt=2**63)],
-    k: Annotated[int, Query(ge=1, le=100)] = 10,
+    k: Annotated[int, Query(ge=1, le=MOST_K)] = 10,
 ) -> Response:
     """Which neighbors changed most between two versions."""
     return answer(space.diff(c, n, to, k))
