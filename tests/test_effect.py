@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks import harness
 from benchmarks.effect import draws, ours, rivals, study, summary, tasks
-from benchmarks.effect.__main__ import page
+from benchmarks.effect.__main__ import no_help, page
 from benchmarks.effect.adapter import contrastive, train_adapter
 from benchmarks.report import Report
 from scipy.optimize import approx_fprime
@@ -152,3 +152,10 @@ def test_the_page_shows_gains_by_task_and_who_fell_below_the_features(tmp_path):
     text = page([Report.read(Report("reported", **fields).save(tmp_path))])
     assert "| RCA | -0.100 ± 0.000 |" in text and "1 of 1" in text
     assert "| features | 0.55 |" in text and "| GMML |  |" in text
+
+
+def test_the_page_says_where_nothing_helps():
+    cells = _cells("features", [0.5, 0.6]) + _cells("RCA", [0.505, 0.6], ours=True)
+    found = no_help(summary.rows(cells))
+    assert "- t, 5 labels: the features have 0.550; these labels say too little." in found
+    assert no_help(summary.rows(_cells("features", [0.5]) + _cells("RCA", [0.6], ours=True))) == ""

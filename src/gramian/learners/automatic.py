@@ -46,7 +46,7 @@ class AutoMetric(MetricLearner):
     (M = w · start + (1 − w) · learned, in the leading directions of the points), on three folds, and is scored on the
     points *and* on the classes that the fold held out: closed forms from every start, the others from the best one. The
     candidate with the largest gain less its standard error is fitted again on everything, with the largest weight of
-    its start that is within a standard error of the best; **the features as they are win unless there is a gain.**
+    its start that is within a quarter of an error of the best; **the features as they are win unless there is a gain.**
     Points of 64 and more columns are also compared by their angle, seen from their mean, under the metric learned.
     ``estimate_`` is honest: each fold is judged by the choice that the other folds would make.
 
