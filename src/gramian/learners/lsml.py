@@ -166,7 +166,6 @@ class LSML(MetricLearner):
         return Quadruplets.from_labels(labels, self.n_quadruplets, random_state=rng)
 
     def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
-        self._check_limits()
         prior = positive_prior(self.prior, Z, rest, "LSML")
         near, far = (Z[i] - Z[j] for i, j in (side.near_ends, side.far_ends))
         weight = side.weight * (self._total(far, prior) / side.weight.sum())
