@@ -119,5 +119,5 @@ def test_a_refused_fit_changes_nothing(name):
     before = dict(vars(estimator))
     X, y = points()
     with pytest.raises((ValueError, TypeError)):
-        estimator.fit(np.where(X == X.max(), np.nan, X), y)
+        estimator.fit(np.where(X.max() == X, np.nan, X), y)
     assert vars(estimator) == before

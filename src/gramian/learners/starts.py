@@ -22,6 +22,11 @@ class Start:
     suffix = ""
 
     @property
+    def learned_as(self) -> str:
+        """The start that shows learners the same points."""
+        return self.name
+
+    @property
     def coordinates(self) -> Coordinates:
         """Where the points are compared."""
         return Plain(self.d)
@@ -77,6 +82,7 @@ class ByAngle(Start):
 
     name = "angles around the mean"
     suffix = ", by angle"
+    learned_as = AsTheyAre.name
 
     def center(self, X: np.ndarray) -> np.ndarray:
         """The mean."""

@@ -1,15 +1,16 @@
 """Candidates for a metric and what they score on points that were held out."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from gramian import linalg
 from gramian.constraints import Constraints, Labels
-from gramian.learners.anchor import WEIGHTS, fold_scores, gain_and_error, unanchored
-from gramian.learners.holdout import Fold, Path, held_out, path_scores
+from gramian.learners.anchor import WEIGHTS, fold_path, gain_and_error, unanchored
+from gramian.learners.holdout import Fold, held_out, path_scores
+from gramian.learners.path import Path
 from gramian.learners.report import Report
 from gramian.learners.starts import Start
 
@@ -55,6 +56,7 @@ class Search:
         self.X, self.y, self.k, self.rng = linalg.dense(X), y, k, rng
         self.folds = list(held_out(y, rng, cv))
         self.starts: list[Trial] = []
+        self.paths: dict[tuple[int, str, int], Path] = {}
         self.seed = int(rng.randint(2**31 - 1))
 
     @property
@@ -96,17 +98,25 @@ class Search:
     def score(self, trial: Trial) -> None:
         """Scores of a candidate along its path, fold by fold; what it cannot take is noted."""
         began = time.process_time()
-        inner = unanchored(trial.learner, quiet=True)
         rng = np.random.RandomState(self.seed)
         for number, fold in enumerate(self.folds):
             points = self.points(trial.start, fold)
-            center = trial.start.center(points[fold.rows])
             try:
-                found = fold_scores(inner, points, fold, True, rng, self.k, center)
-                trial.scores += [(number, kind, scores) for kind, scores in found]
+                path = self._path(trial, points, number, rng)
             except (ValueError, TypeError) as error:
                 trial.note = str(error)
+                continue
+            path = replace(path, center=trial.start.center(points[fold.rows]))
+            trial.scores += [(number, *found) for found in path_scores(fold, points, path, WEIGHTS, self.k)]
         trial.seconds = time.process_time() - began
+
+    def _path(self, trial: Trial, points: np.ndarray, number: int, rng: np.random.RandomState) -> Path:
+        """What the learner of a trial finds on a fold; starts that differ in the scoring alone share it."""
+        key = (id(trial.learner), trial.start.learned_as, number)
+        if key not in self.paths:
+            inner = unanchored(trial.learner, quiet=True)
+            self.paths[key] = fold_path(inner, points, self.folds[number], True, rng)
+        return self.paths[key]
 
     def honest(self, trials: list[Trial]) -> tuple[float, float]:
         """Gain and error of the rule: each fold is judged by the choice of the others."""

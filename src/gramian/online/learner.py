@@ -98,11 +98,12 @@ class OnlineLearner(MetricLearner, Stored):
         side = Similarities(np.array([0]), np.array([1]), np.array([near]), limit=target)
         return self._stand(lessons.few(self, (u, v), side))
 
-    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), *, shown: Any = None) -> "OnlineLearner":
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> "OnlineLearner":
         """Learn from clicks on a list of results.
 
         A liked point should be as near as the first of the list, a disliked one beyond the last: targets relative to
-        what was on the screen, under the metric that ranked it.
+        what was on the screen, under the metric that ranked it. With ``eta="auto"`` a stream that begins with clicks
+        takes small steps, η = 0.1 / s² with s the farthest squared distance of the first list.
 
         Parameters
         ----------

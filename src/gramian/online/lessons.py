@@ -4,6 +4,7 @@ Each function takes a learner and gives the :class:`.Progress` after the lesson.
 argument changes nothing.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,19 @@ from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Pairs
-from gramian.coordinates import Coordinates
+from gramian.coordinates import Coordinates, Plain
 from gramian.online.base import KINDS
 from gramian.online.beginning import here
 from gramian.online.forms import Forms
+from gramian.online.pretraining import PreTraining
 from gramian.online.progress import Progress
 from gramian.solvers import rows_of
+
+GENTLE = 0.1
+"""η s² of clicks, s the farthest of the first list. The race for η is won by steps that fit the clicks best, which
+is not what the person asks next: they take a good metric down."""
+ORDINARY = 1e100
+"""Entries up to it pass every check."""
 
 
 def pair(learner: Any, u: Any, v: Any, target: float, kind: str) -> Progress:
@@ -25,7 +33,7 @@ def pair(learner: Any, u: Any, v: Any, target: float, kind: str) -> Progress:
     _checks.one_of(kind, owner, "kind", learner._kinds())
     target = _checks.number(target, owner, "target", low=0)
     now = here(learner, _width(u))
-    U, W = (_one(now.coordinates, x, owner, name) for x, name in ((u, "u"), (v, "v")))
+    U, W = _two(now.coordinates, u, v, owner)
     if sparse.issparse(U) and now.coordinates.whole:
         raise TypeError(f"{owner}: u must be dense, got a sparse matrix; pass u.toarray(), or give rank.")
     return _after(learner, now, U, W, np.array([target]), np.array([KINDS[kind]]))
@@ -43,6 +51,8 @@ def clicks(learner: Any, query: Any, liked: Any, disliked: Any, shown: Any) -> P
         raise ValueError(f"{owner}: feedback needs something liked or disliked, got neither.")
     screen = judged if shown is None else [_group(space, shown, owner, "shown")]
     d = np.concatenate([now.metric.sqdist_of(q, points)[0] for points in screen if points is not None])
+    if isinstance(now.rule, PreTraining) and d.max() > 0:
+        now = replace(now, state=now.rule.given(now.state, GENTLE / float(d.max()) ** 2))
     sizes = [0 if group is None else linalg.count(group) for group in groups]
     targets = np.repeat([d[d > 0].min(initial=d.max()), d.max()], sizes)
     signs = np.repeat([KINDS["at_most"], KINDS["at_least"]], sizes)
@@ -93,6 +103,19 @@ def _width(point: Any) -> int | None:
 def _one(space: Coordinates, point: Any, owner: str, name: str) -> Any:
     """A checked set of one point."""
     return space.check(space.one(point, owner, name), owner, name)
+
+
+def _two(space: Coordinates, u: Any, v: Any, owner: str) -> tuple[Any, Any]:
+    """Two checked points, plain vectors in one go."""
+    if type(space) is Plain and _is_vector(u) and _is_vector(v) and len(u) == len(v) == space.d:
+        both = np.array((u, v))
+        if np.abs(both).max() <= ORDINARY:  # NaN is not
+            return both[:1], both[1:]
+    return _one(space, u, owner, "u"), _one(space, v, owner, "v")
+
+
+def _is_vector(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype == np.float64
 
 
 def _group(space: Coordinates, points: Any, owner: str, name: str) -> Any:
