@@ -273,6 +273,11 @@ def number(
     return int(value) if integer else float(value)
 
 
+def is_word(value: Any, word: str) -> bool:
+    """Whether a setting that may also be an array or a number is this word."""
+    return isinstance(value, str) and value == word
+
+
 def one_of(value: Any, owner: str, name: str, options: tuple) -> Any:
     """Return value when it is one of the options."""
     if isinstance(value, str) and value in options:

@@ -1,6 +1,5 @@
 """The contract of estimators that find several clusterings of the same data."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -113,11 +112,10 @@ class Clusterings(BaseEstimator, ABC):
         for name, value in run.extra.items():
             setattr(self, f"{name}_", value)
         if not run.converged:
-            warnings.warn(
+            _checks.warn(
                 f"{type(self).__name__}: stopped after {self.n_iter_} iterations with residual "
                 f"{run.residual:.3g} > tol {run.tol:.3g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:

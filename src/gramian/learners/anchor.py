@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import linalg
+from gramian import _checks, linalg
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels
 from gramian.coordinates import Plain, Rest, Subspace
 from gramian.learners.holdout import Fold, held_out, path_scores
@@ -67,8 +67,6 @@ def unanchored(learner: Any, quiet: bool = False) -> Any:
     """
     inner = copy.copy(learner)
     inner.anchor = 0
-    if learner._enough:
-        learner._check_limits()
     for name, limit in learner._enough.items():
         setattr(inner, name, limit(getattr(inner, name)))
     inner.prior = "identity"
@@ -79,7 +77,7 @@ def unanchored(learner: Any, quiet: bool = False) -> Any:
 
 def prior_root(learner: Any, Z: Any, rest: Rest) -> np.ndarray | None:
     """G₀ = M₀^{1/2}, None for the identity."""
-    if isinstance(learner.prior, str) and learner.prior == "identity":
+    if _checks.is_word(learner.prior, "identity"):
         return None
     owner = type(learner).__name__
     return linalg.psd_sqrt(prior_matrix(learner.prior, linalg.dense(Z), rest, owner))

@@ -103,7 +103,7 @@ class FrameworkLearner(MetricLearner):
         return self._weight() * M0 if self._identity_prior() else M0
 
     def _identity_prior(self) -> bool:
-        return isinstance(self.prior, str) and self.prior == "identity"
+        return _checks.is_word(self.prior, "identity")
 
     def _weight(self) -> float:
         """The weight α of an identity prior, 0 for another one."""
@@ -145,7 +145,6 @@ class FrameworkLearner(MetricLearner):
     def _solver(self, problem: Problem) -> Solver:
         if isinstance(self.solver, Solver):
             return self.solver
-        self._check_limits()
         _checks.one_of(self.solver, type(self).__name__, "solver", ("auto", *SOLVERS))
         best = "primal" if PrimalNewton.suits(problem) else "dual"
         name = best if self.solver == "auto" else self.solver
@@ -240,7 +239,7 @@ class Framework(FrameworkLearner):
 
     def _anchors(self, y: Any) -> bool:
         given = not isinstance(y, Labels) and not y.from_data and isinstance(self.anchor, str)
-        zero = isinstance(self.prior, str) and self.prior == "zero"
+        zero = _checks.is_word(self.prior, "zero")
         return super()._anchors(y) and not given and not zero and getattr(self.divergence, "uses_prior", True)
 
     def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:

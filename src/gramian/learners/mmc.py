@@ -82,7 +82,6 @@ class MMC(MetricLearner):
         return Pairs.from_labels(labels, self.n_pairs, random_state=rng)
 
     def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
-        self._check_limits()
         ridge = _checks.number(self.reg, "MMC", "reg", low=0, open_low=True)
         V = Z[side.left] - Z[side.right]
         near, far = V[side.similar], linalg.gathered(V[~side.similar])

@@ -38,7 +38,7 @@ def space(learner: Any, n_features: int | None) -> tuple[Coordinates, float, int
     d = _checks.number(n_features, owner, "n_features", low=1, integer=True)
     if learner.rank is None:
         return Plain(d), 0.0, None
-    if not (isinstance(prior, str) and prior == "identity"):
+    if not _checks.is_word(prior, "identity"):
         raise ValueError(f"{owner}: prior must be 'identity' when rank is given, got {prior!r}.")
     rank = _checks.number(learner.rank, owner, "rank", low=1, integer=True)
     return Subspace(np.zeros((d, 0))), 1.0, rank

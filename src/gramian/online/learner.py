@@ -4,28 +4,19 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from gramian import _checks
 from gramian.constraints import Comparisons, Pairs, RelativeSimilarities, Similarities, Triplets
 from gramian.coordinates import Coordinates, Rest
 from gramian.learners.base import MetricLearner, are_tuples
+from gramian.learners.fitted import reading
 from gramian.online import lessons
 from gramian.online.base import KINDS, OnlineRule
 from gramian.online.beginning import beginning, here
 from gramian.online.progress import Progress
 from gramian.persist import Stored
 from gramian.solvers import Solution
-
-
-def account(name: str, doc: str) -> Any:
-    """A fitted attribute that reads a field of the progress."""
-
-    def read(learner: "OnlineLearner") -> Any:
-        check_is_fitted(learner, "progress_")
-        return getattr(learner.progress_, name)
-
-    return property(read, doc=doc)
 
 
 class OnlineLearner(MetricLearner, Stored):
@@ -142,15 +133,15 @@ class OnlineLearner(MetricLearner, Stored):
         self.solution_ = solution
         self._stand(solution.found["progress"])
 
-    metric_ = account("metric", "The metric after all constraints so far, an immutable value.")
-    loss_ = account("loss", "Cumulative loss of the predictions made before each step.")
-    comparator_loss_ = account("comparator_loss", "Cumulative loss of the fixed comparator on the same stream.")
-    regret_ = account("regret", "``loss_ - comparator_loss_``.")
-    eta_ = account("eta", "Step size in use.")
-    n_seen_ = account("n_seen", "Number of constraints so far.")
-    n_iter_ = account("n_seen", "Number of steps: one per constraint.")
-    objective_ = account("loss", "The cumulative loss.")
-    converged_ = account("converged", "Always True: a stream has no end to converge to.")
+    metric_ = reading("progress_", "metric", "The metric after all constraints so far, an immutable value.")
+    loss_ = reading("progress_", "loss", "Cumulative loss of the predictions made before each step.")
+    comparator_loss_ = reading("progress_", "comparator_loss", "Cumulative loss of the comparator on the same stream.")
+    regret_ = reading("progress_", "regret", "``loss_ - comparator_loss_``.")
+    eta_ = reading("progress_", "eta", "Step size in use.")
+    n_seen_ = reading("progress_", "n_seen", "Number of constraints so far.")
+    n_iter_ = reading("progress_", "n_seen", "Number of steps: one per constraint.")
+    objective_ = reading("progress_", "loss", "The cumulative loss.")
+    converged_ = reading("progress_", "converged", "Always True: a stream has no end to converge to.")
 
     def _state(self) -> dict[str, Any]:
         return {
