@@ -133,7 +133,7 @@ def spread_of(part: Any, chosen: Any, view: View, features: Any, whiten: np.ndar
     V = view.of(part, chosen)
     total, Q = np.zeros(len(whiten)), np.zeros((len(whiten), len(whiten)))
     for rows in linalg.blocks(len(V), 32 * (whiten.shape[1] + V.shape[1]), 16 << 20):
-        C = features._cross(V[rows]) @ whiten.T
+        C = features.kernel_._gram(V[rows], features.basis_) @ whiten.T
         total += C.sum(axis=0)
         Q += C.T @ C
     return total, Q, np.maximum(features.kernel_._diag(V), 0).sum()
