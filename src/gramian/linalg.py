@@ -1,6 +1,10 @@
-"""Positive semi-definite roots and projections, and blocked squared distances."""
+"""Positive semi-definite roots and projections, and blocked squared distances.
+
+Functions of all points at once are generic: :mod:`gramian.dask` registers them for points that lie in blocks elsewhere.
+"""
 
 from collections.abc import Iterator
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -69,6 +73,7 @@ def leading_directions(V: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
     return Q @ vectors[:, ::-1], values[::-1]
 
 
+@singledispatch
 def row_norms(X: Any) -> np.ndarray:
     """Squared Euclidean norm of each row, dense or sparse."""
     if sparse.issparse(X):
@@ -76,6 +81,13 @@ def row_norms(X: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
+@singledispatch
+def row_extents(X: Any) -> np.ndarray:
+    """Largest magnitude in each row, dense or sparse."""
+    return dense(abs(X).max(axis=1)).ravel()
+
+
+@singledispatch
 def unit_rows(X: Any) -> Any:
     """Rows divided by their Euclidean length, dense or sparse; rows of zeros stay."""
     norms = np.sqrt(row_norms(X))
@@ -103,9 +115,36 @@ def spread(n: int, most: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
-def dense(X: Any) -> np.ndarray:
-    """X as an array, whether it is one or sparse."""
+@singledispatch
+def dense(X: Any) -> Any:
+    """X as an array, whether it is one or sparse; points in blocks stay where they are."""
     return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
+
+@singledispatch
+def gathered(X: Any) -> Any:
+    """X in memory, where it lies already unless it is in blocks."""
+    return X
+
+
+@singledispatch
+def covariance(X: Any) -> np.ndarray:
+    """Covariance (d, d) of the rows of X."""
+    return np.atleast_2d(np.cov(X, rowvar=False))
+
+
+@singledispatch
+def moments(X: Any, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sizes (g,) and means (g, d) of groups of rows, and the scatter (d, d) of the rows around them.
+
+    ``groups`` (n,) are numbers from 0 on, each of them used.
+    """
+    sizes = np.bincount(groups)
+    n = len(groups)
+    average = sparse.csr_array((1 / sizes[groups], (groups, np.arange(n))), shape=(len(sizes), n))
+    means = average @ X
+    V = X - means[groups]
+    return sizes, means, V.T @ V
 
 
 def inner(X: Any, Y: Any) -> np.ndarray:
@@ -136,7 +175,8 @@ def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
     With ``Y=None`` the diagonal is exactly zero.
     """
     same = Y is None
-    Y = X if Y is None else Y
+    X = gathered(X)
+    Y = X if Y is None else gathered(Y)
     if X.shape[0] == 0 or Y.shape[0] == 0:
         return np.zeros((int(X.shape[0]), int(Y.shape[0])))
     if not sparse.issparse(X) and not sparse.issparse(Y):
@@ -182,11 +222,18 @@ def manhattan(X: Any, Y: Any) -> np.ndarray:
     return manhattan_distances(tidy(X), tidy(Y))
 
 
+@singledispatch
+def difference(X: Any, Y: Any) -> Any:
+    """X − Y in double precision."""
+    return np.subtract(X, Y, dtype=np.float64)
+
+
 def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
     """Squared Euclidean distance of row i of X to row i of Y, (n,)."""
     return row_norms(X - Y)
 
 
+@singledispatch
 def scatter(X: Any, W: Any) -> np.ndarray:
     """Weighted scatter Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ, (d, d), for dense or sparse weights W (n, n).
 

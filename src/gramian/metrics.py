@@ -129,7 +129,7 @@ class Metric(Stored):
     def pair_sqdist_of(self, X: Any, Y: Any) -> np.ndarray:
         """:meth:`pair_sqdist` of checked points, from their differences."""
         Z = self.coordinates.difference(X, Y)
-        d = linalg.row_norms(np.asarray(Z @ self.components.T))
+        d = linalg.row_norms(Z @ self.components.T)
         return d + self.alpha * self.coordinates.pair_rest(X, Y, Z) if self.alpha > 0 else d
 
     def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
@@ -162,7 +162,7 @@ class Metric(Stored):
         whole: Any = self.coordinates.back(Z)
         return s * linalg.dense(X) + whole
 
-    def explain(self, x: Any, y: Any, *, names: Any = None) -> Any:
+    def explain(self, x: Any, y: Any, names: Any = None) -> Any:
         """What each feature adds to the squared distance of two points: v_j (Wv)_j with v = x − y, summing to d².
 
         A share below zero comes from a feature that offsets others. With ``names`` a dict from name to share, the

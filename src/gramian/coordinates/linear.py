@@ -73,7 +73,7 @@ class Plain(VectorSpace):
         """x − y in double precision: the difference first, so that close points keep their digits."""
         if sparse.issparse(X) or sparse.issparse(Y):
             return linalg.dense(X - Y) if sparse.issparse(X - Y) else np.asarray(X - Y)
-        return np.subtract(X, Y, dtype=np.float64)
+        return linalg.difference(X, Y)
 
     def back(self, Z: np.ndarray) -> np.ndarray:
         """The points themselves."""

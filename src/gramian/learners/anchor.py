@@ -101,8 +101,9 @@ def unit(M: np.ndarray, Z: np.ndarray, unit_free: bool) -> float:
     if not unit_free:
         return 1.0
     spread = Z - Z.mean(axis=0)
-    size = float(np.einsum("ij,ij->", spread @ M, spread))
-    return float(linalg.row_norms(spread).sum()) / size if size > 0 else 0.0
+    S = spread.T @ spread
+    size = float(np.sum(S * M))
+    return float(np.trace(S)) / size if size > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,13 +118,16 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         with _checks.intact(self):
             rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
-            X, y = self._door(X, y, unknown=unknown)
-            coordinates, Z = self._coordinates(X)
-            solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
-            self._forget_decisions()
-            self._store(coordinates, solution)
-            self._learn_to_decide(X, y)
+            self._fit_checked(*self._door(X, y, unknown=unknown), rng)
         return self
+
+    def _fit_checked(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> None:
+        """:meth:`fit` of points and side information that went through the door."""
+        coordinates, Z = self._coordinates(X)
+        solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
+        self._forget_decisions()
+        self._store(coordinates, solution)
+        self._learn_to_decide(X, y)
 
     def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Labels | Constraints]:
         """Points as float64, and y as labels or constraints; tuples are taken apart. The one validation of a fit."""

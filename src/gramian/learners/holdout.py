@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian import linalg
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
 from gramian.learners.path import Path, precision_path
 
@@ -139,7 +140,7 @@ def _search_scores(
         return
     rows, codes = (np.concatenate(parts) for parts in zip(*held.values()))
     kinds = np.repeat(list(held), [len(part) for part, _ in held.values()])
-    scores = precision_path(points[rows], codes, path, weights, k)
+    scores = precision_path(linalg.gathered(points[rows]), codes, path, weights, k)
     for kind in held:
         asked = (kinds == kind) & ~np.isnan(scores[:, 0])
         if asked.any():

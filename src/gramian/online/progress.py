@@ -41,6 +41,18 @@ class Progress:
         """The learned metric on points."""
         return self._lifted(self.rule.metric(self.state))
 
+    converged = True
+
+    @property
+    def regret(self) -> float:
+        """How much more was lost than the comparator loses."""
+        return self.loss - self.comparator_loss
+
+    @property
+    def eta(self) -> float:
+        """The step size in use."""
+        return self.rule.eta_of(self.state)
+
     @cached_property
     def start(self) -> Metric:
         """The metric of the start, M_0."""

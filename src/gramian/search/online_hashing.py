@@ -9,6 +9,7 @@ from scipy import sparse
 
 from gramian import _checks, linalg, neighbors
 from gramian.metrics import Metric
+from gramian.online import lessons
 from gramian.online.learner import OnlineLearner
 from gramian.online.progress import Progress
 from gramian.search import codes, following
@@ -173,7 +174,7 @@ class OnlineHashIndex(Index):
     def learn_one(self, u: Any, v: Any, target: float, kind: str = "equal") -> Self:
         """Learn from one pair, as the learner's ``learn_one``."""
         with self._lock:
-            self._learned(self.learner._one(u, v, target, kind))
+            self._learned(lessons.pair(self.learner, u, v, target, kind))
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
@@ -184,7 +185,7 @@ class OnlineHashIndex(Index):
             self._learned(learner.progress_)
         return self
 
-    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), *, shown: Any = None) -> Self:
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> Self:
         """Learn from clicks on a list of results, as the learner's ``feedback``.
 
         Parameters
@@ -197,7 +198,7 @@ class OnlineHashIndex(Index):
             asked = self._meant(items, query, "query")
             near, far = self._meant(items, liked, "liked"), self._meant(items, disliked, "disliked")
             screen = None if shown is None else self._meant(items, shown, "shown")
-            self._learned(self.learner._clicked(asked, near, far, screen))
+            self._learned(lessons.clicks(self.learner, asked, near, far, screen))
         return self
 
     def _meant(self, items: Items, value: Any, name: str) -> Any:

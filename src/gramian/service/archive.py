@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gramian.persist import PersistError, replacing
+from gramian.service import about
 from gramian.service.draft import Draft
 from gramian.service.files import map_array, sync_folder, write_array
 from gramian.service.snapshot import Collection
@@ -51,8 +52,14 @@ def _write(source: Path, target: Path) -> None:
         _copy_database(source / "space.db", copy)
         with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
             archive.write(copy, "space.db")
-            for name in _named_files(copy):
+            for name in [*_named_files(copy), *_beside(source)]:
                 archive.write(source / name, name)
+
+
+def _beside(source: Path) -> list[str]:
+    """Pictures and what else belongs to the collections without being in the log."""
+    paths = [path for folder in about.FOLDERS for path in sorted((source / folder).glob("*")) if path.is_file()]
+    return [f"{path.parent.name}/{path.name}" for path in paths]
 
 
 def _copy_database(source: Path, target: Path) -> None:
@@ -103,7 +110,7 @@ def _unpack(archive: Path, folder: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         for info in packed.infolist():
             parts = info.filename.split("/")
-            known = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics"))
+            known = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics", *about.FOLDERS))
             if not known or parts[-1] != Path(parts[-1]).name or parts[-1] in ("", ".", ".."):
                 raise PersistError(f"restore: {info.filename!r} is no file of a space.")
             target = folder / info.filename

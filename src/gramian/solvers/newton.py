@@ -152,9 +152,9 @@ def _tried(fun: Any, point: Point, x: Any) -> Point | None:
 
 
 def _damped(point: Point, curvature: Curvature, upper: Any, trust: float, effort: tuple[float, int]) -> Any:
-    """Variables that x − trust · ∇f / diagonal takes to a bound go there; the others take a damped Newton step."""
+    """Variables that min(trust, 1) · ∇f / diagonal takes to a bound go there; the others take a damped Newton step."""
     xp = namespace(point.x)
-    guess = point.x - trust * point.grad / curvature.diagonal
+    guess = point.x - min(trust, 1) * point.grad / curvature.diagonal
     zero = xp.zeros_like(point.x)
     bound = xp.where(guess <= 0, zero, upper)
     free = (guess > 0) & (guess < upper)
