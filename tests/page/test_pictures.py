@@ -55,7 +55,7 @@ def test_pictures_of_every_state(digits, open_page, pictures):
     for i, side in enumerate(sides):
         together.paste(side, (i * (side.width + 24), 0))
     small = together.resize((1600, round(together.height * 1600 / together.width)), image.Resampling.LANCZOS)
-    small.quantize(128).save(pictures / "page.png", optimize=True)
+    small.quantize(256, method=image.Quantize.MAXCOVERAGE).save(pictures / "page.png", optimize=True)
     assert np.asarray(small).std() > 5  # something was drawn
 
 
