@@ -1,10 +1,12 @@
 """The door: numbers, labels of any kind, scales, and what a message says."""
 
+import pathlib
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import gramian
 from gramian import _checks
 
 
@@ -82,3 +84,10 @@ def test_what_came_stands_on_one_line():
         _checks.percentiles((5, 101), "T")
     with pytest.raises(ValueError, match=r"T: prior must hold real numbers, got \[\['a'\]\]\."):
         _checks.psd([["a"]], "T", "prior")
+
+
+def test_warnings_point_at_the_caller_and_are_given_in_one_place():
+    package = pathlib.Path(gramian.__file__).parent
+    elsewhere = {"_checks.py", "compat"}  # compat warns as the package it stands for
+    files = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in elsewhere]
+    assert not [str(path) for path in files if "warnings.warn(" in path.read_text()]

@@ -10,6 +10,7 @@ from gramian import _contents
 
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
+    {"_parameters"},
     {"_contents", "_checks", "_array", "_jit", "linalg", "votes"},
     {"persist", "_threads", "scans"},
     {"neighbors"},
@@ -23,6 +24,7 @@ LAYERS = [
     {"online", "manifold", "rankmin", "approximation", "clustering"},
     {"search"},
     {"datasets", "plotting", "export", "compat"},
+    {"dask"},
     {"service"},
     {"cli"},
 ]
@@ -31,6 +33,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 OPTIONAL = {"faiss", "hnswlib", "matplotlib", "torch", "pandas", "typer", "rich", "cvxpy", "numba"}
 OPTIONAL |= {"onnx", "onnxruntime", "safetensors", "sentence_transformers", "usearch", "psycopg", "pgserver"}
 OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "duckdb", "pyarrow", "fastapi", "uvicorn"}
+OPTIONAL |= {"dask", "distributed", "zarr"}
 
 
 BY_STRING = {"_contents.py": "the table itself", "export/places.py": "packages of others"}

@@ -130,3 +130,10 @@ def test_cluster_means_are_means(rng):
     assert len(images) == 5 and np.allclose(images[3], X[labels[:, 1] == 1].mean(axis=0).reshape(2, 3))
     with pytest.raises(ValueError, match="image_shape must have 6 pixels"):
         gm.plotting.cluster_means(X, labels, (2, 2))
+
+
+def test_shares_show_the_largest_features_and_all_others_in_one_bar():
+    ax = gm.plotting.shares({"a": 1.0, "b": -3.0, "c": 2.0, "d": 0.5}, most=2)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["2 others", "c", "b"]
+    assert [bar.get_width() for bar in ax.patches] == [1.5, 2.0, -3.0]
+    assert ax.get_xlabel().endswith(" 0.5")

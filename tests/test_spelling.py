@@ -7,7 +7,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parent.parent
 FOLDERS = ("src", "tests", "benchmarks", "docs", "examples", "tools")
-MADE = {"generated", "gallery", "_build", "node_modules", "__pycache__", "static", ".venv"}
+MADE = {"generated", "gallery", "_build", "node_modules", "__pycache__", "static", ".venv", ".envs", ".parts", ".cache"}
 """Folders that tools write."""
 KINDS = {".py", ".md", ".csv", ".rst", ".toml", ".json", ".css", ".js", ".html"}
 

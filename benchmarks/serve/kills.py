@@ -27,8 +27,8 @@ room, that an undo is exact to the last bit, and that a second process is told, 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """Rows by what was killed."""
-    rows = [threads(2 if quick else 20, 3 if quick else 10), server(2 if quick else 20)]
-    return rows if quick else [*rows, million(5)]
+    rows = [threads(2 if quick else 20, 3 if quick else 10), server(2 if quick else 10)]
+    return rows if quick else [*rows, million(3)]
 
 
 def threads(folders: int, kills: int) -> dict[str, Any]:

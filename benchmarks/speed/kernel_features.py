@@ -54,7 +54,7 @@ def measured(make, fit):
 
 def ours(kernel, rank, basis):
     """Relative trace error of KernelFeatures."""
-    return lambda X: 1 - gm.KernelFeatures(kernel, rank, basis=basis, random_state=0).fit(X).explained_
+    return lambda X: 1 - gm.KernelFeatures(kernel, rank, basis=basis, random_state=0).fit(X).explained_variance_ratio_
 
 
 def kernel_pca(rank):

@@ -1,6 +1,10 @@
-"""Positive semi-definite roots and projections, and blocked squared distances."""
+"""Positive semi-definite roots and projections, and blocked squared distances.
+
+Functions of all points at once are generic: :mod:`gramian.dask` registers them for points that lie in blocks elsewhere.
+"""
 
 from collections.abc import Iterator
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -61,6 +65,15 @@ def psd_sqrt(M: np.ndarray) -> np.ndarray:
     return psd_power(M, 0.5)
 
 
+def leading_directions(V: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """About the p directions u (d, p) in which rows v spread most, by one subspace iteration, and Σ (uᵀv)² of each."""
+    start = V.T @ (V @ np.random.default_rng(0).standard_normal((V.shape[1], p)))
+    Q, _ = np.linalg.qr(V.T @ (V @ np.linalg.qr(start)[0]))
+    values, vectors = eigh(symmetrize((V @ Q).T @ (V @ Q)))
+    return Q @ vectors[:, ::-1], values[::-1]
+
+
+@singledispatch
 def row_norms(X: Any) -> np.ndarray:
     """Squared Euclidean norm of each row, dense or sparse."""
     if sparse.issparse(X):
@@ -68,6 +81,13 @@ def row_norms(X: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
+@singledispatch
+def row_extents(X: Any) -> np.ndarray:
+    """Largest magnitude in each row, dense or sparse."""
+    return dense(abs(X).max(axis=1)).ravel()
+
+
+@singledispatch
 def unit_rows(X: Any) -> Any:
     """Rows divided by their Euclidean length, dense or sparse; rows of zeros stay."""
     norms = np.sqrt(row_norms(X))
@@ -95,9 +115,45 @@ def spread(n: int, most: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
-def dense(X: Any) -> np.ndarray:
-    """X as an array, whether it is one or sparse."""
+@singledispatch
+def dense(X: Any) -> Any:
+    """X as an array, whether it is one or sparse; points in blocks stay where they are."""
     return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
+
+@singledispatch
+def gathered(X: Any) -> Any:
+    """X in memory, where it lies already unless it is in blocks."""
+    return X
+
+
+@singledispatch
+def covariance(X: Any) -> np.ndarray:
+    """Covariance (d, d) of the rows of X."""
+    return np.atleast_2d(np.cov(X, rowvar=False))
+
+
+def renamed(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers that occur, ascending, and the place of each entry among them; by a table where they are small."""
+    if len(ids) and ids.min() >= 0 and ids.max() < 4 * len(ids):
+        used = np.bincount(ids) > 0
+        return np.flatnonzero(used), ids if used.all() else (np.cumsum(used) - 1)[ids]
+    names, place = np.unique(ids, return_inverse=True)
+    return names, place
+
+
+@singledispatch
+def moments(X: Any, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sizes (g,) and means (g, d) of groups of rows, and the scatter (d, d) of the rows around them.
+
+    ``groups`` (n,) are numbers from 0 on, each of them used.
+    """
+    sizes = np.bincount(groups)
+    n = len(groups)
+    average = sparse.csr_array((1 / sizes[groups], (groups, np.arange(n))), shape=(len(sizes), n))
+    means = average @ X
+    V = X - means[groups]
+    return sizes, means, V.T @ V
 
 
 def inner(X: Any, Y: Any) -> np.ndarray:
@@ -128,7 +184,8 @@ def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
     With ``Y=None`` the diagonal is exactly zero.
     """
     same = Y is None
-    Y = X if Y is None else Y
+    X = gathered(X)
+    Y = X if Y is None else gathered(Y)
     if X.shape[0] == 0 or Y.shape[0] == 0:
         return np.zeros((int(X.shape[0]), int(Y.shape[0])))
     if not sparse.issparse(X) and not sparse.issparse(Y):
@@ -161,11 +218,31 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
         D[a, b] = row_norms(X[a] - Y[b])
 
 
+def manhattan(X: Any, Y: Any) -> np.ndarray:
+    """‖x_i − y_j‖₁, (n, m), of dense or sparse points; scikit-learn wants short indices."""
+    from sklearn.metrics.pairwise import manhattan_distances
+
+    def tidy(A: Any) -> Any:
+        if not sparse.issparse(A):
+            return A
+        parts = A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)
+        return sparse.csr_array(parts, shape=A.shape)
+
+    return manhattan_distances(tidy(X), tidy(Y))
+
+
+@singledispatch
+def difference(X: Any, Y: Any) -> Any:
+    """X − Y in double precision."""
+    return np.subtract(X, Y, dtype=np.float64)
+
+
 def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
     """Squared Euclidean distance of row i of X to row i of Y, (n,)."""
     return row_norms(X - Y)
 
 
+@singledispatch
 def scatter(X: Any, W: Any) -> np.ndarray:
     """Weighted scatter Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ, (d, d), for dense or sparse weights W (n, n).
 

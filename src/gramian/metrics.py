@@ -20,6 +20,9 @@ from gramian import _checks, linalg
 from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace, orthonormal
 from gramian.persist import Stored
 
+LARGEST = 1e150
+"""No entry of a factor may exceed it."""
+
 USED = 1e-12
 """Eigenvalues of a core below this share of the largest count as zero."""
 
@@ -47,6 +50,8 @@ class Metric(Stored):
         L = _checks.array(self.components, owner, "components")
         if L.ndim != 2 or L.shape[1] != r or not np.isfinite(L).all():
             raise ValueError(f"{owner}: components must be a finite array (q, {r}), got shape {L.shape}.")
+        if np.abs(L).max(initial=0.0) > LARGEST:
+            raise ValueError(f"{owner}: components must be at most {LARGEST:g}, or M = LᵀL overflows; rescale them.")
         L.flags.writeable = False
         object.__setattr__(self, "components", L)
         alpha = 0.0 if self.coordinates.whole else _checks.number(self.alpha, owner, "alpha", low=0)
@@ -124,7 +129,7 @@ class Metric(Stored):
     def pair_sqdist_of(self, X: Any, Y: Any) -> np.ndarray:
         """:meth:`pair_sqdist` of checked points, from their differences."""
         Z = self.coordinates.difference(X, Y)
-        d = linalg.row_norms(np.asarray(Z @ self.components.T))
+        d = linalg.row_norms(Z @ self.components.T)
         return d + self.alpha * self.coordinates.pair_rest(X, Y, Z) if self.alpha > 0 else d
 
     def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
@@ -157,7 +162,7 @@ class Metric(Stored):
         whole: Any = self.coordinates.back(Z)
         return s * linalg.dense(X) + whole
 
-    def explain(self, x: Any, y: Any, *, names: Any = None) -> Any:
+    def explain(self, x: Any, y: Any, names: Any = None) -> Any:
         """What each feature adds to the squared distance of two points: v_j (Wv)_j with v = x − y, summing to d².
 
         A share below zero comes from a feature that offsets others. With ``names`` a dict from name to share, the

@@ -5,10 +5,12 @@ such values, and is rebuilt by the class method ``_from_state(state)``. Only pub
 are ever built from a file, so a foreign file runs nothing.
 """
 
+import glob
 import json
 import math
 import os
 import secrets
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +25,9 @@ from gramian._contents import stored_class
 FORMAT = "gramian"
 VERSION = 1
 _ALIGN = 64
+_CHUNK = 1 << 20
+LEFTOVER_S = 3600.0
+"""Age, in seconds, from which the temporary file of a killed writer is nobody's."""
 
 
 class PersistError(ValueError):
@@ -53,14 +58,31 @@ def save(obj: Any, path: str | os.PathLike, *, about: dict[str, Any] | None = No
     arrays: dict[str, np.ndarray] = {}
     value = _encode(obj, arrays)
     header = json.dumps({"format": FORMAT, "version": VERSION, "about": about or {}, "value": value})
+    with replacing(path, "save") as temporary, open(temporary, "xb") as stream:
+        _write(stream, header, arrays)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
+    """A temporary name beside ``path`` that is moved over it, durably, when the block ends well.
+
+    The file that was there keeps its mode, and stays as it is when the block fails. What is no file (a folder, a pipe,
+    a device) is refused. Leftovers of writers that were killed an hour ago or earlier are cleared away.
+    """
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"save: no folder at {str(target.parent)!r}.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+        raise FileNotFoundError(f"{owner}: no folder at {str(Path(path).parent)!r}.")
+    if target.is_dir():
+        raise IsADirectoryError(f"{owner}: path must be a file, {str(path)!r} is a folder.")
+    if target.exists() and not target.is_file():
+        raise ValueError(f"{owner}: path must be a file, {str(path)!r} is a pipe or a device.")
+    _clear_leftovers(target)
+    temporary = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
     try:
-        with open(temporary, "xb") as stream:
-            _write(stream, header, arrays)
-            stream.flush()
+        yield temporary
+        if target.exists():
+            os.chmod(temporary, target.stat().st_mode & 0o7777)
+        with open(temporary, "rb") as stream:
             os.fsync(stream.fileno())
         os.replace(temporary, target)
     except BaseException:
@@ -68,7 +90,13 @@ def save(obj: Any, path: str | os.PathLike, *, about: dict[str, Any] | None = No
         raise
 
 
-def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
+def _clear_leftovers(target: Path) -> None:
+    for found in target.parent.glob(f".????????.{glob.escape(target.name)}"):
+        if time.time() - found.stat().st_mtime > LEFTOVER_S:
+            found.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) -> Any:
     """Read what :func:`save` wrote.
 
     Parameters
@@ -76,6 +104,8 @@ def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
     path : str or path
     mmap : bool
         Leave arrays on disk until they are touched.
+    verify : bool
+        Compare all arrays with their checksums. False opens a file of any size at once, and believes what it holds.
 
     Examples
     --------
@@ -86,7 +116,7 @@ def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
     Gaussian(scale=2.0, metric=None)
     """
     with _opened(path) as (archive, header):
-        return _decode(header["value"], lambda name: _read_array(archive, name, mmap))
+        return _decode(header["value"], _reader(archive, mmap, verify))
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
@@ -133,8 +163,11 @@ def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
     header = json.loads(archive.read("header.json"))
     if header["format"] != FORMAT:
         raise PersistError("its header is not ours")
-    if header["version"] > VERSION:
-        raise PersistError(f"it has format version {header['version']}, newer than {VERSION}; upgrade gramian")
+    version = header["version"]
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise PersistError(f"its version is no version, {version!r:.20}")
+    if version > VERSION:
+        raise PersistError(f"it has format version {version}, newer than {VERSION}; upgrade gramian")
     return header
 
 
@@ -155,12 +188,27 @@ def _padding(offset: int) -> bytes:
     return b"\x47\x4d" + size.to_bytes(2, "little") + b"\0" * size
 
 
-def _read_array(archive: zipfile.ZipFile, name: str, mmap: bool) -> np.ndarray:
+def _reader(archive: zipfile.ZipFile, mmap: bool, verify: bool) -> Callable[[str], np.ndarray]:
+    """A function that reads an array by its name, once: a header cannot ask for more memory than the file has."""
+    seen: set[str] = set()
+
+    def read(name: str) -> np.ndarray:
+        if name in seen:
+            raise PersistError(f"array {name} is named twice")
+        seen.add(name)
+        return _read_array(archive, name, mmap, verify)
+
+    return read
+
+
+def _read_array(archive: zipfile.ZipFile, name: str, mmap: bool, verify: bool) -> np.ndarray:
     info = archive.getinfo(f"{name}.npy")
     with archive.open(info) as stream:
         shape, fortran, dtype = _array_head(stream, info)
         order: Literal["C", "F"] = "F" if fortran else "C"
         if mmap and 0 not in shape:
+            while verify and stream.read(_CHUNK):  # at the end the archive compares its checksum
+                pass
             size = dtype.itemsize * math.prod(shape)
             source: Any = archive.fp
             offset = _data_start(source, info) + info.file_size - size

@@ -108,7 +108,7 @@ def test_a_given_penalty_belongs_to_the_data_as_they_are(rng):
     X = rng.normal(size=(60, 5)) + 3
     assert np.all(gm.DecorrelatedKMeans(penalty=2.0, random_state=0).fit(X).mean_ == 0)
     assert np.allclose(gm.DecorrelatedKMeans(n_init=2, random_state=0).fit(X).mean_, X.mean(axis=0))
-    with pytest.raises(ValueError, match="center must be one of 'auto'"):
+    with pytest.raises(ValueError, match="center must be 'auto' or True"):
         gm.DecorrelatedKMeans(center="yes").fit(X)
 
 

@@ -79,7 +79,7 @@ def test_defaults_span_every_training_point(rng):
         for basis in ("cholesky", "all"):
             f = gm.KernelFeatures(kernel, basis=basis).fit(X)
             assert (f.residual(X) <= 1e-10 * kernel.diag(X)).all()
-            assert f.explained_ == pytest.approx(1, abs=1e-10)
+            assert f.explained_variance_ratio_ == pytest.approx(1, abs=1e-10)
     Z = gm.KernelFeatures(gm.Linear()).fit_transform(X)
     assert Z.shape[1] == 5
     np.testing.assert_allclose(gm.linalg.sqdist(Z), gm.linalg.sqdist(X), rtol=1e-9)
@@ -124,7 +124,7 @@ def test_indefinite_kernels_are_reported_and_finite(basis, rng):
     kernel = gm.Precomputed(A + A.T + 3 * np.eye(25))
     with pytest.warns(UserWarning, match="must be positive semi-definite"):
         f = gm.KernelFeatures(kernel, n_basis=15, basis=basis, random_state=0).fit(range(25))
-    assert np.isfinite(f.transform(range(25))).all() and np.isfinite(f.explained_)
+    assert np.isfinite(f.transform(range(25))).all() and np.isfinite(f.explained_variance_ratio_)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gm.KernelFeatures(gm.Precomputed(kernel.matrix, "clip"), basis=basis, n_basis=25, random_state=0).fit(range(25))

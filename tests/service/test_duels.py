@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gramian.metrics import Mahalanobis
 from gramian.service import duels
 from gramian.service.errors import SpaceError, Unknown
+from gramian.service.learning import LEARNERS
 from tests.service.conftest import teach
 
 orders = st.permutations(list(range(12)))
@@ -64,6 +66,19 @@ def dueling(space):
     teach(space)
     space.learn("a")
     return space
+
+
+def test_a_metric_that_ranks_as_the_one_in_use_is_kept_and_does_not_duel(space, monkeypatch):
+    monkeypatch.setitem(LEARNERS, "gmml", lambda evidence: Mahalanobis(3.0 * np.eye(len(evidence.background.center))))
+    teach(space, 3)
+    assert space.teacher.learn("a", "gmml", by_itself=True)["status"] == "same"
+    versions = space.versions("a")
+    assert versions["candidate"] is None and versions["versions"][1]["status"] == "same"
+    assert not space.teacher.due(space.collection("a"))
+    assert space.query("a", id=1, version=1)["ids"] == space.query("a", id=1)["ids"]
+    space.activate("a", 1)
+    assert space.versions("a")["active"] == 1
+    assert space.learn("a")["status"] == "candidate"  # who asks for one gets it
 
 
 def test_a_click_with_a_duel_is_credited_and_its_undoing_takes_the_credit_back(dueling):
@@ -167,6 +182,17 @@ def test_a_verdict_stands_when_the_other_clicks_say_the_same_or_people_decided_s
     dueling.activate("a", 0)
     dueling.undo("a", clicks[-1]["seq"])
     assert dueling.versions("a")["active"] == 0 and dueling.versions("a")["candidate"] is None
+
+
+def test_a_candidate_in_its_duels_is_replaced_once_the_clicks_have_tripled(dueling):
+    due = lambda: dueling.teacher.due(dueling.collection("a"))  # noqa: E731
+    found = dueling.query("a", id=1, k=4, duel=True)
+    dueling.feedback("a", 1, found["ids"][0], True, duel_id=found["duel_id"])
+    learned = dueling.versions("a")["versions"][1]["events"]
+    teach(dueling, 2 * learned - 2, seed=1)
+    assert not due()
+    teach(dueling, 1, seed=2)
+    assert due()
 
 
 def test_an_undone_click_can_decide_a_duel_too(dueling):

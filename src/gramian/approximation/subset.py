@@ -1,6 +1,5 @@
 """Distances from an expensive metric to a whole set, from a few evaluations (kernel semi-least squares)."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -97,6 +96,7 @@ class SubsetDistance(BaseEstimator):
         self.g = g
         self.members = members
 
+    @_checks.whole
     def fit(self, Q: Any, y: Any = None) -> "SubsetDistance":
         """Measure Q, choose R, and compute the projection."""
         Q = self._objects(Q)
@@ -104,8 +104,14 @@ class SubsetDistance(BaseEstimator):
         most = n if self.members is None else _length(self.members)
         m = _checks.number(self.m, OWNER, "m", low=1, high=most, integer=True)
         measured = self._inside(Q, m) if self.members is None else self._outside(Q, m)
-        self._report(measured)
-        self.map_, guess = self._projected(measured)
+        size = float(np.abs(measured.K).max()) if isinstance(self.distance, Kernel) else 0.0
+        self.negative_share_ = negative_share(measured.D[:2000, :2000], size)
+        if self.negative_share_ > _TOLERATED:
+            _checks.warn(
+                f"{OWNER}: the distance should be Hilbertian, got a share of {self.negative_share_:.2g} of the "
+                f"spectrum below zero on Q; estimates away from the subset have no guarantee."
+            )
+        self.map_, guess = projected(self.projection, measured)
         self.closeness_ = projections.closeness(measured, guess)
         self.objects_ = take(Q, np.arange(n))
         self.diagonal_ = measured.K.diagonal().copy()
@@ -125,13 +131,13 @@ class SubsetDistance(BaseEstimator):
         if isinstance(self.distance, Kernel):
             self.kernel_: Any = self.distance.bound(Q)
             K, D = self.kernel_(Q), self.kernel_.sqdist(Q)
-            self.subset_ = self._select(K, m)
+            self.subset_ = selected(self.selection, self.criterion, K, m)
         else:
             D = DistanceKernel(self.distance).squared(Q, Q)
             medoid = int(D.sum(axis=1).argmin())
             self.kernel_ = self._kernel(D, Q[medoid])
             K = _with_g(self._g(Q, D[:, medoid]), D)
-            self.subset_ = self._select(K, m)
+            self.subset_ = selected(self.selection, self.criterion, K, m)
             if self.g == "origin" and medoid not in self.subset_:
                 # The origin must be measured for g, so it takes the place of the last choice.
                 self.subset_ = np.append(self.subset_[:-1], medoid)
@@ -173,34 +179,6 @@ class SubsetDistance(BaseEstimator):
         if self.g == "origin":
             return to_origin / 2
         return self.kernel_._g(X)
-
-    def _report(self, measured: Measured) -> None:
-        size = float(np.abs(measured.K).max()) if isinstance(self.distance, Kernel) else 0.0
-        self.negative_share_ = negative_share(measured.D[:2000, :2000], size)
-        if self.negative_share_ > _TOLERATED:
-            warnings.warn(
-                f"{OWNER}: the distance should be Hilbertian, got a share of {self.negative_share_:.2g} of the "
-                f"spectrum below zero on Q; estimates away from the subset have no guarantee.",
-                UserWarning,
-                stacklevel=3,
-            )
-
-    def _projected(self, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
-        if callable(self.projection):
-            return projections.given(measured, self.projection(measured.K, measured.cross))
-        if not isinstance(self.projection, str):
-            return projections.given(measured, self.projection)
-        _checks.one_of(self.projection, OWNER, "projection", PROJECTIONS)
-        return getattr(projections, self.projection)(measured)
-
-    def _select(self, K: np.ndarray, m: int) -> np.ndarray:
-        if isinstance(self.selection, str):
-            _checks.one_of(self.selection, OWNER, "selection", METHODS)
-            return select_subset(K, m, criterion=self.criterion, method=self.selection)
-        subset = _checks.indices(self.selection, OWNER, "selection", len(K))
-        if len(subset) != m or len(set(subset.tolist())) != m:
-            raise ValueError(f"{OWNER}: selection must hold m={m} distinct indices, got {len(subset)}.")
-        return subset
 
     def _measure(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """k_R(q) and k(q, q) from m evaluations for each object."""
@@ -266,6 +244,27 @@ class SubsetDistance(BaseEstimator):
         tags.no_validation = True  # objects of any kind, as the distance takes them
         tags.input_tags.sparse = isinstance(self.distance, Kernel)
         return tags
+
+
+def selected(selection: Any, criterion: str, K: np.ndarray, m: int) -> np.ndarray:
+    """The m members that a method chooses by the Gram matrix of Q, or those that were given."""
+    if isinstance(selection, str):
+        _checks.one_of(selection, OWNER, "selection", METHODS)
+        return select_subset(K, m, criterion=criterion, method=selection)
+    subset = _checks.indices(selection, OWNER, "selection", len(K))
+    if len(subset) != m or len(set(subset.tolist())) != m:
+        raise ValueError(f"{OWNER}: selection must hold m={m} distinct indices, got {len(subset)}.")
+    return subset
+
+
+def projected(projection: Any, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
+    """The map B by a word, a function of (K, K_RQ) or a matrix W, and its guess of what is known."""
+    if callable(projection):
+        return projections.given(measured, projection(measured.K, measured.cross))
+    if not isinstance(projection, str):
+        return projections.given(measured, projection)
+    _checks.one_of(projection, OWNER, "projection", PROJECTIONS)
+    return getattr(projections, projection)(measured)
 
 
 def _with_g(g: np.ndarray, D: np.ndarray) -> np.ndarray:

@@ -210,7 +210,7 @@ def export(
     from gramian.cli import exporting, serving
 
     if to is None:
-        serving.export_events(model, output)
+        serving.export_events(model, Path(output) if output else None)
         return
     where = {"id": id, "column": column, "label": label, "drop": drop}
     options = {"form": form, "table": table, "kind": kind, "original": original}
@@ -233,7 +233,8 @@ def info(model: opt.Model, picture: opt.Picture = None) -> None:
     if picture is not None:
         from gramian import plotting
 
-        plotting.matrix(metric, names if names and len(names) <= 40 else None).figure.savefig(picture, dpi=120)
+        shown = plotting.matrix(metric, names if names and len(names) <= 40 else None)
+        formats.draw(shown.figure, picture)
         say.print(f"saved {picture}")
 
 

@@ -109,7 +109,7 @@ def _draw(picture: Path, stage: Stage, before: Any, after: Any) -> None:
     except ImportError as error:
         say.print(f"no picture: {error}")
         return
-    figure.savefig(picture, dpi=120)
+    formats.draw(figure, picture)
     say.print(f"saved {picture} (three digits whose neighbors changed most, before and after)")
 
 

@@ -1,5 +1,6 @@
 """Commands of a space, added to the others."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +30,20 @@ Rate = Annotated[float, _option("Requests a second of one address other than thi
 Learning = Annotated[bool, _option("Whether candidates are learned in the background.", "--learning/--no-learning")]
 LEARNER = "What learns the candidates: gmml, lego or auto (the best of many on held-out clicks)."
 Learner = Annotated[str, _option(LEARNER, metavar="NAME")]
+DASK = "Address of a Dask scheduler whose workers hold the items, in files of the space that they all see."
+Dask = Annotated[str | None, _option(DASK, metavar="SCHEDULER")]
 Browser = Annotated[bool, _option("Whether a browser is opened on the page.", "--browser/--no-browser")]
+
+
+class Demo(StrEnum):
+    """Demonstrations that can be made."""
+
+    emoji = "emoji"
+    glosses = "glosses"
+    digits = "digits"
+
+
+Kind = Annotated[Demo, typer.Argument(show_default=False, help="Which one.")]
 Folder = Annotated[Path, typer.Argument(metavar="SPACE", show_default=False, help="Folder of a space.")]
 Zip = Annotated[Path, typer.Argument(metavar="ZIP", show_default=False, help="A file of gramian backup.")]
 Lines = Annotated[Path, typer.Argument(metavar="LINES", show_default=False, help="Events as JSON lines.")]
@@ -40,11 +54,15 @@ def install(app: typer.Typer) -> None:
     app.command(
         rich_help_panel=SERVE,
         epilog=opt.examples(
+            "gramian serve",
             "gramian serve vectors.npy --meta table.csv --images pictures/",
             "gramian serve --space vectors.space --port 8080",
             "gramian serve --space vectors.space --host 0.0.0.0 --token admin:a-long-secret",
         ),
     )(serve)
+    app.command("demo-data", rich_help_panel=SERVE, epilog=opt.examples("gramian demo-data emoji --space emoji.space"))(
+        demo_data
+    )
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian backup vectors.space copy.zip"))(backup)
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian restore copy.zip vectors.space"))(restore)
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian compact vectors.space"))(compact)
@@ -66,17 +84,29 @@ def serve(
     rate: Rate = 50.0,
     learning: Learning = True,
     learner: Learner = "gmml",
+    dask: Dask = None,
     browser: Browser = True,
 ) -> None:
     """Serve a space that learns from clicks, with a page and an HTTP API.
 
-    Everything said is on disk before it is answered. docs/guide/serve.md has the routes.
+    With nothing named it shows emoji, or digits where those cannot be had. Everything said is on disk before it is
+    answered. docs/guide/serve.md has the routes.
     """
     from gramian.cli import serving
 
     files = serving.Files(data, meta, images, texts, name)
     server = {"host": host, "port": port, "tokens": token or (), "origins": allow_origin or (), "rate": rate}
-    serving.run(files, space, learning=learning, learner=learner, browser=browser, **server)
+    serving.run(files, space, learning=learning, learner=learner, dask=dask, browser=browser, **server)
+
+
+def demo_data(kind: Kind, space: Space = None) -> None:
+    """Make a demonstration from a package of a registry: emoji to see, glosses to read.
+
+    What is fetched stays in the user's cache, with its licenses; nothing is fetched twice.
+    """
+    from gramian.cli import serving
+
+    serving.demo_data(kind.value, space or Path(f"{kind.value}.space"))
 
 
 def backup(space: Folder, out: Zip) -> None:

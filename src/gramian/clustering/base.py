@@ -1,6 +1,5 @@
 """The contract of estimators that find several clusterings of the same data."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -70,17 +69,21 @@ class Clusterings(BaseEstimator, ABC):
         """Whether the mean of the data is the origin."""
         return bool(self.center)
 
+    @_checks.whole
     def fit(self, X: Any, y: Any = None) -> "Clusterings":
         """Find the clusterings of X (n, d); y is ignored."""
+        k = sizes(self.n_clusters, type(self).__name__)
+        X = self._door(X, reset=True, min_points=max(2, *k))
+        center = self._centers()
+        self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(X.shape[1])
+        return self._fit_points(Points.of(X, center), k)
+
+    def _fit_points(self, points: Points, k: tuple[int, ...]) -> "Clusterings":
+        """:meth:`fit` of points that went through the door."""
         owner = type(self).__name__
-        k = sizes(self.n_clusters, owner)
         starts = _checks.number(self.n_init, owner, "n_init", low=1, integer=True)
         _checks.number(self.max_iter, owner, "max_iter", low=1, integer=True)
         rng = _checks.random(self.random_state, owner)
-        X = self._door(X, reset=True, min_points=max(2, *k))
-        center = self._centers()
-        points = Points.of(X, center)
-        self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(X.shape[1])
         self._begin(points, k, rng)
         given = None if self.init is None else given_labels(self.init, len(points), k, owner)
         starts = starts if given is None else 1
@@ -109,11 +112,10 @@ class Clusterings(BaseEstimator, ABC):
         for name, value in run.extra.items():
             setattr(self, f"{name}_", value)
         if not run.converged:
-            warnings.warn(
+            _checks.warn(
                 f"{type(self).__name__}: stopped after {self.n_iter_} iterations with residual "
                 f"{run.residual:.3g} > tol {run.tol:.3g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints.base import Constraints, Labels, Terms, selections
 
 
@@ -108,6 +108,12 @@ class Chunklets(Constraints):
         inside = self.members()
         _, chunk, size = np.unique(self.ids[inside], return_inverse=True, return_counts=True)
         return sparse.csr_array((1 / size[chunk], (chunk, inside)), shape=(len(size), n)), size
+
+    def moments(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sizes of the chunklets, their means, and the scatter (d, d) of their points around them."""
+        inside = self.members()
+        ids = self.ids if len(inside) == len(self.ids) else self.ids[inside]
+        return linalg.moments(X if len(inside) == len(self.ids) else X[inside], linalg.renamed(ids)[1])
 
     def centered(self, X: Any) -> Any:
         """Points of the chunklets minus the mean of theirs, (n_inside, d)."""

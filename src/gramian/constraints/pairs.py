@@ -183,8 +183,8 @@ class Pairs(Constraints):
 
         In coordinates that were computed, copies differ by rounding: ``tol``, relative to the pair farthest apart.
         """
-        V = abs(X[self.left] - X[self.right])
-        differ = linalg.dense(V.max(axis=1)).ravel() > tol * V.max()
+        size = linalg.row_extents(X[self.left] - X[self.right])
+        differ = size > tol * size.max()
         if not differ.any():
             raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
         return self if differ.all() else self[differ]

@@ -10,9 +10,10 @@ from gramian import _checks, linalg
 from gramian.export.columns import single
 from gramian.export.maps import Isometry, isometry
 from gramian.export.nearest import Nearest, between, settle
-from gramian.export.places import loading, needs, place, readme, replacing
-from gramian.export.progress import progress
+from gramian.export.places import loading, needs, place, readme
 from gramian.export.rows import Rows, is_path, labels, rows
+from gramian.persist import replacing
+from gramian.search.progress import progress
 
 OPTIONS = {"n_links": 32, "ef_construction": 200, "n_bits": 256, "factor": 50, "n_lists": None, "n_probe": None}
 TRAINING = 100_000

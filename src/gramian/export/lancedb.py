@@ -10,9 +10,9 @@ from gramian.export.columns import columns
 from gramian.export.maps import isometry
 from gramian.export.parquet import chosen
 from gramian.export.places import folder, loading, needs, readme, required
-from gramian.export.progress import progress
 from gramian.export.rows import rows
 from gramian.export.tables import check_name, ours
+from gramian.search.progress import progress
 
 QUERY = """
 import gramian as gm, lancedb

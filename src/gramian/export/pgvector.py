@@ -9,10 +9,11 @@ import numpy as np
 from gramian.export import sql
 from gramian.export.columns import columns
 from gramian.export.maps import isometry
-from gramian.export.places import loading, needs, readme, replacing, required
-from gramian.export.progress import progress
+from gramian.export.places import loading, needs, readme, required
 from gramian.export.rows import rows
 from gramian.export.tables import check_name
+from gramian.persist import replacing
+from gramian.search.progress import progress
 
 WIDEST = 16_000
 """Dimensions that the type vector holds."""

@@ -10,9 +10,9 @@ import numpy as np
 from gramian.export.columns import Columns, columns
 from gramian.export.maps import Isometry, isometry
 from gramian.export.places import folder, loading, needs, readme, required
-from gramian.export.progress import progress
 from gramian.export.rows import rows
 from gramian.export.tables import OWN, check_name
+from gramian.search.progress import progress
 
 BATCH = 256
 """Points of one request."""

@@ -9,7 +9,6 @@ both pick exactly what they would pick one column at a time:
   (Epperly, Tropp and Webber 2024, accelerated randomly pivoted Cholesky).
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,12 +181,10 @@ class _Factorization:
 
     def _warn(self) -> None:
         if self.lowest < -_INDEFINITE * self.scale:
-            warnings.warn(
+            _checks.warn(
                 f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got a residual of "
                 f"{self.lowest:.3g} against the largest k(x, x) {self.scale:.3g}; negative parts count as zero "
                 f"(Precomputed(K, spectrum='clip') repairs a matrix).",
-                UserWarning,
-                stacklevel=4,
             )
 
 

@@ -8,14 +8,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
-from gramian.features import landmarks
-from gramian.features.cholesky import PivotedCholesky, factorize
+from gramian.features.basis import choose
 from gramian.kernels import Gaussian, Kernel
 from gramian.kernels.base import _length, take
 from gramian.kernels.objects import as_kernel
 from gramian.persist import Stored
 
-BASES = ("cholesky", "random-cholesky", "kmeans", "uniform", "leverage", "all")
 COORDINATES = ("principal", "triangular", "symmetric")
 
 
@@ -58,7 +56,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         What is subtracted: zero unless ``center``.
     eigenvalues_ : array (r,)
         Sum of squares of each coordinate over the training points.
-    explained_ : float
+    explained_variance_ratio_ : float
         Share of the trace of the training Gram matrix (centered with ``center``) that the coordinates hold.
 
     Examples
@@ -66,7 +64,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     >>> import numpy as np, gramian as gm
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> features = gm.KernelFeatures(gm.Gaussian(2.0), rank=20).fit(X)
-    >>> features.transform(X).shape, bool(features.explained_ > 0.97)
+    >>> features.transform(X).shape, bool(features.explained_variance_ratio_ > 0.97)
     ((100, 20), True)
     """
 
@@ -96,6 +94,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.fit_transform(X)
         return self
 
+    @_checks.whole
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the coordinates of the training points, shape (n, r)."""
         kernel = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")
@@ -108,7 +107,10 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if kernel.on_vectors:
             self.n_features_in_ = X.shape[1]
         self.kernel_ = kernel.bound(X)
-        self.basis_, inner, C = self._choose(X)
+        rng = _checks.random(self.random_state, "KernelFeatures")
+        tol = 0.0 if self.tol is None else _checks.number(self.tol, "KernelFeatures", "tol", low=0)
+        chosen = choose(self.kernel_, X, self.basis, self._size(_length(X)), tol, rng)
+        self.basis_, inner, C = chosen.points, chosen.factor, chosen.coordinates
         whiten = np.zeros((len(inner.pivots), _length(self.basis_)))
         whiten[:, inner.pivots] = _inverse(inner.factor[inner.pivots])  # L⁻¹, zero where points depend on others
         R = self._rotate(whiten, *self._moments(X, whiten, C))
@@ -119,45 +121,13 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             X = _checks.estimator_points(self, X, reset=reset)
         return kernel.accept(X)
 
-    def _choose(self, X: Any) -> tuple[Any, PivotedCholesky, np.ndarray | None]:
-        """Basis points, the factor of their Gram matrix, and the training coordinates where they come for free."""
-        size = self._size(_length(X))
-        if not isinstance(self.basis, str):
-            points = self.kernel_.check(self.basis, "basis")
-            if self.kernel_.on_vectors and points.shape[1] != X.shape[1]:
-                raise ValueError(f"KernelFeatures: basis must have {X.shape[1]} features, got {points.shape[1]}.")
-            points = take(points, np.arange(_length(points)))  # a copy: the caller's array may change
-            return points, factorize(self.kernel_, points), None
-        _checks.one_of(self.basis, "KernelFeatures", "basis", BASES)
-        rng = _checks.random(self.random_state, "KernelFeatures")
-        if self.basis in ("cholesky", "random-cholesky"):
-            tol = 0.0 if self.tol is None else _checks.number(self.tol, "KernelFeatures", "tol", low=0)
-            outer = factorize(self.kernel_, X, size, tol, greedy=self.basis == "cholesky", rng=rng)
-            L = outer.factor[outer.pivots]
-            inner = PivotedCholesky(L, np.arange(len(L)), outer.residual, outer.trace)
-            return take(X, outer.pivots), inner, outer.factor
-        points = self._landmarks(X, size, rng)
-        return points, factorize(self.kernel_, points), None
-
     def _size(self, n: int) -> int | None:
+        """Number of basis points, None for as many as the basis asks for."""
         for name in ("rank", "n_basis"):
             if getattr(self, name) is not None:
                 _checks.number(getattr(self, name), "KernelFeatures", name, low=1, integer=True)
         size = self.rank if self.n_basis is None else self.n_basis
         return None if size is None else min(size, n)
-
-    def _landmarks(self, X: Any, size: int | None, rng: np.random.RandomState) -> Any:
-        if self.basis == "all":
-            return take(X, np.arange(_length(X)))
-        if size is None:
-            raise ValueError(f"KernelFeatures: basis={self.basis!r} needs rank or n_basis, got None for both.")
-        if self.basis == "kmeans":
-            if not self.kernel_.on_vectors:
-                raise ValueError("KernelFeatures: basis='kmeans' needs a kernel on vectors; use 'random-cholesky'.")
-            return landmarks.kmeans_centers(X, size, rng)
-        if self.basis == "leverage":
-            return take(X, landmarks.leverage(self.kernel_, X, size, rng))
-        return take(X, landmarks.uniform(_length(X), size, rng))
 
     def _moments(self, X: Any, whiten: np.ndarray, C: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float, int]:
         """Mean of the coordinates C of the training points, Q = CᵀC of (5), the trace of K, and n."""
@@ -167,7 +137,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return C.mean(axis=0), C.T @ C, trace, n
         mean, Q = np.zeros(r), np.zeros((r, r))
         for rows in linalg.blocks(n, 24 * max(r, 1)):
-            block = self._cross(take(X, rows)) @ whiten.T
+            block = self.kernel_._gram(take(X, rows), self.basis_) @ whiten.T
             mean += block.sum(axis=0) / n
             Q += block.T @ block
         return mean, Q, trace, n
@@ -192,11 +162,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.mean_ = R @ mean if self.center else np.zeros(len(R))
         self.eigenvalues_ = np.maximum(np.einsum("ij,ij->i", R @ spread, R), 0)
         total = trace - n * float(mean @ mean) if self.center else trace
-        self.explained_ = float(min(self.eigenvalues_.sum() / total, 1.0)) if total > 0 else 1.0
+        self.explained_variance_ratio_ = float(min(self.eigenvalues_.sum() / total, 1.0)) if total > 0 else 1.0
         return R
-
-    def _cross(self, X: Any) -> np.ndarray:
-        return self.kernel_._gram(X, self.basis_)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates z(x), shape (n, r)."""
@@ -207,7 +174,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """:meth:`transform` of points that were checked, in blocks of rows."""
         Z = np.empty((_length(X), self.map_.shape[0]))
         for rows in linalg.blocks(len(Z), 24 * max(self.map_.shape[1], 1)):
-            Z[rows] = self._cross(take(X, rows)) @ self.map_.T - self.mean_
+            Z[rows] = self.kernel_._gram(take(X, rows), self.basis_) @ self.map_.T - self.mean_
         return Z
 
     def residual(self, X: Any) -> np.ndarray:
@@ -228,7 +195,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _state(self) -> dict[str, Any]:
         check_is_fitted(self, "map_")
-        names = ("kernel_", "basis_", "map_", "mean_", "eigenvalues_", "explained_", "n_features_in_")
+        names = ("kernel_", "basis_", "map_", "mean_", "eigenvalues_", "explained_variance_ratio_", "n_features_in_")
         state = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return {**state, "center": self.center, "coordinates": self.coordinates}
 

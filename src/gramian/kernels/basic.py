@@ -107,15 +107,22 @@ class Gaussian(Kernel):
             D = linalg.sqdist(X, None if Y is X else Y)
         else:
             D = self.metric.sqdist(X, None if Y is X else Y)
-        D *= -0.5 / self.scale**2
-        return np.exp(D, out=D)
+        return self._decayed(D)
 
     def _diag(self, X: Any) -> np.ndarray:
         return np.ones(X.shape[0])
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
         d = linalg.pair_sqdist(X, Y) if self.metric is None else self.metric.pair_sqdist(X, Y)
-        return np.exp(-0.5 / self.scale**2 * d)
+        return self._decayed(d)
+
+    def _decayed(self, D: np.ndarray) -> np.ndarray:
+        """exp(−D / 2 scale²) in place; no scale overflows on the way."""
+        with np.errstate(over="ignore", under="ignore"):
+            D /= self.scale
+            D *= -0.5
+            D /= self.scale
+            return np.exp(D, out=D)
 
 
 def median_scale(X: Any, most: int = 500) -> float:
@@ -146,9 +153,7 @@ class Laplacian(Kernel):
         _checks.number(self.scale, "Laplacian", "scale", low=0, open_low=True)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        from sklearn.metrics.pairwise import manhattan_distances
-
-        return np.exp(-manhattan_distances(X, Y) / self.scale)
+        return np.exp(-linalg.manhattan(X, Y) / self.scale)
 
     def _diag(self, X: Any) -> np.ndarray:
         return np.ones(X.shape[0])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.kernels.base import Kernel
 
 
@@ -78,10 +78,8 @@ class Intersection(_Histograms):
     """
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        from sklearn.metrics.pairwise import manhattan_distances
-
         # min(x, y) = (x + y − |x − y|) / 2
-        return (_total(X)[:, None] + _total(Y) - manhattan_distances(X, Y)) / 2
+        return (_total(X)[:, None] + _total(Y) - linalg.manhattan(X, Y)) / 2
 
     def _diag(self, X: Any) -> np.ndarray:
         return _total(X)

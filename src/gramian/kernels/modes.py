@@ -1,6 +1,5 @@
 """Near pairs under a kernel: which ones local alignment looks at, and classes that fall into several clusters."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -56,9 +55,7 @@ def warn_of_modes(kernel: Kernel, X: Any, codes: np.ndarray, classes: np.ndarray
         if (parts >= max(MODE_SHARE * len(members), MODE_NEIGHBORS + 1)).sum() > 1:
             several.append(classes[c].item() if hasattr(classes[c], "item") else classes[c])
     if several:
-        warnings.warn(
+        _checks.warn(
             f"align: class {', '.join(map(repr, several))} falls into several clusters, which alignment would join; "
             "consider n_neighbors, or choose the kernel by cross-validation.",
-            UserWarning,
-            stacklevel=3,
         )

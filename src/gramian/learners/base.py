@@ -9,10 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
-from gramian.constraints import Constraints, Feedback, Labels, Pairs, Quadruplets, Triplets
+from gramian.constraints import Constraints, Feedback, Labels, Pairs
 from gramian.coordinates import Coordinates, Plain, Rest
-from gramian.learners.anchor import anchored
-from gramian.learners.tuples import TupleMixin, are_tuples
+from gramian.learners.anchor import anchored, chosen, is_unit_free
+from gramian.learners.fitted import reading
+from gramian.learners.tuples import TupleMixin, are_tuples, split
 from gramian.metrics import Metric, leading_root
 from gramian.solvers.base import Solution
 
@@ -75,20 +76,24 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """What the learner finds on given coordinates, as near to its prior as ``anchor`` says; nothing is stored."""
         if self._anchors(y):
             return anchored(self, Z, y, rest, rng, self.anchor)
-        if not self._has_prior and self._prior_given():
+        if not self._has_prior and not _checks.is_word(getattr(self, "prior", "identity"), "identity"):
             raise ValueError(
                 f"{type(self).__name__}: prior must be 'identity' where the metric is not anchored to it, "
                 f"got {_checks.shown(self.prior)}; give anchor > 0 and no n_components."
             )
-        return self.plain(Z, y, rest, rng)
+        variants = self._variants()
+        learner = self
+        if len(variants) > 1:
+            learner, _ = chosen(variants, linalg.dense(Z), y, is_unit_free(y), rng, 0.0)
+        return learner.plain(Z, y, rest, rng)
+
+    def _variants(self) -> list[Any]:
+        """Copies to choose from on what is held out, one for each value of a parameter that is "auto"."""
+        return [self]
 
     def _directions(self, n: int) -> int:
         """The most directions that an anchored fit on n points works in: each has five points at least."""
         return min(max(2, n // 5), MOST)
-
-    def _prior_given(self) -> bool:
-        prior = getattr(self, "prior", "identity")
-        return not (isinstance(prior, str) and prior == "identity")
 
     def _anchors(self, y: Labels | Constraints) -> bool:
         """Whether the metric is blended with its prior."""
@@ -110,19 +115,22 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         with _checks.intact(self):
             rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
-            X, y = self._door(X, y, unknown=unknown)
-            coordinates, Z = self._coordinates(X)
-            solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
-            self._forget_decisions()
-            self._store(coordinates, solution)
-            self._learn_to_decide(X, y)
+            self._fit_checked(*self._door(X, y, unknown=unknown), rng)
         return self
+
+    def _fit_checked(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> None:
+        """:meth:`fit` of points and side information that went through the door."""
+        coordinates, Z = self._coordinates(X)
+        solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
+        self._forget_decisions()
+        self._store(coordinates, solution)
+        self._learn_to_decide(X, y)
 
     def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Labels | Constraints]:
         """Points as float64, and y as labels or constraints; tuples are taken apart. The one validation of a fit."""
         owner = type(self).__name__
         if vectors and are_tuples(X):
-            X, y = self._tuples(np.asarray(X), y)
+            X, y = split(np.asarray(X), y, owner)
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
@@ -139,25 +147,6 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             return X, y
         return _labeled(X, Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers), owner)
 
-    def _check_limits(self) -> None:
-        """``max_iter`` and ``tol`` of learners that go in steps."""
-        _checks.number(self.max_iter, type(self).__name__, "max_iter", low=1, integer=True)
-        _checks.number(self.tol, type(self).__name__, "tol", low=0)
-
-    def _tuples(self, X: np.ndarray, y: Any) -> tuple[np.ndarray, Constraints]:
-        if X.shape[1] == 2:
-            if y is None:
-                raise ValueError(f"{type(self).__name__}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
-            return Pairs.from_tuples(X, y)
-        if X.shape[1] == 3:
-            return Triplets.from_tuples(X, margin=None)
-        if X.shape[1] == 4:
-            return Quadruplets.from_tuples(X, margin=None)
-        raise ValueError(
-            f"{type(self).__name__}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), "
-            f"got shape {X.shape}."
-        )
-
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
         """Keep what was found; the only place that writes to the learner."""
         self.solution_ = solution
@@ -173,26 +162,10 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 ConvergenceWarning,
             )
 
-    @property
-    def n_iter_(self) -> int:
-        """Iterations taken."""
-        return self.solution_.n_iter
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the residual fell to ``tol``."""
-        return bool(self.solution_.converged)
-
-    @property
-    def objective_(self) -> float:
-        """The objective at the metric."""
-        return float(self.solution_.objective)
-
-    @property
-    def components_(self) -> np.ndarray:
-        """The factor L (r, d) of the metric."""
-        check_is_fitted(self, "metric_")
-        return self.metric_.components
+    n_iter_ = reading("solution_", "n_iter", "Iterations taken.")
+    converged_ = reading("solution_", "converged", "Whether the residual fell to ``tol``.", bool)
+    objective_ = reading("solution_", "objective", "The objective at the metric.", float)
+    components_ = reading("metric_", "components", "The factor L (r, d) of the metric.")
 
     @property
     def _n_features_out(self) -> int:

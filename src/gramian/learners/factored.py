@@ -71,7 +71,6 @@ class FactorLearner(LabelLearner):
 
     def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
         owner = type(self).__name__
-        self._check_limits()
         self._require(side)
         with progress(owner, self.verbose, self.max_iter, self.callback) as report:
             return self._descend(Z, side, rng, report)

@@ -34,6 +34,8 @@ from gramian.solvers.slack import default_weight
 
 WIDEST = 10_000
 """Most features for which a d × d matrix is learned."""
+ANCHORED_PAIRS = 3000
+"""Pairs that are enough for what is blended with a prior."""
 SOLVERS: dict[str, type[DualAscent | BregmanProjections | PrimalNewton]] = {
     "primal": PrimalNewton,
     "dual": DualAscent,
@@ -50,7 +52,13 @@ class FrameworkLearner(MetricLearner):
 
     _sparse = True
     _has_prior = True
-    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 40)}
+    _most_pairs: int | None = None
+    """Pairs to draw from labels at most, where their number was left open."""
+    _enough = {
+        "tol": lambda tol: max(tol, 1e-2),
+        "max_iter": lambda most: min(most, 15),
+        "_most_pairs": lambda most: ANCHORED_PAIRS,
+    }
 
     def _divergence(self, Z: Any, rest: Rest) -> Divergence:
         return LogDet()
@@ -74,7 +82,8 @@ class FrameworkLearner(MetricLearner):
     def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
         """As the base; bounds that were left open come from the distances under the prior, and are soft then."""
         if isinstance(y, Labels):
-            y = Pairs.from_labels(y, getattr(self, "n_pairs", None), random_state=rng)
+            n_pairs = getattr(self, "n_pairs", None)
+            y = Pairs.from_labels(y, self._most_pairs if n_pairs is None else n_pairs, random_state=rng)
         if y.from_data:
             y = self._bounded(y, Z, rest).softened()
         return super()._side(y, Z, rest, rng)
@@ -94,7 +103,7 @@ class FrameworkLearner(MetricLearner):
         return self._weight() * M0 if self._identity_prior() else M0
 
     def _identity_prior(self) -> bool:
-        return isinstance(self.prior, str) and self.prior == "identity"
+        return _checks.is_word(self.prior, "identity")
 
     def _weight(self) -> float:
         """The weight α of an identity prior, 0 for another one."""
@@ -136,7 +145,6 @@ class FrameworkLearner(MetricLearner):
     def _solver(self, problem: Problem) -> Solver:
         if isinstance(self.solver, Solver):
             return self.solver
-        self._check_limits()
         _checks.one_of(self.solver, type(self).__name__, "solver", ("auto", *SOLVERS))
         best = "primal" if PrimalNewton.suits(problem) else "dual"
         name = best if self.solver == "auto" else self.solver
@@ -231,7 +239,7 @@ class Framework(FrameworkLearner):
 
     def _anchors(self, y: Any) -> bool:
         given = not isinstance(y, Labels) and not y.from_data and isinstance(self.anchor, str)
-        zero = isinstance(self.prior, str) and self.prior == "zero"
+        zero = _checks.is_word(self.prior, "zero")
         return super()._anchors(y) and not given and not zero and getattr(self.divergence, "uses_prior", True)
 
     def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:

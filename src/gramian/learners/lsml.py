@@ -171,9 +171,8 @@ class LSML(MetricLearner):
         return super()._side(y, Z, rest, rng)
 
     def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
-        self._check_limits()
         prior = positive_prior(self.prior, Z, rest, "LSML")
-        near, far = (Z[i] - Z[j] for i, j in (side.near_ends, side.far_ends))
+        near, far = (linalg.gathered(Z[i] - Z[j]) for i, j in (side.near_ends, side.far_ends))
         weight = side.weight * (self._total(far, prior) / side.weight.sum())
         problem = Residuals(near, far, weight, linalg.symmetrize(np.linalg.inv(prior)))
         with progress("LSML", self.verbose, self.max_iter, self.callback) as report:

@@ -82,10 +82,9 @@ class MMC(MetricLearner):
         return Pairs.from_labels(labels, self.n_pairs, random_state=rng)
 
     def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
-        self._check_limits()
         ridge = _checks.number(self.reg, "MMC", "reg", low=0, open_low=True)
         V = Z[side.left] - Z[side.right]
-        near, far = V[side.similar], V[~side.similar]
+        near, far = V[side.similar], linalg.gathered(V[~side.similar])
         far = far[linalg.row_norms(far) > 0]
         if len(near) == 0 or len(far) == 0:
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")

@@ -65,11 +65,10 @@ class PLDA(MetricLearner):
     def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
         rho = _checks.number(self.within, "PLDA", "within", low=0, high=1)
         beta = _checks.number(self.between, "PLDA", "between", low=0, high=1)
-        inside = side.centered(Z)
-        means = side.means(Z)
+        sizes, means, S = side.moments(Z)
         if len(means) < 2:
             raise ValueError(f"PLDA: needs at least two classes, got {len(means)}.")
-        W = shrunk(inside.T @ inside / max(len(inside) - len(means), 1), rho)
+        W = shrunk(S / max(sizes.sum() - len(means), 1), rho)
         apart = means - means.mean(axis=0)
         B = shrunk(apart.T @ apart / (len(means) - 1), beta)
         if not np.trace(W) > 0:

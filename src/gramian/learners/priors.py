@@ -21,7 +21,7 @@ def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
         return np.eye(d)
     if prior == "zero":
         return np.zeros((d, d))
-    C = np.atleast_2d(np.cov(Z, rowvar=False))
+    C = linalg.covariance(Z)
     ridge = 1e-6 * np.trace(C) / d
     return linalg.symmetrize(np.linalg.inv(C + (ridge if ridge > 0 else 1.0) * np.eye(d)))
 

@@ -145,7 +145,6 @@ class SCML(MetricLearner):
         return targets.neighbor_triplets(Z, labels, near, far)
 
     def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
-        self._check_limits()
         beta = _checks.number(self.beta, "SCML", "beta", low=0, open_low=True)
         problem = Combination.make(Z, side, self._bases_of(Z, side, rng), beta)
         with progress("SCML", self.verbose, self.max_iter, self.callback) as report:

@@ -190,10 +190,9 @@ class SDML(MetricLearner):
         return Pairs.from_labels(labels, self.n_pairs, random_state=rng)
 
     def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
-        self._check_limits()
         sparsity = _checks.number(self.sparsity, "SDML", "sparsity", low=0, open_low=True)
         prior = positive_prior(self.prior, Z, rest, "SDML")
-        P, most = pair_balance(Z[side.left] - Z[side.right], side.sign, prior)
+        P, most = pair_balance(linalg.gathered(Z[side.left] - Z[side.right]), side.sign, prior)
         K = linalg.symmetrize(np.linalg.inv(prior) + self._balance(most) * P)
         with progress("SDML", self.verbose, self.max_iter, self.callback) as report:
             unit = np.trace(K) / len(K)

@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
-from gramian.constraints import Comparisons, Labels, Pairs, Triplets
+from gramian.constraints import Comparisons, Constraints, Labels, Pairs, Quadruplets, Triplets
 from gramian.learners.thresholds import best_threshold
 
 FIRST = {2: (0, 1), 3: (0, 1), 4: (0, 1)}
@@ -25,6 +25,22 @@ def are_tuples(X: Any) -> bool:
         except ValueError:  # rows of different lengths are neither
             return False
     return getattr(X, "ndim", 2) == 3
+
+
+def split(tuples: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, Constraints]:
+    """The points of pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d), and what is said of them."""
+    size = tuples.shape[1]
+    if size == 2:
+        if y is None:
+            raise ValueError(f"{owner}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
+        return Pairs.from_tuples(tuples, y)
+    if size == 3:
+        return Triplets.from_tuples(tuples, margin=None)
+    if size == 4:
+        return Quadruplets.from_tuples(tuples, margin=None)
+    raise ValueError(
+        f"{owner}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), got shape {tuples.shape}."
+    )
 
 
 def _decides(learner: Any) -> bool:

@@ -13,6 +13,8 @@ from gramian.metrics import Mahalanobis
 
 KINDS = {"equal": 0, "at_most": 1, "at_least": -1}
 """What a target asks for, and its sign b."""
+_LARGE = 1e154
+"""Gaps beyond it, and NaN, have no finite square."""
 _NAMES = {sign: kind for kind, sign in KINDS.items()}
 
 
@@ -24,6 +26,16 @@ def loss(prediction: Any, target: Any, sign: Any) -> Any:
     """
     gap = np.subtract(prediction, target)
     return 0.5 * np.where(np.equal(sign, 0), gap, np.maximum(np.multiply(sign, gap), 0)) ** 2
+
+
+def total_loss(predictions: np.ndarray, targets: np.ndarray, signs: np.ndarray) -> float:
+    """Sum of the losses; of a single constraint without the cost of arrays."""
+    if len(predictions) > 1:
+        return float(loss(predictions, targets, signs).sum())
+    if len(predictions) == 0:
+        return 0.0
+    gap, sign = float(predictions[0]) - float(targets[0]), int(signs[0])
+    return 0.5 * (gap if sign == 0 else max(sign * gap, 0.0)) ** 2 if abs(gap) < _LARGE else float("inf")
 
 
 class OnlineRule(ABC):

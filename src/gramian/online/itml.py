@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gramian.online.factored import FactoredRule
+from gramian.online.factored import FactoredRule, prior_factor
 from gramian.online.learner import OnlineLearner
 
 
@@ -59,4 +59,4 @@ class OnlineITML(OnlineLearner):
     """
 
     def _rule(self, eta: float, d: int) -> OnlineITMLRule:
-        return OnlineITMLRule(eta, self._prior_factor(d))
+        return OnlineITMLRule(eta, prior_factor(self.prior, type(self).__name__, d))

@@ -5,12 +5,13 @@ from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
 from gramian.coordinates import KernelSpace, Subspace
 from gramian.divergences import LogDet
 from gramian.metrics import Metric
-from gramian.online.factored import FactoredRule
+from gramian.online.factored import FactoredRule, prior_factor
 from gramian.online.learner import OnlineLearner
 from gramian.solvers.projections import step
 from gramian.solvers.slack import Quadratic
@@ -87,7 +88,7 @@ class LEGO(OnlineLearner):
     """
 
     def _rule(self, eta: float, d: int) -> LegoRule:
-        return LegoRule(eta, self._prior_factor(d))
+        return LegoRule(eta, prior_factor(self.prior, type(self).__name__, d))
 
     def loss_bound(self, comparator: Metric, comparator_loss: float) -> float:
         """Largest loss possible so far, given a fixed metric with its own loss; see :func:`loss_bound`.
@@ -97,7 +98,8 @@ class LEGO(OnlineLearner):
         is about one step size: with ``eta="auto"`` the losses are those of whichever candidate led, for which
         nothing is proved, and this raises.
         """
-        progress = self._progress()
+        check_is_fitted(self, "progress_")
+        progress = self.progress_
         if not isinstance(progress.rule, FactoredRule):
             raise ValueError('LEGO: loss_bound holds for one step size, got eta="auto"; give eta a number.')
         divergence = LogDet().value(_core_on(progress, comparator), progress.start.core)

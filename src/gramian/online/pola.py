@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
 from gramian._jit import own_loop
@@ -173,7 +174,7 @@ class OnlinePOLA(OnlineLearner):
     @property
     def threshold_(self) -> float:  # type: ignore[override]  # it lives in the state
         """The learned threshold b."""
-        progress = self._progress()
-        state = progress.state
+        check_is_fitted(self, "progress_")
+        state = self.progress_.state
         inner = state.states[state.best] if hasattr(state, "states") else state
         return inner.threshold

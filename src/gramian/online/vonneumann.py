@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 from gramian import linalg
 from gramian.metrics import Mahalanobis
 from gramian.online.base import KINDS, OnlineRule
+from gramian.online.factored import prior_factor
 from gramian.online.forms import Form
 from gramian.online.learner import OnlineLearner
 
@@ -104,7 +105,7 @@ class OnlineVonNeumann(OnlineLearner):
     """
 
     def _rule(self, eta: float, d: int) -> VonNeumannRule:
-        G = self._prior_factor(d)
+        G = prior_factor(self.prior, type(self).__name__, d)
         if G is None:
             return VonNeumannRule(eta)
         values, U = np.linalg.eigh(linalg.symmetrize(G.T @ G))

@@ -100,6 +100,41 @@ def gains(report: Any, ax: Any = None) -> Any:
     return ax
 
 
+def shares(explanation: Any, *, most: int = 12, ax: Any = None) -> Any:
+    """Why a pair is near or far: what each feature adds to its squared distance, the largest ones first.
+
+    Parameters
+    ----------
+    explanation : dict or array (d,)
+        From ``metric.explain`` or ``index.explain``; with names, or without them.
+    most : int
+        Bars; all other features together are one more.
+    ax : matplotlib axes, optional
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> index = gm.ExactIndex(gm.Mahalanobis.euclidean(2)).add([[0.0, 0.0], [3.0, 1.0]])
+    >>> ax = gm.plotting.shares(index.explain([1.0, 1.0], 1, names=["width", "height"]))
+    >>> ax.get_xlabel()
+    'share of the squared distance 4'
+    """
+    named = explanation if isinstance(explanation, dict) else {str(j): v for j, v in enumerate(explanation)}
+    order = sorted(named, key=lambda name: -abs(named[name]))
+    bars = [(name, float(named[name])) for name in order[:most]]
+    rest = order[most:]
+    if rest:
+        bars.append((f"{len(rest)} others", float(sum(named[name] for name in rest))))
+    ax = axes(ax, 5.6, 0.8 + 0.28 * len(bars))
+    for place, (_, value) in enumerate(bars[::-1]):
+        ax.barh(place, value, color=WRONG if value >= 0 else RIGHT, height=0.7)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(range(len(bars)), [name for name, _ in bars[::-1]])
+    ax.set_xlabel(f"share of the squared distance {sum(named.values()):.4g}")
+    open_frame(ax)
+    return ax
+
+
 def stream(history: dict[str, Any]) -> Any:
     """Throughput, recall and mean loss along a stream of events, as a figure.
 

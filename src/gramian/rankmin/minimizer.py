@@ -1,6 +1,5 @@
 """RankMinimizer: the door to the methods."""
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -100,11 +99,10 @@ class RankMinimizer:
         how = {"factored": self._factored, "trace": self._convex, "logdet": self._convex}
         found = how.get(self.method, self._averaged)(problem)
         if not found.feasible and found.certificate is None:
-            warnings.warn(
+            _checks.warn(
                 f"{OWNER}: stopped after {found.n_iter} iterations with violation {found.violation:.3g} > epsilon "
                 f"{problem.epsilon:.3g} and no proof of infeasibility; {self._remedy}.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return found
 

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from gramian import _checks, linalg, neighbors
 from gramian.metrics import Metric
+from gramian.online import lessons
 from gramian.online.learner import OnlineLearner
 from gramian.online.progress import Progress
 from gramian.search import codes, following
@@ -27,8 +28,8 @@ _WIDER = 40, 32
 """When a share f of the bits is stale, k(1 + 40 f) + 32 neighbors under the anchor are ranked by the live metric."""
 _PROBES, _PROBED = 32, 128
 """Bits and items that the stale share is read from."""
-_STEP = 1024, 64
-"""A query moves at least so many items, or one in so many."""
+_STEP, _PACE = (128, 512), 4
+"""A query moves at least so many items, or one in so many; up to four times that when the codes are far behind."""
 _MOST = 1024
 """Coordinates up to which margins are kept."""
 
@@ -173,7 +174,7 @@ class OnlineHashIndex(Index):
     def learn_one(self, u: Any, v: Any, target: float, kind: str = "equal") -> Self:
         """Learn from one pair, as the learner's ``learn_one``."""
         with self._lock:
-            self._learned(self.learner._one(u, v, target, kind))
+            self._learned(lessons.pair(self.learner, u, v, target, kind))
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
@@ -184,7 +185,7 @@ class OnlineHashIndex(Index):
             self._learned(learner.progress_)
         return self
 
-    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), *, shown: Any = None) -> Self:
+    def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> Self:
         """Learn from clicks on a list of results, as the learner's ``feedback``.
 
         Parameters
@@ -197,7 +198,7 @@ class OnlineHashIndex(Index):
             asked = self._meant(items, query, "query")
             near, far = self._meant(items, liked, "liked"), self._meant(items, disliked, "disliked")
             screen = None if shown is None else self._meant(items, shown, "shown")
-            self._learned(self.learner._clicked(asked, near, far, screen))
+            self._learned(lessons.clicks(self.learner, asked, near, far, screen))
         return self
 
     def _meant(self, items: Items, value: Any, name: str) -> Any:
@@ -209,7 +210,7 @@ class OnlineHashIndex(Index):
         return linalg.take(items["points"], int(rows[0]) if ids.ndim == 0 else rows)
 
     def _learned(self, progress: Progress) -> None:
-        self.stats_["updates"] += progress.n_seen - (self.learner.n_seen_ if self._stands else 0)
+        self.stats_["updates"] += progress.n_seen - (self.learner.progress_.n_seen if self._stands else 0)
         self.learner._stand(progress)
 
     def _search(
@@ -237,7 +238,7 @@ class OnlineHashIndex(Index):
         wide = min(k if stale < 0 else int(k * (1 + _WIDER[0] * stale)) + _WIDER[1], part.n)
         encoder = self._encoder(anchor, part["points"], items.settled)
         candidates = Candidates(part, encoder, False, mask)
-        asked = encoder.ask(Q, candidates.kept[0].dtype, False)
+        asked = encoder.ask(Q, candidates.dtype, False)
         near, D, seen = candidates.scan(asked, wide, min(wide + SPARE, part.n), self._limits, 0)
         near = np.where(np.isfinite(D), near + first, -1)
         return _Part(candidates, asked, encoder.form.whole, first, near, seen, stale, self._limits)
@@ -302,7 +303,9 @@ class OnlineHashIndex(Index):
             items = following.start(items, base, target, self.rehash_share, self.detector == "likely")
         move = items.settled["move"]
         target = self._encoder(move["target"], points, settled)
-        self._items, counts = following.step(items, target, max(_STEP[0], items.n // _STEP[1]))
+        # The further the metric has gone, the larger the steps that follow it.
+        pace = min(max(self._stale(settled["anchor"], live, items) / max(self.tol, 1e-3), 1), _PACE)
+        self._items, counts = following.step(items, target, int(pace * max(_STEP[0], items.n // _STEP[1])))
         for name, count in counts.items():
             self.stats_[name] += count
         if self._items.settled["move"] is None:

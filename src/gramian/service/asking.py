@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from gramian import linalg
 from gramian.service import query_model
 from gramian.service.errors import SpaceError
 from gramian.service.fields import Fields
-from gramian.service.query_model import Cloud
+from gramian.service.query_model import Cloud, Norms
 from gramian.service.snapshot import Collection, Version
 
 MOST_INDEXES = 2
 """Indexes of versions that are not in use which are kept for a while."""
+BLOCK = 256
+"""Scores whose maximum is looked at first."""
 SPARE = 32
 """Items beyond the k best of a scan in single precision that are scored again in double."""
 
@@ -39,7 +40,7 @@ class Asker:
         self.fields = Fields()
         self._lock = threading.Lock()
         self._making: dict[tuple, threading.Lock] = {}
-        self._norms: dict[tuple[int, int], np.ndarray] = {}
+        self._norms: dict[tuple[int, int], Norms] = {}
         self._clouds: dict[tuple[int, int], tuple[int, Cloud]] = {}
         self._indexes: dict[tuple[int, int, int], Any] = {}
 
@@ -86,17 +87,17 @@ class Asker:
                 self._clouds[key] = (view.revision, found)
             return found
 
-    def norms(self, view: Collection, version: Version) -> np.ndarray:
-        """xᵀMx of every row of the collection, computed once for each row."""
-        key, n = (view.number, version.number), len(view.vectors)
+    def norms(self, view: Collection, version: Version) -> Norms:
+        """Squared distances of every row from one point, computed once for each row."""
+        key = (view.number, version.number)
         with self._maker("norms", *key):
-            known = self._norms.get(key, np.zeros(0))
-            if len(known) < n:
-                known = np.concatenate([known, _row_norms(view, version, len(known), n)])
+            known = self._norms.get(key) or Norms(self.cloud(view, version).center, np.zeros(0, np.float32))
+            if len(known.values) < len(view.vectors):
+                known = known.extended(view, version.metric)
                 with self._lock:
                     kept = {k: v for k, v in self._norms.items() if k[0] != view.number or k[1] in view.in_use}
                     self._norms = {**kept, key: known}
-            return known[:n]
+            return known
 
     def _nearest(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
         """Nearest items through the index, of those that match and without the question's own."""
@@ -124,26 +125,30 @@ class Asker:
         scores = model.scores(view, self.norms(view, version))
         barred = [] if question.own is None else [question.own]
         barred += [*question.likes, *question.dislikes] if question.unseen else []
-        allowed = ~np.isin(view.ids, barred)
+        scores[np.searchsorted(view.ids, barred)] = -np.inf
         if question.where is not None:
-            allowed &= self.fields.matching(view, question.where)
-        at = np.flatnonzero(allowed)
+            scores[~self.fields.matching(view, question.where)] = -np.inf
+        at = highest(scores, question.k + SPARE)
+        at = at[scores[at] > -np.inf]
         if len(at) == 0:
             return np.zeros(0, np.int64), np.zeros(0)
-        most = min(len(at), question.k + SPARE)
-        if most < len(at):
-            at = np.sort(at[np.argpartition(-scores[at], most - 1)[:most]])
         exact = model.exact(view.vectors.take(view.rows[at]).astype(np.float64))
         ids, negated = _sorted(view.ids[at], -exact, question.k)
         return ids, -negated
 
 
-def _row_norms(view: Collection, version: Version, start: int, stop: int) -> np.ndarray:
-    parts = []
-    for block in linalg.blocks(stop - start, 24 * view.n_features):
-        X = view.vectors.take(np.arange(start + block.start, start + block.stop)).astype(np.float64)
-        parts.append(linalg.row_norms(version.metric.transform(X)))
-    return np.concatenate(parts) if parts else np.zeros(0)
+def highest(scores: np.ndarray, k: int) -> np.ndarray:
+    """Positions of the k highest scores, ascending.
+
+    The k-th highest of the maxima of short blocks is a floor that at least k scores reach, and few others do.
+    """
+    tops = scores[: len(scores) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)
+    at = np.arange(len(scores))
+    if k < len(tops):
+        at = np.flatnonzero(scores >= np.partition(tops, -k)[-k])
+    if k < len(at):
+        at = np.sort(at[np.argpartition(-scores[at], k - 1)[:k]])
+    return at
 
 
 def _sorted(ids: np.ndarray, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -41,19 +41,23 @@ class Fields:
         """Mask over the items, in the order of their ids: all fields have the value, or one of a list of values."""
         mask = np.ones(len(view.ids), bool)
         for field, wanted in where.items():
-            with self._lock:
-                column = self._columns.setdefault((view.number, field), Column())
-                self._columns.move_to_end((view.number, field))
-                if len(self._columns) > self.MOST:
-                    self._columns.popitem(last=False)
-                n = len(view.vectors)
-                if len(column.codes) < n:
-                    column.extend(view.metas[:n], field)
-                codes, values = column.codes, column.values
+            codes, values = self.column(view, field)
             options = wanted if isinstance(wanted, list) else [wanted]
             known = [values[key] for key in map(_key, options) if key in values]
             mask &= np.isin(codes[view.rows], known)
         return mask
+
+    def column(self, view: Collection, field: str) -> tuple[np.ndarray, dict[str, int]]:
+        """Codes of a field by row, −1 where it is absent, and the code of each value, which is text of JSON."""
+        with self._lock:
+            column = self._columns.setdefault((view.number, field), Column())
+            self._columns.move_to_end((view.number, field))
+            if len(self._columns) > self.MOST:
+                self._columns.popitem(last=False)
+            n = len(view.vectors)
+            if len(column.codes) < n:
+                column.extend(view.metas[:n], field)
+            return column.codes, column.values
 
 
 def _key(value: Any) -> str:

@@ -186,7 +186,7 @@ def _respond(stream: Stream, whole: list[bytes], sink: BinaryIO) -> None:
 
 def _index(settings: dict[str, Any]) -> OnlineHashIndex:
     learner = LEGO(eta=settings["eta"])
-    return OnlineHashIndex(learner, n_bits=settings["n_bits"], tolerance=NEVER, random_state=0)
+    return OnlineHashIndex(learner, n_bits=settings["n_bits"], tol=NEVER, random_state=0)
 
 
 def _restored(path: Path) -> OnlineHashIndex:

@@ -84,7 +84,10 @@ def add_version(
     revision: int = 0,
     user: str | None = None,
 ) -> dict[str, Any]:
-    """Take a learned metric as the candidate; one that was waiting steps back."""
+    """Take a learned metric as the candidate; one that was waiting steps back.
+
+    A version that comes with the status ``"same"`` answers as the one in use, so there is nothing to duel about.
+    """
     own = draft.collection(name)
     number = (
         1
@@ -92,18 +95,21 @@ def add_version(
             "SELECT coalesce(max(number), 0) FROM versions WHERE collection = ?", (own["number"],)
         ).fetchone()[0]
     )
-    new = replace(version, number=number, status="candidate", source=draft.store.metrics / file)
-    if own["candidate"] is not None:
+    dueling = version.status != "same"
+    status = "candidate" if dueling else "same"
+    new = replace(version, number=number, status=status, source=draft.store.metrics / file)
+    if dueling and own["candidate"] is not None:
         set_status(draft, own, own["candidate"], "superseded")
     data = {"version": number, "name": new.name, "learner": new.learner, "base": new.base}
-    data |= {"events": new.events, "through": new.through}
+    data |= {"events": new.events, "through": new.through, "status": status}
     seq = draft.event("version", data, collection=name, user=user)
-    row = (own["number"], number, seq, new.name, new.learner, new.base, new.events, new.through, "candidate", file)
+    row = (own["number"], number, seq, new.name, new.learner, new.base, new.events, new.through, status, file)
     draft.db.execute("INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-    draft.db.execute("UPDATE collections SET candidate = ? WHERE number = ?", (number, own["number"]))
     draft.deltas.append(lambda builder: builder.version(name, new, index, revision))
-    draft.deltas.append(lambda builder: builder.use(name, candidate=number))
-    return {**data, "status": "candidate", "seq": seq}
+    if dueling:
+        draft.db.execute("UPDATE collections SET candidate = ? WHERE number = ?", (number, own["number"]))
+        draft.deltas.append(lambda builder: builder.use(name, candidate=number))
+    return {**data, "seq": seq}
 
 
 def set_status(draft: Draft, own: sqlite3.Row, number: int, status: str) -> None:

@@ -13,6 +13,8 @@ import numpy as np
 
 from gramian._array import namespace
 
+FINE, ROUGH = (1e-2, 100), (0.3, 20)
+"""Relative residual and most products with which a direction is found: for exact solutions, and for others."""
 ATTEMPTS = 12
 """Damped steps tried before the gradient is followed."""
 
@@ -106,8 +108,9 @@ def minimize_box(
     """
     point = Point(x, *fun(x))
     residual, n_iter, trust = stop(point), 0, 1.0
+    effort = ROUGH if tol >= 1e-2 else FINE
     while residual > tol and n_iter < max_iter:
-        new, trust = _step(fun, hessian(point.x, point.info), point, upper, trust)
+        new, trust = _step(fun, hessian(point.x, point.info), point, upper, trust, effort)
         if new is None:
             break
         point = new
@@ -120,10 +123,12 @@ def minimize_box(
     return BoxResult(point.x, point.value, point.grad, point.info, n_iter, residual, residual <= tol)
 
 
-def _step(fun: Any, curvature: Curvature, point: Point, upper: Any, trust: float) -> tuple[Point | None, float]:
+def _step(
+    fun: Any, curvature: Curvature, point: Point, upper: Any, trust: float, effort: tuple[float, int]
+) -> tuple[Point | None, float]:
     """The next point, None when there is none, and how far the next step may go."""
     for attempt in range(ATTEMPTS):
-        new = _tried(fun, point, clip(point.x + _damped(point, curvature, upper, trust), upper))
+        new = _tried(fun, point, clip(point.x + _damped(point, curvature, upper, trust, effort), upper))
         if new is not None:
             return new, trust if attempt else 4 * trust
         trust /= 4
@@ -146,7 +151,7 @@ def _tried(fun: Any, point: Point, x: Any) -> Point | None:
     return new if enough else None
 
 
-def _damped(point: Point, curvature: Curvature, upper: Any, trust: float) -> Any:
+def _damped(point: Point, curvature: Curvature, upper: Any, trust: float, effort: tuple[float, int]) -> Any:
     """Variables that min(trust, 1) · ∇f / diagonal takes to a bound go there; the others take a damped Newton step."""
     xp = namespace(point.x)
     guess = point.x - min(trust, 1) * point.grad / curvature.diagonal
@@ -159,7 +164,7 @@ def _damped(point: Point, curvature: Curvature, upper: Any, trust: float) -> Any
         inner = curvature.part(free)
         damping = inner.diagonal / trust
         direction[free] = conjugate_gradients(
-            lambda v: inner.product(v) + damping * v, inner.diagonal + damping, goal, rtol=1e-2
+            lambda v: inner.product(v) + damping * v, inner.diagonal + damping, goal, *effort
         )
     return direction
 

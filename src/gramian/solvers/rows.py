@@ -1,12 +1,13 @@
 """The constraint matrices A_i of a problem, as rows of vectors; none is ever formed."""
 
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from gramian._array import namespace
-from gramian.constraints.base import Constraints
+from gramian.constraints.base import Constraints, Terms
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class Rows:
     left: Any
     weight: Any
     right: Any = None
+
+    def __len__(self) -> int:
+        return self.weight.shape[0]
 
     @property
     def rank(self) -> int:
@@ -122,8 +126,8 @@ class Stacked:
 
     def _split(self, values: Any) -> list[Any]:
         """Values (m,) as one array for each kind."""
-        ends = np.cumsum([part.weight.shape[0] for part in self.parts])
-        return [values[end - part.weight.shape[0] : end] for end, part in zip(ends, self.parts)]
+        ends = np.cumsum([len(part) for part in self.parts])
+        return [values[end - len(part) : end] for end, part in zip(ends, self.parts)]
 
     def _joined(self, values: list[Any]) -> Any:
         return namespace(values[0]).concat(values)
@@ -167,10 +171,14 @@ class Stacked:
         return np.concatenate(vectors), np.concatenate(signs)
 
 
-def rows_of(side: Constraints, Z: Any) -> Rows | Stacked:
+def rows_of(side: Constraints, Z: Any) -> Any:
     """The A_i = Zᵀ C_i Z of constraints on points with coordinates Z (n, d)."""
-    parts = []
-    for terms in side.blocks(Z.shape[0]):
-        right = None if terms.symmetric else terms.right @ Z
-        parts.append(Rows(terms.left @ Z, terms.weight, right))
-    return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
+    parts = tuple(rows_of_terms(Z, terms) for terms in side.blocks(Z.shape[0]))
+    return parts[0] if len(parts) == 1 else Stacked(parts)
+
+
+@singledispatch
+def rows_of_terms(Z: Any, terms: Terms) -> Any:
+    """The rows of one kind of constraint; generic, as points may lie in blocks elsewhere."""
+    right = None if terms.symmetric else terms.right @ Z
+    return Rows(terms.left @ Z, terms.weight, right)

@@ -79,6 +79,13 @@ class Points(Body):
     version: VersionName = "active"
 
 
+class Brought(Body):
+    """A text, or a picture as base64, that is no item."""
+
+    text: Annotated[str | None, Field(min_length=1, max_length=10_000)] = None
+    image: Annotated[str | None, Field(min_length=1, max_length=20_000_000)] = None
+
+
 class NewToken(Body):
     """Who gets a token, and what it allows."""
 
