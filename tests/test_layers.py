@@ -9,7 +9,7 @@ import gramian
 
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
-    {"_checks", "_array", "_jit", "linalg", "persist", "votes"},
+    {"_checks", "_array", "_device", "_jit", "linalg", "persist", "votes"},
     {"_threads", "scans", "neighbors"},
     {"coordinates"},
     {"metrics"},

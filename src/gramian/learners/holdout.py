@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
+from gramian._device import to_host
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
 
 FOLDS = 3
@@ -161,7 +162,8 @@ def _pair_distances(
     V = points[left] - points[right]
     Z = V @ U
     plain = linalg.row_norms(V)
-    return plain - linalg.row_norms(Z) + linalg.row_norms(Z @ learned), plain
+    learned_sqdist = plain - linalg.row_norms(Z) + linalg.row_norms(Z @ learned)
+    return to_host(learned_sqdist), to_host(plain)
 
 
 def _placements(pairs: Pairs, learned: np.ndarray, plain: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -180,7 +182,8 @@ def precision_path(
     """Precision among the nearest others for each weight, (points, weights); NaN for a class of one point."""
     plain = linalg.sqdist(X)
     Z = X @ U
-    far = plain - linalg.sqdist(Z) + linalg.sqdist(Z @ learned)
+    far = to_host(plain - linalg.sqdist(Z) + linalg.sqdist(Z @ learned))
+    plain = to_host(plain)
     same = codes[:, None] == codes
     others = same.sum(axis=1) - 1
     k = np.minimum(others, most)

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from gramian import linalg
 from gramian._array import namespace
+from gramian._device import outside
 from gramian.constraints.base import Constraints
 
 
@@ -150,6 +152,7 @@ def rows_of(side: Constraints, Z: Any) -> Rows | Stacked:
     """The A_i = Zᵀ C_i Z of constraints on points with coordinates Z (n, d)."""
     parts = []
     for terms in side.blocks(Z.shape[0]):
-        right = None if terms.symmetric else terms.right @ Z
-        parts.append(Rows(terms.left @ Z, terms.weight, right))
+        right = None if terms.symmetric else outside(linalg.product(terms.right, Z))
+        left, weight = linalg.product(terms.left, Z), linalg.placed(terms.weight, Z)
+        parts.append(Rows(outside(left), outside(weight), right))
     return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
