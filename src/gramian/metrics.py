@@ -103,8 +103,7 @@ class Metric(Stored):
 
     def sqdist(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Squared distances d²_W between the rows of X and of Y (or of X), shape (n, m)."""
-        X, Y = self._both(X, Y)
-        return answer(self.sqdist_of(X, Y), X)
+        return answer(self.sqdist_of(*self._both(X, Y)), X)
 
     def sqdist_of(self, X: Any, Y: Any | None) -> np.ndarray:
         """:meth:`sqdist` of checked points."""
@@ -118,17 +117,17 @@ class Metric(Stored):
 
     def distance(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Distances d_W, the only place where a root is taken, shape (n, m)."""
-        X, Y = self._both(X, Y)
-        D = self.sqdist_of(X, Y)
+        D = self.sqdist_of(*self._both(X, Y))
         return answer(np.sqrt(D, out=D), X)
 
     def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
         """Squared distance of row i of X to row i of Y, shape (n,)."""
+        given = X
         X, Y = self._both(X, Y)
         n, m = linalg.count(X), linalg.count(Y)
         if n != m:
             raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {n} and {m} rows.")
-        return answer(self.pair_sqdist_of(X, Y), X)
+        return answer(self.pair_sqdist_of(X, Y), given)
 
     def pair_sqdist_of(self, X: Any, Y: Any) -> np.ndarray:
         """:meth:`pair_sqdist` of checked points, from their differences."""
@@ -138,6 +137,7 @@ class Metric(Stored):
 
     def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Learned kernel k_W(x, y), shape (n, m); with centered coordinates z is centered in the first term only."""
+        given = X
         X, Y = self._both(X, Y)
         Y = X if Y is None else Y
         z, L = self.coordinates.z, self.components.T
@@ -147,7 +147,7 @@ class Metric(Stored):
         if self.alpha > 0:
             mean = self.coordinates.mean  # ρ = k − z̃ᵀz̃ takes the uncentered coordinates, or it would not be PSD
             K += self.alpha * (self.coordinates.inner(X, Y) - (ZX + mean) @ (ZY + mean).T)
-        return answer(K, X)
+        return answer(K, given)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates (n, q) in which the plain Euclidean distance is this metric (an isometry).
@@ -155,8 +155,7 @@ class Metric(Stored):
         With α > 0 these are all features, √α x + U (M^{1/2} − √α I) Uᵀx, where points are vectors; in the space of
         a kernel they are Lz(x), an isometry on the span of the basis alone.
         """
-        X = self.check(X)
-        return answer(self.transform_of(X), X)
+        return answer(self.transform_of(self.check(X)), X)
 
     def transform_of(self, X: Any) -> np.ndarray:
         """:meth:`transform` of checked points."""
@@ -329,11 +328,12 @@ def leading_root(M: np.ndarray) -> np.ndarray:
     return (vectors[:, used] * np.sqrt(values[used]))[:, ::-1].T
 
 
-def answer(values: Any, X: Any) -> Any:
+def answer(values: Any, given: Any) -> Any:
     """Values as the caller's points are: of their library and precision, on their device."""
-    if not isinstance(values, _device.DeviceArray):
+    if not _device.held(values):
         return values
-    return _device.outside(values.astype(X.dtype, copy=False))
+    dtype = _device.inside(given).dtype
+    return _device.outside(values.astype(dtype, copy=False) if dtype.kind == "f" else values)
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

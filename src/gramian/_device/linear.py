@@ -134,12 +134,6 @@ def sparse_product(A: Any, X: DeviceArray) -> Any:
 
 def row_sums(weights: DeviceArray, columns: DeviceArray, counts: np.ndarray, starts: np.ndarray, X: DeviceArray) -> Any:
     """Σ_t weights_t x_columns(t) over the runs that begin at ``starts`` and have ``counts`` entries, (runs, d)."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(X.data, torch.Tensor):
-        pointers = np.append(starts, starts[-1] + counts[-1] if len(starts) else 0)
-        shape = (len(starts), len(X))
-        A = torch.sparse_csr_tensor(to_device(pointers, columns).data, columns.data, weights.data, size=shape)
-        return X._with(A @ X.data)
     parts, order = [], []
     for size in np.unique(counts):
         rows = np.flatnonzero(counts == size)

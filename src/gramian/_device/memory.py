@@ -25,6 +25,14 @@ def double(x: Any) -> bool:
     return "mps" not in str(getattr(x.data, "device", ""))
 
 
+def rounding(x: Any) -> float:
+    """Unit of rounding of products in single precision: 2⁻²⁴, or 2⁻¹¹ where torch is told to use TF32."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(outside(x), torch.Tensor) and torch.get_float32_matmul_precision() != "highest":
+        return 2.0**-11
+    return 2.0**-24
+
+
 def _memory(data: Any) -> int | None:
     """Memory of the accelerator that an array is on, in bytes; None on a processor."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")

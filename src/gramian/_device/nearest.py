@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramian._device.array import to_host
-from gramian._device.memory import block_bytes
+from gramian._device.memory import block_bytes, rounding
 from gramian._device.ordering import lowest
 
 RUN = 64
@@ -21,8 +21,6 @@ SPARE = 16
 """Candidates beyond k."""
 BLOCK_BYTES = 64 << 20
 """Size of a block of distances where the device is a processor."""
-UNIT = 2.0**-24
-"""Rounding of single precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ class DeviceScan:
         Z = ((Q - self.center) / self.unit).astype(np.float32)
         norms = np.sum(Z * Z, axis=1, keepdims=True)
         left = np.concatenate([-2 * Z, np.ones_like(norms), norms], axis=1)
-        error = 2 * (Z.shape[1] + 10) * UNIT * (norms[:, 0] + self.reach)
+        error = 2 * (Z.shape[1] + 10) * rounding(Z) * (norms[:, 0] + self.reach)
         return left @ self.right.T, error
 
     def shortlist(self, D: Any, m: int) -> tuple[Any, Any]:

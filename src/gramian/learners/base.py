@@ -219,8 +219,7 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates in which the Euclidean distance is the learned one."""
-        X = self._seen(X)
-        return answer(self.metric_.transform_of(X), X)
+        return answer(self.metric_.transform_of(self._seen(X)), X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
