@@ -1,4 +1,4 @@
-"""Arrays of other libraries on the CPU: array-api-strict takes nothing that is not in the standard, torch is the common one."""
+"""Arrays of other libraries on the CPU: array-api-strict, which takes nothing beyond the standard, and torch."""
 
 import numpy as np
 import pytest

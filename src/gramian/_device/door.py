@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._array import namespace
+from gramian._array import COMPATIBLE, namespace
 from gramian._device.array import DeviceArray, to_host
 
 UNCHANGEABLE = ("jax", "jaxlib")
@@ -18,7 +18,7 @@ def foreign(x: Any) -> bool:
     root = type(x).__module__.split(".")[0]
     if root in UNCHANGEABLE:
         return False
-    return root == "torch" or hasattr(x, "__array_namespace__")
+    return root in COMPATIBLE or hasattr(x, "__array_namespace__")
 
 
 def inside(x: Any) -> Any:

@@ -1,6 +1,5 @@
 """Linear algebra of NumPy on arrays of other libraries, and products with sparse matrices of SciPy."""
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -109,15 +108,6 @@ def cov(x: Any, rowvar: bool = True, **kwargs: Any) -> DeviceArray:
     V = x.T if rowvar else x
     V = V - np.mean(V, axis=0)
     return V.T @ V / max(V.shape[0] - 1, 1)
-
-
-def solve_lower(L: DeviceArray, B: DeviceArray) -> Any:
-    """L⁻¹B for a lower triangular L."""
-    torch = sys.modules.get("torch")
-    B = own(B, L)
-    if torch is not None and isinstance(L.data, torch.Tensor):
-        return L._with(torch.linalg.solve_triangular(L.data, B.data, upper=False))
-    return np.linalg.solve(L, B)
 
 
 def sparse_product(A: Any, X: DeviceArray) -> Any:

@@ -43,12 +43,13 @@ class DeviceScan:
         Z = (Z / unit).astype(np.float32)
         norms = np.sum(Z * Z, axis=1, keepdims=True)
         reach = np.max(norms, initial=0.0)
-        right = np.concatenate([Z, norms, np.ones_like(norms)], axis=1)
+        width = Z.shape[1]
+        right = _aligned([Z, norms, np.ones_like(norms)])
         missing = -n % RUN if n > RUN else 0
         if missing:
             # Rows that are infinitely far away.
             far = np.zeros((missing, right.shape[1]), like=right)
-            far[:, -2:-1] = np.inf
+            far[:, width : width + 1] = np.inf
             right = np.concatenate([right, far])
         return cls(center, unit, right, n, reach)
 
@@ -56,14 +57,15 @@ class DeviceScan:
         """The same scan in which the other rows are infinitely far away."""
         right = self.right.copy()
         some = np.concatenate([mask, np.zeros(len(right) - self.n, bool)])
-        right[:, -2:-1] = np.where(some[:, None], right[:, -2:-1], np.inf)
+        norms = slice(len(self.center), len(self.center) + 1)
+        right[:, norms] = np.where(some[:, None], right[:, norms], np.inf)
         return replace(self, right=right)
 
     def bounds(self, Q: Any) -> tuple[Any, Any]:
         """Squared distances of queries to all rows, in units², (m, padded n), and how far rounding may be off, (m,)."""
         Z = ((Q - self.center) / self.unit).astype(np.float32)
         norms = np.sum(Z * Z, axis=1, keepdims=True)
-        left = np.concatenate([-2 * Z, np.ones_like(norms), norms], axis=1)
+        left = _aligned([-2 * Z, np.ones_like(norms), norms])
         error = 2 * (Z.shape[1] + 10) * rounding(Z) * (norms[:, 0] + self.reach)
         return left @ self.right.T, error
 
@@ -77,6 +79,12 @@ class DeviceScan:
         rows = np.arange(len(D), like=chosen)[:, None]
         values, places = lowest(np.reshape(D[rows, chosen], (len(D), m * RUN)), m)
         return values, np.take_along_axis(chosen, places // RUN, axis=1) * RUN + places % RUN
+
+
+def _aligned(parts: list) -> Any:
+    """Columns side by side, with columns of zeros up to a multiple of eight: products are much faster then."""
+    missing = -sum(part.shape[1] for part in parts) % 8
+    return np.concatenate([*parts, np.zeros((len(parts[0]), missing), like=parts[0])], axis=1)
 
 
 def search(scan: DeviceScan, X: Any, Q: Any, k: int, skip: Any | None = None) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, eigh
 
 from gramian import _device, linalg
+from gramian._device.pairs import PairList
 from gramian.constraints import Labels
 from gramian.learners import targets
 from gramian.solvers.descent import share, stationarity
@@ -101,8 +102,10 @@ class Triplets:
         """Distances d²_il of all pairs, (m,)."""
         if self._all_pairs is not None:
             return linalg.sqdist(E).take(self._all_pairs)
-        far = linalg.empty(len(self.anchor), E)
-        for rows in linalg.blocks(len(far), 24 * E.shape[1], CACHE_BYTES, of=E):
+        if isinstance(E, _device.DeviceArray):
+            return self._listed.sqdist(E)
+        far = np.empty(len(self.anchor))
+        for rows in linalg.blocks(len(far), 24 * E.shape[1], CACHE_BYTES):
             V = E.take(self.anchor[rows], axis=0)
             V -= E.take(self.other[rows], axis=0)
             far[rows] = linalg.row_norms(V)
@@ -118,7 +121,8 @@ class Triplets:
     def scatter(self, lam: np.ndarray) -> np.ndarray:
         """S = Σ_ij v_ij v_ijᵀ + Σ_ijl λ_ijl (v_ij v_ijᵀ − v_il v_ilᵀ), through one sparse Laplacian."""
         if isinstance(self.Z, _device.DeviceArray):
-            return self._scatter_on_device(lam)
+            pull = linalg.neighbor_scatter(self.Z, self.near, 1 + self._listed.sums(lam))
+            return pull + self._listed.scatter(self.Z, -lam.sum(axis=1))
         n, pull, push = len(self.near), 1 + self._by_anchor @ lam, -lam.sum(axis=1)
         if self._all_pairs is not None:
             W = np.zeros((n, n))
@@ -129,23 +133,10 @@ class Triplets:
         weights = np.concatenate([pull.ravel(), push])[order]
         return linalg.scatter(self.Z, sparse.csr_array((weights, columns, pointers), shape=(n, n)))
 
-    def _scatter_on_device(self, lam: np.ndarray) -> np.ndarray:
-        """:meth:`scatter` from the differences of the pairs themselves: gathers and products, no sparse matrix."""
-        weight, Z = -lam.sum(axis=1), self.Z
-        used = np.flatnonzero(weight)
-        S = linalg.neighbor_scatter(Z, self.near, 1 + self._sums_by_anchor(lam))
-        for rows in linalg.blocks(len(used), 24 * Z.shape[1], CACHE_BYTES, of=Z):
-            t = used[rows]
-            V = Z[self.anchor[t]] - Z[self.other[t]]
-            S += V.T @ (V * weight[t][:, None])
-        return S
-
-    def _sums_by_anchor(self, lam: np.ndarray) -> np.ndarray:
-        """Σ_l λ_ijl of each point and target, (n, k); pairs stand in the order of their anchors."""
-        so_far = np.concatenate([np.zeros_like(self.lam, shape=(1, lam.shape[1])), np.cumsum(lam, axis=0)])
-        ends = np.searchsorted(self.anchor, np.arange(len(self.near) + 1, like=self.anchor))
-        sums = so_far[ends]
-        return sums[1:] - sums[:-1]
+    @cached_property
+    def _listed(self) -> PairList:
+        """The pairs on a device."""
+        return PairList(self.anchor, self.other, len(self.near))
 
     def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Pull plus smoothed hinges, and the gradient 2 L S."""

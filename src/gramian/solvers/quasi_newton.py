@@ -76,8 +76,14 @@ def _line_search(
             if high is not None and rise * (high[0] - low[0]) >= 0 or high is None and rise >= 0:
                 high = low
             low = (length, new, rise)
-        length = 2 * length if high is None else _between(low, high)
+        length = _beyond(length, slope, rise) if high is None else _between(low, high)
     return best
+
+
+def _beyond(length: float, slope: float, rise: float) -> float:
+    """Where a slope that changes evenly would be zero, within twice and ten times as far."""
+    share = slope / (slope - rise) if rise > slope else 10.0
+    return length * min(max(share, 2.0), 10.0)
 
 
 def _between(low: tuple[float, float, float], high: tuple[float, float, float]) -> float:
