@@ -69,6 +69,10 @@ class DeviceScan:
         error = 2 * (Z.shape[1] + 10) * rounding(Z) * (norms[:, 0] + self.reach)
         return left @ self.right.T, error
 
+    def points(self, Q: Any) -> Any:
+        """The coordinates of queries in which distances are exact."""
+        return Q
+
     def shortlist(self, D: Any, m: int) -> tuple[Any, Any]:
         """Values and columns of the m smallest entries of each row, ascending."""
         runs = D.shape[1] // RUN
@@ -105,6 +109,7 @@ def _piece(scan: DeviceScan, X: Any, Q: Any, k: int, skip: Any | None) -> tuple[
     wanted = k + (skip is not None)
     m = min(wanted + max(SPARE, wanted // 4), scan.n)
     D, error = scan.bounds(Q)
+    Q = scan.points(Q)
     lower, ids = scan.shortlist(D, m)
     ids = np.sort(np.where(lower < np.inf, ids, scan.n - 1), axis=1)  # ties by row: the order below is stable
     exact = _distances(X, Q, ids)
@@ -127,6 +132,7 @@ def search_radius(scan: DeviceScan, X: Any, Q: Any, limit: float) -> list[tuple[
     for i in range(len(Q)):
         one = Q[i : i + 1]
         D, error = scan.bounds(one)
+        one = scan.points(one)
         near = np.flatnonzero(D[0] <= limit / scan.unit**2 + error[0])[None, :]
         names, values = _first(_distances(X, one, near), near, near.shape[1], None)
         inside = values[0] <= limit

@@ -33,8 +33,10 @@ class PairList:
 
     def sums(self, values: Any) -> Any:
         """Sums (n, k) of values (m, k) over the pairs of each row."""
-        so_far = np.concatenate([np.zeros_like(values, shape=(1, values.shape[1])), np.cumsum(values, axis=0)])
-        ends = so_far[self.pointers]
+        m, k = values.shape
+        # Sums along the last axis of rows that lie in one piece are fast, those down columns are not.
+        rows = np.cumsum(np.reshape(np.ravel(values.T), (k, m)), axis=1)
+        ends = np.concatenate([np.zeros((k, 1), like=values), rows], axis=1)[:, self.pointers].T
         return ends[1:] - ends[:-1]
 
     def sqdist(self, E: Any) -> Any:

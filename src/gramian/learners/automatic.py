@@ -178,6 +178,8 @@ class AutoMetric(MetricLearner):
     ('features as they are', True)
     """
 
+    _devices = True
+
     def __init__(
         self,
         scoring="precision@10",

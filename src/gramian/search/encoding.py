@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _threads, linalg
+from gramian._device import to_host
 from gramian.search import codes
 from gramian.search.columns import Tiles
 from gramian.search.forms import Form
@@ -43,7 +44,7 @@ class Encoder:
         V, U = form.rows(points), form.outside(points)
         if not centered:
             return cls(form, np.zeros(V.shape[1]))
-        return cls(form, V.mean(axis=0, dtype=np.float64), None if U is None else _mean_row(U))
+        return cls(form, to_host(V.mean(axis=0, dtype=np.float64)), None if U is None else _mean_row(U))
 
     @cached_property
     def _offsets(self) -> tuple[np.ndarray, float]:
@@ -60,7 +61,7 @@ class Encoder:
         """Projections of points, |x|² as the bits see it, and |x|² as it ranks."""
         if U is None:
             # Centered in double precision: items may be far from the origin.
-            C = np.subtract(V, self.center, dtype=np.float64)
+            C = np.subtract(V, linalg.placed(self.center, V), dtype=np.float64)
             sqnorms = np.maximum(self.form.sqnorms(C), 0)
             return C.astype(V.dtype, copy=False) @ self.form.projection.astype(V.dtype), sqnorms, sqnorms
         W = self.form.weigh(V)
