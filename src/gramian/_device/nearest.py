@@ -32,6 +32,7 @@ class DeviceScan:
     right: Any
     n: int
     reach: Any
+    entry_bytes = 4
 
     @classmethod
     def of(cls, X: Any) -> "DeviceScan":
@@ -96,7 +97,7 @@ def search(scan: DeviceScan, X: Any, Q: Any, k: int, skip: Any | None = None) ->
 
     ``skip`` (m,) is a row that is no neighbor of query i.
     """
-    step = max(1, block_bytes(X, BLOCK_BYTES) // (4 * max(len(scan.right), 1)))
+    step = max(1, block_bytes(X, BLOCK_BYTES) // (scan.entry_bytes * max(len(scan.right), 1)))
     parts = [
         _piece(scan, X, Q[start : start + step], k, None if skip is None else skip[start : start + step])
         for start in range(0, len(Q), step)

@@ -17,7 +17,7 @@ from gramian.search.items import Items
 
 
 def columns(encoder: Encoder, X: Any) -> dict[str, Any]:
-    """What an index keeps of items on a device: ±1 for each bit, norms, and coordinates in which the metric is plain."""
+    """What an index keeps of items on a device: ±1 for each bit, norms, and coordinates that are plain."""
     P, sqnorms, _ = encoder._seen(encoder.form.rows(X), None)
     return {"signs": signs(P), "sqnorms": sqnorms, "embedded": embedded(encoder, X)}
 
@@ -44,6 +44,7 @@ class CodeScan(DeviceScan):
 
     sqnorms: Any = None
     limits: Any = None
+    entry_bytes = 40
 
     @classmethod
     def items(cls, items: Items, limits: np.ndarray) -> "CodeScan":

@@ -233,7 +233,7 @@ class HashIndex(Index):
         plain = self.mode == "distance" and self.searcher == "scan" and self.epsilon is None
         if held(points) and not (plain and self._form(points).whole):
             raise TypeError(
-                f"{self._owner}: items on a device are scanned in mode 'distance' for a metric with all of its parts in "
+                f"{self._owner}: items on a device are scanned in mode 'distance' for a metric that lies in its "
                 "coordinates; anything else runs on the CPU: pass the items as NumPy arrays."
             )
 
