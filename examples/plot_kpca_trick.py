@@ -41,10 +41,10 @@ warnings.simplefilter("ignore")  # fifty points are few: some fits stop at their
 figure, panels = plt.subplots(2, 5, figsize=(13, 5.4), layout="constrained")
 for row, kind in zip(panels, ("parabolas", "circles")):
     (X, y), (X_new, truth) = curves(kind, 50, 0), curves(kind, 200 if SMALL else 2000, 1)
-    gm.plotting.embedding(X, y, row[0], kind, names=["", ""])
+    gm.plotting.embedding(X, y, ax=row[0], title=kind, names=["", ""])
     for ax, (name, learner) in zip(row[1:], learners.items()):
         metric = learner.fit(X, y).metric_
         nearest = gm.ExactIndex(metric).add(X).query(X_new, k=1)[0][:, 0]
         Z = PCA(2).fit_transform(metric.transform(X))
-        gm.plotting.embedding(Z, y, ax, f"{name}: {np.mean(y[nearest] == truth):.2f}", names=["", ""])
+        gm.plotting.embedding(Z, y, ax=ax, title=f"{name}: {np.mean(y[nearest] == truth):.2f}", names=["", ""])
 plt.show()

@@ -34,7 +34,7 @@ new = gm.datasets.rings(1000, noise=0.08, random_state=1)
 figure, panels = plt.subplots(1, 3, figsize=(11.5, 4), layout="constrained")
 star = np.argmax(X[:, 0] * (y == 1))
 for ax, (name, metric) in zip(panels, metrics.items()):
-    gm.plotting.distance_field(metric, X[star], X, y, ax, name)
+    gm.plotting.distance_field(metric, X[star], X, y, ax=ax, title=name)
     D = metric.sqdist(new.X, X)
     same = (y[np.argsort(D, axis=1)[:, : len(X) // 2]] == new.y[:, None]).mean()
     print(f"{name}: of the nearer half of all points {same:.0%} are on the same circle")

@@ -41,7 +41,7 @@ at, ends = rng.permutation(n)[:10], np.array([rng.permutation(3)[:2] for _ in ra
 links = gm.Pairs(ends[:, 0] * n + at, ends[:, 1] * n + at, np.ones(10, bool), bounds=(1e-5, 1.0))
 warnings.simplefilter("ignore")  # the graph is in three pieces, as it should be
 model = gm.GeometryAwareKernel(SpectralFamily(n_eigenvectors=14, n_neighbors=2), gamma=100.0, max_iter=5).fit(X, links)
-F = diffusion_factor(NeighborGraph(2)(X), 0.1, 14)
+F = diffusion_factor(NeighborGraph(2)(X), 0.1, n_eigenvectors=14)
 distances = {"graph alone": gm.Mahalanobis.euclidean(F.shape[1]).sqdist(F), "learned": model.metric_.sqdist(X)}
 
 # %%
@@ -55,5 +55,5 @@ for thing in (1, 2):
         print(f"object {thing + 1}, {name}: median error of the angle {np.median(gap):.0f} degrees")
         rows.append(views[thing, nearest[queries]])
         names.append(f"{name}\n(median error {np.median(gap):.0f}°)")
-gm.plotting.images(rows, (32, 32), names, [f"{angles[q]}°" for q in queries])
+gm.plotting.images(rows, (32, 32), row_names=names, column_names=[f"{angles[q]}°" for q in queries])
 plt.show()

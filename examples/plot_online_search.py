@@ -52,9 +52,9 @@ for number, (i, j, near, bound) in enumerate(zip(lessons.left, lessons.right, le
 print(f"after {n_lessons} lessons: regret {index.learner.regret_:.1f}, index updates {index.stats_}")
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 at, own, euclidean = np.transpose(losses)
-gm.plotting.curves({"LEGO": (at, own), "Euclidean": (at, euclidean)}, "lessons", "mean loss per lesson", left)
+gm.plotting.curves({"LEGO": (at, own), "Euclidean": (at, euclidean)}, "lessons", "mean loss per lesson", ax=left)
 at, recall, live, before = np.transpose(shares)
 names = ("true neighbors found", "neighbors of the query's kind", "the same, Euclidean distance")
 lines = {name: (at, values) for name, values in zip(names, (recall, live, before))}
-gm.plotting.curves(lines, "lessons", "share of the ten found", right)
+gm.plotting.curves(lines, "lessons", "share of the ten found", ax=right)
 plt.show()

@@ -49,5 +49,5 @@ views = {
 }
 figure, panels = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
 for ax, (title, (Z, shown)) in zip(panels, views.items()):
-    gm.plotting.embedding(Z, shown, ax, title, names=["", ""], marked=labels >= 0)
+    gm.plotting.embedding(Z, shown, ax=ax, title=title, names=["", ""], marked=labels >= 0)
 plt.show()

@@ -45,5 +45,5 @@ found = match(labels, truth, score="accuracy")
 # The mean image of each cluster.
 names = [f"{kind}:\n{score:.0%} agree" for kind, score in zip(kinds, found.scores)]
 print(", ".join(name.replace("\n", " ") for name in names))
-gm.plotting.cluster_means(X, labels[:, found.found], shape, names)
+gm.plotting.cluster_means(X, labels[:, found.found], shape, names=names)
 plt.show()

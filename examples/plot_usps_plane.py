@@ -45,5 +45,5 @@ for ax, (name, Z) in zip(panels, planes.items()):
     votes = y[np.argsort(D, axis=1)[:, :5]]
     error = np.mean([np.bincount(v).argmax() for v in votes] != y)
     low, high = np.percentile(Z, (0.5, 99.5), axis=0)
-    gm.plotting.embedding(np.clip(Z, low, high), y, ax, f"{name}: error {error:.2f}")
+    gm.plotting.embedding(np.clip(Z, low, high), y, ax=ax, title=f"{name}: error {error:.2f}")
 plt.show()

@@ -6,47 +6,94 @@ import subprocess
 import sys
 
 import gramian
+from gramian import _contents
 
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
-    {"_checks", "_array", "_device", "_jit", "linalg", "persist", "votes"},
-    {"_threads", "scans", "neighbors"},
+    {"_parameters"},
+    {"_contents", "_checks", "_array", "_device", "_jit", "linalg", "votes"},
+    {"persist", "_threads", "scans"},
+    {"neighbors"},
     {"coordinates"},
     {"metrics"},
     {"kernels"},
     {"features"},
     {"constraints", "divergences"},
     {"solvers"},
-    {"learners", "online", "manifold", "rankmin", "approximation", "clustering"},
+    {"learners"},
+    {"online", "manifold", "rankmin", "approximation", "clustering"},
     {"search"},
     {"datasets", "plotting", "export", "compat"},
+    {"dask"},
     {"service"},
     {"cli"},
 ]
+"""Rooms from low to high; those of one layer do not know each other."""
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 OPTIONAL = {"faiss", "hnswlib", "matplotlib", "torch", "pandas", "typer", "rich", "cvxpy", "numba"}
 OPTIONAL |= {"onnx", "onnxruntime", "safetensors", "sentence_transformers", "usearch", "psycopg", "pgserver"}
 OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "duckdb", "pyarrow", "fastapi", "uvicorn"}
+OPTIONAL |= {"dask", "distributed", "zarr"}
 
 
-def _imports(tree):
+BY_STRING = {"_contents.py": "the table itself", "export/places.py": "packages of others"}
+"""Files that import what a variable names."""
+
+
+def files():
+    """Paths inside of the package, their rooms and their syntax trees."""
+    for path in ROOT.rglob("*.py"):
+        inside = path.relative_to(ROOT)
+        yield inside.as_posix(), inside.parts[0].removesuffix(".py"), ast.parse(path.read_text())
+
+
+def imported(tree):
+    """Full names of what a file imports, in whichever way it is written."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield from ([f"gramian.{a.name}" for a in node.names] if node.module == "gramian" else [node.module])
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            own = node.module == "gramian"
+            yield from [f"gramian.{alias.name}" for alias in node.names] if own else [node.module]
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+        elif (
+            isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("gm", "gramian")
+        ):
+            yield f"gramian.{node.attr}"
+
+
+def room(name):
+    """The room of an imported name, None for other packages and for the whole package."""
+    parts = name.split(".")
+    if parts[0] != "gramian" or len(parts) == 1 or parts[1] in ("__version__", "__all__"):
+        return None
+    return _contents.HOME.get(parts[1], parts[1])
 
 
 def test_imports_form_layers():
-    for path in ROOT.rglob("*.py"):
-        here = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    for path, here, tree in files():
         if here in ("__init__", "__main__"):
             continue
         assert here in LEVEL, f"{path}: give {here!r} a layer"
-        for name in _imports(ast.parse(path.read_text())):
-            parts = name.split(".")
-            if parts[0] == "gramian" and len(parts) > 1 and parts[1] in LEVEL:
-                assert LEVEL[parts[1]] <= LEVEL[here], f"{path} ({here}) imports {name} from a higher layer"
+        for name in imported(tree):
+            there = room(name)
+            if there not in (None, here):
+                assert LEVEL[there] < LEVEL[here], f"{path} ({here}) imports {name}, which is not in a lower layer"
+
+
+def test_no_room_reaches_another_by_a_string():
+    for path, here, tree in files():
+        for node in ast.walk(tree):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if called.split(".")[-1] in ("import_module", "__import__") and path not in BY_STRING:
+                own = f"f'gramian.{here}.", "f'{__name__}."
+                assert ast.unparse(node.args[0]).startswith(own), f"{path}: {ast.unparse(node)}"
+
+
+def test_the_table_names_rooms_and_is_read_by_two():
+    assert {home.split(".")[0] for home in [*_contents.HOME.values(), *_contents.STORED.values()]} <= set(LEVEL)
+    readers = {path for path, _, tree in files() if any(room(name) == "_contents" for name in imported(tree))}
+    assert readers == {"__init__.py", "persist.py"}
 
 
 def test_optional_packages_are_imported_on_use():

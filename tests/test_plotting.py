@@ -55,7 +55,9 @@ def test_margins_take_any_constraints(rng):
 
 def test_images_leave_gaps_where_there_are_none(rng):
     X = rng.normal(size=(3, 6))
-    figure = gm.plotting.images([[X[0], None, X[1]], [None, None, X[2]]], (2, 3), ["a", "b"], ["one", "", "two"])
+    figure = gm.plotting.images(
+        [[X[0], None, X[1]], [None, None, X[2]]], (2, 3), row_names=["a", "b"], column_names=["one", "", "two"]
+    )
     shown = [ax.get_visible() for ax in figure.axes]
     assert shown == [True, False, True, False, False, True]
     assert np.allclose(figure.axes[5].images[0].get_array(), X[2].reshape(2, 3))
@@ -112,7 +114,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 
 def test_clusterings_are_side_by_side_on_one_map(rng):
     X, labels = rng.normal(size=(30, 5)), np.column_stack([np.arange(30) % 2, np.arange(30) % 3])
-    left, right = gm.plotting.clusterings(X, labels, ["a", "b"]).axes
+    left, right = gm.plotting.clusterings(X, labels, names=["a", "b"]).axes
     assert np.allclose(left.collections[0].get_offsets(), right.collections[0].get_offsets())
     assert [ax.get_title() for ax in (left, right)] == ["a", "b"]
     assert np.array_equal(right.collections[0].get_array(), labels[:, 1])
@@ -128,3 +130,10 @@ def test_cluster_means_are_means(rng):
     assert len(images) == 5 and np.allclose(images[3], X[labels[:, 1] == 1].mean(axis=0).reshape(2, 3))
     with pytest.raises(ValueError, match="image_shape must have 6 pixels"):
         gm.plotting.cluster_means(X, labels, (2, 2))
+
+
+def test_shares_show_the_largest_features_and_all_others_in_one_bar():
+    ax = gm.plotting.shares({"a": 1.0, "b": -3.0, "c": 2.0, "d": 0.5}, most=2)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["2 others", "c", "b"]
+    assert [bar.get_width() for bar in ax.patches] == [1.5, 2.0, -3.0]
+    assert ax.get_xlabel().endswith(" 0.5")

@@ -17,7 +17,7 @@ def fitted(learner):
 
 def kernel_metric(alpha):
     features = gm.KernelFeatures(gm.Gaussian(2.0), rank=10).fit(X)
-    return gm.KernelMetric(features, np.eye(10), alpha)
+    return gm.KernelMetric(features, np.eye(10), alpha=alpha)
 
 
 LINEAR, KERNEL = gm.Mahalanobis.euclidean(6), kernel_metric(1.0)

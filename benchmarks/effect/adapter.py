@@ -10,7 +10,7 @@ BATCH = 128
 
 
 def train_adapter(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    """L = I + A (d, d) by Adam on −log Σ_same exp(cos/τ) / Σ_others exp(cos/τ), with decay towards the identity."""
+    """L = I + A (d, d) by Adam on −log Σ_same exp(cos/τ) / Σ_others exp(cos/τ), with decay toward the identity."""
     rng = np.random.default_rng(seed)
     d = X.shape[1]
     A, first, second = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, d))

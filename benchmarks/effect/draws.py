@@ -9,7 +9,7 @@ from benchmarks.effect.tasks import Task
 from gramian import linalg
 
 NEIGHBORS = 10
-MOST_SEARCHED = 1500
+MOST_SEARCHED = 1000
 """Unseen points in a search; each asks for its ten nearest among the others."""
 
 FEWEST_CLASSES = 6

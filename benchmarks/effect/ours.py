@@ -9,10 +9,16 @@ import numpy as np
 import gramian as gm
 from gramian.learners.base import MetricLearner
 
+ELSEWHERE = ("Covariance", "MLKR")
+"""Not here: the first does not look at labels (the rival "whitened" is its kind), the second learns from numbers."""
+
+VERSIONS = {"AutoMetric": 1}
+"""Raised for a learner when a change of its code may change what it finds; 1 for those not named."""
+
 
 def names() -> list[str]:
-    """Learners that can be made without arguments and learn from labels in one go."""
-    return [name for name in gm.__all__ if _is_batch_learner(getattr(gm, name))]
+    """Learners that can be made without arguments and learn from classes in one go."""
+    return [name for name in gm.__all__ if name not in ELSEWHERE and _is_batch_learner(getattr(gm, name))]
 
 
 def _is_batch_learner(thing: Any) -> bool:

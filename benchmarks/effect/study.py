@@ -13,18 +13,19 @@ from typing import Any
 
 import numpy as np
 
+import gramian as gm
 from benchmarks import harness
 from benchmarks.effect import ours, peers, rivals
 from benchmarks.effect.draws import draws, precision
 from benchmarks.effect.tasks import LABELS, load
 
 DRAWS = 10
-LIMIT = 60
+LIMIT = 10
 """CPU seconds that a cell may take; one that takes longer is left empty."""
+LONGER = {"AutoMetric": 60}
+"""Methods that try many others may take longer."""
 
 COLUMNS = ("labels", "draw", "method", "version", "seen", "new", "cpu_s")
-FRESH = ("learners", "constraints", "solvers", "divergences", "metrics.py", "linalg.py", "coordinates.py", "auto")
-"""Parts of the package whose change makes cells of ours stale."""
 
 
 @dataclass(frozen=True)
@@ -44,32 +45,32 @@ def methods(quick: bool = False) -> list[Method]:
     found = [Method(name, fit, theirs) for name, fit in rivals.RIVALS.items()]
     if not quick:
         found += [Method(f"{name} (metric-learn)", fit, peers.VERSION) for name, fit in peers.available().items()]
-    package = Path(ours.gm.__file__).parent
-    mine = _digest(sorted(path for part in FRESH for path in _sources(package / part)))
-    return found + [Method(name, partial(ours.fit, name), mine, ours=True) for name in ours.names()]
+    mine = {name: f"{gm.__version__}.{ours.VERSIONS.get(name, 1)}" for name in ours.names()}
+    return found + [Method(name, partial(ours.fit, name), version, ours=True) for name, version in mine.items()]
 
 
-def cells(task: str, quick: bool = False) -> list[dict[str, Any]]:
+def cells(task: str, quick: bool = False, n_draws: int = DRAWS) -> list[dict[str, Any]]:
     """Rows of all methods, label counts and draws of a task; those on record are not computed again.
 
     The quick form has one draw with five labels in each class.
     """
     path = harness.PARTS / "effect" / f"{hashlib.sha256(task.encode()).hexdigest()[:12]}.csv"
+    warm_up()
     known, rows = _recorded(path), []
-    for count, seed, method in _todo(task, quick):
+    for count, seed, method in _todo(task, quick, n_draws):
         key = (str(count), str(seed), method.name, method.version)
         if key not in known:
             row = {"labels": count, "draw": seed, "method": method.name, "version": method.version}
-            known[key] = _record(path, row | limited(partial(cell, task, count, seed, method)))
+            seconds = LONGER.get(method.name, LIMIT)
+            known[key] = _record(path, row | limited(partial(cell, task, count, seed, method), seconds))
         rows.append({"task": task, "ours": method.ours, **known[key]})
     return rows
 
 
-def _todo(task: str, quick: bool) -> Iterator[tuple[int, int, Method]]:
-    warm_up()
+def _todo(task: str, quick: bool, n_draws: int) -> Iterator[tuple[int, int, Method]]:
     for count in LABELS[:1] if quick else LABELS:
         if len(load(task).among(count)):
-            for seed in range(1 if quick else DRAWS):
+            for seed in range(1 if quick else n_draws):
                 for method in methods(quick):
                     yield count, seed, method
 
@@ -122,12 +123,6 @@ def warm_up() -> None:
 def _compiled(name: str, X: np.ndarray, y: np.ndarray) -> dict[str, bool]:
     ours.fit(name, X, y, 0)
     return {"compiled": True}
-
-
-def _sources(part: Path) -> list[Path]:
-    if part.is_dir():
-        return list(part.rglob("*.py"))
-    return [path for path in (part, part.with_suffix(".py")) if path.is_file()]
 
 
 def _digest(paths: list[Path]) -> str:

@@ -16,8 +16,14 @@ the share of cases that a row names. How the service works is on [its page](guid
 def section(result: report.Report) -> str:
     """The section of one benchmark."""
     pictures = [f"![{result.title}](results/{name})\n" for name in result.pictures]
-    table = report.markdown(result.rows)
+    table = report.markdown(final(result.rows))
     return "\n".join([f"## {result.title}\n", result.notes + "\n", *pictures, table, report.provenance(result), ""])
+
+
+def final(rows: list[dict]) -> list[dict]:
+    """Of rows that follow people click by click, those after the last click of each task."""
+    last = {(row["task"], row["wrong clicks"]): row for row in rows if "task" in row}
+    return list(last.values()) or rows
 
 
 def page(results: list[report.Report]) -> str:

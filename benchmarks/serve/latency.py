@@ -1,5 +1,6 @@
 """How long a click and a query take over loopback, with learning on, one person and twenty."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -26,6 +27,7 @@ load is given; times on a quiet machine are shorter.
 """
 CASES = ((100_000, 128), (1_000_000, 64))
 THINK = 0.5
+KINDS = ("query", "query after clicks", "click")
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
@@ -49,7 +51,7 @@ def measure(folder: str, n: int, d: int, quick: bool) -> list[dict[str, Any]]:
         loaded = time.monotonic() - start
         for people in (1, 20):
             times = crowd(port, n, people, 10.0 if quick else 60.0)
-            rows += [summary(kind, n, d, people, times[kind]) for kind in ("query", "query after clicks", "click")]
+            rows += [summary(kind, n, d, people, times[kind]) for kind in KINDS]
             rows[-1]["memory MB"] = memory(server.pid)
         rows[-1]["seconds to load"] = loaded
         rows[-1]["versions learned"] = versions(port)
@@ -59,9 +61,13 @@ def measure(folder: str, n: int, d: int, quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def begin(folder: str) -> tuple[subprocess.Popen, int]:
-    """A server with the vectors of a folder."""
-    command = [sys.executable, "-m", "gramian", "serve", "v.npy", "--name", "a", "--space", "s", "--port", "0"]
+NEW = ("v.npy", "--name", "a", "--space", "s")
+"""A space that is filled from a file."""
+
+
+def begin(folder: str, *what: str) -> tuple[subprocess.Popen, int]:
+    """A server with the vectors of a folder, or with what else is to be served."""
+    command = [sys.executable, "-m", "gramian", "serve", *(what or NEW), "--port", "0", "--no-browser"]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     server = subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -71,11 +77,22 @@ def begin(folder: str) -> tuple[subprocess.Popen, int]:
     raise RuntimeError("the server did not start")
 
 
-def crowd(port: int, n: int, people: int, seconds: float) -> dict[str, list[float]]:
-    """Times of all requests of some people who act for some seconds."""
-    times: dict[str, list[float]] = {"query": [], "query after clicks": [], "click": []}
+def crowd(
+    port: int,
+    n: int,
+    people: int,
+    seconds: float,
+    *,
+    think: float = THINK,
+    skip: int = 20,
+    seed: int = 0,
+    duel: bool = False,
+) -> dict[str, list[float]]:
+    """Times of all requests of some people who act for some seconds, without the first ones of each person."""
+    times: dict[str, list[float]] = {kind: [] for kind in (*KINDS, "refused")}
     end = time.monotonic() + seconds
-    threads = [threading.Thread(target=person, args=(port, n, seed, end, times)) for seed in range(people)]
+    crowd = [Person(port, n, seed + number, think, skip, duel, times) for number in range(people)]
+    threads = [threading.Thread(target=person.act, args=(end,)) for person in crowd]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -83,32 +100,48 @@ def crowd(port: int, n: int, people: int, seconds: float) -> dict[str, list[floa
     return times
 
 
-def person(port: int, n: int, seed: int, end: float, times: dict[str, list[float]]) -> None:
-    """Ask, like, ask again; a new query after five clicks."""
-    rng = np.random.default_rng(seed)
-    connection = http.client.HTTPConnection("127.0.0.1", port)
-    sent = 0
+class Person:
+    """Asks, likes, asks again; a new query after five clicks."""
 
-    def send(kind: str, path: str, body: Any) -> Any:
-        nonlocal sent
-        time.sleep(rng.exponential(THINK))
+    def __init__(self, port: int, n: int, seed: int, think: float, skip: int, duel: bool, times: Any) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port)
+        self.n = n
+        self.think = think
+        self.duel = duel
+        self.times = times
+        self.left_out = skip
+
+    def send(self, kind: str, path: str, body: Any) -> Any:
+        """One request after a pause."""
+        time.sleep(self.rng.exponential(self.think))
         begun = time.perf_counter()
-        connection.request("POST", f"/v1/collections/a/{path}", json.dumps(body), {"Content-Type": "application/json"})
-        answer = json.loads(connection.getresponse().read())
-        sent += 1
-        if sent > 20:
-            times[kind].append(time.perf_counter() - begun)
-        return answer
+        headers = {"Content-Type": "application/json"}
+        self.connection.request("POST", f"/v1/collections/a/{path}", json.dumps(body), headers)
+        answer = self.connection.getresponse()
+        content = json.loads(answer.read())
+        self.left_out -= 1
+        if self.left_out < 0:
+            self.times[kind if answer.status < 300 else "refused"].append(time.perf_counter() - begun)
+        return content
 
-    while time.monotonic() < end:
-        query = int(rng.integers(n))
-        shown = send("query", "query", {"id": query, "k": 10})["ids"]
-        clicks: dict[str, list[int]] = {"likes": [], "dislikes": []}
-        for item in shown[:5]:
-            like = bool(rng.random() < 0.6)
-            clicks["likes" if like else "dislikes"].append(item)
-            send("click", "feedback", {"query": query, "item": item, "like": like})
-            send("query after clicks", "query", {"id": query, "k": 10, **clicks})
+    def act(self, end: float) -> None:
+        """One query after the other until the time is over, or the server is gone."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            self.visits(end)
+
+    def visits(self, end: float) -> None:
+        """One query after the other until the time is over."""
+        while time.monotonic() < end:
+            query = int(self.rng.integers(self.n))
+            found = self.send("query", "query", {"id": query, "k": 10, "duel": self.duel})
+            clicks: dict[str, list[int]] = {"likes": [], "dislikes": []}
+            credit = {"duel_id": found["duel_id"]} if found.get("duel_id") else {}
+            for item in found["ids"][:5]:
+                like = bool(self.rng.random() < 0.6)
+                clicks["likes" if like else "dislikes"].append(item)
+                self.send("click", "feedback", {"query": query, "item": item, "like": like, **credit})
+                self.send("query after clicks", "query", {"id": query, "k": 10, **clicks})
 
 
 def summary(kind: str, n: int, d: int, people: int, times: list[float]) -> dict[str, Any]:

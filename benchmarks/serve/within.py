@@ -1,39 +1,55 @@
-"""Within one query: how many of the next results are right after 5, 10 and 20 clicks."""
+"""Within one query: what five, ten and twenty clicks on its results are worth, against rivals."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import peer_python, run_peer
+from benchmarks.harness import peer_python, remembered, run_peer
 from benchmarks.report import PICTURES
 from benchmarks.serve import people, tasks
+from gramian.service import query_model
 
 TITLE = "Within one query"
 NOTES = """
 Share of right ones among the 20 best results that were not yet clicked, mean over queries, after 5 / 10 / 20 clicks
 (the 5 best, the next 5, 10 more, ranked anew in between). *service* is the query model of `gramian serve` with its
-constants as they are; of each rival the best of its settings on 40 other queries of the same task is taken, also
+constants as they are; of each rival the best of its settings on other queries of the same task is taken, also
 with the wrong clicks. *best rival* is the one with the highest mean over the three columns. Standard errors are those
 of the difference between service and best rival over the queries, largest of the three. Tasks marked * were used to
-choose the constants; the others were not looked at before. Rivals: no learning, Rocchio, 2·mean⁺ − mean⁻ (Qdrant's
-average, FiftyOne), logistic regression on the clicks as in Lilac, the same with 100 random items as far ones, and
-Qdrant's relevance feedback (naive strategy, local mode of its client; without wrong clicks only).
+choose the constants; the others were not. Rivals: no learning, Rocchio (a linear adapter of the query, fitted to
+the clicks of this query alone, is Rocchio without dislikes), 2·mean⁺ − mean⁻ (Qdrant's average, FiftyOne), logistic
+regression on the clicks as in Lilac, the same with 100 random items as far ones, and Qdrant's relevance feedback
+(naive strategy, local mode of its client, strength tuned).
 """
-QUERIES, TUNING = 100, 40
+QUERIES, TUNING = 40, 10
+QDRANT = Path(__file__).parent / "peers" / "qdrant.py"
 PEER = ("qdrant-client==1.*", "numpy")
+CLICKS = (0, 5, 10, 20)
+Scores = dict[str, np.ndarray]
+"""Shares (queries, 4) of right ones by method."""
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """A row for each task and share of wrong clicks."""
-    names = [*tasks.CHOSEN_ON, *tasks.HELD_OUT]
-    names = names[:2] if quick else names
-    rows = [row(name, wrong, 10 if quick else QUERIES, quick) for name in names for wrong in (0.0, 0.1)]
-    if not quick:
-        draw(rows)
+    names = tasks.names()[:2] if quick else tasks.names()
+    rows = []
+    for wrong in (0.0, 0.1):
+        found = {name: scores(name, wrong, 10 if quick else QUERIES) for name in names}
+        rows += [row(name, wrong, found[name]) for name in names]
+        if not quick:
+            draw(found, wrong)
     return rows
 
 
-def row(name: str, wrong: float, count: int, quick: bool) -> dict[str, Any]:
+def scores(name: str, wrong: float, count: int) -> Scores:
+    """The service and its rivals on one task, computed once for the same code."""
+    key = (query_model.__file__, people.__file__, tasks.__file__, QDRANT, name, wrong, count)
+    found = remembered("serve_within", key, lambda: compared(name, wrong, count))
+    return {kind: np.array(values) for kind, values in found.items()}
+
+
+def compared(name: str, wrong: float, count: int) -> dict[str, Any]:
     """The service and its rivals on one task."""
     X, y = tasks.task(name)
     order = np.random.default_rng(1).permutation(len(X))
@@ -41,16 +57,21 @@ def row(name: str, wrong: float, count: int, quick: bool) -> dict[str, Any]:
     with people.opened(X) as space:
         ours = np.array([people.visit(people.by_space(space), y, q, wrong) for q in test])
     found = {kind: tuned(options, y, test, tune, wrong) for kind, options in rivals(X).items()}
-    if wrong == 0 and not quick:
-        found["qdrant feedback"] = qdrant(X, y, test, tune)
+    found = {"service": ours, **found, "qdrant feedback": qdrant(X, y, test, tune, wrong)}
+    return {kind: values.tolist() for kind, values in found.items()}
+
+
+def row(name: str, wrong: float, found: Scores) -> dict[str, Any]:
+    """One line of the table."""
+    ours = found["service"]
+    found = {kind: values for kind, values in found.items() if kind != "service"}
     best = max(found, key=lambda kind: found[kind][:, 1:].mean())
     gain = ours - found[best]
     error = gain.std(axis=0, ddof=1) / np.sqrt(len(gain))
-    marked = f"{name} *" if name in tasks.CHOSEN_ON else name
-    result = {"task": marked, "wrong clicks": wrong, "0 clicks": float(ours[:, 0].mean())}
+    result = {"task": tasks.marked(name), "wrong clicks": wrong, "0 clicks": float(ours[:, 0].mean())}
     result |= {"service": _three(ours), "best rival": f"{best} {_three(found[best])}"}
     result |= {"difference": _three(gain, "+.3f"), "s.e.": float(error[1:].max())}
-    return result | {kind: _three(scores) for kind, scores in found.items()}
+    return result | {kind: _three(values) for kind, values in found.items()}
 
 
 def rivals(X: np.ndarray) -> dict[str, list[people.Method]]:
@@ -75,45 +96,39 @@ def tuned(options: list[people.Method], y: np.ndarray, test: list[int], tune: li
     return np.array([people.visit(ranked[0], y, q, wrong) for q in test])
 
 
-def qdrant(X: np.ndarray, y: np.ndarray, test: list[int], tune: list[int]) -> np.ndarray:
+def qdrant(X: np.ndarray, y: np.ndarray, test: list[int], tune: list[int], wrong: float) -> np.ndarray:
     """Scores of Qdrant's own client, in an environment of its own."""
-    from pathlib import Path
-
     python = peer_python("qdrant", PEER)
     codes = np.unique(y, return_inverse=True)[1]
-    given = {
-        "X": people.Points(X).Z,
-        "y": codes,
-        "test": test,
-        "tune": tune,
-        "visit": people.VISIT,
-        "shown": people.SHOWN,
-    }
-    return np.array(run_peer(python, Path(__file__).parent / "peers" / "qdrant.py", given))
+    given = {"X": people.Points(X).Z, "y": codes, "test": test, "tune": tune, "wrong": wrong}
+    given |= {"visit": people.VISIT, "shown": people.SHOWN}
+    return np.array(run_peer(python, QDRANT, given))
 
 
 def _three(values: np.ndarray, form: str = ".3f") -> str:
     return " / ".join(format(float(v), form) for v in values[:, 1:].mean(axis=0))
 
 
-def draw(rows: list[dict[str, Any]]) -> None:
-    """Difference to the best rival by task, for clean and for wrong clicks."""
+def draw(found: dict[str, Scores], wrong: float) -> None:
+    """A panel for each task: share of right ones by clicks, with standard errors."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 6), sharey=True)
-    for ax, wrong in zip(axes, (0.0, 0.1)):
-        chosen = [row for row in rows if row["wrong clicks"] == wrong]
-        places = np.arange(len(chosen))
-        for shift, clicks in enumerate(("5", "10", "20")):
-            values = [float(row["difference"].split(" / ")[shift]) for row in chosen]
-            errors = [row["s.e."] for row in chosen]
-            ax.errorbar(values, places + 0.2 * (shift - 1), xerr=errors, fmt="o", label=f"{clicks} clicks")
-        ax.set_yticks(places, [row["task"] for row in chosen])
-        ax.axvline(0, color="gray", lw=0.8)
-        ax.set_title(f"{wrong:.0%} wrong clicks")
-        ax.set_xlabel("share of right results: service − best rival")
-    axes[0].invert_yaxis()
-    axes[0].legend()
-    figure.tight_layout()
-    figure.savefig(PICTURES / "serve_within.png", dpi=110)
+    figure, axes = plt.subplots(2, (len(found) + 1) // 2, figsize=(14, 6.2), sharex=True)
+    for ax, (name, methods) in zip(axes.flat, found.items()):
+        for shift, (kind, values) in enumerate(methods.items()):
+            error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+            style = {"lw": 2.4, "color": "black"} if kind == "service" else {"lw": 1.0}
+            places = np.array(CLICKS) + 0.15 * (shift - 3)
+            ax.errorbar(places, values.mean(axis=0), yerr=error, label=kind, capsize=2, elinewidth=0.7, **style)
+        ax.set_title(tasks.marked(name), fontsize=10)
+        ax.set_xticks(CLICKS)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("share of right results")
+    for ax in axes[-1]:
+        ax.set_xlabel("clicks")
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncol=len(labels), frameon=False)
+    figure.suptitle(f"Within one query, {wrong:.0%} wrong clicks")
+    figure.tight_layout(rect=(0, 0.05, 1, 1))
+    figure.savefig(PICTURES / f"serve_within_{round(100 * wrong)}.png", dpi=100)
     plt.close(figure)

@@ -35,7 +35,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 def fixed(n: int, d: int, k: int) -> list[dict[str, Any]]:
     """One size, all methods."""
-    data, case = two_views(n, d, k, "sum", random_state=0), f"n = {n:,}, d = {d}, k = {k}"
+    data, case = two_views(n, d, n_clusters=k, family="sum", random_state=0), f"n = {n:,}, d = {d}, k = {k}"
     default, model = harness.timed(lambda: gm.DecorrelatedKMeans((k, k), random_state=0).fit(data.X), repeats=3)
     single = gm.DecorrelatedKMeans((k, k), model.penalty_, n_init=1, random_state=0, center=True)
     one, alone = harness.timed(lambda: single.fit(data.X), repeats=3)

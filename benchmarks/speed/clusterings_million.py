@@ -21,7 +21,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     """One row; the quick form has 50,000 points."""
     warnings.simplefilter("ignore")
     n = 50_000 if quick else 1_000_000
-    X = two_views(n, 50, 3, "sum", random_state=0).X.astype(np.float32)
+    X = two_views(n, 50, n_clusters=3, family="sum", random_state=0).X.astype(np.float32)
     before, start = harness.peak_memory(lambda: None), _children()
     peak = harness.peak_memory(lambda: gm.DecorrelatedKMeans((3, 3), n_init=1, random_state=0).fit(X))
     row = {"case": f"n = {n:,}, d = 50", "method": "DecorrelatedKMeans", "cpu_s": _children() - start, "ratio": 1.0}

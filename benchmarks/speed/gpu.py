@@ -16,9 +16,10 @@ TITLE = "On a GPU"
 NOTES = """
 The same calls as on the CPU, with torch tensors on the device; what is fitted is plain NumPy. *Seconds* are wall
 seconds of the whole call, median of three after a call that warms up, with the device synchronized; products in
-float32 have TF32 off. *Memory* is the largest that torch had allocated on the device meanwhile, inputs included. *CPU seconds* are those of one core of the same machine with
-NumPy, for the same work: MCML for three steps; of ITML one value and gradient of the dual and one product with its
-Hessian, which is what its steps consist of. Learners of pairs have 200,000 of them on a million points.
+float32 have TF32 off. *Memory* is the largest that torch had allocated on the device meanwhile, inputs included. *CPU
+seconds* are those of one core of the same machine with NumPy, for the same work: MCML for three steps; of ITML one
+value and gradient of the dual and one product with its Hessian, which is what its steps consist of. Learners of pairs
+have 200,000 of them on a million points.
 """
 LIMIT = 8.0
 """Gigabytes that a million points of 128 features may take."""

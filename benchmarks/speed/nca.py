@@ -9,7 +9,7 @@ import numpy as np
 
 import gramian as gm
 from benchmarks import harness
-from benchmarks.speed.neighbours import halves, peer, three_nearest
+from benchmarks.speed.neighbors import halves, peer, three_nearest
 from gramian.learners.nca import nca_loss
 
 TITLE = "NCA"

@@ -104,7 +104,7 @@ def upkeep_rows(quick):
 
 
 def teach(index, X, rng, share=0.02, most=2000):
-    """LEGO steps until the directions have turned, towards a metric that counts the first half of the features."""
+    """LEGO steps until the directions have turned, toward a metric that counts the first half of the features."""
     half, turned = X.shape[1] // 2, 0.0
     for _ in range(most):
         i, j = rng.integers(0, len(X), 2)

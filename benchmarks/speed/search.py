@@ -107,7 +107,7 @@ def rivals(X: np.ndarray) -> dict[str, tuple]:
     row, one = 4 * X.shape[1], faiss.downcast_index
 
     def under(kind: str, **options: Any) -> Callable:
-        return lambda metric: gm.to_faiss(metric, X, kind, **options)
+        return lambda metric: gm.to_faiss(metric, X, kind=kind, **options)
 
     def inner(index: Any) -> Any:
         return one(index.index)

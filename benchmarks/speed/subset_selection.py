@@ -31,7 +31,9 @@ def quality(criterion, m, count):
     for K in faces(count):
         problem = CRITERIA[criterion](K)
         for method in found:
-            cpu, R = harness.timed(lambda K=K, method=method: gm.select_subset(K, m, criterion, method), 1, 0)
+            cpu, R = harness.timed(
+                lambda K=K, method=method: gm.select_subset(K, m, criterion=criterion, method=method), 1, 0
+            )
             found[method].append((cpu, _loss(problem, R)))
     best = np.array(found["exhaustive"])[:, 1]
     base = np.array(found["exchange"])[:, 0].mean()

@@ -5,8 +5,9 @@ Each check raises one sentence that names the owner, the argument, what is expec
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device
+from gramian import _device, _parameters
 
 LARGEST = 1e300
 """No power of the data may exceed it, or double precision would overflow."""
@@ -35,14 +36,27 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 @contextmanager
 def intact(obj: Any) -> Iterator[None]:
-    """Give back the attributes of an object as they were when something goes wrong inside."""
+    """Check the settings of an object, and give back its attributes as they were when something goes wrong inside."""
+    _parameters.check(obj)
     before = dict(vars(obj))
     try:
-        yield
+        with np.errstate(under="ignore"):  # a number too small to hold is 0
+            yield
     except BaseException:
         vars(obj).clear()
         vars(obj).update(before)
         raise
+
+
+def whole(method: Callable) -> Callable:
+    """A method such as ``fit``, done as a whole or not at all: see :func:`intact`."""
+
+    @wraps(method)
+    def done(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with intact(self):
+            return method(self, *args, **kwargs)
+
+    return done
 
 
 def points(
@@ -166,6 +180,8 @@ def _reason(error: Exception, X: Any) -> str:
 
 def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = False) -> Any:
     """X when its entries and their powers are finite; in double precision where single would not do."""
+    if sparse.issparse(X) and not X.has_sorted_indices:
+        X = X.sorted_indices()  # what is called later may sort in place
     values = X.data if sparse.issparse(X) else X
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if not np.isfinite(largest):
@@ -223,6 +239,8 @@ def labels(
     if n is not None and array.shape[0] != n:
         raise ValueError(f"{owner}: labels must have one entry per point ({n}), got {array.shape[0]}.")
     known = np.array([value is not None for value in array]) if array.dtype == object else np.full(len(array), True)
+    if unknown is not None and np.ndim(unknown) > 0:
+        raise ValueError(f"{owner}: unknown must be one label, got {shown(unknown)}.")
     if unknown is not None:
         known &= ~_equal(array, unknown)
     if array.dtype.kind == "f" and not np.isfinite(array[known]).all():
@@ -313,8 +331,10 @@ def array(value: Any, owner: str, name: str) -> np.ndarray:
     if _device.held(value):
         return value.astype(np.float64)
     try:
+        if np.iscomplexobj(value):
+            raise TypeError("complex numbers")
         return np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{owner}: {name} must hold real numbers, got {shown(value)}.") from error
 
 

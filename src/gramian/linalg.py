@@ -1,6 +1,10 @@
-"""Positive semi-definite roots and projections, and blocked squared distances."""
+"""Positive semi-definite roots and projections, and blocked squared distances.
+
+Functions of all points at once are generic: :mod:`gramian.dask` registers them for points that lie in blocks elsewhere.
+"""
 
 from collections.abc import Iterator
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -65,6 +69,15 @@ def psd_sqrt(M: np.ndarray) -> np.ndarray:
     return psd_power(M, 0.5)
 
 
+def leading_directions(V: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """About the p directions u (d, p) in which rows v spread most, by one subspace iteration, and Σ (uᵀv)² of each."""
+    start = V.T @ (V @ np.random.default_rng(0).standard_normal((V.shape[1], p)))
+    Q, _ = np.linalg.qr(V.T @ (V @ np.linalg.qr(start)[0]))
+    values, vectors = eigh(symmetrize((V @ Q).T @ (V @ Q)))
+    return Q @ vectors[:, ::-1], values[::-1]
+
+
+@singledispatch
 def row_norms(X: Any) -> np.ndarray:
     """Squared Euclidean norm of each row, dense or sparse."""
     if sparse.issparse(X):
@@ -72,6 +85,13 @@ def row_norms(X: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
+@singledispatch
+def row_extents(X: Any) -> np.ndarray:
+    """Largest magnitude in each row, dense or sparse."""
+    return dense(abs(X).max(axis=1)).ravel()
+
+
+@singledispatch
 def unit_rows(X: Any) -> Any:
     """Rows divided by their Euclidean length, dense or sparse; rows of zeros stay."""
     norms = np.sqrt(row_norms(X))
@@ -100,11 +120,38 @@ def spread(n: int, most: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
-def dense(X: Any) -> np.ndarray:
-    """X as an array, whether it is one or sparse; where it is."""
+@singledispatch
+def dense(X: Any) -> Any:
+    """X as an array, whether it is one or sparse; points in blocks or on a device stay where they are."""
     if _device.held(X):
         return X
     return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
+
+@singledispatch
+def gathered(X: Any) -> Any:
+    """X in memory, where it lies already unless it is in blocks."""
+    return X
+
+
+@singledispatch
+def covariance(X: Any) -> np.ndarray:
+    """Covariance (d, d) of the rows of X."""
+    return np.atleast_2d(np.cov(X, rowvar=False))
+
+
+@singledispatch
+def moments(X: Any, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sizes (g,) and means (g, d) of groups of rows, and the scatter (d, d) of the rows around them.
+
+    ``groups`` (n,) are numbers from 0 on, each of them used.
+    """
+    sizes = np.bincount(groups)
+    n = len(groups)
+    average = sparse.csr_array((1 / sizes[groups], (groups, np.arange(n))), shape=(len(sizes), n))
+    means = product(average, X)
+    V = X - means[groups]
+    return sizes, means, V.T @ V
 
 
 def empty(shape: Any, beside: Any, dtype: Any = None) -> np.ndarray:
@@ -128,19 +175,6 @@ def solve_lower(L: Any, B: Any) -> np.ndarray:
 def identity(d: int, beside: Any) -> np.ndarray:
     """The identity, where ``beside`` is."""
     return np.eye(d, like=beside) if _device.held(beside) else np.eye(d)
-
-
-def manhattan(X: Any, Y: Any) -> np.ndarray:
-    """Σ_j |x_j − y_j| of all pairs of rows, (n, m), dense or sparse."""
-    if not _device.held(X):
-        from sklearn.metrics.pairwise import manhattan_distances
-
-        return manhattan_distances(X, Y)
-    Y = placed(Y, X)
-    D = empty((len(X), len(Y)), X)
-    for rows in blocks(len(X), 16 * Y.shape[0] * Y.shape[1], of=X):
-        D[rows] = np.sum(np.abs(X[rows][:, None, :] - Y[None, :, :]), axis=2)
-    return D
 
 
 def placed(x: Any, beside: Any) -> Any:
@@ -182,7 +216,8 @@ def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
     With ``Y=None`` the diagonal is exactly zero.
     """
     same = Y is None
-    Y = X if Y is None else Y
+    X = gathered(X)
+    Y = X if Y is None else gathered(Y)
     if X.shape[0] == 0 or Y.shape[0] == 0:
         return empty((int(X.shape[0]), int(Y.shape[0])), X)
     if not sparse.issparse(X) and not sparse.issparse(Y):
@@ -215,6 +250,34 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
         D[a, b] = row_norms(X[a] - Y[b])
 
 
+def _manhattan_on_device(X: Any, Y: Any) -> Any:
+    D = empty((len(X), len(Y)), X)
+    for rows in blocks(len(X), 16 * Y.shape[0] * Y.shape[1], of=X):
+        D[rows] = np.sum(np.abs(X[rows][:, None, :] - Y[None, :, :]), axis=2)
+    return D
+
+
+def manhattan(X: Any, Y: Any) -> np.ndarray:
+    """‖x_i − y_j‖₁, (n, m), of dense or sparse points; scikit-learn wants short indices."""
+    if _device.held(X):
+        return _manhattan_on_device(X, placed(Y, X))
+    from sklearn.metrics.pairwise import manhattan_distances
+
+    def tidy(A: Any) -> Any:
+        if not sparse.issparse(A):
+            return A
+        parts = A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)
+        return sparse.csr_array(parts, shape=A.shape)
+
+    return manhattan_distances(tidy(X), tidy(Y))
+
+
+@singledispatch
+def difference(X: Any, Y: Any) -> Any:
+    """X − Y in double precision."""
+    return np.subtract(X, Y, dtype=np.float64)
+
+
 def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
     """Squared Euclidean distance of row i of X to row i of Y, (n,)."""
     return row_norms(X - Y)
@@ -230,6 +293,7 @@ def neighbor_scatter(X: Any, near: Any, W: Any) -> np.ndarray:
     return total
 
 
+@singledispatch
 def scatter(X: Any, W: Any) -> np.ndarray:
     """Weighted scatter Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ, (d, d), for dense or sparse weights W (n, n).
 

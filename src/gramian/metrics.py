@@ -20,6 +20,9 @@ from gramian import _checks, _device, linalg
 from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace, orthonormal
 from gramian.persist import Stored
 
+LARGEST = 1e150
+"""No entry of a factor may exceed it."""
+
 USED = 1e-12
 """Eigenvalues of a core below this share of the largest count as zero."""
 
@@ -47,6 +50,8 @@ class Metric(Stored):
         L = _checks.array(self.components, owner, "components")
         if L.ndim != 2 or L.shape[1] != r or not np.isfinite(L).all():
             raise ValueError(f"{owner}: components must be a finite array (q, {r}), got shape {L.shape}.")
+        if np.abs(L).max(initial=0.0) > LARGEST:
+            raise ValueError(f"{owner}: components must be at most {LARGEST:g}, or M = LᵀL overflows; rescale them.")
         L.flags.writeable = False
         object.__setattr__(self, "components", L)
         alpha = 0.0 if self.coordinates.whole else _checks.number(self.alpha, owner, "alpha", low=0)

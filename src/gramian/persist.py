@@ -5,30 +5,36 @@ such values, and is rebuilt by the class method ``_from_state(state)``. Only pub
 are ever built from a file, so a foreign file runs nothing.
 """
 
+import glob
 import json
 import math
 import os
 import secrets
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
+from gramian._contents import stored_class
+
 FORMAT = "gramian"
 VERSION = 1
 _ALIGN = 64
+_CHUNK = 1 << 20
+LEFTOVER_S = 3600.0
+"""Age, in seconds, from which the temporary file of a killed writer is nobody's."""
 
 
 class PersistError(ValueError):
     """A file that cannot be read as a gramian value."""
 
 
-def save(obj: Any, path: str | os.PathLike, about: dict[str, Any] | None = None) -> None:
+def save(obj: Any, path: str | os.PathLike, *, about: dict[str, Any] | None = None) -> None:
     """Write ``obj`` (a metric, kernel, index or model of this package) to ``path``.
 
     The file is written beside ``path`` and then moved over it, so a crash leaves the old file as it was. ``about``
@@ -52,14 +58,31 @@ def save(obj: Any, path: str | os.PathLike, about: dict[str, Any] | None = None)
     arrays: dict[str, np.ndarray] = {}
     value = _encode(obj, arrays)
     header = json.dumps({"format": FORMAT, "version": VERSION, "about": about or {}, "value": value})
+    with replacing(path, "save") as temporary, open(temporary, "xb") as stream:
+        _write(stream, header, arrays)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
+    """A temporary name beside ``path`` that is moved over it, durably, when the block ends well.
+
+    The file that was there keeps its mode, and stays as it is when the block fails. What is no file (a folder, a pipe,
+    a device) is refused. Leftovers of writers that were killed an hour ago or earlier are cleared away.
+    """
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"save: no folder at {str(target.parent)!r}.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+        raise FileNotFoundError(f"{owner}: no folder at {str(Path(path).parent)!r}.")
+    if target.is_dir():
+        raise IsADirectoryError(f"{owner}: path must be a file, {str(path)!r} is a folder.")
+    if target.exists() and not target.is_file():
+        raise ValueError(f"{owner}: path must be a file, {str(path)!r} is a pipe or a device.")
+    _clear_leftovers(target)
+    temporary = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
     try:
-        with open(temporary, "xb") as stream:
-            _write(stream, header, arrays)
-            stream.flush()
+        yield temporary
+        if target.exists():
+            os.chmod(temporary, target.stat().st_mode & 0o7777)
+        with open(temporary, "rb") as stream:
             os.fsync(stream.fileno())
         os.replace(temporary, target)
     except BaseException:
@@ -67,7 +90,13 @@ def save(obj: Any, path: str | os.PathLike, about: dict[str, Any] | None = None)
         raise
 
 
-def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
+def _clear_leftovers(target: Path) -> None:
+    for found in target.parent.glob(f".????????.{glob.escape(target.name)}"):
+        if time.time() - found.stat().st_mtime > LEFTOVER_S:
+            found.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) -> Any:
     """Read what :func:`save` wrote.
 
     Parameters
@@ -75,6 +104,8 @@ def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
     path : str or path
     mmap : bool
         Leave arrays on disk until they are touched.
+    verify : bool
+        Compare all arrays with their checksums. False opens a file of any size at once, and believes what it holds.
 
     Examples
     --------
@@ -85,7 +116,7 @@ def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
     Gaussian(scale=2.0, metric=None)
     """
     with _opened(path) as (archive, header):
-        return _decode(header["value"], lambda name: _read_array(archive, name, mmap))
+        return _decode(header["value"], _reader(archive, mmap, verify))
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
@@ -132,8 +163,11 @@ def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
     header = json.loads(archive.read("header.json"))
     if header["format"] != FORMAT:
         raise PersistError("its header is not ours")
-    if header["version"] > VERSION:
-        raise PersistError(f"it has format version {header['version']}, newer than {VERSION}; upgrade gramian")
+    version = header["version"]
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise PersistError(f"its version is no version, {version!r:.20}")
+    if version > VERSION:
+        raise PersistError(f"it has format version {version}, newer than {VERSION}; upgrade gramian")
     return header
 
 
@@ -154,12 +188,27 @@ def _padding(offset: int) -> bytes:
     return b"\x47\x4d" + size.to_bytes(2, "little") + b"\0" * size
 
 
-def _read_array(archive: zipfile.ZipFile, name: str, mmap: bool) -> np.ndarray:
+def _reader(archive: zipfile.ZipFile, mmap: bool, verify: bool) -> Callable[[str], np.ndarray]:
+    """A function that reads an array by its name, once: a header cannot ask for more memory than the file has."""
+    seen: set[str] = set()
+
+    def read(name: str) -> np.ndarray:
+        if name in seen:
+            raise PersistError(f"array {name} is named twice")
+        seen.add(name)
+        return _read_array(archive, name, mmap, verify)
+
+    return read
+
+
+def _read_array(archive: zipfile.ZipFile, name: str, mmap: bool, verify: bool) -> np.ndarray:
     info = archive.getinfo(f"{name}.npy")
     with archive.open(info) as stream:
         shape, fortran, dtype = _array_head(stream, info)
         order: Literal["C", "F"] = "F" if fortran else "C"
         if mmap and 0 not in shape:
+            while verify and stream.read(_CHUNK):  # at the end the archive compares its checksum
+                pass
             size = dtype.itemsize * math.prod(shape)
             source: Any = archive.fp
             offset = _data_start(source, info) + info.file_size - size
@@ -207,7 +256,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return [_encode(item, arrays) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
-    if import_module("gramian")._stored_class(type(value).__name__) is type(value):
+    if stored_class(type(value).__name__) is type(value):
         return {"kind": type(value).__name__, "state": _encode(value._state(), arrays)}
     raise TypeError(f"save: cannot store a {type(value).__name__}; only gramian values and plain data are stored.")
 
@@ -226,7 +275,7 @@ def _decode(node: Any, read: Callable[[str], np.ndarray]) -> Any:
         matrix = sparse.csr_array((csr["data"], csr["indices"], csr["indptr"]), shape=tuple(csr["shape"]))
         matrix.check_format(full_check=True)  # indices out of range would crash compiled code later
         return matrix
-    cls = import_module("gramian")._stored_class(node["kind"])
+    cls = stored_class(node["kind"])
     if cls is None:
         raise PersistError(f"it holds an unknown kind of value {node['kind']!r}")
     return cls._from_state(_decode(node["state"], read))

@@ -75,12 +75,9 @@ class Frame:
 def _directions(V: np.ndarray) -> np.ndarray | None:
     """Leading principal directions of centered rows, by one step of subspace iteration; None when many are needed."""
     most = V.shape[1] // SHARE
-    start = V.T @ (V @ np.random.default_rng(0).standard_normal((V.shape[1], most)))
-    Q, _ = np.linalg.qr(V.T @ (V @ np.linalg.qr(start)[0]))
-    values, vectors = linalg.eigh(linalg.symmetrize((V @ Q).T @ (V @ Q)))
-    kept = np.cumsum(values[::-1])
-    p = int(np.searchsorted(kept, VARIANCE * linalg.row_norms(V).sum())) + 1
-    return Q @ vectors[:, ::-1][:, :p] if p <= most else None
+    directions, values = linalg.leading_directions(V, most)
+    p = int(np.searchsorted(np.cumsum(values), VARIANCE * linalg.row_norms(V).sum())) + 1
+    return directions[:, :p] if p <= most else None
 
 
 @dataclass(frozen=True, eq=False)

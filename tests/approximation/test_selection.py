@@ -45,12 +45,12 @@ def test_each_greedy_step_is_the_best_one(K):
 def test_exchange_is_within_one_percent_of_the_exhaustive_optimum(K, criterion):
     m = 3 if criterion == "trace" else 2
     best = min(written_out(K, list(R), criterion) for R in combinations(range(20), m))
-    exhaustive = gm.select_subset(K, m, criterion, method="exhaustive")
+    exhaustive = gm.select_subset(K, m, criterion=criterion, method="exhaustive")
     assert written_out(K, exhaustive, criterion) == pytest.approx(best, rel=1e-8)
-    found = written_out(K, gm.select_subset(K, m, criterion, method="exchange"), criterion)
+    found = written_out(K, gm.select_subset(K, m, criterion=criterion, method="exchange"), criterion)
     if criterion == "trace":  # the criterion as printed is the kept trace
         assert np.trace(K) - found >= 0.99 * (np.trace(K) - best)
-    assert found <= written_out(K, gm.select_subset(K, m, criterion, method="greedy"), criterion) + 1e-9
+    assert found <= written_out(K, gm.select_subset(K, m, criterion=criterion, method="greedy"), criterion) + 1e-9
     assert found <= 1.01 * best
 
 

@@ -46,7 +46,7 @@ def test_each_step_lowers_the_free_energy(rng):
 
 
 def test_features_find_their_quantizer():
-    data = gm.datasets.two_views(400, 15, 3, "concatenated", random_state=3)
+    data = gm.datasets.two_views(400, 15, n_clusters=3, family="concatenated", random_state=3)
     model = gm.MultipleCauseVQ((3, 3), random_state=0).fit(data.X)
     assert match(model.labels_, data.y).scores.min() > 0.95
     owner = model.selection_.argmax(axis=1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
@@ -111,7 +112,7 @@ def test_a_general_solver_finds_the_same_last_block(rng):
 @pytest.mark.parametrize("assignment", ["hard", "soft"])
 @pytest.mark.parametrize("penalty", [0.0, 1.0, 100.0])
 def test_the_objective_is_the_penalized_likelihood_and_falls(assignment, penalty, rng):
-    X = gm.datasets.two_views(150, 4, (2, 3), "sum", random_state=0).X
+    X = gm.datasets.two_views(150, 4, n_clusters=(2, 3), family="sum", random_state=0).X
     em = gm.ConvolutionalEM((2, 3), penalty, n_init=2, assignment=assignment, random_state=0).fit(X)
     assert np.all(np.diff(em.objective_path_) <= 1e-9 * np.abs(em.objective_path_[:-1]))
     state = State(np.vstack(em.parts_), np.concatenate(em.weights_), 2 * em.variance_)
@@ -124,7 +125,7 @@ def test_the_objective_is_the_penalized_likelihood_and_falls(assignment, penalty
 
 
 def test_cooperative_quantizers_solve_least_squares(rng):
-    X = gm.datasets.two_views(200, 5, 3, "sum", random_state=0).X
+    X = gm.datasets.two_views(200, 5, n_clusters=3, family="sum", random_state=0).X
     cvq = gm.CooperativeVQ((3, 3), n_init=2, random_state=0, tol=1e-10, max_iter=500).fit(X)
     Z = X - cvq.mean_
     state = State(np.vstack(cvq.parts_), np.concatenate(cvq.weights_), 2 * cvq.variance_)
@@ -138,7 +139,7 @@ def test_cooperative_quantizers_solve_least_squares(rng):
 
 
 def test_parts_add_up_to_the_data():
-    data = gm.datasets.two_views(400, 30, 4, "sum", noise=0.2, random_state=1)
+    data = gm.datasets.two_views(400, 30, n_clusters=4, family="sum", noise=0.2, random_state=1)
     for model in (gm.ConvolutionalEM((4, 4), random_state=0), gm.CooperativeVQ((4, 4), random_state=0)):
         model.fit(data.X)
         assert match(model.labels_, data.y).scores.min() > 0.95
@@ -147,7 +148,7 @@ def test_parts_add_up_to_the_data():
 
 
 def test_sampling_takes_over_above_the_limit(monkeypatch):
-    data = gm.datasets.two_views(300, 30, 3, "sum", random_state=2)
+    data = gm.datasets.two_views(300, 30, n_clusters=3, family="sum", random_state=2)
     plain = gm.ConvolutionalEM((3, 3), random_state=0).fit(data.X)
     monkeypatch.setattr("gramian.clustering.additive.LIMIT", 1)
     assert sums.LIMIT > 9
@@ -155,3 +156,34 @@ def test_sampling_takes_over_above_the_limit(monkeypatch):
         em = gm.ConvolutionalEM((3, 3), assignment=assignment, random_state=0).fit(data.X)
         assert match(em.labels_, plain.labels_).scores.min() > 0.9
         assert np.all(np.diff(em.objective_path_) <= 0) and match(em.predict(data.X), em.labels_).scores.min() > 0.95
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_noise_that_is_not_spherical(covariance):
+    """Two views along weak features beside loud noise: found together with the shape of the noise."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=(400, 2))
+    scales = np.array([1.0, 1.0, 12.0, 12.0])
+    rotation = np.eye(4) if covariance == "diagonal" else np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    X = (np.c_[6 * truth, np.zeros((400, 2))] + rng.normal(size=(400, 4)) * scales) @ rotation
+    model = gm.ConvolutionalEM((2, 2), covariance=covariance, random_state=0).fit(X)
+    plain = gm.ConvolutionalEM((2, 2), random_state=0).fit(X)
+    assert plain.shape_ is None and model.objective_ < plain.objective_
+    assert match(model.labels_, truth).scores.min() > 0.9 > match(plain.labels_, truth).scores.min()
+    assert np.linalg.det(model.shape_) == pytest.approx(1.0)
+    noise = rotation.T @ np.diag(scales**2) @ rotation
+    want = noise / np.linalg.det(noise) ** 0.25
+    assert np.abs(model.shape_ - want).max() < 0.2 * np.abs(want).max()
+    assert np.mean(model.predict(X) == model.labels_) > 0.99
+    # The objective by hand: the log-likelihood of labels under N(sum of parts, v S), and the penalty under S⁻¹.
+    parts, v = model.parts_, 2 * model.variance_
+    rest = X - model.mean_ - parts[0][model.labels_[:, 0]] - parts[1][model.labels_[:, 1]]
+    inverse = np.linalg.inv(model.shape_)
+    fit = np.einsum("ij,jk,ik->", rest, inverse, rest) / (2 * v) + 400 * 4 / 2 * np.log(2 * np.pi * v)
+    prior = sum(np.log(w[c]).sum() for w, c in zip(model.weights_, model.labels_.T))
+    cross = ((parts[0] @ inverse @ parts[1].T) ** 2).sum()
+    assert model.objective_ == pytest.approx(fit - prior + model.penalty_ * cross / (2 * v), rel=1e-6)
+    with pytest.raises(ValueError, match="covariance must be one of"):
+        gm.ConvolutionalEM(covariance="round").fit(X)
+    with pytest.raises(TypeError, match="covariance must be 'spherical' for sparse X"):
+        gm.ConvolutionalEM(covariance=covariance).fit(sparse.csr_array(X))

@@ -18,7 +18,7 @@ def seed():
 
 @rules
 def test_the_weight_follows_units_and_number_of_points(rule):
-    X = gm.datasets.two_views(400, 6, 2, "sum", random_state=0).X
+    X = gm.datasets.two_views(400, 6, n_clusters=2, family="sum", random_state=0).X
     lam = rule(Points.of(X), (2, 2), seed())
     assert rule(Points.of(10 * X), (2, 2), seed()) == pytest.approx(lam / 100)
     assert lam < rule(Points.of(np.vstack([X, X])), (2, 2), seed()) < 4 * lam
@@ -31,7 +31,7 @@ def test_nothing_to_part_needs_no_weight(rule):
 
 
 def test_the_lowest_objective_is_over_all_labelings():
-    points, k = Points.of(gm.datasets.two_views(200, 5, 2, "sum", random_state=0).X), (2, 2)
+    points, k = Points.of(gm.datasets.two_views(200, 5, n_clusters=2, family="sum", random_state=0).X), (2, 2)
     trials = Trials.of(points, k, seed())
     lam = 3.0 * trials.unit
     values = []
@@ -42,7 +42,7 @@ def test_the_lowest_objective_is_over_all_labelings():
 
 
 def test_clusterings_are_the_same_below_the_weight_and_apart_at_it():
-    data = gm.datasets.two_views(300, 10, 2, "concatenated", random_state=0)
+    data = gm.datasets.two_views(300, 10, n_clusters=2, family="concatenated", random_state=0)
     X = data.X * np.r_[2 * np.ones(10), np.ones(10)]
     at = gm.DecorrelatedKMeans((2, 2), random_state=0).fit(X)
     below = gm.DecorrelatedKMeans((2, 2), at.penalty_ / 30, center=True, random_state=0).fit(X)
@@ -53,12 +53,12 @@ def test_clusterings_are_the_same_below_the_weight_and_apart_at_it():
 @pytest.mark.parametrize("cls", [gm.DecorrelatedKMeans, gm.ConvolutionalEM])
 def test_views_that_share_directions_are_found(cls):
     for draw in range(3):
-        data = gm.datasets.two_views(300, 20, 3, "sum", correlation=0.5, random_state=draw)
+        data = gm.datasets.two_views(300, 20, n_clusters=3, family="sum", correlation=0.5, random_state=draw)
         assert match(cls((3, 3), n_init=4, random_state=0).fit(data.X).labels_, data.y).scores.min() > 0.9
 
 
 def test_both_rules_have_a_name():
-    X = gm.datasets.two_views(200, 5, 2, "sum", random_state=0).X
+    X = gm.datasets.two_views(200, 5, n_clusters=2, family="sum", random_state=0).X
     for name, rule in (("auto", parting), ("drop", largest_drop)):
         fitted = gm.DecorrelatedKMeans(penalty=name, n_init=1, random_state=0).fit(X)
         assert fitted.penalty_ == rule(Points.of(X), (2, 2), seed())

@@ -23,9 +23,9 @@ def test_accuracy_is_the_best_relabeling(seed, a, b):
 def test_matching_is_the_best_pairing(score, rng):
     truth = rng.integers(3, size=(60, 3))
     found = np.where(rng.uniform(size=(60, 3)) < 0.3, rng.integers(3, size=(60, 3)), truth)[:, [2, 0, 1]]
-    values = table(found, truth, score)
+    values = table(found, truth, score=score)
     best = max(sum(values[p[j], j] for j in range(3)) for p in permutations(range(3)))
-    m = match(found, truth, score)
+    m = match(found, truth, score=score)
     assert m.scores.sum() == pytest.approx(best) and m.found.tolist() == [1, 2, 0] and m.truth.tolist() == [0, 1, 2]
 
 
@@ -37,4 +37,4 @@ def test_labels_of_any_type_and_number(rng):
     with pytest.raises(ValueError, match="same points"):
         match([0, 1], truth)
     with pytest.raises(ValueError, match="score must be one of"):
-        match(truth, truth, "f1")
+        match(truth, truth, score="f1")

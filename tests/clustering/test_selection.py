@@ -17,7 +17,7 @@ def test_as_many_as_were_drawn(views):
 
 
 def test_two_equal_views_of_three_clusters_are_two():
-    two = gm.datasets.two_views(300, 15, 3, "sum", random_state=1)
+    two = gm.datasets.two_views(300, 15, n_clusters=3, family="sum", random_state=1)
     assert select_clusterings(two.X, (3, 3, 3), n_splits=2, n_init=2, random_state=0).n_clusterings == 2
 
 

@@ -22,7 +22,7 @@ def test_rounding_does_not_choose_between_runs():
 
 
 def test_a_start_is_no_worse_than_the_first_labels_it_tried():
-    data, k = gm.datasets.two_views(300, 10, 3, "sum", random_state=0), (3, 3)
+    data, k = gm.datasets.two_views(300, 10, n_clusters=3, family="sum", random_state=0), (3, 3)
     points = Points.of(data.X)
     lam, energy = 0.5 * 300**2 / points.norms.sum(), points.norms.sum()
 
@@ -41,20 +41,20 @@ def test_a_start_is_no_worse_than_the_first_labels_it_tried():
 
 @pytest.mark.parametrize("start", [promising, projected])
 def test_starts_on_some_points_label_all(start):
-    data = gm.datasets.two_views(3000, 10, 2, "sum", random_state=0)
+    data = gm.datasets.two_views(3000, 10, n_clusters=2, family="sum", random_state=0)
     points = Points.of(data.X)
     labels = start(points, (2, 2), 3000**2 / points.norms.sum(), np.random.RandomState(0))
     assert labels.shape == (3000, 2) and match(labels, data.y).scores.min() > 0.9
 
 
 def test_one_start_mostly_finds_both_labelings():
-    data = gm.datasets.two_views(1000, 20, 5, "sum", random_state=0)
+    data = gm.datasets.two_views(1000, 20, n_clusters=5, family="sum", random_state=0)
     fits = [gm.DecorrelatedKMeans((5, 5), n_init=1, random_state=seed).fit(data.X) for seed in range(6)]
     assert np.median([match(fitted.labels_, data.y).scores.min() for fitted in fits]) > 0.95
 
 
 def test_a_projected_start_is_k_means_off_the_others_means():
-    data, k = gm.datasets.two_views(200, 10, (2, 3), "sum", random_state=0), (2, 3)
+    data, k = gm.datasets.two_views(200, 10, n_clusters=(2, 3), family="sum", random_state=0), (2, 3)
     points = Points.of(data.X)
     labels = projected(points, k, 1.0, np.random.RandomState(0))
     means = [np.array([points.X[labels[:, t] == i].mean(axis=0) for i in range(k[t])]) for t in range(2)]
@@ -70,7 +70,7 @@ def test_a_fit_has_starts_of_both_kinds(monkeypatch):
     for name in ("promising", "projected"):
         kind = getattr(decorrelated, name)
         monkeypatch.setattr(decorrelated, name, lambda *args, name=name, kind=kind: (seen.append(name), kind(*args))[1])
-    X = gm.datasets.two_views(60, 5, 2, "sum", random_state=0).X
+    X = gm.datasets.two_views(60, 5, n_clusters=2, family="sum", random_state=0).X
     gm.DecorrelatedKMeans((2, 2), n_init=4, random_state=0).fit(X)
     assert seen == ["promising", "projected"] * 2
     seen.clear()

@@ -259,7 +259,7 @@ def test_several_kinds_are_one_value(rng):
 
 
 def test_pairs_and_pairs_are_pairs():
-    one, two = gm.Pairs([0], [1], [True], (1.0, 2.0)), gm.Pairs([1, 2], [3, 3], [False, True], (3.0, 4.0))
+    one, two = gm.Pairs([0], [1], [True], bounds=(1.0, 2.0)), gm.Pairs([1, 2], [3, 3], [False, True], bounds=(3.0, 4.0))
     both = one + two
     assert isinstance(both, gm.Pairs)
     assert both.bound.tolist() == [*one.bound, *two.bound] and both.right.tolist() == [1, 3, 3]

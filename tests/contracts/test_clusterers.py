@@ -95,7 +95,7 @@ def test_a_start_can_be_given(cls):
     X, truth = grid()
     kept = truth.copy()
     fitted = model(cls, init=truth).fit(X)
-    assert gm.clustering.match(fitted.labels_, truth, "ari").scores.min() > 0.9 and np.array_equal(truth, kept)
+    assert gm.clustering.match(fitted.labels_, truth, score="ari").scores.min() > 0.9 and np.array_equal(truth, kept)
     for wrong in (truth[:5], truth + 0.5, truth + 2):
         with pytest.raises(ValueError, match=f"{cls.__name__}: init must hold"):
             model(cls, init=wrong).fit(X)
@@ -105,7 +105,7 @@ def test_a_start_can_be_given(cls):
 def test_hard_inputs_are_defined(cls):
     X, _ = grid()
     single = model(cls, n_init=10).fit(X.astype(np.float32))
-    assert gm.clustering.match(single.labels_, model(cls, n_init=10).fit(X).labels_, "ari").scores.min() > 0.9
+    assert gm.clustering.match(single.labels_, model(cls, n_init=10).fit(X).labels_, score="ari").scores.min() > 0.9
     for bad in (
         np.zeros((6, 3)),
         np.ones((6, 3)) * 1e9,

@@ -60,7 +60,7 @@ EXAMPLES = {
     ],
     "PyramidMatch": [
         lambda: (gm.PyramidMatch(side=0.1), sets()),
-        lambda: (gm.PyramidMatch(0.5, 3, 64, False, 3), sets()),
+        lambda: (gm.PyramidMatch(0.5, 3, n_dims=64, normalize=False, n_grids=3), sets()),
     ],
     "Gaussian": [lambda: gm.Gaussian(2.0), lambda: gm.Gaussian(metric=gm.Mahalanobis(np.eye(6)[:4]))],
     "Polynomial": [gm.Polynomial, lambda: gm.Polynomial(2, offset=0.0, scale=0.1)],
@@ -230,7 +230,7 @@ def test_arguments_are_checked():
 def test_closed_forms():
     x, y = np.array([[1.0, 2.0]]), np.array([[0.5, -1.0]])
     assert gm.Linear()(x, y)[0, 0] == pytest.approx(-1.5)
-    assert gm.Polynomial(3, 1.0, 2.0)(x, y)[0, 0] == pytest.approx((2 * -1.5 + 1) ** 3)
+    assert gm.Polynomial(3, 1.0, scale=2.0)(x, y)[0, 0] == pytest.approx((2 * -1.5 + 1) ** 3)
     assert gm.Gaussian(2.0)(x, y)[0, 0] == pytest.approx(np.exp(-9.25 / 8))
     assert gm.Laplacian(2.0)(x, y)[0, 0] == pytest.approx(np.exp(-3.5 / 2))
     assert gm.Cosine()(x, y)[0, 0] == pytest.approx(-1.5 / np.sqrt(5 * 1.25))

@@ -30,13 +30,13 @@ def full_rank():
 
 def subspace(alpha):
     U, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(D, 3)))
-    return gm.SubspaceMahalanobis(U, psd(3, 3), alpha)
+    return gm.SubspaceMahalanobis(U, psd(3, 3), alpha=alpha)
 
 
 def kernelized(alpha):
     basis = np.random.default_rng(4).normal(size=(8, D))
     features = gm.KernelFeatures(gm.Gaussian(2.0), basis="all").fit(basis)
-    return gm.KernelMetric(features, psd(len(features.map_), 5), alpha)
+    return gm.KernelMetric(features, psd(len(features.map_), 5), alpha=alpha)
 
 
 def embedded(extension):
@@ -47,7 +47,7 @@ def embedded(extension):
 def along(normalized):
     rng = np.random.default_rng(7)
     degree = rng.uniform(1, 3, size=10) if normalized else None
-    return AlongGraph(NeighborGraph(3, scale=2.0), np.array([0.1, 0.2]), degree)
+    return AlongGraph(NeighborGraph(3, scale=2.0), np.array([0.1, 0.2]), degree=degree)
 
 
 def geodesics():

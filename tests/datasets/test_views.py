@@ -8,7 +8,7 @@ import gramian as gm
 
 @pytest.mark.parametrize("family, width", [("concatenated", 14), ("overlap", 10), ("sum", 7)])
 def test_parts_lie_where_they_should(family, width):
-    data = gm.datasets.two_views(50, 7, (2, 3), family, noise=0.0, random_state=0)
+    data = gm.datasets.two_views(50, 7, n_clusters=(2, 3), family=family, noise=0.0, random_state=0)
     A, B = (means[y] for means, y in zip(data.means, data.y.T))
     expected = {
         "concatenated": lambda: np.hstack([A, B]),
@@ -20,7 +20,7 @@ def test_parts_lie_where_they_should(family, width):
 
 def test_correlation_pulls_the_second_view_into_the_first():
     def share(c):
-        first, second = gm.datasets.two_views(10, 30, 3, "sum", correlation=c, random_state=0).means
+        first, second = gm.datasets.two_views(10, 30, n_clusters=3, family="sum", correlation=c, random_state=0).means
         Q = np.linalg.qr(first.T)[0]
         return np.linalg.norm(second @ Q) / np.linalg.norm(second)
 

@@ -24,12 +24,12 @@ def psd(k, seed):
 
 def subspace(alpha):
     U, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(D, 3)))
-    return gm.SubspaceMahalanobis(U, psd(3, 3), alpha)
+    return gm.SubspaceMahalanobis(U, psd(3, 3), alpha=alpha)
 
 
 def in_kernel(kernel, alpha=0.0, center=False, rank=12):
     features = gm.KernelFeatures(kernel, rank=rank, center=center).fit(points())
-    return gm.KernelMetric(features, psd(len(features.map_), 5), alpha)
+    return gm.KernelMetric(features, psd(len(features.map_), 5), alpha=alpha)
 
 
 LINEAR = {
@@ -44,7 +44,7 @@ LINEAR = {
 CURVED = {
     "Gaussian": lambda: in_kernel(gm.Gaussian(2.0)),
     "centered Gaussian": lambda: in_kernel(gm.Gaussian(2.0), center=True),
-    "polynomial": lambda: in_kernel(gm.Polynomial(2, 0.5, 0.3)),
+    "polynomial": lambda: in_kernel(gm.Polynomial(2, 0.5, scale=0.3)),
     "cosine": lambda: in_kernel(gm.Cosine(), rank=5),
     "Gaussian of a metric": lambda: in_kernel(gm.Gaussian(2.0, metric=linear())),
     "sum and product": lambda: in_kernel(gm.Linear() * gm.Gaussian(3.0) + 2.0 * gm.Polynomial(2) + 0.5),

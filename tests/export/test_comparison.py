@@ -86,7 +86,7 @@ def test_points_far_from_the_origin_are_explained(tmp_path):
 
 def test_a_graph_is_reported_with_its_recall(tmp_path):
     X = points(3000)
-    path = gm.export.to_faiss(linear(), X, "hnsw", path=tmp_path / "a.faiss", n_links=2, ef_construction=2)
+    path = gm.export.to_faiss(linear(), X, kind="hnsw", path=tmp_path / "a.faiss", n_links=2, ef_construction=2)
     report = gm.export.check(linear(), "faiss", path, X)
     assert not report.exact and 0 < report.recall <= 1
     assert report.same or "recall 0." in str(report)

@@ -143,6 +143,17 @@ def test_a_connection_and_an_address_take_the_rows_directly(postgres):
         gm.export.check(linear(), "pgvector", postgres.get_uri(), X, table="nothing")
 
 
+def test_the_command_line_writes_to_an_address(postgres, tmp_path, monkeypatch, capsys):
+    from gramian.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    linear().save("m.gram")
+    np.save("X.npy", X)
+    arguments = ["--data", "X.npy", "-o", postgres.get_uri(), "--table", "typed", "--check"]
+    assert main(["export", "m.gram", "--to", "pgvector", *arguments]) == 0
+    assert "the same neighbors as ours" in capsys.readouterr().out
+
+
 def psql(server, path):
     from pathlib import Path
 

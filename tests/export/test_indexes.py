@@ -21,7 +21,7 @@ def test_faiss_searches_raw_queries_under_the_metric(problem, kind, tmp_path):
     import faiss
 
     metric, X, (ids, sqdist) = problem
-    index = gm.to_faiss(metric, X, kind, **({"n_probe": 28} if kind == "ivf" else {}))
+    index = gm.to_faiss(metric, X, kind=kind, **({"n_probe": 28} if kind == "ivf" else {}))
     found_sq, found = index.search((X[:40] + 0.1).astype(np.float32), 5)
     assert np.mean(found == ids) > 0.97
     np.testing.assert_allclose(found_sq[found == ids], sqdist[found == ids], rtol=1e-3)
@@ -36,15 +36,15 @@ def test_a_faiss_file_finds_our_neighbors_with_the_settings_it_holds(problem, ki
     import faiss
 
     metric, X, (ids, _) = problem
-    path = gm.export.to_faiss(metric, X, kind, path=tmp_path / "a.faiss")
+    path = gm.export.to_faiss(metric, X, kind=kind, path=tmp_path / "a.faiss")
     found = faiss.read_index(str(path)).search((X[:40] + 0.1).astype(np.float32), 5)[1]
     assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(found, ids)]) > 0.99
 
 
 def test_a_path_may_stand_where_the_kind_stands(problem, tmp_path):
     metric, X, _ = problem
-    assert gm.to_faiss(metric, X, tmp_path / "a.faiss") == tmp_path / "a.faiss"
-    assert gm.to_faiss(metric, X, str(tmp_path / "b.faiss")) == tmp_path / "b.faiss"
+    assert gm.to_faiss(metric, X, kind=tmp_path / "a.faiss") == tmp_path / "a.faiss"
+    assert gm.to_faiss(metric, X, kind=str(tmp_path / "b.faiss")) == tmp_path / "b.faiss"
     assert gm.export.to_usearch(metric, X, str(tmp_path / "c.usearch")) == tmp_path / "c.usearch"
     assert gm.export.check(metric, "faiss", tmp_path / "b.faiss", X).same
 
@@ -109,7 +109,7 @@ def test_hnswlib_searches_transformed_queries(problem, streamed, tmp_path):
 @pytest.mark.engines
 def test_hnswlib_gives_its_vectors_back(problem, tmp_path):
     metric, X, _ = problem
-    path = gm.to_hnswlib(metric, X, tmp_path / "a.hnsw")
+    path = gm.to_hnswlib(metric, X, ids=tmp_path / "a.hnsw")
     blocks = list(gm.export.from_hnswlib(path, 6, block=300))
     assert [len(ids) for ids, _ in blocks] == [300, 300, 200]
     np.testing.assert_allclose(np.concatenate([Z for _, Z in blocks]), metric.transform(X), rtol=1e-4, atol=1e-4)
@@ -139,4 +139,4 @@ def test_what_cannot_be_exported_is_named(problem, monkeypatch):
 def test_faiss_refuses_a_kind_it_does_not_know(problem):
     metric, X = problem[0], problem[1]
     with pytest.raises(ValueError, match="to_faiss: kind must be 'flat'.*got 'hnws'"):
-        gm.to_faiss(metric, X, "hnws")
+        gm.to_faiss(metric, X, kind="hnws")

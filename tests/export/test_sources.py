@@ -90,13 +90,13 @@ def test_qdrant_gives_named_and_unnamed_vectors(tmp_path):
     client.upload_collection("named", vectors={"a": X, "b": X + 1}, ids=range(300))
     check(gm.export.from_qdrant(client, "plain", block=64))
     client.close()
-    check(gm.export.from_qdrant(tmp_path / "a", "named", "a", block=64))
+    check(gm.export.from_qdrant(tmp_path / "a", "named", vector="a", block=64))
     with pytest.raises(ValueError, match="collection 'named' has the vectors a, b; name one"):
         list(gm.export.from_qdrant(tmp_path / "a", "named"))
     with pytest.raises(ValueError, match="there is no collection 'none'"):
         list(gm.export.from_qdrant(tmp_path / "a", "none"))
     with pytest.raises(ValueError, match="has no vector 'c'; it has a, b"):
-        list(gm.export.from_qdrant(tmp_path / "a", "named", "c"))
+        list(gm.export.from_qdrant(tmp_path / "a", "named", vector="c"))
 
 
 def test_words_are_numbered_and_kept():
@@ -104,6 +104,17 @@ def test_words_are_numbered_and_kept():
     index = gm.export.fill(gm.HashIndex(linear(), random_state=0), blocks)
     found = index.query(X[2:3], 1)[0][0, 0]
     assert index.ids.tolist() == [0, 1, 2] and index.names[found] == "z"
+
+
+def test_a_space_of_the_service_takes_blocks(tmp_path):
+    from gramian.service.space import Space
+
+    numbers = [(np.arange(200) + 7, X[:200]), (np.arange(200, 300) + 7, X[200:])]
+    with Space(tmp_path / "space", learning=False) as space:
+        assert gm.export.fill(space, iter(numbers), collection="shop") is space
+        gm.export.fill(space, [(np.array(["a", "b"]), X[:2])], collection="words")
+        assert np.array_equal(np.sort(space.collection("shop").ids), np.arange(300) + 7)
+        assert space.item("words", 1)["meta"] == {"name": "b"}
 
 
 def test_one_database_flows_into_another(tmp_path):

@@ -92,7 +92,7 @@ def test_sets_are_learned_hashed_and_searched_without_a_dense_vector(shapes):
     found, sqdist = index.query(sets[60:], k=3)
     assert np.mean(found == true) > 0.97
     np.testing.assert_allclose(sqdist[found == true], values[found == true], rtol=1e-8, atol=1e-10)
-    plain = gm.ExactIndex(gm.KernelMetric(metric.features, np.eye(len(metric.core)), 1.0)).add(sets[:60])
+    plain = gm.ExactIndex(gm.KernelMetric(metric.features, np.eye(len(metric.core)), alpha=1.0)).add(sets[:60])
     error = np.mean(y[found[:, 0]] != y[60:])
     assert error <= np.mean(y[plain.query(sets[60:], k=1)[0][:, 0]] != y[60:])
 
@@ -102,7 +102,7 @@ def test_bits_of_sets_collide_as_the_learned_angle_says(shapes):
 
     sets, _ = shapes
     features = gm.KernelFeatures(gm.PyramidMatch(side=0.5, n_levels=6), basis=sets[:8]).fit(sets[:8])
-    metric = gm.KernelMetric(features, np.diag(np.linspace(0.5, 4, 8)), 1.0)
+    metric = gm.KernelMetric(features, np.diag(np.linspace(0.5, 4, 8)), alpha=1.0)
     K = metric.kernel(sets[:16])
     p = codes.collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))[np.triu_indices(16, 1)]
     packed = gm.KernelHashIndex(metric, 8192, mode="similarity", random_state=1).hash(sets[:16])
@@ -113,7 +113,7 @@ def test_bits_of_sets_collide_as_the_learned_angle_says(shapes):
 def test_an_index_of_sets_is_saved(shapes, tmp_path):
     sets, _ = shapes
     features = gm.KernelFeatures(gm.PyramidMatch(side=0.5), rank=6).fit(sets)
-    index = gm.KernelHashIndex(gm.KernelMetric(features, np.eye(6), 1.0), random_state=0).add(sets).remove([4])
+    index = gm.KernelHashIndex(gm.KernelMetric(features, np.eye(6), alpha=1.0), random_state=0).add(sets).remove([4])
     index.save(tmp_path / "sets.gram")
     for one, two in zip(index.query(sets[:5], k=4), gm.load(tmp_path / "sets.gram").query(sets[:5], k=4)):
         assert np.array_equal(one, two)

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 
 import gramian as gm
 from gramian.constraints import Labels
 from gramian.learners.anchor import WEIGHTS, gain_and_error
-from gramian.learners.holdout import Fold, held_out, path_scores, precision
+from gramian.learners.holdout import Fold, held_out, path_scores
+from gramian.learners.path import Path, precision
 
 LEARNERS = [gm.RCA, gm.GMML, gm.ITML, gm.MMC, gm.LMNN, gm.NCA, gm.MCML, gm.DNE, gm.PLDA, gm.Framework]
 
@@ -123,7 +125,7 @@ def test_a_class_that_was_never_seen_is_told_from_those_that_were(rng):
         D = (1 - weight) * gm.linalg.sqdist(X @ learned) + weight * gm.linalg.sqdist(X)
         np.fill_diagonal(D, np.inf)
         share = (codes[np.argsort(D, axis=1)[:, :5]] == codes[:, None]).mean(axis=1)
-        found = dict(path_scores(fold, X, np.eye(2), learned, np.array([weight])))
+        found = dict(path_scores(fold, X, Path(np.eye(2), learned), np.array([weight])))
         np.testing.assert_allclose(found["seen"][:, 0], [share[:6].mean(), share[6:12].mean()])
         np.testing.assert_allclose(found["new"][:, 0], [share[12:].mean()])
 
@@ -167,3 +169,13 @@ def test_plda_shrunk_all_the_way_is_a_multiple_of_the_features():
     X, y = problem()
     M = gm.PLDA(1.0, 1.0, anchor=0).fit(X, y).metric_.matrix
     np.testing.assert_allclose(M, M[0, 0] * np.eye(4), atol=1e-10)
+
+
+def test_the_threshold_of_a_blend_tells_pairs_apart_under_the_blend():
+    """The threshold of the problem itself is in another unit; the best one beats every other on the pairs."""
+    X, y = load_iris(return_X_y=True)
+    pairs = gm.Pairs.from_labels(y, random_state=0)
+    pola = gm.POLA(anchor=0.5, random_state=0).fit(X, pairs)
+    near = pola.metric_.pair_sqdist(X[pairs.left], X[pairs.right])
+    right = np.mean((near <= pola.threshold_) == pairs.similar)
+    assert right == max(np.mean((near <= cut) == pairs.similar) for cut in near)

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 
 import gramian as gm
 from gramian.constraints import Labels
 from gramian.coordinates import Plain, Rest
+from gramian.learners.itml import GAMMAS
 
 
 def problem(seed, n=16, d=3):
@@ -38,7 +39,7 @@ def test_rotation_and_row_order_do_not_matter(seed):
     D = fit(X, pairs).sqdist(X)
     Q, order = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.permutation(len(X))
     place = np.argsort(order)
-    moved = gm.Pairs(place[pairs.left], place[pairs.right], pairs.similar, pairs.bounds)
+    moved = gm.Pairs(place[pairs.left], place[pairs.right], pairs.similar, bounds=pairs.bounds)
     np.testing.assert_allclose(fit(X @ Q, pairs).sqdist(X @ Q), D, atol=1e-7 * D.max())
     np.testing.assert_allclose(fit(X[order], moved).sqdist(X), D, atol=1e-7 * D.max())
 
@@ -202,3 +203,14 @@ def test_bounds_of_given_pairs_must_be_in_order():
         gm.ITML(anchor=0).fit(X, gm.Pairs([0, 1], [2, 3], [True, False], bounds=(4.0, 1.0)))
     own = (np.array([4.0, 1.0, 9.0]), np.array([9.0, 9.0, 1.0]))  # each pair has its own
     assert gm.ITML(anchor=0).fit(X, gm.Pairs([0, 1, 2], [2, 3, 4], [True, True, False], bounds=own)).converged_
+
+
+@pytest.mark.parametrize("anchor", ["auto", 0.3, 0])
+def test_the_weight_of_the_slack_is_chosen_on_what_is_held_out(anchor):
+    X, y = load_iris(return_X_y=True)
+    auto = gm.ITML(gamma="auto", anchor=anchor, random_state=0).fit(X, y)
+    assert auto.gamma_ in GAMMAS
+    with pytest.raises(ValueError, match="ITML: gamma must be"):
+        gm.ITML(gamma="best").fit(X, y)
+    fixed = gm.ITML(gamma=2.0, anchor=anchor, random_state=0).fit(X, y)
+    assert fixed.gamma_ == 2.0

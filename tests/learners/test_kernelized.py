@@ -151,7 +151,7 @@ def test_sparse_points_are_the_same_points(kernel, rank, rng):
 
 
 def test_a_function_of_two_objects_is_a_kernel():
-    words, y = ["metric", "meter", "metre", "kernel", "colonel", "kern"], list("aaabbb")
+    words, y = ["metric", "meter", "meters", "kernel", "colonel", "kern"], list("aaabbb")
 
     def shared(a, b):
         return float(len(set(a) & set(b)))

@@ -121,7 +121,7 @@ def test_strategies_trade_one_rate_for_the_other(pairs):
     T, _, s = pairs
     fitted = gm.GMML().fit(T, s)
     for limit in (0.5, 0.9, 1.0):
-        fitted.calibrate_threshold(T, s, "max_tpr", min_rate=limit)
+        fitted.calibrate_threshold(T, s, strategy="max_tpr", min_rate=limit)
         assert (fitted.predict(T)[s == -1] == -1).mean() >= limit
     assert (fitted.set_threshold(1e9).predict(T) == 1).all()
 

@@ -87,7 +87,7 @@ def test_a_cost_of_ones_own(rng):
 
 def test_kernels_of_any_objects():
     """Strings by a function, and row numbers by its matrix: one embedding; new strings by (7)."""
-    words = ["metric", "meter", "metre", "metrics", "kernel", "kernels", "colonel", "kern"]
+    words = ["metric", "meter", "meters", "metrics", "kernel", "kernels", "colonel", "kern"]
     y = np.array([0, -1, -1, 0, 1, -1, -1, 1])
 
     def shared(a, b):
@@ -181,7 +181,7 @@ def test_multipliers_of_the_last_step_a(rng):
     """(6.7): K⁻¹ = M⁻¹ + A(λ) in the coordinates of M, for the M that step A had."""
     X, truth = moons(60)
     drawn = gm.Pairs.from_labels(truth, 20, random_state=0)
-    pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, (0.01, 0.2))
+    pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, bounds=(0.01, 0.2))
     model = gm.GeometryAwareKernel(SpectralFamily(n_eigenvectors=5), max_iter=1, solver=gm.DualAscent(tol=1e-10))
     model.fit(X, pairs)
     V = model.eigenvectors_[pairs.left] - model.eigenvectors_[pairs.right]

@@ -135,7 +135,7 @@ def test_objective_never_rises_and_is_what_it_says(name, gamma):
     assert len(path) == 2 * model.n_iter_ and (np.diff(path) <= 0).all() and path[-1] < path[0]
     if name == "spectral":
         slack = Relative(gamma)
-        checked = gm.Pairs(pairs.left, pairs.right, pairs.similar, (0.01, 0.2))
+        checked = gm.Pairs(pairs.left, pairs.right, pairs.similar, bounds=(0.01, 0.2))
         values = checked.sign * model.metric_.pair_sqdist(X[pairs.left], X[pairs.right])
         total = logdet(model.core_, np.diag(model.alphas_)) + slack.penalty(values, checked.bound).sum()
         np.testing.assert_allclose(total, path[-1], rtol=1e-7)
@@ -224,7 +224,7 @@ def test_inductive_family_keeps_rough_directions_down():
 def test_first_step_is_itml_on_the_eigenvectors():
     X, truth = moons(60)
     drawn = gm.Pairs.from_labels(truth, 30, random_state=1)
-    pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, (0.01, 0.2))
+    pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, bounds=(0.01, 0.2))
     solver = gm.BregmanProjections(tol=1e-11)
     model = gm.GeometryAwareKernel(SpectralFamily(n_eigenvectors=5, diffusion=0.3), max_iter=1, solver=solver).fit(
         X, pairs
@@ -240,7 +240,7 @@ def test_first_step_is_itml_on_the_eigenvectors():
 def test_hard_constraints_hold():
     X, truth = moons(60)
     drawn = gm.Pairs.from_labels(truth, 10, random_state=0)
-    pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, (0.05, 0.1))
+    pairs = gm.Pairs(drawn.left, drawn.right, drawn.similar, bounds=(0.05, 0.1))
     model = gm.GeometryAwareKernel(SpectralFamily(n_eigenvectors=10), gamma=None).fit(X, pairs)
     assert pairs.violation(model.metric_, X).max() < 1e-4
     assert np.linalg.eigvalsh(model.kernel_)[0] > -1e-10

@@ -27,7 +27,7 @@ def spread(rng, n, d):
 def test_neighbors_are_exact(rng, n, d):
     X, Q = spread(rng, n, d), spread(rng, 30, d)
     for queries in (None, Q):
-        ids, D = neighbors(X, 7, queries)
+        ids, D = neighbors(X, 7, queries=queries)
         truth, values = brute(X, 7, queries)
         assert np.array_equal(ids, truth)
         np.testing.assert_allclose(D, values, rtol=1e-12)

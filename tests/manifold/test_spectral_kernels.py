@@ -57,8 +57,13 @@ def test_a_basis_serves_many_kernels(rng):
     A, labels = NeighborGraph(6)(X), rng.integers(-1, 2, size=40)
     basis = graph_basis(A, 12)
     for r in (5, 12):
-        np.testing.assert_allclose(diffusion_factor(basis, 0.3, r), diffusion_factor(A, 0.3, r), atol=1e-8)
-        ours, direct = order_constrained_factor(basis, labels, r), order_constrained_factor(A, labels, r)
+        np.testing.assert_allclose(
+            diffusion_factor(basis, 0.3, n_eigenvectors=r), diffusion_factor(A, 0.3, n_eigenvectors=r), atol=1e-8
+        )
+        ours, direct = (
+            order_constrained_factor(basis, labels, n_eigenvectors=r),
+            order_constrained_factor(A, labels, n_eigenvectors=r),
+        )
         np.testing.assert_allclose(ours @ ours.T, direct @ direct.T, atol=1e-6)
 
 
@@ -73,8 +78,8 @@ def test_maximal_alignment_has_no_order_and_aligns_at_least_as_well(rng):
         K = (F @ F.T)[np.ix_(known, known)][upper]
         return K @ T[upper] / np.linalg.norm(K)
 
-    free = maximal_alignment_factor(basis, labels, 6)
-    assert alignment(free) >= alignment(order_constrained_factor(basis, labels, 6)) - 1e-9
+    free = maximal_alignment_factor(basis, labels, n_eigenvectors=6)
+    assert alignment(free) >= alignment(order_constrained_factor(basis, labels, n_eigenvectors=6)) - 1e-9
     V = basis.vectors
 
     def fun(alpha):
@@ -89,7 +94,7 @@ def test_gaussian_process_kernel_is_step_b_of_one_target(rng):
     """min yᵀM⁻¹y + log det M on the vectors, α falling: against a general solver."""
     basis = graph_basis(NeighborGraph(6)(rng.normal(size=(30, 2))), 5)
     y = rng.normal(size=30)
-    F = gaussian_process_factor(basis, y, 5)
+    F = gaussian_process_factor(basis, y, n_eigenvectors=5)
     alpha, s = np.sum(F**2, axis=0), (basis.vectors.T @ y) ** 2
 
     def fun(steps):
@@ -103,7 +108,9 @@ def test_gaussian_process_kernel_is_step_b_of_one_target(rng):
 def test_colored_unfolding_is_the_optimum_of_its_problem(rng):
     """The optimality of B over the cone: the gradient is negative semi-definite and orthogonal to B."""
     moons = gm.datasets.moons(60, random_state=0)
-    F = colored_unfolding_factor(moons.X, np.where(np.arange(60) % 3, -1, moons.y), 6, max_iter=20_000, tol=1e-12)
+    F = colored_unfolding_factor(
+        moons.X, np.where(np.arange(60) % 3, -1, moons.y), n_eigenvectors=6, max_iter=20_000, tol=1e-12
+    )
     ids, D = neighbors(moons.X, 10)
     V = graph_basis(NeighborGraph(10)(moons.X), 6).vectors
     B = V.T @ (F @ F.T) @ V

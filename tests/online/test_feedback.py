@@ -99,3 +99,29 @@ def test_an_index_takes_ids_or_points(rng):
     assert not np.array_equal(by_id.metric_.matrix, np.eye(4))
     with pytest.raises(ValueError, match="OnlineHashIndex: liked must be in the index, got 500"):
         by_id.feedback(3, liked=[500])
+
+
+@pytest.mark.parametrize("options", [{}, {"rank": 4}], ids=["dense", "rank"])
+def test_clicks_that_mean_nothing_do_little_harm(options):
+    """A person who clicks at random: the metric stays near where it began."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 8))
+    learner = gm.LEGO(**options).start(8)
+    for _ in range(100):
+        query = rng.integers(300)
+        shown = np.argsort(learner.metric_.sqdist(X[[query]], X)[0])[1:11]
+        likes = rng.uniform(size=10) < 0.5
+        learner.feedback(X[query], X[shown[likes]], X[shown[~likes]], shown=X[shown])
+    before, after = (
+        np.argsort(metric.sqdist(X), axis=1)[:, 1:11] for metric in (gm.Mahalanobis.euclidean(8), learner.metric_)
+    )
+    kept = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(before, after)])
+    assert kept > 0.6
+
+
+def test_the_step_of_clicks_follows_the_first_list(rng):
+    X = rng.normal(size=(20, 4))
+    learner = gm.LEGO().feedback(X[0], liked=X[[3]], disliked=X[[5]], shown=X[1:11])
+    farthest = max(np.sum((X[0] - x) ** 2) for x in X[1:11])
+    assert learner.eta_ == pytest.approx(0.1 / farthest**2)
+    assert gm.LEGO(eta=0.7).feedback(X[0], liked=X[[3]], shown=X[1:11]).eta_ == 0.7

@@ -40,7 +40,7 @@ def test_parts_are_the_cluster_means_and_representatives_are_not(rng):
 @pytest.mark.parametrize("family", ["concatenated", "overlap", "sum"])
 def test_both_methods_beat_one_clustering(family):
     """Figures 8.3–8.5: a single clustering fits one labeling or a mixture of both."""
-    data = gm.datasets.two_views(500, 30, 4, family, random_state=0)
+    data = gm.datasets.two_views(500, 30, n_clusters=4, family=family, random_state=0)
     plain = table(KMeans(4, n_init=5, random_state=0).fit_predict(data.X), data.y).mean()
     for cls in (gm.DecorrelatedKMeans, gm.ConvolutionalEM):
         assert match(cls((4, 4), random_state=0).fit(data.X).labels_, data.y).scores.mean() > plain + 0.3
@@ -48,7 +48,7 @@ def test_both_methods_beat_one_clustering(family):
 
 def test_mcvq_needs_features_of_one_factor():
     """Figure 8.5: on the sum data the assumption of MCVQ fails, that of the two methods does not."""
-    data = gm.datasets.two_views(500, 30, 4, "sum", separation=1.0, random_state=0)
+    data = gm.datasets.two_views(500, 30, n_clusters=4, family="sum", separation=1.0, random_state=0)
     ours, theirs = (
         match(cls((4, 4), random_state=0).fit(data.X).labels_, data.y).scores.mean()
         for cls in (gm.DecorrelatedKMeans, gm.MultipleCauseVQ)
@@ -68,10 +68,10 @@ def test_faces_by_person_and_by_pose(data_folder):
         Z, k = PCA(len(X) - 1, random_state=0).fit_transform(X), (3, 3)
         plain = KMeans(3, n_init=10, random_state=seed).fit_predict(Z)
         found = [
-            match(gm.DecorrelatedKMeans(k, random_state=seed).fit(Z).labels_, truth, "accuracy").scores,
-            table(plain, truth, "accuracy")[0],
-            match(feature_removal(X, k, random_state=seed), truth, "accuracy").scores,
-            match(orthogonal_projection(Z, k, random_state=seed), truth, "accuracy").scores,
+            match(gm.DecorrelatedKMeans(k, random_state=seed).fit(Z).labels_, truth, score="accuracy").scores,
+            table(plain, truth, score="accuracy")[0],
+            match(feature_removal(X, k, random_state=seed), truth, score="accuracy").scores,
+            match(orthogonal_projection(Z, k, random_state=seed), truth, score="accuracy").scores,
         ]
         rows.append(found)
     ours, others = np.split(np.mean(rows, axis=0), [1])

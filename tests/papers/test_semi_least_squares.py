@@ -7,20 +7,26 @@ import gramian as gm
 
 
 @pytest.mark.filterwarnings("ignore:SubsetDistance. the distance should be Hilbertian")
-@pytest.mark.parametrize("projection", ["pinv", "learned"])
-def test_ten_distances_give_closeness_above_95_percent(data_folder, projection):
-    """Every fourth image of each person is left out in turn; the Hamming distance as d, as in the paper."""
+def test_ten_distances_give_closeness_above_95_percent(data_folder):
+    """Every fourth image of each person is left out in turn; the Hamming distance as d, as in the paper.
+
+    Both projections see the same ten members, since their choice depends on the distances alone.
+    """
     with np.load(data_folder / "umist_faces.npz") as data:
         X, y = data["X"].astype(float), data["y"]
-    errors = []
+    errors = {"pinv": [], "learned": []}
     for person in np.unique(y):
         A = X[y == person]
         distance = gm.Hamming(float(A.mean()))
         for q in range(0, len(A), 4):
             Q = np.delete(A, q, axis=0)
-            near = gm.SubsetDistance(distance, m=10, projection=projection).fit(Q)
             true = distance.pairwise(A[q : q + 1], Q)[0]
-            estimate = np.sqrt(near.sqdist(A[q])[0])
-            errors.append(np.mean(np.abs(estimate - true)[true > 0] / true[true > 0]))
-            assert near.n_evaluations_ == 10
-    assert 1 - np.mean(errors) > 0.95
+            members = "exchange"
+            for projection, found in errors.items():
+                near = gm.SubsetDistance(distance, m=10, projection=projection, selection=members).fit(Q)
+                estimate = np.sqrt(near.sqdist(A[q])[0])
+                found.append(np.mean(np.abs(estimate - true)[true > 0] / true[true > 0]))
+                members = near.subset_
+                assert near.n_evaluations_ == 10
+    assert 1 - np.mean(errors["pinv"]) > 0.95
+    assert 1 - np.mean(errors["learned"]) > 0.95

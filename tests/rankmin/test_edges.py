@@ -138,7 +138,9 @@ def test_the_same_answer_twice(rng):
 def test_a_minimizer_is_a_value():
     solver = gm.RankMinimizer("ocp", 0.1, oracle=SchattenBall(1))
     assert solver == pickle.loads(pickle.dumps(solver)) != gm.RankMinimizer("mw", 0.1)
-    assert gm.RankMinimizer("ocp", 0.1, 7).max_iter == 7 and "method='ocp', epsilon=0.1, max_iter=500" in repr(solver)
+    assert gm.RankMinimizer("ocp", 0.1, max_iter=7).max_iter == 7 and "method='ocp', epsilon=0.1, max_iter=500" in repr(
+        solver
+    )
     with pytest.raises(FrozenInstanceError):
         solver.epsilon = 1.0
     result = pickle.loads(pickle.dumps(solver.solve([np.eye(3)], [0.5])))

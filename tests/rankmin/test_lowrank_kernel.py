@@ -32,7 +32,7 @@ def feasible_pairs(X, kernel=KERNEL):
     i, j = np.arange(0, len(X) - 1, 2), np.arange(1, len(X), 2)
     d = D[i, j]
     similar = d < np.median(d)
-    return gm.Pairs(i, j, similar, (0.9 * d + 1e-3, 1.02 * d))
+    return gm.Pairs(i, j, similar, bounds=(0.9 * d + 1e-3, 1.02 * d))
 
 
 @pytest.mark.parametrize("setting", ["inductive", "transductive"])
@@ -70,7 +70,7 @@ def test_constraints_hold_when_they_can(iris, setting, method):
 
 def test_without_constraints_that_bite_the_search_returns_the_best_approximation(iris):
     X, _ = iris
-    pairs = gm.Pairs([0], [1], [True], (10.0, 20.0))
+    pairs = gm.Pairs([0], [1], [True], bounds=(10.0, 20.0))
     lam = np.linalg.eigvalsh(KERNEL(X))[::-1]
     for setting in ("inductive", "transductive"):
         model = gm.LowRankKernel(KERNEL, rank=4, setting=setting).fit(X, pairs)
@@ -206,7 +206,7 @@ def test_the_unit_of_the_kernel_does_not_matter(iris, setting, method):
     for c in 2.0 ** np.array([0, 20, -20]):  # powers of two, so that no digit of the input changes
         D = c**2 * gm.linalg.sqdist(X)
         pairs = gm.Pairs(
-            [0, 1, 2, 20], [5, 9, 30, 45], [True, True, False, False], (np.quantile(D, 0.2), np.max(D) / 2)
+            [0, 1, 2, 20], [5, 9, 30, 45], [True, True, False, False], bounds=(np.quantile(D, 0.2), np.max(D) / 2)
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -279,7 +279,7 @@ def test_data_at_the_edges(iris, setting, method):
         "singletons": (X[:6], np.arange(6)),
         "huge": (1e140 * X, y),
         "tiny": (1e-140 * X, y),
-        "a point with itself": (X, gm.Pairs([0, 1], [0, 30], [True, False], (0.1, 0.5))),
+        "a point with itself": (X, gm.Pairs([0, 1], [0, 30], [True, False], bounds=(0.1, 0.5))),
     }
     for name, (points, side) in cases.items():
         with warnings.catch_warnings():
@@ -290,7 +290,7 @@ def test_data_at_the_edges(iris, setting, method):
         assert np.isfinite(K).all() and np.isfinite(model.beta_) and model.rank_ <= 4, name
 
 
-WORDS, GROUPS = ["metric", "meter", "metre", "kernel", "colonel", "kern"], list("aaabbb")
+WORDS, GROUPS = ["metric", "meter", "meters", "kernel", "colonel", "kern"], list("aaabbb")
 
 
 @pytest.mark.parametrize("setting", ["inductive", "transductive"])
@@ -318,7 +318,7 @@ def test_kernels_of_other_objects(setting, method):
 @pytest.mark.parametrize("method", ["mw", "ocp"])
 def test_a_game_that_is_refused_at_once_leaves_the_best_approximation(iris, method):
     X, _ = iris
-    pairs = gm.Pairs([0, 1], [30, 40], [False, False], (1.0, 1e6))  # far beyond the ball
+    pairs = gm.Pairs([0, 1], [30, 40], [False, False], bounds=(1.0, 1e6))  # far beyond the ball
     with pytest.warns(ConvergenceWarning, match="residual"):
         model = gm.LowRankKernel(KERNEL, 3, method=Game(method, variant="as_printed"), setting="transductive").fit(
             X, pairs
@@ -339,7 +339,7 @@ def test_any_linear_constraint_serves(iris, setting, kind):
         side = side[d[side.anchor, side.far] - d[side.anchor, side.near] > 0.04]
     else:
         i, j = np.arange(0, 40, 2), np.arange(1, 41, 2)
-        side = gm.Similarities(i, j, K0[i, j] > 0.5, np.where(K0[i, j] > 0.5, 0.97, 1.05) * K0[i, j] + 1e-3)
+        side = gm.Similarities(i, j, K0[i, j] > 0.5, limit=np.where(K0[i, j] > 0.5, 0.97, 1.05) * K0[i, j] + 1e-3)
     model = gm.LowRankKernel(KERNEL, rank=20, setting=setting, tol=0.05).fit(X, side)
     K = model.kernel_
     if kind == "triplets":

@@ -248,7 +248,7 @@ def test_as_printed_the_answer_is_the_plain_mean_of_the_answers(rng, method):
     step = 0.1 if method == "mw" else 1.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        minimizer = gm.RankMinimizer(method, 1e-3, 9, step=step, variant="as_printed")
+        minimizer = gm.RankMinimizer(method, 1e-3, max_iter=9, step=step, variant="as_printed")
         found = minimizer.solve(A, b)
     p, answers, gradient = np.full(6, 1 / 6), [], 1.0
     for t in range(1, 10):

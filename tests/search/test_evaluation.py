@@ -69,11 +69,17 @@ def test_prediction_is_scikit_learn_s(problem, weights):
     Q = np.vstack([Q, X[:3]])
     rival = KNeighborsClassifier(7, weights=weights).fit(metric.transform(X), y)
     settled = unique_winner(rival.predict_proba(metric.transform(Q)))
-    assert np.array_equal(knn_classify(index, y, Q, 7, weights)[settled], rival.predict(metric.transform(Q))[settled])
-    np.testing.assert_allclose(knn_proba(index, y, Q, 7, weights)[1], rival.predict_proba(metric.transform(Q)))
+    assert np.array_equal(
+        knn_classify(index, y, Q, k=7, weights=weights)[settled], rival.predict(metric.transform(Q))[settled]
+    )
+    np.testing.assert_allclose(
+        knn_proba(index, y, Q, k=7, weights=weights)[1], rival.predict_proba(metric.transform(Q))
+    )
     for target in (X[:, 0], X[:, :2]):
         regressor = KNeighborsRegressor(7, weights=weights).fit(metric.transform(X), target)
-        np.testing.assert_allclose(knn_regress(index, target, Q, 7, weights), regressor.predict(metric.transform(Q)))
+        np.testing.assert_allclose(
+            knn_regress(index, target, Q, k=7, weights=weights), regressor.predict(metric.transform(Q))
+        )
 
 
 def test_tied_votes_go_to_the_label_with_the_nearer_voters():
@@ -114,4 +120,4 @@ def test_a_learner_is_a_step_of_a_pipeline(problem):
     index = gm.ExactIndex(model[0].metric_).add(X)
     settled = unique_winner(model.predict_proba(Q))
     assert settled.mean() > 0.8
-    assert np.array_equal(model.predict(Q)[settled], knn_classify(index, y, Q, 3)[settled])
+    assert np.array_equal(model.predict(Q)[settled], knn_classify(index, y, Q, k=3)[settled])

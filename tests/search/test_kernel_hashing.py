@@ -99,7 +99,7 @@ def test_explicit_and_implicit_bits_are_the_same_with_a_linear_kernel(rng, mode)
     X = rng.normal(size=(60, 7)) + 0.5
     for basis, alpha in ((X[:10], 1.0), (X[:4], 1.0), (X[:4], 0.3), (X[:10], 0.0)):
         features = gm.KernelFeatures(gm.Linear(), basis=basis).fit(X)
-        metric = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), alpha)
+        metric = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), alpha=alpha)
         W = metric.kernel(np.eye(7))
         explicit = gm.HashIndex(gm.Mahalanobis.from_matrix(W), mode=mode, random_state=9).add(X)
         kernel = gm.KernelHashIndex(metric, mode=mode, random_state=9).add(X)
@@ -114,7 +114,7 @@ def test_the_general_form_is_that_of_the_index(rng):
     K0 = Phi @ Phi.T
     features = gm.KernelFeatures(gm.Linear(), basis=Phi, coordinates="symmetric").fit(Phi)
     core = _core(rng, 5)
-    index = gm.KernelHashIndex(gm.KernelMetric(features, core, 1.0), mode="similarity", random_state=2)
+    index = gm.KernelHashIndex(gm.KernelMetric(features, core, alpha=1.0), mode="similarity", random_state=2)
     S = implicit.factor_coefficients(K0, core - np.eye(5))
     assert np.array_equal(index.hash(X), codes.pack(implicit.implicit_projection(X, Phi, S, 2, 256)))
 
@@ -123,9 +123,13 @@ def test_the_general_form_is_that_of_the_index(rng):
 def test_sparse_and_dense_points_hash_alike(rng, mode):
     X = _sparse(rng, 80, 300)
     features = gm.KernelFeatures(gm.Linear(), basis=X[:12]).fit(X)
-    kernel = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), 1.0)
+    kernel = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), alpha=1.0)
     U = np.linalg.qr(rng.normal(size=(300, 6)))[0]
-    for metric in (kernel, gm.SubspaceMahalanobis(U, _core(rng, 6), 0.5), gm.SubspaceMahalanobis(U, _core(rng, 6), 0)):
+    for metric in (
+        kernel,
+        gm.SubspaceMahalanobis(U, _core(rng, 6), alpha=0.5),
+        gm.SubspaceMahalanobis(U, _core(rng, 6), alpha=0),
+    ):
         a = gm.KernelHashIndex(metric, mode=mode, random_state=1).add(X)
         b = gm.KernelHashIndex(metric, mode=mode, random_state=1).add(X.toarray())
         assert np.mean(np.unpackbits(a.hash(X) ^ b.hash(X.toarray()))) < 1e-4
@@ -137,7 +141,7 @@ def test_sparse_bits_collide_as_the_angle_says(rng):
     X, b = _sparse(rng, 14, 5000, 0.01), 4096
     X = sparse.csr_array(X + 0.5 * X[[0] * 14])
     features = gm.KernelFeatures(gm.Linear(), basis=X[:4]).fit(X)
-    metric = gm.KernelMetric(features, 3 * _core(rng, 4), 1.0)
+    metric = gm.KernelMetric(features, 3 * _core(rng, 4), alpha=1.0)
     K = metric.kernel(X)
     p = codes.collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))[np.triu_indices(14, 1)]
     z = []
@@ -152,7 +156,7 @@ def test_sparse_bits_collide_as_the_angle_says(rng):
 def test_bits_of_a_kernel_without_features_collide_in_its_coordinates(rng):
     X, b = rng.normal(size=(12, 3)), 8192
     features = gm.KernelFeatures(gm.Gaussian(1.5), rank=6).fit(X)
-    metric = gm.KernelMetric(features, _core(rng, 6), 0.0)
+    metric = gm.KernelMetric(features, _core(rng, 6), alpha=0.0)
     K = metric.kernel(X)
     p = codes.collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))
     packed = gm.KernelHashIndex(metric, b, mode="similarity", random_state=0).hash(X)
@@ -165,7 +169,7 @@ def test_bits_of_a_kernel_without_features_collide_in_its_coordinates(rng):
 def test_kernel_search_finds_the_neighbors(rng, alpha, settings):
     X = np.repeat(3 * rng.normal(size=(40, 5)), 30, axis=0) + rng.normal(size=(1200, 5))
     features = gm.KernelFeatures(gm.Gaussian(4.0), rank=25).fit(X)
-    metric = gm.KernelMetric(features, _core(rng, 25), alpha)
+    metric = gm.KernelMetric(features, _core(rng, 25), alpha=alpha)
     true, values = gm.ExactIndex(metric).add(X).query(X[:30] + 0.1, k=5)
     index = gm.KernelHashIndex(metric, random_state=0, **settings).add(X)
     found, sqdist = index.query(X[:30] + 0.1, k=5)
@@ -178,7 +182,7 @@ def test_sparse_search_compares_few_items(rng):
     topics = _sparse(rng, 60, 20000, 0.003)
     X = sparse.csr_array(topics[np.arange(3000) % 60] + 0.3 * _sparse(rng, 3000, 20000, 0.001))
     features = gm.KernelFeatures(gm.Linear(), basis=X[:30]).fit(X[:200])
-    metric = gm.KernelMetric(features, 2 * np.eye(features.map_.shape[0]), 1.0)
+    metric = gm.KernelMetric(features, 2 * np.eye(features.map_.shape[0]), alpha=1.0)
     index = gm.KernelHashIndex(metric, random_state=0).add(X)
     assert index.compared(X[:20], k=10).mean() < 300
     true = gm.ExactIndex(metric).add(X).query(X[:20], k=10)[0]
@@ -190,7 +194,7 @@ def test_sparse_search_compares_few_items(rng):
 def test_many_queries_at_once_are_answered_as_one_by_one(rng, kernel, settings):
     X = rng.normal(size=(400, 6)) + np.repeat(2 * rng.normal(size=(20, 6)), 20, axis=0)
     features = gm.KernelFeatures(kernel, basis=X[:12]).fit(X)
-    metric = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), 0.5)
+    metric = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), alpha=0.5)
     index = gm.KernelHashIndex(metric, 64, random_state=0, **settings).add(X)
     together = index.query(X[:25] + 0.1, k=4)
     alone = [index.query(x[None] + 0.1, k=4) for x in X[:25]]
@@ -207,7 +211,7 @@ def test_compared_distances_are_those_of_the_metric(rng, kernel, data, mode):
     X = _sparse(rng, 50, 300, 0.1)
     X = X if data == "sparse" else X.toarray()
     features = gm.KernelFeatures(kernel, basis=X[:7]).fit(X)
-    metric = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), 0.7)
+    metric = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), alpha=0.7)
     index = gm.HashIndex(metric, 64, mode=mode, random_state=0).add(X)
     Q, unit = X[40:46] * 0.9, mode == "similarity"
     encoder = index._encoder(index._items, X)
@@ -223,7 +227,7 @@ def test_a_kernel_on_objects_is_searched(tmp_path):
     words = ["metric", "kernel", "metrics", "tree", "trees", "gram", "grams", "graph"] * 3
     kernel = gm.Precomputed(np.array([[len(set(a) & set(b)) for b in words] for a in words], float) + np.eye(24))
     features = gm.KernelFeatures(kernel, rank=5).fit(np.arange(24))
-    index = gm.KernelHashIndex(gm.KernelMetric(features, np.eye(5), 1.0), 64, random_state=0).add(np.arange(24))
+    index = gm.KernelHashIndex(gm.KernelMetric(features, np.eye(5), alpha=1.0), 64, random_state=0).add(np.arange(24))
     exact = gm.ExactIndex(index.metric).add(np.arange(24))
     np.testing.assert_allclose(index.query(np.arange(24), k=3)[1], exact.query(np.arange(24), k=3)[1], atol=1e-9)
     index.save(tmp_path / "words.gram")
@@ -240,4 +244,4 @@ def test_wrong_metrics_and_modes_are_named(rng):
         gm.KernelHashIndex(gm.KernelMetric(centered, np.eye(3)), mode="similarity")
     rest = gm.KernelFeatures(gm.Gaussian(), rank=2).fit(X)
     with pytest.raises(ValueError, match="alpha > 0"):
-        gm.KernelHashIndex(gm.KernelMetric(rest, np.eye(2), 1.0), mode="similarity")
+        gm.KernelHashIndex(gm.KernelMetric(rest, np.eye(2), alpha=1.0), mode="similarity")

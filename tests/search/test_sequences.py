@@ -18,7 +18,7 @@ KINDS = {
     "exact, metric": lambda: gm.ExactIndex(gm.Mahalanobis([[1.0, 0.5, 0.0], [0.0, 2.0, 0.0]])),
     "hash": lambda: gm.HashIndex(gm.Mahalanobis.euclidean(D), 64, recall=1 - 1e-9, random_state=0),
     "subspace": lambda: gm.HashIndex(
-        gm.SubspaceMahalanobis(np.eye(D)[:, :1], [[4.0]], 1.0), 64, recall=1 - 1e-9, random_state=0
+        gm.SubspaceMahalanobis(np.eye(D)[:, :1], [[4.0]], alpha=1.0), 64, recall=1 - 1e-9, random_state=0
     ),
     "online": lambda: gm.OnlineHashIndex(gm.LEGO(eta=1e-3), 64, recall=1 - 1e-9, random_state=0),
 }

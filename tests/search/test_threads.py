@@ -12,7 +12,9 @@ D = 5
 
 
 def _kernel(X):
-    return gm.KernelMetric(gm.KernelFeatures(gm.Gaussian(4.0), rank=15).fit(X), np.diag(np.linspace(1, 2, 15)), 0.5)
+    return gm.KernelMetric(
+        gm.KernelFeatures(gm.Gaussian(4.0), rank=15).fit(X), np.diag(np.linspace(1, 2, 15)), alpha=0.5
+    )
 
 
 MAKE = {

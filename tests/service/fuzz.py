@@ -43,7 +43,7 @@ def prepare(client):
 
 
 def main():
-    program, seconds = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "60"
+    program, seconds = str(Path(sys.argv[1]).absolute()), sys.argv[2] if len(sys.argv) > 2 else "60"
     with tempfile.TemporaryDirectory() as folder:
         server, client = start_server(Path(folder) / "space")
         try:

@@ -30,16 +30,24 @@ ONE = {
 }
 
 
-@pytest.fixture
-def launcher():
+@contextlib.contextmanager
+def launched():
     """A process that forks victims, so that a kill costs no new imports."""
     command = [sys.executable, "-m", "tests.service.victims"]
     env = {**os.environ, **ONE}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=env)
-    yield process
-    process.stdin.close()
-    process.stdout.close()
-    process.wait()
+    try:
+        yield process
+    finally:
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
+
+
+@pytest.fixture
+def launcher():
+    with launched() as process:
+        yield process
 
 
 def kill_one(launcher, folder, seed, count, wait):
@@ -151,7 +159,7 @@ def click_until_dead(client, name, promises):
         promises.append({"did": "click", "query": query, "item": item, "seq": done["seq"]})
 
 
-def serve_and_kill(folder, rounds, seed=0):
+def serve_and_kill(folder, rounds, seed=0, restarts=None):
     pytest.importorskip("typer")
     pytest.importorskip("fastapi")
     with Space(folder, learning=False) as space:
@@ -159,7 +167,10 @@ def serve_and_kill(folder, rounds, seed=0):
         space.add("a", np.random.default_rng(0).standard_normal((N, D)), list(range(N)))
     moments, promises = random.Random(seed), []
     for _ in range(rounds):
+        begun = time.monotonic()
         server, client = start_server(folder)
+        if restarts is not None:
+            restarts.append(time.monotonic() - begun)
         threads = [threading.Thread(target=click_until_dead, args=(client, i, promises)) for i in range(4)]
         for thread in threads:
             thread.start()

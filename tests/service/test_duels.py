@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gramian.metrics import Mahalanobis
 from gramian.service import duels
 from gramian.service.errors import SpaceError, Unknown
+from gramian.service.learning import LEARNERS
 from tests.service.conftest import teach
 
 orders = st.permutations(list(range(12)))
@@ -64,6 +66,19 @@ def dueling(space):
     teach(space)
     space.learn("a")
     return space
+
+
+def test_a_metric_that_ranks_as_the_one_in_use_is_kept_and_does_not_duel(space, monkeypatch):
+    monkeypatch.setitem(LEARNERS, "gmml", lambda evidence: Mahalanobis(3.0 * np.eye(len(evidence.background.center))))
+    teach(space, 3)
+    assert space.teacher.learn("a", "gmml", by_itself=True)["status"] == "same"
+    versions = space.versions("a")
+    assert versions["candidate"] is None and versions["versions"][1]["status"] == "same"
+    assert not space.teacher.due(space.collection("a"))
+    assert space.query("a", id=1, version=1)["ids"] == space.query("a", id=1)["ids"]
+    space.activate("a", 1)
+    assert space.versions("a")["active"] == 1
+    assert space.learn("a")["status"] == "candidate"  # who asks for one gets it
 
 
 def test_a_click_with_a_duel_is_credited_and_its_undoing_takes_the_credit_back(dueling):
@@ -136,3 +151,74 @@ def test_there_is_one_candidate_at_a_time_and_duels_survive_a_restart(dueling, t
         assert again.versions("a")["candidate"] == 2
         assert again.versions("a")["versions"][1]["status"] == "superseded"
         assert again.versions("a")["versions"][1]["duels"]["queries"] == 1
+
+
+@pytest.mark.parametrize("winner", [0, 1])
+def test_a_verdict_is_withdrawn_when_the_click_that_decided_it_is_undone(dueling, winner):
+    fight(dueling, winner)
+    decided = dueling.versions("a")
+    (verdict,) = [event["seq"] for event in dueling.events() if event["op"] == "verdict"]
+    (deciding,) = [click for click in dueling.clicks("a") if click["seq"] == verdict - 1]
+    for click in dueling.clicks("a", after=verdict):  # what was said after the verdict confirms it
+        dueling.undo("a", click["seq"])
+    assert dueling.versions("a")["active"] == decided["active"]
+    dueling.undo("a", deciding["seq"])
+    versions = dueling.versions("a")
+    assert (versions["active"], versions["candidate"]) == (0, 1)
+    assert versions["versions"][1]["status"] == "candidate"
+    verdicts = [event["verdict"] for event in dueling.events() if event["op"] == "verdict"]
+    assert verdicts == [{0: "lost", 1: "adopted"}[winner], "withdrawn"]
+    dueling.feedback("a", deciding["query"], deciding["item"], deciding["like"], duel_id=deciding["duel_id"])
+    assert dueling.versions("a")["active"] == decided["active"]
+    assert dueling.versions("a")["versions"][1]["status"] == decided["versions"][1]["status"]
+
+
+def test_a_verdict_stands_when_the_other_clicks_say_the_same_or_people_decided_since(dueling):
+    fight(dueling, winner=1)
+    clicks = dueling.clicks("a")
+    neutral = next(c for c in clicks if c["duel_id"] and not c["like"])
+    dueling.undo("a", neutral["seq"])
+    assert dueling.versions("a")["active"] == 1
+    dueling.activate("a", 0)
+    dueling.undo("a", clicks[-1]["seq"])
+    assert dueling.versions("a")["active"] == 0 and dueling.versions("a")["candidate"] is None
+
+
+def test_a_candidate_in_its_duels_is_replaced_once_the_clicks_have_tripled(dueling):
+    due = lambda: dueling.teacher.due(dueling.collection("a"))  # noqa: E731
+    found = dueling.query("a", id=1, k=4, duel=True)
+    dueling.feedback("a", 1, found["ids"][0], True, duel_id=found["duel_id"])
+    learned = dueling.versions("a")["versions"][1]["events"]
+    teach(dueling, 2 * learned - 2, seed=1)
+    assert not due()
+    teach(dueling, 1, seed=2)
+    assert due()
+
+
+def test_an_undone_click_can_decide_a_duel_too(dueling):
+    """What is left decides, as if the click had never been."""
+    found = dueling.query("a", id=99, k=4, duel=True)
+    shown = [item for item, team in zip(found["ids"], found["team"]) if team == 0]
+    against = [dueling.feedback("a", 99, item, True, duel_id=found["duel_id"])["seq"] for item in shown]
+    rounds = 0
+    while _verdict_without(dueling, against) is None:
+        rounds += 1
+        found = dueling.query("a", id=rounds, k=2, duel=True)
+        for item, team in zip(found["ids"], found["team"]):
+            dueling.feedback("a", rounds, item, team == 1, duel_id=found["duel_id"])
+    assert dueling.versions("a")["candidate"] == 1
+    for seq in against:
+        dueling.undo("a", seq)
+    assert dueling.versions("a")["active"] == 1
+
+
+def _verdict_without(space, clicks):
+    """The verdict if some clicks had not been made."""
+    view = space.collection("a")
+    with space.store.writing() as db:
+        marks = ",".join(map(str, clicks))
+        db.execute("SAVEPOINT before")
+        db.execute(f"UPDATE feedback SET undone = 1 WHERE seq IN ({marks})")
+        record = duels.record(db, view.number, 1, 0)
+        db.execute("ROLLBACK TO before")
+    return duels.verdict(record, 1)

@@ -34,7 +34,11 @@ def test_items_are_added_read_replaced_and_removed(http, points):
     again = {"items": [{"id": 500, "x": [1] * D}], "upsert": True}
     assert http.post(f"{A}/items", json=again).json() == {"added": 1, "updated": 1, "seq": 4}
     assert http.get(f"{A}/items/500").json()["meta"] == {}
-    assert http.delete(f"{A}/items/500").json() == {"seq": 5}
+    mixed = {"items": [{"id": 500, "x": [2] * D, "upsert": True}, {"id": 501, "x": [2] * D}]}
+    assert http.post(f"{A}/items", json=mixed).status_code == 409
+    mixed["items"].pop()
+    assert http.post(f"{A}/items", json=mixed).json() == {"added": 1, "updated": 1, "seq": 5}
+    assert http.delete(f"{A}/items/500").json() == {"seq": 6}
     assert http.get(f"{A}/items/500").status_code == http.delete(f"{A}/items/500").status_code == 404
     listed = http.get(f"{A}/items?fields=id").json()
     assert listed["ids"] == [item["id"] for item in listed["items"]] == [*range(1, N + 1), 501]
@@ -239,7 +243,8 @@ def test_versions_are_learned_listed_compared_activated_and_exported(http, space
 
 
 def test_a_duel_over_http(http, space):
-    assert http.post(f"{A}/query", json={"id": 1, "duel": True}).json()["duel_id"] is None
+    alone = http.post(f"{A}/query", json={"id": 1, "k": 3, "duel": True}).json()
+    assert alone["duel_id"] is None and alone["team"] == [0, 0, 0]
     teach(space)
     http.post(f"{A}/versions")
     found = http.post(f"{A}/query", json={"id": 1, "k": 4, "duel": True}).json()
@@ -267,18 +272,27 @@ def test_the_map_has_pairs_in_the_order_of_ids_and_a_tag_by_version(http, space)
     assert http.get(f"{A}/map?version=plain").headers["etag"] == tag
 
 
-def test_health_numbers_and_the_front_page_are_there(http, space):
+def test_health_numbers_and_the_document_are_there(http, space):
     teach(space, 2)
     http.post(f"{A}/query", json={"id": 1})
     assert http.get("/livez").status_code == http.get("/readyz").status_code == 200
     text = http.get("/metrics").text
     assert 'gramian_feedback_total{collection="a"} 2' in text
     assert 'gramian_request_seconds_count{kind="query"} 1' in text
-    assert "the page is not built" in http.get("/").text
     document = http.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     assert f"{A}/query".replace("/a/", "/{c}/") in document["paths"]
     assert "http" not in json.dumps(document["paths"])
+
+
+def test_without_a_built_page_there_is_one_sentence(space, tmp_path):
+    from starlette.testclient import TestClient
+
+    from gramian.service.http import create_app
+
+    with TestClient(create_app(space, static=tmp_path), base_url="http://127.0.0.1:8000") as client:
+        assert "the page is not built" in client.get("/").text
+        assert client.get("/v1/collections").status_code == 200
 
 
 def test_a_built_page_is_served(space, tmp_path):

@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 import gramian as gm
 from gramian.service import learning, query_model
+from gramian.service.asking import highest
 from gramian.service.learning import ANCHOR, BACKGROUND, Background, Evidence
 from gramian.service.sums import PairSums
 from tests.service.conftest import teach
@@ -88,7 +89,33 @@ def test_scores_by_one_pass_are_those_computed_point_by_point(space, points):
     for version in view.versions.values():
         model = query_model.fit(view, version.metric, space.asker.cloud(view, version), points[:3], points[3:5])
         by_row = model.scores(view, space.asker.norms(view, version))
-        assert np.allclose(by_row, model.exact(points), atol=1e-8)
+        exact = model.exact(points)
+        assert np.allclose(by_row - by_row[0], exact - exact[0], atol=1e-8)
+
+
+def test_the_highest_scores_are_found_whatever_their_order_and_ties():
+    rng = np.random.default_rng(0)
+    for n, k in ((0, 3), (5, 10), (700, 3), (3000, 5), (3000, 11), (3001, 12), (9000, 2000)):
+        for scores in (rng.standard_normal(n), rng.integers(0, 4, n).astype(float), np.full(n, -np.inf)):
+            at = highest(scores, k)
+            assert len(at) == min(n, k) and (np.diff(at) > 0).all()
+            assert np.array_equal(np.sort(scores[at]), np.sort(scores)[max(0, n - k) :])
+
+
+def test_items_far_from_the_origin_in_single_precision_are_ranked_as_in_double(tmp_path):
+    X = (1000 + np.random.default_rng(0).standard_normal((3000, 8))).astype(np.float32)
+    with gm.service.Space(tmp_path, learning=False) as space:
+        space.create("a", 8)
+        space.add("a", X)
+        space.remove("a", 17)
+        view = space.collection("a")
+        found = space.query("a", id=3, k=20, likes=[4, 5], dislikes=[6], unseen=True)
+        points = view.points([3, 4, 5, 6])
+        cloud = space.asker.cloud(view, view.version(0))
+        model = query_model.fit(view, view.version(0).metric, cloud, points[:3], points[3:])
+        scores = model.exact(X.astype(float))
+        scores[[3, 4, 5, 6, 17]] = -np.inf
+        assert found["ids"] == np.argsort(-scores, kind="stable")[:20].tolist()
 
 
 def test_wide_vectors_and_few_points_give_the_same_model_as_all_coordinates(rng, tmp_path):

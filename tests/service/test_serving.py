@@ -86,8 +86,8 @@ def test_texts_alone_are_compared_by_their_words(tmp_path, served):
         (["serve", "--port", "99999"], "gramian serve"),
         (["backup", "nowhere", "out.zip"], "no space at 'nowhere'"),
         (["restore", "t.csv", "new"], "is not a backup"),
-        (["events", "export", "nowhere"], "nowhere: no space there"),
-        (["events", "import", "new", "no.jsonl"], "no.jsonl: no such file"),
+        (["export", "nowhere"], "nowhere: no space there"),
+        (["import", "new", "no.jsonl"], "no.jsonl: no such file"),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(tmp_path, monkeypatch, capsys, served, arguments, sentence):
@@ -108,11 +108,11 @@ def test_backup_restore_compact_and_events_from_the_command_line(tmp_path, monke
         assert main(["backup", "s", "copy.zip"]) == 0  # while it is open
     assert main(["restore", "copy.zip", "again"]) == 0
     assert main(["compact", "again"]) == 0
-    assert main(["events", "export", "again", "-o", "lines.jsonl"]) == 0
-    assert main(["events", "import", "third", "lines.jsonl"]) == 0
+    assert main(["export", "again", "-o", "lines.jsonl"]) == 0
+    assert main(["import", "third", "lines.jsonl"]) == 0
     assert "2 events" in capsys.readouterr().out
     with Space("third") as space:
         assert space.item("a", 2)["x"] == [1.0, 1.0]
-    assert main(["events", "export", "third"]) == 0
+    assert main(["export", "third"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [json.loads(line)["op"] for line in lines] == ["collection", "items"]

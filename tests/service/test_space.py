@@ -47,9 +47,7 @@ def test_every_version_answers_as_its_own_metric(space, points):
     assert np.allclose(space.transform("a", points), metric.transform(points))
 
 
-@pytest.mark.parametrize("wide", [1, 10_000])
-def test_a_filter_gives_the_nearest_of_those_that_match(space, points, wide, monkeypatch):
-    monkeypatch.setattr("gramian.service.asking.WIDEN", wide)
+def test_a_filter_gives_the_nearest_of_those_that_match(space, points):
     ids = np.arange(1, N + 1)
     for where, mask in (
         ({"color": "red"}, ids % 2 == 1),
@@ -258,16 +256,50 @@ def test_one_process_at_a_time_and_a_refused_opening_keeps_no_lock(space, tmp_pa
     assert not list((tmp_path / "space" / "metrics").iterdir())
 
 
-def test_the_background_learns_by_itself_once_there_are_clicks(tmp_path, points):
-    with Space(tmp_path) as space:
+@pytest.mark.parametrize("learner", ["gmml", "lego", "auto"])
+def test_every_learner_gives_the_same_metric_for_the_same_clicks_in_any_space(tmp_path, points, learner):
+    exported = []
+    for folder in ("one", "two"):
+        with Space(tmp_path / folder, learning=False, learner=learner) as space:
+            space.create("a", D)
+            space.add("a", points, list(range(1, N + 1)))
+            teach(space, 80)
+            if folder == "two":
+                space.undo("a", space.feedback("a", 1, 2, True)["seq"])
+            assert space.learn("a")["learner"] == learner
+            exported.append(space.collection("a").version(1).metric.components)
+    assert np.array_equal(*exported)
+
+
+def test_a_learner_that_is_not_there_is_refused_before_anything_is_made(tmp_path):
+    with pytest.raises(ValueError, match="learner must be one of gmml, lego, auto"):
+        Space(tmp_path / "space", learner="magic")
+    assert not (tmp_path / "space").exists()
+
+
+def test_questions_about_many_fields_keep_few_columns(space):
+    for i in range(200):
+        assert space.query("a", id=1, where={f"field {i}": 1})["ids"] == []
+    assert len(space.asker.fields._columns) <= space.asker.fields.MOST
+    assert space.query("a", id=1, k=3, where={"color": "red"})["ids"] == brute_red(space)
+
+
+def brute_red(space):
+    view = space.collection("a")
+    ids = [i for i in view.ids.tolist() if i % 2 == 1 and i != 1]
+    return sorted(ids, key=lambda i: ((view.points([i]) - view.points([1])) ** 2).sum())[:3]
+
+
+def test_the_background_learns_by_itself_with_the_learner_of_the_space(tmp_path, points):
+    with Space(tmp_path, learner="auto") as space:
         space.create("a", D)
         space.add("a", points, list(range(1, N + 1)))
         teach(space, 55)
-        for _ in range(200):
-            if space.collection("a").candidate is not None:
+        for _ in range(1200):
+            if len(space.collection("a").versions) > 1:
                 break
             space._upkeep._stop.wait(0.05)
-        assert space.versions("a")["candidate"] == 1
+        assert space.versions("a")["versions"][1]["learner"] == "auto"
         assert "version" in [event["op"] for event in space.events()]
 
 

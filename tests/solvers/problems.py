@@ -35,7 +35,7 @@ def constraints(name, X, y):
     if name == "pairs":
         D = ((X[:, None] - X[None]) ** 2).sum(-1)
         pairs = Pairs.from_labels(y, 12, random_state=0)
-        return Pairs(pairs.left, pairs.right, pairs.similar, (0.9 * np.median(D), 0.7 * np.median(D)))
+        return Pairs(pairs.left, pairs.right, pairs.similar, bounds=(0.9 * np.median(D), 0.7 * np.median(D)))
     if name == "triplets":
         return Triplets.from_labels(y, 8, random_state=0, margin=0.1)
     if name == "similarities":

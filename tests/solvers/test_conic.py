@@ -5,14 +5,14 @@ import warnings
 import numpy as np
 import pytest
 
-from gramian.solvers import BregmanProjections, DualAscent, Hard, Hinge, Quadratic, Relative
+from gramian.solvers import BregmanProjections, DualAscent, Hard, Hinge, PrimalNewton, Quadratic, Relative
 from tests.solvers.problems import CONSTRAINTS, DIVERGENCES, constraints, dense, divergence, exact, points, problem
 
 SLACKS = [Hard(), Hinge(0.3), Quadratic(0.5), Relative(0.8)]
 
 
 def _solutions(prob):
-    for solver in (DualAscent(), BregmanProjections()):
+    for solver in (DualAscent(), BregmanProjections(), PrimalNewton()):
         try:
             solver.check(prob)
         except ValueError:
@@ -63,7 +63,7 @@ def test_an_offset_is_the_same_as_a_shifted_value(slack):
     terms = cons.terms(len(X))
     shift = (terms.weight * ((terms.left @ extra) ** 2)).sum(axis=1)
     prob = replace(problem(X, cons, divergence("logdet", 3), slack), offset=shift)
-    one, two = _solutions(prob)
+    one, two, *_ = _solutions(prob)
     assert one.objective == pytest.approx(two.objective, rel=1e-6)
     np.testing.assert_allclose(one.M, two.M, atol=1e-4)
     np.testing.assert_allclose(prob.values(one.M) - shift, problem(X, cons, divergence("logdet", 3)).values(one.M))

@@ -133,7 +133,7 @@ def test_the_learner_takes_a_prior_of_low_rank(rng):
     found = gm.Framework(prior=B @ B.T, slack=0.3, anchor=0).fit(X, pairs).metric_.matrix
     near = gm.Framework(prior=B @ B.T + 1e-6 * np.eye(3), slack=0.3, anchor=0).fit(X, pairs).metric_.matrix
     np.testing.assert_allclose(found, near, atol=1e-3)
-    pairs = gm.Pairs(pairs.left, pairs.right, pairs.similar, (1.0, 6.0))
+    pairs = gm.Pairs(pairs.left, pairs.right, pairs.similar, bounds=(1.0, 6.0))
     itml = gm.ITML(prior=B @ B.T, gamma=0.7, tol=1e-9, anchor=0).fit(X, pairs).metric_.matrix
     core = burg(KernelProblem.of(X @ B, pairs, inductive=True, tol=1e-9), np.eye(2), 0.7, 1000).M
     np.testing.assert_allclose(itml, B @ core @ B.T, atol=1e-5)

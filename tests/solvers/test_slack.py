@@ -72,6 +72,17 @@ def test_bound_and_slope_are_derivatives_of_the_cost(slack):
     np.testing.assert_allclose(slack.slope(lam, b, 3.0), second / 9, rtol=1e-7)
 
 
+@pytest.mark.parametrize("slack", [Quadratic(0.5), Relative(0.8)], **NAMED)
+def test_a_multiplier_is_the_derivative_of_the_penalty(slack):
+    b, h = np.array([0.9, 0.9, -1.3, -1.3]), 1e-6
+    v = np.array([1.5, 0.7, -0.4, -1.6])
+    lam, root = slack.multiplier(v, b)
+    np.testing.assert_allclose(lam, (slack.penalty(v + h, b) - slack.penalty(v - h, b)) / (2 * h), atol=1e-8)
+    up, down = slack.multiplier(v + h, b)[0], slack.multiplier(v - h, b)[0]
+    np.testing.assert_allclose(root**2, (up - down) / (2 * h), atol=1e-8)
+    np.testing.assert_allclose(slack.bound(lam, b)[lam > 0], v[lam > 0])
+
+
 @pytest.mark.parametrize("kind", ["pairs", "triplets", "similarities"])
 @pytest.mark.parametrize("slack", SLACKS, **NAMED)
 def test_a_compiled_sweep_is_the_sweep_of_its_slack(kind, slack, rng):

@@ -1,11 +1,23 @@
 """Infeasible problems, closed forms, other array libraries, and solver requirements."""
 
+from dataclasses import replace
+
 import array_api_strict
 import numpy as np
 import pytest
 
 from gramian.divergences import Frobenius, LinearLogDet, LogDet, VonNeumann
-from gramian.solvers import BregmanProjections, DualAscent, Hard, Hinge, InfeasibleError, Problem, Relative, Rows
+from gramian.solvers import (
+    BregmanProjections,
+    DualAscent,
+    Hard,
+    Hinge,
+    InfeasibleError,
+    PrimalNewton,
+    Problem,
+    Relative,
+    Rows,
+)
 from tests.solvers.problems import constraints, divergence, points, problem
 
 BOTH = pytest.mark.parametrize("solver", [DualAscent(), BregmanProjections()], ids=["dual", "bregman"])
@@ -100,3 +112,26 @@ def test_the_dual_runs_on_a_strict_array_namespace(name, slack):
     ours, strict = DualAscent().solve(prob), DualAscent().solve(other)
     assert strict.objective == pytest.approx(ours.objective, rel=1e-7)
     np.testing.assert_allclose(np.asarray(strict.M), ours.M, atol=1e-5)
+
+
+def test_primal_newton_names_what_is_missing_and_runs_elsewhere():
+    X, y = points()
+    pairs = constraints("pairs", X, y)
+    with pytest.raises(ValueError, match="a slack that curves .*, got LogDet and Hard; use DualAscent"):
+        PrimalNewton().solve(problem(X, pairs, LogDet()))
+    prob = problem(X, pairs, LogDet(), Relative(0.8))
+    xp = array_api_strict
+    rows = Rows(xp.asarray(prob.rows.left), xp.asarray(prob.rows.weight))
+    other = Problem(rows, xp.asarray(prob.bound), xp.asarray(prob.prior), prob.divergence, prob.slack)
+    ours, strict = PrimalNewton().solve(prob), PrimalNewton().solve(other)
+    np.testing.assert_allclose(np.asarray(strict.M), ours.M, atol=1e-7)
+    np.testing.assert_allclose(np.linalg.inv(ours.M), np.eye(3) + prob.rows.adjoint(ours.dual), atol=1e-8)
+
+
+def test_primal_newton_begins_where_it_is_told(rng):
+    X, y = points(n=40)
+    prob = problem(X, constraints("pairs", X, y), LogDet(), Relative(0.8))
+    first = PrimalNewton().solve(prob)
+    again = PrimalNewton().solve(replace(prob, start=first.dual))
+    assert again.n_iter < first.n_iter
+    np.testing.assert_allclose(again.M, first.M, atol=1e-7)

@@ -4,11 +4,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.decomposition import NMF
 
 import gramian as gm
-from gramian.clustering import feature_removal, match, orthogonal_projection, table
+from gramian.clustering import feature_removal, orthogonal_projection, table
 from gramian.clustering.descent import objective, representatives
 from gramian.clustering.points import Points
 
@@ -25,11 +26,20 @@ def kmeans(X: np.ndarray, k: tuple[int, int], seed: int, n_init: int) -> np.ndar
     return np.column_stack([KMeans(size, n_init=n_init, random_state=seed).fit_predict(X) for size in k])
 
 
-def nmf(X: np.ndarray, k: tuple[int, int], seed: int, n_init: int) -> np.ndarray:
-    """The largest factor of each point, data moved to be nonnegative as in the thesis (footnote 2)."""
-    X = X - X.min(axis=0)
-    fits = [NMF(size, init="nndsvda", random_state=seed, max_iter=200).fit_transform(X) for size in k]
-    return np.column_stack([W.argmax(axis=1) for W in fits])
+def nmf(X: np.ndarray, k: tuple[int, ...], seed: int, n_init: int) -> np.ndarray:
+    """The largest factor of each point, of the best of several starts; data below zero are moved (footnote 2)."""
+    X = X - np.minimum(X.min(axis=0), 0)
+    columns = []
+    for size in k:
+        fits = []
+        for start in range(n_init):
+            init = "nndsvda" if start == 0 else "random"
+            model = NMF(size, init=init, random_state=seed + start, max_iter=200)
+            weights = model.fit_transform(X)
+            # Factors of equal size, or the largest weight would say how large a factor is.
+            fits.append((model.reconstruction_err_, weights * np.linalg.norm(model.components_, axis=1)))
+        columns.append(min(fits, key=lambda fit: fit[0])[1].argmax(axis=1))
+    return np.column_stack(columns)
 
 
 def labels(method: str, X: np.ndarray, k: tuple[int, int], seed: int, n_init: int = 10) -> np.ndarray:
@@ -46,13 +56,16 @@ def labels(method: str, X: np.ndarray, k: tuple[int, int], seed: int, n_init: in
 
 
 def scores(found: np.ndarray, truth: np.ndarray, k: tuple[int, int], score: str, method: str) -> Any:
-    """Score for each true labeling: the best one-to-one pairing when the sizes are equal, else in their own order.
+    """Score for each true labeling, by the best one-to-one pairing of clusterings with labelings of their size.
 
     Methods with a single clustering are held against every labeling.
     """
-    if k[0] != k[1] or method in ("k-means", "NNMA"):
-        return np.diag(table(found, truth, score))
-    return match(found, truth, score).scores
+    values = table(found, truth, score=score)
+    if method in ("k-means", "NNMA"):
+        return np.diag(values)
+    sizes = np.array(k)
+    rows, columns = linear_sum_assignment(np.where(sizes[:, None] == sizes, -values, np.inf))
+    return values[rows, columns][np.argsort(columns)]
 
 
 def at_labels(X: np.ndarray, y: np.ndarray, k: tuple[int, int], lam: float) -> float:

@@ -29,7 +29,9 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     script = Path(__file__).parent / "peers" / "nrkmeans.py"
     rows, curves = [], {"Dec-kmeans": [], "Conv-EM": [], "Nr-Kmeans": []}
     for c in levels:
-        sets = [two_views(500, 20, 3, "sum", correlation=c, random_state=seed) for seed in range(draws)]
+        sets = [
+            two_views(500, 20, n_clusters=3, family="sum", correlation=c, random_state=seed) for seed in range(draws)
+        ]
         answer = harness.run_peer(python, script, {"X": [d.X for d in sets], "k": [3, 3], "n_init": 10})
         values = {"Nr-Kmeans": nmi(map(np.array, answer["labels"]), sets)}
         seconds = {"Nr-Kmeans": np.mean(answer["seconds"])}

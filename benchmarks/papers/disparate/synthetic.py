@@ -141,7 +141,7 @@ def quick_cells(sizes: tuple[int, ...]) -> Iterator[tuple[tuple, tuple[float, fl
 
 def measured(family: str, spread: float, k: int, method: str, starts: int, draw: int, n: int) -> tuple[float, float]:
     """Mean NMI of both labelings, and for decorrelated k-means whether (8.1) is at most that of the truth."""
-    data = two_views(n, 30, k, family, separation=spread, random_state=draw)
+    data = two_views(n, 30, n_clusters=k, family=family, separation=spread, random_state=draw)
     if method == "true means":
         return float(match(with_true_means(data, family, k), data.y).scores.mean()), 0.0
     if method == OURS:

@@ -74,7 +74,7 @@ def left_out_rank(X, A, r, left, right, n):
 
 def from_pixels(X, left, right, bounds=None, gamma=1.0):
     """Squared distances by ITML: one step A from a Gaussian kernel."""
-    must = gm.Pairs(left, right, np.ones(len(left), bool), bounds)
+    must = gm.Pairs(left, right, np.ones(len(left), bool), bounds=bounds)
     return linalg.sqdist(gm.GeometryAwareKernel("rbf", max_iter=1, gamma=gamma).fit(X, must).embedding_)
 
 
@@ -88,7 +88,7 @@ def distances(X, n, left, right, graphs, near):
         "G-ML, the same, as printed, 60 iterations": aligned(X, near, 14, left, right, max_iter=60, keep_volume=False),
         "ITML": from_pixels(X, left, right),
         "ITML, u and γ of G-ML": from_pixels(X, left, right, (1e-5, 1.0), 100.0),
-        "diffusion kernel": linalg.sqdist(diffusion_factor(near, 0.1, 14)),
+        "diffusion kernel": linalg.sqdist(diffusion_factor(near, 0.1, n_eigenvectors=14)),
     }
 
 

@@ -11,7 +11,7 @@ from gramian.search import knn_classify
 
 def error(index: Any, y: np.ndarray, Q: Any, y_query: np.ndarray, k: int) -> float:
     """k-NN classification error."""
-    return float(np.mean(knn_classify(index, y, Q, k) != y_query))
+    return float(np.mean(knn_classify(index, y, Q, k=k) != y_query))
 
 
 def share(index: Any, Q: Any, k: int) -> float:

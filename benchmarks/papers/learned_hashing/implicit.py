@@ -40,7 +40,7 @@ def newsgroups(quick: bool) -> list[dict[str, Any]]:
     train, test = data.train_idx[full[data.train_idx]][::step], data.test_idx[full[data.test_idx]]
     test = np.random.default_rng(0).permutation(test)[: 50 if quick else 200]
     learned = gm.ITML(rank=100, n_pairs=5000, random_state=0, anchor=0).fit(X[train], data.y[train]).metric_
-    plain = gm.SubspaceMahalanobis(learned.basis, np.eye(len(learned.core)), 1.0)
+    plain = gm.SubspaceMahalanobis(learned.basis, np.eye(len(learned.core)), alpha=1.0)
     split = X[train], data.y[train], X[test], data.y[test]
     return compare("newsgroups20", {"original": plain, "learned": learned}, *split, k=3)
 
@@ -58,7 +58,7 @@ def coil(quick: bool) -> list[dict[str, Any]]:
     kernel = gm.PyramidMatch(side=0.25, n_levels=7, n_grids=2)
     learner = gm.Kernelized(gm.ITML(random_state=0, n_pairs=2000, anchor=0), kernel, rank=50, random_state=0)
     learned = learner.fit(base, data.y[train]).metric_
-    plain = gm.KernelMetric(learned.features, np.eye(len(learned.core)), 1.0)
+    plain = gm.KernelMetric(learned.features, np.eye(len(learned.core)), alpha=1.0)
     return compare("coil20", {"original": plain, "learned": learned}, base, data.y[train], queries, data.y[test], k=1)
 
 

@@ -91,7 +91,7 @@ def _different(pool: np.ndarray, count: int, rng: np.random.Generator) -> tuple[
 
 
 def _pairs(y: np.ndarray, left: np.ndarray, right: np.ndarray, bounds: tuple) -> Pairs:
-    return Pairs(left, right, y[left] == y[right], bounds)
+    return Pairs(left, right, y[left] == y[right], bounds=bounds)
 
 
 def percentiles(K: np.ndarray) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import numpy as np
 import gramian as gm
 from benchmarks import harness, report
 
-METHODS = ("W = 0", "learned W", "Nyström", "Nyström as printed")
+METHODS = ("W = 0", "W = 0, greedy subset", "learned W", "Nyström", "Nyström as printed")
 
 
 def nystrom(K, subset):
@@ -25,28 +25,39 @@ def nystrom_as_printed(K, subset):
     return K @ (U / values) @ U.T
 
 
-def closeness(data, sizes, root, step=1):
-    """1 − D(m, q, Q) of (31) for each left-out image: {(method, m): scores}."""
-    scores = {(method, m): [] for method in METHODS for m in sizes}
+def closeness(data, sizes, root, step=1, exchange=True):
+    """1 − D(m, q, Q) of (31) for each left-out image: {(method, m): scores}.
+
+    Subsets are chosen by exchange for all methods, and greedily for one more; without ``exchange`` greedily for all.
+    """
+    methods = [method for method in METHODS if exchange or "greedy" not in method]
+    scores = {(method, m): [] for method in methods for m in sizes}
     for person in np.unique(data.y):
         X = data.X[data.y == person]
         hamming = gm.Hamming(threshold=float(X.mean()), root=root)
         for q in range(0, len(X), step):
             Q = np.delete(X, q, axis=0)
             true = gm.Hamming(hamming.threshold).pairwise(X[q : q + 1], Q)[0]
-            _one(scores, hamming, X[q : q + 1], Q, true, sizes)
+            _one(scores, hamming, X[q : q + 1], Q, true, sizes, exchange)
     return scores
 
 
-def _one(scores, hamming, q, Q, true, sizes):
-    full = gm.SubsetDistance(hamming, max(sizes)).fit(Q)
+def _one(scores, hamming, q, Q, true, sizes, exchange):
+    full = gm.SubsetDistance(hamming, max(sizes), selection="greedy").fit(Q)
     kernel = full.kernel_
     K, k_q = kernel(Q), kernel(Q, q)[:, 0]
+
+    def add(method, m, projection, subset):
+        model = gm.SubsetDistance(hamming, m, projection=projection, selection=subset).fit(Q)
+        scores[method, m].append(_score(model.sqdist(q)[0], true, hamming.root))
+
     for m in sizes:
-        subset = full.subset_[:m]  # greedy choices are nested
-        for method, projection in (("W = 0", "pinv"), ("learned W", "learned")):
-            estimate = gm.SubsetDistance(hamming, m, projection, selection=subset).fit(Q).sqdist(q)[0]
-            scores[method, m].append(_score(estimate, true, hamming.root))
+        greedy = full.subset_[:m]  # greedy choices are nested
+        subset = gm.select_subset(K, m, method="exchange") if exchange else greedy
+        add("W = 0", m, "pinv", subset)
+        add("learned W", m, "learned", subset)
+        if exchange:
+            add("W = 0, greedy subset", m, "pinv", greedy)
         for method, approximate in (("Nyström", nystrom), ("Nyström as printed", nystrom_as_printed)):
             estimate = np.maximum(2 * kernel.constant + K.diagonal() - 2 * approximate(K, subset) @ k_q, 0)
             scores[method, m].append(_score(estimate, true, hamming.root))
@@ -58,15 +69,15 @@ def _score(sqdist, true, root):
     return 1 - float(np.mean(np.abs(estimate - true)[apart] / true[apart]))
 
 
-def rows(figure, name, sizes, step):
+def rows(figure, name, sizes, step, exchange=True):
     """Rows of a figure for both readings of the distance, and its picture."""
     data, out, curves = harness.load(name), [], {}
     for root, reading in ((False, "d = Hamming"), (True, "d² = Hamming")):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the Hamming distance itself is not Hilbertian
-            scores = closeness(data, sizes, root, step)
+            scores = closeness(data, sizes, root, step, exchange)
         for (method, m), values in scores.items():
-            note = f"spread {np.std(values):.3f}"
+            note = f"± {np.std(values) / np.sqrt(len(values)):.3f}, spread {np.std(values):.3f}"
             if method == "learned W":
                 note += _gain(np.subtract(values, scores["W = 0", m]))
             table = f"{figure}, {reading}"
@@ -91,7 +102,8 @@ def picture(curves, filename, title):
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
     for axis, reading in zip(axes, ("d = Hamming", "d² = Hamming")):
-        for i, method in enumerate(METHODS[:3]):
+        drawn = [method for method in METHODS if (reading, method) in curves and "printed" not in method]
+        for i, method in enumerate(drawn):
             m, mean, spread = np.array(curves[reading, method]).T
             axis.errorbar(m + 0.12 * (i - 1), mean, spread, marker="o", ms=3, lw=1.2, capsize=2, label=method)
         axis.set(title=reading, xlabel="m, members measured", ylim=(-0.05, 1.02))

@@ -90,7 +90,7 @@ def right_votes(voters, codes, queries, truth):
 
     With hundreds of labels a class this varies less than the number of right answers; with few it favors small λ.
     """
-    return np.mean(codes[neighbors(voters, 10, queries)[0]] == truth[:, None], axis=1).sum()
+    return np.mean(codes[neighbors(voters, 10, queries=queries)[0]] == truth[:, None], axis=1).sum()
 
 
 def choose_lam(basis, X, labels, grid):

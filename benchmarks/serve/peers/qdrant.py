@@ -19,13 +19,15 @@ def main(given):
 
 def visit(client, given, query, strength):
     y, shown = given["y"], int(given["shown"])
+    rng = np.random.default_rng(query)  # the same wrong clicks as in front of the others
     clicked, scores = {}, []
     for clicks in (*given["visit"], 0):
         best = rank(client, given["X"], query, clicked, strength, shown + len(clicked) + 1)
         best = [i for i in best if i != query and i not in clicked][:shown]
         scores.append(float(np.mean(y[best] == y[query])))
         for item in best[: int(clicks)]:
-            clicked[item] = 1.0 if y[item] == y[query] else 0.0
+            liked = (y[item] == y[query]) != (rng.random() < given["wrong"])
+            clicked[item] = 1.0 if liked else 0.0
     return scores
 
 

@@ -7,14 +7,23 @@ import warnings
 def main(arrays):
     """Fit the learner that ``arrays["learner"]`` names; returns CPU seconds, the factor L and the iterations."""
     warnings.simplefilter("ignore")
-    fit = {"itml": itml, "mmc": mmc, "rca": rca}[str(arrays["learner"])](arrays)
+    fit = LEARNERS[str(arrays["learner"])](arrays)
     seconds = []
     for _ in range(int(arrays["repeats"])):
         start = time.process_time()
         learner = fit()
         seconds.append(time.process_time() - start)
-    L, n_iter = learner.components_, getattr(learner, "n_iter_", 0)
-    return {"seconds": sorted(seconds)[len(seconds) // 2], "components": L, "n_iter": int(n_iter)}
+    L, n_iter = real(learner.components_), getattr(learner, "n_iter_", 0)
+    found = {"seconds": sorted(seconds)[len(seconds) // 2], "components": L, "n_iter": int(n_iter)}
+    return found | getattr(learner, "found_", {})
+
+
+def real(L):
+    """A factor whose complex numbers are real up to rounding, or not a number."""
+    import numpy as np
+
+    L = np.real_if_close(L)
+    return L if np.isrealobj(L) else np.full(L.shape, np.nan)
 
 
 def pairs(arrays):
@@ -47,3 +56,57 @@ def rca(arrays):
     from metric_learn import RCA
 
     return lambda: RCA().fit(arrays["X"], arrays["chunks"])
+
+
+def covariance(arrays):
+    """Without labels."""
+    from metric_learn import Covariance
+
+    return lambda: Covariance().fit(arrays["X"])
+
+
+def lfda(arrays):
+    """Two directions."""
+    from metric_learn import LFDA
+
+    return lambda: LFDA(n_components=2).fit(arrays["X"], arrays["y"])
+
+
+def mlkr(arrays):
+    """Labels as numbers, its default start and limits."""
+    from metric_learn import MLKR
+
+    return lambda: MLKR().fit(arrays["X"], arrays["y"].astype(float))
+
+
+def lsml(arrays):
+    """Given quadruplets, identity prior, its default limits."""
+    from metric_learn import LSML
+
+    return lambda: LSML().fit(arrays["X"][arrays["quadruplets"]])
+
+
+def scml(arrays):
+    """Triplets and bases of its own making, and the weights that it found."""
+    from metric_learn import SCML_Supervised
+    from metric_learn.constraints import Constraints
+
+    class Open(SCML_Supervised):
+        def _components_from_basis_weights(self, basis, w):
+            triplets = Constraints(arrays["y"]).generate_knntriplets(arrays["X"], self.k_genuine, self.k_impostor)
+            self.found_ = {"bases": basis, "weights": w, "triplets": triplets}
+            return super()._components_from_basis_weights(basis, w)
+
+    return lambda: Open(random_state=0).fit(arrays["X"], arrays["y"])
+
+
+LEARNERS = {
+    "itml": itml,
+    "mmc": mmc,
+    "rca": rca,
+    "covariance": covariance,
+    "lfda": lfda,
+    "mlkr": mlkr,
+    "lsml": lsml,
+    "scml": scml,
+}

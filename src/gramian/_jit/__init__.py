@@ -1,6 +1,7 @@
 """The compiled loops (numba), imported only when called; one file per topic."""
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -10,5 +11,11 @@ def own_loop(value: Any, topic: str) -> Callable | None:
 
     A subclass does not inherit the name: the compiled loop would not see what the subclass overrides.
     """
-    name = vars(type(value)).get("compiled")
+    kind: Any = type(value)
+    return _loop_of(kind, topic)
+
+
+@cache
+def _loop_of(kind: Any, topic: str) -> Callable | None:
+    name = vars(kind).get("compiled")
     return None if name is None else getattr(import_module(f"{__name__}.{topic}"), name)

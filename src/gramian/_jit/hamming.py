@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from gramian._jit.vectors import at_most, differing, popcount, prefetch
+from gramian._jit.vectors import at_most, differing, popcount, prefetch, weighted
 
 _AHEAD = 2
 """Tiles that are asked for ahead of their use."""
@@ -27,11 +27,32 @@ def hamming_tiles(tiles, n, allowed, codes, distances, least):
         for q in range(len(codes)):
             least[q, t] = differing(tile, codes[q], distances[q], t * 64)
     for q in range(len(codes)):
-        distances[q, n : n_tiles * 64] = FAR
-        if len(allowed) > 0:
-            forbid(allowed, distances[q], least[q])
-        else:
-            least[q, n_tiles - 1] = lowest(distances[q, (n_tiles - 1) * 64 :])
+        only_items(n, allowed, distances[q], least[q])
+
+
+@numba.njit(cache=True, nogil=True)
+def weighted_tiles(tiles, n, allowed, codes, planes, distances, least):
+    """As :func:`hamming_tiles`, but a bit j that differs from query q counts as the planes (m, planes · words) say."""
+    n_tiles, n_words, _ = tiles.shape
+    flat, size = tiles.reshape(-1), n_words * 64
+    for t in range(n_tiles):
+        tile = flat[t * size : (t + 1) * size]
+        for line in range(0, size, 8):
+            prefetch(flat, (t + _AHEAD) * size + line)
+        for q in range(len(codes)):
+            least[q, t] = weighted(tile, codes[q], planes[q], distances[q], t * 64)
+    for q in range(len(codes)):
+        only_items(n, allowed, distances[q], least[q])
+
+
+@numba.njit(cache=True, nogil=True)
+def only_items(n, allowed, distances, least):
+    """Put slots that hold no item, or one that is not allowed, far away."""
+    distances[n : 64 * len(least)] = FAR
+    if len(allowed) > 0:
+        forbid(allowed, distances, least)
+    else:
+        least[len(least) - 1] = lowest(distances[64 * (len(least) - 1) :])
 
 
 @numba.njit(cache=True, nogil=True)

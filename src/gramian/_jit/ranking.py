@@ -1,16 +1,18 @@
 """Exact distances of scattered items to a query, and the best of them.
 
-Items are ``kept`` = (X, μ, sizes, outside): rows x with a center μ, |x|² in the inner product that ranks them, and
-sparse rows outside of x as (pointers, columns, data, weight). A query is (w, size, table): xᵀw is its inner product
-with x, ``size`` its own |q|², and ``table`` its sparse entries by column.
+Items are ``kept`` = (X, μ, sizes, outside, scales): rows x with a center μ, |x|² in the inner product that ranks them,
+sparse rows outside of x as (pointers, columns, data, weight), and scale and offset of rows of bytes. A query is
+(w, size, table): xᵀw is its inner product with x, ``size`` its own |q|², and ``table`` its sparse entries by column.
 """
 
 import math
 
 import numba
 import numpy as np
+from numba import types
+from numba.extending import overload
 
-from gramian._jit.vectors import prefetch
+from gramian._jit.vectors import half, prefetch
 
 _AHEAD = 8
 """Items that are asked for ahead of their use: their delays overlap, which otherwise take most of the time."""
@@ -25,13 +27,40 @@ def dot(a, b):
     return s
 
 
+def value_of(x):
+    """A number as it is kept; 16-bit floats are kept as integers."""
+
+
+@overload(value_of)
+def _value_of(x):
+    return (lambda x: half(x)) if x == types.uint16 else (lambda x: x)
+
+
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def centered_dot(x, center, w):
     """(x − μ)ᵀw; the order of the sum is left to the compiler so that it fills vector registers."""
     total = 0.0
     for j in range(x.shape[0]):
-        total += (x[j] - center[j]) * w[j]
+        total += (value_of(x[j]) - center[j]) * w[j]
     return total
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def scaled_dot(x, scale, offset, center, w):
+    """(offset + scale x − μ)ᵀw."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += (scale * x[j] + offset - center[j]) * w[j]
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def product(kept, i, w):
+    """(x_i − μ)ᵀw of a row as it is kept."""
+    X, center, scales = kept[0], kept[1], kept[4]
+    if len(scales) > 0:
+        return scaled_dot(X[i], np.float64(scales[i, 0]), np.float64(scales[i, 1]), center, w)
+    return centered_dot(X[i], center, w)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -51,7 +80,9 @@ def insert(rows, values, size, row, value):
 @numba.njit(cache=True, nogil=True)
 def rank(pending, count, kept, query, unit, rows, values, size):
     """Insert pending items by their distances; return the new size."""
-    X = kept[0]
+    X, sizes, outside = kept[0], kept[2], kept[3]
+    w, own, table = query
+    mixed = len(table[0]) > 0
     flat, d, line = X.reshape(-1), X.shape[1], 64 // X.itemsize
     for j in range(-_AHEAD, count):
         if j + _AHEAD < count:
@@ -59,19 +90,20 @@ def rank(pending, count, kept, query, unit, rows, values, size):
             for c in range(0, d, line):
                 prefetch(flat, start + c)
         if j >= 0:
-            size = insert(rows, values, size, pending[j], compare(pending[j], kept, query, unit))
+            i = pending[j]
+            inner = product(kept, i, w)
+            if mixed:
+                inner += outside_dot(i, outside, table)
+            size = insert(rows, values, size, i, distance(inner, sizes[i], own, unit))
     return size
 
 
 @numba.njit(cache=True, nogil=True)
-def compare(i, kept, query, unit):
-    """d² = |x|² + |q|² − 2 k(x, q) of item i, or 2 − 2 cos when ``unit``."""
-    X, center, sizes, outside = kept
-    w, own, table = query
-    product = centered_dot(X[i], center, w) + outside_dot(i, outside, table)
+def distance(product, size, own, unit):
+    """d² = |x|² + |q|² − 2 k(x, q), or 2 − 2 cos when ``unit``: then k(x, q) is that of a query of length one."""
     if unit:
-        return 2.0 - 2.0 * product / math.sqrt(sizes[i]) if sizes[i] > 0 else 2.0
-    return max(sizes[i] + own - 2.0 * product, 0.0)
+        return 2.0 - 2.0 * product / math.sqrt(size) if size > 0 else 2.0
+    return max(size + own - 2.0 * product, 0.0)
 
 
 @numba.njit(cache=True, nogil=True)

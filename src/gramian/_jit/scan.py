@@ -11,11 +11,15 @@ import numba
 import numpy as np
 
 from gramian._jit.hamming import beyond, hamming_tiles, level_of, within
-from gramian._jit.ranking import compare, rank, table_of
+from gramian._jit.ranking import distance, outside_dot, product, rank, table_of
 
 _GROUPS = (4, 8)
 """Queries that share one pass over the codes: few while their Hamming distances stay in the cache, else more."""
 _CACHED = 1 << 18
+_FIRST = 2
+"""Items compared at first, in multiples of those that are kept: their distances bound that of the k-th neighbor."""
+_STEP = 16
+"""Items that are compared before the bound is looked at again."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -82,7 +86,7 @@ def confident(distances, least, coded, sqnorm, kept, query, unit, limits, k, row
     sqnorms, edges, masks = coded[3], coded[4], coded[5]
     chosen, ordered, pending = scratch
     n_bits = len(limits) - 1
-    near = first_level(distances, least, 4 * (k + len(rows)), n_bits)
+    near = first_level(distances, least, _FIRST * len(rows), n_bits)
     seen = within(distances, least, near, chosen)
     size = rank(chosen, seen, kept, query, unit, rows, values, 0)
     levels = last_levels(sqnorm, values[k - 1], edges, limits)
@@ -125,7 +129,7 @@ def scan(coded, codes, qnorms, kept, W, sizes, outside, unit, limits, budget, k,
     group = _GROUPS[0] if n <= _CACHED else _GROUPS[1]
     distances = np.empty((group, n_tiles * 64), np.uint16)
     least = np.empty((group, n_tiles), np.uint16)
-    scratch = np.empty(n_tiles * 64, np.int64), np.empty(n_tiles * 64, np.int64), np.empty(64, np.int64)
+    scratch = np.empty(n_tiles * 64, np.int64), np.empty(n_tiles * 64, np.int64), np.empty(_STEP, np.int64)
     for start in range(0, m, group):
         stop = min(start + group, m)
         hamming_tiles(tiles, n, allowed, codes[start:stop], distances, least)
@@ -159,9 +163,12 @@ def compare_all(chosen, kept, W, sizes, outside, unit, rows, values):
 @numba.njit(cache=True, nogil=True)
 def listed(chosen, kept, W, sizes, outside, unit, q):
     """Distances of listed items to query q."""
-    query, out = (W[q], sizes[q], query_table(outside, q)), np.empty(len(chosen))
+    own, rows = kept[2], kept[3]
+    table, out = query_table(outside, q), np.empty(len(chosen))
     for j in range(len(chosen)):
-        out[j] = compare(chosen[j], kept, query, unit)
+        i = chosen[j]
+        inner = product(kept, i, W[q]) + outside_dot(i, rows, table)
+        out[j] = distance(inner, own[i], sizes[q], unit)
     return out
 
 

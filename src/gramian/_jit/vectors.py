@@ -47,6 +47,16 @@ def popcount(typing_context, x):
 
 
 @intrinsic
+def half(typing_context, x):
+    """The 16-bit float with these bits, in single precision."""
+
+    def codegen(context, builder, signature, args):
+        return builder.fpext(builder.bitcast(args[0], ir.HalfType()), ir.FloatType())
+
+    return types.float32(types.uint16), codegen
+
+
+@intrinsic
 def prefetch(typing_context, array, i):
     """Ask for the cache line of array[i]; nothing waits for it, and an address outside of the array does no harm."""
 
@@ -81,6 +91,39 @@ def differing(typing_context, tile, code, out, i):
         return _call(builder, "llvm.vector.reduce.umin.v64i16", _SHORT, distances)
 
     return types.uint16(tile, code, out, types.int64), codegen
+
+
+@intrinsic
+def weighted(typing_context, tile, code, planes, out, i):
+    """As :func:`differing`, but a bit j that differs counts a_j.
+
+    A plane of ``planes`` (planes · words,) has one bit of all a_j, the highest first; the sum so far is doubled before
+    each (Horner).
+    """
+
+    def codegen(context, builder, signature, args):
+        tile, code, planes, out = ((signature.args[j], args[j]) for j in range(4))
+        total = cgutils.alloca_once_value(builder, ir.Constant(_WORDS, [0] * 64))
+        one = ir.Constant(_WORDS, [1] * 64)
+        n_words = context.make_array(code[0])(context, builder, code[1]).nitems
+        n_all = context.make_array(planes[0])(context, builder, planes[1]).nitems
+        with cgutils.for_range(builder, builder.udiv(n_all, n_words)) as plane:
+            builder.store(builder.shl(builder.load(total), one), total)
+            first = builder.mul(plane.index, n_words)
+            with cgutils.for_range(builder, n_words) as loop:
+                place = _address(context, builder, tile, builder.mul(loop.index, _WORD(64)))
+                word = builder.load(_address(context, builder, code, loop.index))
+                mask = builder.load(_address(context, builder, planes, builder.add(first, loop.index)))
+                bits = builder.xor(_load(builder, place, _WORDS), _everywhere(builder, word, _WORDS))
+                bits = builder.and_(bits, _everywhere(builder, mask, _WORDS))
+                count = _call(builder, "llvm.ctpop.v64i64", _WORDS, bits)
+                builder.store(builder.add(builder.load(total), count), total)
+        distances = builder.trunc(builder.load(total), _SHORTS)
+        place = _address(context, builder, out, args[4])
+        builder.store(distances, builder.bitcast(place, _SHORTS.as_pointer())).align = 2
+        return _call(builder, "llvm.vector.reduce.umin.v64i16", _SHORT, distances)
+
+    return types.uint16(tile, code, planes, out, types.int64), codegen
 
 
 @intrinsic

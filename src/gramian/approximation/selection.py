@@ -24,7 +24,7 @@ _STARTS = 1000
 _MOST_SUBSETS = 5_000_000
 
 
-def select_subset(K: Any, m: int, criterion: str = "trace", method: str = "exchange") -> np.ndarray:
+def select_subset(K: Any, m: int, *, criterion: str = "trace", method: str = "exchange") -> np.ndarray:
     """Indices R of m members that keep most of a Gram matrix K (n, n).
 
     Parameters
@@ -71,7 +71,8 @@ def select_subset(K: Any, m: int, criterion: str = "trace", method: str = "excha
     # Swaps end in a local optimum, so they start from several: greedy, and greedy after other first members.
     firsts = np.linspace(0, len(K) - 1, min(max(_STARTS // len(K), 2), len(K))).astype(int)
     starts = [_greedy(problem, start, m) for start in ([], *([int(i)] for i in firsts))]
-    return np.array(min((_exchange(problem, start) for start in starts), key=lambda R: _loss(problem, R)))
+    known: dict[frozenset[int], tuple[int, float]] = {}
+    return np.array(min((_exchange(problem, start, known) for start in starts), key=lambda R: _loss(problem, R)))
 
 
 class TraceCriterion:
@@ -135,8 +136,9 @@ def _greedy(problem: Any, chosen: list[int], m: int) -> list[int]:
     size = linalg.row_norms(problem.rows.T)
     gains = np.full(len(size), np.inf)
     while len(chosen) < m:
-        free = np.flatnonzero(linalg.row_norms(U.T) > _DEPENDENT * size)
-        free = np.setdiff1d(free, chosen)
+        may = linalg.row_norms(U.T) > _DEPENDENT * size
+        may[chosen] = False
+        free = np.flatnonzero(may)
         if len(free) == 0:
             return _filled(chosen, m, len(size))
         chosen = [*chosen, problem.best(U, free, gains)]
@@ -150,16 +152,25 @@ def _filled(chosen: list[int], m: int, n: int) -> list[int]:
     return [*chosen, *islice((i for i in range(n) if i not in set(chosen)), m - len(chosen))]
 
 
-def _exchange(problem: Any, chosen: list[int], sweeps: int = 20) -> list[int]:
-    """Swap one member for a better one until no swap helps."""
+def _exchange(
+    problem: Any, chosen: list[int], known: dict[frozenset[int], tuple[int, float]], sweeps: int = 20
+) -> list[int]:
+    """Swap one member for a better one until no swap helps.
+
+    ``known`` holds the best last member of a set and the loss with it: starts that meet share them.
+    """
     loss = _loss(problem, chosen)
     for _ in range(sweeps):
         before = loss
         for i in range(len(chosen)):
-            swapped = _greedy(problem, chosen[:i] + chosen[i + 1 :], len(chosen))
-            new = _loss(problem, swapped)
+            rest = chosen[:i] + chosen[i + 1 :]
+            key = frozenset(rest)
+            if key not in known:
+                swapped = _greedy(problem, rest, len(chosen))
+                known[key] = swapped[-1], _loss(problem, swapped)
+            best, new = known[key]
             if new < loss - 1e-12 * abs(before):
-                chosen, loss = swapped, new
+                chosen, loss = [*rest, best], new
         if loss == before:
             break
     return chosen

@@ -97,6 +97,7 @@ class SubsetDistance(BaseEstimator):
         self.g = g
         self.members = members
 
+    @_checks.whole
     def fit(self, Q: Any, y: Any = None) -> "SubsetDistance":
         """Measure Q, choose R, and compute the projection."""
         Q = self._objects(Q)
@@ -166,7 +167,7 @@ class SubsetDistance(BaseEstimator):
         if self.g == "origin":
             return DistanceKernel(self.distance, "origin", origin=origin)
         constant = None if callable(self.g) else float(D.max()) / 2
-        return DistanceKernel(self.distance, self.g, constant)
+        return DistanceKernel(self.distance, self.g, constant=constant)
 
     def _g(self, X: Any, to_origin: np.ndarray) -> np.ndarray:
         """Return g of some objects, whose squared distances to the origin are at hand."""
@@ -196,7 +197,7 @@ class SubsetDistance(BaseEstimator):
     def _select(self, K: np.ndarray, m: int) -> np.ndarray:
         if isinstance(self.selection, str):
             _checks.one_of(self.selection, OWNER, "selection", METHODS)
-            return select_subset(K, m, self.criterion, self.selection)
+            return select_subset(K, m, criterion=self.criterion, method=self.selection)
         subset = _checks.indices(self.selection, OWNER, "selection", len(K))
         if len(subset) != m or len(set(subset.tolist())) != m:
             raise ValueError(f"{OWNER}: selection must hold m={m} distinct indices, got {len(subset)}.")
@@ -231,7 +232,7 @@ class SubsetDistance(BaseEstimator):
         X = np.asarray(X)
         return X[None] if X.ndim == self.objects_.ndim - 1 else X
 
-    def query(self, X: Any, k: int = 1, recheck: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def query(self, X: Any, k: int = 1, *, recheck: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Nearest members of Q, (ids, d²) of shape (n_X, k), sorted, ties by id.
 
         With ``recheck`` ≥ k the best ``recheck`` members by estimate are measured as well (and counted), and the answer

@@ -183,11 +183,12 @@ def transform(
         "gramian export wine.gram --to onnx --check",
         "gramian export wine.gram --to qdrant --data wine.npy -o database --check",
         "gramian export wine.gram --to pgvector --data wine.parquet -o - | psql",
+        "gramian export wine.space -o events.jsonl",
     ),
 )
 def export(
-    model: opt.Model,
-    to: opt.To,
+    model: opt.Exported,
+    to: opt.To = None,
     data: opt.Points = None,
     output: opt.Place = None,
     check: opt.Check = False,
@@ -204,9 +205,13 @@ def export(
     """Take a learned distance into the models, indexes and databases that you already run.
 
     The output and a README.md with the query lie side by side; --check asks it 100 queries.
+    Of a space all events are written as JSON lines, vectors and metrics included; gramian import reads them.
     """
-    from gramian.cli import exporting
+    from gramian.cli import exporting, serving
 
+    if to is None:
+        serving.export_events(model, Path(output) if output else None)
+        return
     where = {"id": id, "column": column, "label": label, "drop": drop}
     options = {"form": form, "table": table, "kind": kind, "original": original}
     exporting.run(model, to, data, output, check, check_only, **where, **options)
@@ -228,7 +233,8 @@ def info(model: opt.Model, picture: opt.Picture = None) -> None:
     if picture is not None:
         from gramian import plotting
 
-        plotting.matrix(metric, names if names and len(names) <= 40 else None).figure.savefig(picture, dpi=120)
+        shown = plotting.matrix(metric, names if names and len(names) <= 40 else None)
+        formats.draw(shown.figure, picture)
         say.print(f"saved {picture}")
 
 

@@ -103,11 +103,13 @@ def _draw(picture: Path, stage: Stage, before: Any, after: Any) -> None:
 
         rows = _changed(stage, before, after)
         queries = stage.X_new[rows], stage.y_new[rows]
-        figure = plotting.neighbors(after, stage.X, stage.y, *queries, stage.digits.image_shape, SHOWN, before)
+        figure = plotting.neighbors(
+            after, stage.X, stage.y, *queries, stage.digits.image_shape, k=SHOWN, baseline=before
+        )
     except ImportError as error:
         say.print(f"no picture: {error}")
         return
-    figure.savefig(picture, dpi=120)
+    formats.draw(figure, picture)
     say.print(f"saved {picture} (three digits whose neighbors changed most, before and after)")
 
 

@@ -12,8 +12,6 @@ from gramian.cli.screen import progress, say, tell
 from gramian.export.maps import isometry
 from gramian.export.targets import TARGETS, Target
 
-SCHEMES = ("http", "https", "postgresql", "postgres")
-
 
 @dataclass(frozen=True)
 class Points:
@@ -37,17 +35,17 @@ class Counted:
         return next(self.blocks)
 
 
-def run(model: Path, to: str, data: Path | None, out: Path | None, check: bool, only: bool, **options: Any) -> None:
+def run(model: Path, to: str, data: Path | None, out: str | None, check: bool, only: bool, **options: Any) -> None:
     """Write the target, then check it where asked."""
     target = _target(to)
     columns = {name: options.pop(name) for name in ("id", "label", "drop", "column")}
     width = isometry(model, f"to {to}").n_features
     points = None if data is None else read(data, model, width, **columns)
-    place = out or Path(f"{model.stem}{target.suffix}")
+    place = _place(out or f"{model.stem}{target.suffix}")
     chosen = _options(to, target, options)
     if target.takes_data and points is None and (to not in ("pgvector", "qdrant") or only):
         raise ValueError(f"--to {to} stores points: give them with --data.")
-    piped = str(place) == "-"
+    piped = out == "-"
     if piped and (to != "pgvector" or check or only):
         raise ValueError(
             "-o - is for a pgvector script that goes into a pipe; name a file for others, and for --check."
@@ -60,7 +58,7 @@ def run(model: Path, to: str, data: Path | None, out: Path | None, check: bool, 
     if check or only:
         X, ids = (None, None) if points is None else (points.take(), points.ids)
         known = {name: value for name, value in chosen.items() if name in ("table", "form")}
-        show.print(str(export.check(model, to, _address(place), X, ids=ids, **known)))
+        show.print(str(export.check(model, to, place, X, ids=ids, **known)))
 
 
 def _target(to: str) -> Target:
@@ -87,24 +85,20 @@ def _knows(to: str, target: Target, name: str) -> bool:
     return target.table if name == "table" else target.forms
 
 
-def _address(place: Path) -> Any:
+def _place(text: str) -> Any:
     """A path, or the address of a server as it was typed."""
-    text = str(place)
-    scheme, colon, rest = text.partition(":/")
-    return (
-        f"{scheme}://{rest.lstrip('/')}" if colon and scheme in ("http", "https", "postgresql", "postgres") else place
-    )
+    return text if "://" in text else Path(text)
 
 
-def _write(model: Path, to: str, target: Target, points: Points | None, place: Path, options: dict[str, Any]) -> None:
+def _write(model: Path, to: str, target: Target, points: Points | None, place: Any, options: dict[str, Any]) -> None:
     function = getattr(export, target.function)
     if not target.takes_data:
         function(model, path=place)
         return
-    out: Any = sys.stdout if str(place) == "-" and to == "pgvector" else _address(place)
+    out: Any = sys.stdout if str(place) == "-" else place
     X, ids = (None, None) if points is None else (points.take(), points.ids)
     total = None if points is None else points.count
-    with progress(f"{to}", total=total) as (bar, task):
+    with progress(to, total=total) as (bar, task):
         function(model, X, path=out, ids=ids, callback=lambda done, _: bar.update(task, completed=done), **options)
 
 

@@ -10,6 +10,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from gramian.persist import replacing
+
 MISSING = ["", "na", "n/a", "nan", "null", "none", "?"]
 """Cells that stand for nothing, in lower case."""
 
@@ -146,18 +148,26 @@ def check_output(path: Path | None, suffixes: Sequence[str] = (), make: bool = F
 
 def write(path: Path | None, names: list[str], X: np.ndarray, label: str, y: np.ndarray | None) -> None:
     """Write points and labels by the suffix of the path, or as CSV to standard output when it is None."""
-    suffix = "" if path is None else path.suffix.lower()
-    if path is not None and suffix == ".npy":
-        np.save(path, X)
-    elif path is not None and suffix == ".npz":
-        _write_npz(path, X, label, y)
-    elif path is not None and suffix in (".parquet", ".pq"):
-        _write_parquet(path, dict(zip(names, X.T)) | ({} if y is None else {label: y}))
-    elif path is not None:
-        with path.open("w", newline="", encoding="utf-8") as stream:
-            _write_csv(stream, names, X, label, y)
-    else:
+    if path is None:
         _write_csv(sys.stdout, names, X, label, y)
+        return
+    suffix = path.suffix.lower()
+    with replacing(path, "transform") as beside:
+        if suffix == ".npy":
+            np.save(beside, X)
+        elif suffix == ".npz":
+            _write_npz(beside, X, label, y)
+        elif suffix in (".parquet", ".pq"):
+            _write_parquet(beside, dict(zip(names, X.T)) | ({} if y is None else {label: y}))
+        else:
+            with beside.open("w", newline="", encoding="utf-8") as stream:
+                _write_csv(stream, names, X, label, y)
+
+
+def draw(figure: Any, path: Path) -> None:
+    """Write a picture, whole or not at all."""
+    with replacing(path, "picture") as beside:
+        figure.savefig(beside, dpi=120)
 
 
 def _write_csv(stream: TextIO, names: list[str], X: np.ndarray, label: str, y: np.ndarray | None) -> None:
@@ -169,7 +179,7 @@ def _write_csv(stream: TextIO, names: list[str], X: np.ndarray, label: str, y: n
 
 def _write_npz(path: Path, X: np.ndarray, label: str, y: np.ndarray | None) -> None:
     if label in ("X", "file", "allow_pickle"):
-        raise TableError(f"{path}: an NPZ file cannot hold labels under the name {label!r}; write CSV.")
+        raise TableError(f"an NPZ file cannot hold labels under the name {label!r}; write CSV.")
     labels: dict[str, Any] = {} if y is None else {label: y}
     np.savez(path, X=X, **labels)
 
@@ -180,4 +190,4 @@ def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
 
         pandas.DataFrame(columns).to_parquet(path)
     except ImportError as error:
-        raise TableError(f"{path}: Parquet needs pandas and pyarrow: pip install 'gramian[data]'.") from error
+        raise TableError("Parquet needs pandas and pyarrow: pip install 'gramian[data]'.") from error

@@ -20,6 +20,8 @@ def _option(help: str, *names: str, metavar: str | None = None, panel: str | Non
 FORMATS = "A file: .csv, .npy, .npz (arrays X and y) or .parquet."
 Data = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help=FORMATS)]
 Model = Annotated[Path, typer.Argument(metavar="METRIC", show_default=False, help="A file that gramian fit wrote.")]
+EXPORTED = "A file that gramian fit wrote, or the folder of a space."
+Exported = Annotated[Path, typer.Argument(metavar="METRIC", show_default=False, help=EXPORTED)]
 
 LABEL = "The column of labels: its name, its number (-1 is the last), an array of the .npz, or a file of labels."
 Label = Annotated[str | None, _option(LABEL, "--label", "-l", metavar="COLUMN", panel=TABLE)]
@@ -54,11 +56,11 @@ TO = (
     "onnx, torch, sentence-transformers, sklearn, npz (the map); faiss, hnswlib, usearch (indexes); pgvector, qdrant, "
     "lancedb, milvus, duckdb, parquet, elasticsearch, opensearch, weaviate (tables)."
 )
-To = Annotated[str, _option(TO, "--to", metavar="TARGET", show_default=False)]
+To = Annotated[str | None, _option(TO, "--to", metavar="TARGET", show_default=False)]
 POINTS = "The points: .npy, .npz (X, ids), .csv, .parquet (columns, or one of vectors). Not for models."
 Points = Annotated[Path | None, _option(POINTS, "--data", metavar="FILE")]
 PLACE = "Where to write: a file, a folder (qdrant, lancedb, sentence-transformers), an address, or - (pgvector)."
-Place = Annotated[Path | None, _option(PLACE, "--output", "-o", metavar="OUT")]
+Place = Annotated[str | None, _option(PLACE, "--output", "-o", metavar="OUT")]
 Check = Annotated[bool, _option("Ask what was written 100 queries and compare with ours.", "--check")]
 CheckOnly = Annotated[bool, _option("Write nothing: check what is there.", "--check-only")]
 Form = Annotated[

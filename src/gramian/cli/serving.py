@@ -2,15 +2,20 @@
 
 import re
 import sys
+import threading
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gramian._threads import one_blas_thread
 from gramian.cli import formats
 from gramian.cli.screen import progress, say
+from gramian.persist import replacing
 
 EMBEDDED = 100
 """Coordinates of texts that come without vectors."""
@@ -27,7 +32,28 @@ class Files:
     name: str | None
 
 
-def run(files: Files, space: Path | None, *, learning: bool, browser: bool, **server: Any) -> None:
+@contextmanager
+def _indexes(dask: str | None, folder: Path) -> Iterator[None]:
+    """Indexes of collections in this process, or on the workers of a Dask cluster."""
+    if dask is None:
+        yield
+        return
+    from gramian.service.clusters import on_cluster
+
+    with on_cluster(dask, folder / "shards"):
+        yield
+
+
+def run(
+    files: Files,
+    space: Path | None,
+    *,
+    learning: bool,
+    learner: str,
+    browser: bool,
+    dask: str | None = None,
+    **server: Any,
+) -> None:
     """Open a space, fill it from files when it is new, and serve it until Ctrl-C."""
     from gramian.service import http, sources
     from gramian.service.space import Space
@@ -35,11 +61,13 @@ def run(files: Files, space: Path | None, *, learning: bool, browser: bool, **se
     first = files.data or files.meta
     folder = space or (Path("gramian-space") if first is None else Path(f"{first.stem}.space"))
     source = None if first is None else _source(files)
-    with Space(folder, learning=learning) as opened:
+    with _indexes(dask, folder), Space(folder, learning=learning, learner=learner) as opened:
         if first is not None and source is not None:
             name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", first.stem).strip("-") or "items"
             with progress(f"reading {first}", total=len(source.X)) as (bar, task):
                 sources.fill(opened, name, source, lambda count: bar.advance(task, count))
+        if first is None and space is None and not opened.snapshot.collections:
+            _demonstrate(opened, "emoji")
         for view in opened.snapshot.collections.values():
             say.print(f"{view.name}: {len(view.ids):,} items × {view.n_features} features", markup=False)
 
@@ -50,7 +78,39 @@ def run(files: Files, space: Path | None, *, learning: bool, browser: bool, **se
                 webbrowser.open(address)
 
         pictures = None if files.images is None else sources.pictures(files.images)
-        http.serve(opened, pictures=pictures, ready=ready, **server)
+        threading.Thread(target=_warm_up, args=(opened,), daemon=True).start()
+        with one_blas_thread():  # small matrices: threads that wait for each other only cost
+            http.serve(opened, pictures=pictures, ready=ready, **server)
+
+
+def _warm_up(space: Any) -> None:
+    """Ask once what people will ask first, so that nobody waits for compiled code to be loaded."""
+    for view in space.snapshot.collections.values():
+        some = view.ids[:3].tolist()
+        if some:
+            space.query(view.name, id=some[0], k=24)
+            space.query(view.name, id=some[0], k=24, likes=some[1:], dislikes=())
+
+
+def demo_data(kind: str, folder: Path) -> None:
+    """Make a demonstration and put it into a space."""
+    from gramian.service.space import Space
+
+    with Space(folder, learning=False) as opened:
+        _demonstrate(opened, kind)
+    say.print(f"saved {folder}; next: gramian serve --space {folder}", markup=False)
+
+
+def _demonstrate(space: Any, kind: str) -> None:
+    """Fill a space with a demonstration, or with scikit-learn's digits where its source cannot be had."""
+    from gramian.service import demo
+
+    with progress(f"making {kind}", total=1) as (bar, task):
+        try:
+            said = demo.fill(space, kind, lambda done, of: bar.update(task, completed=done, total=of))
+        except demo.Unavailable as error:
+            said = f"No {kind}: {error} In their place: {demo.fill(space, 'digits')}"
+    say.print(said, markup=False)
 
 
 def _source(files: Files) -> Any:
@@ -146,13 +206,8 @@ def export_events(space: Path, out: Path | None) -> None:
             for line in transfer.export_events(opened):
                 print(line)
             return
-        temporary = out.with_name(f".{out.name}.part")
-        try:
-            with temporary.open("w", encoding="utf-8") as stream:
-                stream.writelines(f"{line}\n" for line in transfer.export_events(opened))
-            temporary.replace(out)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(out, "export") as beside, beside.open("w", encoding="utf-8") as stream:
+            stream.writelines(f"{line}\n" for line in transfer.export_events(opened))
         say.print(f"{opened.seq:,} events; saved {out}", markup=False)
 
 
@@ -168,5 +223,5 @@ def import_events(space: Path, source: Path) -> None:
 
 def _there(space: Path) -> Path:
     if not (space / "space.db").is_file():
-        raise formats.TableError(f"{space}: no space there.")
+        raise formats.TableError(f"{space}: no space there; to export a metric, name a target with --to.")
     return space

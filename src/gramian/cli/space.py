@@ -1,5 +1,6 @@
 """Commands of a space, added to the others."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -27,11 +28,25 @@ Token = Annotated[list[str] | None, _option(TOKEN, metavar="ROLE:SECRET")]
 Origin = Annotated[list[str] | None, _option("A page elsewhere that may use the API. May be repeated.", metavar="URL")]
 Rate = Annotated[float, _option("Requests a second of one address other than this machine.", metavar="N", min=0.1)]
 Learning = Annotated[bool, _option("Whether candidates are learned in the background.", "--learning/--no-learning")]
+LEARNER = "What learns the candidates: gmml, lego or auto (the best of many on held-out clicks)."
+Learner = Annotated[str, _option(LEARNER, metavar="NAME")]
+DASK = "Address of a Dask scheduler whose workers hold the items, in files of the space that they all see."
+Dask = Annotated[str | None, _option(DASK, metavar="SCHEDULER")]
 Browser = Annotated[bool, _option("Whether a browser is opened on the page.", "--browser/--no-browser")]
+
+
+class Demo(StrEnum):
+    """Demonstrations that can be made."""
+
+    emoji = "emoji"
+    glosses = "glosses"
+    digits = "digits"
+
+
+Kind = Annotated[Demo, typer.Argument(show_default=False, help="Which one.")]
 Folder = Annotated[Path, typer.Argument(metavar="SPACE", show_default=False, help="Folder of a space.")]
 Zip = Annotated[Path, typer.Argument(metavar="ZIP", show_default=False, help="A file of gramian backup.")]
 Lines = Annotated[Path, typer.Argument(metavar="LINES", show_default=False, help="Events as JSON lines.")]
-Out = Annotated[Path | None, _option("Where to write; standard output when absent.", "--output", "-o", metavar="FILE")]
 
 
 def install(app: typer.Typer) -> None:
@@ -39,18 +54,20 @@ def install(app: typer.Typer) -> None:
     app.command(
         rich_help_panel=SERVE,
         epilog=opt.examples(
+            "gramian serve",
             "gramian serve vectors.npy --meta table.csv --images pictures/",
             "gramian serve --space vectors.space --port 8080",
             "gramian serve --space vectors.space --host 0.0.0.0 --token admin:a-long-secret",
         ),
     )(serve)
+    app.command("demo-data", rich_help_panel=SERVE, epilog=opt.examples("gramian demo-data emoji --space emoji.space"))(
+        demo_data
+    )
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian backup vectors.space copy.zip"))(backup)
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian restore copy.zip vectors.space"))(restore)
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian compact vectors.space"))(compact)
-    events = typer.Typer(help="Events of a space as JSON lines, out and in.", no_args_is_help=True)
-    events.command("export", epilog=opt.examples("gramian events export vectors.space -o events.jsonl"))(export)
-    events.command("import", epilog=opt.examples("gramian events import copy.space events.jsonl"))(import_)
-    app.add_typer(events, name="events", rich_help_panel=SERVE)
+    examples = opt.examples("gramian export vectors.space -o events.jsonl", "gramian import copy.space events.jsonl")
+    app.command("import", rich_help_panel=SERVE, epilog=examples)(import_)
 
 
 def serve(
@@ -66,17 +83,30 @@ def serve(
     allow_origin: Origin = None,
     rate: Rate = 50.0,
     learning: Learning = True,
+    learner: Learner = "gmml",
+    dask: Dask = None,
     browser: Browser = True,
 ) -> None:
     """Serve a space that learns from clicks, with a page and an HTTP API.
 
-    Everything said is on disk before it is answered. docs/guide/serve.md has the routes.
+    With nothing named it shows emoji, or digits where those cannot be had. Everything said is on disk before it is
+    answered. docs/guide/serve.md has the routes.
     """
     from gramian.cli import serving
 
     files = serving.Files(data, meta, images, texts, name)
     server = {"host": host, "port": port, "tokens": token or (), "origins": allow_origin or (), "rate": rate}
-    serving.run(files, space, learning=learning, browser=browser, **server)
+    serving.run(files, space, learning=learning, learner=learner, dask=dask, browser=browser, **server)
+
+
+def demo_data(kind: Kind, space: Space = None) -> None:
+    """Make a demonstration from a package of a registry: emoji to see, glosses to read.
+
+    What is fetched stays in the user's cache, with its licenses; nothing is fetched twice.
+    """
+    from gramian.cli import serving
+
+    serving.demo_data(kind.value, space or Path(f"{kind.value}.space"))
 
 
 def backup(space: Folder, out: Zip) -> None:
@@ -100,15 +130,8 @@ def compact(space: Folder) -> None:
     serving.compact(space)
 
 
-def export(space: Folder, output: Out = None) -> None:
-    """Write all events, vectors and metrics included, as JSON lines."""
-    from gramian.cli import serving
-
-    serving.export_events(space, output)
-
-
 def import_(space: Folder, lines: Lines) -> None:
-    """Replay events into a space, a new one or one that is there."""
+    """Replay events that gramian export wrote into a space, a new one or one that is there."""
     from gramian.cli import serving
 
     serving.import_events(space, lines)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian.cli import formats
 from gramian.cli.screen import progress, say
 from gramian.service import stream
 
@@ -82,7 +83,7 @@ def _show(history: dict[str, Any], picture: Path) -> None:
     if not history["event"]:
         say.print("no events")
         return
-    plotting.stream(history).savefig(picture, dpi=120)
+    formats.draw(plotting.stream(history), picture)
     bad = f", {history['bad']} bad lines" if history["bad"] else ""
     say.print(f"{history['event'][-1]:,} events in {history['second'][-1]:.2f} s: {_status(history)}{bad}")
     say.print(f"saved {picture}")

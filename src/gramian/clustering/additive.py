@@ -86,8 +86,12 @@ class SumOfParts(Clusterings):
         return self.mean_ + sum(C[c] for C, c in zip(self.parts_, labels.T))
 
     def _labels(self, points: Points) -> np.ndarray:
-        k = tuple(len(C) for C in self.cluster_centers_)
-        state = State(np.vstack(self.parts_), np.concatenate(self.weights_), self.variance_ * len(k))
+        return self._nearest(points, np.vstack(self.parts_))
+
+    def _nearest(self, points: Points, C: np.ndarray) -> np.ndarray:
+        """The most probable combination of the parts C for each point."""
+        k = tuple(len(part) for part in self.cluster_centers_)
+        state = State(C, np.concatenate(self.weights_), self.variance_ * len(k))
         if np.prod(k, dtype=float) <= LIMIT:
             return exact(points, state, k, soft=False).labels
         return gibbs(points, state, k, False, points.nearest(state.C, k), np.random.RandomState(0)).labels

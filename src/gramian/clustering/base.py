@@ -73,18 +73,22 @@ class Clusterings(BaseEstimator, ABC):
         """Whether the mean of the data is the origin."""
         return bool(self.center)
 
+    @_checks.whole
     def fit(self, X: Any, y: Any = None) -> "Clusterings":
         """Find the clusterings of X (n, d); y is ignored."""
+        k = sizes(self.n_clusters, type(self).__name__)
+        X = self._door(X, reset=True, min_points=max(2, *k))
+        center = self._centers()
+        mean = to_host(linalg.dense(X.mean(axis=0, dtype=np.float64))).ravel() if center else np.zeros(X.shape[1])
+        self.mean_ = mean
+        return self._fit_points(Points.of(X, center), k)
+
+    def _fit_points(self, points: Points, k: tuple[int, ...]) -> "Clusterings":
+        """:meth:`fit` of points that went through the door."""
         owner = type(self).__name__
-        k = sizes(self.n_clusters, owner)
         starts = _checks.number(self.n_init, owner, "n_init", low=1, integer=True)
         _checks.number(self.max_iter, owner, "max_iter", low=1, integer=True)
         rng = _checks.random(self.random_state, owner)
-        X = self._door(X, reset=True, min_points=max(2, *k))
-        center = self._centers()
-        points = Points.of(X, center)
-        mean = to_host(linalg.dense(X.mean(axis=0, dtype=np.float64))).ravel() if center else np.zeros(X.shape[1])
-        self.mean_ = mean
         self._begin(points, k, rng)
         given = None if self.init is None else given_labels(self.init, len(points), k, owner)
         starts = starts if given is None else 1

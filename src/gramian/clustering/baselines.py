@@ -12,38 +12,46 @@ from gramian.clustering.starts import best_kmeans, in_turn
 
 
 def feature_removal(
-    X: Any, n_clusters: Any = (2, 2), fraction: float = 0.5, n_init: int = 10, random_state: Any = None
+    X: Any, n_clusters: Any = (2, 2), *, fraction: float = 0.5, n_init: int = 10, random_state: Any = None
 ) -> np.ndarray:
-    """Labels (n, 2): k-means, and k-means again without the features that tell most about the first clusters.
+    """Labels (n, T): k-means, and k-means again without the features that tell most about the clusters before.
 
     Feature f is scored by Σ_j |μ_jf| over the entropy of the shares |μ_jf| / Σ_l |μ_lf| of the cluster means; the
-    ``fraction`` of the features with the largest scores is removed. The thesis has no absolute values, for data that
-    are not negative, and does not say how many features go.
+    ``fraction`` of the features left with the largest scores is removed. The thesis has no absolute values, for data
+    that are not negative, does not say how many features go, and stops at two clusterings.
 
     Examples
     --------
     >>> import gramian as gm
     >>> from gramian.clustering import feature_removal, match
-    >>> data = gm.datasets.two_views(200, 10, 2, "concatenated", random_state=0)
+    >>> data = gm.datasets.two_views(200, 10, n_clusters=2, family="concatenated", random_state=0)
     >>> feature_removal(data.X, (2, 2), random_state=0).shape
     (200, 2)
     """
     X, k, rng = _door(X, n_clusters, "feature_removal", n_init, random_state)
     _checks.number(fraction, "feature_removal", "fraction", low=0, high=1, open_low=True)
-    labels, means = best_kmeans(Points.of(X), k[0], rng, n_init)
+    columns = []
+    for size in k:
+        labels, means = best_kmeans(Points.of(X), size, rng, n_init)
+        columns.append(labels)
+        X = X[:, telling_less(X, means, fraction)]
+    return np.column_stack(columns)
+
+
+def telling_less(X: Any, means: np.ndarray, fraction: float) -> np.ndarray:
+    """The features that are left when those with the largest scores go; one stays at least."""
     weight = np.abs(means + np.asarray(X.mean(axis=0)).ravel()) if _nonnegative(X) else np.abs(means)
     total = weight.sum(axis=0)
     share = weight / np.maximum(total, 1e-300)
     entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=0)
     order = np.argsort(-total / np.maximum(entropy, 1e-12), kind="stable")
-    rest = np.sort(order[min(int(fraction * X.shape[1]), X.shape[1] - 1) :])
-    return np.column_stack([labels, best_kmeans(Points.of(X[:, rest]), k[1], rng, n_init)[0]])
+    return np.sort(order[min(int(fraction * X.shape[1]), X.shape[1] - 1) :])
 
 
 def orthogonal_projection(
-    X: Any, n_clusters: Any = (2, 2), n_init: int = 10, rounds: int = 10, random_state: Any = None
+    X: Any, n_clusters: Any = (2, 2), *, n_init: int = 10, rounds: int = 10, random_state: Any = None
 ) -> np.ndarray:
-    """Labels (n, 2): k-means of the data projected off the means of the other clustering, in turn until nothing moves.
+    """Labels (n, T): k-means of the data projected off the means of the others, in turn until nothing moves.
 
     Steps (a)–(e) of §8.3 of Jain 2009, after the gene shaving of Hastie et al. (2000); at most ``rounds`` turns.
 
@@ -51,19 +59,17 @@ def orthogonal_projection(
     --------
     >>> import gramian as gm
     >>> from gramian.clustering import match, orthogonal_projection
-    >>> data = gm.datasets.two_views(200, 10, 2, "sum", random_state=0)
+    >>> data = gm.datasets.two_views(200, 10, n_clusters=2, family="sum", random_state=0)
     >>> labels = orthogonal_projection(data.X, (2, 2), random_state=0)
     >>> match(labels, data.y).scores.min() > 0.8
     np.True_
     """
     X, k, rng = _door(X, n_clusters, "orthogonal_projection", n_init, random_state)
-    return in_turn(Points.of(X), k, rng, (0, 1), 2 * rounds, n_init)
+    return in_turn(Points.of(X), k, rng, range(len(k)), len(k) * rounds, n_init)
 
 
 def _door(X: Any, n_clusters: Any, owner: str, n_init: int, random_state: Any) -> tuple[Any, tuple[int, ...], Any]:
     k = sizes(n_clusters, owner)
-    if len(k) != 2:
-        raise ValueError(f"{owner}: n_clusters must hold two numbers of clusters, got {n_clusters!r}.")
     _checks.number(n_init, owner, "n_init", low=1, integer=True)
     return _checks.points(X, owner, min_points=max(k)), k, _checks.random(random_state, owner)
 

@@ -1,16 +1,22 @@
 """Convolutional EM: data as sums of parts, parts of different clusterings orthogonal."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.clustering.additive import SumOfParts, correlation
+from gramian.clustering.base import Run
 from gramian.clustering.descent import shrink
 from gramian.clustering.parts import Moments, residual
 from gramian.clustering.penalty import choose
-from gramian.clustering.points import Points, parts
+from gramian.clustering.points import Points, indicator, parts
 from gramian.clustering.tries import promising
+
+SHAPES = 5
+"""Times that the shape of the noise is estimated anew at most."""
 
 
 def sweep(m: Moments, C: np.ndarray, k: tuple[int, ...], lam: float) -> np.ndarray:
@@ -27,6 +33,18 @@ def sweep(m: Moments, C: np.ndarray, k: tuple[int, ...], lam: float) -> np.ndarr
         A = (m.S[rows] - np.delete(m.N, part, axis=1)[rows] @ others) / counts[rows, None]
         C[rows] = shrink(A, others, lam / counts[rows]) if len(others) else A
     return C
+
+
+def shape(Z: np.ndarray, diagonal: bool) -> np.ndarray:
+    """Second moments of the rows, of determinant one; a thousandth of the mean variance keeps them regular."""
+    S = np.diag(np.mean(Z**2, axis=0)) if diagonal else Z.T @ Z / len(Z)
+    S = S + max(1e-3 * np.trace(S) / len(S), np.finfo(float).tiny) * np.eye(len(S))
+    return S / np.exp(np.linalg.slogdet(S)[1] / len(S))
+
+
+def whitened(points: Points, S: np.ndarray) -> Points:
+    """Points in coordinates in which noise of the shape S is spherical."""
+    return Points.of(points.dense(slice(None)) @ linalg.psd_power(S, -0.5), center=False)
 
 
 class ConvolutionalEM(SumOfParts):
@@ -55,6 +73,11 @@ class ConvolutionalEM(SumOfParts):
         Number of starts; the lowest objective wins.
     init : array (n, T), optional
         Labels to start from, once.
+    covariance : {"spherical", "diagonal", "full"}
+        Shape of the noise, one for all points: v I as in the thesis, v diag(s) or v S with det S = 1. The shape is
+        that of the data at first, then of the residuals, and the model is fitted again in coordinates in which it is
+        spherical, as long as the objective falls; parts of different clusterings are orthogonal under S⁻¹. Dense data
+        only, centered.
     assignment : {"hard", "soft"}
         One combination of parts per point as in (8.7), or probabilities. All combinations are tried up to 2048,
         above that they are sampled (Gibbs), and the path is then the running best.
@@ -79,6 +102,8 @@ class ConvolutionalEM(SumOfParts):
     weights_ : list of T arrays (k_t,)
     variance_ : float
         σ² of one part.
+    shape_ : array (d, d) or None
+        S, where the noise is not spherical.
     objective_, objective_path_, penalty_, mean_, n_iter_, converged_
 
     Examples
@@ -99,6 +124,7 @@ class ConvolutionalEM(SumOfParts):
         *,
         n_init: int = 10,
         init: Any = None,
+        covariance: str = "spherical",
         assignment: str = "hard",
         center: bool = True,
         max_iter: int = 200,
@@ -111,6 +137,7 @@ class ConvolutionalEM(SumOfParts):
         self.penalty = penalty
         self.n_init = n_init
         self.init = init
+        self.covariance = covariance
         self.assignment = assignment
         self.center = center
         self.max_iter = max_iter
@@ -121,11 +148,40 @@ class ConvolutionalEM(SumOfParts):
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
         _checks.one_of(self.assignment, "ConvolutionalEM", "assignment", ("hard", "soft"))
+        _checks.one_of(self.covariance, "ConvolutionalEM", "covariance", ("spherical", "diagonal", "full"))
+        if self.covariance != "spherical" and sparse.issparse(points.X):
+            raise TypeError("ConvolutionalEM: covariance must be 'spherical' for sparse X; pass X.toarray().")
         _checks.number(self.tol, "ConvolutionalEM", "tol", low=0)
         self.penalty_ = choose(self.penalty, "ConvolutionalEM", points, k, rng)
 
     def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray:
         return promising(points, k, self.penalty_, rng)
+
+    def _run(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run:
+        """The spherical model; for other noise also in coordinates that the data, and then its residuals, give."""
+        best = super()._run(points, k, labels, rng)
+        best.extra["shape"] = None
+        if self.covariance == "spherical":
+            return best
+        S = shape(points.dense(slice(None)), self.covariance == "diagonal")
+        first = labels if self.init is not None else promising(whitened(points, S), k, self.penalty_, rng)
+        for _ in range(SHAPES):
+            run = super()._run(whitened(points, S), k, first, rng)
+            if run.objective >= best.objective - self.tol * abs(best.objective):
+                break
+            path = np.concatenate([best.path, run.path])
+            centers = run.centers @ linalg.psd_power(S, 0.5)
+            best = replace(run, centers=centers, path=np.minimum.accumulate(path), extra={**run.extra, "shape": S})
+            rest = points.dense(slice(None)) - indicator(best.labels, k) @ best.centers
+            S = shape(rest, self.covariance == "diagonal")
+            first = best.labels.copy()
+        return best
+
+    def _labels(self, points: Points) -> np.ndarray:
+        if self.shape_ is None:
+            return super()._labels(points)
+        C = np.vstack(self.parts_) @ linalg.psd_power(self.shape_, -0.5)
+        return self._nearest(whitened(points, self.shape_), C)
 
     def _means(self, m: Moments, C: np.ndarray, k: tuple[int, ...], energy: float) -> np.ndarray:
         last = np.inf

@@ -34,7 +34,7 @@ class CooperativeVQ(ByLikelihood, SumOfParts):
     Examples
     --------
     >>> import gramian as gm
-    >>> data = gm.datasets.two_views(200, 5, 2, "sum", random_state=0)
+    >>> data = gm.datasets.two_views(200, 5, n_clusters=2, family="sum", random_state=0)
     >>> gm.CooperativeVQ((2, 2), n_init=2, random_state=0).fit(data.X).labels_.shape
     (200, 2)
     """

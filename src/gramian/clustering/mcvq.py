@@ -43,7 +43,7 @@ class MultipleCauseVQ(ByLikelihood):
     Examples
     --------
     >>> import gramian as gm
-    >>> data = gm.datasets.two_views(200, 5, 2, "concatenated", random_state=0)
+    >>> data = gm.datasets.two_views(200, 5, n_clusters=2, family="concatenated", random_state=0)
     >>> model = gm.MultipleCauseVQ((2, 2), random_state=0).fit(data.X)
     >>> model.labels_.shape, model.selection_.shape
     ((200, 2), (10, 2))

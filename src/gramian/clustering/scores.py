@@ -30,7 +30,7 @@ class Match:
     scores: np.ndarray
 
 
-def table(found: Any, truth: Any, score: str = "nmi") -> np.ndarray:
+def table(found: Any, truth: Any, *, score: str = "nmi") -> np.ndarray:
     """Scores (T, S) of each of T found labelings against each of S true ones.
 
     ``score`` is ``"nmi"`` (normalized mutual information, arithmetic mean), ``"ari"`` (adjusted Rand index) or
@@ -43,7 +43,7 @@ def table(found: Any, truth: Any, score: str = "nmi") -> np.ndarray:
     return np.array([[measure(Y[:, j], F[:, i]) for j in range(Y.shape[1])] for i in range(F.shape[1])])
 
 
-def match(found: Any, truth: Any, score: str = "nmi") -> Match:
+def match(found: Any, truth: Any, *, score: str = "nmi") -> Match:
     """Pair found clusterings with true labelings, one to one, so that the sum of the scores is largest.
 
     Parameters
@@ -65,7 +65,7 @@ def match(found: Any, truth: Any, score: str = "nmi") -> Match:
     >>> match(truth[:, ::-1], truth).found.tolist()
     [1, 0]
     """
-    values = table(found, truth, score)
+    values = table(found, truth, score=score)
     i, j = linear_sum_assignment(-values)
     order = np.argsort(j)
     return Match(i[order], j[order], values[i, j][order])

@@ -23,6 +23,7 @@ class Selection:
 def select_clusterings(
     X: Any,
     n_clusters: Any = (2, 2, 2, 2),
+    *,
     n_splits: int = 3,
     threshold: float = 0.8,
     n_init: int = 4,
@@ -51,7 +52,7 @@ def select_clusterings(
     --------
     >>> import gramian as gm
     >>> from gramian.clustering import select_clusterings
-    >>> data = gm.datasets.two_views(300, 10, 2, "concatenated", random_state=0)
+    >>> data = gm.datasets.two_views(300, 10, n_clusters=2, family="concatenated", random_state=0)
     >>> select_clusterings(data.X, (2, 2, 2), random_state=0).n_clusterings
     2
     """
@@ -65,7 +66,7 @@ def select_clusterings(
     for T in range(1, len(k) + 1):
         model = DecorrelatedKMeans(k[:T], n_init=n_init, random_state=rng)
         fits = [[model.fit(X[rows]).predict(X) for rows in two] for two in halves]
-        stability.append(np.mean([match(a, b, "ari").scores.min() for a, b in fits]))
+        stability.append(np.mean([match(a, b, score="ari").scores.min() for a, b in fits]))
         repeats.append(np.mean([redundancy(a) for a, _ in fits]))
     good = np.flatnonzero(np.array(stability) >= threshold)
     return Selection(int(good[-1]) + 1 if len(good) else 1, np.array(stability), np.array(repeats))

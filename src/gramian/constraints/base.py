@@ -70,6 +70,7 @@ class Constraints(ABC, Stored):
         self,
         X: Any,
         percentiles: tuple[float, float] = (5, 95),
+        *,
         max_points: int = 1000,
         sqdist: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> Self:
@@ -77,9 +78,9 @@ class Constraints(ABC, Stored):
 
         ``sqdist(rows)`` may give the squared distances among some rows of X in place of the Euclidean ones.
         """
-        return self.filled(_checks.points(X, type(self).__name__), percentiles, max_points, sqdist)
+        return self.filled(_checks.points(X, type(self).__name__), percentiles, max_points=max_points, sqdist=sqdist)
 
-    def filled(self, X: Any, percentiles: Any = (5, 95), max_points: int = 1000, sqdist: Any = None) -> Self:
+    def filled(self, X: Any, percentiles: Any = (5, 95), *, max_points: int = 1000, sqdist: Any = None) -> Self:
         """:meth:`with_bounds` of points that were checked."""
         return self
 

@@ -48,6 +48,7 @@ class Chunklets(Constraints):
         cls,
         y: Any,
         n_chunklets: int | None = None,
+        *,
         size: int = 2,
         unknown: Any = None,
         random_state: Any = None,
@@ -107,6 +108,17 @@ class Chunklets(Constraints):
         inside = self.members()
         _, chunk, size = np.unique(self.ids[inside], return_inverse=True, return_counts=True)
         return sparse.csr_array((1 / size[chunk], (chunk, inside)), shape=(len(size), n)), size
+
+    def moments(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sizes of the chunklets, their means, and the scatter (d, d) of their points around them."""
+        inside = self.members()
+        ids = self.ids if len(inside) == len(self.ids) else self.ids[inside]
+        if ids.max() < 4 * len(ids):  # a table of numbers costs less than sorting
+            used = np.bincount(ids) > 0
+            chunk = ids if used.all() else (np.cumsum(used) - 1)[ids]
+        else:
+            _, chunk = np.unique(ids, return_inverse=True)
+        return linalg.moments(X if len(inside) == len(self.ids) else X[inside], chunk)
 
     def centered(self, X: Any) -> Any:
         """Points of the chunklets minus the mean of theirs, (n_inside, d)."""

@@ -55,7 +55,7 @@ class Comparisons(Constraints):
         """Whether the margin is to be taken from the data."""
         return self.margin is None
 
-    def filled(self, X: Any, percentiles: Any = (5, 95), max_points: int = 1000, sqdist: Any = None) -> Self:
+    def filled(self, X: Any, percentiles: Any = (5, 95), *, max_points: int = 1000, sqdist: Any = None) -> Self:
         """Fill in a missing margin: the share :data:`MARGIN` of the median squared distance of X."""
         if self.margin is not None:
             return self

@@ -1,7 +1,7 @@
 """Clicks on a list of results: what a person liked and disliked of what was on the screen."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class Feedback(Stored):
     query: Any
     liked: Any = ()
     disliked: Any = ()
+    _: KW_ONLY
     shown: Any = None
 
     def __post_init__(self) -> None:
@@ -77,7 +78,7 @@ class Feedback(Stored):
             similar += [True] * len(liked) + [False] * len(disliked)
             bound += [nearest] * len(liked) + [farthest] * len(disliked)
         limits = np.array(bound)
-        return Pairs(np.array(left), np.array(right), np.array(similar), (limits, limits), soft=True)
+        return Pairs(np.array(left), np.array(right), np.array(similar), bounds=(limits, limits), soft=True)
 
 
 def ends(X: Any, query: int, shown: Iterable[int], metric: Any = None) -> tuple[float, float]:

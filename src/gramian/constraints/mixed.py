@@ -79,7 +79,7 @@ class Mixed(Constraints):
         self, X: Any, percentiles: Any = (5, 95), max_points: int = 1000, sqdist: Callable | None = None
     ) -> "Mixed":
         """Every part with its bounds filled in."""
-        return Mixed(tuple(part.filled(X, percentiles, max_points, sqdist) for part in self.parts))
+        return Mixed(tuple(part.filled(X, percentiles, max_points=max_points, sqdist=sqdist) for part in self.parts))
 
     def softened(self) -> "Mixed":
         """Every part as it can be."""

@@ -1,7 +1,7 @@
 """Pairs of points that should be near or far."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ class Pairs(Constraints):
     left: np.ndarray
     right: np.ndarray
     similar: np.ndarray
+    _: KW_ONLY
     bounds: tuple | None = None
     soft: bool = False
 
@@ -65,10 +66,11 @@ class Pairs(Constraints):
         cls,
         y: Any,
         n_pairs: int | None = None,
+        *,
         unknown: Any = None,
-        random_state: Any = None,
         X: Any = None,
         percentiles: tuple[float, float] = (5, 95),
+        random_state: Any = None,
     ) -> "Pairs":
         """Draw distinct pairs from labels, half similar and half dissimilar, every class drawn.
 
@@ -126,15 +128,15 @@ class Pairs(Constraints):
         return pairs if X is None else pairs.with_bounds(X, percentiles)
 
     @classmethod
-    def from_tuples(cls, pairs: Any, similar: Any, bounds: tuple | None = None) -> tuple[np.ndarray, "Pairs"]:
+    def from_tuples(cls, pairs: Any, similar: Any, *, bounds: tuple | None = None) -> tuple[np.ndarray, "Pairs"]:
         """Points (2m, d) and constraints from an array of pairs (m, 2, d) and ±1 labels."""
         pairs = _checks.tuples(pairs, 2, "Pairs")
         m = pairs.shape[0]
         X = np.concatenate([pairs[:, 0], pairs[:, 1]])
-        return X, cls(np.arange(m), np.arange(m, 2 * m), similar, bounds)
+        return X, cls(np.arange(m), np.arange(m, 2 * m), similar, bounds=bounds)
 
     def filled(
-        self, X: Any, percentiles: tuple[float, float] = (5, 95), max_points: int = 1000, sqdist: Any = None
+        self, X: Any, percentiles: tuple[float, float] = (5, 95), *, max_points: int = 1000, sqdist: Any = None
     ) -> "Pairs":
         """Fill in missing bounds: percentiles of the squared distances of X (all pairs of at most 1,000 points).
 
@@ -165,8 +167,8 @@ class Pairs(Constraints):
             np.concatenate([self.left, other.left]),
             np.concatenate([self.right, other.right]),
             np.concatenate([self.similar, other.similar]),
-            bounds,
-            self.soft or other.soft,
+            bounds=bounds,
+            soft=self.soft or other.soft,
         )
 
     def softened(self) -> "Pairs":
@@ -177,13 +179,13 @@ class Pairs(Constraints):
         """The same pairs with their bounds times ``factor``."""
         return self if self.bounds is None else replace(self, bounds=tuple(factor * bound for bound in self.bounds))
 
-    def apart(self, X: Any, owner: str, rtol: float = 0.0) -> "Pairs":
+    def apart(self, X: Any, owner: str, *, tol: float = 0.0) -> "Pairs":
         """The pairs of points that differ; identical points say nothing about a metric.
 
-        In coordinates that were computed, copies differ by rounding: ``rtol``, relative to the pair farthest apart.
+        In coordinates that were computed, copies differ by rounding: ``tol``, relative to the pair farthest apart.
         """
-        V = abs(X[self.left] - X[self.right])
-        differ = to_host(linalg.dense(V.max(axis=1)).ravel() > rtol * V.max())
+        size = to_host(linalg.row_extents(X[self.left] - X[self.right]))
+        differ = size > tol * size.max()
         if not differ.any():
             raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
         return self if differ.all() else self[differ]
@@ -217,7 +219,7 @@ class Pairs(Constraints):
     def __getitem__(self, rows: Any) -> "Pairs":
         """The pairs of the given rows."""
         bounds = None if self.bounds is None else tuple(b[rows] for b in self.bounds)
-        return Pairs(self.left[rows], self.right[rows], self.similar[rows], bounds, self.soft)
+        return Pairs(self.left[rows], self.right[rows], self.similar[rows], bounds=bounds, soft=self.soft)
 
     def check(self, X: Any, owner: str) -> "Pairs":
         """Constraints that fit X, bounds filled in."""

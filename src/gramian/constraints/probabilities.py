@@ -1,6 +1,6 @@
 """Bounds on class probabilities estimated by Parzen windows."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class Probabilities(Constraints):
     point: np.ndarray
     target: np.ndarray
     codes: np.ndarray
+    _: KW_ONLY
     level: Any = 0.5
     at_least: Any = True
 
@@ -59,10 +60,11 @@ class Probabilities(Constraints):
         cls,
         y: Any,
         level: float = 0.5,
+        *,
         unknown: Any = None,
-        random_state: Any = None,
         n_points: int | None = None,
         ceiling: float | None = None,
+        random_state: Any = None,
     ) -> "Probabilities":
         """Each labeled point (or ``n_points`` of them, drawn) should have its own class with probability ≥ level.
 
@@ -73,7 +75,7 @@ class Probabilities(Constraints):
         if n_points is not None and n_points < len(known):
             _checks.number(n_points, "Probabilities", "n_points", low=1, integer=True)
             known = np.sort(_checks.random(random_state, "Probabilities").choice(known, n_points, replace=False))
-        own = cls(known, labels.codes[known], labels.codes, level)
+        own = cls(known, labels.codes[known], labels.codes, level=level)
         if ceiling is None:
             return own
         classes = np.arange(len(labels.classes))
@@ -82,8 +84,8 @@ class Probabilities(Constraints):
             np.concatenate([own.point, known[row]]),
             np.concatenate([own.target, other]),
             labels.codes,
-            np.concatenate([own.level, np.full(len(row), ceiling)]),
-            np.concatenate([own.at_least, np.zeros(len(row), dtype=bool)]),
+            level=np.concatenate([own.level, np.full(len(row), ceiling)]),
+            at_least=np.concatenate([own.at_least, np.zeros(len(row), dtype=bool)]),
         )
 
     @property

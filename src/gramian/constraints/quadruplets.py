@@ -1,6 +1,6 @@
 """Relative constraints between two pairs: one pair is nearer than another."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class Quadruplets(Comparisons):
     near_right: np.ndarray
     far_left: np.ndarray
     far_right: np.ndarray
+    _: KW_ONLY
     margin: Any = 1.0
     weight: Any = 1.0
     soft: bool = False
@@ -56,9 +57,10 @@ class Quadruplets(Comparisons):
         cls,
         y: Any,
         n_quadruplets: int | None = None,
+        *,
         unknown: Any = None,
-        random_state: Any = None,
         margin: float | None = None,
+        random_state: Any = None,
     ) -> "Quadruplets":
         """Pairs of one class against pairs of two, drawn from labels (default 5 per labeled point)."""
         labels = Labels.from_array(y, "Quadruplets", unknown=unknown)
@@ -71,18 +73,18 @@ class Quadruplets(Comparisons):
             raise ValueError("Quadruplets: needs two classes, one of them with two or more points.")
         # Small classes have fewer pairs than asked for: those come again, in another company.
         first, second = (rng.permutation(np.resize(np.arange(len(ends[0])), count)) for ends in (near, far))
-        return cls(near[0][first], near[1][first], far[0][second], far[1][second], margin)
+        return cls(near[0][first], near[1][first], far[0][second], far[1][second], margin=margin)
 
     @classmethod
     def from_tuples(
-        cls, tuples: Any, margin: float | None = None, weight: Any = 1.0
+        cls, tuples: Any, margin: float | None = None, *, weight: Any = 1.0
     ) -> tuple[np.ndarray, "Quadruplets"]:
         """Points (4m, d) and constraints from an array of quadruplets (m, 4, d): a near pair and a far pair."""
         tuples = _checks.tuples(tuples, 4, "Quadruplets")
         m = tuples.shape[0]
         X = np.concatenate([tuples[:, place] for place in range(4)])
         i = np.arange(m)
-        return X, cls(i, i + m, i + 2 * m, i + 3 * m, margin, weight)
+        return X, cls(i, i + m, i + 2 * m, i + 3 * m, margin=margin, weight=weight)
 
     @property
     def near_ends(self) -> tuple[np.ndarray, np.ndarray]:

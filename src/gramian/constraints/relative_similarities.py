@@ -1,6 +1,6 @@
 """Relative constraints on learned inner products."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class RelativeSimilarities(Constraints):
     anchor: np.ndarray
     near: np.ndarray
     far: np.ndarray
+    _: KW_ONLY
     margin: Any = 1.0
 
     def __post_init__(self) -> None:
@@ -45,13 +46,14 @@ class RelativeSimilarities(Constraints):
         cls,
         y: Any,
         n_triplets: int | None = None,
+        *,
         unknown: Any = None,
-        random_state: Any = None,
         margin: float = 1.0,
+        random_state: Any = None,
     ) -> "RelativeSimilarities":
         """Draw distinct triplets as :meth:`Triplets.from_labels`."""
-        drawn = Triplets.from_labels(y, n_triplets, unknown, random_state)
-        return cls(drawn.anchor, drawn.near, drawn.far, margin)
+        drawn = Triplets.from_labels(y, n_triplets, unknown=unknown, random_state=random_state)
+        return cls(drawn.anchor, drawn.near, drawn.far, margin=margin)
 
     @property
     def n_points(self) -> int:

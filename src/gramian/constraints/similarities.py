@@ -1,6 +1,6 @@
 """Bounds on learned inner products."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class Similarities(Constraints):
     left: np.ndarray
     right: np.ndarray
     similar: np.ndarray
+    _: KW_ONLY
     limit: Any = 0.0
 
     def __post_init__(self) -> None:
@@ -47,14 +48,15 @@ class Similarities(Constraints):
         cls,
         y: Any,
         n_pairs: int | None = None,
+        *,
         unknown: Any = None,
-        random_state: Any = None,
         X: Any = None,
         percentiles: tuple[float, float] = (5, 95),
+        random_state: Any = None,
     ) -> "Similarities":
         """Draw pairs as :meth:`Pairs.from_labels`; limits are percentiles of the inner products of X (0 without X)."""
         rng = _checks.random(random_state, "Similarities")
-        pairs = Pairs.from_labels(y, n_pairs, unknown, rng)
+        pairs = Pairs.from_labels(y, n_pairs, unknown=unknown, random_state=rng)
         limit = np.zeros(len(pairs))
         if X is not None:
             X = _checks.points(X, "Similarities")
@@ -62,7 +64,7 @@ class Similarities(Constraints):
             rows = linalg.spread(X.shape[0], 1000)
             low, high = np.percentile(linalg.inner(X[rows], X[rows])[np.triu_indices(len(rows), 1)], ends)
             limit = np.where(pairs.similar, high, low)
-        return cls(pairs.left, pairs.right, pairs.similar, limit)
+        return cls(pairs.left, pairs.right, pairs.similar, limit=limit)
 
     @property
     def n_points(self) -> int:

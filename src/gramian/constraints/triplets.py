@@ -1,6 +1,6 @@
 """Relative constraints: one point is nearer than another."""
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class Triplets(Comparisons):
     anchor: np.ndarray
     near: np.ndarray
     far: np.ndarray
+    _: KW_ONLY
     margin: Any = 1.0
     soft: bool = False
 
@@ -53,9 +54,10 @@ class Triplets(Comparisons):
         cls,
         y: Any,
         n_triplets: int | None = None,
+        *,
         unknown: Any = None,
-        random_state: Any = None,
         margin: float | None = None,
+        random_state: Any = None,
     ) -> "Triplets":
         """Draw distinct triplets from labels (default 5 per labeled point); every class is drawn as an anchor."""
         labels = Labels.from_array(y, "Triplets", unknown=unknown)
@@ -93,7 +95,7 @@ class Triplets(Comparisons):
         m = tuples.shape[0]
         X = np.concatenate([tuples[:, place] for place in range(3)])
         i = np.arange(m)
-        return X, cls(i, i + m, i + 2 * m, margin)
+        return X, cls(i, i + m, i + 2 * m, margin=margin)
 
     @property
     def near_ends(self) -> tuple[np.ndarray, np.ndarray]:

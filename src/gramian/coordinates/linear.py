@@ -13,7 +13,7 @@ INDEPENDENT = 1e-10
 """A difference spans a new direction when this share of its energy lies outside of the basis."""
 
 
-class _Vectors(Coordinates):
+class VectorSpace(Coordinates):
     """k(x, y) = xᵀy."""
 
     def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
@@ -49,7 +49,7 @@ class _Vectors(Coordinates):
 
 
 @dataclass(frozen=True, eq=False)
-class Plain(_Vectors):
+class Plain(VectorSpace):
     """z(x) = x: all d features, nothing left out."""
 
     d: int
@@ -73,7 +73,7 @@ class Plain(_Vectors):
         """x − y in double precision: the difference first, so that close points keep their digits."""
         if sparse.issparse(X) or sparse.issparse(Y):
             return linalg.dense(X - Y) if sparse.issparse(X - Y) else np.asarray(X - Y)
-        return np.subtract(X, Y, dtype=np.float64)
+        return linalg.difference(X, Y)
 
     def back(self, Z: np.ndarray) -> np.ndarray:
         """The points themselves."""
@@ -98,7 +98,7 @@ class UnitRows(Plain):
 
 
 @dataclass(frozen=True, eq=False)
-class Subspace(_Vectors):
+class Subspace(VectorSpace):
     """z(x) = Uᵀx for orthonormal columns U (d, r); U becomes read-only."""
 
     basis: np.ndarray

@@ -11,6 +11,7 @@ from gramian.datasets.loaders import Dataset
 def nuisance(
     n: int = 300,
     n_classes: int = 3,
+    *,
     informative: int = 2,
     noise_features: int = 8,
     noise_scale: float = 5.0,
@@ -48,7 +49,7 @@ def nuisance(
 
 
 def stretched(
-    n: int = 300, n_classes: int = 3, d: int = 2, condition: float = 100.0, random_state: Any = None
+    n: int = 300, n_classes: int = 3, *, d: int = 2, condition: float = 100.0, random_state: Any = None
 ) -> Dataset:
     """Parallel elongated clusters: neighbors along the long axis mislead until the metric whitens it.
 
@@ -80,7 +81,7 @@ def stretched(
     return _shuffled("stretched", X @ Q.T, y, rng, metric=(Q / scale**2) @ Q.T)
 
 
-def xor(n: int = 200, noise: float = 0.3, noise_features: int = 0, random_state: Any = None) -> Dataset:
+def xor(n: int = 200, noise: float = 0.3, *, noise_features: int = 0, random_state: Any = None) -> Dataset:
     """Four clusters at the corners of a square, opposite corners of one class: no linear metric separates the means.
 
     The classes have the same mean and the same covariance, so every method that looks only at these fails; a kernel or
@@ -109,7 +110,7 @@ def xor(n: int = 200, noise: float = 0.3, noise_features: int = 0, random_state:
     return _shuffled("xor", X, (signs.prod(axis=1) > 0).astype(int), rng)
 
 
-def rings(n: int = 300, n_classes: int = 2, noise: float = 0.1, random_state: Any = None) -> Dataset:
+def rings(n: int = 300, n_classes: int = 2, *, noise: float = 0.1, random_state: Any = None) -> Dataset:
     """Concentric circles of radius 1, 2, …: separable by a kernel, never by a linear map.
 
     Parameters
@@ -133,7 +134,7 @@ def rings(n: int = 300, n_classes: int = 2, noise: float = 0.1, random_state: An
     return _shuffled("rings", radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), y, rng)
 
 
-def moons(n: int = 200, noise: float = 0.1, random_state: Any = None) -> Dataset:
+def moons(n: int = 200, noise: float = 0.1, *, random_state: Any = None) -> Dataset:
     """Two half circles that reach into each other, for methods that follow the shape of the data.
 
     Parameters

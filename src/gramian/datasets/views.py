@@ -13,6 +13,7 @@ FAMILIES = ("concatenated", "overlap", "sum")
 def two_views(
     n: int = 3000,
     d: int = 30,
+    *,
     n_clusters: int | tuple[int, int] = 3,
     family: str = "concatenated",
     separation: float = 2.0,
@@ -43,7 +44,7 @@ def two_views(
     Examples
     --------
     >>> import gramian as gm
-    >>> data = gm.datasets.two_views(100, 4, (2, 3), "overlap", random_state=0)
+    >>> data = gm.datasets.two_views(100, 4, n_clusters=(2, 3), family="overlap", random_state=0)
     >>> data.X.shape, data.y.shape
     ((100, 6), (100, 2))
     """

@@ -8,6 +8,7 @@ Every regularizer is written f(M) = φ(M) − ⟨Θ₀, M⟩ + c, with Θ₀ = �
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from gramian._array import namespace
@@ -40,7 +41,10 @@ class Divergence(ABC, Stored):
 
     @abstractmethod
     def hessian(self, Theta: Any) -> Callable[[Any], Any]:
-        """H ↦ ∇²φ*(Θ)[H], the derivative of M = ∇φ*(Θ) in the direction H."""
+        """H ↦ ∇²φ*(Θ)[H], the derivative of M = ∇φ*(Θ) in the direction H.
+
+        It may have a method ``form(P, Q)``, about ⟨pqᵀ, ∇²φ*[pqᵀ]⟩ of each row, which makes solvers faster.
+        """
 
     def grad_inverse(self, Theta: Any) -> Any:
         """M = ∇φ*(Θ), the inverse of ``grad``."""
@@ -56,16 +60,53 @@ class Divergence(ABC, Stored):
         return None
 
 
-def spectral_derivative(Theta: Any, function: Any, slope: Any) -> Callable[[Any], Any]:
-    """Derivative H ↦ U (Γ ∘ UᵀHU) Uᵀ of a spectral function, Γ its divided differences (Daleckii and Krein)."""
-    xp = namespace(Theta)
-    values, U = xp.linalg.eigh((Theta + Theta.T) / 2)
-    near, rise = values[:, None] - values[None, :], function(values)
-    close = xp.abs(near) <= 1e-7 * (1 + xp.abs(values[:, None]))
-    safe = xp.where(close, xp.ones_like(near), near)
-    middle = slope((values[:, None] + values[None, :]) / 2)
-    Gamma = xp.where(close, middle, (rise[:, None] - rise[None, :]) / safe)
-    return lambda H: U @ (Gamma * (U.T @ H @ U)) @ U.T
+@dataclass(frozen=True, eq=False)
+class SpectralDerivative:
+    """H ↦ U (Γ ∘ UᵀHU) Uᵀ, the derivative of a spectral function at U diag(θ) Uᵀ.
+
+    Γ are its divided differences (Daleckii and Krein).
+    """
+
+    U: Any
+    Gamma: Any
+
+    @classmethod
+    def at(cls, Theta: Any, function: Any, slope: Any) -> "SpectralDerivative":
+        """Derivative at Θ of the spectral function of a scalar one with the given slope."""
+        xp = namespace(Theta)
+        values, U = xp.linalg.eigh((Theta + Theta.T) / 2)
+        near, rise = values[:, None] - values[None, :], function(values)
+        close = xp.abs(near) <= 1e-7 * (1 + xp.abs(values[:, None]))
+        safe = xp.where(close, xp.ones_like(near), near)
+        middle = slope((values[:, None] + values[None, :]) / 2)
+        return cls(U, xp.where(close, middle, (rise[:, None] - rise[None, :]) / safe))
+
+    def __call__(self, H: Any) -> Any:
+        return self.U @ (self.Gamma * (self.U.T @ H @ self.U)) @ self.U.T
+
+    def form(self, P: Any, Q: Any) -> Any:
+        """About ⟨pqᵀ, ∇²φ*[pqᵀ]⟩ for each row, exact where p = q."""
+        left = (P @ self.U) ** 2
+        right = left if Q is P else (Q @ self.U) ** 2
+        return namespace(left).sum((left @ self.Gamma) * right, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Congruence:
+    """H ↦ M H M / weight, the derivative of (−Θ)⁻¹."""
+
+    M: Any
+    weight: float = 1.0
+
+    def __call__(self, H: Any) -> Any:
+        return self.M @ H @ self.M / self.weight
+
+    def form(self, P: Any, Q: Any) -> Any:
+        """About ⟨pqᵀ, ∇²φ*[pqᵀ]⟩ for each row, exact where p = q."""
+        xp = namespace(P)
+        left = xp.sum((P @ self.M) * P, axis=1)
+        right = left if Q is P else xp.sum((Q @ self.M) * Q, axis=1)
+        return left * right / self.weight
 
 
 def spectral(M: Any, function: Any) -> Any:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gramian._array import namespace
-from gramian.divergences.base import Divergence, spectral_derivative
+from gramian.divergences.base import Divergence, SpectralDerivative
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Frobenius(Divergence):
 def psd_hessian(Theta: Any) -> Any:
     """Generalized derivative of the projection [Θ]₊."""
     xp = namespace(Theta)
-    return spectral_derivative(
+    return SpectralDerivative.at(
         Theta, lambda t: xp.where(t > 0, t, xp.zeros_like(t)), lambda t: xp.astype(t > 0, Theta.dtype)
     )
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from gramian import _checks
 from gramian._array import like, namespace
-from gramian.divergences.base import Divergence
+from gramian.divergences.base import Congruence, Divergence, SpectralDerivative
 from gramian.divergences.frobenius import psd_conjugate, psd_hessian
 from gramian.divergences.logdet import logdet_conjugate
 
@@ -97,7 +97,7 @@ class LinearFrobenius(_Linear):
     def hessian(self, Theta: Any) -> Any:
         """Generalized derivative of [Θ]₊ / γ."""
         derivative = psd_hessian(Theta)
-        return lambda H: derivative(H) / self.gamma
+        return SpectralDerivative(derivative.U, derivative.Gamma / self.gamma)
 
 
 class LinearLogDet(_Linear):
@@ -134,8 +134,7 @@ class LinearLogDet(_Linear):
 
     def hessian(self, Theta: Any) -> Any:
         """H ↦ M H M / γ with M = γ (−Θ)⁻¹."""
-        M = namespace(Theta).linalg.inv(-Theta / self.gamma)
-        return lambda H: M @ H @ M / self.gamma
+        return Congruence(namespace(Theta).linalg.inv(-Theta / self.gamma), self.gamma)
 
     def as_logdet(self, M0: Any) -> tuple[Any, float] | None:
         """γ · D_ld(M, γ A₀⁻¹) + constant, when A₀ is positive definite."""

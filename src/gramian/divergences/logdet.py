@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian._array import cholesky, inverse, namespace
-from gramian.divergences.base import Divergence
+from gramian.divergences.base import Congruence, Divergence
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,7 @@ class LogDet(Divergence):
 
     def hessian(self, Theta: Any) -> Any:
         """H ↦ M H M with M = (−Θ)⁻¹."""
-        M = namespace(Theta).linalg.inv(-Theta)
-        return lambda H: M @ H @ M
+        return Congruence(namespace(Theta).linalg.inv(-Theta))
 
     def as_logdet(self, M0: Any) -> tuple[Any, float]:
         """Itself."""

@@ -1,12 +1,12 @@
 """A divergence from any convex function of one variable."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from gramian.divergences.base import Divergence, spectral, spectral_derivative
+from gramian.divergences.base import Divergence, SpectralDerivative, spectral
 
 TINY = 1e-300
 """Where f stands for its limit at 0."""
@@ -39,6 +39,7 @@ class Spectral(Divergence):
 
     f: Callable[[np.ndarray], np.ndarray]
     derivative: Callable[[np.ndarray], np.ndarray]
+    _: KW_ONLY
     inverse: Callable[[np.ndarray], np.ndarray] | None = None
     relative: bool = True
 
@@ -73,7 +74,7 @@ class Spectral(Divergence):
 
     def hessian(self, Theta: Any) -> Callable[[Any], Any]:
         """Derivative of the matrix of maximizers, with slopes by differences."""
-        return spectral_derivative(Theta, self._maximizer, self._slope)
+        return SpectralDerivative.at(Theta, self._maximizer, self._slope)
 
     def start(self, M0: Any) -> tuple[Any, float]:
         """Θ₀ and the constant c; both 0 without a prior."""

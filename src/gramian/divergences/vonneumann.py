@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian._array import namespace
-from gramian.divergences.base import Divergence, spectral, spectral_derivative
+from gramian.divergences.base import Divergence, SpectralDerivative, spectral
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class VonNeumann(Divergence):
     def hessian(self, Theta: Any) -> Any:
         """Derivative of the matrix exponential."""
         exp = namespace(Theta).exp
-        return spectral_derivative(Theta, exp, exp)
+        return SpectralDerivative.at(Theta, exp, exp)
 
     def conjugate(self, Theta: Any) -> tuple[float, Any]:
         """Tr exp Θ and exp Θ."""

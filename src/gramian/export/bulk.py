@@ -10,8 +10,9 @@ import numpy as np
 from gramian.export import arrow
 from gramian.export.columns import Columns
 from gramian.export.maps import Isometry
-from gramian.export.places import readme, replacing
-from gramian.export.progress import progress
+from gramian.export.places import readme
+from gramian.persist import replacing
+from gramian.search.progress import progress
 
 
 def write(

@@ -1,7 +1,7 @@
 """Ask a written export 100 queries and compare its answers with ours."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ class Report:
     k: int
     recall: float
     exact: bool
-    error: float | None = None
+    error: float | None = field(default=None, kw_only=True)
 
     @property
     def same(self) -> bool:
@@ -123,7 +123,7 @@ def _check_model(inner: Isometry, target: str, path: Path, X: Any, apply: Callab
     other.add(np.arange(len(points)), theirs)
     answer = Answer(inner(raw), other.ids)
     answer.add(np.arange(len(points)), ours)
-    return Report(target, len(raw), k, answer.recall(), True, error)
+    return Report(target, len(raw), k, answer.recall(), True, error=error)
 
 
 def _check_rows(inner: Isometry, target: str, held: Any, X: Any, ids: Any) -> Report:

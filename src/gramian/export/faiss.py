@@ -10,9 +10,10 @@ from gramian import _checks, linalg
 from gramian.export.columns import single
 from gramian.export.maps import Isometry, isometry
 from gramian.export.nearest import Nearest, between, settle
-from gramian.export.places import loading, needs, place, readme, replacing
-from gramian.export.progress import progress
+from gramian.export.places import loading, needs, place, readme
 from gramian.export.rows import Rows, is_path, labels, rows
+from gramian.persist import replacing
+from gramian.search.progress import progress
 
 OPTIONS = {"n_links": 32, "ef_construction": 200, "n_bits": 256, "factor": 50, "n_lists": None, "n_probe": None}
 TRAINING = 100_000
@@ -37,9 +38,9 @@ sqdist, ids = index.search(z, 10)
 def to_faiss(
     metric: Any,
     X: Any,
+    *,
     kind: Any = "flat",
     ids: Any = None,
-    *,
     path: Any = None,
     out: Any = None,
     verbose: bool = False,
@@ -193,9 +194,9 @@ def _settle(faiss: Any, index: Any, near: Nearest, fixed: bool) -> None:
 def from_faiss(path: Any, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks (ids, vectors) of a faiss index, or of its file, as they are stored.
 
-    An index that transforms its input yields what lies behind the transform: for one that :func:`to_faiss` made these
-    are the learned coordinates, whose Euclidean distance is the learned one. What is compressed comes back as it
-    was kept, approximately.
+    An index that transforms its input yields what lies behind the transform: for one that ``to_faiss`` made these are
+    the learned coordinates, whose Euclidean distance is the learned one. What is compressed comes back as it was kept,
+    approximately.
 
     Parameters
     ----------

@@ -9,9 +9,10 @@ import numpy as np
 from gramian.export.columns import single
 from gramian.export.maps import isometry
 from gramian.export.nearest import Nearest, between, settle
-from gramian.export.places import loading, needs, place, readme, replacing
-from gramian.export.progress import progress
+from gramian.export.places import loading, needs, place, readme
 from gramian.export.rows import is_path, labels, rows
+from gramian.persist import replacing
+from gramian.search.progress import progress
 
 WIDE = 128
 """Coordinates above which a graph needs more links for the same recall."""
@@ -28,8 +29,8 @@ ids, sqdist = index.knn_query({metric}.transform([x]), k=10)
 def to_hnswlib(
     metric: Any,
     X: Any,
-    ids: Any = None,
     *,
+    ids: Any = None,
     path: Any = None,
     out: Any = None,
     n_links: int | None = None,

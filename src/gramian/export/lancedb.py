@@ -10,9 +10,9 @@ from gramian.export.columns import columns
 from gramian.export.maps import isometry
 from gramian.export.parquet import chosen
 from gramian.export.places import folder, loading, needs, readme, required
-from gramian.export.progress import progress
 from gramian.export.rows import rows
 from gramian.export.tables import check_name, ours
+from gramian.search.progress import progress
 
 QUERY = """
 import gramian as gm, lancedb
@@ -95,7 +95,7 @@ def names(database: Any) -> list[str]:
 
 
 def from_lancedb(
-    path: Any, table: str = "items", column: str | None = None, *, id: str | None = None, block: int = 8192
+    path: Any, table: str = "items", *, column: str | None = None, id: str | None = None, block: int = 8192
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks (ids, vectors) of a LanceDB table.
 
@@ -114,7 +114,7 @@ def from_lancedb(
     Examples
     --------
     >>> import gramian as gm
-    >>> blocks = gm.export.from_lancedb("database", "items", "vector")  # doctest: +SKIP
+    >>> blocks = gm.export.from_lancedb("database", "items", column="vector")  # doctest: +SKIP
     >>> index = gm.export.fill(gm.HashIndex(metric), blocks)  # doctest: +SKIP
     """
     owner = "from_lancedb"

@@ -66,7 +66,7 @@ class Isometry:
         """A kernel metric with α > 0 on explicit features φ: W = α I + U (M − α I) Uᵀ with U = φ(B)ᵀ Tᵀ."""
         features = self.source.features
         basis = linalg.dense(features.kernel_.embed(features.basis_)).T @ features.map_.T
-        return SubspaceMahalanobis(basis, self.source.core, self.source.alpha)
+        return SubspaceMahalanobis(basis, self.source.core, alpha=self.source.alpha)
 
     @cached_property
     def offset(self) -> np.ndarray:
@@ -113,7 +113,7 @@ def isometry(metric: Any, owner: str) -> Isometry:
     if isinstance(metric, KernelMetric) and metric.alpha > 0 and not _is_explicit(metric.features.kernel_):
         raise TypeError(
             f"{owner}: {described(metric)} has no finite coordinates outside of its basis (alpha > 0); "
-            "learn with alpha=0, or search it with KernelHashIndex."
+            "learn with Kernelized(…, alpha=0), or search it with KernelHashIndex."
         )
     return Isometry(metric, owner, file)
 

@@ -9,9 +9,9 @@ import numpy as np
 from gramian.export.columns import Columns, columns
 from gramian.export.maps import isometry
 from gramian.export.places import loading, needs, readme, required
-from gramian.export.progress import progress
 from gramian.export.rows import rows
 from gramian.export.tables import check_name, ours
+from gramian.search.progress import progress
 
 BATCH = 1024
 """Rows of one request."""

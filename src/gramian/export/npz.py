@@ -9,9 +9,10 @@ from gramian import _checks
 from gramian.export.graphs import kernel_map
 from gramian.export.maps import Isometry, isometry
 from gramian.export.onnx import center_of
-from gramian.export.places import readme, replacing, required
+from gramian.export.places import readme, required
 from gramian.kernels import Gaussian, Polynomial
 from gramian.kernels.base import Kernel
+from gramian.persist import replacing
 
 WIDEST = 4096
 """Features up to which the matrix M is stored beside its factor."""
@@ -107,5 +108,5 @@ def apply_npz(path: Path, X: np.ndarray) -> np.ndarray:
     if str(a["kernel"]) == "gaussian":
         kernel: Kernel = Gaussian(float(a["scale"]))
     else:
-        kernel = Polynomial(int(a["degree"]), float(a["offset_of_kernel"]), float(a["scale"]))
+        kernel = Polynomial(int(a["degree"]), float(a["offset_of_kernel"]), scale=float(a["scale"]))
     return kernel(X, a["basis"]) @ a["weights"] - a["offset"]

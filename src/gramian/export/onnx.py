@@ -8,7 +8,8 @@ import numpy as np
 from gramian import _checks
 from gramian.export.graphs import Graph, embedded
 from gramian.export.maps import Isometry, isometry
-from gramian.export.places import needs, place, readme, replacing
+from gramian.export.places import needs, place, readme
+from gramian.persist import replacing
 
 OPSET, IR = 17, 8
 """Versions that runtimes of the last years read, browsers included."""

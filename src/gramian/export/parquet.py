@@ -9,9 +9,10 @@ import numpy as np
 from gramian.export import arrow
 from gramian.export.columns import columns
 from gramian.export.maps import isometry
-from gramian.export.places import loading, needs, readme, replacing, required
-from gramian.export.progress import progress
+from gramian.export.places import loading, needs, readme, required
 from gramian.export.rows import rows
+from gramian.persist import replacing
+from gramian.search.progress import progress
 
 VECTOR = """
 import gramian as gm, numpy as np, pyarrow.parquet as pq

@@ -9,10 +9,11 @@ import numpy as np
 from gramian.export import sql
 from gramian.export.columns import columns
 from gramian.export.maps import isometry
-from gramian.export.places import loading, needs, readme, replacing, required
-from gramian.export.progress import progress
+from gramian.export.places import loading, needs, readme, required
 from gramian.export.rows import rows
 from gramian.export.tables import check_name
+from gramian.persist import replacing
+from gramian.search.progress import progress
 
 WIDEST = 16_000
 """Dimensions that the type vector holds."""
@@ -111,7 +112,7 @@ def _execute(address: Any, parts: Iterator[tuple[str, str, Any]], owner: str) ->
 
 
 def from_pgvector(
-    path: Any, table: str = "items", column: str = "embedding", *, id: str = "id", block: int = 8192
+    path: Any, table: str = "items", *, column: str = "embedding", id: str = "id", block: int = 8192
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks (ids, vectors) of a table with a column of the type vector.
 
@@ -126,7 +127,7 @@ def from_pgvector(
     Examples
     --------
     >>> import gramian as gm
-    >>> blocks = gm.export.from_pgvector("postgresql://localhost/shop", "items", "embedding")  # doctest: +SKIP
+    >>> blocks = gm.export.from_pgvector("postgresql://localhost/shop", "items", column="embedding")  # doctest: +SKIP
     >>> index = gm.export.fill(gm.HashIndex(metric), blocks)  # doctest: +SKIP
     """
     owner = "from_pgvector"

@@ -2,15 +2,13 @@
 
 import os
 import re
-import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from gramian import _checks
 from gramian.export.maps import Isometry, described
+from gramian.persist import replacing
 
 MARK = "<!-- gramian export: {name} -->"
 HEAD = "# Exports of a learned metric\n\nWritten by gramian. Run each block in this folder, with `x` one raw point.\n"
@@ -43,22 +41,6 @@ def required(path: Any, out: Any, owner: str, what: str) -> Path:
     if found is None:
         raise TypeError(f"{owner}: path must name {what}.")
     return found
-
-
-@contextmanager
-def replacing(path: Path, owner: str) -> Iterator[Path]:
-    """A temporary name beside ``path`` that is moved over it when the block ends well."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{owner}: no folder at {str(path.parent)!r}.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{owner}: path must be a file, {str(path)!r} is a folder.")
-    temporary = path.with_name(f".{secrets.token_hex(4)}.{path.name}")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def folder(path: Path, owner: str) -> Path:

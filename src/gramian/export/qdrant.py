@@ -10,9 +10,9 @@ import numpy as np
 from gramian.export.columns import Columns, columns
 from gramian.export.maps import Isometry, isometry
 from gramian.export.places import folder, loading, needs, readme, required
-from gramian.export.progress import progress
 from gramian.export.rows import rows
 from gramian.export.tables import OWN, check_name
+from gramian.search.progress import progress
 
 BATCH = 256
 """Points of one request."""
@@ -185,7 +185,7 @@ def _add(client: Any, inner: Isometry, table: str, source: str | None, verbose: 
         client.create_vector_name(table, "learned", models.DenseVectorNameConfig(dense=dense))
     total = client.count(table).count
     with progress(inner.owner, total, verbose, callback) as report:
-        for names, X in from_qdrant(client, table, source, block=BATCH):
+        for names, X in from_qdrant(client, table, vector=source, block=BATCH):
             Z = inner(X).astype(np.float32).tolist()
             vectors = [models.PointVectors(id=name, vector={"learned": z}) for name, z in zip(names.tolist(), Z)]
             client.update_vectors(table, vectors)
@@ -194,7 +194,7 @@ def _add(client: Any, inner: Isometry, table: str, source: str | None, verbose: 
 
 
 def from_qdrant(
-    path: Any, table: str = "items", vector: str | None = None, *, block: int = 1024
+    path: Any, table: str = "items", *, vector: str | None = None, block: int = 1024
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks (ids, vectors) of a Qdrant collection.
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gramian.export.maps import isometry
-from gramian.export.places import folder, needs, readme, replacing, required
+from gramian.export.places import folder, needs, readme, required
 from gramian.export.torch import linear_state
+from gramian.persist import replacing
 
 QUERY = """
 from sentence_transformers import SentenceTransformer

@@ -14,9 +14,10 @@ from sklearn.preprocessing import StandardScaler
 from gramian import _checks
 from gramian.export.graphs import kernel_map
 from gramian.export.maps import Isometry, isometry
-from gramian.export.places import place, readme, replacing
+from gramian.export.places import place, readme
 from gramian.kernels import Cosine, Gaussian, Polynomial
 from gramian.kernels.base import Kernel
+from gramian.persist import replacing
 
 QUERY = """
 import joblib

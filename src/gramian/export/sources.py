@@ -5,19 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from gramian.search.base import Index
 
+def fill(index: Any, blocks: Iterable[tuple[np.ndarray, Any]], *, collection: str | None = None) -> Any:
+    """Add blocks (ids, X), as ``from_…`` yields them, to an index, or to a collection of a space of the service.
 
-def fill(index: Index, blocks: Iterable[tuple[np.ndarray, Any]]) -> Index:
-    """Add blocks (ids, X), as ``from_…`` yields them, to an index.
-
-    Integer ids are kept. Words are not ids of an index: points with words are numbered in their order, and
-    ``index.names`` lists the words by number.
+    Integer ids are kept. Words are not ids: points with words are numbered in their order, and ``index.names`` lists
+    the words by number; in a space the word is the ``name`` of an item's meta.
 
     Parameters
     ----------
-    index : ExactIndex, HashIndex or another index
+    index : ExactIndex, HashIndex or another index; or a Space
     blocks : iterable of (ids, points)
+    collection : str, optional
+        The collection of a space, made when it is not there.
 
     Returns
     -------
@@ -31,6 +31,8 @@ def fill(index: Index, blocks: Iterable[tuple[np.ndarray, Any]]) -> Index:
     >>> index.query([[0.9, 0.0]], k=1)[0].tolist()
     [[7]]
     """
+    if collection is not None:
+        return _fill_space(index, collection, blocks)
     names: list[Any] = []
     for ids, X in blocks:
         if np.asarray(ids).dtype.kind in "iu":
@@ -39,5 +41,17 @@ def fill(index: Index, blocks: Iterable[tuple[np.ndarray, Any]]) -> Index:
             names.extend(np.asarray(ids).tolist())
             index.add(X)
     if names:
-        index.names = np.array(names)  # type: ignore[attr-defined]  # words have no place in the index itself
+        index.names = np.array(names)
     return index
+
+
+def _fill_space(space: Any, collection: str, blocks: Iterable[tuple[np.ndarray, Any]]) -> Any:
+    for number, (ids, X) in enumerate(blocks):
+        if number == 0:
+            space.create(collection, X.shape[1])
+        ids = np.asarray(ids)
+        if ids.dtype.kind in "iu":
+            space.add(collection, X, ids.tolist())
+        else:
+            space.add(collection, X, meta=[{"name": str(word)} for word in ids])
+    return space

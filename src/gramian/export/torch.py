@@ -7,7 +7,8 @@ import numpy as np
 
 from gramian.export.maps import isometry
 from gramian.export.onnx import center_of
-from gramian.export.places import needs, place, readme, replacing
+from gramian.export.places import needs, place, readme
+from gramian.persist import replacing
 
 QUERY = """
 import torch

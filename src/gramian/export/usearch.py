@@ -9,9 +9,10 @@ from gramian.export.columns import single
 from gramian.export.hnswlib import graph_size
 from gramian.export.maps import isometry
 from gramian.export.nearest import Nearest, between, settle
-from gramian.export.places import loading, needs, place, readme, replacing
-from gramian.export.progress import progress
+from gramian.export.places import loading, needs, place, readme
 from gramian.export.rows import is_path, labels, rows
+from gramian.persist import replacing
+from gramian.search.progress import progress
 
 QUERY = """
 import gramian as gm

@@ -39,6 +39,7 @@ class PivotedCholesky:
 def pivoted_cholesky(
     kernel: Any,
     X: Any,
+    *,
     rank: int | None = None,
     tol: float = 1e-2,
     pivots: str = "greedy",

@@ -75,6 +75,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self,
         kernel=None,
         rank=None,
+        *,
         tol=None,
         basis="cholesky",
         center=False,
@@ -96,6 +97,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.fit_transform(X)
         return self
 
+    @_checks.whole
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the coordinates of the training points, shape (n, r)."""
         kernel = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")

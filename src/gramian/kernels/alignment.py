@@ -77,7 +77,8 @@ def align(
     reached = float(b @ alpha / (np.sqrt(alpha @ S @ alpha) * norm)) if alpha.any() else 0.0
     if reached <= 0:
         raise ValueError("align: no kernel has a positive inner product with the labels.")
-    kernel = Weighted(tuple(kernels), alpha / float(Weighted(tuple(kernels), alpha)._diag(X).mean()), reached)
+    scale = float(Weighted(tuple(kernels), alpha)._diag(X).mean())
+    kernel = Weighted(tuple(kernels), alpha / scale, alignment=reached)
     if warn and mask is None:
         warn_of_modes(kernel, X, codes, classes)
     return kernel

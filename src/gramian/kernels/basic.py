@@ -1,6 +1,6 @@
 """Kernels on vectors, dense or sparse."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class Polynomial(Kernel):
 
     degree: int = 3
     offset: float = 1.0
+    _: KW_ONLY
     scale: float = 1.0
 
     def __post_init__(self) -> None:
@@ -106,8 +107,7 @@ class Gaussian(Kernel):
             D = linalg.sqdist(X, None if Y is X else Y)
         else:
             D = _device.inside(self.metric.sqdist(_device.outside(X), None if Y is X else _device.outside(Y)))
-        D *= -0.5 / self.scale**2
-        return np.exp(D, out=D)
+        return self._decayed(D)
 
     def _diag(self, X: Any) -> np.ndarray:
         return linalg.full(X.shape[0], 1.0, X)
@@ -117,7 +117,15 @@ class Gaussian(Kernel):
             d = linalg.pair_sqdist(X, Y)
         else:
             d = _device.inside(self.metric.pair_sqdist(_device.outside(X), _device.outside(Y)))
-        return np.exp(-0.5 / self.scale**2 * d)
+        return self._decayed(d)
+
+    def _decayed(self, D: np.ndarray) -> np.ndarray:
+        """exp(−D / 2 scale²) in place; no scale overflows on the way."""
+        with np.errstate(over="ignore", under="ignore"):
+            D /= self.scale
+            D *= -0.5
+            D /= self.scale
+            return np.exp(D, out=D)
 
 
 def median_scale(X: Any, most: int = 500) -> float:

@@ -1,7 +1,7 @@
 """Kernels from distances, and how far a distance is from being Hilbertian."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ class DistanceKernel(Kernel):
 
     distance: Callable[[Any, Any], float]
     g: Any = "constant"
+    _: KW_ONLY
     constant: float | None = None
     origin: Any = None
     on_vectors = False
@@ -92,8 +93,15 @@ class DistanceKernel(Kernel):
         D = np.zeros((_length(X), _length(Y)))
         for i in range(D.shape[0]):
             for j in range(i + 1 if Y is X else 0, D.shape[1]):
-                D[i, j] = float(self.distance(X[i], Y[j])) ** 2
+                D[i, j] = self._between(X[i], Y[j]) ** 2
         return D + D.T if Y is X else D
+
+    def _between(self, x: Any, y: Any) -> float:
+        found = self.distance(x, y)
+        try:
+            return float(found)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"DistanceKernel: distance must return a number, got {_checks.shown(found)}.") from error
 
     def _g(self, X: Any) -> np.ndarray:
         if callable(self.g):

@@ -1,6 +1,6 @@
 """The pyramid match: a kernel on sets of vectors with an explicit, sparse feature map."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ class PyramidMatch(Kernel):
 
     side: float = 1.0
     n_levels: int = 8
+    _: KW_ONLY
     n_dims: int = 1 << 20
     normalize: bool = True
     n_grids: int = 1

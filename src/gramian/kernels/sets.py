@@ -1,6 +1,6 @@
 """Kernels and distances of images as sets of local features that have a place."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ class ProximityDistribution(Kernel):
 
     n_words: int
     n_ranks: int = 8
+    _: KW_ONLY
     normalize: bool = True
     on_vectors = False
 

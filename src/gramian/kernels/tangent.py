@@ -1,6 +1,6 @@
 """Tangent distance: a distance of images that forgives small shifts, turns, stretches and changes of stroke."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class TangentDistance(Stored):
 
     image_shape: tuple[int, int] | None = None
     tangents: tuple[str, ...] = TANGENTS
+    _: KW_ONLY
     sides: int = 2
     smoothing: float = 0.9
 

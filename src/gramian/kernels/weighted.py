@@ -1,7 +1,7 @@
 """Weighted sums of kernels, and the families of kernels to weigh."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -32,6 +32,7 @@ class Weighted(_Combination):
     """
 
     weights: np.ndarray
+    _: KW_ONLY
     alignment: float = np.nan
 
     def __post_init__(self) -> None:

@@ -21,7 +21,8 @@ import numpy as np
 from gramian import linalg
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels
 from gramian.coordinates import Plain, Rest, Subspace
-from gramian.learners.holdout import NEIGHBORS, Fold, held_out, path_scores
+from gramian.learners.holdout import Fold, held_out, path_scores
+from gramian.learners.path import Path
 from gramian.learners.priors import prior_matrix
 from gramian.solvers.base import Solution
 
@@ -38,17 +39,25 @@ def anchored(
     frame = Frame.fit(prior_root(learner, Z, rest), linalg.dense(Z), learner._directions(Z.shape[0]))
     if frame.U.shape[1] == 0:
         return learner.plain(Z, y, rest, rng)
-    unit_free = isinstance(y, Labels | Chunklets | Comparisons) or y.from_data
-    inner = unanchored(learner)
+    unit_free = is_unit_free(y)
     points = frame.points(linalg.dense(Z))
-    if isinstance(weight, str):
-        weight = chosen_weight(unanchored(learner, quiet=True), points, y, unit_free, rng)
+    if learner._has_unit and unit_free:
+        points = points / np.sqrt(linalg.row_norms(points - points.mean(axis=0)).mean())
+    variants = learner._variants()
+    if isinstance(weight, str) or len(variants) > 1:
+        learner, weight = chosen(variants, points, y, unit_free, rng, weight)
+    inner = unanchored(learner)
     solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
     found = {**solution.found, "anchor": float(weight)}
     factor = frame.lift(blended(core_of(solution), points @ frame.U, weight, unit_free))
     # Stopping early is a part of the method, not a failure, where the limit is ours and not the caller's.
     done = solution.converged or inner.max_iter < learner.max_iter
     return replace(solution, M=None, factor=factor, alpha=1.0, found=found, converged=done)
+
+
+def is_unit_free(y: Labels | Constraints) -> bool:
+    """Whether no bound fixes the unit of the metric."""
+    return isinstance(y, Labels | Chunklets | Comparisons) or y.from_data
 
 
 def unanchored(learner: Any, quiet: bool = False) -> Any:
@@ -92,8 +101,9 @@ def unit(M: np.ndarray, Z: np.ndarray, unit_free: bool) -> float:
     if not unit_free:
         return 1.0
     spread = Z - Z.mean(axis=0)
-    size = float(np.einsum("ij,ij->", spread @ M, spread))
-    return float(linalg.row_norms(spread).sum()) / size if size > 0 else 0.0
+    S = spread.T @ spread
+    size = float(np.sum(S * M))
+    return float(np.trace(S)) / size if size > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,41 +144,59 @@ def leading_directions(V: np.ndarray, most: int) -> np.ndarray:
     return V.T @ (vectors[:, keep] / np.sqrt(values[keep]))
 
 
-def chosen_weight(
-    learner: Any, points: np.ndarray, y: Labels | Constraints, unit_free: bool, rng: np.random.RandomState
-) -> float:
-    """The largest w whose gain is within a standard error of the best one: the prior where nothing is sure."""
-    found = [part for fold in held_out(y, rng) for part in fold_gains(learner, points, fold, unit_free, rng)]
-    if not found:
-        return UNKNOWN
-    mean, error = gain_and_error(found)
-    best = int(np.argmax(mean))
-    return float(WEIGHTS[mean >= mean[best] - error[best]].max())
+def chosen(
+    variants: list[Any],
+    points: np.ndarray,
+    y: Labels | Constraints,
+    unit_free: bool,
+    rng: np.random.RandomState,
+    weight: Any = "auto",
+) -> tuple[Any, float]:
+    """The variant of a learner with the largest gain, and the weight of the prior for it.
+
+    "auto" is the largest weight whose gain is within a standard error of the best one: the prior where nothing is sure.
+    """
+    auto = isinstance(weight, str)
+    weights = WEIGHTS if auto else np.array([weight, 1.0])
+    folds = list(held_out(y, rng))
+    best = (-np.inf, variants[0], UNKNOWN if auto else weight)
+    for variant in variants:
+        quiet = unanchored(variant, quiet=True)
+        found = [part for fold in folds for part in fold_gains(quiet, points, fold, unit_free, rng, weights)]
+        if found:
+            mean, error = gain_and_error(found)
+            top = int(np.argmax(mean)) if auto else 0
+            careful = weights[mean >= mean[top] - error[top]].max() if auto else weight
+            best = max(best, (float(mean[top]), variant, float(careful)), key=lambda one: one[0])
+    return best[1:]
 
 
 def fold_gains(
-    learner: Any, points: np.ndarray, fold: Fold, unit_free: bool, rng: np.random.RandomState
+    learner: Any,
+    points: np.ndarray,
+    fold: Fold,
+    unit_free: bool,
+    rng: np.random.RandomState,
+    weights: np.ndarray = WEIGHTS,
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Gains (clusters, weights) on what one fold held out, by kind; a fold that cannot be learned from says nothing."""
     try:
-        for kind, scores in fold_scores(learner, points, fold, unit_free, rng):
-            yield kind, scores - scores[:, -1:]
+        path = fold_path(learner, points, fold, unit_free, rng)
     except ValueError:
         return
+    for kind, scores in path_scores(fold, points, path, weights):
+        yield kind, scores - scores[:, -1:]
 
 
-def fold_scores(
-    learner: Any, points: np.ndarray, fold: Fold, unit_free: bool, rng: np.random.RandomState, k: int = NEIGHBORS
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Scores (clusters, weights) on what one fold held out, by kind."""
+def fold_path(learner: Any, points: np.ndarray, fold: Fold, unit_free: bool, rng: np.random.RandomState) -> Path:
+    """What the learner finds on the rows of one fold, on the way to the prior."""
     seen = points[fold.rows]
     frame = Frame.fit(None, seen, learner._directions(len(seen)))
     if frame.U.shape[1] == 0:
         raise ValueError("all points are the same")
     Z = seen @ frame.U
     core = core_of(learner.plain(Z, fold.side, frame.rest(seen, Rest(Plain(seen.shape[1]), seen, seen)), rng))
-    learned = linalg.psd_sqrt(unit(core, Z, unit_free) * core)
-    return path_scores(fold, points, frame.U, learned, WEIGHTS, k)
+    return Path(frame.U, linalg.psd_sqrt(unit(core, Z, unit_free) * core))
 
 
 def gain_and_error(found: list[tuple[str, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:

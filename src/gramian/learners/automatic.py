@@ -2,41 +2,32 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from gramian import _checks, linalg
-from gramian.constraints import Constraints, Labels
-from gramian.coordinates import Coordinates, Plain, Rest, UnitRows
-from gramian.learners.anchor import WEIGHTS, anchored, fold_scores, gain_and_error, unanchored
+from gramian import _checks
+from gramian.coordinates import Plain, Rest
+from gramian.learners.anchor import WEIGHTS, anchored
 from gramian.learners.base import MetricLearner
 from gramian.learners.gmml import GMML
-from gramian.learners.holdout import Fold, held_out, path_scores
 from gramian.learners.itml import ITML
 from gramian.learners.lmnn import LMNN
 from gramian.learners.nca import NCA
 from gramian.learners.plda import PLDA
 from gramian.learners.progress import progress
 from gramian.learners.rca import RCA
-from gramian.learners.report import Report
+from gramian.learners.starts import AsTheyAre, ByAngle, LengthOne, Scaled, Start, around_origin
+from gramian.learners.trials import Search, Trial
 from gramian.solvers.base import Solution
-
-AS_IS = "features as they are"
-UNIT = 1e-3
-"""Rows whose squared length is nearer to 1 than this are of length one."""
-ASIDE = 0.6
-"""Rows whose mean is longer than this share of their own length lie to one side of the origin."""
-BEHIND = 0.1
-"""A start that scores so much less than another is not learned from."""
 
 
 def default_candidates() -> dict[str, MetricLearner]:
     """Learners from closed form to LMNN and NCA, the cheap ones first."""
     return {
-        "PLDA, much shrunk": PLDA(0.7, 0.1),
+        "PLDA, much shrunk": PLDA(0.7, 0.3),
         "PLDA": PLDA(0.3, 0.1),
         "PLDA, little shrunk": PLDA(0.1, 0.01),
         "RCA": RCA(),
@@ -45,88 +36,6 @@ def default_candidates() -> dict[str, MetricLearner]:
         "LMNN": LMNN(),
         "NCA": NCA(),
     }
-
-
-@dataclass
-class Trial:
-    """One candidate: its scores on what was held out, (clusters, weights) by fold and kind."""
-
-    name: str
-    start: "Start"
-    learner: Any = None
-    scores: list[tuple[int, str, np.ndarray]] = field(default_factory=list)
-    seconds: float = 0.0
-    note: str = ""
-
-    def gains(self, base: "Trial", folds: Any = None) -> list[tuple[str, np.ndarray]]:
-        """Gains over the base on some of the folds."""
-        plain = {(fold, kind): scores[:, -1:] for fold, kind, scores in base.scores}
-        return [
-            (kind, scores - plain[fold, kind])
-            for fold, kind, scores in self.scores
-            if (folds is None or fold in folds) and (fold, kind) in plain
-        ]
-
-    def best(self, base: "Trial", folds: Any = None) -> tuple[float, int, float, float]:
-        """The largest lower bound of the gain, the place of its weight, the gain there, and its error."""
-        found = self.gains(base, folds)
-        if not found:
-            return -np.inf, len(WEIGHTS) - 1, 0.0, 0.0
-        mean, error = gain_and_error(found)
-        bound = mean - error
-        place = len(bound) - 1 - int(np.argmax(bound[::-1]))
-        return float(bound[place]), place, float(mean[place]), float(error[place])
-
-
-@dataclass(frozen=True)
-class Start:
-    """Points before learning: the coordinates they are compared in, and the weights of their columns."""
-
-    d: int
-    name = ""
-    suffix = ""
-
-    @property
-    def coordinates(self) -> Coordinates:
-        """Where the points are compared."""
-        return Plain(self.d)
-
-    def weights(self, X: np.ndarray) -> np.ndarray:
-        """Weights of the columns, from the points that are learned from."""
-        return np.ones(self.d)
-
-
-class AsTheyAre(Start):
-    """Nothing is changed."""
-
-    name = AS_IS
-
-
-class Scaled(Start):
-    """Columns of unit variance; one that does not vary gets the least of all weights."""
-
-    name = "scaled features"
-    suffix = ", scaled"
-
-    def weights(self, X: np.ndarray) -> np.ndarray:
-        """Inverse standard deviations, in the unit of the points."""
-        scale = X.std(axis=0)
-        largest = scale.max(initial=0.0)
-        if largest == 0:
-            return np.ones(self.d)
-        return np.sqrt(np.mean(scale**2)) / np.where(scale > 1e-9 * largest, scale, largest)
-
-
-class LengthOne(Start):
-    """Rows divided by their length."""
-
-    name = "rows of length one"
-    suffix = ", length one"
-
-    @property
-    def coordinates(self) -> Coordinates:
-        """Where the points are compared."""
-        return UnitRows(self.d)
 
 
 class AutoMetric(MetricLearner):
@@ -254,10 +163,11 @@ class AutoMetric(MetricLearner):
         d = X.shape[1]
         if isinstance(self.normalize, str) or not isinstance(self.normalize, bool | np.bool_):
             _checks.one_of(self.normalize, "AutoMetric", "normalize", ("auto",))
-            return [AsTheyAre(d), Scaled(d), LengthOne(d)] if around_origin(X) else [AsTheyAre(d), Scaled(d)]
-        return [AsTheyAre(d), LengthOne(d)] if self.normalize else [AsTheyAre(d), Scaled(d)]
+            rows = [LengthOne(d)] if around_origin(X) else []
+            return [AsTheyAre(d), Scaled(d), ByAngle(d), *rows]
+        return [AsTheyAre(d), ByAngle(d), LengthOne(d)] if self.normalize else [AsTheyAre(d), Scaled(d)]
 
-    def _tried(self, search: "Search", starts: list[Start], candidates: dict[str, Any]) -> Iterator[Trial]:
+    def _tried(self, search: Search, starts: list[Start], candidates: dict[str, Any]) -> Iterator[Trial]:
         """Closed forms from every start, then the others from the one that is best by then."""
         cheap = {name: learner for name, learner in candidates.items() if not learner._enough}
         dear = {name: learner for name, learner in candidates.items() if learner._enough}
@@ -282,14 +192,13 @@ class AutoMetric(MetricLearner):
                     yield trial
                 best = search.leader(trials, best)
 
-    def _conclude(self, search: "Search", tried: list[Trial]) -> None:
+    def _conclude(self, search: Search, tried: list[Trial]) -> None:
         plain = search.starts[1:] if self.normalize is True else search.starts
         best = max([*plain, *tried], key=lambda trial: trial.best(search.base)[0])
         self.estimate_ = search.honest([*plain, *tried])
         self.report_ = search.report(tried, best)
         self.chosen_ = best.name
-        coordinates = best.start.coordinates
-        points = coordinates.accept(search.X)
+        points = best.start.coordinates.accept(search.X)
         weights = best.start.weights(points)
         solution = Solution(factor=np.eye(search.X.shape[1]), objective=0.0)
         if best.learner is not None:
@@ -298,14 +207,8 @@ class AutoMetric(MetricLearner):
             learner = clone(best.learner).set_params(prior="identity")
             weight = float(WEIGHTS[best.best(search.base)[1]])
             solution = anchored(learner, points, search.y, rest, search.rng, weight)
-        self._store(coordinates, replace(solution, factor=solution.factor * weights))
-
-
-def around_origin(X: np.ndarray) -> bool:
-    """Whether lengths of rows differ, and their mean is short beside them: as of embeddings, not of measurements."""
-    squares = linalg.row_norms(X)
-    differ = np.abs(squares - 1).max() >= UNIT
-    return bool(differ and np.sum(X.mean(axis=0) ** 2) <= ASIDE**2 * squares.mean())
+        coordinates, factor = best.start.end(points, solution.factor * weights)
+        self._store(coordinates, replace(solution, factor=factor))
 
 
 def as_learner(candidate: Any) -> Any:
@@ -323,93 +226,3 @@ def _subclasses(cls: Any) -> Iterator[Any]:
     for child in cls.__subclasses__():
         yield child
         yield from _subclasses(child)
-
-
-class Search:
-    """The folds, and what each start and candidate has on them."""
-
-    def __init__(self, X: np.ndarray, y: Labels | Constraints, k: int, cv: int, rng: np.random.RandomState):
-        self.X, self.y, self.k, self.rng = linalg.dense(X), y, k, rng
-        self.folds = list(held_out(y, rng, cv))
-        self.starts: list[Trial] = []
-        self.seed = int(rng.randint(2**31 - 1))
-
-    @property
-    def base(self) -> Trial:
-        """The points as they are."""
-        return self.starts[0]
-
-    @property
-    def base_score(self) -> float:
-        """Held-out score of the points as they are."""
-        found = [(kind, scores) for _, kind, scores in self.base.scores]
-        return float(gain_and_error(found)[0][-1]) if found else 0.0
-
-    def hopeful(self, starts: list[Start]) -> list[Start]:
-        """Starts that are not far behind the best one."""
-        gains = [gain_and_error(trial.gains(self.base))[0][-1] if trial.scores else 0.0 for trial in self.starts]
-        return [start for start, gain in zip(starts, gains) if gain >= max(gains) - BEHIND]
-
-    def leader(self, trials: list[Trial], start: Start) -> Start:
-        """The start of the best trial so far, or the one given when none gains."""
-        best = max([*self.starts, *trials], key=lambda trial: trial.best(self.base)[0])
-        return best.start if best.best(self.base)[0] > 0 else start
-
-    def points(self, start: Start, fold: Fold) -> np.ndarray:
-        """All points at a start that saw those of the fold only."""
-        X = start.coordinates.accept(self.X)
-        return X * start.weights(X[fold.rows])
-
-    def score_start(self, start: Start) -> None:
-        """Scores of points that nothing was learned on, the same for each weight."""
-        trial = Trial(start.name, start)
-        self.starts.append(trial)
-        none = np.zeros((start.d, 0))
-        for number, fold in enumerate(self.folds):
-            found = path_scores(fold, self.points(start, fold), none, np.zeros((0, 0)), WEIGHTS[-1:], self.k)
-            trial.scores += [(number, kind, np.repeat(scores, len(WEIGHTS), axis=1)) for kind, scores in found]
-
-    def score(self, trial: Trial) -> None:
-        """Scores of a candidate along its path, fold by fold; what it cannot take is noted."""
-        began = time.process_time()
-        inner = unanchored(trial.learner, quiet=True)
-        rng = np.random.RandomState(self.seed)
-        for number, fold in enumerate(self.folds):
-            try:
-                found = fold_scores(inner, self.points(trial.start, fold), fold, True, rng, self.k)
-                trial.scores += [(number, kind, scores) for kind, scores in found]
-            except (ValueError, TypeError) as error:
-                trial.note = str(error)
-        trial.seconds = time.process_time() - began
-
-    def honest(self, trials: list[Trial]) -> tuple[float, float]:
-        """Gain and error of the rule: each fold is judged by the choice of the others."""
-        found: list[tuple[str, np.ndarray]] = []
-        for number in range(len(self.folds)):
-            others = set(range(len(self.folds))) - {number}
-            best = max(trials, key=lambda trial: trial.best(self.base, others)[0])
-            place = best.best(self.base, others)[1]
-            found += [(kind, gain[:, place : place + 1]) for kind, gain in best.gains(self.base, {number})]
-        if not found:
-            return 0.0, 0.0
-        mean, error = gain_and_error(found)
-        return float(mean[0]), float(error[0])
-
-    def report(self, tried: list[Trial], best: Trial) -> Report:
-        """A row for each start and candidate."""
-        return Report(self._row(trial, trial is best) for trial in [*self.starts, *tried])
-
-    def _row(self, trial: Trial, chosen: bool) -> dict[str, Any]:
-        _, place, gain, gain_error = trial.best(self.base)
-        scores = [(kind, scores[:, place : place + 1]) for _, kind, scores in trial.scores]
-        mean, error = gain_and_error(scores) if scores else (np.array([np.nan]), np.array([np.nan]))
-        return {
-            "candidate": trial.name,
-            "score": float(mean[0]),
-            "error": float(error[0]),
-            "gain": gain,
-            "gain_error": gain_error,
-            "weight": float(WEIGHTS[place]),
-            "seconds": trial.seconds,
-            "note": "chosen" if chosen else trial.note,
-        }

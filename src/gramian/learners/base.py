@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _checks, _device, linalg
 from gramian.constraints import Constraints, Feedback, Labels, Pairs, Quadruplets, Triplets
 from gramian.coordinates import Coordinates, Plain, Rest
-from gramian.learners.anchor import anchored
+from gramian.learners.anchor import anchored, chosen, is_unit_free
 from gramian.learners.tuples import TupleMixin, are_tuples
 from gramian.metrics import Metric, answer, leading_root
 from gramian.solvers.base import Solution, on_host
@@ -43,6 +43,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     """Whether the prior is a part of the problem itself."""
     _devices = False
     """Whether the fit runs where the points are; otherwise they must be on the host."""
+    _has_unit = False
+    """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
     _remedy = "raise max_iter or tol"
 
     @abstractmethod
@@ -80,7 +82,15 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 f"{type(self).__name__}: prior must be 'identity' where the metric is not anchored to it, "
                 f"got {_checks.shown(self.prior)}; give anchor > 0 and no n_components."
             )
-        return self.plain(Z, y, rest, rng)
+        variants = self._variants()
+        learner = self
+        if len(variants) > 1:
+            learner, _ = chosen(variants, linalg.dense(Z), y, is_unit_free(y), rng, 0.0)
+        return learner.plain(Z, y, rest, rng)
+
+    def _variants(self) -> list[Any]:
+        """Copies to choose from on what is held out, one for each value of a parameter that is "auto"."""
+        return [self]
 
     def _directions(self, n: int) -> int:
         """The most directions that an anchored fit on n points works in: each has five points at least."""
@@ -110,13 +120,16 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         with _checks.intact(self):
             rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
-            X, y = self._door(X, y, unknown=unknown)
-            coordinates, Z = self._coordinates(X)
-            solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
-            self._forget_decisions()
-            self._store(coordinates, solution)
-            self._learn_to_decide(X, y)
+            self._fit_checked(*self._door(X, y, unknown=unknown), rng)
         return self
+
+    def _fit_checked(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> None:
+        """:meth:`fit` of points and side information that went through the door."""
+        coordinates, Z = self._coordinates(X)
+        solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
+        self._forget_decisions()
+        self._store(coordinates, solution)
+        self._learn_to_decide(X, y)
 
     def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Labels | Constraints]:
         """Points as float64, and y as labels or constraints; tuples are taken apart. The one validation of a fit."""

@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg as sla
+from scipy.optimize import nnls
 
 from gramian import linalg
 from gramian.solvers.base import Solution
 from gramian.solvers.descent import share
-from gramian.solvers.newton import Point, minimize_box
 
 WIDTH, NARROWER = 1.0, 0.25
 """First width of the smoothed hinge, relative to the mean margin, and the factor from one width to the next."""
 BATCH, STEPS, SHARP = 30, 30, 0.2
 """Bases that enter at a time; Newton steps between two looks at all bases; how well these solve, relative to tol."""
+DAMPING, SHORTEST = 1e-6, 1e-8
+"""Least share of the size of a Hessian that is added to its diagonal; the shortest step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +63,8 @@ class Combination:
         return linalg.row_inner(self.bases @ (V.T @ (V * self.scatter(lam)[:, None])), self.bases)
 
     def lengths(self, columns: np.ndarray) -> np.ndarray:
-        """Squared lengths (b_kᵀv)² of all pairs for some bases, (bases, pairs)."""
-        return (self.bases[columns] @ self.differences.T) ** 2
+        """Squared lengths (b_kᵀv)² of all pairs for some bases, (pairs, bases)."""
+        return (self.differences @ self.bases[columns].T) ** 2
 
     def dual(self, lam: np.ndarray, prices: np.ndarray) -> float:
         """A lower bound of the problem: λ, made smaller until prices ≥ −cost."""
@@ -71,50 +74,82 @@ class Combination:
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """The problem on some bases, with the hinge made smooth: z²/2μ on [0, μ], z − μ/2 above."""
+    """The problem on some bases, with the hinge made smooth: z²/2μ on [0, μ], z − μ/2 above.
+
+    Methods take the weights w, or the excess z of each comparison over its margin under them.
+    """
 
     whole: Combination
     lengths: np.ndarray
     cost: np.ndarray
     width: float
 
-    def value(self, w: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        """Value, gradient, and (z, λ)."""
-        whole = self.whole
-        sqdist = w @ self.lengths
-        z = whole.margin + sqdist[whole.near] - sqdist[whole.far]
+    def change(self, w: np.ndarray) -> np.ndarray:
+        """Σ_k w_k ((b_kᵀa_i)² − (b_kᵀc_i)²), the part of z that is linear in the weights."""
+        sqdist = self.lengths @ w
+        return sqdist[self.whole.near] - sqdist[self.whole.far]
+
+    def value(self, w: np.ndarray, z: np.ndarray) -> float:
+        """The smoothed objective."""
         positive = np.maximum(z, 0)
-        slope = np.minimum(positive / self.width, 1)
-        lam = whole.share * slope
-        value = float(lam @ (positive - 0.5 * self.width * slope) + self.cost @ w)
-        return value, self.cost + self.lengths @ whole.scatter(lam), (z, lam)
-
-    def hessian(self, w: np.ndarray, info: Any, free: np.ndarray) -> tuple[Callable, np.ndarray]:
-        """Products with the Hessian on the free variables, and its diagonal, with a little more than nothing."""
-        columns = np.flatnonzero(free)
-        rows = np.flatnonzero((info[0] > 0) & (info[0] <= self.width))
-        part = self.lengths[columns]
-        R = (part[:, self.whole.near[rows]] - part[:, self.whole.far[rows]]) * np.sqrt(self.whole.share[rows])
-        H = R @ R.T / self.width
-        diagonal = np.zeros(len(w))
-        diagonal[columns] = np.diag(H)
-        ridge = 1e-6 * max(float(diagonal.max(initial=0)), float(self.cost.max()))
-
-        def product(v: np.ndarray) -> np.ndarray:
-            found = ridge * v
-            found[columns] += H @ v[columns]
-            return found
-
-        return product, diagonal + ridge
-
-    def residual(self, point: Point) -> float:
-        """The largest slope along which a weight could still move, relative to its cost."""
-        slope = np.where(point.x > 0, point.grad, np.minimum(point.grad, 0))
-        return float(np.abs(slope / self.cost).max(initial=0))
+        inside = np.minimum(positive, self.width)
+        return float(self.whole.share @ (inside * (positive - 0.5 * inside))) / self.width + float(self.cost @ w)
 
     def objective(self, w: np.ndarray, z: np.ndarray) -> float:
         """The value with the hinge itself."""
         return float(self.whole.share @ np.maximum(z, 0) + self.cost @ w)
+
+    def multipliers(self, z: np.ndarray) -> np.ndarray:
+        """λ, the slopes of the hinges."""
+        return self.whole.share * np.clip(z / self.width, 0, 1)
+
+    def gradient(self, z: np.ndarray) -> np.ndarray:
+        """The gradient in the weights."""
+        return self.cost + self.whole.scatter(self.multipliers(z)) @ self.lengths
+
+    def hessian(self, z: np.ndarray) -> np.ndarray:
+        """The Hessian in the weights."""
+        rows = np.flatnonzero((z > 0) & (z <= self.width))
+        R = self.lengths[self.whole.near[rows]]
+        R -= self.lengths[self.whole.far[rows]]
+        R *= np.sqrt(self.whole.share[rows])[:, None]
+        return R.T @ R / self.width
+
+    def residual(self, w: np.ndarray, gradient: np.ndarray) -> float:
+        """The largest slope along which a weight could still move, relative to its cost."""
+        slope = np.where(w > 0, gradient, np.minimum(gradient, 0))
+        return float(np.abs(slope / self.cost).max(initial=0))
+
+    def step(self, w: np.ndarray, gradient: np.ndarray, H: np.ndarray, damping: float) -> np.ndarray:
+        """To the minimum of the quadratic model over nonnegative weights.
+
+        Bases have length 1 on average, so 1 / width is the size of a Hessian; H can be zero where no hinge is round.
+        """
+        H = H + damping * max(float(np.diag(H).max()), 1 / self.width) * np.eye(len(H))
+        # ½‖R(x − w)‖² + ⟨gradient, x − w⟩ with RᵀR = H is ½‖Rx − (Rw − R⁻ᵀ gradient)‖² and a constant
+        R = np.linalg.cholesky(H).T
+        return nnls(R, R @ w - sla.solve_triangular(R, gradient, trans="T", check_finite=False))[0] - w
+
+    def minimize(self, w: np.ndarray, least: float, most: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """Newton steps until all slopes are below ``least``; returns weights, z and the number of steps.
+
+        Where a step has to be made much shorter, the next model has more on its diagonal.
+        """
+        z, damping = self.whole.margin + self.change(w), DAMPING
+        for done in range(most):
+            gradient = self.gradient(z)
+            if self.residual(w, gradient) <= least:
+                return w, z, done
+            step = self.step(w, gradient, self.hessian(z), damping)
+            change, size = self.change(step), 1.0
+            goal, slope = self.value(w, z), 1e-4 * float(gradient @ step)
+            while size > SHORTEST and self.value(w + size * step, z + size * change) > goal + size * slope:
+                size /= 4
+            if slope >= 0 or size <= SHORTEST:
+                return w, z, done
+            w, z = w + size * step, z + size * change
+            damping = max(DAMPING, damping / 10) if size == 1 else 10 * damping
+        return w, z, most
 
 
 class WorkingSet:
@@ -124,7 +159,7 @@ class WorkingSet:
         self.whole = whole
         self.columns = np.zeros(0, dtype=np.intp)
         self.weights = np.zeros(0)
-        self.lengths = np.zeros((0, len(whole.differences)))
+        self.lengths = np.zeros((len(whole.differences), 0))
 
     def enter(self, prices: np.ndarray, least: float) -> bool:
         """Take in the bases that would lower the value most and drop those without weight.
@@ -140,16 +175,8 @@ class WorkingSet:
         kept = self.weights > 0
         self.columns = np.concatenate([self.columns[kept], best])
         self.weights = np.concatenate([self.weights[kept], np.zeros(len(best))])
-        self.lengths = np.concatenate([self.lengths[kept], self.whole.lengths(best)])
+        self.lengths = np.concatenate([self.lengths[:, kept], self.whole.lengths(best)], axis=1)
         return True
-
-    def descend(self, width: float, loose: float, most: int) -> tuple[Smoothed, Any]:
-        """Newton steps on the smoothed problem over the working set."""
-        problem = Smoothed(self.whole, self.lengths, self.whole.cost[self.columns], width)
-        upper = np.full(len(self.weights), np.inf)
-        end = minimize_box(problem.value, problem.hessian, self.weights, upper, problem.residual, loose, most)
-        self.weights = end.x
-        return problem, end
 
 
 def combine(whole: Combination, *, max_iter: int, tol: float, report: Callable | None = None) -> Solution:
@@ -163,12 +190,12 @@ def combine(whole: Combination, *, max_iter: int, tol: float, report: Callable |
             if gap <= tol or done >= max_iter or width < 1e-9:
                 break
             width *= NARROWER if done else 1.0
-        loose = max(least, 0.1 * float((-1 - prices / whole.cost).max(initial=0)))
-        problem, end = work.descend(width, loose, min(STEPS, max_iter - done))
-        z, lam = end.info
+        problem = Smoothed(whole, work.lengths, whole.cost[work.columns], width)
+        work.weights, z, steps = problem.minimize(work.weights, least, min(STEPS, max_iter - done))
+        lam = problem.multipliers(z)
         prices, objective = whole.prices(lam), problem.objective(work.weights, z)
         gap = share(objective - whole.dual(lam, prices), objective)
-        done += max(end.n_iter, 1)
+        done += max(steps, 1)
         if report is not None:
             report(done, objective, gap)
         if gap <= tol or done >= max_iter:

@@ -19,10 +19,11 @@ def covariance(X: np.ndarray) -> Solution:
     M = S⁻¹R⁺S⁻¹ for C = SRS with standard deviations S. All generalized inverses agree on differences of the points.
     """
     V = X - X.mean(axis=0)
-    size = np.sqrt(linalg.row_norms(V.T) / max(len(V) - 1, 1))
+    C = V.T @ V / max(len(V) - 1, 1)
+    size = np.sqrt(np.diag(C))
     varies = size > 0
-    U = V[:, varies] / size[varies]
-    values, vectors = linalg.eigh(U.T @ U / max(len(V) - 1, 1))
+    C = C if varies.all() else C[np.ix_(varies, varies)]
+    values, vectors = linalg.eigh(C / (size[varies][:, None] * size[varies]))
     kept = values > RTOL * values[-1] if len(values) else np.zeros(0, bool)
     factor = np.zeros((int(kept.sum()), X.shape[1]))
     factor[:, varies] = (vectors[:, kept] / np.sqrt(values[kept])).T / size[varies]

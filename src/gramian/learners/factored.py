@@ -16,7 +16,7 @@ from gramian.learners.progress import progress
 from gramian.solvers.base import Solution
 from gramian.solvers.descent import Descent, descend
 
-SINGLE, SINGLE_TOL = 500, 1e-4
+SINGLE, SINGLE_TOL = 200, 1e-4
 """From so many points on a descent starts in single precision, and goes on in double below this residual."""
 
 

@@ -21,6 +21,7 @@ from gramian.solvers import (
     Hard,
     Hinge,
     InfeasibleError,
+    PrimalNewton,
     Problem,
     Quadratic,
     Slack,
@@ -33,10 +34,14 @@ from gramian.solvers.slack import default_weight
 
 WIDEST = 10_000
 """Most features for which a d × d matrix is learned."""
-SOLVERS: dict[str, type[DualAscent | BregmanProjections]] = {
+ANCHORED_PAIRS = 3000
+"""Pairs that are enough for what is blended with a prior."""
+DUAL_STEPS = 40
+"""Steps of the dual in an anchored fit on a device."""
+SOLVERS: dict[str, type[DualAscent | BregmanProjections | PrimalNewton]] = {
+    "primal": PrimalNewton,
     "dual": DualAscent,
     "bregman": BregmanProjections,
-    "auto": DualAscent,
 }
 
 
@@ -50,7 +55,13 @@ class FrameworkLearner(MetricLearner):
     _sparse = True
     _devices = True
     _has_prior = True
-    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 40)}
+    _most_pairs: int | None = None
+    """Pairs to draw from labels at most, where their number was left open."""
+    _enough = {
+        "tol": lambda tol: max(tol, 1e-2),
+        "max_iter": lambda most: min(most, 15),
+        "_most_pairs": lambda most: ANCHORED_PAIRS,
+    }
 
     def _divergence(self, Z: Any, rest: Rest) -> Divergence:
         return LogDet()
@@ -74,7 +85,8 @@ class FrameworkLearner(MetricLearner):
     def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
         """As the base; bounds that were left open come from the distances under the prior, and are soft then."""
         if isinstance(y, Labels):
-            y = Pairs.from_labels(y, getattr(self, "n_pairs", None), random_state=rng)
+            n_pairs = getattr(self, "n_pairs", None)
+            y = Pairs.from_labels(y, self._most_pairs if n_pairs is None else n_pairs, random_state=rng)
         if y.from_data:
             y = self._bounded(y, Z, rest).softened()
         return super()._side(y, Z, rest, rng)
@@ -110,7 +122,7 @@ class FrameworkLearner(MetricLearner):
         problem = self._problem(Z, side, rest)
         if problem.divergence.keeps_range and not np.any(_device.inside(problem.prior)):
             raise ValueError(f"{owner}: prior must not be 0 for LogDet and von Neumann, which keep its range.")
-        solver = self._solver()
+        solver = self._solver(problem)
         if isinstance(Z, _device.DeviceArray) and not isinstance(solver, DualAscent):
             raise TypeError(
                 f"{owner}: solver must be 'dual' for X on a device, got {type(solver).__name__}, "
@@ -140,12 +152,17 @@ class FrameworkLearner(MetricLearner):
             offset=native(linalg.placed(offset, Z)),
         )
 
-    def _solver(self) -> Solver:
+    def _solver(self, problem: Problem) -> Solver:
         if isinstance(self.solver, Solver):
             return self.solver
         self._check_limits()
-        _checks.one_of(self.solver, type(self).__name__, "solver", tuple(SOLVERS))
-        return SOLVERS[self.solver](max_iter=int(self.max_iter), tol=float(self.tol))
+        _checks.one_of(self.solver, type(self).__name__, "solver", ("auto", *SOLVERS))
+        there = _device.foreign(problem.bound)  # the dual runs on any array library
+        best = "dual" if there or not PrimalNewton.suits(problem) else "primal"
+        name = best if self.solver == "auto" else self.solver
+        # An anchored fit counts on primal steps, of which the dual needs more.
+        steps = max(int(self.max_iter), DUAL_STEPS) if there and self._most_pairs else int(self.max_iter)
+        return SOLVERS[name](max_iter=steps, tol=float(self.tol))
 
 
 class Framework(FrameworkLearner):
@@ -166,8 +183,9 @@ class Framework(FrameworkLearner):
         C = 1 / mean |b_i| of their kind instead. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
         (``"quadratic"``). A :class:`~gramian.solvers.Slack`: any convex cost.
     slack_loss : {"hinge", "quadratic"}
-    solver : {"auto", "dual", "bregman"} or Solver
-        The box-constrained dual, or cyclic Bregman projections (LogDet only).
+    solver : {"auto", "primal", "dual", "bregman"} or Solver
+        Newton's method on M (LogDet with a slack that curves), the box-constrained dual (everything), or cyclic
+        Bregman projections (LogDet); "auto" takes the first of these that suits.
     rank : int, optional
         Learn W = αI + U(M − αI)Uᵀ on a subspace of that dimension (Jain 2009, (3.6)); linear in d, takes sparse X.
     subspace : {"svd", "landmarks"} or array (d, k)

@@ -15,7 +15,7 @@ class GMML(MetricLearner):
     """min_{M ≻ 0} ⟨M, S⟩ + ⟨M⁻¹, D⟩, in closed form M = S⁻¹ ♯_t D   (Zadeh et al. 2016).
 
     S and D are the mean scatters of similar and dissimilar pair differences and ♯_t is the point at t on the
-    geodesic of positive definite matrices; t = ½ is the minimizer. A LogDet pull towards a prior M₀ adds
+    geodesic of positive definite matrices; t = ½ is the minimizer. A LogDet pull toward a prior M₀ adds
     λM₀⁻¹ to S and λM₀ to D, with λ relative to the size of S, which keeps constant features harmless.
 
     Parameters

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian._device import to_host
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
+from gramian.learners.path import Path, precision_path
 
 FOLDS = 3
 MOST = 40
@@ -112,28 +112,24 @@ def _says_enough(side: Any) -> bool:
 
 
 def path_scores(
-    fold: Fold, points: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, k: int = NEIGHBORS
+    fold: Fold, points: np.ndarray, path: Path, weights: np.ndarray, k: int = NEIGHBORS
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Score of each cluster for each weight of the prior, (clusters, weights), by kind.
-
-    The learned metric is the root ``learned`` on the directions U, and the plain distance outside of them.
-    """
+    """Score of each cluster for each weight of the prior, (clusters, weights), by kind."""
     if isinstance(fold.side, Labels | Chunklets):
-        yield from _search_scores(fold.held, points, U, learned, weights, k)
+        yield from _search_scores(fold.held, points, path, weights, k)
         return
     for kind, held in fold.held.items():
         if isinstance(held, Pairs):
-            scores = _placements(held, *_pair_distances(points, held.left, held.right, U, learned), weights)
+            scores = _placements(held, path.paired(points, held.left, held.right, weights))
         elif isinstance(held, Comparisons):
-            near = _pair_distances(points, *held.near_ends, U, learned)
-            far = _pair_distances(points, *held.far_ends, U, learned)
-            scores = np.stack([_mixed(*near, w) < _mixed(*far, w) for w in weights], axis=1).astype(float)
-            scores = cluster_means(scores, held.near_ends[0])
+            near = path.paired(points, *held.near_ends, weights)
+            far = path.paired(points, *held.far_ends, weights)
+            scores = cluster_means((near < far).T.astype(float), held.near_ends[0])
         yield kind, scores
 
 
 def _search_scores(
-    held: dict[str, Any], points: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, k: int
+    held: dict[str, Any], points: np.ndarray, path: Path, weights: np.ndarray, k: int
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Precision by class and kind; every point looks among all that the fold held out.
 
@@ -144,65 +140,20 @@ def _search_scores(
         return
     rows, codes = (np.concatenate(parts) for parts in zip(*held.values()))
     kinds = np.repeat(list(held), [len(part) for part, _ in held.values()])
-    scores = precision_path(points[rows], codes, U, learned, weights, k)
+    scores = precision_path(linalg.gathered(points[rows]), codes, path, weights, k)
     for kind in held:
         asked = (kinds == kind) & ~np.isnan(scores[:, 0])
         if asked.any():
             yield kind, cluster_means(scores[asked], codes[asked])
 
 
-def _mixed(learned: np.ndarray, plain: np.ndarray, weight: float) -> np.ndarray:
-    return (1 - weight) * learned + weight * plain
-
-
-def _pair_distances(
-    points: np.ndarray, left: np.ndarray, right: np.ndarray, U: np.ndarray, learned: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances of pairs under the learned metric and under the prior."""
-    V = points[left] - points[right]
-    Z = V @ U
-    plain = linalg.row_norms(V)
-    learned_sqdist = plain - linalg.row_norms(Z) + linalg.row_norms(Z @ learned)
-    return to_host(learned_sqdist), to_host(plain)
-
-
-def _placements(pairs: Pairs, learned: np.ndarray, plain: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _placements(pairs: Pairs, D: np.ndarray) -> np.ndarray:
     """For each similar pair the share of dissimilar ones farther apart; the mean is the area under the ROC."""
-    scores = np.empty((int(pairs.similar.sum()), len(weights)))
-    for column, weight in enumerate(weights):
-        d = _mixed(learned, plain, weight)
+    scores = np.empty((int(pairs.similar.sum()), len(D)))
+    for column, d in enumerate(D):
         far = np.sort(d[~pairs.similar])
         scores[:, column] = 1 - np.searchsorted(far, d[pairs.similar]) / len(far)
     return scores
-
-
-def precision_path(
-    X: np.ndarray, codes: np.ndarray, U: np.ndarray, learned: np.ndarray, weights: np.ndarray, most: int
-) -> np.ndarray:
-    """Precision among the nearest others for each weight, (points, weights); NaN for a class of one point."""
-    plain = linalg.sqdist(X)
-    Z = X @ U
-    far = to_host(plain - linalg.sqdist(Z) + linalg.sqdist(Z @ learned))
-    plain = to_host(plain)
-    same = codes[:, None] == codes
-    others = same.sum(axis=1) - 1
-    k = np.minimum(others, most)
-    asked = np.flatnonzero(k > 0)
-    scores = np.full((len(X), len(weights)), np.nan)
-    for column, weight in enumerate(weights):
-        D = _mixed(far[asked], plain[asked], weight)
-        D[np.arange(len(asked)), asked] = np.inf
-        scores[asked, column] = precision(D, same[asked], k[asked])
-    return scores
-
-
-def precision(D: np.ndarray, same: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Share of the k_i nearest columns of row i that are the same."""
-    most = int(k.max())
-    near = np.argpartition(D, min(most, D.shape[1] - 1), axis=1)[:, :most]
-    order = np.argsort(np.take_along_axis(D, near, axis=1), axis=1, kind="stable")
-    hits = np.take_along_axis(same, np.take_along_axis(near, order, axis=1), axis=1)
-    return np.take_along_axis(np.cumsum(hits, axis=1), k[:, None] - 1, axis=1)[:, 0] / k
 
 
 def cluster_means(scores: np.ndarray, clusters: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Local Fisher discriminant analysis."""
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ FLOOR = 1e-8
 """Least scale around a point, relative to the largest: copies are near each other and nothing else."""
 
 
-def affinity_scatter(X: np.ndarray, Y: np.ndarray, k: int) -> np.ndarray:
+@singledispatch
+def affinity_scatter(X: Any, Y: Any, k: int) -> np.ndarray:
     """½ Σ_ij A_ij (y_i − y_j)(y_i − y_j)ᵀ with A_ij = exp(−‖x_i − x_j‖² / σ_i σ_j), in blocks of rows.
 
     σ_i is the distance of x_i to its k-th neighbor among the rows, or to the farthest when there are fewer; Y are the
@@ -24,9 +26,7 @@ def affinity_scatter(X: np.ndarray, Y: np.ndarray, k: int) -> np.ndarray:
     """
     X = X - X.mean(axis=0)
     norms = linalg.row_norms(X)
-    scale = np.sqrt(np.concatenate([_kth(D, k) for _, D in _sqdist_blocks(X, norms)]))
-    scale = np.maximum(scale, FLOOR * scale.max(initial=0))
-    scale[scale == 0] = 1.0
+    scale = floored(np.sqrt(np.concatenate([_kth(D, k) for _, D in _sqdist_blocks(X, norms)])))
     G = np.zeros((Y.shape[1], Y.shape[1]))
     for rows, D in _sqdist_blocks(X, norms):
         D /= -scale[rows, None]
@@ -35,6 +35,12 @@ def affinity_scatter(X: np.ndarray, Y: np.ndarray, k: int) -> np.ndarray:
         degree = A.sum(axis=1)
         G += Y[rows].T @ (degree[:, None] * Y[rows] - A @ Y)
     return G
+
+
+def floored(scale: np.ndarray) -> np.ndarray:
+    """Scales that can be divided by."""
+    scale = np.maximum(scale, FLOOR * scale.max(initial=0))
+    return np.where(scale == 0, 1.0, scale)
 
 
 def _sqdist_blocks(X: np.ndarray, norms: np.ndarray) -> Any:

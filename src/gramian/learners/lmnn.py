@@ -10,6 +10,7 @@ from gramian import _array, _checks, linalg
 from gramian.constraints import Labels
 from gramian.learners import targets
 from gramian.learners.factored import FactorLearner, Start
+from gramian.learners.impostors import Triplets
 from gramian.learners.margins import descend_margins
 from gramian.learners.softmax import Cross
 from gramian.solvers.base import Solution
@@ -143,15 +144,23 @@ class LMNN(FactorLearner):
         k = _checks.number(self.n_neighbors, "LMNN", "n_neighbors", low=1, integer=True)
         again = _checks.number(self.reselect, "LMNN", "reselect", low=0, integer=True)
         _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
-        near = targets.same_class(X, labels, k)
+        near = self._targets(X, labels, k)
         start = Start.around(self, X, labels, rng, near, self._weight(X, near), ridge=1e-9)
-        options = {"push": self.push, "max_iter": self.max_iter, "tol": self.tol, "report": report}
-        solution = descend_margins(start, labels, near, **options)
+        options = {"max_iter": self.max_iter, "tol": self.tol, "report": report}
+        solution = descend_margins(start, labels, self._hinges(start.Z, near), **options)
         for _ in range(again):
-            near = targets.same_class(X @ solution.factor.T, labels, k)
+            near = self._targets(X @ solution.factor.T, labels, k)
             start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
-            solution = descend_margins(start, labels, near, done=solution.n_iter, **options)
+            solution = descend_margins(start, labels, self._hinges(start.Z, near), done=solution.n_iter, **options)
         return replace(solution, found={"targets": near})
+
+    def _targets(self, X: Any, labels: Labels, k: int) -> np.ndarray:
+        """Target neighbors (n, k)."""
+        return targets.same_class(X, labels, k)
+
+    def _hinges(self, Z: Any, near: np.ndarray) -> Any:
+        """The triplets of a descent, with no impostor yet."""
+        return Triplets.none(Z, near, self.push)
 
     def _weight(self, X: np.ndarray, near: np.ndarray) -> float:
         """The weight of tr(M) as a number."""

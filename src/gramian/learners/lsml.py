@@ -163,12 +163,17 @@ class LSML(MetricLearner):
         self.random_state = random_state
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Quadruplets:
-        return Quadruplets.from_labels(labels, self.n_quadruplets, random_state=rng)
+        return Quadruplets.from_labels(labels, self.n_quadruplets, margin=0.0, random_state=rng)
+
+    def _side(self, y: Any, Z: Any, rest: Any, rng: np.random.RandomState) -> Comparisons:
+        if isinstance(y, Comparisons) and y.from_data:
+            y = replace(y, margin=0.0)  # type: ignore[type-var]  # dataclasses; there is none in the problem
+        return super()._side(y, Z, rest, rng)
 
     def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
         self._check_limits()
         prior = positive_prior(self.prior, Z, rest, "LSML")
-        near, far = (Z[i] - Z[j] for i, j in (side.near_ends, side.far_ends))
+        near, far = (linalg.gathered(Z[i] - Z[j]) for i, j in (side.near_ends, side.far_ends))
         weight = side.weight * (self._total(far, prior) / side.weight.sum())
         problem = Residuals(near, far, weight, linalg.symmetrize(np.linalg.inv(prior)))
         with progress("LSML", self.verbose, self.max_iter, self.callback) as report:

@@ -50,16 +50,15 @@ class Watch:
 def descend_margins(
     start: Start,
     labels: Labels,
-    near: np.ndarray,
-    push: float,
+    triplets: Triplets,
     *,
     max_iter: int,
     tol: float,
     done: int = 0,
     report: Callable | None = None,
 ) -> Solution:
-    """Minimize pull, hinges and penalty over L from a start, for given targets ``near``; ``done`` steps are behind."""
-    L, triplets, watch, interval = start.L, Triplets.none(start.Z, near, push), Watch(), INTERVAL
+    """Minimize pull, hinges and penalty over L from a start; ``done`` steps are behind."""
+    L, watch, interval = start.L, Watch(), INTERVAL
     convex = L.shape[0] >= L.shape[1]
     while True:
         triplets = triplets.renewed(L, labels)
@@ -80,7 +79,7 @@ def descend_margins(
     return Solution(
         factor=start.coordinates.lift(L),
         objective=state.objective,
-        gap=state.gap(L, initial.pull(start.Z, near) + np.diag(start.ridge)),
+        gap=state.gap(L, initial.pull(start.Z, triplets.near) + np.diag(start.ridge)),
         n_iter=max(done, 1),
         converged=residual <= tol,
         residual=residual,

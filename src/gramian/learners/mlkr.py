@@ -109,7 +109,7 @@ class MLKR(FactorLearner):
         prior="identity",
         anchor=0.0,
         max_iter=200,
-        tol=1e-4,
+        tol=1e-3,
         verbose=False,
         callback=None,
         random_state=None,

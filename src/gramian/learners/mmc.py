@@ -89,7 +89,7 @@ class MMC(MetricLearner):
         ridge = _checks.number(self.reg, "MMC", "reg", low=0, open_low=True)
         V = Z[side.left] - Z[side.right]
         similar = linalg.placed(side.similar, Z)
-        near, far = V[similar], V[~similar]
+        near, far = V[similar], linalg.gathered(V[~similar])
         far = far[linalg.row_norms(far) > 0]
         if len(near) == 0 or len(far) == 0:
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")

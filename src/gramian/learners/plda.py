@@ -13,7 +13,7 @@ from gramian.solvers.base import Solution
 class PLDA(MetricLearner):
     """M = W⁻¹ − (W + B)⁻¹: the log-likelihood ratio of "same class" against "any two points".
 
-    W is the covariance within classes and B that of the class means, both shrunk towards a multiple of the identity::
+    W is the covariance within classes and B that of the class means, both shrunk toward a multiple of the identity::
 
         W = (1 − ρ) S_w + ρ tr(S_w)/d · I,      B = (1 − β) S_b + β tr(S_b)/d · I
 
@@ -66,11 +66,10 @@ class PLDA(MetricLearner):
     def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
         rho = _checks.number(self.within, "PLDA", "within", low=0, high=1)
         beta = _checks.number(self.between, "PLDA", "between", low=0, high=1)
-        inside = side.centered(Z)
-        means = side.means(Z)
+        sizes, means, S = side.moments(Z)
         if len(means) < 2:
             raise ValueError(f"PLDA: needs at least two classes, got {len(means)}.")
-        W = shrunk(inside.T @ inside / max(len(inside) - len(means), 1), rho)
+        W = shrunk(S / max(sizes.sum() - len(means), 1), rho)
         apart = means - means.mean(axis=0)
         B = shrunk(apart.T @ apart / (len(means) - 1), beta)
         if not np.trace(W) > 0:

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Pairs
+from gramian.constraints import Constraints, Labels, Pairs
 from gramian.coordinates import Rest
 from gramian.divergences import Frobenius
-from gramian.learners.framework import FrameworkLearner
+from gramian.learners.anchor import core_of
+from gramian.learners.framework import ANCHORED_PAIRS, FrameworkLearner
+from gramian.learners.thresholds import best_threshold
 from gramian.solvers import Hard, Hinge, Problem, Rows, Slack, Solution
 
 
@@ -40,7 +42,8 @@ class POLA(FrameworkLearner):
     ----------
     metric_ : Mahalanobis
     threshold_ : float
-        Pairs nearer than this squared distance count as similar.
+        Pairs nearer than this squared distance count as similar: b, or for a blend with the prior the threshold that
+        tells the pairs apart best.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class POLA(FrameworkLearner):
     _accepts = (Pairs,)
     _sparse = False
     _has_prior = False
+    _has_unit = True
     alpha, rank, subspace = 0.0, None, "svd"
 
     def __init__(
@@ -111,6 +115,18 @@ class POLA(FrameworkLearner):
     def _hinged(self, rows: np.ndarray, weight: np.ndarray, bound: np.ndarray, side: Pairs) -> Problem:
         d = rows.shape[1]
         return Problem(Rows(rows, weight), bound, np.zeros((d, d)), Frobenius(), self._slack(side))
+
+    def solve(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
+        """As elsewhere; the threshold of a blended metric is the best one for pairs under that metric."""
+        solution = super().solve(Z, y, rest, rng)
+        if not self._anchors(y):
+            return solution
+        pairs: Any = Pairs.from_labels(y, ANCHORED_PAIRS, random_state=rng) if isinstance(y, Labels) else y
+        V = pairs.terms(Z.shape[0]).left @ Z
+        near = np.einsum("ij,ij->i", V @ core_of(solution), V)
+        if not rest.empty:
+            near += solution.alpha * pairs.sign * rest.energy(pairs.terms(Z.shape[0]))
+        return replace(solution, found={**solution.found, "threshold": -best_threshold(-near, pairs.similar)})
 
     def _learn(self, Z: Any, side: Pairs, rest: Rest, rng: np.random.RandomState) -> Solution:
         solution = super()._learn(Z, side, rest, rng)

@@ -22,7 +22,7 @@ def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
         return linalg.identity(d, Z)
     if prior == "zero":
         return 0.0 * linalg.identity(d, Z)
-    C = np.atleast_2d(np.cov(Z, rowvar=False))
+    C = linalg.covariance(Z)
     ridge = 1e-6 * np.trace(C) / d
     return linalg.symmetrize(np.linalg.inv(C + (ridge if ridge > 0 else 1.0) * linalg.identity(d, Z)))
 

@@ -66,12 +66,12 @@ class RCA(MetricLearner):
         self.random_state = random_state
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Chunklets:
-        return Chunklets.from_labels(labels, self.n_chunklets, self.chunklet_size, random_state=rng)
+        return Chunklets.from_labels(labels, self.n_chunklets, size=self.chunklet_size, random_state=rng)
 
     def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
         ridge = _checks.number(self.reg, "RCA", "reg", low=0)
-        V = side.centered(Z)
-        C = V.T @ V / len(V)  # Jain 2009, (3.3)
+        sizes, _, S = side.moments(Z)
+        C = S / sizes.sum()  # Jain 2009, (3.3)
         C += ridge * np.trace(C) / len(C) * np.eye(len(C), like=C)
         if not np.trace(C) > 0:
             raise ValueError("RCA: every chunklet holds one point or copies of one; no variation to learn from.")
@@ -82,5 +82,5 @@ class RCA(MetricLearner):
         if self.n_components is None:
             return Solution(factor=W, objective=objective)
         k = _checks.number(self.n_components, "RCA", "n_components", low=1, high=Z.shape[1], integer=True)
-        _, directions = linalg.eigh(W @ np.atleast_2d(np.cov(Z, rowvar=False)) @ W)
+        _, directions = linalg.eigh(W @ linalg.covariance(Z) @ W)
         return Solution(factor=directions[:, ::-1][:, :k].T @ W, objective=objective)

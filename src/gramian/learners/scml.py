@@ -25,27 +25,37 @@ def local_bases(X: np.ndarray, side: Comparisons, n_bases: int, rng: np.random.R
     Each cell gives leading generalized eigenvectors of the scatter of its far pairs against that of its near pairs:
     Fisher's directions, computed from comparisons. Cells are of three sizes, around anchors drawn at random.
     """
-    (a, near), (c, far) = side.near_ends, side.far_ends
-    whole = _pair_scatter(X, a, near)
+    near, far = (PairScatter(X, *ends) for ends in (side.near_ends, side.far_ends))
+    whole = near(np.ones(len(X), dtype=bool))
     whole += 1e-6 * max(np.trace(whole) / len(whole), np.finfo(float).tiny) * np.eye(len(whole))
-    anchors = np.unique(a)
+    anchors = np.unique(near.first)
     each = max(1, min(X.shape[1], n_bases // 8))
-    found = [_leading(_pair_scatter(X, c, far), whole, each)]
+    found = [_leading(far(np.ones(len(X), dtype=bool)), whole, each)]
     while sum(map(len, found)) < n_bases:
         size = int(np.ceil(SHARES[len(found) % len(SHARES)] * len(anchors)))
         center = X[anchors[rng.randint(len(anchors))]]
         inside = np.zeros(len(X), dtype=bool)
         inside[anchors[np.argsort(linalg.row_norms(X[anchors] - center), kind="stable")[:size]]] = True
-        rows, others = inside[a], inside[c]
-        within = _pair_scatter(X, a[rows], near[rows]) + RIDGE * whole
-        found.append(_leading(_pair_scatter(X, c[others], far[others]), within, each))
+        found.append(_leading(far(inside), near(inside) + RIDGE * whole, each))
     return np.concatenate(found)[:n_bases]
 
 
-def _pair_scatter(X: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Mean of (x_i − x_j)(x_i − x_j)ᵀ, zero when there is no pair."""
-    V = X[i] - X[j]
-    return V.T @ V / max(len(V), 1)
+class PairScatter:
+    """Mean of (x_i − x_j)(x_i − x_j)ᵀ over the pairs whose first point is in a cell; zero when there is none.
+
+    A pair that occurs several times is kept once, with a count.
+    """
+
+    def __init__(self, X: np.ndarray, i: np.ndarray, j: np.ndarray):
+        pairs, self.count = np.unique(i * len(X) + j, return_counts=True)
+        self.first = pairs // len(X)
+        self.differences = X[self.first] - X[pairs % len(X)]
+
+    def __call__(self, inside: np.ndarray) -> np.ndarray:
+        """The scatter of the cell of points that are ``inside``, (d, d)."""
+        rows = np.flatnonzero(inside[self.first])
+        V, count = self.differences[rows], self.count[rows]
+        return V.T @ (V * count[:, None]) / max(int(count.sum()), 1)
 
 
 def _leading(S: np.ndarray, W: np.ndarray, count: int) -> np.ndarray:

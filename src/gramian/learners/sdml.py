@@ -12,7 +12,7 @@ from gramian.learners.base import MetricLearner
 from gramian.learners.priors import positive_prior
 from gramian.learners.progress import progress
 from gramian.solvers.base import Solution
-from gramian.solvers.newton import Point, minimize_box
+from gramian.solvers.newton import Operator, Point, minimize_box
 
 MOST = 0.99
 """Share of the largest weight of the pairs that leaves a minimum, when a larger one is asked for."""
@@ -35,6 +35,15 @@ class SparseInverse:
         A[self.upper] = entries
         return A + A.T
 
+    def start(self) -> np.ndarray:
+        """The x that brings entries of K + U to zero as far as they may go, or half as far until K + U ≻ 0."""
+        x = (1 - np.clip(self.K[self.upper] / self.lam, -1, 1)) / 2
+        for _ in range(50):
+            if np.isfinite(self.value(x)[0]):
+                return x
+            x = (x + 0.5) / 2
+        return np.full_like(x, 0.5)
+
     def value(self, x: np.ndarray) -> tuple[float, Any, Any]:
         """−log det(K + U), its gradient, and M = (K + U)⁻¹; infinite outside of the cone."""
         try:
@@ -44,15 +53,15 @@ class SparseInverse:
         M = sla.cho_solve((C, True), np.eye(len(C)), check_finite=False)
         return -2 * float(np.log(np.diag(C)).sum()), -4 * self.lam * M[self.upper], M
 
-    def hessian(self, x: np.ndarray, M: np.ndarray, free: np.ndarray) -> tuple[Callable, np.ndarray]:
-        """Products with the Hessian on the free variables, and its diagonal."""
+    def hessian(self, x: np.ndarray, M: np.ndarray) -> Operator:
+        """The Hessian by its products, with its diagonal."""
         i, j = self.upper
         size = 8 * self.lam**2
 
         def product(v: np.ndarray) -> np.ndarray:
-            return size * free * (M @ self.symmetric(free * v) @ M)[self.upper]
+            return size * (M @ self.symmetric(v) @ M)[self.upper]
 
-        return product, size * (M[self.upper] ** 2 + M[i, i] * M[j, j])
+        return Operator(product, size * (M[self.upper] ** 2 + M[i, i] * M[j, j]))
 
     def primal(self, M: np.ndarray) -> float:
         """⟨K, M⟩ − log det M + λ Σ_{i≠j} |M_ij|."""
@@ -85,7 +94,7 @@ class SparseInverse:
 def sparse_inverse(K: np.ndarray, lam: float, *, max_iter: int, tol: float, report: Callable | None = None) -> Solution:
     """The sparse inverse of a positive definite K by projected Newton steps on the dual, to a certified gap."""
     problem = SparseInverse(K, lam)
-    x = np.full(len(problem.upper[0]), 0.5)
+    x = problem.start()
     end = minimize_box(problem.value, problem.hessian, x, np.ones_like(x), problem.gap, tol, max_iter, callback=report)
     M = problem.sparse(linalg.symmetrize(end.info))
     objective = problem.primal(M)
@@ -184,7 +193,7 @@ class SDML(MetricLearner):
         self._check_limits()
         sparsity = _checks.number(self.sparsity, "SDML", "sparsity", low=0, open_low=True)
         prior = positive_prior(self.prior, Z, rest, "SDML")
-        P, most = pair_balance(Z[side.left] - Z[side.right], side.sign, prior)
+        P, most = pair_balance(linalg.gathered(Z[side.left] - Z[side.right]), side.sign, prior)
         K = linalg.symmetrize(np.linalg.inv(prior) + self._balance(most) * P)
         with progress("SDML", self.verbose, self.max_iter, self.callback) as report:
             unit = np.trace(K) / len(K)

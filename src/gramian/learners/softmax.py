@@ -10,8 +10,8 @@ import numpy as np
 
 from gramian import _array, _device, linalg
 
-BLOCK_BYTES = 4 << 20
-"""Size of a block of probabilities: it should stay in the processor's cache."""
+BLOCK_BYTES, LEAST_ROWS = 1 << 19, 128
+"""Size of a block of probabilities, which should stay in the processor's cache, and rows for a good product."""
 
 
 def neighborhoods(Z: Any, n_anchors: int | None = None) -> Iterator[tuple[slice, Any, Any]]:
@@ -27,7 +27,8 @@ def neighborhoods(Z: Any, n_anchors: int | None = None) -> Iterator[tuple[slice,
     # One matrix product gives −‖z_i − z_j‖² with nothing left to add.
     left, right = xp.concat([2 * Z, -norms, -ones], axis=1), xp.concat([Z, ones, norms], axis=1).T
     bytes_per_row = xp.finfo(Z.dtype).bits // 8 * n
-    for rows in linalg.blocks(n if n_anchors is None else n_anchors, bytes_per_row, BLOCK_BYTES, of=Z):
+    block = max(BLOCK_BYTES, LEAST_ROWS * bytes_per_row)
+    for rows in linalg.blocks(n if n_anchors is None else n_anchors, bytes_per_row, block, of=Z):
         E = left[rows, :] @ right
         xp.reshape(E, (-1,))[rows.start :: n + 1] = -xp.inf
         top = xp.max(E, axis=1, keepdims=True)

@@ -92,7 +92,7 @@ class TupleMixin:
         return float(roc_auc_score(similar, -near))
 
     def calibrate_threshold(
-        self, pairs: Any, y: Any, strategy: str = "accuracy", *, min_rate: float | None = None, beta: float = 1.0
+        self, pairs: Any, y: Any, *, strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0
     ) -> Any:
         """Set ``threshold_`` to the squared distance that is best for some pairs, better others than those of the fit.
 

@@ -79,7 +79,9 @@ def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -
     """Pairs of labeled points, −1 where unlabeled; None with fewer than two."""
     if (codes >= 0).sum() < 2:
         return None
-    return Pairs.from_labels(codes, n_pairs, -1, _checks.random(random_state, "GeometryAwareKernel"))
+    return Pairs.from_labels(
+        codes, n_pairs, unknown=-1, random_state=_checks.random(random_state, "GeometryAwareKernel")
+    )
 
 
 def bounded(side: Constraints, kernels: KernelSet, bounds: Any, percentiles: Any, gamma: float | None) -> Constraints:
@@ -98,7 +100,7 @@ def bounded(side: Constraints, kernels: KernelSet, bounds: Any, percentiles: Any
             side = replace(side, bounds=bounds)
     side = side.check(start, owner)
     if isinstance(side, Pairs) and gamma is not None:
-        side = side.apart(start, owner, rtol=kernels.resolution)
+        side = side.apart(start, owner, tol=kernels.resolution)
     if gamma is not None and (side.bound == 0).any():
         raise ValueError(f"{owner}: bounds must not be 0 with slack; drop such constraints or gamma=None.")
     return side

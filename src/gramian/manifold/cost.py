@@ -24,7 +24,7 @@ def cost_matrix(X: Any, codes: np.ndarray, k: int, **search: Any) -> sparse.csr_
         if len(inside) > 1:
             C = C + _edges(inside, inside[neighbors(X[inside], k, **search)[0]], n)
         if len(inside) and len(outside):
-            C = C - _edges(inside, outside[neighbors(X[outside], k, X[inside], **search)[0]], n)
+            C = C - _edges(inside, outside[neighbors(X[outside], k, queries=X[inside], **search)[0]], n)
     return sparse.csr_array(C + C.T) / 2
 
 

@@ -69,6 +69,7 @@ class LaplacianEigenmaps(GraphEmbedding):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @_checks.whole
     def fit(self, X: Any, y: Any = None) -> "LaplacianEigenmaps":
         """Embed the points; y is ignored."""
         owner = "LaplacianEigenmaps"

@@ -1,7 +1,7 @@
 """Rules that carry coordinates of training points to new ones."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ class AlongGraph(Extension):
 
     graph: Any
     shift: np.ndarray | None = None
+    _: KW_ONLY
     degree: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -135,7 +136,7 @@ def rebuilding_weights(X: Any, k: int, queries: Any = None, ridge: float = 1e-3)
 
     min ‖x − Σ_j w_j x_j‖² + ridge · tr(G) ‖w‖² s.t. Σ w_j = 1, G the Gram matrix of x_j − x (Roweis and Saul 2000).
     """
-    ids, _ = neighbors(X, k, queries)
+    ids, _ = neighbors(X, k, queries=queries)
     X = linalg.dense(X)
     Q = X if queries is None else linalg.dense(queries)
     V = X[ids] - Q[:, None, :]
@@ -151,7 +152,7 @@ def edge_lengths(X: Any, k: int, queries: Any = None) -> sparse.csr_array:
 
     Copies keep an edge of tiny length, not none.
     """
-    ids, D = neighbors(X, k, queries)
+    ids, D = neighbors(X, k, queries=queries)
     lengths = np.maximum(np.sqrt(D), np.finfo(float).tiny)
     ends = np.arange(0, ids.size + 1, max(ids.shape[1], 1))
     return sparse.csr_array((lengths.ravel(), ids.ravel(), ends), shape=(len(ids), X.shape[0]))

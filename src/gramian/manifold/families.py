@@ -7,7 +7,7 @@ Algorithm 1 there), and how coordinates go on to new points.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,7 @@ class SpectralFamily(Family):
 
     geometry: Any = "laplacian"
     n_eigenvectors: int = 20
+    _: KW_ONLY
     n_neighbors: int = 10
     graph: Any = None
     diffusion: float = 0.1
@@ -114,6 +115,7 @@ class InductiveFamily(Family):
 
     kernel: Any = None
     rank: int = 200
+    _: KW_ONLY
     n_eigenvectors: int = 20
     n_neighbors: int = 10
     graph: Any = None

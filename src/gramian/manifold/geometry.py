@@ -132,7 +132,7 @@ class Geometry:
 
 def along(X: Any, rule: Graph, degree: np.ndarray | None = None) -> Any:
     """New points go along the graph."""
-    return lambda found: GraphMetric(X, found.vectors, AlongGraph(rule, found.shift, degree))
+    return lambda found: GraphMetric(X, found.vectors, AlongGraph(rule, found.shift, degree=degree))
 
 
 def lle_penalty(X: Any, k: int) -> MatrixPenalty:

@@ -142,6 +142,7 @@ class GeometryAwareKernel(Transductive):
         self.callback = callback
         self.random_state = random_state
 
+    @_checks.whole
     def fit(self, X: Any, y: Any = None) -> "GeometryAwareKernel":
         """Learn K; y holds labels, −1 where unknown, or a Constraints object."""
         X, side = self._door(X, y)

@@ -4,7 +4,7 @@ A graph also links new points to old ones (:meth:`Graph.link`), which is all tha
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,7 @@ class NeighborGraph(Graph):
 
     n_neighbors: int = 20
     scale: float | str | None = None
+    _: KW_ONLY
     mutual: bool = False
     distance: Any = None
     shortlist: int | None = None
@@ -83,22 +84,23 @@ class NeighborGraph(Graph):
         return self.distance is None and self.index is None
 
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
-        search = self.distance, self.index, self.shortlist
-        ids, D = map(_device.whole_numbers, neighbors(_device.outside(X), self.n_neighbors, queries, *search))
+        search = {"distance": self.distance, "index": self.index, "shortlist": self.shortlist}
+        ids, D = self._near(X, self.n_neighbors, queries, search)
         if self.scale is None or not D.size:
             return adjacency(ids, None, X.shape[0])
         if self.scale != "local":
             return adjacency(ids, _gauss(D, self.scale), X.shape[0])
-        own = (
-            D[:, LOCAL - 1]
-            if D.shape[1] >= LOCAL
-            else _device.whole_numbers(neighbors(_device.outside(X), LOCAL, queries, *search)[1])[:, -1]
-        )
+        own = D[:, LOCAL - 1] if D.shape[1] >= LOCAL else self._near(X, LOCAL, queries, search)[1][:, -1]
         if queries is None:
             return adjacency(ids, local_weights(D, own, own[ids]), X.shape[0])
         used, where = np.unique(ids, return_inverse=True)
-        far = neighbors(X, LOCAL + 1, X[used], *search)[1][:, -1]  # the nearest is the point itself
+        far = neighbors(X, LOCAL + 1, queries=X[used], **search)[1][:, -1]  # the nearest is the point itself
         return adjacency(ids, local_weights(D, own, far[where].reshape(ids.shape)), X.shape[0])
+
+    def _near(self, X: Any, k: int, queries: Any, search: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and squared distances of neighbors, found where X is, on the host."""
+        ids, D = neighbors(_device.outside(X), k, queries=_device.outside(queries), **search)
+        return _device.whole_numbers(ids), _device.whole_numbers(D)
 
     def _symmetric(self, W: sparse.csr_array) -> sparse.csr_array:
         return sparse.csr_array(W.minimum(W.T) if self.mutual else W.maximum(W.T))
@@ -110,6 +112,7 @@ class BallGraph(Graph):
 
     radius: float
     scale: float | None = None
+    _: KW_ONLY
     distance: Any = None
 
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:

@@ -204,4 +204,4 @@ class Widths(KernelSet):
         inverse = np.linalg.pinv(features.transform(self.points))
         if k is not None:
             return kernel_map(features, inverse @ self.principal(core, k))
-        return KernelMetric(features, linalg.project_psd(inverse @ core @ inverse.T), 1.0)
+        return KernelMetric(features, linalg.project_psd(inverse @ core @ inverse.T), alpha=1.0)

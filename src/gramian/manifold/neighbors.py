@@ -11,6 +11,7 @@ from gramian.neighbors import nearest, smallest
 def neighbors(
     X: Any,
     k: int,
+    *,
     queries: Any = None,
     distance: Any = None,
     index: Any = None,

@@ -12,13 +12,13 @@ from gramian.manifold.families import diffusion
 from gramian.manifold.graph import laplacian
 
 
-def graph_basis(A: Any, n_eigenvectors: int = 200, normalized: bool = False) -> Eigenvectors:
+def graph_basis(A: Any, n_eigenvectors: int = 200, *, normalized: bool = False) -> Eigenvectors:
     """The smoothest eigenvectors of a graph's Laplacian, constant left out, to share between the kernels below."""
     L, trivial = laplacian(A, normalized)
     return smallest_eigenvectors(L, n_eigenvectors, trivial)
 
 
-def diffusion_factor(A: Any, t: float = 0.1, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+def diffusion_factor(A: Any, t: float = 0.1, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = exp(−tL) on the smoothest eigenvectors, constant left out (Kondor and Lafferty, 2002).
 
     ``A`` is an adjacency matrix, or its :func:`graph_basis`.
@@ -27,7 +27,7 @@ def diffusion_factor(A: Any, t: float = 0.1, n_eigenvectors: int = 200, normaliz
     return V * np.sqrt(diffusion(values, _checks.number(t, "diffusion_factor", "t", low=0)))
 
 
-def order_constrained_factor(A: Any, y: Any, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+def order_constrained_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = Σ α_i v_i v_iᵀ, α₁ ≥ … ≥ α_r ≥ 0, best aligned with the labels (Zhu et al., 2004).
 
     max ⟨K_ll, T⟩ / ‖K_ll‖ with T_ij = 1 for equal labels and −1/(C − 1) otherwise, over labeled points; −1 in y is
@@ -41,7 +41,7 @@ def order_constrained_factor(A: Any, y: Any, n_eigenvectors: int = 200, normaliz
     return V * np.sqrt(np.cumsum(steps[::-1])[::-1])
 
 
-def maximal_alignment_factor(A: Any, y: Any, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+def maximal_alignment_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = Σ α_i v_i v_iᵀ, α ≥ 0 in any order, best aligned with the labels (Lanckriet et al., 2004).
 
     The rival of :func:`order_constrained_factor` without its order; arguments are the same.
@@ -52,7 +52,7 @@ def maximal_alignment_factor(A: Any, y: Any, n_eigenvectors: int = 200, normaliz
     return V * np.sqrt(alpha)
 
 
-def gaussian_process_factor(A: Any, y: Any, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+def gaussian_process_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = M, the spectral kernel nearest to K = yyᵀ (Jain 2009, §6.3.2): step B alone.
 
     y holds numbers, or ±1 of two classes, at all points; M maximizes the likelihood of y under a Gaussian process.
@@ -77,5 +77,5 @@ def _aligned(V: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]
 
 
 def _basis(A: Any, r: int, normalized: bool) -> tuple[np.ndarray, np.ndarray]:
-    values, V, _ = A if isinstance(A, Eigenvectors) else graph_basis(A, r, normalized)
+    values, V, _ = A if isinstance(A, Eigenvectors) else graph_basis(A, r, normalized=normalized)
     return values[:r], V[:, :r]

@@ -152,6 +152,7 @@ class TDL(Transductive):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @_checks.whole
     def fit(self, X: Any, y: Any = None) -> "TDL":
         """Embed all points; y holds labels of any type, −1 where unknown, or constraints to pay for."""
         X, side = self._door(X, y)

@@ -14,8 +14,8 @@ from gramian.manifold.neighbors import neighbors
 def colored_unfolding_factor(
     X: Any,
     y: Any,
-    n_eigenvectors: int = 20,
     *,
+    n_eigenvectors: int = 20,
     n_neighbors: int = 10,
     weight: float = 100.0,
     max_iter: int = 500,
@@ -33,7 +33,7 @@ def colored_unfolding_factor(
     >>> import gramian as gm
     >>> from gramian.manifold import colored_unfolding_factor
     >>> moons = gm.datasets.moons(80, random_state=0)
-    >>> colored_unfolding_factor(moons.X, moons.y, 8).shape
+    >>> colored_unfolding_factor(moons.X, moons.y, n_eigenvectors=8).shape
     (80, 8)
     """
     owner = "colored_unfolding_factor"

@@ -4,6 +4,7 @@ from gramian.online.base import KINDS, OnlineRule
 from gramian.online.itml import OnlineITML, OnlineITMLRule
 from gramian.online.lego import LEGO, LegoRule, loss_bound
 from gramian.online.pola import OnlinePOLA, PolaRule
+from gramian.online.vonneumann import OnlineVonNeumann, VonNeumannRule
 
 __all__ = [
     "KINDS",
@@ -13,6 +14,8 @@ __all__ = [
     "OnlineITMLRule",
     "OnlinePOLA",
     "OnlineRule",
+    "OnlineVonNeumann",
     "PolaRule",
+    "VonNeumannRule",
     "loss_bound",
 ]

@@ -13,6 +13,8 @@ from gramian.metrics import Mahalanobis
 
 KINDS = {"equal": 0, "at_most": 1, "at_least": -1}
 """What a target asks for, and its sign b."""
+_LARGE = 1e154
+"""Gaps beyond it, and NaN, have no finite square."""
 _NAMES = {sign: kind for kind, sign in KINDS.items()}
 
 
@@ -26,12 +28,23 @@ def loss(prediction: Any, target: Any, sign: Any) -> Any:
     return 0.5 * np.where(np.equal(sign, 0), gap, np.maximum(np.multiply(sign, gap), 0)) ** 2
 
 
+def total_loss(predictions: np.ndarray, targets: np.ndarray, signs: np.ndarray) -> float:
+    """Sum of the losses; of a single constraint without the cost of arrays."""
+    if len(predictions) > 1:
+        return float(loss(predictions, targets, signs).sum())
+    if len(predictions) == 0:
+        return 0.0
+    gap, sign = float(predictions[0]) - float(targets[0]), int(signs[0])
+    return 0.5 * (gap if sign == 0 else max(sign * gap, 0.0)) ** 2 if abs(gap) < _LARGE else float("inf")
+
+
 class OnlineRule(ABC):
     """One way to move M after a constraint.
 
     A state is a frozen value; ``update`` is the definition, one constraint in NumPy; ``stream`` runs many and gives the
-    prediction made before each. Targets may be negative here: coordinates that carry only a part of
-    the distance leave the rest out of the target.
+    prediction made before each. In place of a difference v there may be a :class:`~gramian.online.forms.Form` of rank
+    two, and :class:`~gramian.online.forms.Forms` in place of the rows V. Targets may be negative here: coordinates
+    that carry only a part of the distance leave the rest out of the target.
     """
 
     eta: float
@@ -59,7 +72,7 @@ class OnlineRule(ABC):
         """Squared distance vᵀMv."""
 
     def stream(
-        self, state: Any, V: np.ndarray, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+        self, state: Any, V: Any, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:
         """State after the constraints of the rows of V, and the predictions; rows of ``follow`` change in place.
 

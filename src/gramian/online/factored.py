@@ -18,6 +18,7 @@ from gramian import _checks, linalg
 from gramian._jit import own_loop
 from gramian.metrics import Mahalanobis
 from gramian.online.base import KINDS, OnlineRule, with_identity
+from gramian.online.forms import Axes, Form, Forms
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +50,10 @@ class FactoredRule(OnlineRule):
         """G_0, the identity unless a prior was given."""
         return Factor(np.eye(d) if self.prior is None else np.array(self.prior, dtype=np.float64))
 
-    def predict(self, state: Factor, v: np.ndarray) -> float:
-        """|Gv|²."""
+    def predict(self, state: Factor, v: Any) -> float:
+        """|Gv|², or ⟨A, M⟩ of a form."""
+        if isinstance(v, Form):
+            return float(v.weights @ linalg.row_norms(v.vectors @ state.G.T))
         p = state.G @ v
         return float(p @ p)
 
@@ -61,26 +64,43 @@ class FactoredRule(OnlineRule):
         after, x = self._after(prediction, target)
         return x / ((1 + np.sqrt(after / prediction)) * prediction)
 
-    def update(self, state: Factor, v: np.ndarray, target: float, kind: str = "equal") -> Factor:
-        """G + a Gv (Mv)ᵀ."""
+    def multiplier(self, mu: np.ndarray, target: float) -> float:
+        """The number c of M⁺⁻¹ = M⁻¹ + cA for a form with the eigenvalues μ of AM, Σμ ≠ target."""
+        raise NotImplementedError(f"{type(self).__name__}: takes distances only, not forms of rank two.")
+
+    def _form_step(self, state: Factor, form: Form, target: float, sign: int) -> tuple[Axes, float]:
+        axes = Axes.of(state.G, form)
+        gap = float(axes.mu.sum()) - target
+        moves = gap != 0 if sign == 0 else sign * gap > 0
+        return axes, self.multiplier(axes.mu, target) if moves and axes.mu.any() else 0.0
+
+    def update(self, state: Factor, v: Any, target: float, kind: str = "equal") -> Factor:
+        """G + a Gv (Mv)ᵀ, or the same along both axes of a form."""
+        if isinstance(v, Form):
+            axes, c = self._form_step(state, v, target, KINDS[kind])
+            return state if c == 0 else Factor(axes.moved(state.G, c))
         p = state.G @ v
         a = self.coefficient(float(p @ p), target, KINDS[kind])
         return state if a == 0 else Factor(state.G + a * np.outer(p, state.G.T @ p))
 
     def stream(
-        self, state: Factor, V: np.ndarray, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+        self, state: Factor, V: Any, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
     ) -> tuple[Factor, np.ndarray]:
         """Many constraints, in the compiled loop of the rule where it has one."""
         loop = own_loop(self, "online")
-        if loop is None:
+        if loop is None or isinstance(V, Forms):
             return super().stream(state, V, targets, signs, follow)
         G = state.G.copy()
         H = np.empty((0, len(G))) if follow is None else follow
         predictions = loop(G, H, V, targets, signs, float(self.eta))
         return Factor(G), predictions
 
-    def move(self, state: Factor, v: np.ndarray, target: float, sign: int, rows: np.ndarray) -> None:
+    def move(self, state: Factor, v: Any, target: float, sign: int, rows: np.ndarray) -> None:
         """Rows h become h + a (hv) Mv."""
+        if isinstance(v, Form):
+            axes, c = self._form_step(state, v, target, sign)
+            axes.follow(rows, state.G, v, c)
+            return
         p = state.G @ v
         rows += self.coefficient(float(p @ p), target, sign) * np.outer(rows @ v, state.G.T @ p)
 

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from gramian.online.factored import FactoredRule
+import numpy as np
+
+from gramian.online.factored import FactoredRule, prior_factor
 from gramian.online.learner import OnlineLearner
 
 
@@ -18,6 +20,12 @@ class OnlineITMLRule(FactoredRule):
         rate = self.eta if p >= y else min(self.eta, 0.5 / ((y - p) * p))
         after = p / (1 + rate * (p - y) * p)
         return after, -rate * (p - y) * after
+
+    def multiplier(self, mu: np.ndarray, target: float) -> float:
+        """c = η(⟨A, M⟩ − y), cut so that no 1 + cμ_k falls below one half."""
+        c = self.eta * (float(mu.sum()) - target)
+        worst = float((c * mu).min())
+        return c if worst >= -0.5 else -0.5 * c / worst
 
 
 class OnlineITML(OnlineLearner):
@@ -51,4 +59,4 @@ class OnlineITML(OnlineLearner):
     """
 
     def _rule(self, eta: float, d: int) -> OnlineITMLRule:
-        return OnlineITMLRule(eta, self._prior_factor(d))
+        return OnlineITMLRule(eta, prior_factor(self.prior, type(self).__name__, d))

@@ -2,12 +2,19 @@
 
 from dataclasses import dataclass
 from math import hypot, sqrt
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
+from gramian.coordinates import KernelSpace, Subspace
 from gramian.divergences import LogDet
 from gramian.metrics import Metric
-from gramian.online.factored import FactoredRule
+from gramian.online.factored import FactoredRule, prior_factor
 from gramian.online.learner import OnlineLearner
+from gramian.solvers.projections import step
+from gramian.solvers.slack import Quadratic
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +30,11 @@ class LegoRule(FactoredRule):
         after = 2 * p / (h - t) if t < 0 else (t + h) / (2 * eta * p)  # (5.4), written without cancellation
         # ŷ − y = (ȳ − y)(1 + ηŷȳ) by (5.3), so x = −η(ȳ − y)ȳ loses no digits when ȳ is near y.
         return after, -eta * (p - y) * after / (1 + eta * p * after)
+
+    def multiplier(self, mu: np.ndarray, target: float) -> float:
+        """c = η(⟨A, M⁺⟩ − y), the root of Σ_k μ_k/(1 + cμ_k) = y + c/η, which is (5.3) for a form."""
+        sign = 1.0 if mu.sum() > target else -1.0
+        return sign * step(sign * mu, 0.0, 0.0, sign * target, Quadratic(self.eta))
 
 
 class LEGO(OnlineLearner):
@@ -76,13 +88,45 @@ class LEGO(OnlineLearner):
     """
 
     def _rule(self, eta: float, d: int) -> LegoRule:
-        return LegoRule(eta, self._prior_factor(d))
+        return LegoRule(eta, prior_factor(self.prior, type(self).__name__, d))
 
     def loss_bound(self, comparator: Metric, comparator_loss: float) -> float:
-        """Largest loss possible so far, given any fixed metric with its own loss; see :func:`loss_bound`."""
-        progress = self._progress()
-        divergence = LogDet().value(comparator.matrix, progress.start.matrix)
+        """Largest loss possible so far, given a fixed metric with its own loss; see :func:`loss_bound`.
+
+        The metric must be one that the learner could reach: any positive definite one on all features; with ``rank``
+        I + U(C − I)Uᵀ on the basis U so far; with ``features`` a kernel metric on them with the same alpha. The theorem
+        is about one step size: with ``eta="auto"`` the losses are those of whichever candidate led, for which
+        nothing is proved, and this raises.
+        """
+        check_is_fitted(self, "progress_")
+        progress = self.progress_
+        if not isinstance(progress.rule, FactoredRule):
+            raise ValueError('LEGO: loss_bound holds for one step size, got eta="auto"; give eta a number.')
+        divergence = LogDet().value(_core_on(progress, comparator), progress.start.core)
         return loss_bound(self.eta_, progress.reach, progress.peak, comparator_loss, divergence)
+
+
+def _core_on(progress: Any, metric: Metric) -> np.ndarray:
+    """The core of a metric on the coordinates of a learner; raises when the metric is not of that form."""
+    space, other = progress.coordinates, metric.coordinates
+    if space.whole:
+        return metric.matrix
+    if isinstance(space, KernelSpace):
+        same = isinstance(other, KernelSpace) and np.array_equal(space.features.map_, other.features.map_)
+    else:
+        same = isinstance(other, Subspace) and np.array_equal(space.basis, other.basis)
+    if same and metric.alpha == progress.alpha:
+        return metric.core
+    if isinstance(space, Subspace) and not isinstance(other, KernelSpace):
+        M, U = metric.matrix, space.basis
+        C = U.T @ M @ U
+        outside = M - np.eye(len(M)) - U @ (C - np.eye(len(C))) @ U.T
+        if np.abs(outside).max() <= 1e-9 * np.abs(M).max():
+            return C
+    raise ValueError(
+        "LEGO: loss_bound holds for metrics of the form that is learned, got another one; with rank give "
+        "I + U(C − I)Uᵀ on the basis of metric_, with features a KernelMetric on them with the same alpha."
+    )
 
 
 def loss_bound(eta: float, reach: float, peak: float, comparator_loss: float, divergence: float) -> float:
@@ -102,4 +146,6 @@ def loss_bound(eta: float, reach: float, peak: float, comparator_loss: float, di
     """
     _checks.number(eta, "loss_bound", "eta", low=0, open_low=True)
     B = max(reach / 2 + sqrt(reach * reach / 4 + 1 / eta), peak)
+    if np.isinf(B):  # nothing is proved, whatever the comparator
+        return np.inf
     return (1 + eta * B * B) * comparator_loss + (1 / eta + B * B) * divergence

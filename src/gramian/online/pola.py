@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
 from gramian._jit import own_loop
 from gramian.metrics import Mahalanobis
 from gramian.online.base import KINDS, OnlineRule, with_identity
+from gramian.online.forms import Form, Forms
 from gramian.online.learner import OnlineLearner
 
 
@@ -34,28 +36,32 @@ class PolaRule(OnlineRule):
         M = np.eye(d) if self.prior is None else np.array(self.prior, dtype=np.float64)
         return Projected(M, self.margin)
 
-    def predict(self, state: Projected, v: np.ndarray) -> float:
-        """Squared distance vᵀMv."""
+    def predict(self, state: Projected, v: Any) -> float:
+        """Squared distance vᵀMv, or ⟨A, M⟩ of a form."""
+        if isinstance(v, Form):
+            return v.value(state.M)
         return max(float(v @ state.M @ v), 0.0)
 
-    def update(self, state: Projected, v: np.ndarray, target: float, kind: str = "equal") -> Projected:
+    def update(self, state: Projected, v: Any, target: float, kind: str = "equal") -> Projected:
         """Onto the half-space, then onto the cone (here by a full eigendecomposition, as a reference)."""
-        sign, learned = KINDS[kind], self.margin > 0
+        form = isinstance(v, Form)
+        sign, learned = KINDS[kind], self.margin > 0 and not form
+        A = v.matrix if form else np.outer(v, v)
         wanted = state.threshold - sign * self.margin if learned else target
-        gap, norm = self.predict(state, v) - wanted, float(v @ v)
+        gap, norm = self.predict(state, v) - wanted, float(np.sum(A * A))
         if norm == 0 or gap == 0 or (sign != 0 and sign * gap <= 0):
             return state
-        size = norm**2 + learned
+        size = norm + learned
         step = gap / size if self.eta == np.inf else self.eta * gap / (1 + self.eta * size)
         threshold = max(state.threshold + step, self.margin) if learned else state.threshold
-        return Projected(linalg.project_psd(state.M - step * np.outer(v, v)), threshold)
+        return Projected(linalg.project_psd(state.M - step * A), threshold)
 
     def stream(
-        self, state: Projected, V: np.ndarray, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+        self, state: Projected, V: Any, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
     ) -> tuple[Projected, np.ndarray]:
         """Compiled: M − αvvᵀ has at most one negative eigenvalue, found by Lanczos from v and dropped."""
         loop = own_loop(self, "online")
-        if loop is None:
+        if loop is None or isinstance(V, Forms):
             return super().stream(state, V, targets, signs, follow)
         M = state.M.copy()
         eta, threshold = float(self.eta), float(state.threshold)
@@ -127,6 +133,7 @@ class OnlinePOLA(OnlineLearner):
         self,
         eta=np.inf,
         prior="identity",
+        *,
         margin=0.0,
         rank=None,
         features=None,
@@ -136,7 +143,17 @@ class OnlinePOLA(OnlineLearner):
         n_pretrain=1000,
         random_state=None,
     ):
-        super().__init__(eta, prior, rank, features, alpha, hinge, comparator, n_pretrain, random_state)
+        super().__init__(
+            eta,
+            prior,
+            rank=rank,
+            features=features,
+            alpha=alpha,
+            hinge=hinge,
+            comparator=comparator,
+            n_pretrain=n_pretrain,
+            random_state=random_state,
+        )
         self.margin = margin
 
     def _rule(self, eta: float, d: int) -> PolaRule:
@@ -157,7 +174,7 @@ class OnlinePOLA(OnlineLearner):
     @property
     def threshold_(self) -> float:  # type: ignore[override]  # it lives in the state
         """The learned threshold b."""
-        progress = self._progress()
-        state = progress.state
+        check_is_fitted(self, "progress_")
+        state = self.progress_.state
         inner = state.states[state.best] if hasattr(state, "states") else state
         return inner.threshold

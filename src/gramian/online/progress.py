@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from gramian import linalg
 from gramian.coordinates import Coordinates, Subspace, orthonormal
 from gramian.metrics import Metric
-from gramian.online.base import OnlineRule, loss
+from gramian.online.base import OnlineRule, total_loss
+from gramian.online.forms import Forms
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,18 @@ class Progress:
         """The learned metric on points."""
         return self._lifted(self.rule.metric(self.state))
 
+    converged = True
+
+    @property
+    def regret(self) -> float:
+        """How much more was lost than the comparator loses."""
+        return self.loss - self.comparator_loss
+
+    @property
+    def eta(self) -> float:
+        """The step size in use."""
+        return self.rule.eta_of(self.state)
+
     @cached_property
     def start(self) -> Metric:
         """The metric of the start, M_0."""
@@ -67,29 +80,54 @@ class Progress:
             if self.rank is not None:
                 coordinates = coordinates.grown(U - W, self.rank)  # type: ignore[attr-defined]  # a Subspace
             Z = np.ascontiguousarray(coordinates.difference(U, W))
-            rest = self.alpha * coordinates.pair_rest(U, W, Z) if self.alpha > 0 else np.zeros(len(Z))
-            state = self.rule.grow(self.state, coordinates.size - self.coordinates.size)
+            rest = self.alpha * coordinates.pair_rest(U, W, Z) if self.alpha > 0 else 0.0
+            grown = coordinates.size - self.coordinates.size
+            state = self.rule.grow(self.state, grown) if grown else self.state
             state, predictions = self.rule.stream(state, Z, targets - rest, signs, follow)
             predictions = predictions + rest
-            here = replace(self, coordinates=coordinates)
+            here = replace(self, coordinates=coordinates) if grown else self
             fixed = here._baseline(Z, rest) if comparator is None else comparator.pair_sqdist(U, W)
-            spent, saved = (float(loss(p, targets, signs).sum()) for p in (predictions, fixed))
-        if not (np.isfinite(spent) and here.rule.finite(state)):
+            spent, saved = total_loss(predictions, targets, signs), total_loss(fixed, targets, signs)
+        if not (isfinite(spent) and self.rule.finite(state)):
             raise OverflowError("a squared distance or a step is too large for double precision; rescale X")
-        return replace(
-            here,
-            state=state,
-            n_seen=self.n_seen + len(Z),
-            loss=self.loss + spent,
-            comparator_loss=self.comparator_loss + saved,
-            reach=max(self.reach, targets.max(initial=0.0)),
-            peak=max(self.peak, predictions.max(initial=0.0)),
+        return Progress(
+            self.rule,
+            coordinates,
+            state,
+            self.alpha,
+            self.rank,
+            self.n_seen + len(Z),
+            self.loss + spent,
+            self.comparator_loss + saved,
+            _largest(self.reach, targets),
+            _largest(self.peak, predictions),
         )
 
-    def _baseline(self, Z: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    def after_forms(self, forms: Forms, targets: np.ndarray, signs: np.ndarray) -> "Progress":
+        """The point after constraints on forms of rank two, on coordinates that hold all of a point.
+
+        No loss bound is proved for these: ``peak`` becomes infinite, and the bound with it.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            state, predictions = self.rule.stream(self.state, forms, targets, signs)
+            fixed = np.array([form.value(self._start.core) for form in forms])
+            spent, saved = total_loss(predictions, targets, signs), total_loss(fixed, targets, signs)
+        if not (isfinite(spent) and self.rule.finite(state)):
+            raise OverflowError("a squared distance or a step is too large for double precision; rescale X")
+        return replace(
+            self,
+            state=state,
+            n_seen=self.n_seen + len(forms),
+            loss=self.loss + spent,
+            comparator_loss=self.comparator_loss + saved,
+            peak=np.inf,
+        )
+
+    def _baseline(self, Z: np.ndarray, rest: Any) -> np.ndarray:
         """Squared distances under M_0."""
         prior = getattr(self.rule, "prior", None)
-        return linalg.row_norms(Z if prior is None else self._start.transform(Z)) + rest
+        start = Z if prior is None else self._start.transform(Z)
+        return np.einsum("ij,ij->i", start, start) + rest
 
     def pack(self) -> dict[str, Any]:
         """Plain data for files: the state, the basis if it grows, and the account."""
@@ -102,6 +140,10 @@ class Progress:
         coordinates = self.coordinates if basis is None else Subspace(orthonormal(basis, "load"))
         account = {name: data[name] for name in _ACCOUNT}
         return replace(self, coordinates=coordinates, state=self.rule.unpack(data["state"]), **account)
+
+
+def _largest(so_far: float, values: np.ndarray) -> float:
+    return max(so_far, float(values[0]) if len(values) == 1 else float(values.max(initial=0.0)))
 
 
 _ACCOUNT = ("n_seen", "loss", "comparator_loss", "reach", "peak")

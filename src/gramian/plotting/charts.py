@@ -9,7 +9,7 @@ from gramian.metrics import Mahalanobis
 from gramian.plotting.canvas import COLORS, MARKERS, QUIET, RIGHT, WRONG, axes, figure, open_frame
 
 
-def margins(constraints: Any, X: Any, metric: Any, baseline: Any = None, ax: Any = None) -> Any:
+def margins(constraints: Any, X: Any, metric: Any, *, baseline: Any = None, ax: Any = None) -> Any:
     """Histogram of the margins (b_i − ⟨C_i, K_W⟩) / |b_i| under ``baseline`` (Euclidean when None) and ``metric``.
 
     A constraint holds where its margin is not negative. Margins beyond ±2 are counted in the last bins.
@@ -43,7 +43,7 @@ def margins(constraints: Any, X: Any, metric: Any, baseline: Any = None, ax: Any
 
 
 def curves(
-    series: Mapping[str, tuple[Any, Any]], xlabel: str, ylabel: str, ax: Any = None, title: str = "", log: str = ""
+    series: Mapping[str, tuple[Any, Any]], xlabel: str, ylabel: str, *, ax: Any = None, title: str = "", log: str = ""
 ) -> Any:
     """Lines with a color and a marker each, and a legend; returns the axes.
 
@@ -96,6 +96,41 @@ def gains(report: Any, ax: Any = None) -> Any:
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_yticks(range(len(rows)), [row["candidate"] for row in rows])
     ax.set_xlabel("gain over the points as they are")
+    open_frame(ax)
+    return ax
+
+
+def shares(explanation: Any, most: int = 12, ax: Any = None) -> Any:
+    """Why a pair is near or far: what each feature adds to its squared distance, the largest ones first.
+
+    Parameters
+    ----------
+    explanation : dict or array (d,)
+        From ``metric.explain`` or ``index.explain``; with names, or without them.
+    most : int
+        Bars; all other features together are one more.
+    ax : matplotlib axes, optional
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> index = gm.ExactIndex(gm.Mahalanobis.euclidean(2)).add([[0.0, 0.0], [3.0, 1.0]])
+    >>> ax = gm.plotting.shares(index.explain([1.0, 1.0], 1, names=["width", "height"]))
+    >>> ax.get_xlabel()
+    'share of the squared distance 4'
+    """
+    named = explanation if isinstance(explanation, dict) else {str(j): v for j, v in enumerate(explanation)}
+    order = sorted(named, key=lambda name: -abs(named[name]))
+    bars = [(name, float(named[name])) for name in order[:most]]
+    rest = order[most:]
+    if rest:
+        bars.append((f"{len(rest)} others", float(sum(named[name] for name in rest))))
+    ax = axes(ax, 5.6, 0.8 + 0.28 * len(bars))
+    for place, (_, value) in enumerate(bars[::-1]):
+        ax.barh(place, value, color=WRONG if value >= 0 else RIGHT, height=0.7)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(range(len(bars)), [name for name, _ in bars[::-1]])
+    ax.set_xlabel(f"share of the squared distance {sum(named.values()):.4g}")
     open_frame(ax)
     return ax
 

@@ -16,6 +16,7 @@ GAP = 0.35
 def images(
     rows: Sequence[Sequence[Any]],
     image_shape: tuple[int, int],
+    *,
     row_names: Sequence[str] | None = None,
     column_names: Sequence[str] | None = None,
     frames: Sequence[Sequence[Any]] | None = None,
@@ -38,7 +39,7 @@ def images(
     --------
     >>> import gramian as gm
     >>> d = gm.datasets.load("digits")
-    >>> len(gm.plotting.images([d.X[:3], d.X[3:6]], d.image_shape, ["first", "next"]).axes)
+    >>> len(gm.plotting.images([d.X[:3], d.X[3:6]], d.image_shape, row_names=["first", "next"]).axes)
     6
     """
     width = _width(rows, image_shape)
@@ -91,6 +92,7 @@ def neighbors(
     queries: Any,
     query_labels: Any,
     image_shape: tuple[int, int],
+    *,
     k: int = 8,
     baseline: Any = None,
     titles: tuple[str, str] = ("Euclidean distance", "learned distance"),
@@ -129,14 +131,16 @@ def neighbors(
     frames = [["black", *_colors(a), None, *_colors(b)] for a, b in zip(*right)]
     heads = [f"{title}: {hits.sum()} of {hits.size} in the query's class" for title, hits in zip(titles, right)]
     blank = [""] * (k - 1)
-    return images(rows, image_shape, None, ["query", heads[0], *blank, "", heads[1], *blank], frames, "gray_r")
+    return images(
+        rows, image_shape, column_names=["query", heads[0], *blank, "", heads[1], *blank], frames=frames, cmap="gray_r"
+    )
 
 
 def _colors(right: np.ndarray) -> list[str]:
     return [RIGHT if hit else WRONG for hit in right]
 
 
-def cluster_means(X: Any, labels: Any, image_shape: tuple[int, int], names: Any = None) -> Any:
+def cluster_means(X: Any, labels: Any, image_shape: tuple[int, int], *, names: Any = None) -> Any:
     """Mean image of each cluster, one row of images per clustering.
 
     Parameters
@@ -162,4 +166,4 @@ def cluster_means(X: Any, labels: Any, image_shape: tuple[int, int], names: Any 
     width = max(map(len, means))
     rows = [[*row, *[None] * (width - len(row))] for row in means]
     names = [f"clustering {t + 1}" for t in range(len(rows))] if names is None else [str(name) for name in names]
-    return images(rows, image_shape, names)
+    return images(rows, image_shape, row_names=names)

@@ -9,7 +9,7 @@ from gramian.plotting.canvas import COLORS, MARKERS, axes, bare, figure, pyplot
 
 
 def embedding(
-    Z: Any, y: Any, ax: Any = None, title: str = "", names: Any = None, marked: Any = None, unknown: Any = None
+    Z: Any, y: Any, *, ax: Any = None, title: str = "", names: Any = None, marked: Any = None, unknown: Any = None
 ) -> Any:
     """Points in the plane, each class with a color, a marker and its name at the median; returns the axes.
 
@@ -55,7 +55,7 @@ def embedding(
     return ax
 
 
-def clusterings(X: Any, labels: Any, names: Any = None) -> Any:
+def clusterings(X: Any, labels: Any, *, names: Any = None) -> Any:
     """One map of the points (their first two principal components), colored by each clustering side by side.
 
     Parameters
@@ -68,7 +68,7 @@ def clusterings(X: Any, labels: Any, names: Any = None) -> Any:
     Examples
     --------
     >>> import gramian as gm
-    >>> data = gm.datasets.two_views(100, 4, 2, random_state=0)
+    >>> data = gm.datasets.two_views(100, 4, n_clusters=2, random_state=0)
     >>> len(gm.plotting.clusterings(data.X, data.y).axes)
     2
     """
@@ -99,7 +99,7 @@ def _scale(n_classes: int) -> dict[str, Any]:
     return {"cmap": colormap, "vmin": 0, "vmax": len(COLORS) - 1}
 
 
-def distance_field(metric: Any, center: Any, X: Any, y: Any, ax: Any = None, title: str = "") -> Any:
+def distance_field(metric: Any, center: Any, X: Any, y: Any, *, ax: Any = None, title: str = "") -> Any:
     """Distances from one point of the plane to all places under a metric: dark is near; returns the axes.
 
     Parameters
@@ -137,7 +137,7 @@ def distance_field(metric: Any, center: Any, X: Any, y: Any, ax: Any = None, tit
     return ax
 
 
-def matrix(metric: Any, feature_names: Any = None, ax: Any = None) -> Any:
+def matrix(metric: Any, feature_names: Any = None, *, ax: Any = None) -> Any:
     """The matrix M of a metric as a heat map, blue below zero and red above; returns the axes.
 
     The diagonal says how much a feature counts; an entry off the diagonal is negative where two

@@ -1,7 +1,7 @@
 """RankMinimizer: the door to the methods."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,7 @@ class RankMinimizer:
 
     method: str = "mw"
     epsilon: float = 0.05
+    _: KW_ONLY
     max_iter: int = 500
     oracle: Oracle | None = None
     step: Any = None

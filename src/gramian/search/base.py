@@ -2,16 +2,20 @@
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from gramian import _checks, _device, _threads, linalg
 from gramian.metrics import Metric
 from gramian.persist import Stored
 from gramian.search.columns import column
 from gramian.search.items import NEXT, Items
+from gramian.search.progress import progress
+from gramian.search.rounded import RoundedRows
 
 
 class Index(ABC, Stored):
@@ -87,7 +91,7 @@ class Index(ABC, Stored):
         points = self._items["points"] if self._items.columns else np.zeros((0, 0))
         if isinstance(points, _device.DeviceArray):
             return points.copy().data
-        if isinstance(points, np.ndarray):
+        if isinstance(points, np.ndarray | RoundedRows):
             points = points[:]
             points.flags.writeable = False
         return points
@@ -114,7 +118,7 @@ class Index(ABC, Stored):
 
     def _grown(self, items: Items, ids: np.ndarray, X: Any, threads: int) -> Items:
         """The items and new ones."""
-        X, n = items.held(X), items.n + len(ids)
+        X, n = self._store(items.held(X)), items.n + len(ids)
         new = {"ids": ids, "points": X if items.n else _own(X)}
         columns = {name: items.columns[name].append(rows) if items.n else column(rows) for name, rows in new.items()}
         grown = replace(items, columns=columns, next_id=max(items.next_id, int(ids.max()) + 1), cache={})
@@ -125,6 +129,10 @@ class Index(ABC, Stored):
             columns.update({name: items.columns[name].append(rows) for name, rows in derived.items()})
         ordered = items.n == 0 or ids[0] > items.ids[-1]
         return grown if ordered and (np.diff(ids) > 0).all() else self._reordered(grown, np.argsort(grown.ids))
+
+    def _store(self, X: Any) -> Any:
+        """Points in the form in which they are kept."""
+        return X
 
     def _reordered(self, items: Items, order: np.ndarray) -> Items:
         return items.take(order)
@@ -205,6 +213,52 @@ class Index(ABC, Stored):
             return np.zeros((linalg.count(Q), k), np.int64), np.zeros((linalg.count(Q), k))
         rows, sqdist = self._search(items, Q, k, mask, threads)
         return _given_back(_names(items, rows), Q), _given_back(sqdist, Q)
+
+    def query_batches(
+        self,
+        batches: Iterable[Any],
+        k: int = 10,
+        *,
+        n_jobs: int | None = None,
+        within: Any = None,
+        verbose: bool = False,
+        callback: Callable[[int, int | None], Any] | None = None,
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Answers of :meth:`query` for one batch of points after the other, for more of them than memory holds.
+
+        Parameters
+        ----------
+        batches : iterable of points (m, d)
+            A generator, or a list, of which the end is known.
+        k, n_jobs, within
+            As in :meth:`query`.
+        verbose, callback
+            A progress bar; ``callback(points answered so far, total or None)`` after each batch.
+        """
+        total = sum(map(linalg.count, batches)) if isinstance(batches, list | tuple) else None
+        with progress(self._owner, total, verbose, callback) as report:
+            for X in batches:
+                found = self.query(X, k, n_jobs=n_jobs, within=within)
+                report(len(found[0]))
+                yield found
+
+    def explain(self, q: Any, item: int, names: Any = None) -> Any:
+        """What each feature adds to the squared distance of a point and an item; see :meth:`.Metric.explain`.
+
+        :func:`gramian.plotting.shares` draws it.
+
+        Parameters
+        ----------
+        q : point (d,)
+        item : int
+            Id of an item.
+        names : list of str, optional
+            Names of the features: the answer is then a dict, the largest share first.
+        """
+        items = self._items
+        row = self._positions(items, [item], "item")
+        point = linalg.take(items["points"], row)
+        return self.metric.explain(q, point if sparse.issparse(point) else point[0], names)
 
     def query_radius(
         self, X: Any, r: float, *, n_jobs: int | None = None, within: Any = None
@@ -331,7 +385,7 @@ class Index(ABC, Stored):
 
 def _form(rows: Any) -> Any:
     """Type and width of the rows of a column."""
-    rows = rows["tiles"] if isinstance(rows, dict) else rows
+    rows = rows.get("tiles", rows.get("rounded")) if isinstance(rows, dict) else rows
     return (rows.dtype, rows.shape[1:]) if hasattr(rows, "dtype") else type(rows)
 
 

@@ -1,5 +1,7 @@
 """Items of one snapshot as the compiled loops take them: which are worth an exact comparison, and its outcome."""
 
+from typing import Any
+
 import numpy as np
 
 from gramian.search import codes
@@ -26,6 +28,11 @@ class Candidates:
         sqnorms = items.cached("ones", lambda: np.ones(items.n)) if unit else items["sqnorms"]
         edges, masks = items.cached("classes", lambda: norm_classes(sqnorms))
         self.coded = items.columns["codes"].tiles, items.n, _allowed(mask), sqnorms, edges, masks  # type: ignore[union-attr]
+
+    @property
+    def dtype(self) -> Any:
+        """Precision in which the bits of queries are computed, as those of the items were."""
+        return self.kept[0].dtype if self.kept[0].dtype.kind == "f" else np.dtype(np.float32)
 
     def _room(self, m: int, keep: int) -> Found:
         return np.zeros((m, keep), np.int64), np.full((m, keep), np.inf), np.zeros(m, np.int64)

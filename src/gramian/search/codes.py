@@ -31,6 +31,22 @@ def first_directions(seed: int, n_features: int, n_bits: int) -> np.ndarray:
     return R
 
 
+@lru_cache(maxsize=8)
+def orthonormal_directions(seed: int, n_features: int, n_bits: int) -> np.ndarray:
+    """Directions (n_features, n_bits) of a uniformly random rotation: orthonormal columns, or rows when they are fewer.
+
+    These are n_bits of the axes of R^D, D = max(n_features, n_bits), seen in the first n_features coordinates of a
+    random rotation. Each alone has the law of a normalized Gaussian direction; together they err less.
+    """
+    R = directions(seed, np.arange(n_features), n_bits)
+    tall = R if n_features >= n_bits else R.T
+    Q, T = np.linalg.qr(tall)
+    Q = Q * np.where(np.diag(T) < 0, -1.0, 1.0)  # otherwise Q has the signs of the algorithm, and is not uniform
+    R = Q if n_features >= n_bits else np.ascontiguousarray(Q.T)
+    R.flags.writeable = False
+    return R
+
+
 def project(V: Any, seed: int, n_bits: int) -> np.ndarray:
     """Products vᵀr of rows v, dense or sparse, (n, n_bits)."""
     P = np.zeros((V.shape[0], n_bits))
@@ -74,6 +90,7 @@ def collision_probability(cosine: Any) -> np.ndarray:
     return 1 - np.arccos(np.clip(cosine, -1, 1)) / np.pi
 
 
+@lru_cache(maxsize=16)
 def angle_limits(n_bits: int, recall: float) -> np.ndarray:
     """cos(π p_h) for h = 0 … n_bits, with p_h the least p at which Binomial(n_bits, p) ≥ h has probability 1 − recall.
 
@@ -84,4 +101,13 @@ def angle_limits(n_bits: int, recall: float) -> np.ndarray:
 
     h = np.arange(1, n_bits + 1)
     p = beta.ppf(1 - recall, h, n_bits - h + 1)
-    return np.cos(np.pi * np.concatenate([[0.0], p]))
+    limits = np.cos(np.pi * np.concatenate([[0.0], p]))
+    limits.flags.writeable = False
+    return limits
+
+
+def sphere_quantile(dimension: int, tail: float) -> float:
+    """z with P[ε > z] = tail for a coordinate ε of a uniform point on the unit sphere of R^dimension; 0 if tail > ½."""
+    from scipy.stats import beta
+
+    return float(np.sqrt(beta.ppf(max(1 - 2 * tail, 0.0), 0.5, (dimension - 1) / 2)))

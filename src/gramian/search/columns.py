@@ -156,13 +156,16 @@ class Tiles:
         return {"tiles": np.ascontiguousarray(self.tiles), "n": self.n}
 
 
-Column = Dense | Ragged | Tiles
-
-
-def column(rows: Any) -> Column:
+def column(rows: Any) -> Any:
     """Column that starts with these rows, or with what a file holds of one."""
+    from gramian.search.rounded import Rounded, RoundedRows
+
     if isinstance(rows, Tiles):
         return rows
+    if isinstance(rows, RoundedRows):
+        return Rounded.of(rows)
+    if isinstance(rows, dict) and "rounded" in rows:
+        return Rounded.from_state(rows)
     if isinstance(rows, dict):
         tiles, n = rows["tiles"], rows["n"]
         if tiles.dtype != np.uint64 or tiles.ndim != 3 or tiles.shape[2] != TILE or len(tiles) != -(-n // TILE):

@@ -1,6 +1,6 @@
 """Bits, norms and weights of points around a center."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,38 +13,79 @@ from gramian.search import codes
 from gramian.search.columns import Tiles
 from gramian.search.forms import Form
 from gramian.search.items import Items
+from gramian.search.rounded import RoundedRows
 
 _BLOCK = 16 << 20
 _NONE = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
 """No sparse rows."""
+_SAMPLE = 4000
+"""Items that principal axes are read from, and judged by."""
+_QUANTILE = 2.33
+_TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Queries: packed bits, |q|² as the bits see it, weights W with k(x, q) = xᵀw, |q|² as it ranks, sparse parts."""
+    """Queries: packed bits, |q|² as the bits see it, weights W with k(x, q) = xᵀw, |q|² as it ranks, sparse parts.
+
+    ``projections`` (m, b) are those of q / |q|, where the directions are orthonormal.
+    """
 
     packed: np.ndarray
     sqnorms: np.ndarray
     weights: np.ndarray
     sizes: np.ndarray
     outside: tuple[np.ndarray, ...]
+    projections: np.ndarray
+
+    def only(self, q: int) -> "Asked":
+        """The projections and bits of one query."""
+        return replace(self, packed=self.packed[q : q + 1], projections=self.projections[q : q + 1])
 
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """A form with the mean of the items: ``center`` of their dense rows, ``mean`` of their sparse ones."""
+    """A form with the mean of the items: ``center`` of their dense rows, ``mean`` of their sparse ones.
+
+    With ``axes`` (d, p) the bits are those of z = [axesᵀ(v − μ), ρ], ρ the length of what the axes leave of v − μ:
+    fewer coordinates, lengths that stay, and distances that do not grow.
+    """
 
     form: Form
     center: np.ndarray
     mean: sparse.csr_array | None = None
+    axes: np.ndarray | None = None
 
     @classmethod
     def around(cls, form: Form, points: Any, centered: bool) -> "Encoder":
         """Encoder centered on points, or on the origin."""
         V, U = form.rows(points), form.outside(points)
-        if not centered:
-            return cls(form, np.zeros(V.shape[1]))
-        return cls(form, to_host(V.mean(axis=0, dtype=np.float64)), None if U is None else _mean_row(U))
+        center = to_host(V.mean(axis=0, dtype=np.float64)) if centered else np.zeros(V.shape[1])
+        axes = principal_axes(form, V, center) if form.orthonormal else None
+        return cls(form, center, None if U is None or not centered else _mean_row(U), axes)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the rotation that the bits are axes of."""
+        return self.form.dimension if self.axes is None else max(self.axes.shape[1] + 1, self.form.n_bits)
+
+    def _project(self, C: np.ndarray, sqnorms: np.ndarray, dtype: Any) -> np.ndarray:
+        """Projections of centered rows."""
+        first, R = self._maps[np.dtype(dtype).name]
+        Z = C.astype(dtype, copy=False) @ first
+        if R is None:
+            return Z
+        rest = np.sqrt(np.maximum(sqnorms - linalg.row_norms(Z), 0)).astype(dtype)
+        return np.column_stack([Z, rest]) @ R
+
+    @cached_property
+    def _maps(self) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
+        """The directions, or the axes and the directions behind them, in single and double precision."""
+        first, R = self.form.projection, None
+        if self.axes is not None:
+            first, R = self.axes, codes.orthonormal_directions(self.form.seed, self.axes.shape[1] + 1, self.form.n_bits)
+        types = (np.float32, np.float64)
+        return {np.dtype(t).name: (first.astype(t), None if R is None else R.astype(t)) for t in types}
 
     @cached_property
     def _offsets(self) -> tuple[np.ndarray, float]:
@@ -63,7 +104,7 @@ class Encoder:
             # Centered in double precision: items may be far from the origin.
             C = np.subtract(V, linalg.placed(self.center, V), dtype=np.float64)
             sqnorms = np.maximum(self.form.sqnorms(C), 0)
-            return C.astype(V.dtype, copy=False) @ self.form.projection.astype(V.dtype), sqnorms, sqnorms
+            return self._project(C, sqnorms, V.dtype), sqnorms, sqnorms
         W = self.form.weigh(V)
         P = V @ self.form.projection + self.form.project(U)
         sizes = np.maximum(linalg.row_inner(V, W) + self._alpha * linalg.row_norms(U), 0)
@@ -78,13 +119,18 @@ class Encoder:
         V, U = self.form.rows(X), self.form.outside(X)
         n, b = len(V), self.form.n_bits
         packed, sqnorms, sizes = np.empty((n, b // 8), np.uint8), np.empty(n), np.empty(n)
+        alignments = np.empty(n if self.form.orthonormal else 0, np.float32)
 
         def fill(block: slice) -> None:
             P, sqnorms[block], sizes[block] = self._seen(V[block], None if U is None else U[block])
             packed[block] = codes.pack(P)
+            if self.form.orthonormal:
+                alignments[block] = np.abs(P).mean(axis=1) * np.sqrt(b * _inverse(sqnorms[block]))
 
         _threads.each(fill, linalg.blocks(n, 8 * (b + 3 * V.shape[1]), _BLOCK), threads)
         columns: dict[str, Any] = {"codes": Tiles.of(codes.words(packed)), "sqnorms": sqnorms}
+        if self.form.orthonormal:
+            columns["alignments"] = alignments
         if V is not X:
             columns["rows"] = V
         if U is not None:
@@ -95,27 +141,58 @@ class Encoder:
 
     def hash(self, X: Any) -> np.ndarray:
         """Packed bits of points."""
-        return codes.pack(self._seen(self.form.rows(X), self.form.outside(X))[0])
+        V, U = self.form.rows(X), self.form.outside(X)
+        if U is None and self.axes is None:
+            return codes.pack(self._project(np.subtract(V, self.center, dtype=np.float64), _NONE[2], V.dtype))
+        return codes.pack(self._seen(V, U)[0])
 
     def ask(self, Q: Any, dtype: Any, unit: bool) -> Asked:
         """Queries of items of this type; with ``unit`` normalized ones."""
         V, U = self.form.rows(Q), self.form.outside(Q)
         P, sqnorms, sizes = self._seen(V.astype(dtype, copy=False), U)
         W = self.form.weigh(np.subtract(V, self.center, dtype=np.float64) if U is None else V)
+        none = np.zeros((len(V), 0), np.float32)
+        scaled = (P * np.sqrt(_inverse(sqnorms))[:, None]).astype(np.float32) if self.form.orthonormal else none
         if unit:
-            scale = np.divide(1.0, np.sqrt(sizes), out=np.zeros_like(sizes), where=sizes > 0)
+            scale = np.sqrt(_inverse(sizes))
             W, U = W * scale[:, None], None if U is None else sparse.csr_array(U * scale[:, None])
             sqnorms = sizes = np.ones(len(V))
         outside = _NONE if U is None else (U.indptr, U.indices, U.data)
-        return Asked(codes.pack(P), sqnorms, W, sizes, outside)
+        return Asked(codes.pack(P), sqnorms, W, sizes, outside, scaled)
 
     def kept(self, items: Items) -> tuple[Any, ...]:
-        """Items as compiled loops compare them: rows, center, |x|², sparse rows."""
-        rows = items["rows"] if "rows" in items.columns else items["points"]
+        """Items as compiled loops compare them: rows, center, |x|², sparse rows, scales of rounded rows."""
+        rows: Any = items["rows"] if "rows" in items.columns else items["points"]
+        scales = np.zeros((0, 2), np.float32)
+        if isinstance(rows, RoundedRows):
+            rows, scales = rows.raw, rows.scales
         if "sizes" not in items.columns:
-            return rows, self.center, items["sqnorms"], (*_NONE, 0.0)
+            return rows, self.center, items["sqnorms"], (*_NONE, 0.0), scales
         U = items["outside"] if "outside" in items.columns else items["points"]
-        return rows, np.zeros(rows.shape[1]), items["sizes"], (U.indptr, U.indices, U.data, self._alpha)
+        return rows, np.zeros(rows.shape[1]), items["sizes"], (U.indptr, U.indices, U.data, self._alpha), scales
+
+
+def principal_axes(form: Form, V: np.ndarray, center: np.ndarray) -> np.ndarray | None:
+    """Axes (d, n_bits − 1) of the largest spread, if what they leave costs less than the dimensions they save.
+
+    In units of |x||q|, a rotation of R^D with b bits errs by about √((1 − c²) / (c² D)), c² = 2b/πD, times the
+    quantile of a recall of 0.99; what the axes leave takes its share of the squared norms from every distance.
+    """
+    E, b = form.embedding, form.n_bits
+    if E is None or form.dimension <= b or len(V) < 4 * b:
+        return None
+    C = (V[linalg.spread(len(V), _SAMPLE)] - center) @ E
+    fitted, held = C[::2], C[1::2]
+    directions = linalg.leading_directions(fitted, b - 1)[0]
+    left = 1 - linalg.row_norms(held @ directions).sum() / max(linalg.row_norms(held).sum(), _TINY)
+    share = 2 * b / (np.pi * form.dimension)
+    saved = _QUANTILE * (np.sqrt((1 - share) / (share * form.dimension)) - np.sqrt((np.pi / 2 - 1) / b))
+    return E @ directions if left < saved else None
+
+
+def _inverse(values: np.ndarray) -> np.ndarray:
+    """1 / values, 0 for zeros."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
 def _mean_row(U: sparse.csr_array) -> sparse.csr_array:

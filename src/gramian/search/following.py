@@ -14,7 +14,8 @@ import numpy as np
 from gramian import linalg
 from gramian.metrics import Metric
 from gramian.search import margins
-from gramian.search.columns import TILE, Tiles, column
+from gramian.search.candidates import norm_classes
+from gramian.search.columns import TILE, Dense, Tiles
 from gramian.search.encoding import Encoder
 from gramian.search.items import NEXT, Items
 
@@ -55,7 +56,7 @@ def start(items: Items, base: Encoder, target: Encoder, share: float, likely: bo
         touched = items["margins"][:: max(1, items.n // margins.SAMPLE)] <= levels
         levels = None if touched.mean() > share else levels
     move = {"target": target.form.metric, "levels": levels, "reach": reach}
-    return replace(items, settled={**settled, "move": move}, cache={})
+    return replace(items, settled={**settled, "move": move}, cache=_old_classes(items))
 
 
 def done(items: Items) -> int:
@@ -77,9 +78,27 @@ def step(items: Items, target: Encoder, most: int) -> tuple[Items, dict[str, int
         new, touched = _refreshed(items, target, chunk, old, first, last)
     flipped = int(np.bitwise_count(old ^ new["codes"].rows).sum())
     own = items.columns
-    grown = {NEXT + name: own[NEXT + name].append(rows) if first else column(rows) for name, rows in new.items()}
-    items = replace(items, columns={**own, **grown}, cache={})
+    grown = {
+        NEXT + name: own[NEXT + name].append(rows) if first else _roomy(rows, items.n) for name, rows in new.items()
+    }
+    items = replace(items, columns={**own, **grown}, cache=_old_classes(items))
     return (_finished(items) if last == items.n else items), {"touched": int(touched), "flipped": flipped}
+
+
+def _roomy(rows: Any, n: int) -> Any:
+    """Column with room for n rows, so that no step has to copy those before it."""
+    if isinstance(rows, Tiles):
+        data = np.empty((-(-n // TILE), *rows.data.shape[1:]), np.uint64)
+        data[: len(rows.data)] = rows.data
+        return Tiles(data, rows.n)
+    data = np.empty((n, *rows.shape[1:]), rows.dtype)
+    data[: len(rows)] = rows
+    return Dense(data, len(rows))
+
+
+def _old_classes(items: Items) -> dict[Any, Any]:
+    """What queries know of the items at the old anchor, which stay as they are until the move is over."""
+    return {"old": items.cache["old"]} if "old" in items.cache else {}
 
 
 def _codes(items: Items, first: int, last: int) -> np.ndarray:
@@ -123,6 +142,8 @@ def parts(items: Items, mask: np.ndarray | None) -> Iterator[tuple[Items, Metric
     rest = np.ones(items.n - first, bool) if mask is None else mask[first:].copy()
     rest[: moved - first] = False
     here = items.part(first, items.n, names) if moved else items
+    edges, masks = items.cached("old", lambda: norm_classes(items["sqnorms"]))
+    here.cache["classes"] = edges, masks[first // TILE :]
     yield here, items.settled["anchor"], first, None if rest.all() else rest
 
 

@@ -20,16 +20,30 @@ from gramian.metrics import Metric
 from gramian.search import codes
 
 
-def form(metric: Metric, points: Any, seed: int, n_bits: int, factor: np.ndarray | None = None) -> "Form":
-    """The form for these points, dense or sparse; ``factor`` is a G with GᵀG = M, the symmetric root when None."""
+def form(
+    metric: Metric,
+    points: Any,
+    seed: int,
+    n_bits: int,
+    factor: np.ndarray | None = None,
+    orthonormal: bool = False,
+) -> "Form":
+    """The form for these points, dense or sparse; ``factor`` is a G with GᵀG = M, the symmetric root when None.
+
+    With ``orthonormal`` the directions of the bits are those of a random rotation, otherwise independent.
+    """
     coordinates, one = metric.coordinates, linalg.take(points, slice(0, 1))
+    phi = coordinates.phi(one) if metric.alpha > 0 and coordinates.z(one) is not one else None
     factor = metric.root if factor is None else factor
+    if phi is None and orthonormal and 2 * len(metric.components) <= len(factor):
+        factor = metric.components  # a rotation of fewer dimensions errs less, and no code has to follow a metric
     if coordinates.z(one) is one:
-        return Whole(metric, factor, seed, n_bits)
-    phi = coordinates.phi(one) if metric.alpha > 0 else None
+        return Whole(metric, factor, seed, n_bits, orthonormal)
     if phi is None:
-        return Inside(metric, factor, seed, n_bits)
-    return (Mixed if sparse.issparse(phi) else Direct)(metric, factor, seed, n_bits)
+        return Inside(metric, factor, seed, n_bits, orthonormal)
+    if sparse.issparse(phi) and orthonormal:
+        raise ValueError("HashIndex: estimate must be 'collisions' for sparse points: they have no random rotation.")
+    return (Mixed if sparse.issparse(phi) else Direct)(metric, factor, seed, n_bits, orthonormal)
 
 
 class Form(ABC):
@@ -43,13 +57,32 @@ class Form(ABC):
     on_points = False
     """Whether the sparse part of points is the points themselves."""
     projection: np.ndarray
+    width: int
+    """Number of features that the directions are drawn on."""
 
-    def __init__(self, metric: Metric, factor: np.ndarray, seed: int, n_bits: int) -> None:
+    def __init__(self, metric: Metric, factor: np.ndarray, seed: int, n_bits: int, orthonormal: bool = False) -> None:
         self.metric = metric
         self.factor = factor
         self.seed = seed
         self.n_bits = n_bits
+        self.orthonormal = orthonormal
         self.projection = self._directions()
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the random rotation, where the directions are orthonormal."""
+        return max(self.width, self.n_bits)
+
+    @property
+    def embedding(self) -> np.ndarray | None:
+        """Matrix E with vᵀBv = |Eᵀv|², where B is one matrix with a factor at hand."""
+        return None
+
+    def _first(self, n_features: int) -> np.ndarray:
+        """Directions on the first features, (n_features, n_bits)."""
+        draw = codes.orthonormal_directions if self.orthonormal else codes.first_directions
+        self.width = n_features
+        return draw(self.seed, n_features, self.n_bits)
 
     @abstractmethod
     def _directions(self) -> np.ndarray: ...
@@ -83,7 +116,12 @@ class Whole(Form):
 
     def _directions(self) -> np.ndarray:
         self.scales = np.diag(self.metric.core).copy() if _is_diagonal(self.metric.components) else None
-        return self.factor.T @ codes.first_directions(self.seed, len(self.factor), self.n_bits)
+        return self.factor.T @ self._first(len(self.factor))
+
+    @property
+    def embedding(self) -> np.ndarray | None:
+        """Gᵀ."""
+        return self.factor.T
 
     def rows(self, X: Any) -> np.ndarray:
         """The points."""
@@ -106,7 +144,7 @@ class Direct(Form):
         self.axes: np.ndarray = linalg.dense(self.metric.coordinates.on_axes(lambda rows: rows))
         eye = np.eye(len(self.axes))
         self.inside = self.metric.core - alpha * eye
-        R = codes.first_directions(self.seed, self.axes.shape[1], self.n_bits)
+        R = self._first(self.axes.shape[1])
         return np.sqrt(alpha) * R + self.axes.T @ ((self.factor.T - np.sqrt(alpha) * eye) @ (self.axes @ R))
 
     def rows(self, X: Any) -> np.ndarray:
@@ -123,12 +161,14 @@ class Inside(Form):
 
     def _directions(self) -> np.ndarray:
         self.whole = self.metric.alpha == 0
-        axes = (
-            self.metric.coordinates.on_axes(self._drawn) if len(self.factor) == self.metric.coordinates.size else None
-        )
-        return self.factor.T @ (
-            codes.first_directions(self.seed, len(self.factor), self.n_bits) if axes is None else axes
-        )
+        on_axes = len(self.factor) == self.metric.coordinates.size and not self.orthonormal
+        axes = self.metric.coordinates.on_axes(self._drawn) if on_axes else None
+        return self.factor.T @ (self._first(len(self.factor)) if axes is None else axes)
+
+    @property
+    def embedding(self) -> np.ndarray | None:
+        """Gᵀ."""
+        return self.factor.T
 
     def rows(self, X: Any) -> np.ndarray:
         """z(x)."""

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from gramian import linalg
 from gramian._device import DeviceArray
-from gramian.search.columns import Column
 
 NEXT = "next:"
 """Columns so named are still growing, to take the place of others one day."""
@@ -23,7 +22,7 @@ class Items:
     computed from the snapshot and the next one may use.
     """
 
-    columns: dict[str, Column] = field(default_factory=dict)
+    columns: dict[str, Any] = field(default_factory=dict)
     next_id: int = 0
     settled: dict[str, Any] = field(default_factory=dict)
     settled_on: int = 0

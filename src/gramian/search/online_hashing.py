@@ -9,6 +9,7 @@ from scipy import sparse
 
 from gramian import _checks, linalg, neighbors
 from gramian.metrics import Metric
+from gramian.online import lessons
 from gramian.online.learner import OnlineLearner
 from gramian.online.progress import Progress
 from gramian.search import codes, following
@@ -27,8 +28,8 @@ _WIDER = 40, 32
 """When a share f of the bits is stale, k(1 + 40 f) + 32 neighbors under the anchor are ranked by the live metric."""
 _PROBES, _PROBED = 32, 128
 """Bits and items that the stale share is read from."""
-_STEP = 1024, 64
-"""A query moves at least so many items, or one in so many."""
+_STEP, _PACE = (128, 512), 4
+"""A query moves at least so many items, or one in so many; up to four times that when the codes are far behind."""
 _MOST = 1024
 """Coordinates up to which margins are kept."""
 
@@ -39,7 +40,7 @@ class OnlineHashIndex(Index):
     Items are hashed by [rᵀG(x − μ) ≥ 0] at an anchor, the metric of some earlier time. A query takes candidates there
     and ranks them by the live metric, so distances and order are always live. Each step of the learner moves the
     direction Gᵀr of a bit by a_t (rᵀG_t v) M_t v (5.8), which touches no item. Once the directions have turned so far
-    that a share ``tolerance`` of all bits differs, the codes move to the live metric: only the bits that may have
+    that a share ``tol`` of all bits differs, the codes move to the live metric: only the bits that may have
     flipped are computed, or all of them when those are more than ``rehash_share``. Each query moves a bounded
     number of items, so that none waits for all of them; :meth:`upkeep` moves the rest at once.
 
@@ -49,7 +50,7 @@ class OnlineHashIndex(Index):
         Copied, with what it has learned. With ``rank`` or ``features`` the points may be sparse, or objects.
     n_bits : int
         Bits, a multiple of 8.
-    tolerance : float
+    tol : float
         Share of stale bits at which the codes begin to move.
     rehash_share : float
         Share of bits that may have flipped above which all are computed (10% in the thesis).
@@ -82,7 +83,7 @@ class OnlineHashIndex(Index):
         learner: OnlineLearner,
         n_bits: int = 256,
         *,
-        tolerance: float = 0.03,
+        tol: float = 0.03,
         rehash_share: float = 0.4,
         detector: str = "likely",
         recall: float = 0.99,
@@ -93,7 +94,7 @@ class OnlineHashIndex(Index):
             raise TypeError(f"{owner}: learner must be LEGO, OnlineITML or OnlinePOLA, got {type(learner).__name__}.")
         self.learner = copy.deepcopy(learner)
         self.n_bits = whole_bytes(n_bits, owner)
-        self.tolerance = _checks.number(tolerance, owner, "tolerance", low=0, high=0.5)
+        self.tol = _checks.number(tol, owner, "tol", low=0, high=0.5)
         self.rehash_share = _checks.number(rehash_share, owner, "rehash_share", low=0, high=1)
         self.detector = _checks.one_of(detector, owner, "detector", DETECTORS)
         self.recall = _checks.number(recall, owner, "recall", low=0, high=1 - 1e-12, open_low=True)
@@ -173,7 +174,7 @@ class OnlineHashIndex(Index):
     def learn_one(self, u: Any, v: Any, target: float, kind: str = "equal") -> Self:
         """Learn from one pair, as the learner's ``learn_one``."""
         with self._lock:
-            self._learned(self.learner._one(u, v, target, kind))
+            self._learned(lessons.pair(self.learner, u, v, target, kind))
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
@@ -197,7 +198,7 @@ class OnlineHashIndex(Index):
             asked = self._meant(items, query, "query")
             near, far = self._meant(items, liked, "liked"), self._meant(items, disliked, "disliked")
             screen = None if shown is None else self._meant(items, shown, "shown")
-            self._learned(self.learner._clicked(asked, near, far, screen))
+            self._learned(lessons.clicks(self.learner, asked, near, far, screen))
         return self
 
     def _meant(self, items: Items, value: Any, name: str) -> Any:
@@ -209,7 +210,7 @@ class OnlineHashIndex(Index):
         return linalg.take(items["points"], int(rows[0]) if ids.ndim == 0 else rows)
 
     def _learned(self, progress: Progress) -> None:
-        self.stats_["updates"] += progress.n_seen - (self.learner.n_seen_ if self._stands else 0)
+        self.stats_["updates"] += progress.n_seen - (self.learner.progress_.n_seen if self._stands else 0)
         self.learner._stand(progress)
 
     def _search(
@@ -237,7 +238,7 @@ class OnlineHashIndex(Index):
         wide = min(k if stale < 0 else int(k * (1 + _WIDER[0] * stale)) + _WIDER[1], part.n)
         encoder = self._encoder(anchor, part["points"], items.settled)
         candidates = Candidates(part, encoder, False, mask)
-        asked = encoder.ask(Q, candidates.kept[0].dtype, False)
+        asked = encoder.ask(Q, candidates.dtype, False)
         near, D, seen = candidates.scan(asked, wide, min(wide + SPARE, part.n), self._limits, 0)
         near = np.where(np.isfinite(D), near + first, -1)
         return _Part(candidates, asked, encoder.form.whole, first, near, seen, stale, self._limits)
@@ -282,7 +283,7 @@ class OnlineHashIndex(Index):
         return known[2]
 
     def _tend(self, live: Metric) -> None:
-        """Move some codes towards the live metric if they are stale, unless another thread is at work."""
+        """Move some codes toward the live metric if they are stale, unless another thread is at work."""
         if self._lock.acquire(blocking=False):
             try:
                 self._move(live, force=False)
@@ -296,13 +297,15 @@ class OnlineHashIndex(Index):
             return None
         settled, points = items.settled, items["points"]
         if settled["move"] is None:
-            if not force and self._stale(settled["anchor"], live, items) <= self.tolerance:
+            if not force and self._stale(settled["anchor"], live, items) <= self.tol:
                 return None
             base, target = (self._encoder(metric, points, settled) for metric in (settled["base"], live))
             items = following.start(items, base, target, self.rehash_share, self.detector == "likely")
         move = items.settled["move"]
         target = self._encoder(move["target"], points, settled)
-        self._items, counts = following.step(items, target, max(_STEP[0], items.n // _STEP[1]))
+        # The further the metric has gone, the larger the steps that follow it.
+        pace = min(max(self._stale(settled["anchor"], live, items) / max(self.tol, 1e-3), 1), _PACE)
+        self._items, counts = following.step(items, target, int(pace * max(_STEP[0], items.n // _STEP[1])))
         for name, count in counts.items():
             self.stats_[name] += count
         if self._items.settled["move"] is None:
@@ -332,7 +335,7 @@ class OnlineHashIndex(Index):
         return other.with_metric(metric, n_jobs=n_jobs)
 
     def _state(self) -> dict[str, Any]:
-        names = ("n_bits", "tolerance", "rehash_share", "detector", "recall")
+        names = ("n_bits", "tol", "rehash_share", "detector", "recall")
         settings = {**{name: getattr(self, name) for name in names}, "random_state": self.seed}
         return {**self._items_state(), "learner": self.learner, "settings": settings, "stats": self.stats_}
 

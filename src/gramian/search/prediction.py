@@ -8,7 +8,7 @@ from gramian import _checks, votes
 from gramian.search.base import Index
 
 
-def knn_proba(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform") -> tuple[np.ndarray, np.ndarray]:
+def knn_proba(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "uniform") -> tuple[np.ndarray, np.ndarray]:
     """Classes, and the share of the votes of the k nearest items for each of them, (m, n_classes).
 
     Parameters
@@ -25,7 +25,7 @@ def knn_proba(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform"
     return classes, votes.tally(codes[near], len(classes), weight / weight.sum(axis=1, keepdims=True))
 
 
-def knn_classify(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform") -> np.ndarray:
+def knn_classify(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "uniform") -> np.ndarray:
     """Label of the majority of the k nearest items, of tied ones that of nearer items; see :func:`.knn_proba`.
 
     Examples
@@ -41,7 +41,7 @@ def knn_classify(index: Index, y: Any, X: Any, k: int = 5, weights: str = "unifo
     return classes[votes.winners(codes[near], len(classes), weight)]
 
 
-def knn_regress(index: Index, y: Any, X: Any, k: int = 5, weights: str = "uniform") -> np.ndarray:
+def knn_regress(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "uniform") -> np.ndarray:
     """Mean target of the k nearest items, (m,) or (m, t) as y is (n,) or (n, t); see :func:`.knn_proba`."""
     target = np.asarray(y, dtype=float)
     if len(target) != len(index):

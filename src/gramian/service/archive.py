@@ -1,7 +1,6 @@
 """Copies of a space: backup while it runs, restore, and compaction."""
 
 import os
-import secrets
 import shutil
 import sqlite3
 import tempfile
@@ -11,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gramian.persist import PersistError
+from gramian.persist import PersistError, replacing
+from gramian.service import about
 from gramian.service.draft import Draft
 from gramian.service.files import map_array, sync_folder, write_array
 from gramian.service.snapshot import Collection
@@ -33,10 +33,7 @@ def backup(folder: str | os.PathLike, target: str | os.PathLike) -> dict[str, in
     source, out = Path(folder), Path(os.path.realpath(target))
     if not (source / "space.db").is_file():
         raise FileNotFoundError(f"backup: no space at {str(source)!r}.")
-    if not out.parent.is_dir():
-        raise FileNotFoundError(f"backup: no folder at {str(out.parent)!r}.")
-    temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
-    try:
+    with replacing(out, "backup") as temporary:
         for attempt in range(TRIES):
             try:
                 _write(source, temporary)
@@ -45,12 +42,7 @@ def backup(folder: str | os.PathLike, target: str | os.PathLike) -> dict[str, in
                 if attempt == TRIES - 1:
                     raise
         seq = _checked(temporary)
-        with open(temporary, "rb") as stream:
-            os.fsync(stream.fileno())
-        os.replace(temporary, out)
-        sync_folder(out.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    sync_folder(out.parent)
     return {"seq": seq, "bytes": out.stat().st_size}
 
 
@@ -60,8 +52,14 @@ def _write(source: Path, target: Path) -> None:
         _copy_database(source / "space.db", copy)
         with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
             archive.write(copy, "space.db")
-            for name in _named_files(copy):
+            for name in [*_named_files(copy), *_beside(source)]:
                 archive.write(source / name, name)
+
+
+def _beside(source: Path) -> list[str]:
+    """Pictures and what else belongs to the collections without being in the log."""
+    paths = [path for folder in about.FOLDERS for path in sorted((source / folder).glob("*")) if path.is_file()]
+    return [f"{path.parent.name}/{path.name}" for path in paths]
 
 
 def _copy_database(source: Path, target: Path) -> None:
@@ -112,7 +110,7 @@ def _unpack(archive: Path, folder: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         for info in packed.infolist():
             parts = info.filename.split("/")
-            known = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics"))
+            known = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics", *about.FOLDERS))
             if not known or parts[-1] != Path(parts[-1]).name or parts[-1] in ("", ".", ".."):
                 raise PersistError(f"restore: {info.filename!r} is no file of a space.")
             target = folder / info.filename

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from gramian import linalg
 from gramian.service import query_model
 from gramian.service.errors import SpaceError
 from gramian.service.fields import Fields
-from gramian.service.query_model import Cloud
+from gramian.service.query_model import Cloud, Norms
 from gramian.service.snapshot import Collection, Version
 
-WIDEN = 4096
-"""Neighbors that a filtered query may look through before it compares the filtered items themselves."""
+MOST_INDEXES = 2
+"""Indexes of versions that are not in use which are kept for a while."""
+BLOCK = 256
+"""Scores whose maximum is looked at first."""
 SPARE = 32
 """Items beyond the k best of a scan in single precision that are scored again in double."""
 
@@ -38,9 +39,21 @@ class Asker:
     def __init__(self) -> None:
         self.fields = Fields()
         self._lock = threading.Lock()
-        self._norms: dict[tuple[int, int], np.ndarray] = {}
+        self._making: dict[tuple, threading.Lock] = {}
+        self._norms: dict[tuple[int, int], Norms] = {}
         self._clouds: dict[tuple[int, int], tuple[int, Cloud]] = {}
         self._indexes: dict[tuple[int, int, int], Any] = {}
+
+    def warm(self, view: Collection) -> None:
+        """Make beforehand what the first question with clicks would wait for, for all versions in use."""
+        for number in sorted(view.in_use) if len(view.ids) else ():
+            self.norms(view, view.versions[number])
+            self.cloud(view, view.versions[number])
+
+    def _maker(self, *key: Any) -> threading.Lock:
+        """What those hold who make one thing, so that only those wait who need the same thing."""
+        with self._lock:
+            return self._making.setdefault(key, threading.Lock())
 
     def answer(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
         """Ids of the best items and their squared distances, or scores when there are clicks."""
@@ -55,73 +68,52 @@ class Asker:
         if version.number in view.indexes:
             return view.indexes[version.number]
         key = (view.number, version.number, view.revision)
-        with self._lock:
-            if key not in self._indexes:
-                if len(self._indexes) >= 2:
-                    self._indexes.pop(next(iter(self._indexes)))
-                self._indexes[key] = view.build_index(version.metric)
-            return self._indexes[key]
+        with self._maker("index", view.number, version.number):
+            found = self._indexes.get(key)
+            if found is None:
+                found = view.build_index(version.metric)
+                with self._lock:
+                    others = list(self._indexes.items())[-(MOST_INDEXES - 1) :]
+                    self._indexes = dict([*others, (key, found)])
+            return found
 
     def cloud(self, view: Collection, version: Version) -> Cloud:
         """How the items lie under a version."""
         key = (view.number, version.number)
-        with self._lock:
+        with self._maker("cloud", *key):
             revision, found = self._clouds.get(key, (None, None))
             if revision != view.revision or found is None:
                 found = Cloud.of(view, version.metric)
                 self._clouds[key] = (view.revision, found)
             return found
 
-    def norms(self, view: Collection, version: Version) -> np.ndarray:
-        """xᵀMx of every row of the collection, computed once for each row."""
-        key, n = (view.number, version.number), len(view.vectors)
-        with self._lock:
-            known = self._norms.get(key, np.zeros(0))
-            if len(known) < n:
-                known = np.concatenate([known, _row_norms(view, version, len(known), n)])
-                self._norms = {k: v for k, v in self._norms.items() if k[0] != view.number or k[1] in view.in_use}
-                self._norms[key] = known
-            return known[:n]
-
-    def forget(self, number: int) -> None:
-        """Drop all that is kept for a collection whose rows were numbered anew."""
-        self.fields.forget(number)
-        with self._lock:
-            self._norms = {key: value for key, value in self._norms.items() if key[0] != number}
-            self._clouds = {key: value for key, value in self._clouds.items() if key[0] != number}
-            self._indexes.clear()
+    def norms(self, view: Collection, version: Version) -> Norms:
+        """Squared distances of every row from one point, computed once for each row."""
+        key = (view.number, version.number)
+        with self._maker("norms", *key):
+            known = self._norms.get(key) or Norms(self.cloud(view, version).center, np.zeros(0, np.float32))
+            if len(known.values) < len(view.vectors):
+                known = known.extended(view, version.metric)
+                with self._lock:
+                    kept = {k: v for k, v in self._norms.items() if k[0] != view.number or k[1] in view.in_use}
+                    self._norms = {**kept, key: known}
+            return known
 
     def _nearest(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
-        assert question.x is not None
-        if question.where is None:
-            return self._search(view, version, question, len(view.ids))
-        allowed = self.fields.matching(view, question.where)
-        if question.own is not None:
+        """Nearest items through the index, of those that match and without the question's own."""
+        allowed = None if question.where is None else self.fields.matching(view, question.where)
+        if allowed is not None and question.own is not None:
             allowed &= view.ids != question.own
-        count = int(allowed.sum())
-        wide = question.k * len(view.ids) / max(count, 1)
-        if count == 0:
+        if len(view.ids) == 0 or (allowed is not None and not allowed.any()):
             return np.zeros(0, np.int64), np.zeros(0)
-        if wide > WIDEN or count <= question.k:
-            X = view.vectors.take(view.rows[allowed]).astype(np.float64)
-            return _sorted(view.ids[allowed], version.metric.pair_sqdist(_repeated(question.x, X), X), question.k)
-        ids = sqdist = np.zeros(0)
-        while len(ids) < question.k:
-            wide *= 2
-            ids, sqdist = self._search(view, version, question, int(wide))
-            inside = allowed[np.searchsorted(view.ids, ids)]
-            ids, sqdist = ids[inside], sqdist[inside]
-        return ids[: question.k], sqdist[: question.k]
-
-    def _search(self, view: Collection, version: Version, question: Question, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Nearest items through the index, without the removed ones and the question's own."""
-        k = min(k, question.k) if question.where is None else k
-        if len(view.ids) == 0:
-            return np.zeros(0, np.int64), np.zeros(0)
-        out = set(view.hidden) | ({question.own} if question.own is not None else set())
-        ids, sqdist = self.index(view, version).query(question.x[None], k + len(out))  # type: ignore[index]
-        keep = ~np.isin(ids[0], list(out)) if out else slice(None)
-        return ids[0][keep][:k], sqdist[0][keep][:k]
+        if allowed is not None:
+            X, within, out = question.x[None], view.ids[allowed], []  # type: ignore[index]
+        else:
+            X, within, out = question.x[None], None, sorted(view.hidden)  # type: ignore[index]
+            out += [question.own] if question.own is not None else []
+        found, sqdist = self.index(view, version).query(X, question.k + len(out), within=within)
+        keep = ~np.isin(found[0], out)
+        return found[0][keep][: question.k], sqdist[0][keep][: question.k]
 
     def _ranked(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
         near, far = view.points(question.likes), view.points(question.dislikes)
@@ -133,30 +125,30 @@ class Asker:
         scores = model.scores(view, self.norms(view, version))
         barred = [] if question.own is None else [question.own]
         barred += [*question.likes, *question.dislikes] if question.unseen else []
-        allowed = ~np.isin(view.ids, barred)
+        scores[np.searchsorted(view.ids, barred)] = -np.inf
         if question.where is not None:
-            allowed &= self.fields.matching(view, question.where)
-        at = np.flatnonzero(allowed)
+            scores[~self.fields.matching(view, question.where)] = -np.inf
+        at = highest(scores, question.k + SPARE)
+        at = at[scores[at] > -np.inf]
         if len(at) == 0:
             return np.zeros(0, np.int64), np.zeros(0)
-        most = min(len(at), question.k + SPARE)
-        if most < len(at):
-            at = np.sort(at[np.argpartition(-scores[at], most - 1)[:most]])
         exact = model.exact(view.vectors.take(view.rows[at]).astype(np.float64))
         ids, negated = _sorted(view.ids[at], -exact, question.k)
         return ids, -negated
 
 
-def _row_norms(view: Collection, version: Version, start: int, stop: int) -> np.ndarray:
-    parts = []
-    for block in linalg.blocks(stop - start, 24 * view.n_features):
-        X = view.vectors.take(np.arange(start + block.start, start + block.stop)).astype(np.float64)
-        parts.append(linalg.row_norms(version.metric.transform(X)))
-    return np.concatenate(parts) if parts else np.zeros(0)
+def highest(scores: np.ndarray, k: int) -> np.ndarray:
+    """Positions of the k highest scores, ascending.
 
-
-def _repeated(x: np.ndarray, X: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(x, X.shape)
+    The k-th highest of the maxima of short blocks is a floor that at least k scores reach, and few others do.
+    """
+    tops = scores[: len(scores) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)
+    at = np.arange(len(scores))
+    if k < len(tops):
+        at = np.flatnonzero(scores >= np.partition(tops, -k)[-k])
+    if k < len(at):
+        at = np.sort(at[np.argpartition(-scores[at], k - 1)[:k]])
+    return at
 
 
 def _sorted(ids: np.ndarray, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

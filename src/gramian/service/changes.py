@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,11 +68,11 @@ def add_items(
     name: str,
     batch: Batch,
     *,
-    upsert: bool = False,
+    upsert: bool | Container[int | None] = False,
     user: str | None = None,
     request: Request | None = None,
 ) -> dict[str, Any]:
-    """Write items; a known id is refused unless ``upsert``."""
+    """Write items; a known id is refused unless ``upsert`` is true or holds it."""
     earlier = draft.answered(name, request)
     if earlier is not None:
         said = json.loads(earlier["data"])
@@ -79,9 +80,10 @@ def add_items(
     own = draft.collection(name)
     ids = numbered(batch.ids, own["next_id"])
     known = known_ids(draft.db, own["number"], ids)
-    if known and not upsert:
+    refused = [] if upsert is True else [i for i in known if not upsert or i not in upsert]
+    if refused:
         raise Conflict(
-            f"Space: ids must be new, got {known[0]}, which {name!r} already holds; say upsert to replace it."
+            f"Space: ids must be new, got {refused[0]}, which {name!r} already holds; say upsert to replace it."
         )
     n = len(ids)
     data = {"added": n, "updated": len(known), **({"ids": ids} if n <= SHOWN_IDS else {})}

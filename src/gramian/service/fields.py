@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -29,29 +30,34 @@ class Column:
 class Fields:
     """Columns of all collections of a space, made on first use."""
 
+    MOST = 64
+    """Columns that are kept; a question about another field takes the place of the one asked for longest ago."""
+
     def __init__(self) -> None:
-        self._columns: dict[tuple[int, str], Column] = {}
+        self._columns: OrderedDict[tuple[int, str], Column] = OrderedDict()
         self._lock = threading.Lock()
 
     def matching(self, view: Collection, where: dict[str, Any]) -> np.ndarray:
         """Mask over the items, in the order of their ids: all fields have the value, or one of a list of values."""
         mask = np.ones(len(view.ids), bool)
         for field, wanted in where.items():
-            with self._lock:
-                column = self._columns.setdefault((view.number, field), Column())
-                n = len(view.vectors)
-                if len(column.codes) < n:
-                    column.extend(view.metas[:n], field)
-                codes, values = column.codes, column.values
+            codes, values = self.column(view, field)
             options = wanted if isinstance(wanted, list) else [wanted]
             known = [values[key] for key in map(_key, options) if key in values]
             mask &= np.isin(codes[view.rows], known)
         return mask
 
-    def forget(self, number: int) -> None:
-        """Drop the columns of a collection whose rows were numbered anew."""
+    def column(self, view: Collection, field: str) -> tuple[np.ndarray, dict[str, int]]:
+        """Codes of a field by row, −1 where it is absent, and the code of each value, which is text of JSON."""
         with self._lock:
-            self._columns = {key: column for key, column in self._columns.items() if key[0] != number}
+            column = self._columns.setdefault((view.number, field), Column())
+            self._columns.move_to_end((view.number, field))
+            if len(self._columns) > self.MOST:
+                self._columns.popitem(last=False)
+            n = len(view.vectors)
+            if len(column.codes) < n:
+                column.extend(view.metas[:n], field)
+            return column.codes, column.values
 
 
 def _key(value: Any) -> str:

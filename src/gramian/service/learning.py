@@ -104,14 +104,32 @@ def lego(evidence: Evidence) -> Metric:
     return Mahalanobis.from_matrix(learner.metric_.matrix)
 
 
-LEARNERS: dict[str, Callable[[Evidence], Metric]] = {"gmml": gmml, "lego": lego}
+def automatic(evidence: Evidence) -> Metric:
+    """AutoMetric on the clicks as pairs: the best of its candidates on held-out clicks, or the plain features."""
+    from gramian.learners import AutoMetric
+
+    left, right, liked = evidence.pairs()
+    if liked.all() or not liked.any():
+        raise Conflict("Space: the learner 'auto' needs likes and dislikes; click on more items first.")
+    learner = AutoMetric(normalize=False, random_state=0)
+    learner.fit(np.stack([left, right], axis=1), np.where(liked, 1, -1))
+    return Mahalanobis.from_matrix(learner.metric_.matrix)
+
+
+LEARNERS: dict[str, Callable[[Evidence], Metric]] = {"gmml": gmml, "lego": lego, "auto": automatic}
 """Learners by name: a function from the evidence to a metric on the features."""
+
+
+def named_learner(name: str) -> str:
+    """The name of a learner, which must be one of those there are."""
+    if name not in LEARNERS:
+        raise SpaceError(f"Space: learner must be one of {', '.join(LEARNERS)}, got {name!r:.80}.")
+    return name
 
 
 def learn(name: str, evidence: Evidence) -> Metric:
     """Learn a metric with the learner of a name."""
-    if name not in LEARNERS:
-        raise SpaceError(f"Space: learner must be one of {', '.join(LEARNERS)}, got {name!r:.80}.")
+    named_learner(name)
     if evidence.n == 0:
         raise Conflict("Space: there is no live feedback to learn from; like or dislike some items first.")
     if len(evidence.background.center) > MOST_LEARNED:

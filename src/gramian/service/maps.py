@@ -10,20 +10,26 @@ the items stay as near as they can to where plain features put them (orthogonal 
 import numpy as np
 
 from gramian import linalg
+from gramian.metrics import Metric
 from gramian.service.learning import Background
 from gramian.service.snapshot import Collection
 
 
 def plane(view: Collection, version: object = "active") -> np.ndarray:
     """Coordinates (n, 2) of the items in the order of ascending ids, float32."""
-    chosen = view.version(version)
+    return plane_under(view, view.version(version).metric)
+
+
+def plane_under(view: Collection, metric: Metric) -> np.ndarray:
+    """Coordinates under any metric on the features."""
     if len(view.ids) == 0:
         return np.zeros((0, 2), np.float32)
     background = Background.of(view)
     C = background.scatter / 2
-    P = axes(view.versions[0].metric.components, C)
-    if chosen.number != 0:
-        P = _aligned(axes(chosen.metric.components, C), C, P)
+    plain = view.versions[0].metric
+    P = axes(plain.components, C)
+    if metric is not plain:
+        P = _aligned(axes(metric.components, C), C, P)
     Z = view.vectors.product(P)[view.rows] - background.center @ P
     return Z.astype(np.float32)
 

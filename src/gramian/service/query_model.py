@@ -23,7 +23,7 @@ from gramian.service.snapshot import Collection
 
 RANDOM = 100
 RANDOM_WEIGHT = 0.1
-PENALTY = 0.03
+PENALTY = 0.1
 LOCALITY = 10.0
 """λ and the other constants were chosen on tasks of their own (benchmarks/serve)."""
 STEPS = 25
@@ -42,19 +42,38 @@ class QueryModel:
     center: np.ndarray
     curvature: float
 
-    def scores(self, view: Collection, norms: np.ndarray) -> np.ndarray:
-        """Scores of all items in the order of their ids, by one pass over the vectors; ``norms`` has xᵀMx by row."""
+    def scores(self, view: Collection, norms: "Norms") -> np.ndarray:
+        """Scores of all items in the order of their ids, up to a constant, by one pass over the vectors.
+
+        They have the precision of the vectors.
+        """
         L = self.metric.components
-        z = L @ self.center
-        w = self.direction + 2 * self.curvature * (L.T @ z)
-        linear = view.vectors.product(w).astype(np.float64)
-        linear -= self.curvature * norms
-        return linear[view.rows] + (self.offset - self.curvature * float(z @ z))
+        w = self.direction + 2 * self.curvature * (L.T @ (L @ (self.center - norms.origin)))
+        linear = view.vectors.product(w)
+        linear -= linear.dtype.type(self.curvature) * norms.values[: len(linear)]
+        return linear if view.straight else linear[view.rows]
 
     def exact(self, X: np.ndarray) -> np.ndarray:
         """Scores of given points in double precision."""
         V = self.metric.transform(X - self.center)
         return X @ self.direction + self.offset - self.curvature * np.einsum("ij,ij->i", V, V)
+
+
+@dataclass(frozen=True)
+class Norms:
+    """Squared distances under a metric of all rows from one point amid them, which keeps the numbers small."""
+
+    origin: np.ndarray
+    values: np.ndarray
+
+    def extended(self, view: Collection, metric: Mahalanobis) -> "Norms":
+        """With those of the rows that came since, in the precision of the vectors."""
+        start, n = len(self.values), len(view.vectors)
+        parts = [self.values]
+        for block in linalg.blocks(n - start, 24 * view.n_features):
+            X = view.vectors.take(np.arange(start + block.start, start + block.stop))
+            parts.append(linalg.row_norms(metric.transform(X - self.origin)).astype(X.dtype))
+        return Norms(self.origin, np.concatenate(parts))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from gramian.service.snapshot import Collection
 if TYPE_CHECKING:
     from gramian.service.space import Space
 
-MOST_K = 1000
 MOST_CLICKS = 1000
 """Likes, and dislikes, of one query."""
 
@@ -31,7 +30,7 @@ def query(space: "Space", name: str, version: Any, duel: bool, user: str | None,
     ids, values = space.asker.answer(view, chosen, question)
     answer = {"ids": ids.tolist(), "score" if clicked else "sqdist": values.tolist(), "meta": reports.metas(view, ids)}
     answer |= {"version": chosen.number, "seq": snapshot.seq}
-    return {**answer, "duel_id": None} if duel else answer
+    return {**answer, "team": [chosen.number] * len(ids), "duel_id": None} if duel else answer
 
 
 def _duel(space: "Space", view: Collection, question: Question, user: str | None) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def _duel(space: "Space", view: Collection, question: Question, user: str | None
 def _question(
     view: Collection, x: Any, id: Any, k: Any, likes: Any, dislikes: Any, where: Any, unseen: bool
 ) -> Question:
-    k = _checks.number(k, "Space", "k", low=1, high=MOST_K, integer=True)
+    k = _checks.number(k, "Space", "k", low=1, high=reports.MOST_K, integer=True)
     if x is not None and id is not None:
         raise SpaceError("Space: a query must have x or id, got both.")
     for word, clicked in (("likes", likes), ("dislikes", dislikes)):

@@ -18,6 +18,8 @@ COMPARED = 500
 """Items whose neighbors are compared between two versions, evenly spaced by id."""
 SHOWN = 20
 """Items that a comparison names."""
+MOST_K = 1000
+"""Results of one query, and neighbors that are compared."""
 
 
 def metas(view: Collection, ids: Any) -> list[dict[str, Any]]:
@@ -109,7 +111,7 @@ def _version(db: Any, view: Collection, number: int) -> dict[str, Any]:
 
 def diff(space: "Space", name: str, number: int, to: int, k: int) -> dict[str, Any]:
     """How the k nearest items of each item differ between two versions; those that changed most come first."""
-    k = _checks.number(k, "Space", "k", low=1, high=100, integer=True)
+    k = _checks.number(k, "Space", "k", low=1, high=MOST_K, integer=True)
     view = space.collection(name)
     chosen = view.ids[linalg.spread(len(view.ids), COMPARED)]
     X = view.points(chosen)

@@ -1,8 +1,10 @@
 """What readers see: immutable values, replaced as a whole when a transaction is durable."""
 
 import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +19,21 @@ from gramian.service.vectors import Vectors
 
 MOST_HIDDEN = 64
 """Removed items that an index may still hold; queries ask for as many more."""
+
+
+_make: dict[str, Callable[[Metric], Any]] = {"index": ExactIndex}
+"""What indexes of collections are made by."""
+
+
+@contextmanager
+def indexes_by(make: Callable[[Metric], Any]) -> Iterator[None]:
+    """Meanwhile an empty index of a metric is what ``make`` gives, such as one whose items are on other machines."""
+    before = _make["index"]
+    _make["index"] = make
+    try:
+        yield
+    finally:
+        _make["index"] = before
 
 
 def _none() -> Any:
@@ -68,6 +85,11 @@ class Collection:
     active: int = 0
     candidate: int | None = None
 
+    @cached_property
+    def straight(self) -> bool:
+        """Whether the rows are those of all items in the order of their ids."""
+        return len(self.rows) == len(self.vectors) and bool((np.diff(self.rows) == 1).all())
+
     @property
     def in_use(self) -> set[int]:
         """Versions that have an index."""
@@ -104,7 +126,7 @@ class Collection:
         plain = self.indexes.get(0)
         if plain is not None:
             return plain.with_metric(metric)
-        return ExactIndex(metric).add(self.vectors.take(self.rows), self.ids)
+        return _make["index"](metric).add(self.vectors.take(self.rows), self.ids)
 
     def indexed(self) -> "Collection":
         """The same with an index for every version in use and none for the others."""

@@ -1,7 +1,7 @@
 """A space: collections of items that learn from clicks, in one folder, with or without HTTP in front."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from gramian.service import adding, changes, maps, querying, reports, teaching, 
 from gramian.service.asking import Asker
 from gramian.service.changes import Request
 from gramian.service.draft import Draft
+from gramian.service.learning import named_learner
 from gramian.service.querying import one_id, one_point
 from gramian.service.snapshot import Collection, Snapshot
 from gramian.service.store import Store
@@ -32,6 +33,9 @@ class Space:
         Made when it is not there.
     learning : bool
         Whether candidates are learned in the background as clicks come; :meth:`learn` does it on demand.
+    learner : {"gmml", "lego", "auto"}
+        What learns them: the anchored geometric mean of :mod:`gramian.service.learning`, LEGO along the clicks,
+        or AutoMetric, which takes the best of many learners on held-out clicks.
 
     Attributes
     ----------
@@ -54,7 +58,8 @@ class Space:
     >>> space.close()
     """
 
-    def __init__(self, folder: str | os.PathLike, *, learning: bool = True) -> None:
+    def __init__(self, folder: str | os.PathLike, *, learning: bool = True, learner: str = "gmml") -> None:
+        self.learner = named_learner(learner)
         self.store = Store(folder)
         self._closed = False
         try:
@@ -127,11 +132,14 @@ class Space:
         ids: Sequence[int | None] | None = None,
         *,
         meta: Sequence[dict[str, Any] | None] | None = None,
-        upsert: bool = False,
+        upsert: bool | Container[int | None] = False,
         user: str | None = None,
         request: Request | None = None,
     ) -> dict[str, Any]:
-        """Add items; ids default to the numbers after the largest one ever used."""
+        """Add items; ids default to the numbers after the largest one ever used.
+
+        A known id is refused unless ``upsert`` is true or holds it.
+        """
         return self.add_later(name, X, ids, meta=meta, upsert=upsert, user=user, request=request).result()
 
     def add_later(self, name: str, X: Any, ids: Any = None, *, meta: Any = None, **named: Any) -> Future:
@@ -242,10 +250,10 @@ class Space:
     # Versions
 
     def learn(
-        self, name: str, learner: str = "gmml", label: str | None = None, user: str | None = None
+        self, name: str, learner: str | None = None, label: str | None = None, user: str | None = None
     ) -> dict[str, Any]:
-        """Learn a candidate from all live clicks, now."""
-        return self.teacher.learn(name, learner, label, user)
+        """Learn a candidate from all live clicks, now, with the learner of the space unless another is named."""
+        return self.teacher.learn(name, learner or self.learner, label, user)
 
     def activate(self, name: str, version: int, user: str | None = None) -> dict[str, Any]:
         """Let a version answer from here on."""

@@ -24,6 +24,8 @@ from gramian.service.store import Store
 
 SNAPSHOT_EVERY = 10_000
 """Events between snapshots: a restart replays at most this many."""
+STALE, NEVER = 0.03, 0.5
+"""Share of stale bits at which a lesson moves the codes; queries move them only at a share that does not occur."""
 NAME = "stream"
 """The collection of a stream."""
 
@@ -73,7 +75,7 @@ class Stream:
         self._since, self.index = 0, _index(self.settings)
         for path in sorted(self.store.folder.glob("stream-*.gram"), reverse=True):
             with contextlib.suppress(persist.PersistError, ValueError):
-                self._since, self.index = int(path.stem.removeprefix("stream-")), persist.load(path)
+                self._since, self.index = int(path.stem.removeprefix("stream-")), _restored(path)
                 break
         events = "SELECT seq, op, data FROM events WHERE collection = ? AND seq > ? ORDER BY seq"
         for row in self.store.db.execute(events, (NAME, self._since)):
@@ -118,7 +120,8 @@ class Stream:
     def _apply(self, event: dict[str, Any]) -> None:
         if event["op"] == "learn":
             self.index.learn_one(event["u"], event["v"], event["target"], event["kind"])
-            self.index.upkeep()
+            if self.index.stale_ > STALE:
+                self.index.upkeep(force=True)
         else:
             self.index.add(np.asarray([event["x"]], dtype=float), [event["id"]])
 
@@ -144,8 +147,10 @@ class Stream:
         """Write the whole state, and remove snapshots older than the one before."""
         if self.seq == self._since or not self._whole or self._waiting:
             return
-        persist.save(self.index, self.store.folder / f"stream-{self.seq:012d}.gram")
+        path = self.store.folder / f"stream-{self.seq:012d}.gram"
+        persist.save(self.index, path)
         sync_folder(self.store.folder)
+        self.index = _restored(path)  # so that from here on it is what a restart would have
         before, self._since = self._since, self.seq
         for path in self.store.folder.glob("stream-*.gram"):
             if path.stem.removeprefix("stream-").isdigit() and int(path.stem.removeprefix("stream-")) < before:
@@ -180,7 +185,15 @@ def _respond(stream: Stream, whole: list[bytes], sink: BinaryIO) -> None:
 
 
 def _index(settings: dict[str, Any]) -> OnlineHashIndex:
-    return OnlineHashIndex(LEGO(eta=settings["eta"]), n_bits=settings["n_bits"], random_state=0)
+    learner = LEGO(eta=settings["eta"])
+    return OnlineHashIndex(learner, n_bits=settings["n_bits"], tol=NEVER, random_state=0)
+
+
+def _restored(path: Path) -> OnlineHashIndex:
+    """The index of a snapshot, with the share of stale bits measured, which queries would else do in their own time."""
+    index = persist.load(path)
+    assert index.stale_ >= 0
+    return index
 
 
 def _record(draft: Draft, event: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Changes by teaching: clicks and their undoing, candidates, duels and verdicts."""
 
+import json
 import sqlite3
 from dataclasses import dataclass, replace
 from typing import Any
@@ -68,6 +69,8 @@ def undo(
         raise Denied(f"Space: feedback {target} is another person's; only they or an admin may undo it.")
     seq = draft.event("undo", {"undone": target}, collection=name, user=user)
     draft.db.execute("UPDATE feedback SET undone = ? WHERE seq = ?", (seq, target))
+    if row["duel"] is not None:
+        judge_again(draft, name, row["duel"])
     return {"seq": seq, "undone": target}
 
 
@@ -81,7 +84,10 @@ def add_version(
     revision: int = 0,
     user: str | None = None,
 ) -> dict[str, Any]:
-    """Take a learned metric as the candidate; one that was waiting steps back."""
+    """Take a learned metric as the candidate; one that was waiting steps back.
+
+    A version that comes with the status ``"same"`` answers as the one in use, so there is nothing to duel about.
+    """
     own = draft.collection(name)
     number = (
         1
@@ -89,18 +95,21 @@ def add_version(
             "SELECT coalesce(max(number), 0) FROM versions WHERE collection = ?", (own["number"],)
         ).fetchone()[0]
     )
-    new = replace(version, number=number, status="candidate", source=draft.store.metrics / file)
-    if own["candidate"] is not None:
+    dueling = version.status != "same"
+    status = "candidate" if dueling else "same"
+    new = replace(version, number=number, status=status, source=draft.store.metrics / file)
+    if dueling and own["candidate"] is not None:
         set_status(draft, own, own["candidate"], "superseded")
     data = {"version": number, "name": new.name, "learner": new.learner, "base": new.base}
-    data |= {"events": new.events, "through": new.through}
+    data |= {"events": new.events, "through": new.through, "status": status}
     seq = draft.event("version", data, collection=name, user=user)
-    row = (own["number"], number, seq, new.name, new.learner, new.base, new.events, new.through, "candidate", file)
+    row = (own["number"], number, seq, new.name, new.learner, new.base, new.events, new.through, status, file)
     draft.db.execute("INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-    draft.db.execute("UPDATE collections SET candidate = ? WHERE number = ?", (number, own["number"]))
     draft.deltas.append(lambda builder: builder.version(name, new, index, revision))
-    draft.deltas.append(lambda builder: builder.use(name, candidate=number))
-    return {**data, "status": "candidate", "seq": seq}
+    if dueling:
+        draft.db.execute("UPDATE collections SET candidate = ? WHERE number = ?", (number, own["number"]))
+        draft.deltas.append(lambda builder: builder.use(name, candidate=number))
+    return {**data, "seq": seq}
 
 
 def set_status(draft: Draft, own: sqlite3.Row, number: int, status: str) -> None:
@@ -141,6 +150,30 @@ def open_duel(draft: Draft, name: str, duel: "duels.Duel", query: Any, user: str
     row = (duel.id, own["number"], seq, duel.version, duel.against, *blobs)
     draft.db.execute("INSERT INTO duels VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     return {"seq": seq}
+
+
+def judge_again(draft: Draft, name: str, duel: str) -> None:
+    """After a click of a duel was undone: what it decided stands only where the other clicks decide the same."""
+    own = draft.collection(name)
+    sides = draft.db.execute("SELECT version, against FROM duels WHERE id = ?", (duel,)).fetchone()
+    if own["candidate"] == sides["version"]:
+        judge(draft, name)
+        return
+    text = """
+      SELECT op, data FROM events WHERE collection = ? AND op IN ('verdict', 'version', 'activate')
+      ORDER BY seq DESC LIMIT 1
+    """
+    last = draft.db.execute(text, (name,)).fetchone()
+    said = json.loads(last["data"])
+    if last["op"] != "verdict" or said["version"] != sides["version"] or said["verdict"] == "withdrawn":
+        return
+    record = duels.record(draft.db, own["number"], sides["version"], sides["against"])
+    if duels.verdict(record, duels.tries(draft.db, own["number"])) == said["verdict"]:
+        return
+    data = {"version": sides["version"], "verdict": "withdrawn", "duels": record.summary()}
+    draft.event("verdict", data, collection=name)
+    set_status(draft, own, sides["version"], "candidate")
+    _use(draft, own, sides["against"], sides["version"])
 
 
 def judge(draft: Draft, name: str) -> None:

@@ -123,7 +123,8 @@ class Replay:
 
     def _version(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
         through = self.events.get(event["through"], draft.seq)
-        version = Version(0, event["name"], event["learner"], 0, event["events"], through)
+        status = event.get("status", "candidate")
+        version = Version(0, event["name"], event["learner"], 0, event["events"], through, status)
         file = versions.save_metric(draft.store.metrics, Mahalanobis(np.array(event["components"])), version)
         done = teaching.add_version(draft, name, version, file, revision=-1, user=event.get("user"))
         self.versions[name, event["version"]] = done["version"]

@@ -1,6 +1,10 @@
 """What a space does by itself, beside the requests: settle vectors in files, keep the log short, learn."""
 
+import contextlib
+import os
+import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +20,10 @@ if TYPE_CHECKING:
 
 SETTLE_BYTES = 4 << 20
 """Vectors outside of files, in bytes, from which on they are written to one."""
+REST = 10
+"""How many times as long as learning takes nothing is learned afterwards."""
+LATER = 10
+"""By how much the thread is nicer than the others."""
 PAUSE = 0.2
 """Seconds between two looks, at least; clicks in between are seen together."""
 
@@ -27,7 +35,9 @@ class Upkeep:
         self.space = space
         self.learning = learning
         self.failures = 0
+        self._rested = 0.0
         self._news = threading.Event()
+        self._news.set()
         self._stop = threading.Event()
         self._unlisten = space.listen(lambda seq: self._news.set())
         self._thread = threading.Thread(target=self._run, name="gramian-upkeep", daemon=True)
@@ -41,6 +51,7 @@ class Upkeep:
         self._thread.join()
 
     def _run(self) -> None:
+        _step_back()
         while not self._stop.is_set():
             self._news.wait()
             self._news.clear()
@@ -54,11 +65,29 @@ class Upkeep:
             view = self.space.collection(name)
             if view.vectors.tail.nbytes >= SETTLE_BYTES:
                 settle(self.space, view)
+            self.space.asker.warm(view)
             self.space.store.checkpoint()
-            if self.learning and self.space.teacher.due(view):
-                self.space.learn(name)
+            if self.learning and time.monotonic() >= self._rested and self.space.teacher.due(view):
+                self._learn(name)
         except (SpaceError, OSError):  # a full disk, or nothing to learn after all: the next commit tries again
             self.failures += 1
+
+    def _learn(self, name: str) -> None:
+        """Learn a candidate, and then leave the cores to the people for several times as long as it took."""
+        begun = time.monotonic()
+        try:
+            self.space.teacher.learn(name, self.space.learner, by_itself=True)
+        finally:
+            self._rested = time.monotonic() + REST * (time.monotonic() - begun)
+
+
+def _step_back() -> None:
+    """Let the threads that answer people go first where cores are short, as far as the system lets one thread ask."""
+    if not sys.platform.startswith("linux"):  # elsewhere it would be the whole process
+        return
+    with contextlib.suppress(OSError):
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + LATER)
 
 
 def settle(space: "Space", view: Collection) -> None:

@@ -67,6 +67,9 @@ class Vectors:
     def take(self, rows: Any) -> np.ndarray:
         """Chosen rows as an array (m, d), in single precision where all of them are."""
         rows = np.asarray(rows, np.int64)
+        whole = self._run(rows)
+        if whole is not None:
+            return whole
         pieces = list(self._pieces())
         dtype = np.result_type(np.float32, *(piece for _, piece in pieces))
         out = np.empty((len(rows), self.n_features), dtype)
@@ -76,6 +79,15 @@ class Vectors:
                 return np.asarray(piece[rows - start], dtype)
             out[here] = piece[rows[here] - start]
         return out
+
+    def _run(self, rows: np.ndarray) -> np.ndarray | None:
+        """Consecutive rows of one piece without a copy, None when they are not."""
+        if len(rows) < 2 or rows[-1] - rows[0] != len(rows) - 1 or (np.diff(rows) != 1).any():
+            return None
+        for start, piece in self._pieces():
+            if start <= rows[0] and rows[-1] < start + len(piece):
+                return piece[rows[0] - start : rows[-1] - start + 1]
+        return None
 
     def product(self, w: np.ndarray) -> np.ndarray:
         """Inner product of every row with w, (n,), in the precision of the rows."""

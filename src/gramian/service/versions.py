@@ -5,7 +5,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gramian import persist
+from gramian.metrics import Metric
 from gramian.service import duels, learning, teaching
 from gramian.service.errors import StorageFull
 from gramian.service.files import sync_folder
@@ -19,6 +22,9 @@ FIRST = 50
 """Live clicks before the background learns a first candidate."""
 GROWTH = 1.5
 """Clicks by which the evidence must have grown for the next one."""
+OUTGROWN = 3
+"""Clicks by which the evidence must have grown to replace a candidate in the middle of its duels."""
+TINY = 1e-300
 
 
 class Teacher:
@@ -30,9 +36,18 @@ class Teacher:
         self._lock = threading.Lock()
 
     def learn(
-        self, name: str, learner: str = "gmml", label: str | None = None, user: str | None = None
+        self,
+        name: str,
+        learner: str,
+        label: str | None = None,
+        user: str | None = None,
+        *,
+        by_itself: bool = False,
     ) -> dict[str, Any]:
-        """Learn a candidate from all live clicks and make it the one that duels."""
+        """Learn a candidate from all live clicks and make it the one that duels.
+
+        What the background learns ``by_itself`` and ranks as the metric in use is kept without duels.
+        """
         with self._lock:
             snapshot = self.space.snapshot
             view = snapshot.collection(name)
@@ -41,7 +56,9 @@ class Teacher:
                 evidence = clicks.evidence(db, view, snapshot.seq)
                 metric = learning.learn(learner, evidence)
             label = label or f"{learner} of {evidence.n} clicks"
-            version = Version(0, label, learner, 0, evidence.n, snapshot.seq)
+            same = by_itself and ranks_alike(metric, view.version("active").metric)
+            status = "same" if same else "candidate"
+            version = Version(0, label, learner, 0, evidence.n, snapshot.seq, status)
             file = save_metric(self.space.store.metrics, metric, version)
             index = view.build_index(metric)
             change = self.space.submit(
@@ -58,16 +75,26 @@ class Teacher:
         ).result()
 
     def due(self, view: Collection) -> bool:
-        """Whether the clicks have grown enough for another candidate, and none is in the middle of its duels."""
+        """Whether the clicks have grown enough for another candidate.
+
+        One that is in the middle of its duels is replaced only when it has been outgrown by far: a metric of a few
+        clicks, worth little, shall not hold up what many clicks have taught.
+        """
         last = view.versions[max(view.versions)]
         with self.space.store.reading() as db:
             text = "SELECT count(*) FROM feedback WHERE collection = ? AND undone IS NULL"
             live = db.execute(text, (view.number,)).fetchone()[0]
             if live < max(FIRST, GROWTH * last.events) or view.n_features > learning.MOST_LEARNED:
                 return False
-            if view.candidate is None:
+            if view.candidate is None or live >= OUTGROWN * last.events:
                 return True
             return len(duels.record(db, view.number, view.candidate, view.active).differences) == 0
+
+
+def ranks_alike(metric: Metric, other: Metric) -> bool:
+    """Whether one metric is a multiple of another, up to rounding, so that both give every list in the same order."""
+    M, N = metric.matrix, other.matrix
+    return bool(np.allclose(M * (np.trace(N) / max(np.trace(M), TINY)), N, rtol=0, atol=1e-9 * np.abs(N).max()))
 
 
 def save_metric(folder: Path, metric: Any, version: Version) -> str:

@@ -4,6 +4,7 @@ from gramian.solvers.base import InfeasibleError, Problem, Solution, Solver
 from gramian.solvers.bregman import BregmanProjections
 from gramian.solvers.convex import Convex
 from gramian.solvers.dual import DualAscent
+from gramian.solvers.primal import PrimalNewton
 from gramian.solvers.rows import Rows, Stacked, rows_of
 from gramian.solvers.slack import Hard, Hinge, Quadratic, Relative, Slack
 
@@ -14,6 +15,7 @@ __all__ = [
     "Hard",
     "Hinge",
     "InfeasibleError",
+    "PrimalNewton",
     "Problem",
     "Quadratic",
     "Relative",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device
+from gramian import _device, _parameters
 from gramian._array import namespace
 from gramian.divergences.base import Divergence
 from gramian.solvers.rows import Rows, Stacked
@@ -159,6 +159,9 @@ class Solver(ABC):
     """
 
     max_iter: int
+
+    def __post_init__(self) -> None:
+        _parameters.check(self)
 
     @abstractmethod
     def check(self, problem: Problem) -> None:

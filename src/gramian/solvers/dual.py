@@ -10,6 +10,7 @@ from gramian._array import namespace
 from gramian.divergences.base import Divergence
 from gramian.solvers.base import Problem, Solution, Solver
 from gramian.solvers.newton import BoxResult, Point, minimize_box
+from gramian.solvers.rows import Rows, Stacked
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,8 @@ class DualAscent(Solver):
     """max_{0 ≤ λ ≤ C} −φ*(Θ₀ − A(λ)) − s(λ) (Jain 2009, Lemma 1 and (3.24)–(3.33)).
 
     The gradient is ⟨A_i, M(λ)⟩ − s′(λ_i), from two products with the constraint rows; no A_i is formed. Steps are
-    projected Newton steps, solved by conjugate gradients with products of the same cost. Runs on the array namespace
-    of the problem (NumPy, torch on CPU or GPU).
+    damped Newton steps that predict which multipliers end at 0 or C, solved by conjugate gradients with products of
+    the same cost over the others. Runs on the array namespace of the problem (NumPy, torch on CPU or GPU).
 
     Parameters
     ----------
@@ -51,10 +52,7 @@ class DualAscent(Solver):
         dual = _Dual(problem)
         stop = _Stop(dual)
         upper = problem.slack.upper(problem.bound) * problem.scale
-        ridge = 1e-2 if problem.slack.linear else 0.0  # a linear slack leaves the dual flat in places
-        result = minimize_box(
-            dual.value, dual.hessian, stop.before, upper, stop, self.tol, self.max_iter, ridge, callback
-        )
+        result = minimize_box(dual.value, dual.hessian, stop.before, upper, stop, self.tol, self.max_iter, callback)
         if not result.converged:
             stop.check_feasible(result)
         return _solution(problem, result, self.tol)
@@ -71,6 +69,11 @@ class _Dual:
         """Θ₀ and the constant of the divergence."""
         return self.problem.divergence.start(self.problem.prior)
 
+    @cached_property
+    def rows(self) -> Rows | Stacked:
+        """The rows of A_i / s_i."""
+        return self.problem.rows.scaled(1 / self.problem.scale)
+
     def value(self, x: Any) -> tuple[float, Any, Any]:
         """φ*(Θ₀ − A(λ)) + s(λ), its gradient, and (M(λ), ⟨A_i, M⟩)."""
         problem, lam = self.problem, x / self.problem.scale
@@ -83,21 +86,41 @@ class _Dual:
         values = problem.values(M)
         return value, (problem.slack.bound(lam, problem.bound) - values) / problem.scale, (M, values)
 
-    def hessian(self, x: Any, info: Any, free: Any) -> tuple[Any, Any]:
-        """Products with the Hessian on the free variables, and a diagonal to precondition with."""
+    def hessian(self, x: Any, info: Any) -> "_Curvature":
+        """∇² at x."""
         problem, lam = self.problem, x / self.problem.scale
         derivative = problem.divergence.hessian(self.start[0] - problem.rows.adjoint(lam))
         slope = problem.slack.slope(lam, problem.bound, problem.scale)
-        keep = free > 0
-        part, size = problem.rows.take(keep), problem.scale[keep]
+        if hasattr(derivative, "form"):
+            diagonal = self.rows.form(derivative) + slope
+        else:  # of the right size
+            diagonal = self.rows.linear(info[0]) ** 2 + slope
+        return _Curvature(self.rows, derivative, slope, _floored(diagonal))
 
-        def product(v: Any) -> Any:
-            curved = slope * v
-            curved[keep] += part.linear(derivative(part.adjoint(v[keep] / size))) / size
-            return curved
 
-        # ⟨A_i, M⟩² is the diagonal for rank one and LogDet, and of the right size otherwise.
-        return product, (problem.rows.linear(info[0]) / problem.scale) ** 2 + slope + 1e-12
+@dataclass(frozen=True)
+class _Curvature:
+    """The Hessian A ∇²φ* Aᵀ + s″ in the scaled variables, with about its diagonal."""
+
+    rows: Rows | Stacked
+    derivative: Any
+    slope: Any
+    diagonal: Any
+
+    def product(self, v: Any) -> Any:
+        """Two products with the constraint rows; no A_i is formed."""
+        return self.rows.linear(self.derivative(self.rows.adjoint(v))) + self.slope * v
+
+    def part(self, keep: Any) -> "_Curvature":
+        """The Hessian on some of the multipliers."""
+        return _Curvature(self.rows.take(keep), self.derivative, self.slope[keep], self.diagonal[keep])
+
+
+def _floored(diagonal: Any) -> Any:
+    """The diagonal, no entry below a thousandth of the largest: where the cone cuts M, it says too little."""
+    xp = namespace(diagonal)
+    least = 1e-3 * xp.max(diagonal)
+    return xp.where(diagonal > least, diagonal, least) if float(least) > 0 else xp.ones_like(diagonal)
 
 
 class _Stop:

@@ -1,18 +1,74 @@
-"""Projected Newton steps for smooth convex functions on a box, with a barrier, on any array namespace.
+"""Regularized Newton steps for smooth convex functions on a box, with a barrier, on any array namespace.
 
-Variables at a bound whose gradient points outwards are held; the others move along Newton's direction, found by
-preconditioned conjugate gradients, with backtracking on the projected arc (Bertsekas 1982).
+Each step predicts which variables end at a bound (where a gradient step would take them), moves those there, and solves
+Newton's equations for the others, given that move: a primal-dual active set step (Hintermüller, Ito and Kunisch
+2003), damped as by Levenberg and Marquardt until the function falls enough.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from gramian._array import namespace
 
-Hessian = Callable[[Any, Any, Any], tuple[Callable[[Any], Any], Any]]
+FINE, ROUGH = (1e-2, 100), (0.3, 20)
+"""Relative residual and most products with which a direction is found: for exact solutions, and for others."""
+ATTEMPTS = 12
+"""Damped steps tried before the gradient is followed."""
+
+
+class Curvature(Protocol):
+    """A Hessian: its products, a positive diagonal of about the right size, and its part on some variables."""
+
+    @property
+    def diagonal(self) -> Any:
+        """Positive numbers of about the size of H_ii."""
+
+    def product(self, v: Any) -> Any:
+        """H v."""
+
+    def part(self, keep: Any) -> "Curvature":
+        """The rows and columns of a mask."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A curvature given by its products with whole vectors."""
+
+    product: Callable[[Any], Any]
+    diagonal: Any
+
+    def part(self, keep: Any) -> "Operator":
+        """The rows and columns of a mask: other variables stand still."""
+
+        def product(v: Any) -> Any:
+            whole = namespace(v).zeros_like(self.diagonal)
+            whole[keep] = v
+            return self.product(whole)[keep]
+
+        return Operator(product, self.diagonal[keep])
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A curvature given as a matrix."""
+
+    matrix: Any
+
+    @property
+    def diagonal(self) -> Any:
+        """H_ii."""
+        return namespace(self.matrix).linalg.diagonal(self.matrix)
+
+    def product(self, v: Any) -> Any:
+        """H v."""
+        return self.matrix @ v
+
+    def part(self, keep: Any) -> "Dense":
+        """The rows and columns of a mask."""
+        return Dense(self.matrix[keep, :][:, keep])
 
 
 @dataclass
@@ -36,28 +92,25 @@ class BoxResult(Point):
 
 def minimize_box(
     fun: Callable[[Any], tuple[float, Any, Any]],
-    hessian: Hessian,
+    hessian: Callable[[Any, Any], Curvature],
     x: Any,
     upper: Any,
     stop: Callable[[Point], float],
     tol: float,
     max_iter: int,
-    ridge: float = 0.0,
     callback: Callable[[int, float, float], Any] | None = None,
 ) -> BoxResult:
     """Minimize a convex function on 0 ≤ x ≤ upper.
 
-    ``fun(x) -> (value, gradient, info)``, value inf outside of the domain. ``hessian(x, info, free)`` gives products
-    with the Hessian on the free variables, and a positive diagonal to precondition with. ``stop(point)`` is the
-    residual that is compared with ``tol``. Below a tol of 1e-5 a few more steps are taken at the end while they
-    still sharpen x. ``ridge``, times the distance from the solution, keeps flat directions in bounds when the function
-    is not strictly convex.
+    ``fun(x) -> (value, gradient, info)``, value inf outside of the domain; ``hessian(x, info)`` its curvature.
+    ``stop(point)`` is the residual that is compared with ``tol``. Below a tol of 1e-5 a few more steps are taken at the
+    end while they still sharpen x.
     """
     point = Point(x, *fun(x))
-    residual, n_iter = stop(point), 0
+    residual, n_iter, trust = stop(point), 0, 1.0
+    effort = ROUGH if tol >= 1e-2 else FINE
     while residual > tol and n_iter < max_iter:
-        new = _search(fun, point, _direction(point, hessian, upper, ridge), upper)
-        new = _search(fun, point, -point.grad, upper) if new is None else new
+        new, trust = _step(fun, hessian(point.x, point.info), point, upper, trust, effort)
         if new is None:
             break
         point = new
@@ -70,35 +123,62 @@ def minimize_box(
     return BoxResult(point.x, point.value, point.grad, point.info, n_iter, residual, residual <= tol)
 
 
-def _direction(point: Point, hessian: Hessian, upper: Any, ridge: float = 0.0, rtol: float = 1e-2) -> Any:
-    """Newton's direction on the free variables, the gradient on those that are held."""
-    free = _free(point, upper)
-    product, diagonal = hessian(point.x, point.info, free)
-    ridge = ridge * min(1.0, _projected_step(point, upper))
-    newton = conjugate_gradients(lambda v: product(v) + ridge * v, diagonal + ridge, -point.grad * free, rtol)
-    return newton - point.grad * (1 - free)
-
-
-def _search(fun: Any, point: Point, direction: Any, upper: Any) -> Point | None:
-    """First point of the projected arc with sufficient decrease, None when there is none."""
-    xp = namespace(point.x)
-    noise = 1e-15 * (1 + abs(point.value))
+def _step(
+    fun: Any, curvature: Curvature, point: Point, upper: Any, trust: float, effort: tuple[float, int]
+) -> tuple[Point | None, float]:
+    """The next point, None when there is none, and how far the next step may go."""
+    for attempt in range(ATTEMPTS):
+        new = _tried(fun, point, clip(point.x + _damped(point, curvature, upper, trust, effort), upper))
+        if new is not None:
+            return new, trust if attempt else 4 * trust
+        trust /= 4
     t = 1.0
     for _ in range(50):
-        new = _clip(point.x + t * direction, upper)
-        decrease = float(xp.sum(point.grad * (new - point.x)))
-        if decrease < 0:
-            value, grad, info = fun(new)
-            if np.isfinite(value) and value <= point.value + 1e-4 * decrease + noise:
-                return Point(new, value, grad, info)
+        new = _tried(fun, point, clip(point.x - t * point.grad, upper))
+        if new is not None:
+            break
         t *= 0.5
-    return None
+    return new, 1.0
 
 
-def _sharpen(fun: Any, hessian: Hessian, point: Point, upper: Any) -> Point:
+def _tried(fun: Any, point: Point, x: Any) -> Point | None:
+    """The point x when the value falls enough there (Armijo)."""
+    decrease = float(namespace(x).sum(point.grad * (x - point.x)))
+    if not decrease < 0:
+        return None
+    new = Point(x, *fun(x))
+    enough = np.isfinite(new.value) and new.value <= point.value + 1e-4 * decrease + 1e-15 * (1 + abs(point.value))
+    return new if enough else None
+
+
+def _damped(point: Point, curvature: Curvature, upper: Any, trust: float, effort: tuple[float, int]) -> Any:
+    """Variables that min(trust, 1) · ∇f / diagonal takes to a bound go there; the others take a damped Newton step."""
+    xp = namespace(point.x)
+    guess = point.x - min(trust, 1) * point.grad / curvature.diagonal
+    zero = xp.zeros_like(point.x)
+    bound = xp.where(guess <= 0, zero, upper)
+    free = (guess > 0) & (guess < upper)
+    direction = xp.where(free, zero, xp.where(xp.isfinite(bound), bound, zero) - point.x)
+    if bool(xp.any(free)):
+        goal = -(point.grad + curvature.product(direction))[free]
+        inner = curvature.part(free)
+        damping = inner.diagonal / trust
+        direction[free] = conjugate_gradients(
+            lambda v: inner.product(v) + damping * v, inner.diagonal + damping, goal, *effort
+        )
+    return direction
+
+
+def _sharpen(fun: Any, hessian: Any, point: Point, upper: Any) -> Point:
     """Newton steps accepted on the projected gradient: near the end the value itself no longer tells points apart."""
     for _ in range(3):
-        x = _clip(point.x + _direction(point, hessian, upper, rtol=1e-6), upper)
+        free = _inside(point, upper)
+        if not bool(namespace(point.x).any(free)):
+            break
+        inner = hessian(point.x, point.info).part(free)
+        step = namespace(point.x).zeros_like(point.x)
+        step[free] = conjugate_gradients(inner.product, inner.diagonal, -point.grad[free], rtol=1e-6)
+        x = clip(point.x + step, upper)
         new = Point(x, *fun(x))
         if not np.isfinite(new.value) or _projected_step(new, upper) >= _projected_step(point, upper):
             break
@@ -114,7 +194,7 @@ def conjugate_gradients(
     p, r = xp.zeros_like(b), b
     z = r / diagonal
     q, rz = z, float(xp.sum(r * z))
-    goal = min(rtol, float(xp.sum(b * b)) ** 0.25) ** 2 * rz
+    goal = rtol**2 * rz
     for _ in range(max_iter):
         if rz <= goal:
             break
@@ -127,10 +207,11 @@ def conjugate_gradients(
         z = r / diagonal
         new = float(xp.sum(r * z))
         q, rz = z + (new / rz) * q, new
-    return p if float(xp.sum(p * p)) > 0 else b
+    return p if float(xp.sum(p * p)) > 0 else b / diagonal
 
 
-def _clip(x: Any, upper: Any) -> Any:
+def clip(x: Any, upper: Any) -> Any:
+    """The point of the box nearest to x."""
     xp = namespace(x)
     x = xp.where(x > 0, x, xp.zeros_like(x))
     return xp.where(x < upper, x, upper)
@@ -139,12 +220,11 @@ def _clip(x: Any, upper: Any) -> Any:
 def _projected_step(point: Point, upper: Any) -> float:
     """Largest entry of x − P(x − ∇f), zero at a solution only."""
     xp = namespace(point.x)
-    return float(xp.max(xp.abs(point.x - _clip(point.x - point.grad, upper))))
+    return float(xp.max(xp.abs(point.x - clip(point.x - point.grad, upper))))
 
 
-def _free(point: Point, upper: Any) -> Any:
-    """1 for variables that may move freely, 0 for those at, or about to reach, a bound (Bertsekas 1982, (32))."""
-    xp = namespace(point.x)
+def _inside(point: Point, upper: Any) -> Any:
+    """The variables that are not at, or about to reach, a bound (Bertsekas 1982, (32))."""
     eps = min(1e-3, _projected_step(point, upper))
     held = ((point.x <= eps) & (point.grad > 0)) | ((point.x >= upper - eps) & (point.grad < 0))
-    return xp.astype(~held, point.x.dtype)
+    return ~held

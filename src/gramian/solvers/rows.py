@@ -1,6 +1,7 @@
 """The constraint matrices A_i of a problem, as rows of vectors; none is ever formed."""
 
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from gramian import linalg
 from gramian._array import namespace
 from gramian._device import outside
-from gramian.constraints.base import Constraints
+from gramian.constraints.base import Constraints, Terms
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class Rows:
     left: Any
     weight: Any
     right: Any = None
+
+    def __len__(self) -> int:
+        return self.weight.shape[0]
 
     @property
     def rank(self) -> int:
@@ -61,6 +65,12 @@ class Rows:
         mean = sum(norms[1:], start=norms[0]) / len(norms)
         return xp.sum(xp.abs(self.weight) * xp.reshape(mean, self.weight.shape), axis=1)
 
+    def form(self, derivative: Any) -> Any:
+        """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,), without the products of different terms."""
+        xp = namespace(self.weight)
+        squares = derivative.form(self.left, self.left if self.right is None else self.right)
+        return xp.sum(self.weight**2 * xp.reshape(squares, self.weight.shape), axis=1)
+
     def positive(self) -> Any:
         """1 for constraints whose A_i is known to be PSD, 0 for others, shape (m,)."""
         xp = namespace(self.weight)
@@ -77,6 +87,13 @@ class Rows:
         rows = xp.nonzero(xp.reshape(xp.broadcast_to(keep[:, None], self.weight.shape), (-1,)))[0]
         right = None if self.right is None else xp.take(self.right, rows, axis=0)
         return Rows(xp.take(self.left, rows, axis=0), xp.take(self.weight, xp.nonzero(keep)[0], axis=0), right)
+
+    def scaled(self, factor: Any) -> "Rows":
+        """The rows of factor_i A_i, factor ≥ 0 (m,): the vectors take its root, so that no unit overflows."""
+        xp = namespace(self.weight)
+        terms = self.weight.shape[1]
+        root = xp.repeat(xp.sqrt(factor), terms)[:, None]
+        return Rows(self.left * root, self.weight, None if self.right is None else self.right * root)
 
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Each A_i as signs[i, 0] u uᵀ + signs[i, 1] w wᵀ with u, w = vectors[i], for ranks of at most two.
@@ -111,8 +128,8 @@ class Stacked:
 
     def _split(self, values: Any) -> list[Any]:
         """Values (m,) as one array for each kind."""
-        ends = np.cumsum([part.weight.shape[0] for part in self.parts])
-        return [values[end - part.weight.shape[0] : end] for end, part in zip(ends, self.parts)]
+        ends = np.cumsum([len(part) for part in self.parts])
+        return [values[end - len(part) : end] for end, part in zip(ends, self.parts)]
 
     def _joined(self, values: list[Any]) -> Any:
         return namespace(values[0]).concat(values)
@@ -134,6 +151,10 @@ class Stacked:
         """Size of each A_i under M₀, shape (m,)."""
         return self._joined([part.size(prior) for part in self.parts])
 
+    def form(self, derivative: Any) -> Any:
+        """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,)."""
+        return self._joined([part.form(derivative) for part in self.parts])
+
     def positive(self) -> Any:
         """1 for constraints whose A_i is known to be PSD, 0 for others, shape (m,)."""
         return self._joined([part.positive() for part in self.parts])
@@ -142,17 +163,25 @@ class Stacked:
         """The rows of some of the constraints, chosen by a mask (m,)."""
         return Stacked(tuple(part.take(piece) for part, piece in zip(self.parts, self._split(keep))))
 
+    def scaled(self, factor: Any) -> "Stacked":
+        """The rows of factor_i A_i, factor ≥ 0 (m,)."""
+        return Stacked(tuple(part.scaled(piece) for part, piece in zip(self.parts, self._split(factor))))
+
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Each A_i of rank at most two as a sum of two signed squares."""
         vectors, signs = zip(*(part.squares() for part in self.parts))
         return np.concatenate(vectors), np.concatenate(signs)
 
 
-def rows_of(side: Constraints, Z: Any) -> Rows | Stacked:
+def rows_of(side: Constraints, Z: Any) -> Any:
     """The A_i = Zᵀ C_i Z of constraints on points with coordinates Z (n, d)."""
-    parts = []
-    for terms in side.blocks(Z.shape[0]):
-        right = None if terms.symmetric else outside(linalg.product(terms.right, Z))
-        left, weight = linalg.product(terms.left, Z), linalg.placed(terms.weight, Z)
-        parts.append(Rows(outside(left), outside(weight), right))
-    return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
+    parts = tuple(rows_of_terms(Z, terms) for terms in side.blocks(Z.shape[0]))
+    return parts[0] if len(parts) == 1 else Stacked(parts)
+
+
+@singledispatch
+def rows_of_terms(Z: Any, terms: Terms) -> Any:
+    """The rows of one kind of constraint; generic, as points may lie in blocks elsewhere."""
+    right = None if terms.symmetric else outside(linalg.product(terms.right, Z))
+    left, weight = linalg.product(terms.left, Z), linalg.placed(terms.weight, Z)
+    return Rows(outside(left), outside(weight), right)

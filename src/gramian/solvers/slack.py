@@ -28,6 +28,9 @@ class Slack(ABC):
     linear: ClassVar[bool] = False
     """Whether s is linear, so that the dual may be flat in places."""
 
+    curved: ClassVar[bool] = False
+    """Whether the penalty has a slope everywhere, so that ``multiplier`` is there."""
+
     compiled: ClassVar[str | None] = None
     """The sweep of :mod:`gramian._jit.bregman` that has these formulas, with ``weight``; see :func:`.own_loop`."""
 
@@ -60,6 +63,10 @@ class Slack(ABC):
         other = copy.copy(self)
         object.__setattr__(other, "weight", _device.outside(_device.to_device(self.weight, beside)))
         return other
+
+    def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
+        """λ = p′(v) and √p″(v), for a penalty with a slope."""
+        raise NotImplementedError(f"{type(self).__name__}: its penalty has no slope everywhere.")
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,7 @@ class Hinge(Slack):
 class Quadratic(Slack):
     """C/2 · max(0, v − b)²: s(λ) = bλ + λ²/2C."""
 
+    curved = True
     compiled = "sweep_quadratic"
     weight: float = 1.0
 
@@ -138,6 +146,12 @@ class Quadratic(Slack):
         """C/2 · max(0, v − b)²."""
         return 0.5 * self.weight * _positive(v - b) ** 2
 
+    def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
+        """λ = C · max(0, v − b), and √C where that is positive."""
+        xp = namespace(v)
+        root = self.weight**0.5 + xp.zeros_like(v)
+        return self.weight * _positive(v - b), xp.where(v > b, root, xp.zeros_like(v))
+
 
 @dataclass(frozen=True)
 class Relative(Slack):
@@ -147,6 +161,7 @@ class Relative(Slack):
     zero.
     """
 
+    curved = True
     compiled = "sweep_relative"
     weight: float = 1.0
 
@@ -176,6 +191,14 @@ class Relative(Slack):
         safe = xp.where(ok, ratio, xp.ones_like(ratio))
         cost = xp.where(ok, self.weight * (safe - xp.log(safe) - 1), xp.full_like(v, np.inf))
         return xp.where(v > b, cost, xp.zeros_like(cost))
+
+    def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
+        """λ = γ (1/b − 1/v) and √γ / |v|, where v > b."""
+        xp = namespace(v)
+        violated = (v > b) & (v / b > 0)
+        safe = xp.where(violated, v, b)
+        root = xp.where(violated, self.weight**0.5 / xp.abs(safe), xp.zeros_like(v))
+        return self.weight * (1 / b - 1 / safe), root
 
 
 def default_weight(sizes: np.ndarray) -> Any:

@@ -95,7 +95,7 @@ class Constraints:
                 f"Not enough possible chunks of {chunk_size} elements in each class to form expected {count} chunks - "
                 f"maximum number of chunks is {most}"
             )
-        found = Chunklets.from_labels(labels, count, chunk_size, random_state=check_random_state(random_state))
+        found = Chunklets.from_labels(labels, count, size=chunk_size, random_state=check_random_state(random_state))
         return np.array(found.ids)
 
 

@@ -71,7 +71,8 @@ class Access:
             return {"seq": draft.event("token", {"id": number, "name": name, "role": role})}
 
         seq = self.space.transact(change)["seq"]
-        return {"id": number, "token": f"gm_{number}_{secret}", "role": role, "name": name, "seq": seq}
+        token = f"gm_{number}_{secret}"
+        return {"id": number, "token": token, "secret": token, "role": role, "name": name, "seq": seq}
 
     def revoke(self, number: str) -> dict[str, Any]:
         """Take a token back."""

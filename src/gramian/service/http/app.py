@@ -10,11 +10,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
 import gramian
-from gramian.service.http import items, people, problems, teaching, versions, watching
+from gramian.service import about
+from gramian.service.http import items, page, people, problems, teaching, versions, watching
 from gramian.service.http.access import Access
 from gramian.service.http.figures import Clock
 from gramian.service.http.guard import Guard
+from gramian.service.preview import Preview
 from gramian.service.space import Space
+from gramian.service.texts import Texts
 
 STATIC = Path(__file__).parents[1] / "static"
 NO_PAGE = "gramian answers at /v1 (see /openapi.json); the page is not built here.\n"
@@ -40,7 +43,8 @@ def create_app(
     origins : iterable of str
         Origins of other pages that may use the API.
     pictures : dict of name → path
-        Pictures that items name in their meta field ``image``; no other file is ever opened for a request.
+        Pictures that items name in their meta field ``image``, beside those in the folder of the space; no other
+        file is ever opened for a request.
     static : path
         Folder of the page; without it ``/`` has one sentence.
     rate : float
@@ -49,10 +53,13 @@ def create_app(
     app = FastAPI(title="gramian", version=gramian.__version__, description=ABOUT, docs_url=None, redoc_url=None)
     app.state.space = space
     app.state.access = Access(space, tokens)
-    app.state.pictures = dict(pictures or {})
+    app.state.pictures = {**about.pictures(space.store.folder), **(pictures or {})}
+    app.state.preview = Preview(space)
+    app.state.texts = Texts()
     problems.install(app)
-    for part in (items, teaching, versions, people, watching):
+    for part in (items, teaching, versions, page, people, watching):
         app.include_router(part.router)
+    app.include_router(page.anywhere)
     _mount_page(app, static)
     origins = list(origins)
     guarded: Any = Guard(app, app.state.access, origins, rate, 4 * rate)

@@ -67,7 +67,7 @@ class Feedback(Body):
 class NewVersion(Body):
     """Which learner makes the candidate, and what it is called."""
 
-    learner: Annotated[str, Field(max_length=64)] = "gmml"
+    learner: Annotated[str | None, Field(max_length=64)] = None
     name: Annotated[str | None, Field(min_length=1, max_length=200)] = None
     user: User = None
 
@@ -77,6 +77,13 @@ class Points(Body):
 
     x: Annotated[list[Vector], Field(min_length=1, max_length=100_000)]
     version: VersionName = "active"
+
+
+class Brought(Body):
+    """A text, or a picture as base64, that is no item."""
+
+    text: Annotated[str | None, Field(min_length=1, max_length=10_000)] = None
+    image: Annotated[str | None, Field(min_length=1, max_length=20_000_000)] = None
 
 
 class NewToken(Body):

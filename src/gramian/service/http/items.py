@@ -51,7 +51,7 @@ def add_items(space: TheSpace, who: Admin, c: Name, body: bodies.Items, key: Key
         if len(item.x) != width:
             raise SpaceError(f"Space: x must have {width} numbers, got {len(item.x)} in item {item.id}.")
     X = np.array([item.x for item in body.items])
-    upsert = body.upsert or all(item.upsert for item in body.items)
+    upsert = body.upsert or [item.id for item in body.items if item.upsert]
     meta = [item.meta for item in body.items]
     ids = [item.id for item in body.items]
     user = body.user or who.name

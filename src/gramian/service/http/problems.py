@@ -12,6 +12,8 @@ from starlette.responses import Response
 from gramian.service.errors import SpaceError
 
 MEDIA = "application/problem+json"
+LOGIN = "/v1/login"
+"""Where a token is traded for a cookie: who sends none is told so, as on every other route."""
 
 
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
@@ -34,6 +36,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
+        if request.url.path == LOGIN and request.app.state.access.required:
+            return problem(401, "Request: a token is needed.", {"WWW-Authenticate": "Bearer"})
         return problem(422, sentence(error.errors()[0]))
 
     @app.exception_handler(HTTPException)

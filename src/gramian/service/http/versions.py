@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from gramian import persist
@@ -14,6 +14,7 @@ from gramian.service.errors import SpaceError
 from gramian.service.http import bodies
 from gramian.service.http.parts import USUAL, Admin, JsonRoute, Name, Number, Teacher, TheSpace, Viewer, answer
 from gramian.service.http.problems import documented
+from gramian.service.reports import MOST_K
 
 router = APIRouter(prefix="/v1/collections/{c}", route_class=JsonRoute, tags=["versions"], responses=USUAL)
 
@@ -51,7 +52,7 @@ def diff_versions(
     c: Name,
     n: Number,
     to: Annotated[int, Query(ge=0, lt=2**63)],
-    k: Annotated[int, Query(ge=1, le=100)] = 10,
+    k: Annotated[int, Query(ge=1, le=MOST_K)] = 10,
 ) -> Response:
     """Which neighbors changed most between two versions."""
     return answer(space.diff(c, n, to, k))
@@ -88,15 +89,24 @@ def get_map(
     space: TheSpace,
     who: Viewer,
     c: Name,
-    version: Annotated[str, Query(pattern="^(active|plain|[0-9]{1,9})$")] = "active",
+    version: Annotated[str, Query(pattern="^(active|plain|live|[0-9]{1,9})$")] = "active",
     if_none_match: Annotated[str | None, Header()] = None,
+    request: Request = None,  # type: ignore[assignment]
 ) -> Response:
-    """All items in the plane: pairs of float32 (little-endian), in the order of ascending ids."""
+    """All items in the plane: pairs of float32 (little-endian), in the order of ascending ids.
+
+    The version ``live`` is what would be learned from the clicks so far.
+    """
     view = space.collection(c)
-    chosen = view.version(int(version) if version.isdigit() else version)
-    tag = f'"{view.number}-{chosen.number}-{view.revision}"'
-    headers = {"ETag": tag, "Cache-Control": "no-cache", "X-Version": str(chosen.number), "X-Count": str(len(view.ids))}
+    if version == "live":
+        seq, metric = request.app.state.preview.metric(c)
+        number = f"live-{seq}"
+    else:
+        chosen = view.version(int(version) if version.isdigit() else version)
+        number, metric = str(chosen.number), chosen.metric
+    tag = f'"{view.number}-{number}-{view.revision}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache", "X-Version": number, "X-Count": str(len(view.ids))}
     if if_none_match is not None and tag in [part.strip().removeprefix("W/") for part in if_none_match.split(",")]:
         return Response(status_code=304, headers=headers)
-    content = maps.plane(view, chosen.number).astype("<f4").tobytes()
+    content = maps.plane_under(view, metric).astype("<f4").tobytes()
     return Response(content, headers=headers, media_type="application/octet-stream")

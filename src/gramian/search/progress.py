@@ -1,4 +1,4 @@
-"""Progress of a long export: a bar when verbose, and the caller's callback."""
+"""Progress of long work on rows, a query or an export: a bar when verbose, and the caller's callback."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

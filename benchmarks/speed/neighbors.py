@@ -33,13 +33,13 @@ PEERS = {
     "PyLMNN": ("PyLMNN==1.6.4", "numpy<1.27", "scipy<1.11", "scikit-learn<1.3", "six"),
     "mlpack": ("mlpack==4.8.0",),
 }
-SCRIPT = Path(__file__).parent / "peers" / "neighbours.py"
+SCRIPT = Path(__file__).parent / "peers" / "neighbors.py"
 
 
 def peer(learner: str, X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray, int]:
     """CPU seconds, factor and iterations of a learner of another package."""
     package = learner.split()[0]
-    python = harness.peer_python(f"neighbours-{package}", PEERS[package])
+    python = harness.peer_python(f"neighbors-{package}", PEERS[package])
     found = harness.run_peer(python, SCRIPT, {"X": X, "y": y, "learner": learner})
     return found["seconds"], np.array(found["components"]), found["n_iter"]
 

@@ -1,0 +1,1 @@
+"""Points beyond one machine's memory: blocks and shards on a cluster of processes."""

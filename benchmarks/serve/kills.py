@@ -1,0 +1,89 @@
+"""Killed at any moment under load: what was acknowledged is there, and how long a restart takes."""
+
+import random
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tests.service import test_crash as crash
+
+from benchmarks.serve import latency
+from gramian.service import Space
+
+TITLE = "Killed under load"
+NOTES = """
+`kill −9` at a random moment. *threads in a space*: three people click and undo, a fourth adds batches of 3 or 50,000
+items and removes some; after every kill the space is opened again and everything ever acknowledged in it is compared,
+item by item and event by event (numbers without holes, batches whole or absent). *server*: `gramian serve` with
+four people clicking over HTTP. *million*: a server with 1,000,000 × 64 items and 20 people. *lost* counts
+acknowledged changes that were not there. *restart* is from the start of the opening to the first answer; for servers
+it includes the start of Python. That a full disk is 507, that nothing is lost by it and that it goes on when there is
+room, that an undo is exact to the last bit, and that a second process is told, is checked in `tests/service`.
+"""
+
+
+def run(quick: bool = False) -> list[dict[str, Any]]:
+    """Rows by what was killed."""
+    rows = [threads(2 if quick else 20, 3 if quick else 10), server(2 if quick else 10)]
+    return rows if quick else [*rows, million(3)]
+
+
+def threads(folders: int, kills: int) -> dict[str, Any]:
+    """Victims that are forked, so that many kills are cheap."""
+    promises, seconds = 0, []
+    with tempfile.TemporaryDirectory() as place, crash.launched() as launcher:
+        for part in range(folders):
+            moments, told = random.Random(part), []
+            for number in range(kills):
+                wait = moments.uniform(0, 0.02)
+                told += crash.kill_one(
+                    launcher, Path(place) / str(part), 1000 * number + part, moments.randrange(40), wait
+                )
+                begun = time.monotonic()
+                with Space(Path(place) / str(part), learning=False) as space:
+                    seconds.append(time.monotonic() - begun)
+                    crash.check_promises(space, told)
+                    crash.check_whole(space)
+            promises += len(told)
+    return row("threads in a space", promises, seconds)
+
+
+def server(kills: int) -> dict[str, Any]:
+    """Servers with people in front of them."""
+    seconds: list[float] = []
+    with tempfile.TemporaryDirectory() as place:
+        promises = crash.serve_and_kill(Path(place), kills, restarts=seconds)
+    return row("server", len(promises), seconds)
+
+
+def million(kills: int) -> dict[str, Any]:
+    """A server with many items: how long it takes to come back."""
+    n, d = latency.CASES[-1]
+    moments = random.Random(0)
+    acknowledged, seconds = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "v.npy", np.random.default_rng(0).standard_normal((n, d)).astype(np.float32))
+        process, port = latency.begin(folder)
+        for _ in range(kills):
+            end = threading.Timer(moments.uniform(2, 6), process.kill)
+            end.start()
+            times = latency.crowd(port, n, 20, 8.0, think=0.1, skip=0)
+            acknowledged += len(times["click"])
+            process.wait()
+            begun = time.monotonic()
+            process, port = latency.begin(folder, "--space", "s")
+            seconds.append(time.monotonic() - begun)
+        process.kill()
+        process.wait()
+        with Space(Path(folder) / "s", learning=False) as space:
+            kept = len(space.clicks("a", limit=10**9))
+    return {**row("million", acknowledged, seconds), "lost": max(0, acknowledged - kept)}
+
+
+def row(what: str, promises: int, seconds: list[float]) -> dict[str, Any]:
+    """A row; a promise that was broken would have raised before."""
+    restart = {"restart p50 s": float(np.median(seconds)), "restart max s": max(seconds)}
+    return {"killed": what, "kills": len(seconds), "acknowledged": promises, "lost": 0, **restart}

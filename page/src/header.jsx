@@ -1,0 +1,86 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { rename, search, searchMeaning, useCollection, useStore } from "./store.js";
+
+const THEMES = ["system", "light", "dark"];
+
+const wished = matchMedia("(prefers-color-scheme: dark)");
+
+function applyTheme(theme) {
+  const dark = theme === "dark" || (theme === "system" && wished.matches);
+  document.documentElement.classList.toggle("dark", dark);
+  localStorage.setItem("gramian-theme", theme);
+}
+
+const chosenTheme = () => localStorage.getItem("gramian-theme") ?? "system";
+applyTheme(chosenTheme());
+wished.addEventListener("change", () => applyTheme(chosenTheme()));
+
+export function Header() {
+  const { me, user, collections, collection, about, query } = useStore();
+  const [words, setWords] = useState("");
+  const [theme, setTheme] = useState(chosenTheme());
+  useEffect(() => setWords(query?.text ?? ""), [query]);
+  const submit = (event) => {
+    event.preventDefault();
+    search(words);
+  };
+  const choose = async (event) => {
+    await useCollection(event.target.value);
+    search("");
+  };
+  const nextTheme = () => {
+    const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+    applyTheme(next);
+    setTheme(next);
+  };
+  return (
+    <header>
+      <h1><img src="/icon.svg" alt="" width="26" height="26" />gramian</h1>
+      {collections.length > 1 && (
+        <select aria-label="Collection" value={collection} onChange={choose}>
+          {collections.map((c) => <option value={c.name}>{c.name} · {c.items.toLocaleString("en")}</option>)}
+        </select>
+      )}
+      <form role="search" onSubmit={submit}>
+        <input
+          id="search" data-testid="search" type="search" autocomplete="off" spellcheck={false}
+          aria-label="Search by words, #id or a vector"
+          placeholder="Words, #id, or a vector of numbers"
+          value={words} onInput={(event) => setWords(event.target.value)}
+        />
+        <button class="strong">Search</button>
+        {about.encodes.includes("text") && (
+          <button type="button" title="Compare what the words mean, not how they are spelled"
+            onClick={() => words.trim() && searchMeaning("text", words, `“${words}”`)}>By meaning</button>
+        )}
+        {about.encodes.includes("image") && <Upload />}
+      </form>
+      <div class="who">
+        {me?.name ? <span>{me.name}</span> : (
+          <input aria-label="Your name" class="name" value={user} maxLength={40}
+            onChange={(event) => rename(event.target.value.trim() || user)} />
+        )}
+        <button class="plain" onClick={nextTheme} aria-label={`Colors: ${theme}`} title={`Colors: ${theme}`}>◐</button>
+      </div>
+    </header>
+  );
+}
+
+function Upload() {
+  const input = useRef();
+  const send = async (event) => {
+    const file = event.target.files[0];
+    if (!file) return;
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    let text = "";
+    for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
+    await searchMeaning("image", btoa(text), file.name);
+    event.target.value = "";
+  };
+  return (
+    <>
+      <button type="button" onClick={() => input.current.click()}>Picture…</button>
+      <input ref={input} type="file" accept="image/*" hidden aria-label="A picture to search with" onChange={send} />
+    </>
+  );
+}

@@ -1,0 +1,111 @@
+"""One description of the settings that many classes share, by name: what each may be.
+
+A word means the same everywhere, so one table serves all classes; ``Class.word`` stands for a class that takes more.
+The checks of an estimator, the tests that try every wrong value, and the words in a message all come from here.
+Settings with limits of their own (shapes, the number of points) are checked where those are known.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+MOST = 2**53
+"""The largest integer that a setting may be."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a setting may be: a phrase for people, and a test of a value."""
+
+    phrase: str
+    holds: Callable[[Any], bool]
+
+    def __or__(self, other: "Kind") -> "Kind":
+        return Kind(f"{self.phrase} or {other.phrase}", lambda value: self.holds(value) or other.holds(value))
+
+
+def number(low: float, high: float = np.inf, *, integer: bool = False, open_low: bool = False) -> Kind:
+    """A finite number in [low, high], or (low, high] with open_low."""
+    kind: Any = Integral if integer else Real
+    top = min(high, MOST) if integer else high
+    left = "(" if open_low else "["
+    phrase = f"{'an integer' if integer else 'a number'} in {left}{low}, {high}{')' if high == np.inf else ']'}"
+
+    def holds(value: Any) -> bool:
+        if not isinstance(value, kind) or isinstance(value, bool | np.bool_) or not abs(value) < np.inf:
+            return False
+        return low <= value <= top and not (open_low and value == low)
+
+    return Kind(phrase, holds)
+
+
+def word(*words: str) -> Kind:
+    """One of some words."""
+    return Kind(" or ".join(map(repr, words)), lambda value: isinstance(value, str) and value in words)
+
+
+NONE = Kind("None", lambda value: value is None)
+FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_) or _is_bit(value))
+LOUDNESS = Kind("True, False or an integer", lambda value: isinstance(value, bool | np.bool_ | Integral))
+FUNCTION = Kind("a function", callable)
+COUNT = number(1, integer=True)
+METRIC = Kind("a metric", lambda value: hasattr(value, "pair_sqdist"))
+OBJECTS = Kind(
+    "points or a list of objects", lambda value: np.ndim(value) > 0 if hasattr(value, "ndim") else _is_list(value)
+)
+
+TABLE: dict[str, Kind] = {
+    "callback": NONE | FUNCTION,
+    "verbose": LOUDNESS,
+    "comparator": NONE | METRIC,
+    "center": FLAG,
+    "DecorrelatedKMeans.center": word("auto") | FLAG,
+    "hinge": FLAG,
+    "normalized": FLAG,
+    "diagonal": FLAG,
+    "compress": FLAG,
+    "conic": FLAG,
+    "relative": FLAG,
+    "root": FLAG,
+    "soft": FLAG,
+    "max_iter": COUNT,
+    "LaplacianEigenmaps.max_iter": NONE | COUNT,
+    "TDL.max_iter": NONE | COUNT,
+    "n_init": COUNT,
+    "n_neighbors": COUNT,
+    "NCA.n_neighbors": NONE | COUNT,
+    "reselect": number(0, integer=True),
+    "n_pairs": NONE | COUNT,
+    "tol": number(0),
+    "KernelFeatures.tol": NONE | number(0),
+    "members": NONE | OBJECTS,
+}
+
+
+def _is_list(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes | dict)
+
+
+def _is_bit(value: Any) -> bool:
+    return isinstance(value, Integral) and value in (0, 1)
+
+
+def kind_of(owner: type, name: str) -> Kind | None:
+    """What a setting of a class may be, None where the table does not say."""
+    own = (TABLE.get(f"{cls.__name__}.{name}") for cls in owner.__mro__)
+    return next((kind for kind in own if kind is not None), TABLE.get(name))
+
+
+def check(obj: Any) -> None:
+    """Raise one sentence for the first setting of an object that is not what it may be."""
+    owner = type(obj)
+    for name in signature(owner).parameters:
+        kind = kind_of(owner, name)
+        if kind is not None and not kind.holds(getattr(obj, name)):
+            text = " ".join(repr(getattr(obj, name)).split())
+            shown = text if len(text) <= 80 else f"{text[:77]}..."
+            raise ValueError(f"{owner.__name__}: {name} must be {kind.phrase}, got {shown}.")

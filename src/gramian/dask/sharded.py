@@ -1,0 +1,305 @@
+"""An index whose items are spread over the workers of a cluster."""
+
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks, persist
+from gramian.dask import shard as shards
+from gramian.dask.blocks import Blocks
+from gramian.dask.engine import engine, gathered
+from gramian.dask.shard import Shard
+from gramian.metrics import Metric
+from gramian.search import HashIndex
+from gramian.search.base import _as_ids
+
+OWNER = "ShardedIndex"
+HEADER = "sharded.json"
+ROUNDING = 1e-13
+"""Distances nearer to each other than this share of theirs are ties."""
+
+
+class ShardedIndex:
+    """Items in shards, each an index of its own on a worker; the k nearest of all are the nearest of the k of each.
+
+    Answers are merged by (distance, id), so they are those of one index of all items. A change, or a new metric, is
+    prepared on all shards first and then becomes the index at once: every question carries the keys of the shards as
+    they were when it was asked, so that no answer mixes two states. A shard whose worker is lost is read again from
+    its file on another one; without a file the question fails with an error that names the shard. No answer is partial.
+
+    Parameters
+    ----------
+    client : distributed.Client or None
+        None: all shards in this process.
+    metric : Metric
+    kind : class of Index
+        What each shard is.
+    n_shards : int, optional
+        One for each worker when None.
+    folder : path, optional
+        Where shards are kept, on a disk that all workers see; every change writes the shards that it changed.
+    replicas : int
+        Workers that answer for each shard in turn; more than one needs a folder.
+    settings
+        Further arguments of ``kind``: ``n_bits``, ``random_state``, …
+
+    Examples
+    --------
+    >>> import numpy as np, gramian as gm
+    >>> from gramian.dask import ShardedIndex
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> index = ShardedIndex(None, gm.Mahalanobis.euclidean(3), gm.ExactIndex, n_shards=4).add(X)
+    >>> ids, sqdist = index.query(X[:2], k=1)
+    >>> ids.ravel().tolist(), len(index)
+    ([0, 1], 100)
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        metric: Metric,
+        kind: Any = HashIndex,
+        n_shards: int | None = None,
+        folder: str | os.PathLike | None = None,
+        *,
+        replicas: int = 1,
+        **settings: Any,
+    ) -> None:
+        self.metric, self.kind, self.settings = metric, kind, settings
+        self._connect(client, folder, replicas)
+        n_shards = self._runs.workers if n_shards is None else n_shards
+        count = _checks.number(n_shards, OWNER, "n_shards", low=1, integer=True)
+        if "random_state" not in settings and kind is HashIndex:
+            self.settings = {**settings, "random_state": int(np.random.default_rng().integers(2**31))}
+        new = [self._fresh(number) for number in range(count)]
+        self._become(
+            new, self._all(shards.prepare, [(None, s, shards.begin, kind, metric, self.settings) for s in new])
+        )
+        self.next_id = 0
+
+    def _connect(self, client: Any, folder: Any, replicas: int) -> None:
+        self._runs, self.client, self.folder = engine(client), client, None if folder is None else Path(folder)
+        self.replicas = _checks.number(replicas, OWNER, "replicas", low=1, integer=True)
+        if self.replicas > 1 and folder is None:
+            raise ValueError(
+                f"{OWNER}: replicas read the shards from files, got replicas={replicas} and no folder; give it."
+            )
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        self._turn = 0
+
+    def _fresh(self, number: int, **options: Any) -> Shard:
+        """A new name for a shard."""
+        key = secrets.token_hex(8)
+        path = None if self.folder is None else str(self.folder.resolve() / f"shard-{number}-{key}.gram")
+        return Shard(number, key, **{"path": path, **options})
+
+    def _become(self, new: list[Shard], sizes: list[int]) -> None:
+        """Flip: from here on the shards are these."""
+        old = getattr(self, "_let_go", None)
+        self._shards, self._sizes = new, sizes
+        self._let_go = shards.in_use(self, self.client, new)
+        if old is not None:
+            old()
+
+    def __copy__(self) -> "ShardedIndex":
+        """An index of the same items: neither sees later changes of the other."""
+        other = object.__new__(type(self))
+        other.__dict__.update({name: value for name, value in vars(self).items() if name != "_let_go"})
+        other._become(self._shards, self._sizes)
+        return other
+
+    def _homes(self, count: int) -> list[str]:
+        """The worker of each shard: the same one as long as all live."""
+        alive = sorted(self.client.nthreads()) or [""]
+        self._turn += 1
+        turn = self._turn % self.replicas
+        return [alive[(number + turn) % len(alive)] for number in range(count)]
+
+    def _all(self, function: Any, tasks: list[tuple], numbers: Any = None) -> list[Any]:
+        """Results of one task for each shard, or one error that names the shard."""
+        if self.client is None:
+            return self._runs.each(function, tasks)
+        numbers = range(len(tasks)) if numbers is None else numbers
+        homes = self._homes(max(numbers, default=-1) + 1)
+        futures = [self._submit(function, task, homes[number]) for number, task in zip(numbers, tasks)]
+        try:
+            return gathered(self.client, futures)
+        except (RuntimeError, OSError) as error:
+            for number, future in zip(numbers, futures):
+                if future.status == "error" and "shard" not in str(error):
+                    raise type(error)(f"{OWNER}: shard {number} did not answer: {error}") from error
+            raise
+
+    def _submit(self, function: Any, task: tuple, home: str) -> Any:
+        where = {"workers": [home], "allow_other_workers": True} if home else {}
+        if any(hasattr(part, "__dask_graph__") for argument in task if isinstance(argument, list) for part in argument):
+            import dask
+
+            return self.client.compute(dask.delayed(function, pure=False)(*task), **where)
+        return self.client.submit(function, *task, pure=False, **where)
+
+    def __len__(self) -> int:
+        """Number of items."""
+        return int(sum(self._sizes))
+
+    @property
+    def ids(self) -> np.ndarray:
+        """Ids of the items, ascending."""
+        return np.sort(np.concatenate(self._all(shards.ids_of, [(shard,) for shard in self._shards])))
+
+    def add(self, X: Any, ids: Any = None) -> "ShardedIndex":
+        """Add points, an array or whatever :func:`.fit` takes; blocks go to the shards that hold the fewest items."""
+        X = np.asarray(X, dtype=float) if isinstance(X, list) and np.ndim(X) == 2 else X
+        if isinstance(X, np.ndarray) and len(X) == 0:
+            return self
+        blocks = Blocks.of(X, rows=-(-len(X) // len(self._shards)) if isinstance(X, np.ndarray) and len(X) else None)
+        new = self._new_ids(ids, blocks.n)
+        spans = [new[start:stop] for start, stop in zip(blocks.edges[:-1], blocks.edges[1:])]
+        return self.add_parts(blocks.parts, [None] * len(spans), spans)
+
+    def add_parts(self, parts: Any, chosen: Any, ids: Any) -> "ShardedIndex":
+        """Add some rows of parts of :class:`.Blocks`, with new ids for each of them; workers read them themselves."""
+        own: list[tuple[list, list, list]] = [([], [], []) for _ in self._shards]
+        sizes = np.array(self._sizes)
+        for piece in zip(parts, chosen, ids):
+            number = int(sizes.argmin())
+            for held, value in zip(own[number], piece):
+                held.append(value)
+            sizes[number] += len(piece[2])
+        self._change(shards.added, [number for number, held in enumerate(own) if held[0]], *zip(*own))
+        self.next_id = max(self.next_id, *(int(names.max(initial=-1)) + 1 for names in ids), 0)
+        return self
+
+    def _new_ids(self, ids: Any, m: int) -> np.ndarray:
+        if ids is None:
+            return np.arange(self.next_id, self.next_id + m, dtype=np.int64)
+        ids = _as_ids(ids, OWNER)
+        if len(ids) != m or len(np.unique(ids)) != m:
+            raise ValueError(f"{OWNER}: ids must be {m} distinct numbers, one for each point, got {len(ids)}.")
+        if ids.min(initial=self.next_id) < self.next_id and np.isin(ids, self.ids).any():
+            raise ValueError(f"{OWNER}: ids must be new, got some that the index already holds.")
+        return ids
+
+    def remove(self, ids: Any) -> "ShardedIndex":
+        """Remove items by id; unknown or repeated ids raise and nothing changes."""
+        ids = _as_ids(ids, OWNER)
+        held = self._all(shards.ids_of, [(shard,) for shard in self._shards])
+        if len(np.unique(ids)) < len(ids) or not np.isin(ids, np.concatenate(held)).all():
+            raise ValueError(f"{OWNER}: ids must be distinct and in the index, got some that are not.")
+        touched = [number for number, own in enumerate(held) if np.isin(ids, own).any()]
+        self._change(shards.removed, touched, [ids] * len(held))
+        return self
+
+    def _change(self, change: Any, numbers: list[int], *args: Any) -> None:
+        """Prepare a change of some shards, and flip when all of them are ready."""
+        new = {number: self._fresh(number) for number in numbers}
+        tasks = [(self._shards[n], new[n], change, *(argument[n] for argument in args)) for n in numbers]
+        sizes = dict(zip(numbers, self._all(shards.prepare, tasks, numbers)))
+        self._become(
+            [new.get(number, shard) for number, shard in enumerate(self._shards)],
+            [sizes.get(number, size) for number, size in enumerate(self._sizes)],
+        )
+
+    def with_metric(self, metric: Metric) -> "ShardedIndex":
+        """Index of the same items under another metric; this one stays as it is and goes on answering meanwhile."""
+        other = object.__new__(type(self))
+        other.metric, other.kind, other.settings, other.next_id = metric, self.kind, self.settings, self.next_id
+        other._connect(self.client, self.folder, self.replicas)
+        new = [self._fresh(old.number, path=old.path, metric=metric, saved=old.saved) for old in self._shards]
+        tasks = [(old, fresh, shards.turned, metric) for old, fresh in zip(self._shards, new)]
+        other._become(new, self._all(shards.prepare, tasks))
+        return other
+
+    def query(self, X: Any, k: int = 10, *, within: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and squared distances of the k nearest items, ascending, ties by id; see :meth:`.Index.query`."""
+        k = _checks.number(k, OWNER, "k", low=1, integer=True)
+        within, n = self._asked(within)
+        found = self._all(shards.query, [(shard, np.asarray(X), k, within, None) for shard in self._shards])
+        ids, D = merged(*(np.hstack(parts) for parts in zip(*found)))
+        return ids[:, : min(k, n)], D[:, : min(k, n)]
+
+    def query_radius(self, X: Any, r: float, *, within: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Ids and squared distances of all items at a distance of at most r, not squared."""
+        within, _ = self._asked(within)
+        r = _checks.number(r, OWNER, "r", low=0)
+        found = self._all(shards.query, [(shard, np.asarray(X), 1, within, r) for shard in self._shards])
+        ids, sqdist = [], []
+        for row in range(len(X)):
+            own, D = (np.concatenate([np.asarray(part[side][row]) for part in found]) for side in (0, 1))
+            own, D = merged(own[None].astype(np.int64), D[None])
+            ids.append(own[0])
+            sqdist.append(D[0])
+        return ids, sqdist
+
+    def _asked(self, within: Any) -> tuple[np.ndarray | None, int]:
+        """Ids to look among, and how many there are."""
+        if len(self) == 0:
+            raise ValueError(f"{OWNER}: the index is empty; add points before a query.")
+        if within is None:
+            return None, len(self)
+        given = np.asarray(within)
+        held = self.ids
+        if given.dtype == bool:
+            if given.shape != held.shape:
+                raise ValueError(
+                    f"{OWNER}: within must be ids or a mask of shape {held.shape}, got shape {given.shape}."
+                )
+            given = held[given]
+        given = np.unique(_as_ids(given, OWNER, "within"))
+        if not np.isin(given, held).all():
+            raise ValueError(f"{OWNER}: within must be in the index, got some that are not.")
+        return given, len(given)
+
+    def save(self, folder: str | os.PathLike) -> None:
+        """Write all shards to a folder, from which :meth:`open` reads them on any number of workers."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        names = [f"{secrets.token_hex(4)}-{shard.number}.gram" for shard in self._shards]
+        paths = [str(target.resolve() / name) for name in names]
+        self._all(shards.saved, list(zip(self._shards, paths)))
+        header = {
+            "format": "gramian shards",
+            "version": 1,
+            "shards": names,
+            "sizes": self._sizes,
+            "next_id": self.next_id,
+        }
+        temporary = target / f".{HEADER}.{secrets.token_hex(4)}"
+        temporary.write_text(json.dumps(header))
+        os.replace(temporary, target / HEADER)
+
+    @classmethod
+    def open(cls, client: Any, folder: str | os.PathLike, *, replicas: int = 1) -> "ShardedIndex":
+        """The index that :meth:`save` wrote; its shards are read where they are first asked for."""
+        source = Path(folder)
+        if not (source / HEADER).is_file():
+            raise FileNotFoundError(f"{OWNER}: no shards at {str(source)!r}; save an index there first.")
+        header = json.loads((source / HEADER).read_text())
+        first = persist.load(source / header["shards"][0], mmap=True)
+        index = object.__new__(cls)
+        index.metric, index.kind, index.next_id = first.metric, type(first), header["next_id"]
+        index.settings = first._settings() if hasattr(first, "_settings") else {}
+        index._connect(client, folder, replicas)
+        paths = [str(source.resolve() / name) for name in header["shards"]]
+        found = [Shard(number, secrets.token_hex(8), path, saved=True) for number, path in enumerate(paths)]
+        index._become(found, header["sizes"])
+        return index
+
+    def __repr__(self) -> str:
+        return f"ShardedIndex({len(self)} items in {len(self._shards)} shards, {type(self.metric).__name__})"
+
+
+def merged(ids: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows by (distance, id); distances that differ by rounding alone, from shard to shard, are the same."""
+    order = np.lexsort((ids, D), axis=1)
+    ids, D = np.take_along_axis(ids, order, axis=1), np.take_along_axis(D, order, axis=1)
+    steps = np.diff(D, axis=1) > ROUNDING * D[:, 1:]
+    runs = np.cumsum(np.pad(steps, ((0, 0), (1, 0))), axis=1)
+    order = np.lexsort((ids, runs), axis=1)
+    first = np.maximum.accumulate(np.where(np.pad(steps, ((0, 0), (1, 0)), constant_values=True), D, 0.0), axis=1)
+    return np.take_along_axis(ids, order, axis=1), first

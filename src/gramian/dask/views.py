@@ -1,0 +1,134 @@
+"""What a task does with the rows of a block: read, choose, map, and reduce to something small.
+
+Everything here runs where the block is, and travels there by name.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks, linalg
+from gramian.dask.blocks import OWNER, read
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """An affine map of rows, v = xA + b, of rows of length one where ``unit`` is set; None is the identity."""
+
+    width: int
+    A: np.ndarray | None = None
+    b: np.ndarray | None = None
+    unit: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of columns of what is seen."""
+        return self.width if self.A is None else self.A.shape[1]
+
+    def mapped(self, A: np.ndarray) -> "View":
+        """This map and then v ↦ vA."""
+        return replace(self, A=A if self.A is None else self.A @ A, b=None if self.b is None else self.b @ A)
+
+    def shifted(self, b: Any) -> "View":
+        """This map and then v ↦ v + b."""
+        b = np.broadcast_to(np.asarray(b, dtype=float), (self.size,))
+        return replace(self, b=b if self.b is None else self.b + b)
+
+    def of(self, part: Any, chosen: Any = None) -> np.ndarray:
+        """The rows of a part as they are seen, in double precision."""
+        X = read(part)
+        rows = None if chosen is None else offsets(chosen)
+        X = np.asarray(X if rows is None else X[rows])
+        X = _checks.points(X, OWNER, n_features=self.width, allow_sparse=False, min_points=0)
+        X = X.astype(np.float64, copy=False)
+        X = linalg.unit_rows(X) if self.unit else X
+        X = X if self.A is None else X @ self.A
+        return X if self.b is None else X + self.b
+
+
+def packed(rows: np.ndarray, size: int) -> Any:
+    """Ascending rows of a block of some size, in few bytes: None for all, bits for many, numbers for few."""
+    if len(rows) == size and (np.diff(rows) == 1).all():
+        return None
+    if 32 * len(rows) > size and (np.diff(rows) > 0).all():
+        mask = np.zeros(size, bool)
+        mask[rows] = True
+        return np.packbits(mask), size
+    return rows.astype(np.int32)
+
+
+def offsets(chosen: Any) -> np.ndarray:
+    """Rows that were :func:`packed`."""
+    if isinstance(chosen, tuple):
+        return np.flatnonzero(np.unpackbits(chosen[0], count=chosen[1]))
+    return chosen
+
+
+def rows_of(part: Any, chosen: Any, view: View) -> np.ndarray:
+    """The rows themselves."""
+    return view.of(part, chosen)
+
+
+def sums_of(part: Any, chosen: Any, view: View) -> np.ndarray:
+    """Σ v."""
+    return view.of(part, chosen).sum(axis=0)
+
+
+def norms_of(part: Any, chosen: Any, view: View) -> np.ndarray:
+    """|v|² of each row."""
+    return linalg.row_norms(view.of(part, chosen))
+
+
+def gram_of(part: Any, chosen: Any, view: View, other: View | None = None) -> np.ndarray:
+    """Σ v wᵀ, with w the rows under another view, or v again."""
+    V = view.of(part, chosen)
+    return V.T @ (V if other is None else other.of(part, chosen))
+
+
+def product_of(part: Any, chosen: Any, view: View, S: Any) -> np.ndarray:
+    """S V for weights S (k, rows) of the chosen rows."""
+    return S @ view.of(part, chosen)
+
+
+def pieces_of(part: Any, chosen: list[np.ndarray]) -> list[np.ndarray]:
+    """Rows for several receivers, as they are stored."""
+    X = read(part)
+    return [np.asarray(X[rows]) for rows in chosen]
+
+
+def summed(results: list[tuple]) -> tuple:
+    """Sums of tuples, place by place."""
+    return tuple(sum(parts[1:], start=parts[0]) for parts in zip(*results))
+
+
+def moments_of(part: Any, chosen: Any, view: View, groups: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Names, sizes and means of the groups in a block, and the scatter around them."""
+    names, own = np.unique(groups, return_inverse=True)
+    return (names.astype(np.int64), *linalg.moments(view.of(part, chosen), own))
+
+
+def merged_moments(results: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """Moments of the union: S = ΣS_i + Σ n_a n_b / (n_a + n_b) δδᵀ for each group that two parts share (Chan 1979).
+
+    The scatter is around the means of the union, and no digit is lost to their size.
+    """
+    first, *rest = results
+    for other in rest:
+        first = _two_moments(first, other)
+    return first
+
+
+def _two_moments(a: tuple[np.ndarray, ...], b: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    names = np.union1d(a[0], b[0])
+    sizes = np.zeros((2, len(names)))
+    means = np.zeros((2, len(names), a[2].shape[1]))
+    for side, (own, size, mean, _) in enumerate((a, b)):
+        at = np.searchsorted(names, own)
+        sizes[side, at] = size
+        means[side, at] = mean
+    both = sizes.sum(axis=0)
+    shift = means[1] - means[0]
+    apart = np.where(sizes.min(axis=0) > 0, sizes[0] * sizes[1] / both, 0.0)
+    mean = np.where(sizes[0][:, None] > 0, means[0] + shift * (sizes[1] / both)[:, None], means[1])
+    return names, both, mean, a[3] + b[3] + (shift * apart[:, None]).T @ shift

@@ -1,0 +1,86 @@
+"""The straight path from a learned metric to its prior, and what is found on it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian import linalg
+from gramian._device import to_host
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """d²_w = (1 − w) d²_L + w d²_0: the root ``learned`` on the directions U, the plain distance outside of them.
+
+    With a ``center`` points are compared by their angle, seen from there: 2 − 2 cos under the same metric.
+    """
+
+    U: np.ndarray
+    learned: np.ndarray
+    center: np.ndarray | None = None
+
+    def squares(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """|v|² of rows under the learned metric and under the prior."""
+        Z = V @ self.U
+        plain = linalg.row_norms(V)
+        return to_host(plain - linalg.row_norms(Z) + linalg.row_norms(Z @ self.learned)), to_host(plain)
+
+    def paired(self, points: np.ndarray, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """d²_w of pairs, (weights, pairs)."""
+        between = mixed(self.squares(linalg.gathered(points[left] - points[right])), weights[:, None])
+        if self.center is None:
+            return between
+        sizes = mixed(self.squares(points - self.center), weights[:, None])
+        return angular(between, sizes[:, left], sizes[:, right])
+
+    def among(self, X: np.ndarray, weights: np.ndarray) -> Iterator[np.ndarray]:
+        """d²_w of all points, (n, n), for one weight after the other."""
+        plain = linalg.sqdist(X)
+        Z = X @ self.U
+        both = to_host(plain - linalg.sqdist(Z) + linalg.sqdist(Z @ self.learned)), to_host(plain)
+        sizes = None if self.center is None else self.squares(X - self.center)
+        for weight in weights:
+            D = mixed(both, weight)
+            if sizes is None:
+                yield D
+            else:
+                size = mixed(sizes, weight)
+                yield angular(D, size[:, None], size)
+
+
+def mixed(both: tuple[np.ndarray, np.ndarray], weight: Any) -> np.ndarray:
+    """(1 − w) d²_L + w d²_0."""
+    learned, plain = both
+    return (1 - weight) * learned + weight * plain
+
+
+def angular(between: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """2 − 2 cos from |x − y|², |x|² and |y|²; a point of length zero stays at zero."""
+    root = np.sqrt(np.maximum(left, 0)) * np.sqrt(np.maximum(right, 0))
+    cosine = np.divide(left + right - between, 2 * root, out=np.zeros_like(between), where=root > 0)
+    return (left > 0) + 1.0 * (right > 0) - 2 * cosine
+
+
+def precision_path(X: np.ndarray, codes: np.ndarray, path: Path, weights: np.ndarray, most: int) -> np.ndarray:
+    """Precision among the nearest others for each weight, (points, weights); NaN for a class of one point."""
+    same = codes[:, None] == codes
+    others = same.sum(axis=1) - 1
+    k = np.minimum(others, most)
+    asked = np.flatnonzero(k > 0)
+    scores = np.full((len(X), len(weights)), np.nan)
+    for column, D in enumerate(path.among(X, weights)):
+        D = D[asked]
+        D[np.arange(len(asked)), asked] = np.inf
+        scores[asked, column] = precision(D, same[asked], k[asked])
+    return scores
+
+
+def precision(D: np.ndarray, same: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Share of the k_i nearest columns of row i that are the same."""
+    most = int(k.max())
+    near = np.argpartition(D, min(most, D.shape[1] - 1), axis=1)[:, :most]
+    order = np.argsort(np.take_along_axis(D, near, axis=1), axis=1, kind="stable")
+    hits = np.take_along_axis(same, np.take_along_axis(near, order, axis=1), axis=1)
+    return np.take_along_axis(np.cumsum(hits, axis=1), k[:, None] - 1, axis=1)[:, 0] / k

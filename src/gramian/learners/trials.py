@@ -1,0 +1,151 @@
+"""Candidates for a metric and what they score on points that were held out."""
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gramian import linalg
+from gramian.constraints import Constraints, Labels
+from gramian.learners.anchor import WEIGHTS, fold_path, gain_and_error, unanchored
+from gramian.learners.holdout import Fold, held_out, path_scores
+from gramian.learners.path import Path
+from gramian.learners.report import Report
+from gramian.learners.starts import Start
+
+BEHIND = 0.1
+"""A start that scores so much less than another is not learned from."""
+
+
+@dataclass
+class Trial:
+    """One candidate: its scores on what was held out, (clusters, weights) by fold and kind."""
+
+    name: str
+    start: Start
+    learner: Any = None
+    scores: list[tuple[int, str, np.ndarray]] = field(default_factory=list)
+    seconds: float = 0.0
+    note: str = ""
+
+    def gains(self, base: "Trial", folds: Any = None) -> list[tuple[str, np.ndarray]]:
+        """Gains over the base on some of the folds."""
+        plain = {(fold, kind): scores[:, -1:] for fold, kind, scores in base.scores}
+        return [
+            (kind, scores - plain[fold, kind])
+            for fold, kind, scores in self.scores
+            if (folds is None or fold in folds) and (fold, kind) in plain
+        ]
+
+    def best(self, base: "Trial", folds: Any = None) -> tuple[float, int, float, float]:
+        """The largest lower bound of the gain, the place of its weight, the gain there, and its error."""
+        found = self.gains(base, folds)
+        if not found:
+            return -np.inf, len(WEIGHTS) - 1, 0.0, 0.0
+        mean, error = gain_and_error(found)
+        bound = mean - error
+        place = len(bound) - 1 - int(np.argmax(bound[::-1]))
+        return float(bound[place]), place, float(mean[place]), float(error[place])
+
+
+class Search:
+    """The folds, and what each start and candidate has on them."""
+
+    def __init__(self, X: np.ndarray, y: Labels | Constraints, k: int, cv: int, rng: np.random.RandomState):
+        self.X, self.y, self.k, self.rng = linalg.dense(X), y, k, rng
+        self.folds = list(held_out(y, rng, cv))
+        self.starts: list[Trial] = []
+        self.paths: dict[tuple[int, str, int], Path] = {}
+        self.seed = int(rng.randint(2**31 - 1))
+
+    @property
+    def base(self) -> Trial:
+        """The points as they are."""
+        return self.starts[0]
+
+    @property
+    def base_score(self) -> float:
+        """Held-out score of the points as they are."""
+        found = [(kind, scores) for _, kind, scores in self.base.scores]
+        return float(gain_and_error(found)[0][-1]) if found else 0.0
+
+    def hopeful(self, starts: list[Start]) -> list[Start]:
+        """Starts that are not far behind the best one."""
+        gains = [gain_and_error(trial.gains(self.base))[0][-1] if trial.scores else 0.0 for trial in self.starts]
+        return [start for start, gain in zip(starts, gains) if gain >= max(gains) - BEHIND]
+
+    def leader(self, trials: list[Trial], start: Start) -> Start:
+        """The start of the best trial so far, or the one given when none gains."""
+        best = max([*self.starts, *trials], key=lambda trial: trial.best(self.base)[0])
+        return best.start if best.best(self.base)[0] > 0 else start
+
+    def points(self, start: Start, fold: Fold) -> np.ndarray:
+        """All points at a start that saw those of the fold only."""
+        X = start.coordinates.accept(self.X)
+        return X * start.weights(X[fold.rows])
+
+    def score_start(self, start: Start) -> None:
+        """Scores of points that nothing was learned on, the same for each weight."""
+        trial = Trial(start.name, start)
+        self.starts.append(trial)
+        for number, fold in enumerate(self.folds):
+            points = self.points(start, fold)
+            nothing = Path(np.zeros((start.d, 0)), np.zeros((0, 0)), start.center(points[fold.rows]))
+            found = path_scores(fold, points, nothing, WEIGHTS[-1:], self.k)
+            trial.scores += [(number, kind, np.repeat(scores, len(WEIGHTS), axis=1)) for kind, scores in found]
+
+    def score(self, trial: Trial) -> None:
+        """Scores of a candidate along its path, fold by fold; what it cannot take is noted."""
+        began = time.process_time()
+        rng = np.random.RandomState(self.seed)
+        for number, fold in enumerate(self.folds):
+            points = self.points(trial.start, fold)
+            try:
+                path = self._path(trial, points, number, rng)
+            except (ValueError, TypeError) as error:
+                trial.note = str(error)
+                continue
+            path = replace(path, center=trial.start.center(points[fold.rows]))
+            trial.scores += [(number, *found) for found in path_scores(fold, points, path, WEIGHTS, self.k)]
+        trial.seconds = time.process_time() - began
+
+    def _path(self, trial: Trial, points: np.ndarray, number: int, rng: np.random.RandomState) -> Path:
+        """What the learner of a trial finds on a fold; starts that differ in the scoring alone share it."""
+        key = (id(trial.learner), trial.start.learned_as, number)
+        if key not in self.paths:
+            inner = unanchored(trial.learner, quiet=True)
+            self.paths[key] = fold_path(inner, points, self.folds[number], True, rng)
+        return self.paths[key]
+
+    def honest(self, trials: list[Trial]) -> tuple[float, float]:
+        """Gain and error of the rule: each fold is judged by the choice of the others."""
+        found: list[tuple[str, np.ndarray]] = []
+        for number in range(len(self.folds)):
+            others = set(range(len(self.folds))) - {number}
+            best = max(trials, key=lambda trial: trial.best(self.base, others)[0])
+            place = best.best(self.base, others)[1]
+            found += [(kind, gain[:, place : place + 1]) for kind, gain in best.gains(self.base, {number})]
+        if not found:
+            return 0.0, 0.0
+        mean, error = gain_and_error(found)
+        return float(mean[0]), float(error[0])
+
+    def report(self, tried: list[Trial], best: Trial) -> Report:
+        """A row for each start and candidate."""
+        return Report(self._row(trial, trial is best) for trial in [*self.starts, *tried])
+
+    def _row(self, trial: Trial, chosen: bool) -> dict[str, Any]:
+        _, place, gain, gain_error = trial.best(self.base)
+        scores = [(kind, scores[:, place : place + 1]) for _, kind, scores in trial.scores]
+        mean, error = gain_and_error(scores) if scores else (np.array([np.nan]), np.array([np.nan]))
+        return {
+            "candidate": trial.name,
+            "score": float(mean[0]),
+            "error": float(error[0]),
+            "gain": gain,
+            "gain_error": gain_error,
+            "weight": float(WEIGHTS[place]),
+            "seconds": trial.seconds,
+            "note": "chosen" if chosen else trial.note,
+        }

@@ -1,0 +1,136 @@
+"""What a learner would know after a lesson: pairs, comparisons, similarities or clicks.
+
+Each function takes a learner and gives the :class:`.Progress` after the lesson. Nothing is stored, so that a wrong
+argument changes nothing.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian import _checks, linalg
+from gramian.constraints import Constraints, Pairs
+from gramian.coordinates import Coordinates, Plain
+from gramian.online.base import KINDS
+from gramian.online.beginning import here
+from gramian.online.forms import Forms
+from gramian.online.pretraining import PreTraining
+from gramian.online.progress import Progress
+from gramian.solvers import rows_of
+
+GENTLE = 0.1
+"""η s² of clicks, s the farthest of the first list. The race for η is won by steps that fit the clicks best, which
+is not what the person asks next: they take a good metric down."""
+ORDINARY = 1e100
+"""Entries up to it pass every check."""
+
+
+def pair(learner: Any, u: Any, v: Any, target: float, kind: str) -> Progress:
+    """After one pair of points."""
+    owner = type(learner).__name__
+    _checks.one_of(kind, owner, "kind", learner._kinds())
+    target = _checks.number(target, owner, "target", low=0)
+    now = here(learner, _width(u))
+    U, W = _two(now.coordinates, u, v, owner)
+    if sparse.issparse(U) and now.coordinates.whole:
+        raise TypeError(f"{owner}: u must be dense, got a sparse matrix; pass u.toarray(), or give rank.")
+    return _after(learner, now, U, W, np.array([target]), np.array([KINDS[kind]]))
+
+
+def clicks(learner: Any, query: Any, liked: Any, disliked: Any, shown: Any) -> Progress:
+    """After clicks on a list: what is liked goes to the first place of it, what is disliked behind the last."""
+    owner = type(learner).__name__
+    now = here(learner, _width(query))
+    space = now.coordinates
+    q = _one(space, query, owner, "query")
+    groups = [_group(space, points, owner, name) for points, name in ((liked, "liked"), (disliked, "disliked"))]
+    judged = [group for group in groups if group is not None]
+    if not judged:
+        raise ValueError(f"{owner}: feedback needs something liked or disliked, got neither.")
+    screen = judged if shown is None else [_group(space, shown, owner, "shown")]
+    d = np.concatenate([now.metric.sqdist_of(q, points)[0] for points in screen if points is not None])
+    if isinstance(now.rule, PreTraining) and d.max() > 0:
+        now = replace(now, state=now.rule.given(now.state, GENTLE / float(d.max()) ** 2))
+    sizes = [0 if group is None else linalg.count(group) for group in groups]
+    targets = np.repeat([d[d > 0].min(initial=d.max()), d.max()], sizes)
+    signs = np.repeat([KINDS["at_most"], KINDS["at_least"]], sizes)
+    queries = linalg.take(q, np.zeros(sum(sizes), np.intp))
+    return _after(learner, now, queries, stacked(judged), targets, signs)
+
+
+def few(learner: Any, points: tuple, side: Constraints) -> Progress:
+    """After one constraint on a few points."""
+    owner = type(learner).__name__
+    now = here(learner, _width(points[0]))
+    rows = [now.coordinates.one(point, owner, "a point") for point in points]
+    return forms(learner, now, now.coordinates.check(stacked(rows), owner, "a point"), side)
+
+
+def batch(learner: Any, now: Progress, X: Any, side: Constraints) -> Progress:
+    """After all constraints on some points, in their order."""
+    if not isinstance(side, Pairs):
+        return forms(learner, now, X, side)
+    signs = np.where(side.similar, 1, -1) if learner.hinge else np.zeros(len(side), dtype=int)
+    return _after(learner, now, X[side.left], X[side.right], side.limit, signs)
+
+
+def forms(learner: Any, now: Progress, X: Any, side: Constraints) -> Progress:
+    """After constraints on forms of rank two, each an upper bound of ⟨A_i, M⟩."""
+    owner = type(learner).__name__
+    if not now.coordinates.whole:
+        raise ValueError(f"{owner}: takes only pairs with rank or features, got {type(side).__name__}.")
+    found = Forms(*rows_of(side, linalg.dense(X).astype(np.float64)).squares())
+    try:
+        return now.after_forms(found, side.bound, np.full(len(found), KINDS["at_most"]))
+    except (NotImplementedError, OverflowError) as error:
+        raise ValueError(f"{owner}: {error}") from error
+
+
+def _after(learner: Any, now: Progress, U: Any, W: Any, targets: np.ndarray, signs: np.ndarray) -> Progress:
+    try:
+        return now.after(U, W, targets, signs.astype(np.int64), learner.comparator)
+    except OverflowError as error:
+        raise ValueError(f"{type(learner).__name__}: {error}.") from error
+
+
+def _width(point: Any) -> int | None:
+    """Number of features of one point, None when it is no vector."""
+    return np.shape(point)[-1] if np.ndim(point) else None
+
+
+def _one(space: Coordinates, point: Any, owner: str, name: str) -> Any:
+    """A checked set of one point."""
+    return space.check(space.one(point, owner, name), owner, name)
+
+
+def _two(space: Coordinates, u: Any, v: Any, owner: str) -> tuple[Any, Any]:
+    """Two checked points, plain vectors in one go."""
+    if type(space) is Plain and _is_vector(u) and _is_vector(v) and len(u) == len(v) == space.d:
+        both = np.array((u, v))
+        if np.abs(both).max() <= ORDINARY:  # NaN is not
+            return both[:1], both[1:]
+    return _one(space, u, owner, "u"), _one(space, v, owner, "v")
+
+
+def _is_vector(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype == np.float64
+
+
+def _group(space: Coordinates, points: Any, owner: str, name: str) -> Any:
+    """Checked points, None when there are none."""
+    if linalg.count(points) == 0:
+        return None
+    if getattr(points, "ndim", 2) == 1 and space.n_features is not None:
+        points = points.reshape(1, -1)
+    return space.check(points, owner, name)
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Points of several sets as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.csr_array(sparse.vstack(parts))
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [point for part in parts for point in part]

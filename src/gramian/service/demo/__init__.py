@@ -1,0 +1,37 @@
+"""Demonstrations: collections made at set-up from packages that registries carry; none of their content is ours."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gramian.service import about, sources
+from gramian.service.demo import digits, emoji, glosses
+from gramian.service.demo.made import Made, Unavailable
+from gramian.service.space import Space
+
+KINDS: dict[str, Callable[[Callable[[int, int], None]], Made]] = {
+    "emoji": emoji.make,
+    "glosses": glosses.make,
+    "digits": digits.make,
+}
+"""What can be made, and by which function of ``step(done, of)``."""
+
+__all__ = ["KINDS", "Made", "Unavailable", "fill"]
+
+
+def fill(space: Space, kind: str, step: Callable[[int, int], None] = lambda done, of: None) -> str:
+    """Put a demonstration into a space as a collection of its name; one that is there is left alone.
+
+    Returns a sentence about where it came from. Raises :class:`Unavailable` where its source cannot be had.
+    """
+    view = space.snapshot.collections.get(kind)
+    if view is not None and len(view.ids):
+        return f"{kind} are there already."
+    made = KINDS[kind](step)
+    place = space.store.folder / "pictures"
+    place.mkdir(parents=True, exist_ok=True)
+    for name, content in made.pictures.items():
+        (place / name).write_bytes(content.read_bytes() if isinstance(content, Path) else content)
+    about.write(space.store.folder, kind, made.features, made.encoder)
+    sources.fill(space, kind, sources.Source(made.X, made.meta))
+    (space.store.folder / f"NOTICE-{kind}.txt").write_text(made.notice, encoding="utf-8")
+    return made.origin

@@ -1,0 +1,105 @@
+"""Emoji: 1,900 pictures with three meanings of "similar", by color, by shape and by name."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gramian.service import encoders
+from gramian.service.demo.made import Made, Unavailable, leading, scaled
+from gramian.service.demo.packages import fetch, notice
+
+PACKAGE = "emoji-datasource-google"
+PICTURES = "img/google/64/"
+RANK = 64
+SAID = """Pictures: Noto Color Emoji, Copyright Google, Apache License 2.0 (font: SIL Open Font License 1.1),
+as carried by the npm package emoji-datasource-google (MIT), which also has the names."""
+HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (255, "blue"), (290, "purple"), (345, "pink"))
+
+
+def make(step: Callable[[int, int], None]) -> Made:
+    """Color (64), shape (64) and name (64) features of every emoji without its skin tones."""
+    if encoders._pillow() is None:
+        raise Unavailable("pictures need Pillow (pip install 'gramian[demo]').")
+    place = fetch(PACKAGE, ("emoji.json", PICTURES))
+    entries = json.loads((place / "emoji.json").read_text(encoding="utf-8"))
+    entries = [entry for entry in entries if (place / PICTURES / entry["image"]).is_file()]
+    entries.sort(key=lambda entry: entry["sort_order"])
+    pixels, names = [], []
+    for i, entry in enumerate(entries):
+        pixels.append(encoders.read_picture((place / PICTURES / entry["image"]).read_bytes()))
+        names.append(_name(entry))
+        step(i + 1, len(entries))
+    texts = [f"{name}. {_keywords(entry)}" for name, entry in zip(names, entries)]
+    X, encoder = _features(pixels, texts)
+    meta = [
+        {
+            "name": name,
+            "group": entry["category"],
+            "color": dominant(picture),
+            "keywords": _keywords(entry),
+            "image": entry["image"],
+        }
+        for name, entry, picture in zip(names, entries, pixels)
+    ]
+    features = ["color"] * 64 + ["shape"] * 64 + ["name"] * (X.shape[1] - 128)
+    pictures = {entry["image"]: place / PICTURES / entry["image"] for entry in entries}
+    origin = f"{len(X):,} emoji of the npm package {PACKAGE} (Noto Color Emoji)."
+    return Made(X, meta, features, origin, notice(place, SAID), pictures, encoder)
+
+
+def _features(pixels: list[np.ndarray], texts: list[str]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    color, color_mean, color_scale = scaled(np.array([encoders.colors(p) for p in pixels]))
+    shape, shape_mean, shape_scale = scaled(np.array([encoders.shapes(p) for p in pixels]))
+    encoder = {"color_mean": color_mean, "color_scale": color_scale}
+    encoder |= {"shape_mean": shape_mean, "shape_scale": shape_scale}
+    if encoders.words() is None:
+        name = _by_spelling(texts)
+    else:
+        words = encoders.embedded(texts)
+        directions = leading(words, RANK)
+        name, mean, scale = scaled(words @ directions)
+        encoder |= {"words": directions, "words_mean": mean, "words_scale": scale}
+    X = np.hstack([color, shape, name])
+    encoder["width"] = np.array(X.shape[1])
+    return X.astype(np.float32), {key: np.asarray(value) for key, value in encoder.items()}
+
+
+def _by_spelling(texts: list[str]) -> np.ndarray:
+    """Without word vectors: the leading directions of weighted words."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    words = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(texts)
+    rank = min(RANK, words.shape[1])
+    return scaled(TruncatedSVD(rank, random_state=0).fit_transform(words))[0]
+
+
+def _name(entry: dict[str, Any]) -> str:
+    return (entry.get("name") or entry["short_name"].replace("_", " ")).lower()
+
+
+def _keywords(entry: dict[str, Any]) -> str:
+    words = [word.replace("_", " ").replace("-", " ") for word in entry["short_names"]]
+    return ", ".join([*words, entry.get("subcategory", "").replace("-", " ")])
+
+
+def dominant(pixels: np.ndarray) -> str:
+    """The word for the color of most opaque pixels, ``mixed`` when none has two fifths of them."""
+    rgb, weight = pixels[..., :3].reshape(-1, 3), pixels[..., 3].ravel()
+    top, low = rgb.max(axis=1), rgb.min(axis=1)
+    chroma = top - low
+    spread = np.maximum(chroma, 1e-9)
+    r, g, b = rgb.T
+    hue = 60 * np.select([top == r, top == g], [(g - b) / spread % 6, (b - r) / spread + 2], (r - g) / spread + 4)
+    words = np.full(len(rgb), "red", dtype="<U6")
+    for limit, word in reversed(HUES):
+        words[hue < limit] = word
+    words[(hue >= 12) & (hue < 50) & (top < 0.68)] = "brown"
+    gray = chroma < 0.16 * np.maximum(top, 0.35)
+    words[gray] = np.where(top[gray] > 0.85, "white", np.where(top[gray] < 0.35, "black", "gray"))
+    options, codes = np.unique(words, return_inverse=True)
+    shares = np.bincount(codes, weights=weight) / max(weight.sum(), 1e-9)
+    best = int(shares.argmax())
+    return str(options[best]) if shares[best] >= 0.4 else "mixed"

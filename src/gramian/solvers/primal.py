@@ -1,0 +1,178 @@
+"""Newton's method on the metric itself, for LogDet and slacks that curve."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gramian._array import cholesky, namespace
+from gramian.solvers.base import Problem, Solution, Solver
+from gramian.solvers.newton import conjugate_gradients
+
+
+@dataclass(frozen=True)
+class PrimalNewton(Solver):
+    """min_M f(M) + Σ_i p(⟨A_i, M⟩) over M ≻ 0, f a multiple of LogDet and p a slack with a slope (ITML).
+
+    With many constraints the matrix M is smaller than the vector of multipliers, and −log det M keeps it in the cone.
+    A step solves (∇²f + Σ p″ A_i ⊗ A_i) ΔM = −∇ by conjugate gradients over the violated constraints, on
+    I + B (∇²f)⁻¹ Bᵀ with B = √p″ A; (∇²f)⁻¹[H] = MHM / weight. The multipliers are λ_i = p′(⟨A_i, M⟩), and
+    their dual value says how far the optimum can be.
+
+    Parameters
+    ----------
+    max_iter : int
+    tol : float
+        Stop when the duality gap, relative to the objective, is at most ``tol``.
+    """
+
+    max_iter: int = 1000
+    tol: float = 1e-8
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Whether the problem has what this solver needs."""
+        if not problem.slack.curved or problem.divergence.as_logdet(problem.prior) is None:
+            return False
+        return bool(np.isfinite(problem.objective(problem.prior)))
+
+    def check(self, problem: Problem) -> None:
+        """Needs a divergence that is a multiple of LogDet, and a slack that curves and is finite at the prior."""
+        if not self.suits(problem):
+            raise ValueError(
+                "PrimalNewton: needs LogDet or LinearLogDet with positive definite linear, and a slack that curves and "
+                f"is finite at the prior, got {type(problem.divergence).__name__} and {type(problem.slack).__name__}; "
+                "use DualAscent."
+            )
+
+    def solve(self, problem: Problem, callback: Any = None) -> Solution:
+        """Solve."""
+        self.check(problem)
+        primal = _Primal(problem)
+        point = primal.at(primal.begin())
+        n_iter = 0
+        while point is not None and point.residual > self.tol and n_iter < self.max_iter:
+            new = primal.search(point, primal.direction(point, 1e-3))
+            if new is None:
+                break
+            point = new
+            n_iter += 1
+            if callback is not None:
+                callback(n_iter, point.value, point.residual)
+        residual = point.residual
+        if residual <= self.tol <= 1e-5:
+            point = primal.sharpened(point)
+        return Solution(
+            M=point.M,
+            dual=point.lam,
+            objective=point.value,
+            gap=point.value - point.dual,
+            violation=max(0.0, float(namespace(point.M).max(point.values - problem.bound))),
+            n_iter=n_iter,
+            converged=bool(residual <= self.tol),
+            residual=residual,
+            tol=self.tol,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """M ≻ 0, the objective there, ⟨A_i, M⟩, λ = p′, √p″, the gradient, and the dual value of λ."""
+
+    M: Any
+    value: float
+    values: Any
+    lam: Any
+    root: Any
+    gradient: Any
+    dual: float
+
+    @property
+    def residual(self) -> float:
+        """The relative duality gap, 1 at the least where λ is outside of the domain of the dual and proves nothing."""
+        if not np.isfinite(self.dual):
+            return max(1.0, self.value)
+        return abs(self.value - self.dual) / (1 + abs(self.value))
+
+
+@dataclass(frozen=True)
+class _Primal:
+    """The objective as a function of M."""
+
+    problem: Problem
+
+    @cached_property
+    def origin(self) -> tuple[Any, float]:
+        """Θ₀ and the constant of the divergence."""
+        return self.problem.divergence.start(self.problem.prior)
+
+    def begin(self) -> Any:
+        """M(λ) of multipliers to start from, the prior at the least."""
+        for lam in self.problem.starts():
+            M = self.problem.divergence.conjugate(self.origin[0] - self.problem.rows.adjoint(lam))[1]
+            if M is not None and self.value(M)[0] < np.inf:
+                return M
+        return self.problem.prior
+
+    def value(self, M: Any) -> tuple[float, Any]:
+        """f(M) + Σ p and ⟨A_i, M⟩; inf outside of the cone."""
+        if cholesky(M) is None:
+            return np.inf, None
+        values = self.problem.values(M)
+        return self.problem.objective(M, values), values
+
+    def at(self, M: Any, found: tuple[float, Any] | None = None) -> _Point:
+        """Everything at M, given its value where that is known."""
+        problem, (Theta, constant) = self.problem, self.origin
+        value, values = self.value(M) if found is None else found
+        lam, root = problem.slack.multiplier(values, problem.bound)
+        A = problem.rows.adjoint(lam)
+        cost = namespace(lam).sum(problem.slack.cost(lam, problem.bound) - lam * problem.offset)
+        dual = constant - problem.divergence.conjugate(Theta - A)[0] - float(cost)
+        return _Point(M, value, values, lam, root, problem.divergence.grad(M) - Theta + A, dual)
+
+    def direction(self, point: _Point, rtol: float) -> Any:
+        """Newton's direction."""
+        xp = namespace(point.M)
+        inverse = self.problem.divergence.hessian(self.problem.divergence.grad(point.M))
+        pull = point.gradient
+        violated = point.root > 0
+        if bool(xp.any(violated)):
+            part = self.problem.rows.take(violated).scaled(point.root[violated])
+            u = conjugate_gradients(
+                lambda q: q + part.linear(inverse(part.adjoint(q))),
+                1 + part.form(inverse),
+                -part.linear(inverse(pull)),
+                rtol,
+                max_iter=300,
+            )
+            pull = pull + part.adjoint(u)
+        step = -inverse(pull)
+        return (step + step.T) / 2
+
+    def search(self, point: _Point, direction: Any) -> _Point | None:
+        """First point of the line with sufficient decrease, None when there is none."""
+        slope = float(namespace(direction).sum(point.gradient * direction))
+        t = 1.0
+        for _ in range(50):
+            M = point.M + t * direction
+            value, values = self.value(M)
+            if value <= point.value + 1e-4 * t * min(slope, 0.0) + 1e-15 * (1 + abs(point.value)):
+                return self.at(M, (value, values))
+            t *= 0.5
+        return None
+
+    def sharpened(self, point: _Point) -> _Point:
+        """A few more steps while the gradient still falls: near the end the value no longer tells points apart."""
+        norm = namespace(point.M).linalg.matrix_norm
+        for _ in range(3):
+            M = point.M + self.direction(point, 1e-4)
+            value, values = self.value(M)
+            if not np.isfinite(value):
+                break
+            new = self.at(M, (value, values))
+            if not float(norm(new.gradient)) < float(norm(point.gradient)):
+                break
+            point = new
+        return point

@@ -1,0 +1,190 @@
+"""A sharded index answers as one index does, through changes, new metrics and lost workers."""
+
+import copy
+import gc
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gramian as gm
+from gramian.dask import ShardedIndex, shard
+from gramian.dask.shard import ShardLostError
+
+D = 4
+PLAIN = gm.Mahalanobis.euclidean(D)
+OTHER = gm.Mahalanobis.from_matrix(np.diag([4.0, 1.0, 0.0, 9.0]))
+
+
+def _points(n=90, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, D))
+    X[n // 2] = X[0]  # a tie
+    return X
+
+
+@settings(max_examples=15)
+@given(n_shards=st.integers(1, 7), n=st.integers(1, 60), k=st.integers(1, 70), seed=st.integers(0, 100))
+def test_answers_are_those_of_one_index(n_shards, n, k, seed):
+    X = np.random.default_rng(seed).integers(0, 3, size=(n, D)).astype(float)  # many ties
+    one = gm.ExactIndex(OTHER).add(X)
+    many = ShardedIndex(None, OTHER, gm.ExactIndex, n_shards=n_shards).add(X)
+    ids, sqdist = many.query(X[:5] + 0.25, k)
+    expected = one.query(X[:5] + 0.25, k)
+    np.testing.assert_array_equal(ids, expected[0])
+    np.testing.assert_allclose(sqdist, expected[1])
+
+
+def test_words_of_an_index():
+    X = _points()
+    one, many = gm.ExactIndex(PLAIN), ShardedIndex(None, PLAIN, gm.ExactIndex, n_shards=3)
+    for index in (one, many):
+        index.add(X[:40]).add(X[40:], ids=np.arange(500, 550)).remove([3, 501])
+    assert len(many) == len(one) == 88
+    np.testing.assert_array_equal(many.ids, one.ids)
+    within = one.ids[::3]
+    np.testing.assert_array_equal(many.query(X, 5, within=within)[0], one.query(X, 5, within=within)[0])
+    mask = one.ids % 2 == 0
+    np.testing.assert_array_equal(many.query(X, 5, within=mask)[0], one.query(X, 5, within=mask)[0])
+    for mine, theirs in zip(many.query_radius(X[:9], 1.5), one.query_radius(X[:9], 1.5)):
+        for a, b in zip(mine, theirs):
+            np.testing.assert_allclose(a, b)
+    turned = many.with_metric(OTHER)
+    np.testing.assert_array_equal(turned.query(X, 4)[0], one.with_metric(OTHER).query(X, 4)[0])
+    np.testing.assert_array_equal(many.query(X, 4)[0], one.query(X, 4)[0])
+
+
+def test_a_change_that_fails_changes_nothing():
+    many = ShardedIndex(None, PLAIN, gm.ExactIndex, n_shards=3).add(_points())
+    before = many.query(_points(), 3)
+    with pytest.raises(ValueError, match="new"):
+        many.add(_points(5), ids=[1, 100, 101, 102, 103])
+    with pytest.raises(ValueError, match="distinct"):
+        many.remove([1, 1])
+    with pytest.raises(ValueError, match="in the index"):
+        many.remove([1, 4000])
+    with pytest.raises(ValueError, match="features"):
+        many.add(np.zeros((3, D + 1)))
+    with pytest.raises(ValueError, match="within"):
+        many.query(_points(), 3, within=[4000])
+    with pytest.raises(ValueError, match="empty"):
+        ShardedIndex(None, PLAIN, n_shards=1).query(_points(), 1)
+    np.testing.assert_array_equal(many.query(_points(), 3)[0], before[0])
+    assert len(many) == 90
+
+
+def test_copies_and_files_live_as_long_as_an_index_needs_them(tmp_path):
+    many = ShardedIndex(None, PLAIN, gm.ExactIndex, n_shards=2, folder=tmp_path / "shards").add(_points())
+    other = copy.copy(many).remove([0])
+    turned = many.with_metric(OTHER)
+    many.add(_points(10), ids=np.arange(200, 210))
+    assert (len(many), len(other), len(turned)) == (100, 89, 90)
+    for index in (many, other, turned):
+        shard.drop(list(shard._HELD))  # as if its worker were lost
+        assert index.query(_points(), 3)[0].shape == (90, 3)
+    np.testing.assert_array_equal(
+        turned.query(_points(), 4)[0], gm.ExactIndex(OTHER).add(_points()).query(_points(), 4)[0]
+    )
+    del many, other, turned, index
+    gc.collect()
+    assert not list((tmp_path / "shards").glob("*.gram"))
+
+
+def test_saved_shards_are_read_again_anywhere(tmp_path):
+    many = ShardedIndex(None, OTHER, n_shards=3, random_state=0).add(_points())
+    many.save(tmp_path / "kept")
+    expected = many.query(_points(), 3)
+    again = ShardedIndex.open(None, tmp_path / "kept")
+    np.testing.assert_array_equal(again.query(_points(), 3)[0], expected[0])
+    again.add(_points(4, seed=1))
+    assert again.ids.max() == 93
+    del again
+    gc.collect()
+    assert len(ShardedIndex.open(None, tmp_path / "kept")) == 90
+    with pytest.raises(FileNotFoundError, match="no shards"):
+        ShardedIndex.open(None, tmp_path)
+
+
+def _kill_holder(client, index, number=0):
+    """Kill the worker that holds a shard, and wait until the cluster has noticed."""
+    held = client.run(lambda key: (key in shard._HELD, os.getpid()), index._shards[number].key)
+    (pid,) = [pid for holds, pid in held.values() if holds]
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
+def _wait(client):
+    time.sleep(0.2)
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_a_lost_shard_is_read_again_and_answered(client, tmp_path):
+    X = _points()
+    index = ShardedIndex(client, PLAIN, gm.ExactIndex, n_shards=2, folder=tmp_path).add(X)
+    expected = gm.ExactIndex(PLAIN).add(X).query(X, 5)[0]
+    np.testing.assert_array_equal(index.query(X, 5)[0], expected)
+    _kill_holder(client, index)
+    np.testing.assert_array_equal(index.query(X, 5)[0], expected)
+    _wait(client)
+
+
+def test_a_lost_shard_without_a_file_is_an_error_that_names_it(client):
+    X = _points()
+    index = ShardedIndex(client, PLAIN, gm.ExactIndex, n_shards=2).add(X)
+    index.query(X, 2)
+    _kill_holder(client, index, number=1)
+    with pytest.raises(ShardLostError, match="shard 1 was lost"):
+        index.query(X, 5)
+    _wait(client)
+
+
+def test_points_of_a_dask_array_go_to_the_workers_themselves(client):
+    da = pytest.importorskip("dask.array")
+    X = _points()
+    index = ShardedIndex(client, OTHER, gm.ExactIndex).add(da.from_array(X, chunks=(20, D)))
+    np.testing.assert_array_equal(index.query(X, 4)[0], gm.ExactIndex(OTHER).add(X).query(X, 4)[0])
+    assert len(index._shards) == 2
+    assert min(index._sizes) >= 40
+
+
+def test_no_answer_mixes_two_metrics(client):
+    X = _points(400)
+    index = ShardedIndex(client, PLAIN, gm.ExactIndex, n_shards=2).add(X)
+    answers = {name: gm.ExactIndex(metric).add(X).query(X, 6)[0] for name, metric in (("p", PLAIN), ("o", OTHER))}
+    current = {"index": index}
+    done = threading.Event()
+    seen = []
+
+    def ask():
+        while not done.is_set():
+            asked = current["index"]
+            seen.append((asked is index, asked.query(X, 6)[0]))
+
+    reader = threading.Thread(target=ask)
+    reader.start()
+    for _ in range(3):
+        current["index"] = index.with_metric(OTHER)
+        current["index"] = index
+    current["index"] = index.with_metric(OTHER)
+    time.sleep(0.3)
+    done.set()
+    reader.join()
+    assert seen
+    for plain, ids in seen:
+        np.testing.assert_array_equal(ids, answers["p" if plain else "o"])
+
+
+def test_replicas_answer_in_turn(client, tmp_path):
+    X = _points()
+    index = ShardedIndex(client, PLAIN, gm.ExactIndex, n_shards=1, folder=tmp_path, replicas=2).add(X)
+    expected = gm.ExactIndex(PLAIN).add(X).query(X, 3)[0]
+    for _ in range(3):
+        np.testing.assert_array_equal(index.query(X, 3)[0], expected)
+    held = client.run(lambda key: key in shard._HELD, index._shards[0].key)
+    assert all(held.values())
+    with pytest.raises(ValueError, match="folder"):
+        ShardedIndex(client, PLAIN, replicas=2)
