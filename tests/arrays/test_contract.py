@@ -79,6 +79,25 @@ def test_an_index_of_a_device_is_stored_as_one_of_the_host(make, tmp_path):
     np.testing.assert_array_equal(loaded.query(cases.NEW, 3)[0], index.query(cases.NEW, 3)[0])
 
 
+@library
+def test_automatic_choice_alignment_graphs_clusters_and_codes_are_those_of_numpy(make):
+    from gramian.manifold import NeighborGraph
+
+    X, there = cases.X, make(cases.X)
+    candidates = [gm.RCA(), gm.GMML(random_state=0)]
+    here, found = (gm.AutoMetric(candidates=candidates, random_state=0).fit(A, cases.Y) for A in (X, there))
+    assert found.chosen_ == here.chosen_
+    np.testing.assert_allclose(found.metric_.matrix, here.metric_.matrix, rtol=1e-6, atol=1e-9)
+    kernels = [gm.Gaussian(0.5), gm.Gaussian(2.0), gm.Linear()]
+    weights = [gm.align(kernels, A, cases.Y, warn=False).weights for A in (X, there)]
+    np.testing.assert_allclose(*weights, rtol=1e-8)
+    assert abs(NeighborGraph(3)(X) - NeighborGraph(3)(there)).max() == 0
+    labels = [gm.DecorrelatedKMeans((2, 2), n_init=1, random_state=0).fit(A).labels_ for A in (X, there)]
+    np.testing.assert_array_equal(*labels)
+    codes = [gm.HashIndex(cases.METRICS["Mahalanobis"], random_state=0).add(A) for A in (X, there)]
+    np.testing.assert_array_equal(codes[0].query(cases.NEW, 3)[0], cases.host(codes[1].query(make(cases.NEW), 3)[0]))
+
+
 class Counting:
     """How often data cross between host and device."""
 
