@@ -14,8 +14,8 @@ TORCH ?= torch
 JOBS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo serve page browser test lint types quick slow exports docs papers papers-quick speed beyond effect clicks
-.PHONY: fuzz clean
+.PHONY: demo serve page browser test lint types quick slow exports arrays gpu docs papers papers-quick speed beyond
+.PHONY: effect clicks fuzz clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -58,6 +58,13 @@ slow: $(TEST_DEPS)
 # `make exports TORCH='torch==VERSION+cpu'` installs a smaller torch where the index has one.
 exports: $(ENGINES_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m pytest tests/export -m engines --durations 10 $(ARGS)
+
+# The contract of arrays with torch beside array-api-strict, and on a CUDA device where there is one.
+arrays: $(ENGINES_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m pytest tests/arrays $(ARGS)
+
+gpu: $(ENGINES_DEPS)
+	$(BIN)/python -m pytest tests/gpu -m gpu $(ARGS)
 
 docs: $(DOCS_DEPS)
 	rm -rf docs/generated

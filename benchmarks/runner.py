@@ -109,6 +109,8 @@ def main(package: ModuleType, columns: Callable[[dict], dict], page: Callable[[l
         return 0
     results, failed, ended = Path(package.__path__[0]) / "results", [], []
     chosen = [] if options.page else select(found, options.names)
+    if not options.names:
+        chosen = [name for name in chosen if getattr(import_module(found[name]), "available", lambda: True)()]
     jobs = [(name, found[name], package.__name__, options.quick) for name in chosen]
     for name, report, error in _run_all(jobs, options.jobs):
         print(f"\n{name}")

@@ -11,7 +11,7 @@ from gramian import _contents
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
     {"_parameters"},
-    {"_contents", "_checks", "_array", "_jit", "linalg", "votes"},
+    {"_contents", "_checks", "_array", "_device", "_jit", "linalg", "votes"},
     {"persist", "_threads", "scans"},
     {"neighbors"},
     {"coordinates"},

@@ -1,20 +1,22 @@
 """The array namespace of an input: the only place that knows which array library is in use."""
 
-import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+COMPATIBLE = ("torch", "cupy")
+"""Libraries whose functions array-api-compat brings to the standard."""
+
 
 def namespace(x: Any) -> Any:
     """Return the array-API namespace of ``x`` (NumPy, torch, CuPy, array-api-strict, …)."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(x, torch.Tensor):
+    library = type(x).__module__.split(".")[0]
+    if library in COMPATIBLE:
         try:
-            import array_api_compat.torch as xp
+            return import_module(f"array_api_compat.{library}")
         except ImportError as error:
-            raise ImportError("torch arrays need array-api-compat: pip install 'gramian[torch]'.") from error
-        return xp
+            raise ImportError(f"{library} arrays need array-api-compat: pip install 'gramian[{library}]'.") from error
     if hasattr(x, "__array_namespace__"):
         return x.__array_namespace__()
     return np

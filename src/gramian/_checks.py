@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _parameters
+from gramian import _device, _parameters
 
 LARGEST = 1e300
 """No power of the data may exceed it, or double precision would overflow."""
@@ -67,9 +67,16 @@ def points(
     allow_sparse: bool = True,
     min_points: int = 1,
     name: str = "X",
+    devices: bool = False,
 ) -> Any:
-    """Return X as a finite float array (n, d), or CSR when sparse; never a view that we write to."""
-    if sparse.issparse(X):
+    """Return X as a finite float array (n, d), or CSR when sparse; never a view that we write to.
+
+    With ``devices`` an array of another library stays where it is.
+    """
+    X = placed(X, owner, name, devices)
+    if isinstance(X, _device.DeviceArray):
+        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    elif sparse.issparse(X):
         if not allow_sparse:
             raise TypeError(f"{owner}: {name} must be dense, got a sparse matrix; pass {name}.toarray().")
         X = sparse.csr_array(X)
@@ -94,6 +101,18 @@ def points(
     return _sound(X, owner, name)
 
 
+def placed(X: Any, owner: str, name: str = "X", devices: bool = True) -> Any:
+    """X where it is with ``devices``; otherwise on the host, or one sentence where that takes a copy."""
+    if not _device.foreign(X):
+        return X
+    if devices:
+        return _device.inside(X)
+    try:
+        return np.asarray(X)
+    except (TypeError, RuntimeError, ValueError) as error:
+        raise TypeError(_device.refusal(owner, name, X)) from error
+
+
 def estimator_points(
     estimator: Any,
     X: Any,
@@ -103,15 +122,21 @@ def estimator_points(
     allow_sparse: bool = True,
     min_points: int = 1,
     degree: int = 2,
+    devices: bool = False,
 ) -> Any:
     """Return X, or (X, y), of an estimator through scikit-learn's ``validate_data``, with our sentences.
 
     ``degree`` is the largest power that X enters in. With ``reset`` X is what the estimator learns from, so it must
-    also have a scale at which these powers are not all zero.
+    also have a scale at which these powers are not all zero. With ``devices`` an array of another library stays where
+    it is.
     """
     from sklearn.utils.validation import validate_data
 
     owner = type(estimator).__name__
+    X = placed(X, owner, devices=devices)
+    if isinstance(X, _device.DeviceArray):
+        X = _device_points(estimator, X, reset, min_points, degree)
+        return X if y is None else (X, np.asarray(y))
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise ValueError(f"{owner}: X must hold real numbers, got complex ones. Complex data not supported.")
     try:
@@ -130,6 +155,18 @@ def estimator_points(
     X, *rest = (checked,) if y is None else checked
     X = _sound(X, owner, degree=degree, learns=reset)
     return (X, *rest) if rest else X
+
+
+def _device_points(estimator: Any, X: Any, reset: bool, min_points: int, degree: int) -> Any:
+    """The points of an estimator, on a device."""
+    owner = type(estimator).__name__
+    width = None if reset else getattr(estimator, "n_features_in_", None)
+    X = points(_device.outside(X), owner, n_features=width, min_points=min_points, devices=True)
+    if X.shape[1] == 0:
+        raise ValueError(f"{owner}: X must have at least one feature, got shape {X.shape}.")
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+    return _sound(X, owner, degree=degree, learns=reset)
 
 
 def _reason(error: Exception, X: Any) -> str:
@@ -233,7 +270,7 @@ def _refuse_continuous(classes: np.ndarray, n: int, owner: str) -> None:
 def _plain(values: Any, owner: str, name: str) -> np.ndarray:
     """An array of anything that has the shape of one."""
     try:
-        return np.asarray(values)
+        return np.asarray(_device.whole_numbers(values))
     except ValueError as error:
         raise ValueError(f"{owner}: {name} must be a 1-D array, got {shown(values)}.") from error
 
@@ -296,6 +333,8 @@ def percentiles(value: Any, owner: str) -> tuple[float, float]:
 
 def array(value: Any, owner: str, name: str) -> np.ndarray:
     """Return a copy of an array of real numbers, float64."""
+    if _device.held(value):
+        return value.astype(np.float64)
     try:
         if np.iscomplexobj(value):
             raise TypeError("complex numbers")

@@ -11,6 +11,8 @@ import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
 
+from gramian import _device
+
 BLOCK_BYTES = 64 << 20
 """Working memory of the blocked routines."""
 
@@ -34,6 +36,8 @@ def symmetrize(M: np.ndarray) -> np.ndarray:
 
 def eigh(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues (ascending) and eigenvectors of a symmetric matrix."""
+    if _device.held(M):
+        return np.linalg.eigh(M)
     try:
         return sla.eigh(M, check_finite=False)
     except sla.LinAlgError:
@@ -103,8 +107,9 @@ def row_inner(X: Any, Y: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, Y)
 
 
-def blocks(n: int, bytes_per_row: float, budget: int = BLOCK_BYTES) -> Iterator[slice]:
-    """Slices that cover range(n) with at most ``budget`` bytes of work each."""
+def blocks(n: int, bytes_per_row: float, budget: int = BLOCK_BYTES, of: Any = None) -> Iterator[slice]:
+    """Slices that cover range(n), ``budget`` bytes of work each, or what the accelerator that holds ``of`` can take."""
+    budget = _device.block_bytes(of, budget)
     step = max(1, int(budget // max(bytes_per_row, 1)))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
@@ -117,7 +122,9 @@ def spread(n: int, most: int) -> np.ndarray:
 
 @singledispatch
 def dense(X: Any) -> Any:
-    """X as an array, whether it is one or sparse; points in blocks stay where they are."""
+    """X as an array, whether it is one or sparse; points in blocks or on a device stay where they are."""
+    if _device.held(X):
+        return X
     return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
@@ -151,9 +158,43 @@ def moments(X: Any, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
     sizes = np.bincount(groups)
     n = len(groups)
     average = sparse.csr_array((1 / sizes[groups], (groups, np.arange(n))), shape=(len(sizes), n))
-    means = average @ X
+    means = product(average, X)
     V = X - means[groups]
     return sizes, means, V.T @ V
+
+
+def empty(shape: Any, beside: Any, dtype: Any = None) -> np.ndarray:
+    """An array to be filled, where ``beside`` is."""
+    return np.empty(shape, dtype, like=beside) if _device.held(beside) else np.empty(shape, dtype)
+
+
+def full(shape: Any, value: float, beside: Any) -> np.ndarray:
+    """One value everywhere, where ``beside`` is."""
+    return np.full(shape, value, like=beside) if _device.held(beside) else np.full(shape, value)
+
+
+def solve_lower(L: Any, B: Any) -> np.ndarray:
+    """L⁻¹B for a lower triangular L, where B is."""
+    if _device.held(B):
+        # Triangular solves with many right sides are slow on accelerators, a product is not.
+        return placed(sla.solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False), B) @ B
+    return sla.solve_triangular(L, B, lower=True, check_finite=False)
+
+
+def identity(d: int, beside: Any) -> np.ndarray:
+    """The identity, where ``beside`` is."""
+    return np.eye(d, like=beside) if _device.held(beside) else np.eye(d)
+
+
+def placed(x: Any, beside: Any) -> Any:
+    """An array, or None, where ``beside`` is."""
+    moves = _device.held(beside) and isinstance(x, np.ndarray)
+    return _device.to_device(x, beside) if moves else x
+
+
+def product(A: Any, X: Any) -> np.ndarray:
+    """AX for a sparse or dense A, where X is."""
+    return _device.linear.sparse_product(A, X) if sparse.issparse(A) and _device.held(X) else A @ X
 
 
 def inner(X: Any, Y: Any) -> np.ndarray:
@@ -162,7 +203,7 @@ def inner(X: Any, Y: Any) -> np.ndarray:
         used = np.unique(Y.indices)
         X, Y = in_columns(X, used), in_columns(Y, used)
     G = X @ Y.T
-    return np.asarray(G.todense()) if sparse.issparse(G) else np.asarray(G)
+    return np.asarray(G.todense()) if sparse.issparse(G) else G
 
 
 def in_columns(X: Any, columns: np.ndarray) -> sparse.csr_array:
@@ -187,9 +228,9 @@ def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
     X = gathered(X)
     Y = X if Y is None else gathered(Y)
     if X.shape[0] == 0 or Y.shape[0] == 0:
-        return np.zeros((int(X.shape[0]), int(Y.shape[0])))
+        return empty((int(X.shape[0]), int(Y.shape[0])), X)
     if not sparse.issparse(X) and not sparse.issparse(Y):
-        shift = np.median(np.asarray(Y)[:: max(1, Y.shape[0] // 32)], axis=0)
+        shift = np.median(dense(Y)[:: max(1, Y.shape[0] // 32)], axis=0)
         X = X - shift
         Y = X if same else Y - shift
     D = inner(X, Y)
@@ -213,13 +254,22 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
     rows = np.flatnonzero(D.min(axis=1) <= limit)
     near = D if len(rows) == len(D) else D[rows]
     i, j = np.divmod(np.flatnonzero(limit[rows, None] >= near), D.shape[1])
-    for part in blocks(len(i), 24 * X.shape[1]):
+    for part in blocks(len(i), 24 * X.shape[1], of=X):
         a, b = rows[i[part]], j[part]
         D[a, b] = row_norms(X[a] - Y[b])
 
 
+def _manhattan_on_device(X: Any, Y: Any) -> Any:
+    D = empty((len(X), len(Y)), X)
+    for rows in blocks(len(X), 16 * Y.shape[0] * Y.shape[1], of=X):
+        D[rows] = np.sum(np.abs(X[rows][:, None, :] - Y[None, :, :]), axis=2)
+    return D
+
+
 def manhattan(X: Any, Y: Any) -> np.ndarray:
     """‖x_i − y_j‖₁, (n, m), of dense or sparse points; scikit-learn wants short indices."""
+    if _device.held(X):
+        return _manhattan_on_device(X, placed(Y, X))
     from sklearn.metrics.pairwise import manhattan_distances
 
     def tidy(A: Any) -> Any:
@@ -242,6 +292,16 @@ def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
     return row_norms(X - Y)
 
 
+def neighbor_scatter(X: Any, near: Any, W: Any) -> np.ndarray:
+    """Scatter Σ_ij W_ij (x_i − x_near(i,j))(…)ᵀ of each row and its neighbors, (d, d), from the differences."""
+    total = empty((X.shape[1], X.shape[1]), X)
+    total[...] = 0.0
+    for j in range(near.shape[1]):
+        V = X - X[near[:, j]]
+        total += V.T @ (V * W[:, j][:, None])
+    return total
+
+
 @singledispatch
 def scatter(X: Any, W: Any) -> np.ndarray:
     """Weighted scatter Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ, (d, d), for dense or sparse weights W (n, n).
@@ -250,6 +310,6 @@ def scatter(X: Any, W: Any) -> np.ndarray:
     """
     degree = np.asarray(W.sum(axis=0)).ravel() + np.asarray(W.sum(axis=1)).ravel()
     H = X * (degree / 2)[:, None]
-    H -= W @ X
+    H -= product(W, X)
     H = X.T @ H
     return H + H.T

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace, orthonormal
 from gramian.persist import Stored
 
@@ -94,56 +94,65 @@ class Metric(Stored):
         """Points as this metric takes them, or one sentence that says what is wrong."""
         return self.coordinates.check(X, type(self).__name__, name, min_points)
 
+    def _both(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """Two sets of points, the second of which may be missing, checked, on one device."""
+        X = self.check(X)
+        if Y is not None:
+            Y = self.check(Y, "Y")
+            _device.same_place(type(self).__name__, X, Y)
+        return X, Y
+
     def embed(self, X: Any) -> np.ndarray:
         """Lz(x) of checked points, (n, q)."""
-        return np.asarray(self.coordinates.z(X) @ self.components.T)
+        return linalg.dense(self.coordinates.z(X) @ self.components.T)
 
     def sqdist(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Squared distances d²_W between the rows of X and of Y (or of X), shape (n, m)."""
-        X = self.check(X)
-        return self.sqdist_of(X, None if Y is None else self.check(Y, "Y"))
+        return answer(self.sqdist_of(*self._both(X, Y)), X)
 
     def sqdist_of(self, X: Any, Y: Any | None) -> np.ndarray:
         """:meth:`sqdist` of checked points."""
         ZX = self.coordinates.z(X)
         ZY = None if Y is None else self.coordinates.z(Y)
         L = self.components.T
-        D = linalg.sqdist(np.asarray(ZX @ L), None if ZY is None else np.asarray(ZY @ L))
+        D = linalg.sqdist(linalg.dense(ZX @ L), None if ZY is None else linalg.dense(ZY @ L))
         if self.alpha > 0:
             D += self.alpha * self.coordinates.rest(X, Y, ZX, ZY)
         return D
 
     def distance(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Distances d_W, the only place where a root is taken, shape (n, m)."""
-        D = self.sqdist(X, Y)
-        return np.sqrt(D, out=D)
+        D = self.sqdist_of(*self._both(X, Y))
+        return answer(np.sqrt(D, out=D), X)
 
     def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
         """Squared distance of row i of X to row i of Y, shape (n,)."""
-        X, Y = self.check(X), self.check(Y, "Y")
+        given = X
+        X, Y = self._both(X, Y)
         n, m = linalg.count(X), linalg.count(Y)
         if n != m:
             raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {n} and {m} rows.")
-        return self.pair_sqdist_of(X, Y)
+        return answer(self.pair_sqdist_of(X, Y), given)
 
     def pair_sqdist_of(self, X: Any, Y: Any) -> np.ndarray:
         """:meth:`pair_sqdist` of checked points, from their differences."""
         Z = self.coordinates.difference(X, Y)
-        d = linalg.row_norms(Z @ self.components.T)
+        d = linalg.row_norms(linalg.dense(Z @ self.components.T))
         return d + self.alpha * self.coordinates.pair_rest(X, Y, Z) if self.alpha > 0 else d
 
     def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Learned kernel k_W(x, y), shape (n, m); with centered coordinates z is centered in the first term only."""
-        X = self.check(X)
-        Y = X if Y is None else self.check(Y, "Y")
+        given = X
+        X, Y = self._both(X, Y)
+        Y = X if Y is None else Y
         z, L = self.coordinates.z, self.components.T
         ZX = z(X)
         ZY = ZX if Y is X else z(Y)
-        K = linalg.inner(np.asarray(ZX @ L), np.asarray(ZY @ L))
+        K = linalg.inner(linalg.dense(ZX @ L), linalg.dense(ZY @ L))
         if self.alpha > 0:
             mean = self.coordinates.mean  # ρ = k − z̃ᵀz̃ takes the uncentered coordinates, or it would not be PSD
             K += self.alpha * (self.coordinates.inner(X, Y) - (ZX + mean) @ (ZY + mean).T)
-        return K
+        return answer(K, given)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates (n, q) in which the plain Euclidean distance is this metric (an isometry).
@@ -151,7 +160,7 @@ class Metric(Stored):
         With α > 0 these are all features, √α x + U (M^{1/2} − √α I) Uᵀx, where points are vectors; in the space of
         a kernel they are Lz(x), an isometry on the span of the basis alone.
         """
-        return self.transform_of(self.check(X))
+        return answer(self.transform_of(self.check(X)), X)
 
     def transform_of(self, X: Any) -> np.ndarray:
         """:meth:`transform` of checked points."""
@@ -322,6 +331,14 @@ def leading_root(M: np.ndarray) -> np.ndarray:
     if used.all():
         return linalg.psd_sqrt(M)
     return (vectors[:, used] * np.sqrt(values[used]))[:, ::-1].T
+
+
+def answer(values: Any, given: Any) -> Any:
+    """Values as the caller's points are: of their library and precision, on their device."""
+    if not _device.held(values):
+        return values
+    dtype = _device.inside(given).dtype
+    return _device.outside(values.astype(dtype, copy=False) if dtype.kind == "f" else values)
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

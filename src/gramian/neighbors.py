@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _threads, linalg
+from gramian import _device, _threads, linalg
 from gramian.scans import DenseScan, sparse_scan
 
 QUERIES, BLOCK_BYTES = 1024, 64 << 20
@@ -37,6 +37,8 @@ def nearest(X: Any, k: int, queries: Any = None, *, threads: int | None = None) 
     threads : int, optional
         None: one, or as many as ``joblib.parallel_config(n_jobs=…)`` says, which is how learners get more.
     """
+    if isinstance(X, _device.DeviceArray):
+        return _on_device(X, k, queries)
     threads = _threads.count(None, "nearest") if threads is None else threads
     Q = X if queries is None else queries
     skip = np.arange(X.shape[0]) if queries is None else None
@@ -44,6 +46,13 @@ def nearest(X: Any, k: int, queries: Any = None, *, threads: int | None = None) 
         X, Q = sparse.csr_array(X), sparse.csr_array(Q)
         return search(sparse_scan(X), Q, sparse_distances(Q, X), k, skip=skip, threads=threads)
     return search(DenseScan.of(X), Q, dense_distances(Q, X), k, skip=skip, threads=threads)
+
+
+def _on_device(X: Any, k: int, queries: Any) -> tuple[Any, Any]:
+    """:func:`nearest` where X is."""
+    skip = np.arange(len(X), like=X) if queries is None else None
+    scan = _device.nearest.DeviceScan.of(X)
+    return _device.nearest.search(scan, X, X if queries is None else queries, k, skip)
 
 
 def dense_distances(Q: np.ndarray, X: np.ndarray) -> Distances:

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks
+from gramian import _checks, linalg
+from gramian._device import to_host
 from gramian.clustering.points import Points
 from gramian.learners.progress import progress
 from gramian.metrics import Mahalanobis
@@ -49,6 +50,8 @@ class Clusterings(BaseEstimator, ABC):
     """
 
     _sparse = True
+    _devices = False
+    """Whether the passes over the points run where these are; otherwise they must be on the host."""
     verbose: bool
     callback: Callable | None
     init: Any
@@ -75,7 +78,8 @@ class Clusterings(BaseEstimator, ABC):
         k = sizes(self.n_clusters, type(self).__name__)
         X = self._door(X, reset=True, min_points=max(2, *k))
         center = self._centers()
-        self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(X.shape[1])
+        mean = to_host(linalg.dense(X.mean(axis=0, dtype=np.float64))).ravel() if center else np.zeros(X.shape[1])
+        self.mean_ = mean
         return self._fit_points(Points.of(X, center), k)
 
     def _fit_points(self, points: Points, k: tuple[int, ...]) -> "Clusterings":
@@ -102,7 +106,7 @@ class Clusterings(BaseEstimator, ABC):
 
     def _door(self, X: Any, **options: Any) -> Any:
         # (8.1) and the rest hold squares of inner products.
-        return _checks.estimator_points(self, X, allow_sparse=self._sparse, degree=4, **options)
+        return _checks.estimator_points(self, X, allow_sparse=self._sparse, degree=4, devices=self._devices, **options)
 
     def _store(self, run: Run, k: tuple[int, ...]) -> None:
         self.labels_ = run.labels
@@ -130,7 +134,7 @@ class Clusterings(BaseEstimator, ABC):
     def _seen(self, X: Any) -> Points:
         """New points around the mean of the points of ``fit``."""
         points = Points.of(X, center=False)
-        norms = points.norms - 2 * np.asarray(X @ self.mean_.astype(X.dtype)) + self.mean_ @ self.mean_
+        norms = points.norms - 2 * to_host(linalg.dense(X @ self.mean_.astype(X.dtype))) + self.mean_ @ self.mean_
         return Points(X, self.mean_, np.maximum(norms, 0))
 
     @property

@@ -89,6 +89,8 @@ class DecorrelatedKMeans(Clusterings):
     np.True_
     """
 
+    _devices = True
+
     def __init__(
         self,
         n_clusters: Any = (2, 2),

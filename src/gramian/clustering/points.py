@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
+from gramian._device import held, to_host
 
 ROWS = 8192
 """Rows of a pass that are worked on at once: small enough for the cache and for sums in single precision."""
@@ -47,10 +48,10 @@ class Points:
     def of(cls, X: Any, center: bool = True) -> "Points":
         """Points around their mean, or as they are; a dense array is copied once when it is centered."""
         d = X.shape[1]
-        shift = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(d)
+        shift = to_host(linalg.dense(X.mean(axis=0, dtype=np.float64))).ravel() if center else np.zeros(d)
         if center and not sparse.issparse(X):
             X, shift = X - shift.astype(X.dtype), np.zeros(d)
-        norms = linalg.row_norms(X) - 2 * np.asarray(X @ shift.astype(X.dtype)) + shift @ shift
+        norms = to_host(linalg.row_norms(X) - 2 * linalg.dense(X @ shift.astype(X.dtype)) + shift @ shift)
         return cls(X, shift, np.maximum(norms, 0), center)
 
     def __len__(self) -> int:
@@ -69,16 +70,18 @@ class Points:
 
     def dense(self, rows: Any) -> np.ndarray:
         """Some points z as an array."""
-        return linalg.dense(self.X[rows]) - self.shift
+        return to_host(linalg.dense(self.X[rows])) - self.shift
 
     def blocks(self) -> Iterator[slice]:
         """Slices that cover the points."""
+        if held(self.X):
+            return linalg.blocks(len(self), 32.0 * self.X.shape[1], of=self.X)
         return linalg.blocks(len(self), 1, ROWS)
 
     def inner(self, C: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
         """Inner products zᵀc with the rows of C, (rows, K)."""
         C = C.astype(self.X.dtype, copy=False)
-        return np.asarray(self.X[rows] @ C.T) - (C @ self.shift.astype(C.dtype, copy=False))
+        return to_host(linalg.dense(self.X[rows] @ C.T)) - (C @ self.shift.astype(C.dtype, copy=False))
 
     def nearest(self, C: np.ndarray, k: tuple[int, ...]) -> np.ndarray:
         """Labels (n, T): in each clustering the center that is closest, ties to the first."""
@@ -105,6 +108,6 @@ class Points:
         S, dense = np.zeros((sum(k), self.X.shape[1])), not sparse.issparse(self.X)
         for rows in self.blocks():
             part = indicator(labels[rows], k, self.X.dtype, dense).T @ self.X[rows]
-            S += part if dense else part.toarray()
+            S += to_host(part) if dense else part.toarray()
         counts = np.concatenate([np.bincount(labels[:, t], minlength=size) for t, size in enumerate(k)])
         return S - counts[:, None] * self.shift, counts

@@ -120,11 +120,11 @@ class Chunklets(Constraints):
         inside = self.members()
         average, _ = self._averages(X.shape[0])
         _, chunk = np.unique(self.ids[inside], return_inverse=True)
-        return X[inside] - (average @ X)[chunk]
+        return X[inside] - linalg.product(average, X)[chunk]
 
     def means(self, X: Any) -> Any:
         """The mean of each chunklet, in the order of their ids."""
-        return self._averages(X.shape[0])[0] @ X
+        return linalg.product(self._averages(X.shape[0])[0], X)
 
     def terms(self, n: int) -> Terms:
         """Bilinear terms over n points."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._device import to_host
 from gramian.constraints.base import Constraints, Labels, Terms, as_bool, bound_field, differences, index_field, reach
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 from gramian.constraints.targets import target_pairs
@@ -183,7 +184,7 @@ class Pairs(Constraints):
 
         In coordinates that were computed, copies differ by rounding: ``tol``, relative to the pair farthest apart.
         """
-        size = linalg.row_extents(X[self.left] - X[self.right])
+        size = to_host(linalg.row_extents(X[self.left] - X[self.right]))
         differ = size > tol * size.max()
         if not differ.any():
             raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
@@ -238,6 +239,6 @@ class Pairs(Constraints):
 def typical_sqdist(X: Any, max_points: int = 1000, sqdist: Callable | None = None) -> np.ndarray:
     """Squared distances of all pairs of at most ``max_points`` points of X, without those of copies."""
     rows = linalg.spread(X.shape[0], max_points)
-    D = linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows)
+    D = to_host(linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows))
     D = D[np.triu_indices(len(rows), 1)]
     return D[ROUNDING * np.percentile(D, 95) < D] if D.size else D

@@ -43,7 +43,9 @@ class KernelSpace(Coordinates):
     def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
         """Points of the kernel."""
         if self.kernel.on_vectors:
-            X = _checks.points(X, owner, n_features=self.n_features, name=name, min_points=min_points)
+            X = _checks.points(
+                X, owner, n_features=self.n_features, name=name, min_points=min_points, devices=self.kernel.devices
+            )
         return self.kernel.accept(X, name)
 
     def accept(self, X: Any, name: str = "X") -> Any:
@@ -64,16 +66,16 @@ class KernelSpace(Coordinates):
 
     def energy(self, X: Any) -> np.ndarray:
         """k(x, x)."""
-        return np.asarray(self.kernel._diag(X))
+        return linalg.dense(self.kernel._diag(X))
 
     def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
         """Left K rightᵀ on the diagonal; K is evaluated only on the points that a block of rows touches."""
-        total = np.empty(left.shape[0])
+        total = linalg.empty(left.shape[0], X)
         for rows in linalg.blocks(len(total), 16.0 * left.shape[1], 32 << 20):
             L, R = left[rows], right[rows]
             a, b = np.unique(L.indices), np.unique(R.indices)
             K = self.kernel._gram(linalg.take(X, a), linalg.take(X, b))
-            total[rows] = linalg.row_inner(np.asarray(L[:, a] @ K), R[:, b].toarray())
+            total[rows] = linalg.row_inner(linalg.dense(linalg.product(L[:, a], K)), R[:, b].toarray())
         return total
 
     def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:

@@ -18,7 +18,7 @@ class VectorSpace(Coordinates):
 
     def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
         """Points (n, d), dense or sparse."""
-        return _checks.points(X, owner, n_features=self.n_features, name=name, min_points=min_points)
+        return _checks.points(X, owner, n_features=self.n_features, name=name, min_points=min_points, devices=True)
 
     def inner(self, X: Any, Y: Any) -> np.ndarray:
         """xᵀy."""
@@ -30,9 +30,9 @@ class VectorSpace(Coordinates):
 
     def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
         """(left X)(right X)ᵀ on the diagonal, in blocks of rows."""
-        total = np.empty(left.shape[0])
-        for rows in linalg.blocks(len(total), 48 * X.shape[1]):
-            total[rows] = linalg.row_inner(left[rows] @ X, right[rows] @ X)
+        total = linalg.empty(left.shape[0], X)
+        for rows in linalg.blocks(len(total), 48 * X.shape[1], of=X):
+            total[rows] = linalg.row_inner(linalg.product(left[rows], X), linalg.product(right[rows], X))
         return total
 
     def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
@@ -118,11 +118,11 @@ class Subspace(VectorSpace):
 
     def z(self, X: Any) -> np.ndarray:
         """Uᵀx."""
-        return np.asarray(X @ self.basis)
+        return linalg.dense(X @ self.basis)
 
     def difference(self, X: Any, Y: Any) -> np.ndarray:
         """Uᵀ(x − y)."""
-        return np.ascontiguousarray((X - Y) @ self.basis, dtype=np.float64)
+        return linalg.dense((X - Y) @ self.basis).astype(np.float64, copy=False)
 
     def back(self, Z: np.ndarray) -> np.ndarray:
         """Uz."""

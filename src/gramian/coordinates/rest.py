@@ -43,7 +43,7 @@ class Rest:
     def energy(self, terms: Any) -> np.ndarray:
         """⟨C_i, R⟩ of each constraint, R the Gram matrix of the rest (Jain 2009, (3.8))."""
         Z = self.Z + self.coordinates.mean
-        inside = linalg.row_inner(terms.left @ Z, terms.right @ Z)
+        inside = linalg.row_inner(linalg.product(terms.left, Z), linalg.product(terms.right, Z))
         outside = self.coordinates.bilinear(self.X, terms.left, terms.right) - inside
         energy = (terms.weight * outside.reshape(terms.weight.shape)).sum(axis=1)
         return energy if self.under is None or self.under.empty else energy + self.under.energy(terms)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from gramian import _checks, linalg
+from gramian._device import DeviceArray, to_host
+from gramian._device.ordering import lowest
 from gramian.kernels.base import Kernel, _length, take
 from gramian.kernels.objects import as_kernel
 
@@ -100,7 +101,7 @@ class _Factorization:
 
     def __init__(self, kernel: Kernel, X: Any, rank: int):
         self.kernel, self.X, self.rank, self.n = kernel, X, rank, _length(X)
-        self.diagonal = np.array(kernel._diag(X), dtype=np.float64)
+        self.diagonal = linalg.dense(kernel._diag(X)).astype(np.float64)
         if not np.isfinite(self.diagonal).all():
             raise ValueError(f"pivoted_cholesky: {type(kernel).__name__} gave NaN or infinity for k(x, x).")
         self.left = np.maximum(self.diagonal, 0)
@@ -109,14 +110,17 @@ class _Factorization:
         self._check_zeros()
         self.pivots = np.zeros(0, np.intp)
         # Column-major: the columns in use are one block, and those not reached yet take no memory.
-        self.factor = np.empty((self.n, min(rank, 256)), order="F")
+        self.factor = self._columns(min(rank, 256))
+
+    def _columns(self, width: int) -> np.ndarray:
+        return np.empty((self.n, width), order="F", like=self.left)
 
     def _check_zeros(self) -> None:
         """Points with k(x, x) = 0 are never pivots, so that what they have with each other must be seen beforehand.
 
         |k(x, y)|² ≤ k(x, x) k(y, y) asks it to be zero. Up to 64 of them are compared with all of them.
         """
-        zero = np.flatnonzero(self.diagonal == 0)
+        zero = to_host(np.flatnonzero(self.diagonal == 0))
         some, points = zero[:: -(-len(zero) // 64) or 1], take(self.X, zero)
         for rows in linalg.blocks(len(some), 8 * len(zero)):
             entry = float(np.abs(self.kernel._gram(take(self.X, some[rows]), points)).max())
@@ -135,10 +139,11 @@ class _Factorization:
                 candidates, outside = _largest(self.left, size)
                 bar = np.full(len(candidates), outside)
             else:
-                candidates = _drawn(self.left, size, rng)
-                bar = rng.uniform(size=size) * self.left[candidates]
+                candidates = _drawn(to_host(self.left), size, rng)
+                bar = rng.uniform(size=size) * to_host(self.left[candidates])
             floor = FLOOR * self.diagonal[candidates]
-            picked, L = _pick(self._residual_gram(candidates), floor, bar, self.rank - len(self.pivots), greedy)
+            H = to_host(self._residual_gram(candidates))
+            picked, L = _pick(H, to_host(floor), to_host(bar), self.rank - len(self.pivots), greedy)
             self._extend(candidates[picked], L)
             self._absorb(candidates[picked], tol * trace)
         self._warn()
@@ -154,14 +159,14 @@ class _Factorization:
         """Append the columns (K − C Cᵀ)[:, picked] L⁻ᵀ, a block of rows at a time: (4) of Teixeira et al."""
         start, stop = len(self.pivots), len(self.pivots) + len(picked)
         if stop > self.factor.shape[1]:
-            wider = np.empty((self.n, min(max(stop, 2 * self.factor.shape[1]), self.rank)), order="F")
+            wider = self._columns(min(max(stop, 2 * self.factor.shape[1]), self.rank))
             wider[:, :start] = self.factor[:, :start]
             self.factor = wider
         points, F = take(self.X, picked), self.factor[picked, :start]
         width = self.X.shape[1] if getattr(self.X, "ndim", 1) == 2 else 1
-        for rows in linalg.blocks(self.n, 8 * (2 * width + 4 * len(picked))):
+        for rows in linalg.blocks(self.n, 8 * (2 * width + 4 * len(picked)), of=self.left):
             G = self.kernel._gram(take(self.X, rows), points) - self.factor[rows, :start] @ F.T
-            self.factor[rows, start:stop] = solve_triangular(L, G.T, lower=True, check_finite=False).T
+            self.factor[rows, start:stop] = linalg.solve_lower(L, G.T).T
         if not np.isfinite(self.factor[:, start:stop].sum()):
             raise ValueError(f"pivoted_cholesky: {type(self.kernel).__name__} gave NaN or infinity.")
         self.factor[self.pivots, start:stop] = 0.0
@@ -192,11 +197,14 @@ def _largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
     """Rows of the largest residuals, ascending, and the largest residual outside of them."""
     if size >= len(left):
         return np.arange(len(left)), 0.0
-    order = np.argpartition(left, len(left) - size - 1)
-    outside = left[order[len(left) - size - 1]]
+    if isinstance(left, DeviceArray):
+        values, order = (to_host(part[0]) for part in lowest(-left[None, :], size + 1))
+        rows, outside = order[:-1], -values[-1]
+    else:
+        order = np.argpartition(left, len(left) - size - 1)
+        rows, outside = order[len(left) - size :], left[order[len(left) - size - 1]]
     # Among ties the first row wins, as it would one column at a time.
-    rows = np.union1d(order[len(left) - size :], [left.argmax()])
-    return rows, float(outside)
+    return np.union1d(rows, [int(left.argmax())]), float(outside)
 
 
 def _drawn(left: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:

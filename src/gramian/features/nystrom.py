@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
+from gramian._device import outside, to_host
 from gramian.features.basis import choose
 from gramian.kernels import Gaussian, Kernel
 from gramian.kernels.base import _length, take
@@ -98,7 +99,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the coordinates of the training points, shape (n, r)."""
         kernel = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")
-        return self.learn(self._door(X, kernel, reset=True))
+        return outside(self.learn(self._door(X, kernel, reset=True)))
 
     def learn(self, X: Any) -> np.ndarray:
         """:meth:`fit_transform` of points that were checked."""
@@ -110,15 +111,17 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         rng = _checks.random(self.random_state, "KernelFeatures")
         tol = 0.0 if self.tol is None else _checks.number(self.tol, "KernelFeatures", "tol", low=0)
         chosen = choose(self.kernel_, X, self.basis, self._size(_length(X)), tol, rng)
-        self.basis_, inner, C = chosen.points, chosen.factor, chosen.coordinates
+        inner, C = chosen.factor, chosen.coordinates
+        self.basis_ = to_host(chosen.points)
         whiten = np.zeros((len(inner.pivots), _length(self.basis_)))
-        whiten[:, inner.pivots] = _inverse(inner.factor[inner.pivots])  # L⁻¹, zero where points depend on others
+        # L⁻¹, zero where points depend on others
+        whiten[:, inner.pivots] = _inverse(to_host(inner.factor[inner.pivots]))
         R = self._rotate(whiten, *self._moments(X, whiten, C))
         return self.coordinates_of(X) if C is None else C @ R.T - self.mean_
 
     def _door(self, X: Any, kernel: Kernel, reset: bool) -> Any:
         if kernel.on_vectors:
-            X = _checks.estimator_points(self, X, reset=reset)
+            X = _checks.estimator_points(self, X, reset=reset, devices=kernel.devices)
         return kernel.accept(X)
 
     def _size(self, n: int) -> int | None:
@@ -134,12 +137,13 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         n, r = _length(X), whiten.shape[0]
         trace = float(np.maximum(self.kernel_._diag(X), 0).sum())
         if C is not None:
-            return C.mean(axis=0), C.T @ C, trace, n
+            return to_host(C.mean(axis=0)), to_host(C.T @ C), trace, n
         mean, Q = np.zeros(r), np.zeros((r, r))
-        for rows in linalg.blocks(n, 24 * max(r, 1)):
-            block = self.kernel_._gram(take(X, rows), self.basis_) @ whiten.T
-            mean += block.sum(axis=0) / n
-            Q += block.T @ block
+        basis = linalg.placed(self.basis_, X)
+        for rows in linalg.blocks(n, 24 * max(r, 1), of=X):
+            block = self.kernel_._gram(take(X, rows), basis) @ whiten.T
+            mean += to_host(block.sum(axis=0)) / n
+            Q += to_host(block.T @ block)
         return mean, Q, trace, n
 
     def _rotate(self, whiten: np.ndarray, mean: np.ndarray, Q: np.ndarray, trace: float, n: int) -> np.ndarray:
@@ -168,13 +172,14 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates z(x), shape (n, r)."""
         check_is_fitted(self, "map_")
-        return self.coordinates_of(self._door(X, self.kernel_, reset=False))
+        return outside(self.coordinates_of(self._door(X, self.kernel_, reset=False)))
 
     def coordinates_of(self, X: Any) -> np.ndarray:
         """:meth:`transform` of points that were checked, in blocks of rows."""
-        Z = np.empty((_length(X), self.map_.shape[0]))
-        for rows in linalg.blocks(len(Z), 24 * max(self.map_.shape[1], 1)):
-            Z[rows] = self.kernel_._gram(take(X, rows), self.basis_) @ self.map_.T - self.mean_
+        Z = linalg.empty((_length(X), self.map_.shape[0]), X)
+        basis, turn, mean = (linalg.placed(part, X) for part in (self.basis_, self.map_.T, self.mean_))
+        for rows in linalg.blocks(len(Z), 24 * max(self.map_.shape[1], 1), of=X):
+            Z[rows] = self.kernel_._gram(take(X, rows), basis) @ turn - mean
         return Z
 
     def residual(self, X: Any) -> np.ndarray:
@@ -182,7 +187,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self, "map_")
         X = self._door(X, self.kernel_, reset=False)
         Z = self.coordinates_of(X) + self.mean_
-        return np.maximum(self.kernel_._diag(X) - linalg.row_norms(Z), 0)
+        return outside(np.maximum(self.kernel_._diag(X) - linalg.row_norms(Z), 0))
 
     @property
     def _n_features_out(self) -> int:

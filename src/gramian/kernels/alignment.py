@@ -7,6 +7,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from gramian import _checks, linalg
+from gramian._device import outside, to_host
 from gramian.kernels.base import Kernel, _length, take
 from gramian.kernels.modes import local_pairs, warn_of_modes
 from gramian.kernels.weighted import Weighted
@@ -65,7 +66,7 @@ def align(
     if center and n_neighbors is not None:
         raise ValueError("align: center and n_neighbors cannot be combined; choose one.")
     for kernel in kernels:
-        X = kernel.check(X)
+        X = kernel.check(outside(X))
     kernels = [kernel.bound(X) for kernel in kernels]
     classes, codes = _checks.labels(y, "align", _length(X))
     if len(classes) < 2:
@@ -76,7 +77,8 @@ def align(
     reached = float(b @ alpha / (np.sqrt(alpha @ S @ alpha) * norm)) if alpha.any() else 0.0
     if reached <= 0:
         raise ValueError("align: no kernel has a positive inner product with the labels.")
-    kernel = Weighted(tuple(kernels), alpha / Weighted(tuple(kernels), alpha).diag(X).mean(), alignment=reached)
+    scale = float(Weighted(tuple(kernels), alpha)._diag(X).mean())
+    kernel = Weighted(tuple(kernels), alpha / scale, alignment=reached)
     if warn and mask is None:
         warn_of_modes(kernel, X, codes, classes)
     return kernel
@@ -110,7 +112,7 @@ def _blocks(kernels: list[Kernel], X: Any) -> Iterator[tuple[slice, np.ndarray]]
     """Rows and the stacked blocks (m, rows, n) of all Gram matrices, about half a Gram matrix at a time."""
     n, m = _length(X), len(kernels)
     for rows in linalg.blocks(n, 8.0 * n * m, max(4 * n * n, 1 << 20)):
-        G = np.empty((m, rows.stop - rows.start, n))
+        G = linalg.empty((m, rows.stop - rows.start, n), X)
         for j, kernel in enumerate(kernels):
             G[j] = kernel._gram(take(X, rows), X)
         yield rows, G
@@ -121,18 +123,18 @@ def _products(kernels: list[Kernel], X: Any, codes: np.ndarray, center: bool, ma
     n, m, p = len(codes), len(kernels), int(codes.max()) + 1
     S, sums = np.zeros((m + 1, m + 1)), np.zeros((m + 1, n))
     for rows, G in _blocks(kernels, X):
-        Y = _ideal(codes, rows, p)
+        Y = linalg.placed(_ideal(codes, rows, p), X)
         if mask is not None:
-            inside = mask[rows].toarray()
+            inside = linalg.placed(mask[rows].toarray(), X)
             G *= inside
             Y *= inside
-        sums[:m, rows], sums[m, rows] = G.sum(axis=2), Y.sum(axis=1)
+        sums[:m, rows], sums[m, rows] = to_host(G.sum(axis=2)), to_host(Y.sum(axis=1))
         flat = G.reshape(m, -1)
         if not np.abs(flat).max(initial=0.0) < np.sqrt(_checks.LARGEST):
             raise ValueError("align: kernel values must be below 1e150, got larger ones or NaN; rescale X.")
-        S[:m, :m] += flat @ flat.T
-        S[:m, m] += flat @ Y.ravel()
-        S[m, m] += (Y**2).sum()
+        S[:m, :m] += to_host(flat @ flat.T)
+        S[:m, m] += to_host(flat @ Y.ravel())
+        S[m, m] += float((Y**2).sum())
     if center:
         # ⟨HKH, HK'H⟩ = ⟨K, K'⟩ − (2/n) K1ᵀK'1 + (1ᵀK1)(1ᵀK'1)/n², for symmetric K and K'.
         total = sums.sum(axis=1)

@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import reduce
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, _device, linalg
 from gramian.linalg import count as _length
 from gramian.linalg import take as take  # noqa: PLC0414
 from gramian.persist import Stored
@@ -20,6 +21,9 @@ class Kernel(ABC, Stored):
     generic versions that a subclass may replace by a closed form. A kernel on objects that are not vectors
     sets ``on_vectors = False`` and receives sequences as they are.
     """
+
+    devices = True
+    """Whether ``_gram`` takes arrays on a device, as NumPy's functions do."""
 
     @property
     def on_vectors(self) -> bool:
@@ -39,7 +43,7 @@ class Kernel(ABC, Stored):
     def check(self, X: Any, name: str = "X") -> Any:
         """Return X as this kernel takes it: a validated array of vectors, or the sequence itself."""
         if self.on_vectors:
-            X = _checks.points(X, type(self).__name__, name=name)
+            X = _checks.points(X, type(self).__name__, name=name, devices=self.devices)
         return self.accept(X, name)
 
     def accept(self, X: Any, name: str = "X") -> Any:
@@ -65,9 +69,10 @@ class Kernel(ABC, Stored):
         X = self.check(X)
         Y = X if Y is None else self.check(Y, "Y")
         self._check_widths(X, Y)
-        return self._gram(X, Y)
+        return _device.outside(self._gram(X, Y))
 
     def _check_widths(self, X: Any, Y: Any) -> None:
+        _device.same_place(type(self).__name__, X, Y)
         if self.on_vectors and X.shape[1] != Y.shape[1]:
             raise ValueError(
                 f"{type(self).__name__}: X and Y must have the same number of features, "
@@ -76,7 +81,7 @@ class Kernel(ABC, Stored):
 
     def diag(self, X: Any) -> np.ndarray:
         """k(x, x) for each row, shape (n,)."""
-        return self._diag(self.check(X))
+        return _device.outside(self._diag(self.check(X)))
 
     def pairs(self, X: Any, Y: Any) -> np.ndarray:
         """Kernel of row i of X with row i of Y, shape (n,)."""
@@ -84,7 +89,7 @@ class Kernel(ABC, Stored):
         if _length(X) != _length(Y):
             raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {_length(X)} and {_length(Y)} rows.")
         self._check_widths(X, Y)
-        return self._pairs(X, Y)
+        return _device.outside(self._pairs(X, Y))
 
     def sqdist(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Squared distance in feature space, k(x, x) + k(y, y) − 2 k(x, y), shape (n, m)."""
@@ -92,7 +97,7 @@ class Kernel(ABC, Stored):
         if Y is not None:
             Y = self.check(Y, "Y")
             self._check_widths(X, Y)
-        return self._sqdist(X, Y)
+        return _device.outside(self._sqdist(X, Y))
 
     def _sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
         dx = self._diag(X)
@@ -174,10 +179,10 @@ class Product(_Combination):
         return total
 
     def _diag(self, X: Any) -> np.ndarray:
-        return np.prod([part._diag(X) for part in self.parts], axis=0)
+        return reduce(np.multiply, (part._diag(X) for part in self.parts))
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return np.prod([part._pairs(X, Y) for part in self.parts], axis=0)
+        return reduce(np.multiply, (part._pairs(X, Y) for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -229,10 +234,10 @@ class Constant(Kernel):
     accept = check
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        return np.full((_length(X), _length(Y)), self.value)
+        return linalg.full((_length(X), _length(Y)), self.value, X)
 
     def _diag(self, X: Any) -> np.ndarray:
-        return np.full(_length(X), self.value)
+        return linalg.full(_length(X), self.value, X)
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return np.full(_length(X), self.value)
+        return linalg.full(_length(X), self.value, X)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.kernels.base import Kernel
 
 
@@ -106,14 +106,17 @@ class Gaussian(Kernel):
         if self.metric is None:
             D = linalg.sqdist(X, None if Y is X else Y)
         else:
-            D = self.metric.sqdist(X, None if Y is X else Y)
+            D = _device.inside(self.metric.sqdist(_device.outside(X), None if Y is X else _device.outside(Y)))
         return self._decayed(D)
 
     def _diag(self, X: Any) -> np.ndarray:
-        return np.ones(X.shape[0])
+        return linalg.full(X.shape[0], 1.0, X)
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        d = linalg.pair_sqdist(X, Y) if self.metric is None else self.metric.pair_sqdist(X, Y)
+        if self.metric is None:
+            d = linalg.pair_sqdist(X, Y)
+        else:
+            d = _device.inside(self.metric.pair_sqdist(_device.outside(X), _device.outside(Y)))
         return self._decayed(d)
 
     def _decayed(self, D: np.ndarray) -> np.ndarray:
@@ -156,10 +159,10 @@ class Laplacian(Kernel):
         return np.exp(-linalg.manhattan(X, Y) / self.scale)
 
     def _diag(self, X: Any) -> np.ndarray:
-        return np.ones(X.shape[0])
+        return linalg.full(X.shape[0], 1.0, X)
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return np.exp(-np.asarray(abs(X - Y).sum(axis=1)).ravel() / self.scale)
+        return np.exp(-linalg.dense(abs(X - Y).sum(axis=1)).ravel() / self.scale)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.kernels.base import Kernel
 
 
@@ -55,10 +55,20 @@ class ChiSquared(_Histograms):
         return (sums - chi2) / 2 if self.scale is None else np.exp(-chi2 / self.scale)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        if isinstance(X, _device.DeviceArray):
+            return self._on_device(X, linalg.placed(Y, X))
         from sklearn.metrics.pairwise import additive_chi2_kernel
 
         X, Y = (A if A.flags.writeable else A.copy() for A in (X, Y))  # its compiled loop asks for writable memory
         return self._of(-additive_chi2_kernel(X, Y), X.sum(axis=1)[:, None] + Y.sum(axis=1))
+
+    def _on_device(self, X: Any, Y: Any) -> Any:
+        K = linalg.empty((len(X), len(Y)), X)
+        for rows in linalg.blocks(len(X), 40 * Y.shape[0] * Y.shape[1], of=X):
+            sums = X[rows][:, None, :] + Y[None, :, :]
+            parts = (X[rows][:, None, :] - Y[None, :, :]) ** 2 / np.where(sums > 0, sums, 1.0)
+            K[rows] = self._of(parts.sum(axis=2), sums.sum(axis=2))
+        return K
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
         sums = X + Y
@@ -89,4 +99,4 @@ class Intersection(_Histograms):
 
 
 def _total(X: Any) -> np.ndarray:
-    return np.asarray(X.sum(axis=1)).ravel()
+    return linalg.dense(X.sum(axis=1)).ravel()

@@ -7,6 +7,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from gramian import _checks, linalg
+from gramian._device import to_host
 from gramian.kernels.base import Kernel, take
 from gramian.kernels.weighted import Weighted
 from gramian.neighbors import smallest
@@ -23,7 +24,7 @@ def nearest(kernel: Kernel, X: Any, rows: np.ndarray, columns: np.ndarray, k: in
     near = np.empty((len(rows), k), dtype=np.intp)
     others, diagonal = take(X, columns), kernel._diag(take(X, columns))
     for block in linalg.blocks(len(rows), 8 * len(columns)):
-        D = diagonal - 2 * kernel._gram(take(X, rows[block]), others)
+        D = to_host(diagonal - 2 * kernel._gram(take(X, rows[block]), others))
         near[block], _ = smallest(D, k, np.broadcast_to(columns, D.shape), rows[block])
     return np.repeat(rows, k), near.ravel()
 
@@ -31,7 +32,7 @@ def nearest(kernel: Kernel, X: Any, rows: np.ndarray, columns: np.ndarray, k: in
 def local_pairs(kernels: list[Kernel], X: Any, codes: np.ndarray, k: int) -> sparse.csr_array:
     """Symmetric 0/1 matrix of near pairs under the sum of the kernels, within and across classes, and the diagonal."""
     k = _checks.number(k, "align", "n_neighbors", low=1, integer=True)
-    everything = Weighted(tuple(kernels), np.array([1 / max(kern.diag(X).mean(), 1e-300) for kern in kernels]))
+    everything = Weighted(tuple(kernels), np.array([1 / max(float(kern._diag(X).mean()), 1e-300) for kern in kernels]))
     n, pairs = len(codes), []
     for c in range(int(codes.max()) + 1):
         inside, outside = np.flatnonzero(codes == c), np.flatnonzero(codes != c)

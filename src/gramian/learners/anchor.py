@@ -90,7 +90,7 @@ def core_of(solution: Solution) -> np.ndarray:
 
 def blended(M: np.ndarray, Z: np.ndarray, weight: float, unit_free: bool) -> np.ndarray:
     """(1 − w) M + w I, with M in the unit in which the points Z are as far apart as they are."""
-    eye = np.eye(len(M))
+    eye = np.eye(len(M), like=M)
     return (1 - weight) * unit(M, Z, unit_free) * M + weight * eye
 
 
@@ -127,8 +127,8 @@ class Frame:
 
     def lift(self, core: np.ndarray) -> np.ndarray:
         """The factor of I + U(M − I)Uᵀ under the prior: its symmetric root times G₀."""
-        inside = linalg.psd_sqrt(core) - np.eye(len(core))
-        whole = np.eye(len(self.U)) + self.U @ inside @ self.U.T
+        inside = linalg.psd_sqrt(core) - np.eye(len(core), like=core)
+        whole = np.eye(len(self.U), like=core) + self.U @ inside @ self.U.T
         return whole if self.root is None else whole @ self.root
 
 

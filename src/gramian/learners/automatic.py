@@ -88,6 +88,8 @@ class AutoMetric(MetricLearner):
     ('features as they are', True)
     """
 
+    _devices = True
+
     def __init__(
         self,
         scoring="precision@10",

@@ -8,14 +8,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.constraints import Constraints, Feedback, Labels, Pairs
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners.anchor import anchored, chosen, is_unit_free
 from gramian.learners.fitted import reading
 from gramian.learners.tuples import TupleMixin, are_tuples, split
-from gramian.metrics import Metric, leading_root
-from gramian.solvers.base import Solution
+from gramian.metrics import Metric, answer, leading_root
+from gramian.solvers.base import Solution, on_host
 
 MOST = 128
 """Directions that an anchored fit takes at most."""
@@ -42,6 +42,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     """Whether labels may be measurements."""
     _has_prior = False
     """Whether the prior is a part of the problem itself."""
+    _devices = False
+    """Whether the fit runs where the points are; otherwise they must be on the host."""
     _has_unit = False
     """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
     _remedy = "raise max_iter or tol"
@@ -129,15 +131,24 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Labels | Constraints]:
         """Points as float64, and y as labels or constraints; tuples are taken apart. The one validation of a fit."""
         owner = type(self).__name__
+        y = _device.whole_numbers(y)
         if vectors and are_tuples(X):
-            X, y = split(np.asarray(X), y, owner)
+            X = _checks.placed(X, owner, devices=self._devices)
+            X, y = split(X if _device.held(X) else np.asarray(X), y, owner)
+            X = _device.outside(X)
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
         if vectors:
             labels = y if not given and unknown is None and np.asarray(y).dtype != object else None
             checked = _checks.estimator_points(
-                self, X, labels, reset=True, allow_sparse=self._sparse, min_points=self._min_points
+                self,
+                X,
+                labels,
+                reset=True,
+                allow_sparse=self._sparse,
+                min_points=self._min_points,
+                devices=self._devices,
             )
             X, y = (checked, y) if labels is None else checked
             X = X.astype(np.float64, copy=False)
@@ -149,7 +160,7 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
         """Keep what was found; the only place that writes to the learner."""
-        self.solution_ = solution
+        self.solution_ = solution = on_host(solution)
         for name, value in solution.found.items():
             setattr(self, f"{name}_", value)
         root = linalg.psd_sqrt if coordinates.whole else leading_root
@@ -177,11 +188,13 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         coordinates = self.metric_.coordinates
         if coordinates.n_features is None:  # objects of a kernel
             return coordinates.check(X, type(self).__name__)
-        return coordinates.accept(_checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse))
+        return coordinates.accept(
+            _checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse, devices=self._devices)
+        )
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates in which the Euclidean distance is the learned one."""
-        return self.metric_.transform_of(self._seen(X))
+        return answer(self.metric_.transform_of(self._seen(X)), X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

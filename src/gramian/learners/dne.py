@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _array, _checks, linalg
+from gramian import _array, _checks, _device, linalg
 from gramian.constraints import Labels
 from gramian.learners import targets
 from gramian.learners.factored import LabelLearner
@@ -22,7 +22,7 @@ def neighbor_signs(X: np.ndarray, labels: Labels, k: int) -> sparse.csr_array:
     """
     n = X.shape[0]
     graphs = []
-    for near in (targets.same_class(X, labels, k), targets.other_class(X, labels, k)):
+    for near in map(_device.to_host, (targets.same_class(X, labels, k), targets.other_class(X, labels, k))):
         i, j = np.repeat(np.arange(n), near.shape[1]), near.ravel()
         A = sparse.csr_array((np.ones(len(i)), (i, j)), shape=(n, n))
         A.setdiag(0)
@@ -71,6 +71,8 @@ class DNE(LabelLearner):
     >>> bool(dne.components_.shape[0] <= 4 and dne.objective_ < 0)
     True
     """
+
+    _devices = True
 
     def __init__(
         self, n_neighbors=1, n_components=None, *, reg=0.0, prior="identity", anchor="auto", random_state=None

@@ -99,6 +99,11 @@ class Start:
         L = coordinates.lower(L, given=not isinstance(learner.init, str))
         return cls(coordinates, coordinates.of(X), L, reg * coordinates.norms)
 
+    def by_class(self, codes: np.ndarray) -> tuple["Start", np.ndarray]:
+        """The same problem with the points in the order of their classes."""
+        order = np.argsort(codes, kind="stable")
+        return replace(self, Z=self.Z[order]), codes[order]
+
     def penalized(self, loss: Callable, share: float = 1.0) -> Callable:
         """The loss plus ``share`` of reg · ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3)."""
         ridge = share * self.ridge

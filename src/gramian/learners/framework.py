@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, _device, linalg
 from gramian.constraints import Labels, Pairs
 from gramian.constraints.triplets import unit_margins
 from gramian.coordinates import Coordinates, Plain, Rest, Subspace
@@ -36,6 +36,8 @@ WIDEST = 10_000
 """Most features for which a d × d matrix is learned."""
 ANCHORED_PAIRS = 3000
 """Pairs that are enough for what is blended with a prior."""
+DUAL_STEPS = 40
+"""Steps of the dual in an anchored fit on a device."""
 SOLVERS: dict[str, type[DualAscent | BregmanProjections | PrimalNewton]] = {
     "primal": PrimalNewton,
     "dual": DualAscent,
@@ -51,6 +53,7 @@ class FrameworkLearner(MetricLearner):
     """
 
     _sparse = True
+    _devices = True
     _has_prior = True
     _most_pairs: int | None = None
     """Pairs to draw from labels at most, where their number was left open."""
@@ -71,7 +74,7 @@ class FrameworkLearner(MetricLearner):
         owner = type(self).__name__
         if self.rank is not None:
             rng = _checks.random(self.random_state, owner)
-            coordinates = Subspace(subspace_basis(self.subspace, X, self.rank, rng, owner))
+            coordinates = Subspace(_device.to_host(subspace_basis(self.subspace, X, self.rank, rng, owner)))
             return coordinates, coordinates.z(X)
         if X.shape[1] > WIDEST:
             raise ValueError(
@@ -117,13 +120,19 @@ class FrameworkLearner(MetricLearner):
         """Solve for M on the coordinates."""
         owner = type(self).__name__
         problem = self._problem(Z, side, rest)
-        if problem.divergence.keeps_range and not problem.prior.any():
+        if problem.divergence.keeps_range and not np.any(_device.inside(problem.prior)):
             raise ValueError(f"{owner}: prior must not be 0 for LogDet and von Neumann, which keep its range.")
         solver = self._solver(problem)
+        if isinstance(Z, _device.DeviceArray) and not isinstance(solver, DualAscent):
+            raise TypeError(
+                f"{owner}: solver must be 'dual' for X on a device, got {type(solver).__name__}, "
+                "which runs on the CPU; pass X as a NumPy array for it."
+            )
         solver.check(problem)
         try:
             with progress(owner, self.verbose, solver.max_iter, self.callback) as report:
-                return replace(solve_in_range(solver, problem, report), alpha=self._outside())
+                solution = solve_in_range(solver, problem, report)
+                return replace(solution, M=_device.inside(solution.M), alpha=self._outside())
         except InfeasibleError as error:
             raise InfeasibleError(f"{owner}: {error}") from None
 
@@ -133,22 +142,26 @@ class FrameworkLearner(MetricLearner):
         if alpha > 0 and not rest.empty:
             # Jain 2009, (3.8): what the part αI outside of the coordinates already spends.
             offset = alpha * np.concatenate([rest.energy(terms) for terms in side.blocks(Z.shape[0])])
+        native = _device.outside
         return Problem(
             rows=rows_of(side, Z),
-            bound=side.bound,
-            prior=self._prior(Z, rest),
+            bound=native(linalg.placed(side.bound, Z)),
+            prior=native(self._prior(Z, rest)),
             divergence=self._divergence(Z, rest),
-            slack=self._slack(side),
-            offset=offset,
+            slack=self._slack(side).placed(Z),
+            offset=native(linalg.placed(offset, Z)),
         )
 
     def _solver(self, problem: Problem) -> Solver:
         if isinstance(self.solver, Solver):
             return self.solver
         _checks.one_of(self.solver, type(self).__name__, "solver", ("auto", *SOLVERS))
-        best = "primal" if PrimalNewton.suits(problem) else "dual"
+        there = _device.foreign(problem.bound)  # the dual runs on any array library
+        best = "dual" if there or not PrimalNewton.suits(problem) else "primal"
         name = best if self.solver == "auto" else self.solver
-        return SOLVERS[name](max_iter=int(self.max_iter), tol=float(self.tol))
+        # An anchored fit counts on primal steps, of which the dual needs more.
+        steps = max(int(self.max_iter), DUAL_STEPS) if there and self._most_pairs else int(self.max_iter)
+        return SOLVERS[name](max_iter=steps, tol=float(self.tol))
 
 
 class Framework(FrameworkLearner):

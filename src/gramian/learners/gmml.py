@@ -43,6 +43,7 @@ class GMML(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _devices = True
     _has_prior = True
 
     def __init__(self, t=0.5, reg=1e-3, *, prior="identity", anchor="auto", n_pairs=None, random_state=None):
@@ -63,8 +64,9 @@ class GMML(MetricLearner):
             raise ValueError("GMML: needs both similar and dissimilar pairs.")
         V = Z[side.left] - Z[side.right]
         M0 = prior_matrix(self.prior, Z, rest, "GMML")
-        S = _regularized(V[side.similar], np.linalg.inv(M0), lam)
-        D = _regularized(V[~side.similar], M0, lam)
+        similar = linalg.placed(side.similar, Z)
+        S = _regularized(V[similar], np.linalg.inv(M0), lam)
+        D = _regularized(V[~similar], M0, lam)
         M = geodesic(S, D, t)
         objective = float(np.sum(M * S) + np.sum(np.linalg.inv(M) * D))
         return Solution(M=M, objective=objective)

@@ -7,7 +7,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, eigh
 
-from gramian import linalg
+from gramian import _device, linalg
+from gramian._device.pairs import PairList
 from gramian.constraints import Labels
 from gramian.learners import targets
 from gramian.solvers.descent import share, stationarity
@@ -38,15 +39,15 @@ class Triplets:
     @classmethod
     def none(cls, Z: np.ndarray, near: np.ndarray, push: float) -> "Triplets":
         """No impostor yet."""
-        empty = np.zeros(0, dtype=np.intp)
-        return cls(Z, near, float(push), empty, empty, np.zeros((0, near.shape[1])))
+        empty = np.zeros(0, dtype=np.intp, like=Z)
+        return cls(Z, near, float(push), empty, empty, np.zeros((0, near.shape[1]), like=Z))
 
     def renewed(self, L: np.ndarray, labels: Labels) -> "Triplets":
         """Candidates within the buffer of the margin at L; multipliers of pairs that stay are kept."""
         E = self.Z @ L.T
-        reach = 1 + BUFFER + np.max([linalg.pair_sqdist(E, E[column]) for column in self.near.T], axis=0)
+        reach = 1 + BUFFER + np.stack([linalg.pair_sqdist(E, E[column]) for column in self.near.T]).max(axis=0)
         anchor, other = targets.closer_than(E, labels, np.where(self._real.any(axis=1), reach, -np.inf))
-        lam = np.zeros((len(anchor), self.near.shape[1]))
+        lam = np.zeros((len(anchor), self.near.shape[1]), like=E)
         if len(self.anchor):
             n = len(self.Z)
             old, new = self.anchor * n + self.other, anchor * n + other
@@ -61,7 +62,7 @@ class Triplets:
 
     @cached_property
     def _real(self) -> np.ndarray:
-        return self.near != np.arange(len(self.near))[:, None]
+        return self.near != np.arange(len(self.near), like=self.near)[:, None]
 
     @cached_property
     def cap(self) -> np.ndarray:
@@ -87,7 +88,8 @@ class Triplets:
     def _all_pairs(self) -> np.ndarray | None:
         """Places of the pairs in an n × n matrix, where that is the cheaper way; otherwise None."""
         n = len(self.near)
-        return self.anchor * n + self.other if len(self.anchor) >= DENSE * n**2 else None
+        dense = len(self.anchor) >= DENSE * n**2 and not isinstance(self.Z, _device.DeviceArray)
+        return self.anchor * n + self.other if dense else None
 
     def slacks(self, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Target distances d²_ij (n, k) and s = 1 + d²_ij − d²_il (m, k) of the embedded points E."""
@@ -100,6 +102,8 @@ class Triplets:
         """Distances d²_il of all pairs, (m,)."""
         if self._all_pairs is not None:
             return linalg.sqdist(E).take(self._all_pairs)
+        if isinstance(E, _device.DeviceArray):
+            return self._listed.sqdist(E)
         far = np.empty(len(self.anchor))
         for rows in linalg.blocks(len(far), 24 * E.shape[1], CACHE_BYTES):
             V = E.take(self.anchor[rows], axis=0)
@@ -116,6 +120,9 @@ class Triplets:
 
     def scatter(self, lam: np.ndarray) -> np.ndarray:
         """S = Σ_ij v_ij v_ijᵀ + Σ_ijl λ_ijl (v_ij v_ijᵀ − v_il v_ilᵀ), through one sparse Laplacian."""
+        if isinstance(self.Z, _device.DeviceArray):
+            pull = linalg.neighbor_scatter(self.Z, self.near, 1 + self._listed.sums(lam))
+            return pull + self._listed.scatter(self.Z, -lam.sum(axis=1))
         n, pull, push = len(self.near), 1 + self._by_anchor @ lam, -lam.sum(axis=1)
         if self._all_pairs is not None:
             W = np.zeros((n, n))
@@ -125,6 +132,11 @@ class Triplets:
         order, columns, pointers = self._graph
         weights = np.concatenate([pull.ravel(), push])[order]
         return linalg.scatter(self.Z, sparse.csr_array((weights, columns, pointers), shape=(n, n)))
+
+    @cached_property
+    def _listed(self) -> PairList:
+        """The pairs on a device."""
+        return PairList(self.anchor, self.other, len(self.near))
 
     def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Pull plus smoothed hinges, and the gradient 2 L S."""
@@ -168,7 +180,8 @@ class State:
         if L.shape[0] < L.shape[1] or L.size == 0:
             return np.nan
         try:
-            low = eigh(self.scatter, pull, eigvals_only=True, subset_by_index=[0, 0])[0]
+            both = _device.to_host(self.scatter), _device.to_host(pull)
+            low = eigh(*both, eigvals_only=True, subset_by_index=[0, 0])[0]
         except LinAlgError:
             return np.nan
         # λ/(1 + ε) is dual feasible: P + Σ λ_t A_t / (1 + ε) = (S + ε P) / (1 + ε) ⪰ 0.

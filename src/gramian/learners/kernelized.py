@@ -60,6 +60,7 @@ class Kernelized(MetricLearner):
     """
 
     _sparse = True
+    _devices = True
 
     def __init__(self, learner=None, kernel=None, *, rank=None, features=None, alpha="auto", random_state=None):
         self.learner = learner

@@ -112,6 +112,7 @@ class LMNN(FactorLearner):
     (True, True)
     """
 
+    _devices = True
     _enough = {"tol": lambda tol: max(tol, 5e-2), "max_iter": lambda most: min(most, 30)}
 
     def __init__(
@@ -165,5 +166,5 @@ class LMNN(FactorLearner):
         """The weight of tr(M) as a number."""
         if isinstance(self.reg, str):
             _checks.one_of(self.reg, "LMNN", "reg", ("pull",))
-            return sum(linalg.pair_sqdist(X, X[column]).sum() for column in near.T) / X.shape[1]
+            return float(sum(linalg.pair_sqdist(X, X[column]).sum() for column in near.T)) / X.shape[1]
         return _checks.number(self.reg, "LMNN", "reg", low=0)

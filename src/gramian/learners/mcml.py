@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _array
+from gramian import _array, _device
 from gramian.constraints import Labels
 from gramian.learners import softmax
 from gramian.learners.factored import FactorLearner, Start
 from gramian.solvers.base import Solution
 
 
+@_device.native
 def mcml_loss(L: Any, X: Any, codes: Any) -> tuple[float, Any]:
     """f(L) = Σ_i KL(p0(·|i), p(·|i)) and its gradient (Globerson and Roweis 2006).
 
@@ -19,7 +20,7 @@ def mcml_loss(L: Any, X: Any, codes: Any) -> tuple[float, Any]:
     f = Σ_ij p0_ij d²_ij + Σ_i log Σ_{k≠i} exp(−d²_ik) − Σ_i log m_i. Points alone in their class are no anchors.
     """
     xp = _array.namespace(X)
-    classes = softmax.Classes(codes)
+    classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes)
     X = classes.sorted(X)
     mates, V = _within(X, classes)
     anchor = xp.astype(mates > 0, X.dtype)
@@ -91,9 +92,11 @@ class MCML(FactorLearner):
     (True, (4, 4))
     """
 
+    _devices = True
+
     def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
         start = Start.make(self, X, labels, rng, ridge=1e-10)  # convex: where it ends does not depend on the start
-        end = start.descend(
-            lambda L, Z: mcml_loss(L, Z, labels.codes), max_iter=self.max_iter, tol=self.tol, report=report
-        )
+        start, codes = start.by_class(labels.codes)
+        classes = softmax.Classes(codes)
+        end = start.descend(lambda L, Z: mcml_loss(L, Z, classes), max_iter=self.max_iter, tol=self.tol, report=report)
         return start.solution(end, self.tol)

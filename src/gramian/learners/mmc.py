@@ -1,15 +1,17 @@
 """Mahalanobis metric for clustering."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.constraints import Labels, Pairs
 from gramian.learners.base import MetricLearner
 from gramian.learners.progress import progress
 from gramian.solvers.base import Solution
+from gramian.solvers.descent import descend
 
 
 class MMC(MetricLearner):
@@ -51,6 +53,7 @@ class MMC(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _devices = True
     _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 200)}
 
     def __init__(
@@ -84,20 +87,21 @@ class MMC(MetricLearner):
     def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
         ridge = _checks.number(self.reg, "MMC", "reg", low=0, open_low=True)
         V = Z[side.left] - Z[side.right]
-        near, far = V[side.similar], linalg.gathered(V[~side.similar])
+        similar = linalg.placed(side.similar, Z)
+        near, far = V[similar], linalg.gathered(V[~similar])
         far = far[linalg.row_norms(far) > 0]
         if len(near) == 0 or len(far) == 0:
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")
         S = near.T @ near
         size = np.trace(S) / len(S)
-        S += ridge * (size if size > 0 else 1.0) * np.eye(len(S))
+        S += ridge * (size if size > 0 else 1.0) * np.eye(len(S), like=S)
         if self.diagonal:
             root = 1 / np.sqrt(np.diag(S))
-            F, gap, n_iter = self._maximize(far**2 * root**2, np.ones(len(S)), diagonal_objective)
+            F, gap, n_iter = self._maximize(far**2 * root**2, np.ones(len(S), like=S), diagonal_objective)
             M = np.diag((root * F) ** 2 / (F @ F))
         else:
             root = linalg.psd_power(S, -0.5, 0.0)
-            F, gap, n_iter = self._maximize(far @ root, np.eye(len(S)), full_objective)
+            F, gap, n_iter = self._maximize(far @ root, np.eye(len(S), like=S), full_objective)
             M = linalg.symmetrize(root @ (F @ F.T) @ root) / np.sum(F * F)
         value = float(np.sqrt(np.maximum(linalg.row_inner(far @ M, far), 0)).sum())
         done = {"n_iter": n_iter, "converged": gap <= self.tol, "residual": gap, "tol": self.tol}
@@ -109,16 +113,25 @@ class MMC(MetricLearner):
         with progress("MMC", self.verbose, self.max_iter, self.callback) as report:
             while n_iter < self.max_iter:
                 budget = min(25, self.max_iter - n_iter)
-                options = {"maxiter": budget, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
-                result = minimize(objective, F.ravel(), (W, F.shape), jac=True, method="L-BFGS-B", options=options)
-                F = result.x.reshape(F.shape) / np.linalg.norm(result.x)
-                n_iter += max(int(result.nit), 1)
+                x, value, steps = _descended(partial(objective, W=W, shape=F.shape), F.ravel(), budget)
+                F = x.reshape(F.shape) / np.linalg.norm(x)
+                n_iter += max(steps, 1)
                 gap = duality_gap(W, F)
                 if report is not None:
-                    report(n_iter, float(-result.fun), gap)
-                if gap <= self.tol or result.nit < budget:
+                    report(n_iter, -value, gap)
+                if gap <= self.tol or steps < budget:
                     break
         return F, gap, n_iter
+
+
+def _descended(objective: Any, x: Any, max_iter: int) -> tuple[Any, float, int]:
+    """Where L-BFGS comes to from x, the value there, and the steps it took."""
+    if _device.held(x):
+        end = descend(objective, x, max_iter=max_iter, memory=20)
+        return end.point, end.value, end.n_iter
+    options = {"maxiter": max_iter, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
+    result = minimize(objective, x, jac=True, method="L-BFGS-B", options=options)
+    return result.x, float(result.fun), int(result.nit)
 
 
 def full_objective(x: np.ndarray, W: np.ndarray, shape: tuple) -> tuple[float, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _array, _checks, linalg
+from gramian import _array, _checks, _device, linalg
 from gramian.constraints import Labels
 from gramian.learners import softmax, targets
 from gramian.learners.factored import FactorLearner, Start, shifted
@@ -19,6 +19,7 @@ INTERVAL = 10
 """Steps between two searches for the neighborhoods of the truncated loss."""
 
 
+@_device.native
 def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None) -> tuple[float, Any]:
     """f(L) = −Σ_i p_i and its gradient, p_i = Σ_{j: y_j = y_i} p_ij (Chatpatanasiri et al. 2010, (3) and (5)).
 
@@ -28,12 +29,12 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None) -> tuple[flo
     ----------
     L : array (r, d)
     X : array (n, d), of any array namespace
-    codes : integer array (n,)
+    codes : integer array (n,), or the classes of points that stand in the order of their classes
     rows : slice, optional
         Sum over these points i only; all of them when None. Neighbors j are always all points.
     """
     xp = _array.namespace(X)
-    classes = softmax.Classes(codes, rows)
+    classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes, rows)
     cross, value = softmax.Cross(L, classes.sorted(X)), 0.0
     for block, E, _ in softmax.neighborhoods(cross.Z, classes.n_anchors):
         everyone = cross.sums(E)
@@ -56,8 +57,9 @@ def truncated_nca_loss(L: np.ndarray, X: np.ndarray, codes: np.ndarray, near: np
     """:func:`nca_loss` with the neighbors j of point i limited to the row ``near[i]``, O(n k) work and memory."""
     n, k = near.shape
     Z = X @ L.T
-    P = np.empty((n, k))
-    for rows in linalg.blocks(n, 8 * k * Z.shape[1], softmax.BLOCK_BYTES):
+    P = linalg.empty((n, k), X)
+    codes = linalg.placed(codes, X)
+    for rows in linalg.blocks(n, 8 * k * Z.shape[1], softmax.BLOCK_BYTES, of=X):
         V = Z[rows, None, :] - Z[near[rows]]
         P[rows] = -np.einsum("ijk,ijk->ij", V, V)
     P = np.exp(P - P.max(axis=1, keepdims=True))
@@ -65,6 +67,8 @@ def truncated_nca_loss(L: np.ndarray, X: np.ndarray, codes: np.ndarray, near: np
     W = P * (codes[near] == codes[:, None])
     p = W.sum(axis=1, keepdims=True)
     W -= P * p
+    if isinstance(X, _device.DeviceArray):
+        return -float(p.sum()), 2 * L @ linalg.neighbor_scatter(X, near, W)
     graph = sparse.csr_array((W.ravel(), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     return -float(p.sum()), 2 * L @ linalg.scatter(X, graph)
 
@@ -114,6 +118,8 @@ class NCA(FactorLearner):
     ((2, 4), True)
     """
 
+    _devices = True
+
     def __init__(
         self,
         n_components=None,
@@ -147,7 +153,8 @@ class NCA(FactorLearner):
         elif self.n_neighbors is not None and self.n_neighbors < X.shape[0] - 1:
             end = self._truncated(start, labels.codes, report)
         else:
-            loss = partial(nca_loss, codes=labels.codes)
+            start, codes = start.by_class(labels.codes)
+            loss = partial(nca_loss, codes=softmax.Classes(codes))
             end = start.descend(loss, max_iter=self.max_iter, tol=self.tol, report=report)
         return start.solution(end, self.tol)
 

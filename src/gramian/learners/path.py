@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
+from gramian._device import to_host
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Path:
         """|v|² of rows under the learned metric and under the prior."""
         Z = V @ self.U
         plain = linalg.row_norms(V)
-        return plain - linalg.row_norms(Z) + linalg.row_norms(Z @ self.learned), plain
+        return to_host(plain - linalg.row_norms(Z) + linalg.row_norms(Z @ self.learned)), to_host(plain)
 
     def paired(self, points: np.ndarray, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """d²_w of pairs, (weights, pairs)."""
@@ -38,7 +39,7 @@ class Path:
         """d²_w of all points, (n, n), for one weight after the other."""
         plain = linalg.sqdist(X)
         Z = X @ self.U
-        both = plain - linalg.sqdist(Z) + linalg.sqdist(Z @ self.learned), plain
+        both = to_host(plain - linalg.sqdist(Z) + linalg.sqdist(Z @ self.learned)), to_host(plain)
         sizes = None if self.center is None else self.squares(X - self.center)
         for weight in weights:
             D = mixed(both, weight)

@@ -47,6 +47,7 @@ class PLDA(MetricLearner):
     """
 
     _accepts = (Chunklets,)
+    _devices = True
 
     def __init__(self, within=0.5, between=0.1, *, prior="identity", anchor="auto", random_state=None):
         self.within = within

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.coordinates import Rest
 
 
@@ -15,15 +15,16 @@ def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
     """
     d = Z.shape[1]
     if not isinstance(prior, str):
-        return _checks.psd(rest.lower(_checks.array(prior, owner, "prior")), owner, "prior", d)
+        given = rest.lower(_checks.array(_device.whole_numbers(prior), owner, "prior"))
+        return linalg.placed(_checks.psd(_device.to_host(given), owner, "prior", d), Z)
     _checks.one_of(prior, owner, "prior", ("identity", "covariance", "zero"))
     if prior == "identity":
-        return np.eye(d)
+        return linalg.identity(d, Z)
     if prior == "zero":
-        return np.zeros((d, d))
+        return 0.0 * linalg.identity(d, Z)
     C = linalg.covariance(Z)
     ridge = 1e-6 * np.trace(C) / d
-    return linalg.symmetrize(np.linalg.inv(C + (ridge if ridge > 0 else 1.0) * np.eye(d)))
+    return linalg.symmetrize(np.linalg.inv(C + (ridge if ridge > 0 else 1.0) * linalg.identity(d, Z)))
 
 
 def positive_prior(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:

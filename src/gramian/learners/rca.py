@@ -44,6 +44,7 @@ class RCA(MetricLearner):
     """
 
     _accepts = (Chunklets,)
+    _devices = True
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class RCA(MetricLearner):
         ridge = _checks.number(self.reg, "RCA", "reg", low=0)
         sizes, _, S = side.moments(Z)
         C = S / sizes.sum()  # Jain 2009, (3.3)
-        C += ridge * np.trace(C) / len(C) * np.eye(len(C))
+        C += ridge * np.trace(C) / len(C) * np.eye(len(C), like=C)
         if not np.trace(C) > 0:
             raise ValueError("RCA: every chunklet holds one point or copies of one; no variation to learn from.")
         values, vectors = linalg.eigh(C)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _array, linalg
+from gramian import _array, _device, linalg
 
 BLOCK_BYTES, LEAST_ROWS = 1 << 19, 128
 """Size of a block of probabilities, which should stay in the processor's cache, and rows for a good product."""
@@ -28,7 +28,7 @@ def neighborhoods(Z: Any, n_anchors: int | None = None) -> Iterator[tuple[slice,
     left, right = xp.concat([2 * Z, -norms, -ones], axis=1), xp.concat([Z, ones, norms], axis=1).T
     bytes_per_row = xp.finfo(Z.dtype).bits // 8 * n
     block = max(BLOCK_BYTES, LEAST_ROWS * bytes_per_row)
-    for rows in linalg.blocks(n if n_anchors is None else n_anchors, bytes_per_row, block):
+    for rows in linalg.blocks(n if n_anchors is None else n_anchors, bytes_per_row, block, of=Z):
         E = left[rows, :] @ right
         xp.reshape(E, (-1,))[rows.start :: n + 1] = -xp.inf
         top = xp.max(E, axis=1, keepdims=True)
@@ -40,16 +40,19 @@ class Classes:
     """Points in the order of their classes, those of ``anchors`` first: every class is at most two slices."""
 
     def __init__(self, codes: Any, anchors: slice | None = None):
-        codes = _array.to_numpy(codes)
+        codes = _array.to_numpy(_device.outside(codes))
         inside = np.zeros(len(codes), dtype=bool)
         inside[anchors or slice(None)] = True
         self.order = np.lexsort((codes, ~inside))
+        self.in_order = bool((np.diff(self.order) > 0).all())
         self.n_anchors = int(inside.sum())
         first, last = codes[self.order[: self.n_anchors]], codes[self.order[self.n_anchors :]]
         self._slices = [(_range(first, c, 0), _range(last, c, self.n_anchors)) for c in np.unique(codes)]
 
     def sorted(self, X: Any) -> Any:
         """Rows of X in this order."""
+        if self.in_order:
+            return X
         xp = _array.namespace(X)
         return xp.take(X, xp.asarray(self.order, device=X.device), axis=0)
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._device import DeviceArray, to_host
 
 
 def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, owner: str) -> np.ndarray:
@@ -18,7 +19,11 @@ def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, own
     _checks.one_of(kind, owner, "subspace", ("svd", "landmarks"))
     if kind == "landmarks":
         rows = X[np.sort(rng.choice(X.shape[0], rank, replace=False))]
-        return _orthonormal(linalg.dense(rows).T)
+        return _orthonormal(to_host(linalg.dense(rows)).T)
+    if isinstance(X, DeviceArray):
+        values, vectors = linalg.eigh(X.T @ X)
+        keep = np.flatnonzero(values > 1e-24 * values[-1])[::-1][:rank]
+        return vectors[:, keep]
     from sklearn.utils.extmath import randomized_svd
 
     size = float(abs(X).max())  # its power iterations would overflow at extreme scales

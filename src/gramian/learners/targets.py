@@ -15,23 +15,30 @@ def same_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
 
     A class with fewer than k + 1 points gives what it has; the missing places hold the point itself.
     """
-    found = np.repeat(np.arange(X.shape[0])[:, None], k, axis=1)
+    found = _themselves(X, k)
     for members in labels.groups():
         m = min(k, len(members) - 1)
         if m > 0:
+            members = linalg.placed(members, X)
             found[members, :m] = members[nearest(X[members], m)[0]]
     return found
 
 
 def other_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
     """The k nearest points of other classes for each point, (n, k), padded with the point itself."""
-    found = np.repeat(np.arange(X.shape[0])[:, None], k, axis=1)
+    found = _themselves(X, k)
     for c, members in enumerate(labels.groups()):
-        others = np.flatnonzero(labels.codes != c)
+        others = linalg.placed(np.flatnonzero(labels.codes != c), X)
         m = min(k, len(others))
         if m > 0:
+            members = linalg.placed(members, X)
             found[members, :m] = others[nearest(X[others], m, X[members])[0]]
     return found
+
+
+def _themselves(X: np.ndarray, k: int) -> np.ndarray:
+    """Each point k times, (n, k)."""
+    return np.repeat(np.arange(X.shape[0], like=X)[:, None], k, axis=1)
 
 
 def neighbor_triplets(X: np.ndarray, labels: Labels, n_near: int, n_far: int) -> Triplets:
@@ -55,16 +62,17 @@ def closer_than(Z: np.ndarray, labels: Labels, reach: np.ndarray) -> tuple[np.nd
     One float32 matrix product per block of rows against the later classes settles both (i, l) and (l, i):
     rows [−2z, 1, |z|²] times [z, |z|², 1] are the squared distances.
     """
-    order = np.argsort(labels.codes, kind="stable")
+    order = linalg.placed(np.argsort(labels.codes, kind="stable"), Z)
     n, ends = len(order), np.cumsum(np.bincount(labels.codes))
     Z = Z[order] - Z.mean(axis=0)
-    q, ones = linalg.row_norms(Z)[:, None], np.ones((n, 1))
+    q = linalg.row_norms(Z)[:, None]
+    ones = np.ones_like(q)
     A = np.hstack([-2 * Z, ones, q]).astype(np.float32)
     B = np.hstack([Z, q, ones]).astype(np.float32)
     reach = reach[order].astype(np.float32)
     keys = []
     for start, end in zip([0, *ends[:-2]], ends[:-1]):
-        for block in linalg.blocks(end - start, 4 * (n - end), BLOCK_BYTES):
+        for block in linalg.blocks(end - start, 4 * (n - end), BLOCK_BYTES, of=Z):
             rows = slice(start + block.start, start + block.stop)
             D = A[rows] @ B[end:].T
             i, l = np.nonzero(reach[rows, None] > D)

@@ -8,7 +8,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.constraints import Comparisons, Constraints, Labels, Pairs, Quadruplets, Triplets
 from gramian.learners.thresholds import best_threshold
 
@@ -145,19 +145,19 @@ class TupleMixin:
         return np.array([-1, 1])
 
     def _between(self, X: Any, Y: Any) -> np.ndarray:
-        return self.metric_.pair_sqdist_of(X, Y)
+        return _device.to_host(self.metric_.pair_sqdist_of(X, Y))
 
     def _sqdists(self, tuples: Any, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray | None]:
         """Squared distances of the near pairs, and of the far ones where there are any."""
         check_is_fitted(self, "metric_")
-        found = tuples if hasattr(tuples, "shape") else np.asarray(tuples)
+        found = _device.inside(tuples if hasattr(tuples, "shape") else np.asarray(tuples))
         if found.ndim != 3 or found.shape[1] not in sizes:
             wanted = " or ".join(str(size) for size in sizes)
             raise ValueError(
                 f"{type(self).__name__}: tuples must have shape (n, {wanted}, d), got shape {tuple(found.shape)}."
             )
         size = found.shape[1]
-        X = self._seen(np.reshape(found, (-1, found.shape[2])))
+        X = self._seen(_device.outside(np.reshape(found, (-1, found.shape[2]))))
         near = self._between(*(X[place::size] for place in FIRST[size]))
         return near, self._between(*(X[place::size] for place in SECOND[size])) if size > 2 else None
 

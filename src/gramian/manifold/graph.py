@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.manifold.neighbors import all_sqdist, neighbors
 from gramian.persist import Stored
 
@@ -25,12 +25,17 @@ class Graph(ABC, Stored):
     With ``queries=None`` the rows of X are connected to each other and no point to itself.
     """
 
+    @property
+    def _devices(self) -> bool:
+        """Whether the search runs where the points are; the graph itself is a matrix of SciPy."""
+        return False
+
     @abstractmethod
     def _weights(self, X: Any, queries: Any = None) -> Any: ...
 
     def __call__(self, X: Any) -> Any:
         """Symmetric adjacency matrix A (n, n), sparse unless the graph is complete."""
-        return self._symmetric(self._weights(_checks.points(X, type(self).__name__)))
+        return self._symmetric(self._weights(_checks.points(X, type(self).__name__, devices=self._devices)))
 
     def _symmetric(self, W: Any) -> Any:
         return W
@@ -74,19 +79,28 @@ class NeighborGraph(Graph):
     shortlist: int | None = None
     index: Any = None
 
+    @property
+    def _devices(self) -> bool:
+        return self.distance is None and self.index is None
+
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
         search = {"distance": self.distance, "index": self.index, "shortlist": self.shortlist}
-        ids, D = neighbors(X, self.n_neighbors, queries=queries, **search)
+        ids, D = self._near(X, self.n_neighbors, queries, search)
         if self.scale is None or not D.size:
             return adjacency(ids, None, X.shape[0])
         if self.scale != "local":
             return adjacency(ids, _gauss(D, self.scale), X.shape[0])
-        own = D[:, LOCAL - 1] if D.shape[1] >= LOCAL else neighbors(X, LOCAL, queries=queries, **search)[1][:, -1]
+        own = D[:, LOCAL - 1] if D.shape[1] >= LOCAL else self._near(X, LOCAL, queries, search)[1][:, -1]
         if queries is None:
             return adjacency(ids, local_weights(D, own, own[ids]), X.shape[0])
         used, where = np.unique(ids, return_inverse=True)
         far = neighbors(X, LOCAL + 1, queries=X[used], **search)[1][:, -1]  # the nearest is the point itself
         return adjacency(ids, local_weights(D, own, far[where].reshape(ids.shape)), X.shape[0])
+
+    def _near(self, X: Any, k: int, queries: Any, search: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and squared distances of neighbors, found where X is, on the host."""
+        ids, D = neighbors(_device.outside(X), k, queries=_device.outside(queries), **search)
+        return _device.whole_numbers(ids), _device.whole_numbers(D)
 
     def _symmetric(self, W: sparse.csr_array) -> sparse.csr_array:
         return sparse.csr_array(W.minimum(W.T) if self.mutual else W.maximum(W.T))

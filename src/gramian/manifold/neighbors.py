@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _threads, linalg
+from gramian import _checks, _device, _threads, linalg
 from gramian.neighbors import nearest, smallest
 
 
@@ -42,8 +42,11 @@ def neighbors(
     >>> neighbors([[0.0], [1.0], [3.0]], k=1)[0].ravel().tolist()
     [1, 0, 1]
     """
-    X = _checks.points(X, "neighbors")
-    Q = X if queries is None else _checks.points(queries, "neighbors", n_features=X.shape[1], name="queries")
+    there = distance is None and index is None  # other searches run on the CPU
+    X = _checks.points(X, "neighbors", devices=there)
+    options = {"n_features": X.shape[1], "name": "queries", "devices": there}
+    Q = X if queries is None else _checks.points(queries, "neighbors", **options)
+    _device.same_place("neighbors", X, Q)
     same, threads = queries is None, _threads.count(n_jobs, "neighbors")
     most = X.shape[0] - same
     k = min(_checks.number(k, "neighbors", "k", low=1, integer=True), most)
@@ -52,7 +55,8 @@ def neighbors(
     if index is not None:
         return _by_index(Q, X, k, same, index)
     if distance is None:
-        return nearest(X, k, None if same else Q, threads=threads)
+        ids, D = nearest(X, k, None if same else Q, threads=threads)
+        return _device.outside(ids), _device.outside(D)
     if shortlist is not None:
         ids, _ = nearest(X, min(max(k, shortlist), most), None if same else Q, threads=threads)
         return smallest(_listed(distance, Q, X, ids), k, ids)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _threads, linalg
+from gramian import _checks, _device, _threads, linalg
 from gramian.metrics import Metric
 from gramian.persist import Stored
 from gramian.search.columns import column
@@ -31,6 +31,8 @@ class Index(ABC, Stored):
     """
 
     metric: Metric
+    _devices = False
+    """Whether the search runs where the items are; otherwise they must be on the host."""
     _doubling = True
     """Whether what is settled is chosen again when the items have doubled."""
 
@@ -71,7 +73,8 @@ class Index(ABC, Stored):
         return {}
 
     def _check(self, X: Any, name: str = "X") -> Any:
-        return self.metric.coordinates.check(X, self._owner, name, 0)
+        X = _checks.placed(X, self._owner, name, devices=self._devices)
+        return self.metric.coordinates.check(_device.outside(X), self._owner, name, 0)
 
     def __len__(self) -> int:
         """Number of items."""
@@ -86,6 +89,8 @@ class Index(ABC, Stored):
     def points(self) -> Any:
         """The items themselves, in the order of ``ids``; arrays cannot be written to."""
         points = self._items["points"] if self._items.columns else np.zeros((0, 0))
+        if isinstance(points, _device.DeviceArray):
+            return points.copy().data
         if isinstance(points, np.ndarray | RoundedRows):
             points = points[:]
             points.flags.writeable = False
@@ -105,6 +110,7 @@ class Index(ABC, Stored):
         threads = _threads.count(n_jobs, self._owner)
         X = self._check(X)
         with self._lock:
+            self._beside(self._items, X)
             new = self._new_ids(ids, linalg.count(X))
             if len(new):
                 self._items = self._grown(self._items, new, X, threads)
@@ -138,6 +144,11 @@ class Index(ABC, Stored):
         derived = {name: column(rows) for name, rows in self._derive(settled, points, threads).items()}
         kept = {name: items.columns[name] for name in ("ids", "points")}
         return replace(items, columns={**kept, **derived}, settled=settled, settled_on=items.n, cache={})
+
+    def _beside(self, items: Items, X: Any) -> None:
+        """Points on a device need items there; NumPy points are sent to where the items are."""
+        if items.n and isinstance(X, _device.DeviceArray):
+            _device.same_place(self._owner, items["points"], X)
 
     def _new_ids(self, ids: Any, m: int) -> np.ndarray:
         owner, items = self._owner, self._items
@@ -201,7 +212,7 @@ class Index(ABC, Stored):
         if linalg.count(Q) == 0 or k == 0:
             return np.zeros((linalg.count(Q), k), np.int64), np.zeros((linalg.count(Q), k))
         rows, sqdist = self._search(items, Q, k, mask, threads)
-        return items.ids[rows], sqdist
+        return _given_back(_names(items, rows), Q), _given_back(sqdist, Q)
 
     def query_batches(
         self,
@@ -272,12 +283,14 @@ class Index(ABC, Stored):
         if linalg.count(Q) == 0:
             return [], []
         found = self._search_radius(items, Q, r * r, mask, threads)
-        return [items.ids[rows] for rows, _ in found], [sqdist for _, sqdist in found]
+        ids = [_given_back(_names(items, rows), Q) for rows, _ in found]
+        return ids, [_given_back(sqdist, Q) for _, sqdist in found]
 
     def _asked(self, X: Any, within: Any, n_jobs: int | None) -> tuple[Items, Any, np.ndarray | None, int]:
         """The snapshot that answers, the queries, which items may be found, and the number of threads."""
         threads = _threads.count(n_jobs, self._owner)
         items, Q = self._items, self._check(X)
+        self._beside(items, Q)
         if items.n == 0:
             raise ValueError(f"{self._owner}: the index is empty; add points before a query.")
         return items, Q, None if within is None else self._mask(items, within), threads
@@ -323,13 +336,20 @@ class Index(ABC, Stored):
         return {"metric": self.metric, **self._items_state()}
 
     def _items_state(self) -> dict[str, Any]:
-        items = self._items
+        items = self._on_host(self._items)
         return {
             "next_id": items.next_id,
             "columns": {name: part.state() for name, part in items.columns.items()},
             "settled": items.settled,
             "settled_on": items.settled_on,
         }
+
+    def _on_host(self, items: Items) -> Items:
+        """The same items in NumPy arrays."""
+        if not items.n or not isinstance(items["points"], _device.DeviceArray):
+            return items
+        columns = {name: column(items.columns[name].state()) for name in ("ids", "points")}
+        return self._rederived(replace(items, columns=columns), 1)
 
     def _restore(self, state: dict[str, Any]) -> Self:
         """Take the items of a stored state, when they fit together."""
@@ -367,6 +387,20 @@ def _form(rows: Any) -> Any:
     """Type and width of the rows of a column."""
     rows = rows.get("tiles", rows.get("rounded")) if isinstance(rows, dict) else rows
     return (rows.dtype, rows.shape[1:]) if hasattr(rows, "dtype") else type(rows)
+
+
+def _names(items: Items, rows: Any) -> Any:
+    """Ids of positions, where these are."""
+    if not isinstance(rows, _device.DeviceArray):
+        return items.ids[rows]
+    return items.cached("ids there", lambda: linalg.placed(items.ids, rows))[rows]
+
+
+def _given_back(x: Any, Q: Any) -> Any:
+    """An answer as the queries came: on their device, or as a NumPy array."""
+    if not isinstance(Q, _device.DeviceArray):
+        return _device.to_host(x)
+    return _device.outside(x.astype(Q.dtype) if x.dtype.kind == "f" else x)
 
 
 def _own(rows: Any) -> Any:

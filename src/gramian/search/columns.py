@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
+from gramian._device import held, to_host
 
 TILE = 64
 """Codes of 64 items stand together, word by word, so that a scan reads whole vector registers."""
@@ -53,7 +54,7 @@ class Dense:
         n, dtype = self.n + len(rows), np.result_type(self.data, rows)
         data, room = self.data, self.room
         if n > len(data) or dtype != data.dtype or not room.claim(self.n, n):
-            data = np.empty((max(n, 3 * self.n // 2), *data.shape[1:]), dtype)
+            data = linalg.empty((max(n, 3 * self.n // 2), *data.shape[1:]), data, dtype)
             data[: self.n] = self.rows
             room = Room(n)
         data[self.n : n] = rows
@@ -68,8 +69,8 @@ class Dense:
         return Dense(self.rows[start:stop])
 
     def state(self) -> Any:
-        """What to store."""
-        return self.rows
+        """What to store, on the host."""
+        return to_host(self.rows)
 
 
 class Ragged:
@@ -170,4 +171,4 @@ def column(rows: Any) -> Any:
         if tiles.dtype != np.uint64 or tiles.ndim != 3 or tiles.shape[2] != TILE or len(tiles) != -(-n // TILE):
             raise ValueError("its codes do not fit together")
         return Tiles(tiles, n)
-    return Dense(rows) if isinstance(rows, np.ndarray) else Ragged(rows)
+    return Dense(rows) if isinstance(rows, np.ndarray) or held(rows) else Ragged(rows)

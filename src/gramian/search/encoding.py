@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _threads, linalg
+from gramian._device import to_host
 from gramian.search import codes
 from gramian.search.columns import Tiles
 from gramian.search.forms import Form
@@ -59,7 +60,7 @@ class Encoder:
     def around(cls, form: Form, points: Any, centered: bool) -> "Encoder":
         """Encoder centered on points, or on the origin."""
         V, U = form.rows(points), form.outside(points)
-        center = V.mean(axis=0, dtype=np.float64) if centered else np.zeros(V.shape[1])
+        center = to_host(V.mean(axis=0, dtype=np.float64)) if centered else np.zeros(V.shape[1])
         axes = principal_axes(form, V, center) if form.orthonormal else None
         return cls(form, center, None if U is None or not centered else _mean_row(U), axes)
 
@@ -101,7 +102,7 @@ class Encoder:
         """Projections of points, |x|² as the bits see it, and |x|² as it ranks."""
         if U is None:
             # Centered in double precision: items may be far from the origin.
-            C = np.subtract(V, self.center, dtype=np.float64)
+            C = np.subtract(V, linalg.placed(self.center, V), dtype=np.float64)
             sqnorms = np.maximum(self.form.sqnorms(C), 0)
             return self._project(C, sqnorms, V.dtype), sqnorms, sqnorms
         W = self.form.weigh(V)

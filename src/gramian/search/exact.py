@@ -8,7 +8,7 @@ from gramian import _checks, linalg, neighbors
 from gramian.metrics import Metric
 from gramian.search.base import Index
 from gramian.search.items import Items
-from gramian.search.roads import Road, road
+from gramian.search.roads import OnDevice, Road, road
 
 
 class ExactIndex(Index):
@@ -35,6 +35,8 @@ class ExactIndex(Index):
     >>> ids.tolist(), sqdist.tolist()
     ([[1, 0]], [[0.0, 4.0]])
     """
+
+    _devices = True
 
     def _accept(self, metric: Any) -> Any:
         if not (hasattr(metric, "sqdist") and hasattr(metric, "n_features")):
@@ -68,6 +70,8 @@ class ExactIndex(Index):
             found = [neighbors.smallest(D, k) for D in self._all(items, Q, mask)]
             return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
         way = self._road(items["points"])
+        if isinstance(way, OnDevice):
+            return way.nearest(items, Q, k, mask)
         Q, distances = way.prepare(items, Q)
         scan = way.scan(items)
         return neighbors.search(scan if mask is None else scan.only(mask), Q, distances, k, threads=threads)
@@ -80,6 +84,8 @@ class ExactIndex(Index):
             found = [neighbors.smallest(row[None], int((row < np.inf).sum())) for row in rows]
             return [(ids[0], values[0]) for ids, values in found]
         way = self._road(items["points"])
+        if isinstance(way, OnDevice):
+            return way.within(items, Q, limit, mask)
         Q, distances = way.prepare(items, Q)
         scan = way.scan(items)
         return neighbors.search_radius(scan if mask is None else scan.only(mask), Q, distances, limit, threads=threads)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
+from gramian._device import held
 from gramian.metrics import Metric
 from gramian.search import codes
 
@@ -171,7 +172,8 @@ class Inside(Form):
 
     def rows(self, X: Any) -> np.ndarray:
         """z(x)."""
-        return np.ascontiguousarray(self.metric.coordinates.z(X))
+        Z = self.metric.coordinates.z(X)
+        return Z if held(Z) else np.ascontiguousarray(Z)
 
     def weigh(self, V: np.ndarray) -> np.ndarray:
         """MV."""

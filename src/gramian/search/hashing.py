@@ -6,10 +6,13 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _checks, _threads, linalg, neighbors
+from gramian._device import held
+from gramian._device.nearest import search, search_radius
 from gramian.metrics import Metric
-from gramian.search import budget, codes
+from gramian.search import budget, codes, device_codes
 from gramian.search.base import Index
 from gramian.search.candidates import Candidates, Found
+from gramian.search.device_codes import CodeScan
 from gramian.search.encoding import Asked, Encoder
 from gramian.search.forms import Form, form
 from gramian.search.items import Items
@@ -128,6 +131,8 @@ class HashIndex(Index):
         if self.mode == "similarity":
             self._check_similarity(metric)
 
+    _devices = True
+
     @property
     def _products(self) -> bool:
         return self.estimate == "products"
@@ -178,6 +183,7 @@ class HashIndex(Index):
         return stored(X, self.store, self._owner)
 
     def _settle(self, points: Any) -> dict[str, Any]:
+        self._check_device(points)
         bits = self._bits({})
         if self.n_bits == "auto":
             bits = budget.bits_that_pay(self._form(points, bits), points, self.recall, self.estimate)
@@ -185,7 +191,8 @@ class HashIndex(Index):
         return {"center": encoder.center, "mean": encoder.mean, "axes": encoder.axes, "n_bits": bits}
 
     def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
-        return self._settled_encoder(settled, X).columns(X, threads)
+        encoder = self._settled_encoder(settled, X)
+        return device_codes.columns(encoder, X) if held(X) else encoder.columns(X, threads)
 
     def _limits(self, items: Items) -> np.ndarray:
         return codes.angle_limits(self._bits(items.settled), self.recall)
@@ -194,6 +201,8 @@ class HashIndex(Index):
         """Number of items that a query with each point compares exactly, (m,)."""
         k = _checks.number(k, self._owner, "k", low=1, integer=True)
         items, Q, _, _ = self._asked(X, None, None)
+        if held(items["points"]):
+            raise TypeError(f"{self._owner}: compared counts on the CPU only; pass the items as NumPy arrays.")
         return self._candidates(items, *self._ready(items, Q, None), min(k, items.n))[2]
 
     def _ready(self, items: Items, Q: Any, mask: np.ndarray | None) -> tuple[Candidates, Asked]:
@@ -222,6 +231,8 @@ class HashIndex(Index):
         self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int
     ) -> tuple[np.ndarray, np.ndarray]:
         Q, m = items.held(Q), linalg.count(Q)
+        if held(Q):
+            return search(self._code_scan(items, mask), items["embedded"], self._asked_codes(items, Q), k)
         nearest = self._nearest if self._encoder(items, items["points"]).form.whole else self._nearest_outside
         pieces = neighbors.pieces(m, max(-(-m // threads), 1))
         found = _threads.each(lambda rows: nearest(items, linalg.take(Q, rows), k, mask), pieces, threads)
@@ -253,6 +264,8 @@ class HashIndex(Index):
         self, items: Items, Q: Any, limit: float, mask: np.ndarray | None, threads: int
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         Q = items.held(Q)
+        if held(Q):
+            return search_radius(self._code_scan(items, mask), items["embedded"], self._asked_codes(items, Q), limit)
         candidates, asked = self._ready(items, Q, mask)
         distances, limits = listed_distances(self.metric, items["points"], Q), self._limits(items)
 
@@ -264,6 +277,25 @@ class HashIndex(Index):
             return names[0], values[0]
 
         return _threads.each(one, range(linalg.count(Q)), threads)
+
+    def _check_device(self, points: Any) -> None:
+        """One sentence for what items on a device cannot have."""
+        if not held(points):
+            return
+        plain = self.mode == "distance" and self.searcher == "scan" and self.epsilon is None
+        default = self.estimate == "collisions" and self.store is None and self.n_bits != "auto"
+        if not (plain and default and self._form(points, int(self.n_bits)).whole):
+            raise TypeError(
+                f"{self._owner}: items on a device are scanned with the defaults, for a metric that lies in its "
+                "coordinates; anything else runs on the CPU: pass the items as NumPy arrays."
+            )
+
+    def _code_scan(self, items: Items, mask: np.ndarray | None) -> CodeScan:
+        scan = items.cached("code scan", lambda: CodeScan.items(items, self._limits(items)))
+        return scan if mask is None else scan.only(linalg.placed(mask, items["signs"]))
+
+    def _asked_codes(self, items: Items, Q: Any) -> Any:
+        return device_codes.asked(self._encoder(items, items["points"]), Q)
 
     def _settings(self) -> dict[str, Any]:
         names = ("n_bits", "mode", "searcher", "recall", "epsilon", "n_orders", "estimate", "store")

@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gramian import linalg
+from gramian._device import DeviceArray
+
 NEXT = "next:"
 """Columns so named are still growing, to take the place of others one day."""
 
@@ -64,6 +67,8 @@ class Items:
     def held(self, X: Any) -> Any:
         """Points in the form of those that are there, dense or sparse."""
         points = self["points"] if self.columns else X
+        if isinstance(points, DeviceArray) or isinstance(X, DeviceArray):
+            return linalg.placed(X, points)
         if sparse.issparse(X) and isinstance(points, np.ndarray):
             return X.toarray()
         return sparse.csr_array(X) if sparse.issparse(points) and isinstance(X, np.ndarray) else X

@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg, neighbors
+from gramian._device import DeviceArray, to_host
+from gramian._device.nearest import DeviceScan, search, search_radius
 from gramian.metrics import Metric
 from gramian.neighbors import Distances
 from gramian.scans import DenseScan, Frame, MixedScan, Scan, sparse_scan
@@ -18,6 +20,8 @@ _TIE, _CLOSE = 1e-12, 1e-8
 def road(metric: Metric, points: Any, identity: bool) -> "Road":
     """The road for these points, dense or sparse; ``identity`` says whether that is the core of the metric."""
     coordinates, one = metric.coordinates, linalg.take(points, slice(0, 1))
+    if isinstance(points, DeviceArray):
+        return OnDevice(metric)
     if identity and coordinates.z(one) is one:
         return SparseEuclidean(metric) if sparse.issparse(points) else Euclidean(metric)
     phi = coordinates.phi(one) if metric.alpha > 0 else None
@@ -99,7 +103,8 @@ class Embedded(Euclidean):
     def _embed(self, origin: np.ndarray | None, X: Any) -> np.ndarray:
         if origin is None:
             return self.metric.transform_of(X)
-        E = [self.metric.transform_of(X[block] - origin) for block in linalg.blocks(len(X), 16 * X.shape[1])]
+        origin = linalg.placed(origin, X)
+        E = [self.metric.transform_of(X[block] - origin) for block in linalg.blocks(len(X), 16 * X.shape[1], of=X)]
         return np.concatenate(E) if E else self.metric.transform_of(X)
 
     def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
@@ -119,6 +124,39 @@ class Embedded(Euclidean):
             return exactly(np.repeat(rows, ids.shape[1]), ids.ravel()).reshape(ids.shape)
 
         return E, sharp if self.whole else whole
+
+
+class OnDevice(Embedded):
+    """Points on a device, in coordinates e(x) there; a metric with a part outside of them is not for devices."""
+
+    def settle(self, points: Any) -> dict[str, Any]:
+        """The center of the points."""
+        if not self.whole:
+            raise TypeError(
+                f"ExactIndex: {type(self.metric).__name__} with alpha > 0 in the space of a kernel runs on the CPU; "
+                "pass the points as NumPy arrays."
+            )
+        return {"origin": to_host(points.mean(axis=0)) if self.linear else None}
+
+    def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
+        """The coordinates e(x)."""
+        return {"embedded": self._embed(settled["origin"], X)}
+
+    def device_scan(self, items: Items) -> DeviceScan:
+        """Distances to all items in single precision."""
+        return items.cached("device scan", lambda: DeviceScan.of(items["embedded"]))
+
+    def nearest(self, items: Items, Q: Any, k: int, mask: np.ndarray | None) -> tuple[Any, Any]:
+        """Rows and squared distances of the k nearest items."""
+        scan, E = self.device_scan(items), items["embedded"]
+        scan = scan if mask is None else scan.only(linalg.placed(mask, E))
+        return search(scan, E, self._embed(items.settled["origin"], items.held(Q)), k)
+
+    def within(self, items: Items, Q: Any, limit: float, mask: np.ndarray | None) -> list[tuple[Any, Any]]:
+        """Rows and squared distances of all items within the limit, for each query."""
+        scan, E = self.device_scan(items), items["embedded"]
+        scan = scan if mask is None else scan.only(linalg.placed(mask, E))
+        return search_radius(scan, E, self._embed(items.settled["origin"], items.held(Q)), limit)
 
 
 class SparseEuclidean(Road):

@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gramian import _parameters
+from gramian import _device, _parameters
 from gramian._array import namespace
 from gramian.divergences.base import Divergence
 from gramian.solvers.rows import Rows, Stacked
@@ -139,6 +139,17 @@ class Solution:
     tol: float = np.nan
     alpha: float = 0.0
     found: dict[str, Any] = field(default_factory=dict)
+
+
+def on_host(solution: Solution) -> Solution:
+    """A solution in plain NumPy, wherever it was found."""
+    arrays = {name: _plain(getattr(solution, name)) for name in ("M", "factor", "dual")}
+    return replace(solution, found={name: _plain(x) for name, x in solution.found.items()}, **arrays)
+
+
+def _plain(x: Any) -> Any:
+    x = _device.inside(x)
+    return _device.to_host(x)
 
 
 class Solver(ABC):

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from gramian._device import DeviceArray
+from gramian.solvers import quasi_newton
+
 
 @dataclass(frozen=True, eq=False)
 class Descent:
@@ -46,6 +49,8 @@ def descend(
     The steps are those of scipy's L-BFGS-B; its own stopping rules are off, so that the residual reported is the one
     compared with ``tol``. It may also end where no step lowers the value within rounding, with the residual there.
     """
+    if isinstance(start, DeviceArray):
+        return _descend_on_device(fun, start, max_iter, tol, scale, memory, callback)
     shape, steps = start.shape, 0
     seen: dict[str, tuple[np.ndarray, float, np.ndarray]] = {}
 
@@ -76,6 +81,25 @@ def descend(
     else:
         x, (value, gradient) = start.ravel(), fun(start)
     return Descent(x.reshape(shape), value, gradient, steps, stationarity(x, gradient, scale))
+
+
+def _descend_on_device(
+    fun: Callable, start: Any, max_iter: int, tol: float, scale: float, memory: int, callback: Any
+) -> Descent:
+    """:func:`descend` where the start is."""
+    value, gradient = fun(start)
+    begin = (start, float(value), gradient)
+    here, done = begin, 0
+    residual = stationarity(start, gradient, scale)
+    if start.size and max_iter > 0 and residual > tol:
+        for here in quasi_newton.steps(fun, *begin, memory):
+            done += 1
+            residual = stationarity(here[0], here[2], scale)
+            if callback is not None:
+                callback(done, here[1], residual)
+            if residual <= tol or done >= max_iter:
+                break
+    return Descent(*here, done, residual)
 
 
 def adam_step(

@@ -21,7 +21,11 @@ def solve_in_range(solver: Solver, problem: Problem, callback: Callable | None =
     if V is None:
         return solver.solve(problem, callback)
     xp = namespace(values)
-    inner = replace(problem, rows=problem.rows.mapped(V), prior=xp.eye(values.shape[0], dtype=values.dtype) * values)
+    inner = replace(
+        problem,
+        rows=problem.rows.mapped(V),
+        prior=xp.eye(values.shape[0], dtype=values.dtype, device=values.device) * values,
+    )
     solver.check(inner)
     solution = solver.solve(inner, callback)
     return replace(solution, M=V @ solution.M @ V.T)
@@ -36,4 +40,5 @@ def _range(problem: Problem) -> tuple[Any, Any]:
     kept = values > ROUNDING * values[-1]
     if bool(xp.all(kept)):
         return None, None
-    return V[:, kept], values[kept]
+    rows = xp.nonzero(kept)[0]
+    return xp.take(V, rows, axis=1), xp.take(values, rows)

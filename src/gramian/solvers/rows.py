@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gramian import linalg
 from gramian._array import namespace
+from gramian._device import outside
 from gramian.constraints.base import Constraints, Terms
 
 
@@ -180,5 +182,6 @@ def rows_of(side: Constraints, Z: Any) -> Any:
 @singledispatch
 def rows_of_terms(Z: Any, terms: Terms) -> Any:
     """The rows of one kind of constraint; generic, as points may lie in blocks elsewhere."""
-    right = None if terms.symmetric else terms.right @ Z
-    return Rows(terms.left @ Z, terms.weight, right)
+    right = None if terms.symmetric else outside(linalg.product(terms.right, Z))
+    left, weight = linalg.product(terms.left, Z), linalg.placed(terms.weight, Z)
+    return Rows(outside(left), outside(weight), right)

@@ -4,13 +4,14 @@ For a constraint ⟨A, M⟩ ≤ b with multiplier λ, each slack gives the dual 
 enforced, s′(λ), the largest λ, and the primal penalty of a value v = ⟨A, M⟩.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, _device
 from gramian._array import namespace
 
 
@@ -54,6 +55,14 @@ class Slack(ABC):
     def upper(self, b: Any) -> Any:
         """Largest multiplier."""
         return namespace(b).full_like(b, np.inf)
+
+    def placed(self, beside: Any) -> "Slack":
+        """The same slack with its weights, where there are several, where ``beside`` is."""
+        if not isinstance(beside, _device.DeviceArray) or np.ndim(self.weight) == 0:
+            return self
+        other = copy.copy(self)
+        object.__setattr__(other, "weight", _device.outside(_device.to_device(self.weight, beside)))
+        return other
 
     def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
         """λ = p′(v) and √p″(v), for a penalty with a slope."""

@@ -1,0 +1,140 @@
+"""NumPy's functions that sort, search and pick, on arrays of other libraries."""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from gramian._device.array import DeviceArray, implements
+from gramian._device.functions import device_of, own
+
+
+@implements(np.argmax)
+def argmax(x: Any, axis: Any = None, **kwargs: Any) -> DeviceArray:
+    """Place of the largest entry."""
+    return x._with(x.xp.argmax(x.data, axis=axis))
+
+
+@implements(np.argmin)
+def argmin(x: Any, axis: Any = None, **kwargs: Any) -> DeviceArray:
+    """Place of the smallest entry."""
+    return x._with(x.xp.argmin(x.data, axis=axis))
+
+
+@implements(np.sort)
+def sort(x: Any, axis: int = -1, **kwargs: Any) -> DeviceArray:
+    """Entries in ascending order."""
+    return x._with(x.xp.sort(x.data, axis=axis))
+
+
+@implements(np.argsort)
+def argsort(x: Any, axis: int = -1, **kwargs: Any) -> DeviceArray:
+    """Places in ascending order; equal entries keep their order."""
+    return x._with(x.xp.argsort(x.data, axis=axis, stable=True))
+
+
+@implements(np.argpartition)
+def argpartition(x: Any, kth: int, axis: int = -1, **kwargs: Any) -> DeviceArray:
+    """Places with those of the kth smallest entries first."""
+    return argsort(x, axis=axis)
+
+
+@implements(np.partition)
+def partition(x: Any, kth: int, axis: int = -1, **kwargs: Any) -> DeviceArray:
+    """Entries with the kth smallest first."""
+    return sort(x, axis=axis)
+
+
+@implements(np.take)
+def take(x: Any, indices: Any, axis: Any = None, **kwargs: Any) -> DeviceArray:
+    """Entries at listed places."""
+    like = device_of(x, indices)
+    x = own(x, like)
+    x = np.ravel(x) if axis is None else x
+    return x[(slice(None),) * ((axis or 0) % x.ndim) + (indices,)]
+
+
+@implements(np.take_along_axis)
+def take_along_axis(x: Any, indices: Any, axis: int = -1) -> DeviceArray:
+    """Entries at places listed for each row."""
+    like = device_of(x, indices)
+    x, indices = own(x, like), own(indices, like)
+    if hasattr(like.xp, "take_along_axis"):
+        return like._with(like.xp.take_along_axis(x.data, indices.data, axis=axis))
+    return x[np.arange(x.shape[0], like=x)[:, None], indices]
+
+
+@implements(np.nonzero)
+def nonzero(x: Any) -> tuple[DeviceArray, ...]:
+    """Places of entries that are not zero."""
+    return tuple(x._with(part) for part in x.xp.nonzero(x.data))
+
+
+@implements(np.flatnonzero)
+def flatnonzero(x: Any) -> DeviceArray:
+    """Places of entries that are not zero, in a row."""
+    return x._with(x.xp.nonzero(x.xp.reshape(x.data, (-1,)))[0])
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DeviceArray:
+    """Where values would stand in a sorted array."""
+    like = device_of(a, v)
+    a, v = own(a, like), own(v, like)
+    flat = like.xp.searchsorted(a.data, like.xp.reshape(v.data, (-1,)), side=side)
+    return like._with(like.xp.reshape(flat, v.shape))
+
+
+@implements(np.unique)
+def unique(x: Any, return_inverse: bool = False, **kwargs: Any) -> Any:
+    """Different entries, ascending, and where each entry stands among them."""
+    if not return_inverse:
+        return sort(x._with(x.xp.unique_values(x.data)))
+    values, inverse = x.xp.unique_inverse(x.data)
+    order = argsort(x._with(values))
+    return x._with(values)[order], argsort(order)[x._with(inverse)]
+
+
+@implements(np.median)
+def median(x: Any, axis: Any = None, **kwargs: Any) -> DeviceArray:
+    """Medians."""
+    x = np.ravel(x) if axis is None else x
+    axis = 0 if axis is None else axis
+    ordered = sort(x, axis=axis)
+    n = x.shape[axis]
+    middle = take(ordered, np.array([(n - 1) // 2, n // 2]), axis=axis)
+    return np.mean(middle, axis=axis)
+
+
+@implements(np.quantile)
+def quantile(x: Any, q: Any, **kwargs: Any) -> DeviceArray:
+    """Quantiles of all entries, between the two entries next to them."""
+    ordered = sort(np.ravel(x))
+    place = np.asarray(q) * (len(ordered) - 1)
+    low = np.floor(place).astype(int)
+    high = np.minimum(low + 1, len(ordered) - 1)
+    return ordered[np.atleast_1d(low)] * np.atleast_1d(1 - (place - low)) + ordered[
+        np.atleast_1d(high)
+    ] * np.atleast_1d(place - low)
+
+
+@implements(np.percentile)
+def percentile(x: Any, q: Any, **kwargs: Any) -> DeviceArray:
+    """Quantiles in percent."""
+    return quantile(x, np.asarray(q) / 100)
+
+
+def lowest(D: Any, k: int) -> tuple[Any, Any]:
+    """Values (n, k) and columns of the k smallest entries of each row, ascending."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(D.data, torch.Tensor):
+        values, columns = torch.topk(D.data, k, dim=1, largest=False, sorted=True)
+        return D._with(values), D._with(columns)
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(D.data, cupy.ndarray) and k < D.shape[1]:
+        near = D._with(cupy.argpartition(D.data, k, axis=1)[:, :k])
+        order = argsort(take_along_axis(D, near, axis=1), axis=1)
+        near = take_along_axis(near, order, axis=1)
+        return take_along_axis(D, near, axis=1), near
+    near = argsort(D, axis=1)[:, :k]
+    return take_along_axis(D, near, axis=1), near

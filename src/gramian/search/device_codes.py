@@ -1,0 +1,71 @@
+"""Hash codes on a device: bits as ±1, so that one matrix product gives all Hamming distances.
+
+For codes a and b of ±1 and length n_bits the Hamming distance is (n_bits − aᵀb)/2. An item at Hamming distance h is at
+an angle of at least π p_h from the query with probability ``recall`` (:func:`.codes.angle_limits`), so that
+|x|² + |q|² − 2 |x||q| cos(π p_h) bounds its distance from below; exact search goes on from such bounds.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gramian import linalg
+from gramian._device.nearest import DeviceScan
+from gramian.search.encoding import Encoder
+from gramian.search.items import Items
+
+
+def columns(encoder: Encoder, X: Any) -> dict[str, Any]:
+    """What an index keeps of items on a device: ±1 for each bit, norms, and coordinates that are plain."""
+    P, sqnorms, _ = encoder._seen(encoder.form.rows(X), None)
+    return {"signs": signs(P), "sqnorms": sqnorms, "embedded": embedded(encoder, X)}
+
+
+def asked(encoder: Encoder, Q: Any) -> Any:
+    """Queries as [signs, |q|², coordinates], (m, n_bits + 1 + q)."""
+    P, sqnorms, _ = encoder._seen(encoder.form.rows(Q), None)
+    return np.concatenate([signs(P).astype(np.float64), sqnorms[:, None], embedded(encoder, Q)], axis=1)
+
+
+def signs(P: Any) -> Any:
+    """Projections as ±1 in single precision; 0 is +1."""
+    return (2.0 * (P >= 0).astype(np.float32) - 1.0).astype(np.float32)
+
+
+def embedded(encoder: Encoder, X: Any) -> Any:
+    """Coordinates of points in double precision, in which the Euclidean distance is the metric."""
+    return encoder.form.metric.transform_of(X.astype(np.float64, copy=False))
+
+
+@dataclass(frozen=True, eq=False)
+class CodeScan(DeviceScan):
+    """Bounds from codes. ``right`` are the signs of the items; queries come as [signs, |q|², coordinates]."""
+
+    sqnorms: Any = None
+    limits: Any = None
+    entry_bytes = 40
+
+    @classmethod
+    def items(cls, items: Items, limits: np.ndarray) -> "CodeScan":
+        """Scan of the items of an index."""
+        right, sqnorms = items["signs"], items["sqnorms"]
+        zero = np.zeros(1, like=sqnorms)
+        return cls(zero, 1.0, right, len(right), zero, np.sqrt(sqnorms), linalg.placed(limits, sqnorms))
+
+    def only(self, mask: Any) -> "CodeScan":
+        """The same scan in which the other items are infinitely far away."""
+        return replace(self, sqnorms=np.where(mask, self.sqnorms, np.inf))
+
+    def points(self, Q: Any) -> Any:
+        """The coordinates behind the signs and the norm."""
+        return Q[:, self.right.shape[1] + 1 :]
+
+    def bounds(self, Q: Any) -> tuple[Any, Any]:
+        """Lower bounds of squared distances, (m, n), which rounding does not matter to."""
+        n_bits = self.right.shape[1]
+        sign, own = Q[:, :n_bits].astype(np.float32), np.sqrt(Q[:, n_bits : n_bits + 1])
+        hamming = ((n_bits - sign @ self.right.T) / 2).astype(np.int64)
+        cosines, length = self.limits[hamming], self.sqnorms[None, :]
+        D = length * (length - 2 * own * cosines) + own * own
+        return np.where(length < np.inf, D, np.inf), np.zeros(len(Q), like=D)
