@@ -14,7 +14,8 @@ TORCH ?= torch
 JOBS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo serve page browser test lint types quick slow exports docs papers papers-quick speed effect clicks fuzz clean
+.PHONY: demo serve page browser test lint types quick slow exports docs papers papers-quick speed beyond effect clicks
+.PHONY: fuzz clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -68,6 +69,9 @@ papers: $(TEST_DEPS)
 
 papers-quick: ARGS += --quick
 papers-quick: papers
+
+beyond: $(TEST_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.beyond $(ARGS)
 
 speed: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed $(ARGS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks import harness
 from benchmarks.effect import draws, ours, rivals, study, summary, tasks
-from benchmarks.effect.__main__ import page
+from benchmarks.effect.__main__ import no_help, page
 from benchmarks.effect.adapter import contrastive, train_adapter
 from benchmarks.report import Report
 from scipy.optimize import approx_fprime
@@ -99,14 +99,20 @@ def test_a_stopped_run_goes_on_where_it_was(blobs, tmp_path, monkeypatch):
     monkeypatch.setattr(study, "methods", lambda quick: some)
     monkeypatch.setattr(study, "DRAWS", 2)
     monkeypatch.setattr(study, "warm_up", lambda: None)
-    monkeypatch.setattr(study, "limited", lambda fn: fn())
-    first = study.cells("blobs")
+    monkeypatch.setattr(study, "limited", lambda fn, seconds: fn())
+    monkeypatch.setattr(study, "MINUTES", 0.0)
+    study.fill(("blobs",))
+    assert not calls, "no minute, no cell"
+    monkeypatch.setattr(study, "MINUTES", np.inf)
+    study.fill(("blobs",))
+    first = list(study.on_record("blobs"))
     assert len(first) == 8, "two draws of two methods with 5 and 20 labels; 100 are too many"
-    assert study.cells("blobs") == first
+    study.fill(("blobs",))
+    assert list(study.on_record("blobs")) == first
     assert calls == [0, 0, 1, 1] * 2, "two fits of each draw, in the first run alone"
-    assert len(study.cells("blobs", quick=True)) == 2
+    assert len(list(study.on_record("blobs", quick=True))) == 4, "the first draws"
     some[0] = study.Method("features", counted, "2")
-    study.cells("blobs")
+    study.fill(("blobs",))
     assert len(calls) == 16, "another version of the code is run again"
 
 
@@ -146,3 +152,10 @@ def test_the_page_shows_gains_by_task_and_who_fell_below_the_features(tmp_path):
     text = page([Report.read(Report("reported", **fields).save(tmp_path))])
     assert "| RCA | -0.100 ± 0.000 |" in text and "1 of 1" in text
     assert "| features | 0.55 |" in text and "| GMML |  |" in text
+
+
+def test_the_page_says_where_nothing_helps():
+    cells = _cells("features", [0.5, 0.6]) + _cells("RCA", [0.505, 0.6], ours=True)
+    found = no_help(summary.rows(cells))
+    assert "- t, 5 labels: the features have 0.550; these labels say too little." in found
+    assert no_help(summary.rows(_cells("features", [0.5]) + _cells("RCA", [0.6], ours=True))) == ""

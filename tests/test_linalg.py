@@ -24,3 +24,20 @@ def test_a_copy_is_at_distance_zero():
     assert (np.diag(linalg.sqdist(X, X.copy())) == 0).all()
     assert (linalg.sqdist(np.vstack([X, X]))[:40, 40:].diagonal() == 0).all()
     assert (linalg.sqdist(np.ones((5, 2))) == 0).all() and (linalg.sqdist(np.zeros((5, 2))) == 0).all()
+
+
+@pytest.mark.parametrize("ids", [[0, 1, 1, 3], [0, 2, 1], [10**12, 5, 5], [-1, 4, -1], []])
+def test_renamed_is_unique_with_the_inverse(ids):
+    names, place = linalg.renamed(np.array(ids, dtype=np.int64))
+    expected = np.unique(np.array(ids, dtype=np.int64), return_inverse=True)
+    np.testing.assert_array_equal(names, expected[0])
+    np.testing.assert_array_equal(place, expected[1])
+
+
+def test_moments_are_those_of_each_group(rng):
+    X, groups = rng.normal(size=(40, 3)) + 5, np.arange(40) % 4
+    sizes, means, S = linalg.moments(X, groups)
+    parts = [X[groups == g] for g in range(4)]
+    np.testing.assert_array_equal(sizes, [10, 10, 10, 10])
+    np.testing.assert_allclose(means, [part.mean(axis=0) for part in parts])
+    np.testing.assert_allclose(S, sum(9 * np.cov(part.T) for part in parts))

@@ -166,3 +166,23 @@ def test_smallest_leaves_out_names_infinity_and_nan():
     D = np.array([[3.0, np.nan, 1.0, np.inf], [2.0, 2.0, 2.0, 2.0]])
     ids, values = neighbors.smallest(D, 3, skip=np.array([2, 0]))
     assert ids.tolist() == [[0, -1, -1], [1, 2, 3]] and values[0].tolist() == [3.0, np.inf, np.inf]
+
+
+def test_learners_take_the_threads_of_the_joblib_configuration(rng, monkeypatch):
+    import joblib
+
+    import gramian as gm
+    from gramian import _threads
+
+    X, y, asked = rng.normal(size=(60, 4)), np.arange(60) % 3, []
+    each = _threads.each
+    monkeypatch.setattr(
+        _threads, "each", lambda function, pieces, threads: asked.append(threads) or each(function, pieces, threads)
+    )
+    alone = gm.LMNN(max_iter=5, anchor=0).fit(X, y).metric_.matrix
+    assert set(asked) == {1}
+    asked.clear()
+    with joblib.parallel_config(n_jobs=2):
+        assert _threads.count(None, "Test") == 2 and _threads.count(3, "Test") == 3
+        np.testing.assert_allclose(gm.LMNN(max_iter=5, anchor=0).fit(X, y).metric_.matrix, alone)
+    assert set(asked) == {2} and _threads.count(None, "Test") == 1

@@ -14,8 +14,9 @@ Each method gets points with 5, 20 or 100 labels in each class and nothing else.
 class among its ten nearest, over up to 1,000 points that the method never saw, each of which asks for its neighbors
 among the others. *New classes* is a second fit: a third of the classes has no label, and only points of these classes
 are searched (from six classes on). A gain is the difference to the features as they are, with the standard error of
-paired draws; label counts for which classes are too small are left out, and an empty cell took over 10 CPU seconds (60
-for AutoMetric). Methods of metric-learn run in its own environment. All of ours have their default settings.
+paired draws; label counts for which classes are too small are left out, and an empty cell took over 5 CPU seconds (60
+for AutoMetric). Methods of metric-learn run in its own environment, on tasks of up to 100 columns: with more they take
+longer than that. All of ours have their default settings.
 """
 SHOWN = ("cosine", "whitened", "shrunk LDA", "linear adapter", "NCA (scikit-learn)", "logistic probabilities")
 """Rivals in the picture, beside all of ours."""
@@ -25,7 +26,8 @@ def table(tasks: tuple[str, ...], picture: str, quick: bool = False) -> list[dic
     """Rows of the tasks; the quick form has one draw of five labels of the smaller tasks."""
     if quick:
         tasks = tuple(name for name in tasks if load(name).X.size < 1_000_000)
-    rows = summary.rows([cell for name in tasks for cell in study.cells(name, quick)])
+    study.fill(tasks, quick)
+    rows = summary.rows([cell for name in tasks for cell in study.on_record(name, quick)])
     draw(rows, picture)
     return rows
 

@@ -2,11 +2,14 @@
 
 import csv
 import hashlib
+import os
 import resource
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -17,13 +20,18 @@ import gramian as gm
 from benchmarks import harness
 from benchmarks.effect import ours, peers, rivals
 from benchmarks.effect.draws import draws, precision
-from benchmarks.effect.tasks import LABELS, load
+from benchmarks.effect.summary import BASELINE
+from benchmarks.effect.tasks import LABELS, Task, load
 
 DRAWS = 10
-LIMIT = 10
+MINUTES = float(os.environ.get("GRAMIAN_EFFECT_MINUTES", "inf"))
+"""Minutes after which a run stops with what it has; the next one goes on from there."""
+LIMIT = 5
 """CPU seconds that a cell may take; one that takes longer is left empty."""
 LONGER = {"AutoMetric": 60}
 """Methods that try many others may take longer."""
+WIDEST_PEERS = 100
+"""Columns up to which metric-learn is tried: with 384 of them and 5 labels it takes more than 10 CPU seconds."""
 
 COLUMNS = ("labels", "draw", "method", "version", "seen", "new", "cpu_s")
 
@@ -49,30 +57,47 @@ def methods(quick: bool = False) -> list[Method]:
     return found + [Method(name, partial(ours.fit, name), version, ours=True) for name, version in mine.items()]
 
 
-def cells(task: str, quick: bool = False, n_draws: int = DRAWS) -> list[dict[str, Any]]:
-    """Rows of all methods, label counts and draws of a task; those on record are not computed again.
+def fill(tasks: tuple[str, ...], quick: bool = False) -> None:
+    """Compute what is not on record, few labels first and draw by draw, so that all tasks get on together.
 
     The quick form has one draw with five labels in each class.
     """
-    path = harness.PARTS / "effect" / f"{hashlib.sha256(task.encode()).hexdigest()[:12]}.csv"
     warm_up()
-    known, rows = _recorded(path), []
-    for count, seed, method in _todo(task, quick, n_draws):
-        key = (str(count), str(seed), method.name, method.version)
-        if key not in known:
-            row = {"labels": count, "draw": seed, "method": method.name, "version": method.version}
-            seconds = LONGER.get(method.name, LIMIT)
-            known[key] = _record(path, row | limited(partial(cell, task, count, seed, method), seconds))
-        rows.append({"task": task, "ours": method.ours, **known[key]})
-    return rows
+    began = time.monotonic()
+    for count, seed in product(LABELS[:1] if quick else LABELS, range(1 if quick else DRAWS)):
+        for task in tasks:
+            if not len(load(task).among(count)):
+                continue
+            known = _recorded(_file(task))
+            for method in _suited(methods(quick), load(task)):
+                if time.monotonic() - began > 60 * MINUTES:
+                    return
+                key = (str(count), str(seed), method.name, method.version)
+                if key not in known:
+                    row = {"labels": count, "draw": seed, "method": method.name, "version": method.version}
+                    seconds = LONGER.get(method.name, LIMIT)
+                    _record(_file(task), row | limited(partial(cell, task, count, seed, method), seconds))
 
 
-def _todo(task: str, quick: bool, n_draws: int) -> Iterator[tuple[int, int, Method]]:
-    for count in LABELS[:1] if quick else LABELS:
-        if len(load(task).among(count)):
-            for seed in range(1 if quick else n_draws):
-                for method in methods(quick):
-                    yield count, seed, method
+def on_record(task: str, quick: bool = False) -> Iterator[dict[str, Any]]:
+    """Cells of the methods as they are now, those draws only that have the features as they are."""
+    known = _recorded(_file(task))
+    current = {(method.name, method.version): method for method in methods(quick)}
+    drawn = {(labels, draw) for labels, draw, name, _ in known if name == BASELINE}
+    for (labels, draw, name, version), row in sorted(known.items(), key=lambda item: int(item[0][0])):
+        method = current.get((name, version))
+        if method is not None and (labels, draw) in drawn and int(draw) < (1 if quick else DRAWS):
+            yield {"task": task, "ours": method.ours, **row}
+
+
+def _suited(found: list[Method], task: Task) -> list[Method]:
+    """metric-learn takes longer than the limit on many columns, whatever the labels."""
+    wide = task.X.shape[1] > WIDEST_PEERS
+    return [method for method in found if not (wide and method.version == peers.VERSION)]
+
+
+def _file(task: str) -> Path:
+    return harness.PARTS / "effect" / f"{hashlib.sha256(task.encode()).hexdigest()[:12]}.csv"
 
 
 def cell(task: str, labels: int, seed: int, method: Method) -> dict[str, float]:

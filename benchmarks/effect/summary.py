@@ -14,16 +14,19 @@ KINDS = ("seen", "new")
 
 def rows(cells: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row per task, label count and method; gains are paired by draw."""
+    cells = list(cells)
     found = []
     order = {name: i for i, name in enumerate(dict.fromkeys(cell["method"] for cell in cells))}
     key = lambda cell: (cell["task"], int(cell["labels"]))  # noqa: E731
     for (task, labels), group in groupby(cells, key):
-        by_method: dict[str, list[dict[str, Any]]] = {}
+        by_method: dict[str, dict[str, dict[str, Any]]] = {}
         for cell in group:
-            by_method.setdefault(cell["method"], []).append(cell)
+            by_method.setdefault(cell["method"], {})[cell["draw"]] = cell
         for name in sorted(by_method, key=order.__getitem__):
-            head = {"task": task, "labels": labels, "method": name, "ours": int(by_method[name][0]["ours"])}
-            found.append(head | row(by_method[name], by_method[BASELINE]))
+            mine = by_method[name]
+            head = {"task": task, "labels": labels, "method": name, "ours": int(next(iter(mine.values()))["ours"])}
+            baseline = [by_method[BASELINE][draw] for draw in mine]
+            found.append(head | row(list(mine.values()), baseline))
     return found
 
 

@@ -1,9 +1,9 @@
 """LFDA, MLKR, LSML, SDML, SCML and Covariance against metric-learn 0.7.0."""
 
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,50 +11,38 @@ from sklearn.covariance import graphical_lasso
 
 import gramian as gm
 from benchmarks import harness
-from benchmarks.speed.learners import PEER, REQUIREMENTS
 from gramian.constraints import Labels
 from gramian.learners.combinations import Combination, combine
 from gramian.learners.lfda import local_scatters
 from gramian.learners.mlkr import mlkr_loss
 from gramian.learners.sdml import SparseInverse, pair_balance, sparse_inverse
 
-TITLE = "The other learners of metric-learn 0.7.0"
-NOTES = """
-Halves of scikit-learn's breast_cancer (284 × 30) and digits (898 × 64), unit variances, the same problem on both sides
-(`anchor=0`), the objective measured by one function here. *As good* is our time until the objective is that of the
-peer, which stops early; the row above it is our own tolerance.
-
-- LFDA: two directions; the objective is the criterion of Sugiyama (2007), larger is better, with the scatters as
-  defined there. metric-learn's scatters are others, and its result on digits is not finite.
-- Covariance: the largest difference of M, relative to its largest entry, stands for the objective.
-- MLKR: Σ (y − ŷ)² with labels as numbers; LSML: 20 C² quadruplets, identity prior, weights that sum to 1.
-- SDML: metric-learn fails on both sets; the peer is scikit-learn's `graphical_lasso` on the same matrix, sparsity 0.1.
-- SCML: triplets (3 × 10 neighbors) and bases of metric-learn's making, β = 1e-5; w = 0 has the objective 1.
-"""
+PEER = Path(__file__).parent / "peers" / "metric_learn.py"
 
 
 class Reached(Exception):
     """The objective is as good as the peer's."""
 
 
-def run(quick: bool = False) -> list[dict[str, Any]]:
-    """Rows of all learners; the quick form has breast_cancer only."""
-    warnings.simplefilter("ignore")
-    python = harness.peer_python("metric-learn", REQUIREMENTS)
-    rows: list[dict[str, Any]] = []
-    for name in ("breast_cancer", "digits")[: 1 if quick else 2]:
-        X, y = half(name)
-        for learner in (lfda, covariance, mlkr, lsml, sdml, scml):
-            rows += learner(python, name, X, y)
-    return rows
+def rows(python: Any, quick: bool = False) -> list[dict[str, Any]]:
+    """Rows of six learners on a half of two sets, as they are and scaled; the quick form has one."""
+    found: list[dict[str, Any]] = []
+    for name, unit in (("breast_cancer", True), ("digits", True), ("breast_cancer", False), ("digits", False)):
+        case = f"{name}, {'unit variance' if unit else 'raw'}"
+        X, y = half(name, unit)
+        for learner in (lfda, covariance, mlkr, lsml, *((sdml,) if unit else ()), scml):
+            found += learner(python, case, X, y)
+        if quick:
+            break
+    return found
 
 
-def half(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """A random half of a set, with unit variances."""
+def half(name: str, unit: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """A random half of a set, with unit variances or as it is."""
     data = harness.load(name)
     rows = np.random.RandomState(0).permutation(len(data.X))[: len(data.X) // 2]
-    X = data.X[rows] - data.X[rows].mean(axis=0)
-    spread = X.std(axis=0)
+    X = data.X[rows]
+    spread = X.std(axis=0) if unit else np.ones(1)
     return X / np.where(spread > 0, spread, 1), data.y[rows]
 
 

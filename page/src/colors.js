@@ -1,6 +1,6 @@
 // Colors of points by a field of meta: the commonest values have a color of their own, numbers a ramp.
 
-const OWN = ["#3d7ea6", "#d9822b", "#4f9d69", "#c2504d", "#8b6bb1", "#a3875a", "#d174a8", "#5aa7a7", "#b5a642"];
+const OWN = ["#3d7ea6", "#d9822b", "#4f9d69", "#c2504d", "#8b6bb1", "#a3875a", "#d174a8", "#5aa7a7", "#b5a642", "#6c7bd1"];
 const OTHER = "#98a1a0";
 const PLAIN = "#4f8f8a";
 const RAMP = ["#3b528b", "#21918c", "#5ec962", "#e8c52a"];

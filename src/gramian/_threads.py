@@ -12,9 +12,14 @@ from gramian import _checks
 
 
 def count(n_jobs: int | None, owner: str) -> int:
-    """Number of threads: None is one, −1 all cores that this process may use, −2 all but one."""
+    """Number of threads: −1 is all cores that this process may use, −2 all but one, None one.
+
+    Inside of ``joblib.parallel_config(n_jobs=…)`` None is the number given there, as in scikit-learn.
+    """
     if n_jobs is None:
-        return 1
+        from joblib.parallel import get_active_backend
+
+        n_jobs = get_active_backend()[1] or 1
     n_jobs = _checks.number(n_jobs, owner, "n_jobs", integer=True)
     if n_jobs == 0:
         raise ValueError(f"{owner}: n_jobs must be None, −1 or a number of threads, got 0.")

@@ -133,6 +133,15 @@ def covariance(X: Any) -> np.ndarray:
     return np.atleast_2d(np.cov(X, rowvar=False))
 
 
+def renamed(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers that occur, ascending, and the place of each entry among them; by a table where they are small."""
+    if len(ids) and ids.min() >= 0 and ids.max() < 4 * len(ids):
+        used = np.bincount(ids) > 0
+        return np.flatnonzero(used), ids if used.all() else (np.cumsum(used) - 1)[ids]
+    names, place = np.unique(ids, return_inverse=True)
+    return names, place
+
+
 @singledispatch
 def moments(X: Any, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sizes (g,) and means (g, d) of groups of rows, and the scatter (d, d) of the rows around them.

@@ -24,7 +24,7 @@ Distances = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 
 
 @singledispatch
-def nearest(X: Any, k: int, queries: Any = None, *, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def nearest(X: Any, k: int, queries: Any = None, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Ids (n, k) and squared Euclidean distances of the k nearest rows of X, ascending, ties by id.
 
     Parameters
@@ -34,8 +34,10 @@ def nearest(X: Any, k: int, queries: Any = None, *, threads: int = 1) -> tuple[n
         At most m, or m − 1 without queries.
     queries : points (n, d), optional
         None: the rows of X, each without itself (by position: a duplicate does count).
-    threads : int
+    threads : int, optional
+        None: one, or as many as ``joblib.parallel_config(n_jobs=…)`` says, which is how learners get more.
     """
+    threads = _threads.count(None, "nearest") if threads is None else threads
     Q = X if queries is None else queries
     skip = np.arange(X.shape[0]) if queries is None else None
     if sparse.issparse(X) or sparse.issparse(Q):

@@ -232,3 +232,29 @@ def test_broken_preprocessors_and_shapes_are_named(pairs, iris):
         metric_learn.MMC().fit(np.ones((4, 3, 2)), [1, 1, -1, -1])
     with pytest.raises(ValueError, match=r"only values in \[-1, 1\]"):
         metric_learn.MMC().fit(T, (signs + 1) // 2)
+
+
+def test_tuples_have_the_names_of_their_kind():
+    for cls, name in (
+        (metric_learn.ITML, "pairs"),
+        (metric_learn.SCML, "triplets"),
+        (metric_learn.LSML, "quadruplets"),
+    ):
+        for method in (cls.predict, cls.decision_function, cls.score):
+            assert list(inspect.signature(method).parameters)[1] == name
+
+
+def test_sdml_warns_where_its_matrix_is_not_definite_and_solves_where_the_penalty_helps():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.3, 0.4]])
+    pairs, signs = X[[[0, 1], [0, 2]]], [-1, 1]
+    prior = np.linalg.inv([[1.2, -0.9], [-0.9, 1.2]])
+    with pytest.warns(ConvergenceWarning, match="not positive semi-definite"):
+        model = metric_learn.SDML(balance_param=0.9, sparsity_param=2.0, prior=prior).fit(pairs, signs)
+    assert (np.linalg.eigvalsh(model.get_mahalanobis_matrix()) > 0).all()
+    with pytest.warns(ConvergenceWarning), pytest.raises(RuntimeError, match="graphical lasso"):
+        metric_learn.SDML(balance_param=10.0, sparsity_param=2.0, prior=prior).fit(pairs, signs)
+
+
+def test_fits_leave_what_fits_left_there(pairs, iris):
+    assert metric_learn.MMC().fit(pairs[0], pairs[2]).converged_
+    np.testing.assert_array_equal(metric_learn.LMNN().fit(*iris).labels_, iris[1])

@@ -151,7 +151,7 @@ GIVEN = {
     ("OnlinePOLA", "n_pretrain"): {"eta": "auto"},
     ("MLKR", "random_state"): {"init": "random"},
     ("RCA", "chunklet_size"): {"n_chunklets": 4},
-    ("SDML", "max_iter"): {"tol": 1e-12, "sparsity": 0.3},
+    ("SDML", "max_iter"): {"tol": 1e-12, "sparsity": 0.1, "anchor": 0},
     **{("SubsetDistance", name): {"distance": METRIC, "m": 3} for name in ("projection", "g")},
     **{("TDL", name): {"penalty": gm.Gaussian(2.0)} for name in ("smoothness", "features")},
     ("TDL", "basis"): {"penalty": gm.Gaussian(2.0), "rank": 5},

@@ -188,3 +188,17 @@ def test_replicas_answer_in_turn(client, tmp_path):
     assert all(held.values())
     with pytest.raises(ValueError, match="folder"):
         ShardedIndex(client, PLAIN, replicas=2)
+
+
+def test_workers_let_go_of_what_no_index_needs(client):
+    index = ShardedIndex(client, PLAIN, gm.ExactIndex, n_shards=2).add(_points())
+    keys = {held.key for held in index._shards}
+    assert any(client.run(lambda: set(shard._HELD) & keys).values())
+    del index
+    gc.collect()
+    for _ in range(100):
+        if not any(client.run(lambda: set(shard._HELD) & keys).values()):
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the shards are still held")

@@ -5,6 +5,8 @@ import re
 import numpy as np
 
 import gramian as gm
+from gramian.coordinates import Angles, UnitRows
+from gramian.metrics import Metric
 
 D = 8
 
@@ -32,6 +34,12 @@ def in_kernel(kernel, alpha=0.0, center=False, rank=12):
     return gm.KernelMetric(features, psd(len(features.map_), 5), alpha=alpha)
 
 
+def on_angles():
+    """Points by the angle under a factor, seen from a center."""
+    center, factor = points(1)[0], np.random.default_rng(6).normal(size=(6, D))
+    return Metric.of(Angles(center, factor), np.eye(6))
+
+
 LINEAR = {
     "Mahalanobis": linear,
     "full rank": lambda: gm.Mahalanobis.from_matrix(psd(D, 4)),
@@ -47,6 +55,8 @@ CURVED = {
     "polynomial": lambda: in_kernel(gm.Polynomial(2, 0.5, scale=0.3)),
     "cosine": lambda: in_kernel(gm.Cosine(), rank=5),
     "Gaussian of a metric": lambda: in_kernel(gm.Gaussian(2.0, metric=linear())),
+    "rows of length one": lambda: Metric.of(UnitRows(D), linear().components),
+    "angles": on_angles,
     "sum and product": lambda: in_kernel(gm.Linear() * gm.Gaussian(3.0) + 2.0 * gm.Polynomial(2) + 0.5),
 }
 

@@ -44,7 +44,7 @@ class Server:
         command += ["--space", str(self.folder), *self.arguments]
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
-        for _ in range(600):
+        for _ in range(1800):
             try:
                 urllib.request.urlopen(f"{self.address}/readyz", timeout=1)
                 return
@@ -78,7 +78,7 @@ def browser():
         pytest.skip("no browser here: install chromium or run make browser")
     if not STATIC.is_file():
         pytest.skip("the page is not built: make page")
-    flags = ["--no-sandbox", "--enable-unsafe-swiftshader", "--use-angle=swiftshader", "--disable-dev-shm-usage"]
+    flags = ["--no-sandbox", "--disable-dev-shm-usage"]
     with sync.sync_playwright() as play:
         opened = play.chromium.launch(executable_path=path, args=flags, env=chromium.environment())
         yield opened
@@ -94,7 +94,7 @@ def open_page(browser):
         context = browser.new_context(viewport={"width": 1360, "height": 1000}, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(address)
         return page

@@ -113,12 +113,7 @@ class Chunklets(Constraints):
         """Sizes of the chunklets, their means, and the scatter (d, d) of their points around them."""
         inside = self.members()
         ids = self.ids if len(inside) == len(self.ids) else self.ids[inside]
-        if ids.max() < 4 * len(ids):  # a table of numbers costs less than sorting
-            used = np.bincount(ids) > 0
-            chunk = ids if used.all() else (np.cumsum(used) - 1)[ids]
-        else:
-            _, chunk = np.unique(ids, return_inverse=True)
-        return linalg.moments(X if len(inside) == len(self.ids) else X[inside], chunk)
+        return linalg.moments(X if len(inside) == len(self.ids) else X[inside], linalg.renamed(ids)[1])
 
     def centered(self, X: Any) -> Any:
         """Points of the chunklets minus the mean of theirs, (n_inside, d)."""

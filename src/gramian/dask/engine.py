@@ -6,6 +6,7 @@ as a block of a dask array, arrives computed. Nothing stays on a worker between 
 computed again.
 """
 
+import warnings
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from typing import Any
@@ -156,7 +157,9 @@ class Cluster:
 
     def _result(self, lazy: list[Any]) -> list[Any]:
         """Values of delayed ones; an error in a sentence when the cluster cannot give them."""
-        futures = self.client.compute(lazy)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")  # codes and rows, in few bytes
+            futures = self.client.compute(lazy)
         if self.verbose:
             from distributed import progress
 

@@ -11,7 +11,7 @@ from gramian.dask.blocks import OWNER, Blocks, read
 from gramian.dask.engine import Here, engine
 from gramian.dask.labels import side_of
 from gramian.dask.rows import Rows
-from gramian.dask.views import View
+from gramian.dask.views import STEP, View
 from gramian.learners.base import MetricLearner, _labeled
 
 
@@ -131,5 +131,7 @@ def _streamed(metric: Any, X: Any, block_rows: int | None) -> Iterator[np.ndarra
 
 
 def transformed(part: Any, metric: Any) -> np.ndarray:
-    """A block under the metric."""
-    return metric.transform(np.asarray(read(part)))
+    """A block under the metric, a few rows at a time."""
+    X = read(part)
+    pieces = [slice(start, start + STEP) for start in range(0, len(X), STEP)] or [slice(0)]
+    return np.concatenate([metric.transform(np.asarray(X[rows])) for rows in pieces])

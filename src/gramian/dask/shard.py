@@ -149,6 +149,5 @@ def _let_go(client: Any, held: list[Shard]) -> None:
     if client is None:
         drop(keys)
     elif keys and client.status == "running":
-        client.loop.add_callback(
-            client._run, drop, keys, wait=False, on_error="ignore"
-        )  # from any thread, even its own
+        # By its loop, since what is collected may be collected in any thread, even that of the loop.
+        client.loop.add_callback(client._run, drop, keys, on_error="ignore")

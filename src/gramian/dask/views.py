@@ -3,6 +3,7 @@
 Everything here runs where the block is, and travels there by name.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 
 from gramian import _checks, linalg
 from gramian.dask.blocks import OWNER, read
+
+STEP = 8192
+"""Rows that a sum looks at together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +42,19 @@ class View:
     def of(self, part: Any, chosen: Any = None) -> np.ndarray:
         """The rows of a part as they are seen, in double precision."""
         X = read(part)
+        return self._seen(X if chosen is None else X[offsets(chosen)])
+
+    def pieces(self, part: Any, chosen: Any = None) -> Iterator[tuple[slice, np.ndarray]]:
+        """The same a few rows at a time, which stay in the cache: sums need no more."""
+        X = read(part)
         rows = None if chosen is None else offsets(chosen)
-        X = np.asarray(X if rows is None else X[rows])
+        n = X.shape[0] if rows is None else len(rows)
+        for start in range(0, n, STEP):
+            piece = slice(start, min(start + STEP, n))
+            yield piece, self._seen(X[piece] if rows is None else X[rows[piece]])
+
+    def _seen(self, X: Any) -> np.ndarray:
+        X = np.asarray(X)
         X = _checks.points(X, OWNER, n_features=self.width, allow_sparse=False, min_points=0)
         X = X.astype(np.float64, copy=False)
         X = linalg.unit_rows(X) if self.unit else X
@@ -72,18 +87,24 @@ def rows_of(part: Any, chosen: Any, view: View) -> np.ndarray:
 
 def sums_of(part: Any, chosen: Any, view: View) -> np.ndarray:
     """Σ v."""
-    return view.of(part, chosen).sum(axis=0)
+    return sum((V.sum(axis=0) for _, V in view.pieces(part, chosen)), start=np.zeros(view.size))
 
 
 def norms_of(part: Any, chosen: Any, view: View) -> np.ndarray:
     """|v|² of each row."""
-    return linalg.row_norms(view.of(part, chosen))
+    return np.concatenate([linalg.row_norms(V) for _, V in view.pieces(part, chosen)])
 
 
 def gram_of(part: Any, chosen: Any, view: View, other: View | None = None) -> np.ndarray:
     """Σ v wᵀ, with w the rows under another view, or v again."""
-    V = view.of(part, chosen)
-    return V.T @ (V if other is None else other.of(part, chosen))
+    total = np.zeros((view.size, view.size if other is None else other.size))
+    if other is None:
+        for _, V in view.pieces(part, chosen):
+            total += V.T @ V
+        return total
+    for (_, V), (_, W) in zip(view.pieces(part, chosen), other.pieces(part, chosen)):
+        total += V.T @ W
+    return total
 
 
 def product_of(part: Any, chosen: Any, view: View, S: Any) -> np.ndarray:
@@ -104,8 +125,11 @@ def summed(results: list[tuple]) -> tuple:
 
 def moments_of(part: Any, chosen: Any, view: View, groups: np.ndarray) -> tuple[np.ndarray, ...]:
     """Names, sizes and means of the groups in a block, and the scatter around them."""
-    names, own = np.unique(groups, return_inverse=True)
-    return (names.astype(np.int64), *linalg.moments(view.of(part, chosen), own))
+    found: list[tuple[np.ndarray, ...]] = []
+    for rows, V in view.pieces(part, chosen):
+        names, own = linalg.renamed(groups[rows])
+        found.append((names.astype(np.int64), *linalg.moments(V, own)))
+    return merged_moments(found)
 
 
 def merged_moments(results: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.export.maps import Isometry, described, isometry
+from gramian.export.maps import Isometry, Sphere, described, isometry
 from gramian.features import KernelFeatures
 from gramian.kernels import Cosine, Gaussian, Linear, Polynomial
 from gramian.kernels.base import Constant, Kernel, Product, Scaled, Sum
@@ -96,8 +96,22 @@ def _gaussian(graph: Graph, kernel: Gaussian, x: str, basis: np.ndarray, owner: 
 def _cosine(graph: Graph, x: str, basis: np.ndarray) -> str:
     norms = np.sqrt((basis**2).sum(axis=1))
     unit = np.divide(basis, norms[:, None], out=np.zeros_like(basis), where=norms[:, None] > 0)
+    return graph.add("MatMul", _unit(graph, x), graph.constant(unit.T))
+
+
+def _unit(graph: Graph, x: str) -> str:
+    """x / |x|, and 0 for 0."""
     size = graph.add("Max", graph.add("Sqrt", graph.squares(x)), graph.constant(np.finfo(np.float32).tiny))
-    return graph.add("MatMul", graph.add("Div", x, size), graph.constant(unit.T))
+    return graph.add("Div", x, size)
+
+
+def _on_sphere(graph: Graph, sphere: Sphere, x: str) -> str:
+    if sphere.center.any():
+        x = graph.add("Sub", x, graph.constant(sphere.center))
+    if sphere.inner is not None:
+        x = graph.add("MatMul", x, graph.constant(sphere.inner.T))
+    x = _unit(graph, x)
+    return x if sphere.components is None else graph.add("MatMul", x, graph.constant(sphere.components.T))
 
 
 def embedded(graph: Graph, inner: Isometry, x: str) -> str:
@@ -105,6 +119,8 @@ def embedded(graph: Graph, inner: Isometry, x: str) -> str:
     if inner.is_linear:
         z = graph.add("MatMul", x, graph.constant(inner.components.T))
         return graph.add("Add", z, graph.constant(inner.offset)) if inner.offset.any() else z
+    if inner.sphere is not None:
+        return _on_sphere(graph, inner.sphere, x)
     kernel, basis, weights, offset = kernel_map(inner)
     z = graph.add("MatMul", gram(graph, kernel, x, basis, inner.owner), graph.constant(weights))
     return graph.add("Sub", z, graph.constant(offset)) if offset.any() else z

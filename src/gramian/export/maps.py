@@ -9,10 +9,21 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg, persist
+from gramian.coordinates import Angles, UnitRows
 from gramian.features import KernelFeatures
 from gramian.kernels import Linear
 from gramian.kernels.base import Kernel, Scaled
 from gramian.metrics import KernelMetric, Mahalanobis, Metric, SubspaceMahalanobis
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """E(x) = C · u / |u| with u = L(x − c): points that are compared by their angle. None stands for the identity."""
+
+    center: np.ndarray
+    inner: np.ndarray | None
+    components: np.ndarray | None
+
 
 LARGEST = 1 << 27
 """Entries of the largest matrix L that is formed, 1 GiB in double precision."""
@@ -49,6 +60,18 @@ class Isometry:
         features = getattr(self.source, "features", self.source)
         return isinstance(features, KernelFeatures) and is_multiple_of_linear(features.kernel_)
 
+    @cached_property
+    def sphere(self) -> Sphere | None:
+        """The parts of a map to points of length one, None for other maps."""
+        space = getattr(self.source, "coordinates", None)
+        if isinstance(space, UnitRows):
+            return Sphere(np.zeros(space.d), None, self.source.components)
+        if isinstance(space, Angles):
+            C = self.source.components
+            whole = C.shape[0] == C.shape[1] and np.array_equal(C, np.eye(len(C)))
+            return Sphere(space.center, space.factor, None if whole else C)
+        return None
+
     @property
     def is_isometric(self) -> bool:
         """Whether squared distances of E are those of the metric; features have none of their own."""
@@ -83,8 +106,8 @@ class Isometry:
         d = self.n_features or 0
         if not self.is_linear:
             raise TypeError(
-                f"{self.owner}: the map of {described(self.source)} is not linear; export it as onnx, or its "
-                "coordinates with a database."
+                f"{self.owner}: the map of {described(self.source)} is not linear; export it as onnx, npz or "
+                "sklearn, or its coordinates with a database."
             )
         if d * max(d, self.width) > LARGEST:
             raise ValueError(f"{self.owner}: a dense map of {d} features is too large; export the coordinates.")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.export.graphs import kernel_map
 from gramian.export.maps import Isometry, isometry
 from gramian.export.onnx import center_of
@@ -23,6 +23,12 @@ arrays = np.load("{name}")
 L, offset = arrays["components"], arrays["offset"]
 x = np.asarray(x, dtype=float).reshape(1, -1)
 z = (x - arrays["center"]) @ L.T + offset  # |z - z'|^2 is the learned squared distance
+"""
+SPHERE = """
+import numpy as np
+a = np.load("{name}")
+u = (np.asarray(x, dtype=float).reshape(1, -1) - a["center"]) @ a["inner"].T
+z = u / np.linalg.norm(u) @ a["components"].T  # |z - z'|^2 is the learned squared distance
 """
 KERNEL = """
 import numpy as np
@@ -42,7 +48,8 @@ def to_npz(metric: Any, path: Any = None, *, center: Any = None, out: Any = None
 
     A linear metric has ``components`` L (r, d), ``center`` c (d,) and ``offset`` b (r,) with E(x) = L(x − c) + b, and
     ``matrix`` M = LᵀL up to 4,096 features. Kernel features with a Gaussian or polynomial kernel have ``kernel`` (its
-    name), its parameters, ``basis`` B, ``weights`` W and ``offset`` o with E(x) = K(x, B) W − o.
+    name), its parameters, ``basis`` B, ``weights`` W and ``offset`` o with E(x) = K(x, B) W − o. A metric on angles has
+    ``center`` c, ``inner`` L and ``components`` C with E(x) = C u / |u|, u = L(x − c).
 
     Parameters
     ----------
@@ -71,7 +78,9 @@ def to_npz(metric: Any, path: Any = None, *, center: Any = None, out: Any = None
     arrays = _arrays(inner, center)
     with replacing(target, owner) as temporary, open(temporary, "wb") as stream:
         np.savez(stream, **arrays)  # type: ignore[arg-type]  # names are ours
-    code = LINEAR if inner.is_linear else KERNEL.replace("{formula}", FORMULAS[str(arrays["kernel"])])
+    code = LINEAR if inner.is_linear else SPHERE
+    if "kernel" in arrays:
+        code = KERNEL.replace("{formula}", FORMULAS[str(arrays["kernel"])])
     readme(target, inner, "plain arrays.", code.replace("{name}", target.name))
     return target
 
@@ -85,6 +94,10 @@ def _arrays(inner: Isometry, center: Any) -> dict[str, np.ndarray]:
         }
         return found | ({"matrix": inner.matrix} if (inner.n_features or 0) <= WIDEST else {})
     center_of(inner, center)
+    if inner.sphere is not None:
+        L, C = inner.sphere.inner, inner.sphere.components
+        first = np.eye(inner.n_features or 0) if L is None else L
+        return {"center": inner.sphere.center, "inner": first, "components": np.eye(len(first)) if C is None else C}
     kernel, basis, weights, offset = kernel_map(inner)
     name, parameters = _parameters(kernel, inner.owner)
     numbers = {key: np.asarray(value) for key, value in parameters.items()}
@@ -103,6 +116,8 @@ def apply_npz(path: Path, X: np.ndarray) -> np.ndarray:
     """Run written arrays on points."""
     with np.load(path, allow_pickle=False) as arrays:
         a = dict(arrays)
+    if "inner" in a:
+        return linalg.unit_rows((X - a["center"]) @ a["inner"].T) @ a["components"].T
     if "components" in a:
         return (X - a["center"]) @ a["components"].T + a["offset"]
     if str(a["kernel"]) == "gaussian":

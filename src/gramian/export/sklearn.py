@@ -9,7 +9,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gramian import _checks
 from gramian.export.graphs import kernel_map
@@ -84,10 +84,14 @@ def to_sklearn(metric: Any, path: Any = None, *, out: Any = None) -> Any:
 def _estimator(inner: Isometry) -> Any:
     d = inner.n_features
     if inner.is_linear:
-        svd = TruncatedSVD(n_components=inner.width)
-        svd.components_ = np.array(inner.components)
-        svd.n_features_in_ = d
-        return _moved(svd, -inner.offset)
+        return _moved(_product(inner.components), -inner.offset)
+    if inner.sphere is not None:
+        parts = inner.sphere
+        first = [] if parts.inner is None else [("inner", _product(parts.inner))]
+        last = [] if parts.components is None else [("components", _product(parts.components))]
+        return Pipeline(
+            [("center", _shift(parts.center)), *first, ("unit", Normalizer().fit(parts.center[None])), *last]
+        )
     kernel, basis, weights, offset = kernel_map(inner)
     nystroem = Nystroem(n_components=len(basis), **_parameters(kernel, inner.owner))
     nystroem.components_ = basis
@@ -101,12 +105,25 @@ def _moved(estimator: Any, offset: np.ndarray) -> Any:
     """The estimator, and the subtraction of an offset behind it where there is one."""
     if not offset.any():
         return estimator
+    return Pipeline([("map", estimator), ("shift", _shift(offset))])
+
+
+def _product(L: np.ndarray) -> TruncatedSVD:
+    """x ↦ Lx."""
+    svd = TruncatedSVD(n_components=len(L))
+    svd.components_ = np.array(L)
+    svd.n_features_in_ = L.shape[1]
+    return svd
+
+
+def _shift(offset: np.ndarray) -> StandardScaler:
+    """x ↦ x − offset."""
     shift = StandardScaler(with_std=False)
     shift.mean_ = offset
     shift.scale_ = shift.var_ = None
     shift.n_features_in_ = len(offset)
     shift.n_samples_seen_ = 1
-    return Pipeline([("map", estimator), ("shift", shift)])
+    return shift
 
 
 def _parameters(kernel: Kernel, owner: str) -> dict[str, Any]:

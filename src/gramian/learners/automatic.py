@@ -19,7 +19,7 @@ from gramian.learners.nca import NCA
 from gramian.learners.plda import PLDA
 from gramian.learners.progress import progress
 from gramian.learners.rca import RCA
-from gramian.learners.starts import AsTheyAre, ByAngle, LengthOne, Scaled, Start, around_origin
+from gramian.learners.starts import FEWEST, AsTheyAre, ByAngle, LengthOne, Scaled, Start, around_origin
 from gramian.learners.trials import Search, Trial
 from gramian.solvers.base import Solution
 
@@ -45,8 +45,9 @@ class AutoMetric(MetricLearner):
     each row, since embeddings are compared by their angle. Every candidate learns, anchored to its start
     (M = w · start + (1 − w) · learned, in the leading directions of the points), on three folds, and is scored on the
     points *and* on the classes that the fold held out: closed forms from every start, the others from the best one. The
-    candidate and weight with the largest gain less its standard error are fitted again on everything;
-    **the features as they are win unless that is positive.**
+    candidate with the largest gain less its standard error is fitted again on everything, with the largest weight of
+    its start that is within a quarter of an error of the best; **the features as they are win unless there is a gain.**
+    Points of 64 and more columns are also compared by their angle, seen from their mean, under the metric learned.
     ``estimate_`` is honest: each fold is judged by the choice that the other folds would make.
 
     Parameters
@@ -161,8 +162,9 @@ class AutoMetric(MetricLearner):
         d = X.shape[1]
         if isinstance(self.normalize, str) or not isinstance(self.normalize, bool | np.bool_):
             _checks.one_of(self.normalize, "AutoMetric", "normalize", ("auto",))
+            angles = [ByAngle(d)] if d >= FEWEST else []
             rows = [LengthOne(d)] if around_origin(X) else []
-            return [AsTheyAre(d), Scaled(d), ByAngle(d), *rows]
+            return [AsTheyAre(d), Scaled(d), *angles, *rows]
         return [AsTheyAre(d), ByAngle(d), LengthOne(d)] if self.normalize else [AsTheyAre(d), Scaled(d)]
 
     def _tried(self, search: Search, starts: list[Start], candidates: dict[str, Any]) -> Iterator[Trial]:

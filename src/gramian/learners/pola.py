@@ -58,6 +58,11 @@ class POLA(FrameworkLearner):
     _sparse = False
     _has_prior = False
     _has_unit = True
+    _enough = {
+        **FrameworkLearner._enough,
+        "tol": lambda tol: max(tol, 5e-2),
+        "max_iter": lambda most: min(most, 20),
+    }
     alpha, rank, subspace = 0.0, None, "svd"
 
     def __init__(

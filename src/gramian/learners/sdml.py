@@ -96,6 +96,8 @@ def sparse_inverse(K: np.ndarray, lam: float, *, max_iter: int, tol: float, repo
     problem = SparseInverse(K, lam)
     x = problem.start()
     end = minimize_box(problem.value, problem.hessian, x, np.ones_like(x), problem.gap, tol, max_iter, callback=report)
+    if report is not None and end.n_iter == 0:  # the start is the solution
+        report(1, end.value, end.residual)
     M = problem.sparse(linalg.symmetrize(end.info))
     objective = problem.primal(M)
     return Solution(

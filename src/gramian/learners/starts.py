@@ -9,6 +9,8 @@ from gramian.coordinates import Angles, Coordinates, Plain, UnitRows
 
 UNIT = 1e-3
 """Rows whose squared length is nearer to 1 than this are of length one."""
+FEWEST = 64
+"""Columns from which on points are tried by their angle."""
 ASIDE = 0.6
 """Rows whose mean is longer than this share of their own length lie to one side of the origin."""
 
@@ -78,7 +80,10 @@ class LengthOne(Start):
 
 
 class ByAngle(Start):
-    """Points are compared by their angle, seen from their mean, under the metric that is learned."""
+    """Points are compared by their angle, seen from their mean, under the metric that is learned.
+
+    In few columns the length of a point says too much to be left out (``FEWEST``); in many it hardly varies.
+    """
 
     name = "angles around the mean"
     suffix = ", by angle"

@@ -14,6 +14,8 @@ from gramian.learners.path import Path
 from gramian.learners.report import Report
 from gramian.learners.starts import Start
 
+NEAR = 0.25
+"""Standard errors by which a gain may be smaller for a larger weight of the start."""
 BEHIND = 0.1
 """A start that scores so much less than another is not learned from."""
 
@@ -39,14 +41,18 @@ class Trial:
         ]
 
     def best(self, base: "Trial", folds: Any = None) -> tuple[float, int, float, float]:
-        """The largest lower bound of the gain, the place of its weight, the gain there, and its error."""
+        """The largest lower bound of the gain; the place of a weight, the gain there, and its error.
+
+        The weight is the largest whose gain is within a quarter of a standard error of the best one.
+        """
         found = self.gains(base, folds)
         if not found:
             return -np.inf, len(WEIGHTS) - 1, 0.0, 0.0
         mean, error = gain_and_error(found)
         bound = mean - error
-        place = len(bound) - 1 - int(np.argmax(bound[::-1]))
-        return float(bound[place]), place, float(mean[place]), float(error[place])
+        top = len(bound) - 1 - int(np.argmax(bound[::-1]))
+        place = int(np.flatnonzero(mean >= mean[top] - NEAR * error[top])[-1])
+        return float(bound[top]), place, float(mean[place]), float(error[place])
 
 
 class Search:

@@ -100,7 +100,7 @@ def gains(report: Any, ax: Any = None) -> Any:
     return ax
 
 
-def shares(explanation: Any, most: int = 12, *, ax: Any = None) -> Any:
+def shares(explanation: Any, *, most: int = 12, ax: Any = None) -> Any:
     """Why a pair is near or far: what each feature adds to its squared distance, the largest ones first.
 
     Parameters

@@ -231,7 +231,7 @@ class Index(ABC, Stored):
                 report(len(found[0]))
                 yield found
 
-    def explain(self, q: Any, item: int, names: Any = None) -> Any:
+    def explain(self, q: Any, item: int, *, names: Any = None) -> Any:
         """What each feature adds to the squared distance of a point and an item; see :meth:`.Metric.explain`.
 
         :func:`gramian.plotting.shares` draws it.
@@ -247,7 +247,7 @@ class Index(ABC, Stored):
         items = self._items
         row = self._positions(items, [item], "item")
         point = linalg.take(items["points"], row)
-        return self.metric.explain(q, point if sparse.issparse(point) else point[0], names)
+        return self.metric.explain(q, point if sparse.issparse(point) else point[0], names=names)
 
     def query_radius(
         self, X: Any, r: float, *, n_jobs: int | None = None, within: Any = None

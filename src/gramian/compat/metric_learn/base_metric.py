@@ -220,28 +220,51 @@ class _PairsClassifierMixin(_TupleClassifierMixin):
             raise ValueError(f"Parameter beta must be a real number. Got {type(beta)} instead.")
 
 
-class _TripletsClassifierMixin(_TupleClassifierMixin):
+class _ComparisonsClassifierMixin(_TupleClassifierMixin):
+    """Learners of tuples that hold a near pair and a far one."""
+
+    _near: list[int]
+    _far: list[int]
+
+    def _order(self, tuples: Any) -> np.ndarray:
+        """d(far pair) − d(near pair) of each tuple."""
+        tuples = self._formed_tuples(tuples)
+        return self.pair_score(tuples[:, self._near]) - self.pair_score(tuples[:, self._far])
+
+
+class _TripletsClassifierMixin(_ComparisonsClassifierMixin):
     """Learners of triplets (anchor, near, far)."""
 
     _tuple_size = 3
     _near, _far = [0, 1], [0, 2]
 
-    def predict(self, tuples: Any) -> np.ndarray:
-        """1 for tuples in the right order, −1 for others."""
-        return 2 * (self.decision_function(tuples) > 0) - 1
+    def predict(self, triplets: Any) -> np.ndarray:
+        """1 for triplets in the right order, −1 for others."""
+        return 2 * (self.decision_function(triplets) > 0) - 1
 
-    def decision_function(self, tuples: Any) -> np.ndarray:
+    def decision_function(self, triplets: Any) -> np.ndarray:
         """d(far pair) − d(near pair)."""
-        tuples = self._formed_tuples(tuples)
-        return self.pair_score(tuples[:, self._near]) - self.pair_score(tuples[:, self._far])
+        return self._order(triplets)
 
-    def score(self, tuples: Any) -> float:  # type: ignore[override]  # tuples have no labels
+    def score(self, triplets: Any) -> float:  # type: ignore[override]  # triplets have no labels
         """Share in the right order."""
-        return float((self.predict(tuples) == 1).mean())
+        return float((self.predict(triplets) == 1).mean())
 
 
-class _QuadrupletsClassifierMixin(_TripletsClassifierMixin):
+class _QuadrupletsClassifierMixin(_ComparisonsClassifierMixin):
     """Learners of quadruplets, a near pair and a far pair."""
 
     _tuple_size = 4
     _near, _far = [0, 1], [2, 3]
+
+    def predict(self, quadruplets: Any) -> np.ndarray:
+        """1 for quadruplets in the right order, −1 for others."""
+        return 2 * (self.decision_function(quadruplets) > 0) - 1
+
+    def decision_function(self, quadruplets: Any) -> np.ndarray:
+        """d(far pair) − d(near pair)."""
+        return self._order(quadruplets)
+
+    def score(self, quadruplets: Any) -> float:  # type: ignore[override]  # quadruplets have no labels
+        """Share in the right order."""
+        return float((self.predict(quadruplets) == 1).mean())

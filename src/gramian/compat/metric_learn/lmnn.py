@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sklearn.base import TransformerMixin
 
 import gramian as gm
@@ -64,6 +65,7 @@ class LMNN(TransformerMixin, MahalanobisMixin):
             random_state=self.random_state,
         )
         fit_with(self, learner, X, y)
+        self.labels_ = np.unique(y, return_inverse=True)[1]
         if self.verbose and learner.converged_:
             print("LMNN converged with objective", learner.objective_)
         return self

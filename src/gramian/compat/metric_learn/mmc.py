@@ -47,7 +47,7 @@ class _BaseMMC(MahalanobisMixin):
         start = metric_matrix(pairs, self.init, "init", self.random_state, definite=False)
         X, side = gm.Pairs.from_tuples(pairs, y)
         learner = gm.MMC(self.diagonal, anchor=0, max_iter=self.max_iter, tol=self.tol, callback=lines(self))
-        fit_with(self, learner, X, side)
+        self.converged_ = fit_with(self, learner, X, side).converged_
         V = (pairs[:, 0] - pairs[:, 1])[np.asarray(y) == 1]
         # Σ_S d² is 1 with us; there c / 2 at the optimum of the diagonal form, and a hundredth of the start otherwise.
         size = self.diagonal_c / 2 if self.diagonal else np.einsum("ij,jk,ik->", V, start, V) / 100

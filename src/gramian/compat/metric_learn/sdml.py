@@ -12,7 +12,7 @@ from gramian.compat.metric_learn.constraints import drawn_pairs
 from gramian.compat.metric_learn.exceptions import renamed
 from gramian.compat.metric_learn.fitting import lines, square_root
 from gramian.compat.metric_learn.matrices import metric_matrix
-from gramian.learners.sdml import sparse_inverse
+from gramian.learners.sdml import SparseInverse, sparse_inverse
 
 FAILED = (
     "There was a problem in SDML when using scikit-learn's graphical lasso solver. skggm's graphical lasso can "
@@ -50,15 +50,15 @@ class _BaseSDML(MahalanobisMixin):
         V = pairs[:, 0] - pairs[:, 1]
         K = np.linalg.inv(prior) + self.balance_param * V.T @ (V * np.asarray(y, dtype=float)[:, None])
         K = (K + K.T) / 2
-        _require_definite(K)
+        _require_minimum(K, self.sparsity_param)
         solution = sparse_inverse(K, self.sparsity_param, max_iter=200, tol=1e-4, report=lines(self))
         self.n_iter_ = solution.n_iter
         self.components_ = square_root(solution.M)
         return self
 
 
-def _require_definite(K: np.ndarray) -> None:
-    """Warn and fail as there, where the problem may have no minimum."""
+def _require_minimum(K: np.ndarray, sparsity: float) -> None:
+    """Warn as there where K is not definite, and fail where the penalty does not help either."""
     if np.linalg.eigvalsh(K)[0] > 0:
         return
     warnings.warn(
@@ -68,6 +68,9 @@ def _require_definite(K: np.ndarray) -> None:
         ConvergenceWarning,
         stacklevel=4,
     )
+    problem = SparseInverse(K, sparsity)
+    if np.isfinite(problem.value(problem.start())[0]):
+        return
     diagonal = np.array_equal(K, np.diag(np.diag(K)))
     reason = "" if diagonal else " The following error message was thrown: the matrix is not positive definite."
     raise RuntimeError(FAILED + reason)

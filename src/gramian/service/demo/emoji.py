@@ -15,7 +15,7 @@ PICTURES = "img/google/64/"
 RANK = 64
 SAID = """Pictures: Noto Color Emoji, Copyright Google, Apache License 2.0 (font: SIL Open Font License 1.1),
 as carried by the npm package emoji-datasource-google (MIT), which also has the names."""
-HUES = ((15, "red"), (45, "orange"), (70, "yellow"), (165, "green"), (255, "blue"), (290, "purple"), (345, "pink"))
+HUES = ((15, "red"), (38, "orange"), (62, "yellow"), (165, "green"), (255, "blue"), (290, "purple"), (345, "pink"))
 
 
 def make(step: Callable[[int, int], None]) -> Made:

@@ -12,7 +12,7 @@ from gramian.service.demo.made import Unavailable
 
 PATIENCE = 600
 """Seconds for one package."""
-NOTICES = ("license", "licence", "notice", "copying", "readme")
+NOTICES = ("licen", "notice", "copying", "readme")
 
 
 def cache() -> Path:
@@ -73,5 +73,5 @@ def _unpack(archive: Path, place: Path, wanted: tuple[str, ...]) -> None:
 
 def notice(place: Path, said: str) -> str:
     """What a collection made from a package must carry along."""
-    texts = [path for path in sorted(place.iterdir()) if path.is_file() and path.name.lower().startswith(NOTICES[:4])]
+    texts = [path for path in sorted(place.iterdir()) if path.is_file() and path.name.lower().startswith(NOTICES[:3])]
     return "\n\n".join([said, *(path.read_text(encoding="utf-8", errors="replace") for path in texts)])
