@@ -15,9 +15,9 @@ ours in the same run.
 
 def section(result: report.Report) -> str:
     """The section of one benchmark."""
-    return "\n".join(
-        [f"## {result.title}\n", result.notes + "\n", report.markdown(result.rows), report.provenance(result), ""]
-    )
+    pictures = [f"![{result.title}](results/{picture})\n" for picture in result.pictures]
+    head = [f"## {result.title}\n", result.notes + "\n", *pictures]
+    return "\n".join([*head, report.markdown(result.rows), report.provenance(result), ""])
 
 
 def page(results: list[report.Report]) -> str:

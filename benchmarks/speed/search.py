@@ -144,9 +144,10 @@ def draw(curves: dict[str, list[dict[str, Any]]]) -> None:
     from gramian.plotting import canvas
 
     figure = canvas.figure(11, 8)
+    names = ["ExactIndex", *OURS, *rivals(64)]
     for ax, (name, found) in zip(figure.subplots(2, 2).ravel(), curves.items()):
-        shown = [one for one in found if one["points"][-1]["recall"] > 0.9]
-        for i, one in enumerate(shown):
+        for one in (one for one in found if one["points"][-1]["recall"] > 0.9):
+            i = names.index(one["method"].split(" (")[0])
             own = "Index" in one["method"] and "faiss" not in one["method"]
             points = [p for p in one["points"] if p["recall"] >= 0.9]
             style = {"marker": canvas.MARKERS[i % 10], "markersize": 4, "linestyle": "-" if own else ":"}
@@ -157,8 +158,8 @@ def draw(curves: dict[str, list[dict[str, Any]]]) -> None:
         ax.set_xlabel("recall@10")
         ax.set_ylabel("queries a second, one thread")
         canvas.open_frame(ax)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    every = {label: line for ax in figure.axes for line, label in zip(*ax.get_legend_handles_labels())}
+    figure.legend(every.values(), every.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     figure.savefig(report.PICTURES / "search_recall_speed.png", dpi=110)
 
 
