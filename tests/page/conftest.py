@@ -58,7 +58,7 @@ class Server:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(120)
 
     def get(self, path):
         return json.load(urllib.request.urlopen(f"{self.address}{path}"))
