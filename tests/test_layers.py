@@ -11,7 +11,9 @@ from gramian import _contents
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
     {"_parameters"},
-    {"_contents", "_checks", "_array", "_device", "_jit", "linalg", "votes"},
+    {"_contents", "_array", "_jit"},
+    {"_device"},
+    {"_checks", "linalg", "votes"},
     {"persist", "_threads", "scans"},
     {"neighbors"},
     {"coordinates"},
@@ -36,7 +38,11 @@ OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "duckdb", "pyarrow", "fasta
 OPTIONAL |= {"dask", "distributed", "zarr"}
 
 
-BY_STRING = {"_contents.py": "the table itself", "export/places.py": "packages of others"}
+BY_STRING = {
+    "_contents.py": "the table itself",
+    "_array.py": "array libraries",
+    "export/places.py": "packages of others",
+}
 """Files that import what a variable names."""
 
 

@@ -39,15 +39,15 @@ class Triplets:
     @classmethod
     def none(cls, Z: np.ndarray, near: np.ndarray, push: float) -> "Triplets":
         """No impostor yet."""
-        empty = np.zeros(0, dtype=np.intp, like=Z)
-        return cls(Z, near, float(push), empty, empty, np.zeros((0, near.shape[1]), like=Z))
+        empty = linalg.placed(np.zeros(0, dtype=np.intp), Z)
+        return cls(Z, near, float(push), empty, empty, linalg.placed(np.zeros((0, near.shape[1])), Z))
 
     def renewed(self, L: np.ndarray, labels: Labels) -> "Triplets":
         """Candidates within the buffer of the margin at L; multipliers of pairs that stay are kept."""
         E = self.Z @ L.T
         reach = 1 + BUFFER + np.stack([linalg.pair_sqdist(E, E[column]) for column in self.near.T]).max(axis=0)
         anchor, other = targets.closer_than(E, labels, np.where(self._real.any(axis=1), reach, -np.inf))
-        lam = np.zeros((len(anchor), self.near.shape[1]), like=E)
+        lam = linalg.placed(np.zeros((len(anchor), self.near.shape[1])), E)
         if len(self.anchor):
             n = len(self.Z)
             old, new = self.anchor * n + self.other, anchor * n + other
@@ -62,7 +62,7 @@ class Triplets:
 
     @cached_property
     def _real(self) -> np.ndarray:
-        return self.near != np.arange(len(self.near), like=self.near)[:, None]
+        return self.near != linalg.placed(np.arange(len(self.near)), self.near)[:, None]
 
     @cached_property
     def cap(self) -> np.ndarray:

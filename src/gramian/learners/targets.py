@@ -38,7 +38,7 @@ def other_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
 
 def _themselves(X: np.ndarray, k: int) -> np.ndarray:
     """Each point k times, (n, k)."""
-    return np.repeat(np.arange(X.shape[0], like=X)[:, None], k, axis=1)
+    return np.repeat(linalg.placed(np.arange(X.shape[0]), X)[:, None], k, axis=1)
 
 
 def neighbor_triplets(X: np.ndarray, labels: Labels, n_near: int, n_far: int) -> Triplets:
