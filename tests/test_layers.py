@@ -10,8 +10,9 @@ from gramian import _contents
 
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
-    {"_parameters"},
-    {"_contents", "_checks", "_array", "_device", "_jit", "linalg", "votes"},
+    {"_parameters", "_array"},
+    {"_device"},
+    {"_contents", "_checks", "_jit", "linalg", "votes"},
     {"persist", "_threads", "scans"},
     {"neighbors"},
     {"coordinates"},
