@@ -14,10 +14,12 @@ def namespace(x: Any) -> Any:
     if library in COMPATIBLE:
         try:
             if library == "torch":
-                import array_api_compat.torch as xp
-            else:
-                import array_api_compat.cupy as xp
-            return xp
+                from array_api_compat import torch
+
+                return torch
+            from array_api_compat import cupy
+
+            return cupy
         except ImportError as error:
             raise ImportError(f"{library} arrays need array-api-compat: pip install 'gramian[{library}]'.") from error
     if hasattr(x, "__array_namespace__"):
