@@ -40,7 +40,6 @@ OPTIONAL |= {"dask", "distributed", "zarr"}
 
 BY_STRING = {
     "_contents.py": "the table itself",
-    "_array.py": "array libraries",
     "export/places.py": "packages of others",
 }
 """Files that import what a variable names."""

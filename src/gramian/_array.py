@@ -1,6 +1,5 @@
 """The array namespace of an input: the only place that knows which array library is in use."""
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,13 @@ def namespace(x: Any) -> Any:
     library = type(x).__module__.split(".")[0]
     if library in COMPATIBLE:
         try:
-            return import_module(f"array_api_compat.{library}")
+            if library == "torch":
+                from array_api_compat import torch
+
+                return torch
+            from array_api_compat import cupy
+
+            return cupy
         except ImportError as error:
             raise ImportError(f"{library} arrays need array-api-compat: pip install 'gramian[{library}]'.") from error
     if hasattr(x, "__array_namespace__"):

@@ -115,7 +115,7 @@ def _span(V: np.ndarray) -> np.ndarray:
 
 def pull(Z: np.ndarray, near: np.ndarray) -> np.ndarray:
     """Scatter Σ_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ."""
-    P = np.zeros((Z.shape[1], Z.shape[1]), like=Z)
+    P = linalg.placed(np.zeros((Z.shape[1], Z.shape[1])), Z)
     for column in near.T:
         V = Z - Z[column]
         P += V.T @ V
