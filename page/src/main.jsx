@@ -66,7 +66,7 @@ function shortcut(event) {
   if (typing || event.altKey) return;
   const undoing = event.key === "z" && (event.ctrlKey || event.metaKey);
   if (undoing) undoLast();
-  else if (event.key === "/" && !event.ctrlKey) document.getElementById("search").focus();
+  else if (event.key === "/" && !event.ctrlKey) document.getElementById("search").select();
   else return;
   event.preventDefault();
 }

@@ -116,6 +116,7 @@ async function load(collection, mode, map, canvas, gone) {
 }
 
 function resize(canvas, over, scatter) {
+  if (!canvas || !over) return; // the map has left the page
   const ratio = Math.min(devicePixelRatio, 2);
   for (const layer of [canvas, over]) {
     layer.width = Math.round(canvas.clientWidth * ratio);
@@ -142,6 +143,7 @@ function marks(map, { shown, clicks, query, chosen, hover }) {
 const COLORS = { chosen: "--accent", result: "--ink", like: "--yes", dislike: "--no", query: "--accent" };
 
 function overlay(layer, map) {
+  if (!layer) return;
   const pen = layer.getContext("2d");
   const ratio = layer.width / Math.max(layer.clientWidth, 1);
   const style = getComputedStyle(layer);

@@ -333,6 +333,7 @@ function heard(event) {
     }
   } else if (["version", "verdict", "activate"].includes(event.op)) changedVersions(event);
   else if (["items", "remove"].includes(event.op)) set({ itemsSeq: event.seq });
+  if (["feedback", "undo"].includes(event.op) && state.versions.candidate) loadVersions(); // the score of the duel
 }
 
 async function changedVersions(event) {
