@@ -20,7 +20,7 @@ Accuracy of 3 neighbors on one half of a set after learning on the other, both i
 the learning half; mean over iris, wine, breast_cancer and digits, two halves each, and over the fits that ended in a
 metric; *failed* counts those that raised or gave numbers that are not finite. *Features* is the accuracy of the
 features themselves on the same halves, *worst set* the least difference from it on any set. ITML, LMNN and MMC of
-metric-learn did not end within our time limit on digits and are left out there, in both libraries. Our defaults are anchored to the
+metric-learn hit our time limit on digits and are left out there, in both libraries. Our defaults are anchored to the
 features; `gramian.compat.metric_learn` solves each problem without that.
 """
 SLOW = ("ITML", "LMNN", "MMC")

@@ -85,7 +85,7 @@ def test_versions_are_learned_used_compared_and_exported(server, open_page):
         item = next(i for i in shown(page) if i not in said)
         say(page, item, True)
         said.add(item)
-    page.wait_for_function("document.querySelector('[data-testid=score]').innerText.includes('1 query')", timeout=20_000)
+    page.wait_for_function("document.querySelector('[data-testid=score]').innerText.includes('1 query')")
     with page.expect_download() as download:
         versions.locator("[data-version='1'] a").click()
     assert download.value.suggested_filename == "version-1.gram"
