@@ -51,7 +51,9 @@ class VonNeumannRule(OnlineRule):
         def excess(c: float) -> float:
             return _value(state.S - c * A, form) - target - c / self.eta
 
-        c = brentq(excess, 0.0, self.eta * gap, xtol=1e-300, rtol=1e-14)
+        end = self.eta * gap
+        # Where rounding hides the change of sign, the two ends are one number.
+        c = brentq(excess, 0.0, end, xtol=1e-300, rtol=1e-14, maxiter=5000) if excess(end) * gap < 0 else end
         return Logarithm(linalg.symmetrize(state.S - c * A))
 
     def grow(self, state: Logarithm, k: int) -> Logarithm:
