@@ -23,7 +23,7 @@ FORBIDDEN = {
 MODULES = ("approximation", "clustering", "datasets", "export", "features", "kernels", "manifold", "plotting", "search")
 """Modules whose own lists are for users. Those of solvers, online and rankmin are parts to build with, those of service
 follow its routes, and compat speaks the language of another package."""
-ALLOWED = {"alpha", "names", "shown", "path", "X", "disliked", "kind", "sample_weight"}
+ALLOWED = {"alpha", "ids", "names", "shown", "path", "X", "disliked", "kind", "sample_weight"}
 """The parts of a metric ``(basis, core, alpha)``, ``to_parquet(metric, X, path)``, ``check(metric, target, path, X)``,
 ``feedback(query, liked, disliked)``, an event ``learn_one(u, v, target, kind)``, and what
 scikit-learn itself gives by position."""

@@ -96,8 +96,9 @@ def test_hnswlib_searches_transformed_queries(problem, streamed, tmp_path):
 
     metric, X, (ids, sqdist) = problem
     numbers = np.arange(800) + 10
-    given = (iter([(numbers[:1], X[:1]), (numbers[1:], X[1:])]),) if streamed else (X, numbers)
-    path = gm.to_hnswlib(metric, *given, path=tmp_path / "a.hnsw")
+    given = (iter([(numbers[:1], X[:1]), (numbers[1:], X[1:])]),) if streamed else (X,)
+    options = {} if streamed else {"ids": numbers}
+    path = gm.to_hnswlib(metric, *given, path=tmp_path / "a.hnsw", **options)
     index = hnswlib.Index(space="l2", dim=6)
     index.load_index(str(path))
     index.set_ef(100)

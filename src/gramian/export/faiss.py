@@ -38,9 +38,9 @@ sqdist, ids = index.search(z, 10)
 def to_faiss(
     metric: Any,
     X: Any,
-    *,
     kind: Any = "flat",
     ids: Any = None,
+    *,
     path: Any = None,
     out: Any = None,
     verbose: bool = False,

@@ -29,8 +29,8 @@ ids, sqdist = index.knn_query({metric}.transform([x]), k=10)
 def to_hnswlib(
     metric: Any,
     X: Any,
-    *,
     ids: Any = None,
+    *,
     path: Any = None,
     out: Any = None,
     n_links: int | None = None,
