@@ -25,7 +25,7 @@ LAYERS = [
     {"learners"},
     {"online", "manifold", "rankmin", "approximation", "clustering"},
     {"search"},
-    {"datasets", "plotting", "export", "compat"},
+    {"datasets", "tables", "plotting", "export", "compat"},
     {"dask"},
     {"service"},
     {"cli"},

@@ -160,7 +160,8 @@ def test_evaluation_is_that_of_scikit_learn(gramian, wine):
         ),
         (["fit", "wine.csv", "-l", "kind", "--learner", "itml", "--set", "gamma=-1"], "ITML: gamma must be"),
         (["fit", "wine.csv", "-l", "kind", "--kernel", "gausian"], "no kernel 'gausian', did you mean gaussian"),
-        (["fit", "wine.csv", "-l", "alcohol"], "column 'kind' is not numeric, it holds 'class_0'"),
+        (["fit", "wine.csv", "-l", "alcohol"], "labels must be classes, got 126 different numbers for 178 points"),
+        (["fit", "wine.csv", "-l", "kind", "--learner", "foo"], "no learner 'foo'; gramian learners lists them"),
         (["fit", "wine.csv", "-l", "kind", "-o", "no/m.gram"], "no/m.gram: no folder no"),
         (
             ["fit", "wine.csv", "-l", "kind", "--standardize", "--kernel", "gaussian"],

@@ -75,7 +75,8 @@ class LMNN(FactorLearner):
         Target neighbors k.
     push : float, > 0
     n_components : int, optional
-        Rows r of L; the number of features when None. Below it the problem is not convex.
+        Rows r of L; the number of features when None. Below it the problem is not convex, and a fit has also converged
+        when 40 searches for impostors in a row have lowered the objective by less than a thousandth.
     init : {"auto", "identity", "pca", "lda", "random"} or array (r, d)
     reg : float, ≥ 0, or "pull"
         Weight of tr(M) = ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3); "pull" is the mean eigenvalue of the scatter of
