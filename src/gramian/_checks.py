@@ -78,7 +78,7 @@ def points(
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     elif sparse.issparse(X):
         if not allow_sparse:
-            raise TypeError(f"{owner}: {name} must be dense, got a sparse matrix; pass {name}.toarray().")
+            raise TypeError(f"{owner}: {sparse_refusal(X, name)}")
         X = sparse.csr_array(X)
         if X.dtype.kind == "c":
             raise ValueError(f"{owner}: {name} must hold real numbers, got complex numbers.")
@@ -151,7 +151,8 @@ def estimator_points(
             ensure_min_samples=min_points,
         )
     except (ValueError, TypeError) as error:
-        raise type(error)(f"{owner}: {_reason(error, X)}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{owner}: {_reason(error, X)}") from error
     X, *rest = (checked,) if y is None else checked
     X = _sound(X, owner, degree=degree, learns=reset)
     return (X, *rest) if rest else X
@@ -171,6 +172,8 @@ def _device_points(estimator: Any, X: Any, reset: bool, min_points: int, degree:
 
 def _reason(error: Exception, X: Any) -> str:
     """What scikit-learn found wrong, without the data themselves."""
+    if sparse.issparse(X) and isinstance(error, TypeError):
+        return sparse_refusal(X)
     columns = _not_numeric(X)
     if columns:
         listed = ", ".join(columns[:5]) + (f" and {len(columns) - 5} others" if len(columns) > 5 else "")
@@ -180,6 +183,17 @@ def _reason(error: Exception, X: Any) -> str:
     if "Expected 2D array" in str(error):
         return f"X must have shape (n, d), got shape {np.shape(X)}. Reshape your data: X.reshape(1, -1) is one point."
     return str(error)
+
+
+def sparse_refusal(X: Any, name: str = "X") -> str:
+    """Why a sparse matrix is not taken, and the ways there are."""
+    if X.shape[1] <= 1000:
+        return f"{name} must be dense, got a sparse matrix; pass {name}.toarray()."
+    return (
+        f"{name} must be dense, got a sparse matrix of {X.shape[1]:,} columns, too many for a metric on all; take "
+        "TruncatedSVD(100) of scikit-learn before it in a pipeline, or learn in the space of a kernel: "
+        "Kernelized(learner, Cosine(), rank=200), or ITML(rank=100)."
+    )
 
 
 def _not_numeric(X: Any) -> list[str]:

@@ -14,14 +14,14 @@ UNEVEN = 1e4
 
 
 def warn(learner: Any, X: Any, y: Any, unknown: Any) -> None:
-    """Warn of columns of very different spread, of −1 as a class, and of too few pairs."""
+    """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
     owner = type(learner).__name__
     if not learner._scale_free and _checks.is_word(getattr(learner, "prior", "identity"), "identity"):
         _warn_of_units(X, owner)
     if isinstance(y, Constraints):
         _warn_of_few(y, X.shape[1], owner)
-    elif unknown is None:
-        _warn_of_gaps(y, owner)
+    elif unknown is None and not learner._numbers:
+        _warn_of_labels(y, owner)
 
 
 def _warn_of_units(X: Any, owner: str) -> None:
@@ -34,7 +34,7 @@ def _warn_of_units(X: Any, owner: str) -> None:
     wide, narrow = int(spread.argmax()), int(np.where(spread > 0, spread, np.inf).argmin())
     _checks.warn(
         f"{owner}: columns of X have very different spreads, column {wide} has {spread[wide]:.3g} and column {narrow} "
-        f"{spread[narrow]:.3g}, so that the first decides every distance; scale them (StandardScaler) or take AutoMetric."
+        f"{spread[narrow]:.3g}, so the first decides all distances; scale them (StandardScaler) or take AutoMetric."
     )
 
 
@@ -47,19 +47,22 @@ def _warn_of_few(side: Constraints, d: int, owner: str) -> None:
         )
 
 
-def _warn_of_gaps(y: Any, owner: str) -> None:
-    """Beside 0, 1, 2, … others write −1 for what has no label; beside +1 alone it is a class."""
-    values = np.unique(y.classes if isinstance(y, Labels) else np.asarray(y)) if _whole(y) else np.array([])
-    if len(values) > 2 and values[0] == -1 and values[1] >= 0:
+def _warn_of_labels(y: Any, owner: str) -> None:
+    """Beside 0, 1, 2, … others write −1 for what has no label; fractions are measurements and rarely classes."""
+    values = np.unique(y.classes) if isinstance(y, Labels) else np.asarray(y)
+    if values.dtype.kind not in "if" or values.ndim != 1:
+        return
+    classes = np.unique(values[np.isfinite(values)])
+    if (classes != np.round(classes)).any() and len(classes) > 2:
         _checks.warn(
-            f"{owner}: labels hold -1 beside {len(values) - 1} others, and it is a class of its own here; "
-            'give unknown=-1 where it stands for "no label".'
+            f"{owner}: labels are {len(classes)} different fractions, such as {classes[0]:g}, and each is a class; "
+            "use Pairs.from_targets for continuous targets."
         )
-
-
-def _whole(y: Any) -> bool:
-    values = y.classes if isinstance(y, Labels) else np.asarray(y)
-    return bool(values.dtype.kind in "i" or (values.dtype.kind == "f" and (values == np.round(values)).all()))
+    elif len(classes) > 2 and classes[0] == -1 and classes[1] >= 0:
+        _checks.warn(
+            f"{owner}: labels hold -1 beside {len(classes) - 1} others, and it is a class of its own here; "
+            "give unknown=-1 where it stands for no label."
+        )
 
 
 def takers(base: type, kind: type) -> str:
@@ -71,6 +74,6 @@ def takers(base: type, kind: type) -> str:
 
 def _public(cls: Any) -> Iterator[Any]:
     for child in cls.__subclasses__():
-        if child.__module__.startswith("gramian.learners.") and not child.__abstractmethods__:
+        if child.__module__.startswith("gramian.learners.") and not child.__name__.endswith("Learner"):
             yield child
         yield from _public(child)
