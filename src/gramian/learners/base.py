@@ -165,11 +165,10 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             X = X.astype(np.float64, copy=False)
         if isinstance(y, Feedback):
             return X, y.pairs(X)
+        labels = y if given else Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers)
         if vectors:
             doubts.warn(self, X, y, unknown)
-        if given:
-            return X, y
-        return _labeled(X, Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers), owner)
+        return (X, labels) if given else _labeled(X, labels, owner)
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
         """Keep what was found; the only place that writes to the learner."""
