@@ -16,6 +16,9 @@ from gramian.search.items import Items
 _TIE, _CLOSE = 1e-12, 1e-8
 """Gaps and values, relative to |q|², below which distances are computed again from the differences of the points."""
 
+SAMPLE = 20_000
+"""Items, at least, that a frame is made for; its bounds hold for all others too."""
+
 
 def road(metric: Metric, points: Any, identity: bool) -> "Road":
     """The road for these points, dense or sparse; ``identity`` says whether that is the core of the metric."""
@@ -92,7 +95,8 @@ class Embedded(Euclidean):
     def settle(self, points: Any) -> dict[str, Any]:
         """The center of the points, and a frame for the scan of e(x)."""
         origin = points.mean(axis=0, dtype=np.float64) if self.linear and not sparse.issparse(points) else None
-        return {"origin": origin, **super().settle(self._embed(origin, points))}
+        some = linalg.take(points, slice(None, None, max(1, linalg.count(points) // SAMPLE)))
+        return {"origin": origin, **super().settle(self._embed(origin, some))}
 
     def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
         """The coordinates e(x), and those of the scan."""
@@ -104,8 +108,11 @@ class Embedded(Euclidean):
         if origin is None:
             return self.metric.transform_of(X)
         origin = linalg.placed(origin, X)
-        E = [self.metric.transform_of(X[block] - origin) for block in linalg.blocks(len(X), 16 * X.shape[1], of=X)]
-        return np.concatenate(E) if E else self.metric.transform_of(X)
+        E = self.metric.transform_of(X[:0])
+        E = linalg.empty((len(X), E.shape[1]), X, E.dtype)
+        for block in linalg.blocks(len(X), 16 * X.shape[1], of=X):
+            E[block] = self.metric.transform_of(X[block] - origin)
+        return E
 
     def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
         """Distances in e(x), computed from the points where that is not sharp or not the whole metric."""
