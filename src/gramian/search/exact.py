@@ -62,7 +62,7 @@ class ExactIndex(Index):
         return self._road(points).settle(points) if self._bounded else {}
 
     def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
-        return self._road(X).derive(settled, X) if self._bounded else {}
+        return self._road(X).derive(settled, X, threads) if self._bounded else {}
 
     def _search(
         self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int
