@@ -145,11 +145,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
-        if not given and np.ndim(y) == 2 and np.shape(y)[1] > 1:
-            raise ValueError(
-                f"{owner}: y must be labels (n,) or constraints, got shape {np.shape(y)}. y should be a 1d array; "
-                "for pairs of points give Pairs(left, right, similar), for triplets Triplets(anchor, near, far)."
-            )
+        if isinstance(y, list | tuple | np.ndarray):
+            doubts.refuse_tuples(y, owner)
         if vectors:
             labels = y if not given and unknown is None and np.asarray(y).dtype != object else None
             checked = _checks.estimator_points(
