@@ -13,6 +13,8 @@ from gramian.neighbors import Distances
 from gramian.scans import DenseScan, Frame, MixedScan, Scan, sparse_scan
 from gramian.search.items import Items
 
+SETTLED = 4000
+"""Points whose coordinates choose the frame of a scan."""
 _TIE, _CLOSE = 1e-12, 1e-8
 """Gaps and values, relative to |q|², below which distances are computed again from the differences of the points."""
 
@@ -92,7 +94,9 @@ class Embedded(Euclidean):
     def settle(self, points: Any) -> dict[str, Any]:
         """The center of the points, and a frame for the scan of e(x)."""
         origin = points.mean(axis=0, dtype=np.float64) if self.linear and not sparse.issparse(points) else None
-        return {"origin": origin, **super().settle(self._embed(origin, points))}
+        n = linalg.count(points)
+        some = linalg.take(points, slice(None, None, max(1, n // SETTLED)))  # any frame bounds all of them
+        return {"origin": origin, **super().settle(self._embed(origin, some))}
 
     def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
         """The coordinates e(x), and those of the scan."""
