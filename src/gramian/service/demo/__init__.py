@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from gramian.service import about, sources
+from gramian.service import sources
 from gramian.service.demo import digits, emoji, glosses
 from gramian.service.demo.made import Made, Unavailable
 from gramian.service.space import Space
@@ -31,7 +31,6 @@ def fill(space: Space, kind: str, step: Callable[[int, int], None] = lambda done
     place.mkdir(parents=True, exist_ok=True)
     for name, content in made.pictures.items():
         (place / name).write_bytes(content.read_bytes() if isinstance(content, Path) else content)
-    about.write(space.store.folder, kind, made.features, made.encoder)
-    sources.fill(space, kind, sources.Source(made.X, made.meta))
+    sources.fill(space, kind, sources.Source(made.X, made.meta, made.features, made.encoder))
     (space.store.folder / f"NOTICE-{kind}.txt").write_text(made.notice, encoding="utf-8")
     return made.origin
