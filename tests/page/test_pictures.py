@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gramian.service import Space, demo
-from tests.page.conftest import Server, say, search, shown
+from tests.page.conftest import Server, say, search
 
 pytestmark = pytest.mark.browser
 QUERY = 242
@@ -40,9 +40,9 @@ def test_a_moving_picture_of_the_first_minute(digits, open_page, pictures):
     page.locator("h2").first.click()  # so that no cursor blinks
     steps = [keep(page, pictures / "step-0.png")]
     said = set()
-    for like in (True, False, True, False, True, False):
-        item = next(i for i in ids if i not in said and (digit[i] == digit[QUERY]) == like)
-        ids = say(page, item, like)
+    for _ in range(6):
+        item = next(i for i in ids if i not in said)
+        ids = say(page, item, bool(digit[item] == digit[QUERY]))
         said.add(item)
         page.mouse.move(5, 500)
         steps.append(keep(page, pictures / f"step-{len(said)}.png"))
@@ -61,10 +61,7 @@ def test_pictures_of_every_state(digits, open_page, pictures):
     pytest.importorskip("PIL.Image")
     digit = digits_of(digits)
     page = open_page(digits.address)
-    ids = search(page, f"#{QUERY}")
-    said = {i: bool(digit[i] == digit[QUERY]) for i in ids[:8]}
-    for item, like in said.items():
-        say(page, item, like)
+    teach(page, digit, QUERY, 8)
     page.mouse.move(5, 500)
     keep(page, pictures / "said.png", full_page=True)
     page.get_by_test_id("why").first.click()
@@ -80,8 +77,7 @@ def test_pictures_of_every_state(digits, open_page, pictures):
     page.get_by_test_id("learn").click()
     page.locator("[data-version='1']").wait_for()
     for query in (100, 200, 300):
-        for item in search(page, f"#{query}")[:4]:
-            say(page, item, bool(digit[item] == digit[query]))
+        teach(page, digit, query, 4)
     page.get_by_label("Compare").select_option("all")
     page.locator(".chip").first.wait_for()
     keep(page, pictures / "duel.png", full_page=True)
@@ -97,12 +93,19 @@ def test_pictures_of_every_state(digits, open_page, pictures):
     for name, scheme, width in (("dark", "dark", 1360), ("narrow", "light", 390), ("narrow-dark", "dark", 390)):
         other = open_page(digits.address, color_scheme=scheme)
         other.set_viewport_size({"width": width, "height": 900})
-        search(other, f"#{QUERY}")
-        for item in shown(other)[:4]:
-            say(other, item, bool(digit[item] == digit[QUERY]))
+        teach(other, digit, QUERY, 4)
         keep(other, pictures / f"{name}-top.png")
         keep(other, pictures / f"{name}.png", full_page=True)
     assert all(path.stat().st_size > 10_000 for path in pictures.glob("*.png"))  # something was drawn
+
+
+def teach(page, digit, query, clicks):
+    """Judge the best results that were not judged yet, one after the other."""
+    said, ids = set(), search(page, f"#{query}")
+    for _ in range(clicks):
+        item = next(i for i in ids if i not in said)
+        ids = say(page, item, bool(digit[item] == digit[query]))
+        said.add(item)
 
 
 def lasso(page, left=0.35, top=0.35, right=0.65, bottom=0.65):
