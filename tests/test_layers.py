@@ -26,7 +26,7 @@ LAYERS = [
     {"learners"},
     {"online", "manifold", "rankmin", "approximation", "clustering"},
     {"search"},
-    {"datasets", "plotting", "export", "compat"},
+    {"datasets", "tables", "plotting", "export", "compat"},
     {"dask"},
     {"service"},
     {"cli"},

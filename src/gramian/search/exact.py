@@ -6,7 +6,7 @@ import numpy as np
 
 from gramian import _checks, linalg, neighbors
 from gramian.metrics import Metric
-from gramian.search.base import Index
+from gramian.search.base import Index, learned
 from gramian.search.items import Items
 from gramian.search.roads import OnDevice, Road, road
 
@@ -23,7 +23,7 @@ class ExactIndex(Index):
 
     Parameters
     ----------
-    metric : Metric, or a distance with ``sqdist(X, Y)`` and ``n_features``
+    metric : Metric, fitted learner, or a distance with ``sqdist(X, Y)`` and ``n_features``
         Mahalanobis, SubspaceMahalanobis, KernelMetric, GraphMetric; or a :class:`~gramian.TangentDistance`, of which
         all distances are computed, in blocks of bounded memory.
 
@@ -39,6 +39,7 @@ class ExactIndex(Index):
     _devices = True
 
     def _accept(self, metric: Any) -> Any:
+        metric = learned(metric, "ExactIndex")
         if not (hasattr(metric, "sqdist") and hasattr(metric, "n_features")):
             raise TypeError(f"ExactIndex: metric must be a Metric, got {type(metric).__name__}.")
         self._bounded = isinstance(metric, Metric)
