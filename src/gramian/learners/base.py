@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, _device, linalg
-from gramian.constraints import Constraints, Feedback, Labels, Pairs
+from gramian.constraints import Chunklets, Comparisons, Constraints, Feedback, Labels, Pairs
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners.anchor import anchored, chosen, is_unit_free
 from gramian.learners.fitted import reading
@@ -19,6 +19,12 @@ from gramian.solvers.base import Solution, on_host
 
 MOST = 128
 """Directions that an anchored fit takes at most."""
+TAKERS = (
+    (Pairs, "Framework, GMML, ITML, LEGO, MMC, POLA and SDML"),
+    (Comparisons, "Framework, ITML, LEGO, LMNN, LSML and SCML"),
+    (Chunklets, "PLDA and RCA"),
+)
+"""Who takes side information that others refuse."""
 
 
 class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -66,8 +72,9 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if isinstance(side, Labels):
             return side
         if not isinstance(side, self._accepts):
-            wanted = " or ".join(t.__name__ for t in self._accepts)
-            raise ValueError(f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}.")
+            wanted = " or ".join(["labels", *(kind.__name__ for kind in self._accepts)])
+            takers = [f"; {names} take them" for kind, names in TAKERS if isinstance(side, kind)]
+            raise ValueError(f"{owner}: takes {wanted}, got {type(side).__name__}{''.join(takers)}.")
         return side.check(Z, owner)
 
     def plain(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:

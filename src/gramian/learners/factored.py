@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Labels
+from gramian.constraints import Constraints, Labels
 from gramian.learners import targets
 from gramian.learners.base import MetricLearner
 from gramian.learners.initial import Coordinates, initial
@@ -23,7 +23,7 @@ SINGLE, SINGLE_TOL = 200, 1e-4
 class LabelLearner(MetricLearner):
     """Base of learners that use the labels themselves, and take no other constraints."""
 
-    _accepts = ()
+    _accepts: tuple[type[Constraints], ...] = ()
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: Any) -> Labels:
         return labels
