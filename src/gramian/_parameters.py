@@ -110,7 +110,7 @@ def settings_of(owner: type) -> tuple[tuple[str, Kind], ...]:
 
 def check(obj: Any) -> None:
     """Raise one sentence for the first setting of an object that is not what it may be."""
-    owner = type(obj)
+    owner: Any = type(obj)
     for name, kind in settings_of(owner):
         if not kind.holds(getattr(obj, name)):
             text = " ".join(repr(getattr(obj, name)).split())
