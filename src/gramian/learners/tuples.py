@@ -105,9 +105,9 @@ class TupleMixin:
             pairs._within(X, owner)
             near, similar = self._apart(X, (pairs.left, pairs.right)), pairs.similar
         else:
-            near, far = self._sqdists(X, (2, 3, 4))
-            if far is not None:
-                return float((near < far).mean())
+            near, beyond = self._sqdists(X, (2, 3, 4))
+            if beyond is not None:
+                return float((near < beyond).mean())
             similar = _similar(y, len(near), owner)
         if similar.all() or not similar.any():
             raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
