@@ -124,7 +124,7 @@ MODULES = (*CONTENTS, "linalg", "datasets", "plotting", "compat", "dask", "servi
 STORED: dict[str, str] = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",
-    **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace"), "coordinates"),
+    **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace", "BesideFeatures"), "coordinates"),
     "Metric": "metrics",
     "Mixed": "constraints.mixed",
     "GraphSpace": "manifold.metric",

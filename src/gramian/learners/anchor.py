@@ -149,10 +149,12 @@ def chosen(
     unit_free: bool,
     rng: np.random.RandomState,
     weight: Any = "auto",
+    path_of: Any = None,
 ) -> tuple[Any, float]:
     """The variant of a learner with the largest gain, and the weight of the prior for it.
 
     "auto" is the largest weight whose gain is within a standard error of the best one: the prior where nothing is sure.
+    ``path_of`` is what finds a path on a fold, :func:`fold_path` when None.
     """
     auto = isinstance(weight, str)
     weights = WEIGHTS if auto else np.array([weight, 1.0])
@@ -160,7 +162,7 @@ def chosen(
     best = (-np.inf, variants[0], UNKNOWN if auto else weight)
     for variant in variants:
         quiet = unanchored(variant, quiet=True)
-        found = [part for fold in folds for part in fold_gains(quiet, points, fold, unit_free, rng, weights)]
+        found = [part for fold in folds for part in fold_gains(quiet, points, fold, unit_free, rng, weights, path_of)]
         if found:
             mean, error = gain_and_error(found)
             top = int(np.argmax(mean)) if auto else 0
@@ -176,10 +178,11 @@ def fold_gains(
     unit_free: bool,
     rng: np.random.RandomState,
     weights: np.ndarray = WEIGHTS,
+    path_of: Any = None,
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Gains (clusters, weights) on what one fold held out, by kind; a fold that cannot be learned from says nothing."""
     try:
-        path = fold_path(learner, points, fold, unit_free, rng)
+        path = (path_of or fold_path)(learner, points, fold, unit_free, rng)
     except ValueError:
         return
     for kind, scores in path_scores(fold, points, path, weights):
