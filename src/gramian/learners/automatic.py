@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian import _checks
-from gramian.coordinates import Plain, Rest
-from gramian.learners.anchor import WEIGHTS, anchored
+from gramian.coordinates import Rest
+from gramian.learners.anchor import WEIGHTS
 from gramian.learners.base import MetricLearner
 from gramian.learners.gmml import GMML
 from gramian.learners.itml import ITML
@@ -56,7 +56,9 @@ class AutoMetric(MetricLearner):
         "precision@k" among the nearest of what was held out. Pairs are scored by the area under the ROC curve, and
         triplets by the share that holds.
     candidates : list or dict of learners, optional
-        Learners to try, by class, instance or public name; PLDA, RCA, GMML, ITML, LMNN and NCA when None.
+        Learners to try, by class, instance or public name; PLDA, RCA, GMML, ITML, LMNN and NCA when None. Kernels are
+        tried where ``Kernelized(learner)`` is among them; the metric may then be one beside the features, which
+        databases take as coordinates only.
     cv : int
         Folds.
     normalize : "auto", True or False
@@ -174,7 +176,12 @@ class AutoMetric(MetricLearner):
         cheap = {name: learner for name, learner in candidates.items() if not learner._enough}
         dear = {name: learner for name, learner in candidates.items() if learner._enough}
         hopeful = search.hopeful(starts)
-        plan = [Trial(name + start.suffix, start, learner) for start in hopeful for name, learner in cheap.items()]
+        plan = [
+            Trial(name + start.suffix, start, learner)
+            for start in hopeful
+            for name, learner in cheap.items()
+            if learner._anywhere or start is starts[0]
+        ]
         if self.normalize is True:
             plan = [trial for trial in plan if trial.start is not starts[0]]
         began, done = time.process_time(), 0
@@ -205,10 +212,11 @@ class AutoMetric(MetricLearner):
         solution = Solution(factor=np.eye(search.X.shape[1]), objective=0.0)
         if best.learner is not None:
             points = points * weights
-            rest = Rest(Plain(points.shape[1]), points, points)
-            learner = clone(best.learner).set_params(prior="identity")
             weight = float(WEIGHTS[best.best(search.base)[1]])
-            solution = anchored(learner, points, search.y, rest, search.rng, weight)
+            coordinates, solution = best.learner.near_prior(points, search.y, weight, search.rng)
+            if not best.learner._anywhere:
+                self._store(coordinates, solution)
+                return
         coordinates, factor = best.start.end(points, solution.factor * weights)
         self._store(coordinates, replace(solution, factor=factor))
 
@@ -219,7 +227,7 @@ def as_learner(candidate: Any) -> Any:
         candidate = {cls.__name__: cls for cls in _subclasses(MetricLearner)}.get(candidate, candidate)
     if isinstance(candidate, type):
         candidate = candidate()
-    if not isinstance(candidate, MetricLearner) or not hasattr(candidate, "anchor"):
+    if not isinstance(candidate, MetricLearner) or not (hasattr(candidate, "anchor") or not candidate._anywhere):
         raise TypeError(f"AutoMetric: candidates must be learners with an anchor, got {_checks.shown(candidate)}.")
     return clone(candidate)
 

@@ -12,9 +12,9 @@ from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian, Kernel
 from gramian.kernels.basic import median_scale
 from gramian.kernels.objects import as_kernel
-from gramian.learners.anchor import is_unit_free
+from gramian.learners.anchor import is_unit_free, unanchored
 from gramian.learners.base import MetricLearner
-from gramian.learners.beside import beside_features
+from gramian.learners.beside import KernelPaths, beside_features
 from gramian.learners.foreign import solve_foreign
 from gramian.learners.itml import ITML
 from gramian.solvers.base import Solution
@@ -69,6 +69,7 @@ class Kernelized(MetricLearner):
 
     _sparse = True
     _devices = True
+    _anywhere = False
 
     def __init__(self, learner=None, kernel=None, *, rank=None, features=None, alpha="auto", random_state=None):
         self.learner = learner
@@ -83,7 +84,7 @@ class Kernelized(MetricLearner):
         vectors = kernel is None or as_kernel(kernel, "Kernelized").on_vectors
         return super()._door(X, y, vectors, unknown)
 
-    def _coordinates(self, X: Any) -> tuple[Coordinates, np.ndarray]:
+    def _coordinates(self, X: Any) -> tuple[KernelSpace, np.ndarray]:
         if self.features is not None:
             features = clone(self.features)
         else:
@@ -122,6 +123,18 @@ class Kernelized(MetricLearner):
         """Whether what is learned is anchored to the features: where neither kernel nor weights were asked for."""
         ours = self.kernel is None and self.features is None and _checks.is_word(self.alpha, "auto")
         return ours and isinstance(inner, MetricLearner) and inner._anchors(y) and is_unit_free(y)
+
+    def path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
+        """The way from what is learned on the rows of a fold to the features as they are."""
+        if not self._beside_features(self._inner(), fold.side):
+            raise ValueError("Kernelized: is near the features only with an anchored learner and no kernel of its own.")
+        return KernelPaths(self._coordinates)(unanchored(self._inner(), quiet=True), points, fold, True, rng)
+
+    def near_prior(self, points: Any, y: Any, weight: float, rng: Any) -> tuple[Coordinates, Solution]:
+        """What is learned on all points with a given weight of the features."""
+        learner = clone(self).set_params(learner=self._inner().set_params(anchor=weight))
+        space, Z = learner._coordinates(points)
+        return BesideFeatures(space.features), learner.solve(Z, y, Rest(space, points, Z), rng)
 
     def _draws(self, inner: Any, rng: np.random.RandomState) -> np.random.RandomState:
         """The generator of the inner learner where it has one."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian import linalg
 from gramian.constraints import Constraints, Labels
-from gramian.learners.anchor import WEIGHTS, fold_path, gain_and_error, unanchored
+from gramian.learners.anchor import WEIGHTS, gain_and_error
 from gramian.learners.holdout import Fold, held_out, path_scores
 from gramian.learners.path import Path
 from gramian.learners.report import Report
@@ -62,7 +62,7 @@ class Search:
         self.X, self.y, self.k, self.rng = linalg.dense(X), y, k, rng
         self.folds = list(held_out(y, rng, cv))
         self.starts: list[Trial] = []
-        self.paths: dict[tuple[int, str, int], Path] = {}
+        self.paths: dict[tuple[int, str, int], Any] = {}
         self.seed = int(rng.randint(2**31 - 1))
 
     @property
@@ -112,16 +112,16 @@ class Search:
             except (ValueError, TypeError) as error:
                 trial.note = str(error)
                 continue
-            path = replace(path, center=trial.start.center(points[fold.rows]))
+            center = trial.start.center(points[fold.rows])
+            path = path if center is None else replace(path, center=center)
             trial.scores += [(number, *found) for found in path_scores(fold, points, path, WEIGHTS, self.k)]
         trial.seconds = time.process_time() - began
 
-    def _path(self, trial: Trial, points: np.ndarray, number: int, rng: np.random.RandomState) -> Path:
+    def _path(self, trial: Trial, points: np.ndarray, number: int, rng: np.random.RandomState) -> Any:
         """What the learner of a trial finds on a fold; starts that differ in the scoring alone share it."""
         key = (id(trial.learner), trial.start.learned_as, number)
         if key not in self.paths:
-            inner = unanchored(trial.learner, quiet=True)
-            self.paths[key] = fold_path(inner, points, self.folds[number], True, rng)
+            self.paths[key] = trial.learner.path_on(points, self.folds[number], rng)
         return self.paths[key]
 
     def honest(self, trials: list[Trial]) -> tuple[float, float]:
