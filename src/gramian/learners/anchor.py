@@ -200,9 +200,16 @@ def fold_path(learner: Any, points: np.ndarray, fold: Fold, unit_free: bool, rng
     return Path(frame.U, linalg.psd_sqrt(unit(core, Z, unit_free) * core))
 
 
-def gain_and_error(found: list[tuple[str, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """The gain over all kinds and its standard error over clusters, for each weight."""
+def gain_and_error(
+    found: list[tuple[str, np.ndarray]], counts: dict[str, float] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The gain over all kinds and its standard error over clusters, for each weight.
+
+    ``counts`` says how much a kind counts beside the others; all the same when None.
+    """
     kinds = {kind: np.concatenate([gain for name, gain in found if name == kind]) for kind, _ in found}
-    mean = np.mean([values.mean(axis=0) for values in kinds.values()], axis=0)
-    variance = sum(values.var(axis=0, ddof=min(1, len(values) - 1)) / len(values) for values in kinds.values())
-    return mean, np.sqrt(variance) / len(kinds)
+    count = np.array([(counts or {}).get(kind, 1.0) for kind in kinds])
+    share = (count / count.sum())[:, None]
+    means = np.stack([values.mean(axis=0) for values in kinds.values()])
+    variances = [values.var(axis=0, ddof=min(1, len(values) - 1)) / len(values) for values in kinds.values()]
+    return np.sum(share * means, axis=0), np.sqrt(np.sum(share**2 * np.stack(variances), axis=0))

@@ -44,9 +44,10 @@ class AutoMetric(MetricLearner):
     Learning starts from the features as they are, scaled to unit variance, or (``normalize``) divided by the length of
     each row, since embeddings are compared by their angle. Every candidate learns, anchored to its start
     (M = w · start + (1 − w) · learned, in the leading directions of the points), on three folds, and is scored on the
-    points *and* on the classes that the fold held out: closed forms from every start, the others from the best one. The
-    candidate with the largest gain less its standard error is fitted again on everything, with the largest weight of
-    its start that is within a quarter of an error of the best; **the features as they are win unless there is a gain.**
+    points *and* on the classes that the fold held out (points count twice): closed forms from every start, the others
+    from the best one. The candidate with the largest gain less two standard errors is fitted again on everything, with
+    the largest weight of its start that is within a quarter of an error of the best; **the features as they are win
+    unless there is a gain.**
     Points of 64 and more columns are also compared by their angle, seen from their mean, under the metric learned.
     ``estimate_`` is honest: each fold is judged by the choice that the other folds would make.
 
