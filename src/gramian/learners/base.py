@@ -1,5 +1,6 @@
 """The learner contract: a scikit-learn estimator whose one hook is ``_learn(Z, side, rest, rng) -> Solution``."""
 
+import copy
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -12,7 +13,7 @@ from gramian import _checks, _device, linalg
 from gramian.constraints import Constraints, Feedback, Labels, Pairs
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners import doubts
-from gramian.learners.anchor import anchored, chosen, is_unit_free
+from gramian.learners.anchor import anchored, chosen, fold_path, is_unit_free, unanchored
 from gramian.learners.fitted import reading
 from gramian.learners.tuples import TupleMixin, are_tuples, split
 from gramian.metrics import Metric, answer, leading_root
@@ -47,6 +48,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     """Whether the fit runs where the points are; otherwise they must be on the host."""
     _has_unit = False
     """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
+    _anywhere = True
+    """Whether it may learn on points that were scaled or turned to unit length, as well as on those given."""
     _remedy = "raise max_iter or tol"
     _scale_free = False
     """Whether columns of any unit weigh the same at the start."""
@@ -94,6 +97,17 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if len(variants) > 1:
             learner, _ = chosen(variants, linalg.dense(Z), y, is_unit_free(y), rng, 0.0)
         return learner.plain(Z, y, rest, rng)
+
+    def path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
+        """The way from what is learned on the rows of a fold to the prior, for the points as they are."""
+        return fold_path(unanchored(self, quiet=True), points, fold, True, rng)
+
+    def near_prior(self, points: Any, y: Labels | Constraints, weight: float, rng: Any) -> tuple[Coordinates, Solution]:
+        """What is learned on all points with a given weight of the identity, and the coordinates it refers to."""
+        learner = copy.copy(self)
+        learner.prior = "identity"
+        whole = Plain(points.shape[1])
+        return whole, anchored(learner, points, y, Rest(whole, points, points), rng, weight)
 
     def _variants(self) -> list[Any]:
         """Copies to choose from on what is held out, one for each value of a parameter that is "auto"."""
