@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
@@ -12,6 +13,8 @@ import numpy as np
 
 from gramian.persist import replacing
 
+CELLS = 500_000
+"""Cells of a text file that are read at a time."""
 MISSING = ["", "na", "n/a", "nan", "null", "none", "?"]
 """Cells that stand for nothing, in lower case."""
 
@@ -56,19 +59,25 @@ def _parts(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str
     if all(is_number(cell) for cell in head):
         head = [str(j) for j in range(len(row))]
         lines = chain([(line, row)], lines)
-    if len(set(head)) < len(head):
-        twice = next(name for name in head if head.count(name) > 1)
-        raise TableError(f"{path}: two columns are named {twice!r}.")
+    name, count = Counter(head).most_common(1)[0]
+    if count > 1:
+        raise TableError(f"{path}: two columns are named {name!r}.")
     parts = []
-    while block := list(islice(lines, 4096)):
+    while block := list(islice(lines, max(CELLS // len(head), 1))):
         for line, row in block:
             if len(row) != len(head):
                 raise TableError(f"{path}: line {line} has {len(row)} cells, the header has {len(head)}.")
-        cells = np.char.strip(np.array([row for _, row in block]))
-        parts.append([_numbers_or_text(cells[:, j]) for j in range(len(head))])
+        parts.append(_columns([row for _, row in block]))
     if not parts:
         raise TableError(f"{path}: there is a header and no rows.")
     return head, parts
+
+
+def _columns(rows: list[list[str]]) -> list[np.ndarray]:
+    """The columns of some rows, numbers as numbers."""
+    with suppress(ValueError):
+        return list(np.array(rows, dtype=np.float64).T)  # most tables are all numbers
+    return [_numbers_or_text(np.char.strip(np.array(cells))) for cells in zip(*rows)]
 
 
 def _numbers_or_text(cells: np.ndarray) -> np.ndarray:

@@ -82,6 +82,8 @@ def _labels(path: Path, label: str, columns: dict[str, Any], arrays: dict[str, A
 
 
 def _numbers(path: Path, name: str, column: np.ndarray) -> np.ndarray:
+    if column.dtype.kind == "c":
+        raise TableError(f"{path}: column {name!r} must hold real numbers, it holds complex ones.")
     if column.dtype.kind in "US":
         column = np.where(np.isin(np.char.lower(column), MISSING), "nan", column)
     try:

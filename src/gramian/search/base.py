@@ -11,11 +11,16 @@ from scipy import sparse
 
 from gramian import _checks, _device, _threads, linalg
 from gramian.metrics import Metric
-from gramian.persist import Stored
+from gramian.persist import Stored, believed
 from gramian.search.columns import column
 from gramian.search.items import NEXT, Items
 from gramian.search.progress import progress
 from gramian.search.rounded import RoundedRows
+
+COMPARED = 256
+"""Items of a file that are hashed again, to see whether the codes are theirs."""
+ROUNDING, BITS = 1e-5, 0.02
+"""By how much what a file holds may differ from what is computed: of the size of the numbers, and share of the bits."""
 
 
 class Index(ABC, Stored):
@@ -365,15 +370,23 @@ class Index(ABC, Stored):
         ids = items["ids"]
         if ids.dtype != np.int64 or ids.ndim != 1 or (np.diff(ids) <= 0).any() or items.next_id <= ids.max(initial=-1):
             raise ValueError("its ids are not distinct and ascending")
-        sample = self._derive(items.settled, self._check(linalg.take(items["points"], slice(0, 1))), 1)
+        if items.columns["points"].n != items.n:
+            raise ValueError("its points are not as many as its ids")
+        rows = linalg.spread(items.n, COMPARED)
+        some = self._check(linalg.take(items["points"], rows))
+        sample = {name: column(part) for name, part in self._derive(items.settled, some, 1).items()}
         if not set(items.columns) >= {"ids", "points", *sample}:
             raise ValueError("its columns are those of another index")
         for name, part in items.columns.items():
             own = name.removeprefix(NEXT)
-            wanted = column(sample[own]).state() if own in sample else part.state()
+            wanted = sample[own].state() if own in sample else part.state()
             whole = part.n == items.n or (own != name and part.n < items.n)
             if not whole or own not in ("ids", "points", *sample) or _form(part.state()) != _form(wanted):
                 raise ValueError(f"its column {name!r} does not fit the others")
+            if own == name and name in sample and not _alike(part.take(rows).rows, sample[name].rows):
+                raise ValueError(f"its column {name!r} is not that of its points")
+        if not believed.get():
+            self._check(items["points"])
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
@@ -381,6 +394,18 @@ class Index(ABC, Stored):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} items, {type(self.metric).__name__})"
+
+
+def _alike(rows: Any, others: Any) -> bool:
+    """Whether two columns hold the same numbers, but for rounding: a few bits, or the last digits."""
+    if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "fiu":
+        return True
+    if rows.dtype.kind == "f":
+        size = max(float(np.abs(others).max(initial=0.0)), np.finfo(rows.dtype).tiny)
+        return bool(np.isfinite(rows).all() and np.abs(rows - others).max(initial=0.0) <= ROUNDING * size)
+    if rows.dtype != np.uint64:
+        return bool((rows == others).mean() > 1 - BITS) if rows.size else True
+    return bool(np.bitwise_count(rows ^ others).sum() <= BITS * 64 * rows.size)
 
 
 def _form(rows: Any) -> Any:
