@@ -126,7 +126,7 @@ class SubsetDistance(BaseEstimator):
             return self.distance.check(Q)
         if sparse.issparse(Q):
             raise TypeError(f"{OWNER}: Q must be dense for a function of two objects, got a sparse matrix.")
-        return objects(Q)
+        return objects(Q, OWNER, "Q")
 
     def _inside(self, Q: Any, m: int) -> Measured:
         """R among Q: the kernel is settled, and the members are chosen by it."""
@@ -207,7 +207,7 @@ class SubsetDistance(BaseEstimator):
     def _batch(self, X: Any) -> Any:
         """Objects; a single one is a batch of one where objects are arrays."""
         if not isinstance(self.objects_, np.ndarray):
-            return objects(X)
+            return objects(X, OWNER)
         X = np.asarray(X)
         return X[None] if X.ndim == self.objects_.ndim - 1 else X
 

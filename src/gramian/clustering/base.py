@@ -212,7 +212,7 @@ def between(C: np.ndarray, labels: np.ndarray) -> Mahalanobis:
 
 def given_labels(init: Any, n: int, k: tuple[int, ...], owner: str) -> np.ndarray:
     """Labels (n, T) to start from, a copy; the clusters of clustering t are 0 … k_t − 1."""
-    labels = np.array(init)
+    labels = _checks.plain(init, owner, "init")
     labels = labels[:, None] if labels.ndim == 1 else labels
     if labels.shape != (n, len(k)) or labels.dtype.kind not in "iu":
         raise ValueError(f"{owner}: init must hold integer labels ({n}, {len(k)}), got shape {labels.shape}.")

@@ -65,9 +65,10 @@ class DistanceKernel(Kernel):
         """Return X as a sequence of at least one object."""
         if sparse.issparse(X):
             raise TypeError(f"DistanceKernel: {name} must hold objects, got a sparse matrix; pass it dense.")
+        X = super().accept(X, name)
         if _length(X) == 0:
             raise ValueError(f"DistanceKernel: {name} must hold at least one object, got none.")
-        return super().accept(X, name)
+        return X
 
     def bound(self, X: Any) -> "DistanceKernel":
         """Return this kernel with its constant, or its origin, taken from X where it is not given."""

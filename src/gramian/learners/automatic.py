@@ -128,7 +128,7 @@ class AutoMetric(MetricLearner):
             rng = _checks.random(self.random_state, "AutoMetric")
             X, y = self._door(X, y, unknown=unknown)
             candidates = self._affordable(self._candidates(), linalg.count(X))
-            cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, integer=True)
+            cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, high=linalg.count(X), integer=True)
             if self.budget_s is not None:
                 _checks.number(self.budget_s, "AutoMetric", "budget_s", low=0)
             search = Search(X, y, self._neighbors(), cv, rng)

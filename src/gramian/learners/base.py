@@ -155,7 +155,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
         if vectors:
-            labels = y if not given and unknown is None and np.asarray(y).dtype != object else None
+            plain = not given and unknown is None and _checks.plain(y, owner, "y").dtype != object
+            labels = y if plain else None
             checked = _checks.estimator_points(
                 self,
                 X,

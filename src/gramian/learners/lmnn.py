@@ -113,7 +113,7 @@ class LMNN(FactorLearner):
     """
 
     _devices = True
-    _most_points = 5_000
+    _most_points = 3_000
     _enough = {"tol": lambda tol: max(tol, 5e-2), "max_iter": lambda most: min(most, 30)}
 
     def __init__(

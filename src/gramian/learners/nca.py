@@ -119,7 +119,7 @@ class NCA(FactorLearner):
     """
 
     _devices = True
-    _most_points = 3_000
+    _most_points = 5_000
 
     def __init__(
         self,

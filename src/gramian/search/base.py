@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _device, _threads, linalg
+from gramian import _checks, _device, _parameters, _threads, linalg
 from gramian.metrics import Metric
 from gramian.persist import Stored, believed
 from gramian.search.columns import column
@@ -17,6 +17,9 @@ from gramian.search.items import NEXT, Items
 from gramian.search.progress import progress
 from gramian.search.rounded import RoundedRows
 
+BATCHES = _parameters.Kind(
+    "a generator or a list of points", lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes)
+)
 COMPARED = 256
 """Items of a file that are hashed again, to see whether the codes are theirs."""
 ROUNDING, BITS = 1e-5, 0.02
@@ -240,6 +243,9 @@ class Index(ABC, Stored):
         verbose, callback
             A progress bar; ``callback(points answered so far, total or None)`` after each batch.
         """
+        _parameters.require(BATCHES, batches, self._owner, "batches")
+        _parameters.require(_parameters.TABLE["verbose"], verbose, self._owner, "verbose")
+        _parameters.require(_parameters.TABLE["callback"], callback, self._owner, "callback")
         total = sum(map(linalg.count, batches)) if isinstance(batches, list | tuple) else None
         with progress(self._owner, total, verbose, callback) as report:
             for X in batches:
@@ -301,7 +307,7 @@ class Index(ABC, Stored):
         return items, Q, None if within is None else self._mask(items, within), threads
 
     def _mask(self, items: Items, within: Any) -> np.ndarray:
-        given = np.asarray(within)
+        given = _checks.plain(within, self._owner, "within")
         if given.dtype == bool:
             if given.shape != (items.n,):
                 raise ValueError(
@@ -436,7 +442,7 @@ def _own(rows: Any) -> Any:
 
 
 def _as_ids(ids: Any, owner: str, name: str = "ids") -> np.ndarray:
-    array = np.asarray(ids)
+    array = _checks.plain(ids, owner, name)
     array = array.astype(np.int64) if array.size == 0 else array
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
