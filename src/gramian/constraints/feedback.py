@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian.constraints.base import reach
@@ -94,7 +95,7 @@ def _lists(value: Any, m: int, many: bool, name: str) -> tuple[tuple[int, ...], 
     """m lists of indices."""
     if value is None:
         return ((),) * m
-    if isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
+    if sparse.issparse(value) or isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
         raise ValueError(f"Feedback: {name} must be indices of items, got {_checks.shown(value)}.")
     if len(value) == 0:
         return ((),) * m

@@ -94,7 +94,9 @@ class DistanceKernel(Kernel):
         D = np.zeros((_length(X), _length(Y)))
         for i in range(D.shape[0]):
             for j in range(i + 1 if Y is X else 0, D.shape[1]):
-                D[i, j] = self._between(X[i], Y[j]) ** 2
+                D[i, j] = self._between(X[i], Y[j])
+        with np.errstate(over="ignore"):  # what overflows is refused with all that is not finite
+            D *= D
         return D + D.T if Y is X else D
 
     def _between(self, x: Any, y: Any) -> float:

@@ -114,7 +114,11 @@ class Transductive(GraphEmbedding):
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right predictions."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        found, truth = self.predict(X), _checks.plain(y, type(self).__name__, "y")
+        if truth.shape != found.shape:
+            owner = type(self).__name__
+            raise ValueError(f"{owner}: y must have one label per point ({len(found)}), got shape {truth.shape}.")
+        return float(np.mean(found == truth))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

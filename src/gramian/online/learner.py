@@ -183,5 +183,7 @@ def _same_width(learner: OnlineLearner, X: Any) -> None:
     points = np.asarray(X)[:, 0] if are_tuples(X) else X
     try:
         validate_data(learner, points, reset=False, skip_check_array=True)
+    except (TypeError, LookupError) as error:
+        raise ValueError(f"{type(learner).__name__}: X must be points (n, d), got {_checks.shown(X)}.") from error
     except ValueError as error:
         raise ValueError(f"{type(learner).__name__}: {error}") from error
