@@ -160,7 +160,8 @@ class TupleMixin:
     def _sqdists(self, tuples: Any, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray | None]:
         """Squared distances of the near pairs, and of the far ones where there are any."""
         check_is_fitted(self, "metric_")
-        found = _device.inside(tuples if hasattr(tuples, "shape") else np.asarray(tuples))
+        owner = type(self).__name__
+        found = _device.inside(tuples if hasattr(tuples, "shape") else _checks.plain(tuples, owner, "tuples"))
         if found.ndim != 3 or found.shape[1] not in sizes:
             wanted = " or ".join(str(size) for size in sizes)
             raise ValueError(
