@@ -193,8 +193,12 @@ def _run_all(jobs: list[tuple], n: int) -> Iterator[tuple[str, Report | None, st
         yield from map(_attempt, jobs)
         return
     with ProcessPoolExecutor(n, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(_attempt, job) for job in jobs]):
-            yield done.result()
+        try:
+            for done in as_completed([pool.submit(_attempt, job) for job in jobs]):
+                yield done.result()
+        except BaseException:  # an interruption: those that wait are not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _attempt(job: tuple) -> tuple[str, Report | None, str]:
