@@ -20,6 +20,8 @@ from gramian import _threads, linalg
 
 ITEMS = 512
 """Rows of one product: with the queries of a pass, a block that the cache holds."""
+PRODUCTS = 1 << 16
+"""Products of a few queries with many rows that are made at once: each return to Python may wait for other threads."""
 VARIANCE, SHARE = 0.95, 4
 """A projection keeps this share of the variance in at most one of so many directions."""
 PROJECTED = 2000, 32
@@ -123,9 +125,10 @@ class Scan(ABC):
 
         Z, own = lifted
         bounds, ids = np.full((len(own), m), np.inf, self.halves.dtype), np.zeros((len(own), m), np.int64)
-        room = np.empty((len(own), min(self.step, self.n)), self.halves.dtype)
-        for start in range(0, self.n, self.step):
-            items = slice(start, min(start + self.step, self.n))
+        step = min(max(self.step, PRODUCTS // max(len(own), 1)), max(self.n, 1))
+        room = np.empty((len(own), step), self.halves.dtype)
+        for start in range(0, self.n, step):
+            items = slice(start, min(start + step, self.n))
             products = self.products(Z, items, room[:, : items.stop - start])
             keep_lowest(products, self.halves[items], start, bounds, ids)
         sort_heaps(bounds, ids)

@@ -33,6 +33,8 @@ def guarded(command: Callable[[], Any]) -> int:
     except OSError as error:
         what = f"{error.filename}: {error.strerror.lower()}." if error.filename and error.strerror else str(error)
         return refuse(f"gramian: {what}")
+    except MemoryError as error:
+        return refuse(f"gramian: {str(error) or 'there is not enough memory'}; give fewer rows or columns, or --rank.")
     except (ValueError, TypeError) as error:
         return refuse(f"gramian: {error}")
 

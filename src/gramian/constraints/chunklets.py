@@ -39,8 +39,8 @@ class Chunklets(Constraints):
     weight: Any = None
 
     def __post_init__(self) -> None:
-        ids = np.array(self.ids)
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        ids = _checks.plain(self.ids, "Chunklets", "ids")
+        if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.max(initial=0) > np.iinfo(np.intp).max:
             raise ValueError(f"Chunklets: ids must be a 1-D integer array, got shape {ids.shape}, {ids.dtype}.")
         ids = np.where(ids < 0, -1, ids).astype(np.intp)
         ids.flags.writeable = False

@@ -108,6 +108,7 @@ class SCML(MetricLearner):
 
     _accepts = (Comparisons,)
     _enough = {"tol": lambda tol: max(tol, 0.2)}
+    _most_points = 10_000
 
     def __init__(
         self,
