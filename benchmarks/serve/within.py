@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.harness import peer_python, remembered, run_peer
 from benchmarks.report import PICTURES
 from benchmarks.serve import people, tasks
-from gramian.service import query_model
+from gramian.service import query_model, scout
 
 TITLE = "Within one query"
 NOTES = """
@@ -46,7 +46,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 def scores(name: str, wrong: float, count: int) -> Scores:
     """The service and its rivals on one task, computed once for the same code."""
-    key = (query_model.__file__, people.__file__, tasks.__file__, QDRANT, name, wrong, count)
+    key = (query_model.__file__, scout.__file__, people.__file__, tasks.__file__, QDRANT, name, wrong, count)
     found = remembered("serve_within", key, lambda: compared(name, wrong, count))
     return {kind: np.array(values) for kind, values in found.items()}
 
