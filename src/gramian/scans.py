@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian import linalg
+from gramian import _threads, linalg
 
 ITEMS = 512
 """Rows of one product: with the queries of a pass, a block that the cache holds."""
@@ -28,6 +28,8 @@ PROJECTED = 2000, 32
 """Least numbers of rows and of features for which a projection is tried."""
 LARGEST = 1e15
 """Norms beyond it, in units of the spread, are not squared in single precision."""
+BLOCK_BYTES = 8 << 20
+"""Rows whose coordinates are computed together, in double precision."""
 _TINY = 2.0**-120
 """What underflow may take from a bound."""
 
@@ -50,19 +52,22 @@ class Frame:
         tried = n >= PROJECTED[0] and d >= PROJECTED[1]
         return cls(center, unit, _directions(sample / unit) if tried else None)
 
-    def lower(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows z in single precision, (n, p), and |z|² made smaller by its rounding, (n,).
+    def lower(self, X: np.ndarray, threads: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Rows z in single precision, (n, p), and |z|² made smaller by its rounding, (n,); 0 threads are this one.
 
         A row too far away for single precision has z = 0 and |z|² = −∞, the lowest of all bounds.
         """
         p = X.shape[1] if self.directions is None else self.directions.shape[1] + 1
         rows, sqnorms = np.empty((X.shape[0], p), np.float32), np.empty(X.shape[0])
-        for block in linalg.blocks(X.shape[0], 24 * X.shape[1]):
+
+        def fill(block: slice) -> None:
             Z = self._coordinates(X[block])
             far = linalg.row_norms(Z) > LARGEST**2
             Z[far] = 0
             rows[block] = Z
             sqnorms[block] = np.where(far, -np.inf, linalg.row_norms(rows[block].astype(np.float64)))
+
+        _threads.each(fill, linalg.blocks(X.shape[0], 24 * X.shape[1], BLOCK_BYTES), threads)
         return rows, sqnorms * (1 - (1.01 * p + 8) * 2.0**-24)
 
     def _coordinates(self, X: np.ndarray) -> np.ndarray:
@@ -149,10 +154,10 @@ class DenseScan(Scan):
     frame: Frame
 
     @classmethod
-    def of(cls, X: np.ndarray, frame: Frame | None = None) -> "DenseScan":
+    def of(cls, X: np.ndarray, frame: Frame | None = None, threads: int = 0) -> "DenseScan":
         """Scan of the rows of X."""
         frame = Frame.around(X) if frame is None else frame
-        rows, sqnorms = frame.lower(X)
+        rows, sqnorms = frame.lower(X, threads)
         return cls(rows, (sqnorms / 2).astype(np.float32), frame)
 
     @property

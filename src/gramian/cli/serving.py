@@ -1,5 +1,6 @@
 """``gramian serve`` and the commands around a space: backup, restore, compact, and events as JSON lines."""
 
+import os
 import re
 import sys
 import threading
@@ -75,13 +76,20 @@ def run(
         def ready(address: str) -> None:
             say.print(f"gramian serves {folder} at {address}; stop with Ctrl-C", markup=False)
             sys.stdout.flush()
-            if browser and (http.app.STATIC / "index.html").is_file() and sys.stdout.isatty():
-                webbrowser.open(address)
+            if browser and (http.app.STATIC / "index.html").is_file():
+                _show(address)
 
         pictures = None if files.images is None else sources.pictures(files.images)
         threading.Thread(target=_warm_up, args=(opened,), daemon=True).start()
         with one_blas_thread():  # small matrices: threads that wait for each other only cost
             http.serve(opened, pictures=pictures, ready=ready, **server)
+
+
+def _show(address: str) -> None:
+    """Open a browser where there is a screen or one is named by BROWSER; some only return when they are closed."""
+    screen = any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
+    if screen or sys.platform in ("darwin", "win32"):
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def _warm_up(space: Any) -> None:
@@ -106,9 +114,13 @@ def _demonstrate(space: Any, kind: str) -> None:
     """Fill a space with a demonstration, or with scikit-learn's digits where its source cannot be had."""
     from gramian.service import demo
 
-    with progress(f"making {kind}", total=1) as (bar, task):
+    with progress(f"fetching {kind}", total=1) as (bar, task):
+
+        def step(doing: str, done: int, of: int) -> None:
+            bar.update(task, description=f"{doing} {kind}", completed=done, total=of)
+
         try:
-            said = demo.fill(space, kind, lambda done, of: bar.update(task, completed=done, total=of))
+            said = demo.fill(space, kind, step)
         except demo.Unavailable as error:
             said = f"No {kind}: {error} In their place: {demo.fill(space, 'digits')}"
     say.print(said, markup=False)
