@@ -207,11 +207,10 @@ export async function open(query, push = false) {
   const turn = ++opening;
   const started = performance.now();
   try {
-    const base = await first(query);
+    const [base] = await Promise.all([first(query), query.kind === "item" && learnName(query.id)]);
     if (turn !== opening) return; // somebody was faster
     if (!base) return set({ notice: `Nothing is named “${query.text}”.` });
     learnNames(base);
-    if (query.kind === "item" && !state.metas.has(query.id)) await learnName(query.id);
     latest++; // an answer to the last question that comes late is not shown
     const label = query.label ?? (query.id === undefined ? "your vector" : nameOf(query.id));
     set({ query: { ...query, label }, base, shown: base, clicks: [], k: PAGE, notice: "" });
