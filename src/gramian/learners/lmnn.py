@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _array, _checks, linalg
-from gramian.constraints import Labels
+from gramian import _array, _checks, _device, linalg
+from gramian.constraints import Comparisons, Labels
 from gramian.learners import targets
 from gramian.learners.factored import FactorLearner, Start
+from gramian.learners.hinges import Hinges
 from gramian.learners.impostors import Triplets
+from gramian.learners.initial import pull
 from gramian.learners.margins import descend_margins
 from gramian.learners.softmax import Cross
+from gramian.learners.weights import class_weights
 from gramian.solvers.base import Solution
 
 
@@ -67,6 +70,8 @@ class LMNN(FactorLearner):
     dual bound, ``solution_.gap``.
 
     A class with fewer than k + 1 points uses the targets it has; a class of one point has none and only pushes.
+    Triplets and quadruplets may take the place of labels: their near pairs are the targets, their far pairs the
+    impostors, and each hinge has the margin that it was given.
     Directions in which X is constant are left out of the metric.
 
     Parameters
@@ -75,7 +80,8 @@ class LMNN(FactorLearner):
         Target neighbors k.
     push : float, > 0
     n_components : int, optional
-        Rows r of L; the number of features when None. Below it the problem is not convex.
+        Rows r of L; the number of features when None. Below it the problem is not convex, and a fit has also converged
+        when 40 searches for impostors in a row have lowered the objective by less than a thousandth.
     init : {"auto", "identity", "pca", "lda", "random"} or array (r, d)
     reg : float, ≥ 0, or "pull"
         Weight of tr(M) = ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3); "pull" is the mean eigenvalue of the scatter of
@@ -87,6 +93,9 @@ class LMNN(FactorLearner):
     anchor : "auto" or float in [0, 1]
         Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
         that are held out, in the leading directions of the points (see the guide on anchored learning).
+    class_weight : None, "balanced" or dict
+        What the pull and the hinges of the points i of a class count: all the same; each class the same in all,
+        however rare it is; or label → weight.
     reselect : int
         How often targets are chosen again, each time under the metric learned so far.
     max_iter : int
@@ -112,6 +121,7 @@ class LMNN(FactorLearner):
     (True, True)
     """
 
+    _accepts = (Comparisons,)
     _devices = True
     _enough = {"tol": lambda tol: max(tol, 5e-2), "max_iter": lambda most: min(most, 30)}
 
@@ -125,6 +135,7 @@ class LMNN(FactorLearner):
         reg=0.0,
         prior="identity",
         anchor="auto",
+        class_weight=None,
         reselect=0,
         max_iter=1000,
         tol=5e-3,
@@ -138,33 +149,68 @@ class LMNN(FactorLearner):
         )
         self.n_neighbors = n_neighbors
         self.push = push
+        self.class_weight = class_weight
         self.reselect = reselect
 
-    def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
+    def _require(self, side: Any) -> None:
+        if isinstance(side, Labels):
+            super()._require(side)
+        elif not (side.margin > 0).any():
+            raise ValueError(
+                "LMNN: margin must be positive, or M = 0 is best; give margin=None to take it from the data."
+            )
+
+    def _descend(self, X: np.ndarray, labels: Any, rng: Any, report: Callable | None) -> Solution:
+        if isinstance(labels, Comparisons):
+            return self._compare(_device.to_host(X), labels, rng, report)
         k = _checks.number(self.n_neighbors, "LMNN", "n_neighbors", low=1, integer=True)
         again = _checks.number(self.reselect, "LMNN", "reselect", low=0, integer=True)
         _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
         near = self._targets(X, labels, k)
         start = Start.around(self, X, labels, rng, near, self._weight(X, near), ridge=1e-9)
         options = {"max_iter": self.max_iter, "tol": self.tol, "report": report}
-        solution = descend_margins(start, labels, self._hinges(start.Z, near), **options)
+        weight = class_weights(self.class_weight, labels, "LMNN")
+        solution = descend_margins(start, labels, self._hinges(start.Z, near, weight), **options)
         for _ in range(again):
             near = self._targets(X @ solution.factor.T, labels, k)
             start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
-            solution = descend_margins(start, labels, self._hinges(start.Z, near), done=solution.n_iter, **options)
+            hinges = self._hinges(start.Z, near, weight)
+            solution = descend_margins(start, labels, hinges, done=solution.n_iter, **options)
         return replace(solution, found={"targets": near})
+
+    def _compare(self, X: np.ndarray, side: Comparisons, rng: Any, report: Callable | None) -> Solution:
+        """Given comparisons in the place of targets and impostors; M grows with their margins, 1 on average inside."""
+        _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
+        if _checks.is_word(self.init, "lda"):
+            raise ValueError("LMNN: init must not be 'lda' without labels; give 'pca' or 'identity'.")
+        near = self._near_pairs(side, linalg.count(X))
+        start = Start.around(self, X, None, rng, near, self._weight(X, near), ridge=1e-9)
+        hinges = Hinges.of(start.Z, side, self.push)
+        found = descend_margins(start, None, hinges, max_iter=self.max_iter, tol=self.tol, report=report)
+        size = float(side.margin.mean())
+        return replace(
+            found, factor=np.sqrt(size) * found.factor, objective=size * found.objective, gap=size * found.gap
+        )
+
+    def _near_pairs(self, side: Comparisons, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Both ends of the near pairs, each pair once."""
+        i, j = side.near_ends
+        pairs = np.unique(i * n + j)
+        return pairs // n, pairs % n
 
     def _targets(self, X: Any, labels: Labels, k: int) -> np.ndarray:
         """Target neighbors (n, k)."""
         return targets.same_class(X, labels, k)
 
-    def _hinges(self, Z: Any, near: np.ndarray) -> Any:
+    def _hinges(self, Z: Any, near: np.ndarray, weight: Any = None) -> Any:
         """The triplets of a descent, with no impostor yet."""
-        return Triplets.none(Z, near, self.push)
+        return Triplets.none(Z, near, self.push, weight)
 
-    def _weight(self, X: np.ndarray, near: np.ndarray) -> float:
+    def _weight(self, X: np.ndarray, near: Any) -> float:
         """The weight of tr(M) as a number."""
         if isinstance(self.reg, str):
             _checks.one_of(self.reg, "LMNN", "reg", ("pull",))
+            if isinstance(near, tuple):
+                return float(np.trace(pull(X, near))) / X.shape[1]
             return float(sum(linalg.pair_sqdist(X, X[column]).sum() for column in near.T)) / X.shape[1]
         return _checks.number(self.reg, "LMNN", "reg", low=0)

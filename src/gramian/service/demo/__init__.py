@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from gramian.service import about, sources
+from gramian.service import sources
 from gramian.service.demo import digits, emoji, glosses
 from gramian.service.demo.made import Made, Unavailable
 from gramian.service.space import Space
@@ -33,7 +33,6 @@ def fill(space: Space, kind: str, step: Callable[[str, int, int], None] = lambda
     place.mkdir(parents=True, exist_ok=True)
     for name, content in made.pictures.items():
         (place / name).write_bytes(content.read_bytes() if isinstance(content, Path) else content)
-    about.write(space.store.folder, kind, made.features, made.encoder)
     added = 0
 
     def adding(count: int) -> None:
@@ -41,6 +40,6 @@ def fill(space: Space, kind: str, step: Callable[[str, int, int], None] = lambda
         added += count
         step("adding", added, len(made.X))
 
-    sources.fill(space, kind, sources.Source(made.X, made.meta), adding)
+    sources.fill(space, kind, sources.Source(made.X, made.meta, made.features, made.encoder), adding)
     (space.store.folder / f"NOTICE-{kind}.txt").write_text(made.notice, encoding="utf-8")
     return made.origin
