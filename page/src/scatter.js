@@ -105,6 +105,7 @@ export class Scatter {
 
   draw() {
     this.waiting = undefined;
+    if (!this.canvas.isConnected) return; // the map has left the page
     if (this.moment < 1) {
       const t = Math.min(1, (performance.now() - this.since) / MOVE_MS);
       this.moment = t === 1 ? 1 : t * t * (3 - 2 * t);
