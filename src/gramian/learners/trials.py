@@ -17,7 +17,7 @@ from gramian.learners.starts import Start
 COUNTS = {"seen": 2.0, "new": 1.0}
 """What a gain on new points of known classes counts beside one on classes that were never seen."""
 SURE = 2.0
-"""Standard errors that are taken off a gain before candidates are compared: the best of many looks better than it is."""
+"""Standard errors taken off a gain before candidates are compared: the best of many looks better than it is."""
 NEAR = 0.25
 """Standard errors by which a gain may be smaller for a larger weight of the start."""
 BEHIND = 0.1
