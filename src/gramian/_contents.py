@@ -120,11 +120,11 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "load",
     ),
 }
-MODULES = (*CONTENTS, "linalg", "datasets", "plotting", "compat", "dask", "service")
+MODULES = (*CONTENTS, "linalg", "datasets", "tables", "plotting", "compat", "dask", "service")
 STORED: dict[str, str] = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",
-    **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace"), "coordinates"),
+    **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace", "BesideFeatures"), "coordinates"),
     "Metric": "metrics",
     "Mixed": "constraints.mixed",
     "GraphSpace": "manifold.metric",

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, _device, linalg
-from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace, orthonormal
+from gramian.coordinates import BesideFeatures, Coordinates, KernelSpace, Plain, Subspace, orthonormal
 from gramian.persist import Stored
 
 LARGEST = 1e150
@@ -39,11 +39,14 @@ class Metric(Stored):
         The factor L of the core M = LᵀL.
     alpha : float
         Weight of what lies outside of the coordinates.
+    feature_names : tuple of str, optional
+        Names of the columns it was learned on. A frame whose columns are others, or in another order, is refused then.
     """
 
     coordinates: Coordinates
     components: np.ndarray
     alpha: float = 0.0
+    feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         owner, r = type(self).__name__, self.coordinates.size
@@ -56,13 +59,20 @@ class Metric(Stored):
         object.__setattr__(self, "components", L)
         alpha = 0.0 if self.coordinates.whole else _checks.number(self.alpha, owner, "alpha", low=0)
         object.__setattr__(self, "alpha", alpha)
+        if self.feature_names is not None:
+            names = _checks.feature_names(self.feature_names, owner, self.n_features)
+            object.__setattr__(self, "feature_names", names)
 
     @staticmethod
-    def of(coordinates: Coordinates, components: Any, alpha: float = 0.0) -> "Metric":
+    def of(coordinates: Coordinates, components: Any, alpha: float = 0.0, feature_names: Any = None) -> "Metric":
         """The metric of some coordinates, under the word for it."""
         metric = object.__new__(WORDS.get(type(coordinates), Metric))
-        Metric.__init__(metric, coordinates, components, alpha)
+        Metric.__init__(metric, coordinates, components, alpha, feature_names)
         return metric
+
+    def with_names(self, feature_names: Any) -> "Metric":
+        """The same metric with names of its columns, or without them (None)."""
+        return Metric.of(self.coordinates, self.components, self.alpha, feature_names)
 
     @property
     def n_features(self) -> int | None:
@@ -92,6 +102,7 @@ class Metric(Stored):
 
     def check(self, X: Any, name: str = "X", min_points: int = 1) -> Any:
         """Points as this metric takes them, or one sentence that says what is wrong."""
+        _checks.same_columns(X, self.feature_names, type(self).__name__, name)
         return self.coordinates.check(X, type(self).__name__, name, min_points)
 
     def _both(self, X: Any, Y: Any) -> tuple[Any, Any]:
@@ -157,14 +168,18 @@ class Metric(Stored):
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates (n, q) in which the plain Euclidean distance is this metric (an isometry).
 
-        With α > 0 these are all features, √α x + U (M^{1/2} − √α I) Uᵀx, where points are vectors; in the space of
-        a kernel they are Lz(x), an isometry on the span of the basis alone.
+        With α > 0 these are all features, √α x + U (M^{1/2} − √α I) Uᵀx, where points are vectors, and (√α x, Lz(x))
+        where coordinates lie beside the features; in the space of a kernel they are Lz(x), an isometry on the span
+        of the basis alone.
         """
         return answer(self.transform_of(self.check(X)), X)
 
     def transform_of(self, X: Any) -> np.ndarray:
         """:meth:`transform` of checked points."""
         s = np.sqrt(self.alpha)
+        rest = self.coordinates.rest_vectors(X) if s > 0 else None
+        if rest is not None:
+            return np.concatenate([s * linalg.dense(rest), self.embed(X)], axis=1)
         if s == 0 or self.coordinates.back(self.core[:0]) is None:
             return self.embed(X)
         Z = self.coordinates.z(X) @ (self.root - s * np.eye(len(self.core)))
@@ -184,6 +199,8 @@ class Metric(Stored):
         """
         owner = type(self).__name__
         one = self.coordinates.one
+        for point, name in ((x, "x"), (y, "y")):
+            _checks.same_columns(point, self.feature_names, owner, name)
         X, Y = self.check(one(x, owner, "x"), "x"), self.check(one(y, owner, "y"), "y")
         Z = self.coordinates.difference(X, Y)
         inside = self.coordinates.back(np.asarray(Z @ (self.core - self.alpha * np.eye(len(self.core)))))
@@ -321,6 +338,7 @@ WORDS: dict[type[Coordinates], type[Metric]] = {
     Plain: Mahalanobis,
     Subspace: SubspaceMahalanobis,
     KernelSpace: KernelMetric,
+    BesideFeatures: KernelMetric,
 }
 
 

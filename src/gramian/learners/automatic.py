@@ -9,23 +9,28 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian import _checks
-from gramian.coordinates import Plain, Rest
-from gramian.learners.anchor import WEIGHTS, anchored
+from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
+from gramian.coordinates import Rest
+from gramian.learners.anchor import WEIGHTS
 from gramian.learners.base import MetricLearner
 from gramian.learners.gmml import GMML
 from gramian.learners.itml import ITML
 from gramian.learners.lmnn import LMNN
+from gramian.learners.lsml import LSML
 from gramian.learners.nca import NCA
 from gramian.learners.plda import PLDA
 from gramian.learners.progress import progress
 from gramian.learners.rca import RCA
+from gramian.learners.scml import SCML
 from gramian.learners.starts import FEWEST, AsTheyAre, ByAngle, LengthOne, Scaled, Start, around_origin
 from gramian.learners.trials import Search, Trial
 from gramian.solvers.base import Solution
 
 
-def default_candidates() -> dict[str, MetricLearner]:
-    """Learners from closed form to LMNN and NCA, the cheap ones first."""
+def default_candidates(y: Labels | Constraints | None = None) -> dict[str, MetricLearner]:
+    """Learners from closed form to LMNN and NCA, the cheap ones first; those of comparisons where these are given."""
+    if isinstance(y, Comparisons):
+        return {"LSML": LSML(), "SCML": SCML()}
     return {
         "PLDA, much shrunk": PLDA(0.7, 0.3),
         "PLDA": PLDA(0.3, 0.1),
@@ -44,9 +49,10 @@ class AutoMetric(MetricLearner):
     Learning starts from the features as they are, scaled to unit variance, or (``normalize``) divided by the length of
     each row, since embeddings are compared by their angle. Every candidate learns, anchored to its start
     (M = w · start + (1 − w) · learned, in the leading directions of the points), on three folds, and is scored on the
-    points *and* on the classes that the fold held out: closed forms from every start, the others from the best one. The
-    candidate with the largest gain less its standard error is fitted again on everything, with the largest weight of
-    its start that is within a quarter of an error of the best; **the features as they are win unless there is a gain.**
+    points *and* on the classes that the fold held out (points count twice): closed forms from every start, the others
+    from the best one. The candidate with the largest gain less two standard errors is fitted again on everything, with
+    the largest weight of its start that is within a quarter of an error of the best; **the features as they are win
+    unless there is a gain.**
     Points of 64 and more columns are also compared by their angle, seen from their mean, under the metric learned.
     ``estimate_`` is honest: each fold is judged by the choice that the other folds would make.
 
@@ -56,7 +62,9 @@ class AutoMetric(MetricLearner):
         "precision@k" among the nearest of what was held out. Pairs are scored by the area under the ROC curve, and
         triplets by the share that holds.
     candidates : list or dict of learners, optional
-        Learners to try, by class, instance or public name; PLDA, RCA, GMML, ITML, LMNN and NCA when None.
+        Learners to try, by class, instance or public name; PLDA, RCA, GMML, ITML, LMNN and NCA when None, LSML and
+        SCML for triplets and quadruplets. Kernels are tried where ``Kernelized(learner)`` is among them; the metric may
+        then be one beside the features, which databases take as coordinates only.
     cv : int
         Folds.
     normalize : "auto", True or False
@@ -89,6 +97,8 @@ class AutoMetric(MetricLearner):
     """
 
     _devices = True
+    _scale_free = True
+    _accepts = (Pairs, Comparisons, Chunklets)
 
     def __init__(
         self,
@@ -127,7 +137,7 @@ class AutoMetric(MetricLearner):
         with _checks.intact(self):
             rng = _checks.random(self.random_state, "AutoMetric")
             X, y = self._door(X, y, unknown=unknown)
-            candidates = self._candidates()
+            candidates = self._candidates(y)
             cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, integer=True)
             if self.budget_s is not None:
                 _checks.number(self.budget_s, "AutoMetric", "budget_s", low=0)
@@ -145,10 +155,10 @@ class AutoMetric(MetricLearner):
             raise ValueError(f"AutoMetric: scoring must be 'precision@k', got {_checks.shown(self.scoring)}.")
         return int(tail)
 
-    def _candidates(self) -> dict[str, Any]:
+    def _candidates(self, y: Labels | Constraints | None = None) -> dict[str, Any]:
         """Candidates by name, as learners of their own."""
         if self.candidates is None:
-            return default_candidates()
+            return default_candidates(y)
         given = self.candidates
         if not isinstance(given, dict | list | tuple):
             raise TypeError(f"AutoMetric: candidates must be a list or dict of learners, got {_checks.shown(given)}.")
@@ -174,7 +184,12 @@ class AutoMetric(MetricLearner):
         cheap = {name: learner for name, learner in candidates.items() if not learner._enough}
         dear = {name: learner for name, learner in candidates.items() if learner._enough}
         hopeful = search.hopeful(starts)
-        plan = [Trial(name + start.suffix, start, learner) for start in hopeful for name, learner in cheap.items()]
+        plan = [
+            Trial(name + start.suffix, start, learner)
+            for start in hopeful
+            for name, learner in cheap.items()
+            if learner._anywhere or start is starts[0]
+        ]
         if self.normalize is True:
             plan = [trial for trial in plan if trial.start is not starts[0]]
         began, done = time.process_time(), 0
@@ -205,10 +220,11 @@ class AutoMetric(MetricLearner):
         solution = Solution(factor=np.eye(search.X.shape[1]), objective=0.0)
         if best.learner is not None:
             points = points * weights
-            rest = Rest(Plain(points.shape[1]), points, points)
-            learner = clone(best.learner).set_params(prior="identity")
             weight = float(WEIGHTS[best.best(search.base)[1]])
-            solution = anchored(learner, points, search.y, rest, search.rng, weight)
+            coordinates, solution = best.learner.near_prior(points, search.y, weight, search.rng)
+            if not best.learner._anywhere:
+                self._store(coordinates, solution)
+                return
         coordinates, factor = best.start.end(points, solution.factor * weights)
         self._store(coordinates, replace(solution, factor=factor))
 
@@ -219,7 +235,7 @@ def as_learner(candidate: Any) -> Any:
         candidate = {cls.__name__: cls for cls in _subclasses(MetricLearner)}.get(candidate, candidate)
     if isinstance(candidate, type):
         candidate = candidate()
-    if not isinstance(candidate, MetricLearner) or not hasattr(candidate, "anchor"):
+    if not isinstance(candidate, MetricLearner) or not (hasattr(candidate, "anchor") or not candidate._anywhere):
         raise TypeError(f"AutoMetric: candidates must be learners with an anchor, got {_checks.shown(candidate)}.")
     return clone(candidate)
 

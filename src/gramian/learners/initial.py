@@ -113,13 +113,13 @@ def _span(V: np.ndarray) -> np.ndarray:
     return vectors[:, keep] if d <= n else V.T @ (vectors[:, keep] / np.sqrt(values[keep]))
 
 
-def pull(Z: Any, near: Any) -> np.ndarray:
-    """Scatter Σ_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ of neighbors (n, k), or of pairs given by both ends."""
+def pull(Z: Any, near: Any, weight: np.ndarray | None = None) -> np.ndarray:
+    """Scatter Σ_i w_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ of neighbors (n, k), or of pairs given by both ends."""
     if isinstance(near, tuple):
         V = linalg.gathered(Z[near[0]] - Z[near[1]])
         return V.T @ V
     P = linalg.placed(np.zeros((Z.shape[1], Z.shape[1])), Z)
     for column in near.T:
         V = Z - Z[column]
-        P += V.T @ V
+        P += V.T @ (V if weight is None else V * weight[:, None])
     return P

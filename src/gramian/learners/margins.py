@@ -81,7 +81,8 @@ def descend_margins(
         objective=state.objective,
         gap=state.gap(L, triplets.pull() + np.diag(start.ridge)),
         n_iter=max(done, 1),
-        converged=residual <= tol,
+        # Below full rank the hinges may have no stationary point in reach: an objective that no longer falls must do.
+        converged=residual <= tol or (watch.hopeless and not convex),
         residual=residual,
         tol=tol,
     )
