@@ -36,7 +36,7 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None) -> tuple[flo
     xp = _array.namespace(X)
     classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes, rows)
     cross, value = softmax.Cross(L, classes.sorted(X)), 0.0
-    for block, E, _ in softmax.neighborhoods(cross.Z, classes.n_anchors):
+    for block, E, _ in softmax.neighborhoods(cross.Z, slice(0, classes.n_anchors)):
         everyone = cross.sums(E)
         own = xp.zeros_like(everyone)
         for part, columns in classes.of(block):
@@ -53,12 +53,27 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None) -> tuple[flo
     return value, 2 * cross.total()
 
 
+@_device.native
+def batch_nca_loss(L: Any, X: Any, codes: Any, rows: slice) -> tuple[float, Any]:
+    """:func:`nca_loss` of points in any order, by masks: for batches on a device, where sorting takes copies."""
+    xp = _array.namespace(X)
+    cross, value = softmax.Cross(L, X), 0.0
+    for block, E, _ in softmax.neighborhoods(cross.Z, rows):
+        same = xp.astype(codes[block][:, None] == codes[None, :], E.dtype)
+        everyone, own = cross.sums(E), cross.sums(E * same)
+        total = everyone[:, -1:]
+        p = own[:, -1:] / total
+        value -= float(xp.sum(p))
+        cross.add_rows(block, (own - p * everyone) / total)
+        cross.add_columns(block, 1 / total, E * (same - p))
+    return value, 2 * cross.total()
+
+
 def truncated_nca_loss(L: np.ndarray, X: np.ndarray, codes: np.ndarray, near: np.ndarray) -> tuple[float, np.ndarray]:
     """:func:`nca_loss` with the neighbors j of point i limited to the row ``near[i]``, O(n k) work and memory."""
     n, k = near.shape
     Z = X @ L.T
     P = linalg.empty((n, k), X)
-    codes = linalg.placed(codes, X)
     for rows in linalg.blocks(n, 8 * k * Z.shape[1], softmax.BLOCK_BYTES, of=X):
         V = Z[rows, None, :] - Z[near[rows]]
         P[rows] = -np.einsum("ijk,ijk->ij", V, V)
@@ -162,9 +177,10 @@ class NCA(FactorLearner):
         """Alternate searches for neighborhoods and descents on them until a fresh search finds nothing to do."""
         k = _checks.number(self.n_neighbors, "NCA", "n_neighbors", low=1, integer=True)
         L, done = start.L, 0
+        there = linalg.placed(codes, start.Z)
         while True:
             near = targets.everywhere(start.Z @ L.T, k)
-            loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=codes, near=near))
+            loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=there, near=near))
             options = {"max_iter": min(INTERVAL, self.max_iter - done), "tol": self.tol, "scale": len(codes)}
             end = descend(loss, L, callback=shifted(report, done), **options)
             L, done = end.point, done + end.n_iter
@@ -175,10 +191,12 @@ class NCA(FactorLearner):
         """Passes of Adam over shuffled batches, with a step that falls as 1/√pass."""
         n, L, state = len(codes), start.L, None
         size = _checks.number(self.batch_size, "NCA", "batch_size", low=1, integer=True)
+        batch_loss = batch_nca_loss if _device.held(start.Z) else nca_loss
+        there = linalg.placed(codes, start.Z)
         rate, before, change, done = 0.1 * np.sqrt(np.mean(L**2)), np.inf, np.inf, 0
         while done < self.max_iter and change > self.tol * n:
-            order, done, value = rng.permutation(n), done + 1, 0.0
-            shuffled = partial(nca_loss, X=start.Z[order], codes=codes[order])
+            order, done, value = _device.permutation(n, rng, start.Z), done + 1, 0.0
+            shuffled = partial(batch_loss, X=start.Z[order], codes=there[order])
             for rows in linalg.blocks(n, 1, size):
                 loss = start.penalized(partial(shuffled, rows=rows), share=(rows.stop - rows.start) / n)
                 part, gradient = loss(L)
