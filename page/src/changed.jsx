@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, path } from "./api.js";
-import { nameOf, openItem, ranking, useStore } from "./store.js";
+import { learnName, nameOf, openItem, ranking, set, useStore } from "./store.js";
 import { Thumb, short } from "./results.jsx";
 
 const ROWS = 10;
@@ -85,7 +85,11 @@ function MostChanged({ versions }) {
   const [found, setFound] = useState(null);
   const to = versions.active || Math.max(...versions.versions.map((v) => v.version));
   useEffect(() => {
-    ask(path(collection, `/versions/0/diff?to=${to}&k=10`)).then(setFound);
+    const keep = (answer) => {
+      answer.items.slice(0, 12).forEach((item) => learnName(item.id));
+      setFound(answer);
+    };
+    ask(path(collection, `/versions/0/diff?to=${to}&k=10`)).then(keep, (error) => set({ notice: error.message }));
   }, [to, collection]);
   if (!found) return <p class="quiet">Comparing…</p>;
   return (
@@ -93,7 +97,11 @@ function MostChanged({ versions }) {
       <p class="quiet">From plain features to version {to}, {Math.round(100 * found.kept_share)}% of ten neighbors stay. They changed most for:</p>
       <ul class="chips">
         {found.items.slice(0, 12).map((item) => (
-          <li><button onClick={() => openItem(item.id)}>#{item.id} <span class="quiet">{item.new.length} new</span></button></li>
+          <li key={item.id}>
+            <button class="chip" onClick={() => openItem(item.id)}>
+              <Thumb id={item.id} size={20} />{short(nameOf(item.id), 24)} <span class="quiet">{item.new.length} new</span>
+            </button>
+          </li>
         ))}
       </ul>
     </>

@@ -26,6 +26,7 @@ function classes(values, codes) {
   const counts = new Array(values.length).fill(0);
   for (const code of codes) if (code >= 0) counts[code]++;
   const order = counts.map((_, i) => i).sort((a, b) => counts[b] - counts[a]).slice(0, OWN.length);
+  order.sort((a, b) => (values[a] < values[b] ? -1 : 1));
   const shade = new Array(values.length).fill(rgb(OTHER));
   order.forEach((code, i) => (shade[code] = rgb(OWN[i])));
   const legend = order.map((code, i) => ({ color: OWN[i], label: String(values[code]) }));

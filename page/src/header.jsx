@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { rename, search, searchMeaning, useCollection, useStore } from "./store.js";
 
+const MOST_TEXT = 10000;
 const THEMES = ["system", "light", "dark"];
 
 const wished = matchMedia("(prefers-color-scheme: dark)");
@@ -53,7 +54,7 @@ export function Header() {
           <button type="button" title="Compare what the words mean, not how they are spelled"
             onClick={() => words.trim() && searchMeaning("text", words, `“${words}”`)}>By meaning</button>
         )}
-        {about.encodes.includes("image") && <Upload />}
+        {about.encodes.length > 0 && <Upload kinds={about.encodes} />}
       </form>
       <div class="who">
         {me?.name ? <span>{me.name}</span> : (
@@ -66,21 +67,30 @@ export function Header() {
   );
 }
 
-function Upload() {
+// A picture, or a text in a file, to search with: what the collection has an encoder for.
+function Upload({ kinds }) {
   const input = useRef();
+  const pictures = kinds.includes("image");
+  const accepted = [pictures && "image/*", kinds.includes("text") && "text/*,.txt,.md"].filter(Boolean).join(",");
   const send = async (event) => {
     const file = event.target.files[0];
     if (!file) return;
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    let text = "";
-    for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
-    await searchMeaning("image", btoa(text), file.name);
+    const picture = pictures && !/^text\/|^$/.test(file.type);
+    if (picture) await searchMeaning("image", await base64(file), file.name);
+    else await searchMeaning("text", (await file.text()).slice(0, MOST_TEXT), file.name);
     event.target.value = "";
   };
   return (
     <>
-      <button type="button" onClick={() => input.current.click()}>Picture…</button>
-      <input ref={input} type="file" accept="image/*" hidden aria-label="A picture to search with" onChange={send} />
+      <button type="button" title="Search with a file of yours; it stays on this machine" onClick={() => input.current.click()}>{pictures ? "Picture…" : "File…"}</button>
+      <input ref={input} type="file" accept={accepted} hidden aria-label="A file to search with" data-testid="upload" onChange={send} />
     </>
   );
+}
+
+async function base64(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
+  return btoa(text);
 }

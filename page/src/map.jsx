@@ -60,7 +60,7 @@ export function Map() {
   }, [field, count, collection]);
 
   useEffect(() => {
-    const group = about.fields.find((name) => ["group", "kind", "class", "digit", "label"].includes(name));
+    const group = about.fields.find((name) => ["group", "kind", "class", "category", "digit", "label", "color"].includes(name));
     setField(group ?? "");
   }, [about]);
 

@@ -56,6 +56,7 @@ function Result({ id, value, scored, fresh, why }) {
   const meta = metaOf(id);
   const name = nameOf(id);
   const said = clicks.find((click) => click.item === id);
+  const says = !meta.image && typeof meta.text === "string" && meta.text !== name ? meta.text : "";
   const facts = Object.entries(meta).filter(([field, v]) => !HIDDEN.has(field) && v !== null && typeof v !== "object");
   const amount = scored ? `score ${value.toFixed(2)}` : `distance ${Math.sqrt(Math.max(value, 0)).toFixed(2)}`;
   const mark = said ? (said.like ? "liked" : "disliked") : "";
@@ -65,6 +66,7 @@ function Result({ id, value, scored, fresh, why }) {
       <button class="open" tabIndex={-1} title={`Search from ${name}`} onClick={() => openItem(id)}>
         <Thumb id={id} size={72} />
         <span class="name">{short(name, meta.image ? 40 : 160)}</span>
+        {says && <span class="text">{short(says, 180)}</span>}
       </button>
       <p class="facts">{facts.slice(0, 2).map(([, v]) => short(String(v), 28)).join(" · ")}</p>
       <p class="amount">{fresh && <span class="new">new</span>}{amount}</p>

@@ -11,8 +11,11 @@ void main() {
 }`;
 const FRAGMENT = `#version 300 es
 precision mediump float;
-in vec3 tint; uniform float alpha; out vec4 shown;
-void main() { shown = vec4(tint * alpha, alpha); }`;
+in vec3 tint; uniform float alpha; uniform bool round; out vec4 shown;
+void main() {
+  if (round && distance(gl_PointCoord, vec2(0.5)) > 0.5) discard;
+  shown = vec4(tint * alpha, alpha);
+}`;
 const MOVE_MS = 900;
 
 export class Scatter {
@@ -157,8 +160,10 @@ export class Scatter {
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.clear(gl.COLOR_BUFFER_BIT);
       gl.uniform1f(this.at("moment"), this.moment);
-      gl.uniform1f(this.at("size"), this.n > 20000 ? 2 : this.n > 4000 ? 3 : 4);
+      const sharp = canvas.width / Math.max(canvas.clientWidth, 1);
+      gl.uniform1f(this.at("size"), sharp * (this.n > 20000 ? 2 : this.n > 4000 ? 3.5 : 5));
       gl.uniform1f(this.at("alpha"), this.n > 20000 ? 0.55 : 0.75);
+      gl.uniform1i(this.at("round"), this.n > 20000 ? 0 : 1);
       gl.uniform2f(this.at("center"), ...this.center);
       gl.uniform2f(this.at("scale"), ...this.scale());
       gl.drawArrays(gl.POINTS, 0, this.n);

@@ -135,12 +135,24 @@ async function arrive(entry) {
   if (!state.collection || (wanted && wanted !== state.collection)) await useCollection(wanted);
   if (!state.collection) return;
   const text = parts.get("q");
-  if (entry?.query && entry.base && entry.base.version === state.versions.active) {
-    learnNames(entry.base);
-    set({ query: entry.query, base: entry.base, shown: entry.base, clicks: entry.clicks, k: entry.k });
-    await rank();
-  } else if (text) await search(text, false);
+  if (entry?.query && entry.base) await resume(entry);
+  else if (text) await search(text, false);
   else await surprise(false);
+}
+
+// The query as it was left, less what was taken back meanwhile; asked anew where another distance answers by now.
+async function resume({ query, base, clicks, k }) {
+  const gone = new Set(state.activity.filter((said) => said.undone).map((said) => said.seq));
+  const current = base.version === state.versions.active;
+  try {
+    const found = current ? base : await first(query);
+    if (!found) return surprise(false);
+    learnNames(found);
+    set({ query, base: found, shown: found, clicks: clicks.filter((click) => !gone.has(click.seq)), k });
+    await rank();
+  } catch (error) {
+    complain(error);
+  }
 }
 
 // Questions
@@ -183,7 +195,7 @@ export async function open(query, push = false) {
   const turn = ++opening;
   const started = performance.now();
   try {
-    const base = query.kind === "text" ? await byWords(query) : await nearest(query, PAGE);
+    const base = await first(query);
     if (turn !== opening) return; // somebody was faster
     if (!base) return set({ notice: `Nothing is named “${query.text}”.` });
     learnNames(base);
@@ -197,6 +209,8 @@ export async function open(query, push = false) {
     complain(error);
   }
 }
+
+const first = (query) => (query.kind === "text" ? byWords(query) : nearest(query, PAGE));
 
 async function nearest(query, k, more = {}) {
   const what = query.x ? { x: query.x } : { id: query.id };

@@ -78,7 +78,7 @@ def points(
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     elif sparse.issparse(X):
         if not allow_sparse:
-            raise TypeError(f"{owner}: {name} must be dense, got a sparse matrix; pass {name}.toarray().")
+            raise TypeError(f"{owner}: {sparse_refusal(X, name)}")
         X = sparse.csr_array(X)
         if X.dtype.kind == "c":
             raise ValueError(f"{owner}: {name} must hold real numbers, got complex numbers.")
@@ -151,7 +151,8 @@ def estimator_points(
             ensure_min_samples=min_points,
         )
     except (ValueError, TypeError) as error:
-        raise type(error)(f"{owner}: {_reason(error, X)}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{owner}: {_reason(error, X)}") from error
     X, *rest = (checked,) if y is None else checked
     X = _sound(X, owner, degree=degree, learns=reset)
     return (X, *rest) if rest else X
@@ -171,11 +172,53 @@ def _device_points(estimator: Any, X: Any, reset: bool, min_points: int, degree:
 
 def _reason(error: Exception, X: Any) -> str:
     """What scikit-learn found wrong, without the data themselves."""
+    if sparse.issparse(X) and isinstance(error, TypeError):
+        return sparse_refusal(X)
+    columns = _not_numeric(X)
+    if columns:
+        listed = ", ".join(columns[:5]) + (f" and {len(columns) - 5} others" if len(columns) > 5 else "")
+        return f"X must hold real numbers, but {listed}; encode them with gm.tables.TableEncoder(), or drop them."
     if "convert string" in str(error):
         return f"X must hold real numbers, but {error}."
     if "Expected 2D array" in str(error):
         return f"X must have shape (n, d), got shape {np.shape(X)}. Reshape your data: X.reshape(1, -1) is one point."
     return str(error)
+
+
+def sparse_refusal(X: Any, name: str = "X") -> str:
+    """Why a sparse matrix is not taken, and the ways there are."""
+    if X.shape[1] <= 1000:
+        return f"{name} must be dense, got a sparse matrix; pass {name}.toarray()."
+    return (
+        f"{name} must be dense, got a sparse matrix of {X.shape[1]:,} columns, too many for a metric on all; take "
+        "TruncatedSVD(100) of scikit-learn before it in a pipeline, or learn in the space of a kernel: "
+        "Kernelized(learner, Cosine(), rank=200), or ITML(rank=100)."
+    )
+
+
+def _not_numeric(X: Any) -> list[str]:
+    """Columns of a frame, or of an array of objects, that are no numbers, each with an example."""
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        columns = {repr(name): np.asarray(X[name]) for name in X.columns}
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUSM":
+        columns = {str(j): X[:, j] for j in range(X.shape[1])}
+    else:
+        return []
+    return [f"column {name} holds {_example(cells)}" for name, cells in columns.items() if _example(cells)]
+
+
+def _example(cells: Any) -> str:
+    """The first cell that is no number, as text; nothing where all are."""
+    if cells.dtype.kind in "biuf":
+        return ""
+    if cells.dtype.kind == "M":
+        return "dates"
+    for cell in cells.tolist():
+        try:
+            float("nan" if cell is None else cell)
+        except (TypeError, ValueError):
+            return shown(cell)
+    return ""
 
 
 def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = False) -> Any:
@@ -194,6 +237,34 @@ def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = 
         )
     single = X.dtype == np.float32 and (largest == 0 or SINGLE[0] <= largest <= SINGLE[1])
     return X if single else X.astype(np.float64, copy=False)
+
+
+def feature_names(names: Any, owner: str, n_features: int | None) -> tuple[str, ...]:
+    """Names of columns, one for each feature."""
+    found = tuple(str(name) for name in names)
+    if len(found) != n_features:
+        raise ValueError(f"{owner}: feature_names must be {n_features} names, got {len(found)}.")
+    return found
+
+
+def same_columns(X: Any, names: tuple[str, ...] | None, owner: str, name: str = "X") -> None:
+    """Raise where a frame, or one row of it, has other columns than ``names``, or has them in another order."""
+    labels = getattr(X, "columns", getattr(X, "index", None)) if hasattr(X, "iloc") else getattr(X, "columns", None)
+    if names is None or labels is None or not all(isinstance(label, str) for label in labels):
+        return
+    found = tuple(labels)
+    if found == names:
+        return
+    absent = [label for label in names if label not in found]
+    unknown = [label for label in found if label not in names]
+    if absent or unknown:
+        reason = f"lacks {shown(absent)}" if absent else f"also has {shown(unknown)}"
+    else:
+        reason = "has them in another order"
+    raise ValueError(
+        f"{owner}: {name} must have the columns that the metric was learned on, but {reason}; "
+        f"take {name}[list(metric.feature_names)]."
+    )
 
 
 def vector(v: Any, owner: str, name: str, size: int | None = None) -> np.ndarray:

@@ -120,7 +120,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "load",
     ),
 }
-MODULES = (*CONTENTS, "linalg", "datasets", "plotting", "compat", "dask", "service")
+MODULES = (*CONTENTS, "linalg", "datasets", "tables", "plotting", "compat", "dask", "service")
 STORED: dict[str, str] = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",

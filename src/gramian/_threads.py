@@ -31,7 +31,12 @@ def _cores() -> int:
 
 
 def each(function: Callable[[Any], Any], pieces: Iterable[Any], threads: int) -> list[Any]:
-    """Values of a function on the pieces, in their order; every thread has one thread of linear algebra."""
+    """Values of a function on the pieces, in their order; every thread has one thread of linear algebra.
+
+    With 0 threads the caller works, and linear algebra as it likes: what is small does not pay for a limit.
+    """
+    if threads == 0:
+        return [function(piece) for piece in pieces]
     pieces = list(pieces)
     with one_blas_thread():
         if threads == 1 or len(pieces) < 2:

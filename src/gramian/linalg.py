@@ -150,16 +150,20 @@ def renamed(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @singledispatch
-def moments(X: Any, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def moments(X: Any, groups: np.ndarray, room: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sizes (g,) and means (g, d) of groups of rows, and the scatter (d, d) of the rows around them.
 
-    ``groups`` (n,) are numbers from 0 on, each of them used.
+    ``groups`` (n,) are numbers from 0 on, each of them used; ``room`` (≥ n, d) is overwritten where it is given.
     """
     sizes = np.bincount(groups)
     n = len(groups)
     average = sparse.csr_array((1 / sizes[groups], (groups, np.arange(n))), shape=(len(sizes), n))
     means = product(average, X)
-    V = X - means[groups]
+    if room is None:
+        V = X - means[groups]
+    else:
+        V = np.take(means, groups, axis=0, out=room[:n], mode="clip")
+        np.subtract(X, V, out=V)
     return sizes, means, V.T @ V
 
 

@@ -39,11 +39,14 @@ class Metric(Stored):
         The factor L of the core M = LᵀL.
     alpha : float
         Weight of what lies outside of the coordinates.
+    feature_names : tuple of str, optional
+        Names of the columns it was learned on. A frame whose columns are others, or in another order, is refused then.
     """
 
     coordinates: Coordinates
     components: np.ndarray
     alpha: float = 0.0
+    feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         owner, r = type(self).__name__, self.coordinates.size
@@ -56,13 +59,20 @@ class Metric(Stored):
         object.__setattr__(self, "components", L)
         alpha = 0.0 if self.coordinates.whole else _checks.number(self.alpha, owner, "alpha", low=0)
         object.__setattr__(self, "alpha", alpha)
+        if self.feature_names is not None:
+            names = _checks.feature_names(self.feature_names, owner, self.n_features)
+            object.__setattr__(self, "feature_names", names)
 
     @staticmethod
-    def of(coordinates: Coordinates, components: Any, alpha: float = 0.0) -> "Metric":
+    def of(coordinates: Coordinates, components: Any, alpha: float = 0.0, feature_names: Any = None) -> "Metric":
         """The metric of some coordinates, under the word for it."""
         metric = object.__new__(WORDS.get(type(coordinates), Metric))
-        Metric.__init__(metric, coordinates, components, alpha)
+        Metric.__init__(metric, coordinates, components, alpha, feature_names)
         return metric
+
+    def with_names(self, feature_names: Any) -> "Metric":
+        """The same metric with names of its columns, or without them (None)."""
+        return Metric.of(self.coordinates, self.components, self.alpha, feature_names)
 
     @property
     def n_features(self) -> int | None:
@@ -92,6 +102,7 @@ class Metric(Stored):
 
     def check(self, X: Any, name: str = "X", min_points: int = 1) -> Any:
         """Points as this metric takes them, or one sentence that says what is wrong."""
+        _checks.same_columns(X, self.feature_names, type(self).__name__, name)
         return self.coordinates.check(X, type(self).__name__, name, min_points)
 
     def _both(self, X: Any, Y: Any) -> tuple[Any, Any]:
@@ -184,6 +195,8 @@ class Metric(Stored):
         """
         owner = type(self).__name__
         one = self.coordinates.one
+        for point, name in ((x, "x"), (y, "y")):
+            _checks.same_columns(point, self.feature_names, owner, name)
         X, Y = self.check(one(x, owner, "x"), "x"), self.check(one(y, owner, "y"), "y")
         Z = self.coordinates.difference(X, Y)
         inside = self.coordinates.back(np.asarray(Z @ (self.core - self.alpha * np.eye(len(self.core)))))

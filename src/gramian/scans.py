@@ -16,16 +16,20 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian import linalg
+from gramian import _threads, linalg
 
 ITEMS = 512
 """Rows of one product: with the queries of a pass, a block that the cache holds."""
+PRODUCTS = 1 << 16
+"""Products of a few queries with many rows that are made at once: each return to Python may wait for other threads."""
 VARIANCE, SHARE = 0.95, 4
 """A projection keeps this share of the variance in at most one of so many directions."""
 PROJECTED = 2000, 32
 """Least numbers of rows and of features for which a projection is tried."""
 LARGEST = 1e15
 """Norms beyond it, in units of the spread, are not squared in single precision."""
+BLOCK_BYTES = 8 << 20
+"""Rows whose coordinates are computed together, in double precision."""
 _TINY = 2.0**-120
 """What underflow may take from a bound."""
 
@@ -48,19 +52,22 @@ class Frame:
         tried = n >= PROJECTED[0] and d >= PROJECTED[1]
         return cls(center, unit, _directions(sample / unit) if tried else None)
 
-    def lower(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows z in single precision, (n, p), and |z|² made smaller by its rounding, (n,).
+    def lower(self, X: np.ndarray, threads: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Rows z in single precision, (n, p), and |z|² made smaller by its rounding, (n,); 0 threads are this one.
 
         A row too far away for single precision has z = 0 and |z|² = −∞, the lowest of all bounds.
         """
         p = X.shape[1] if self.directions is None else self.directions.shape[1] + 1
         rows, sqnorms = np.empty((X.shape[0], p), np.float32), np.empty(X.shape[0])
-        for block in linalg.blocks(X.shape[0], 24 * X.shape[1]):
+
+        def fill(block: slice) -> None:
             Z = self._coordinates(X[block])
             far = linalg.row_norms(Z) > LARGEST**2
             Z[far] = 0
             rows[block] = Z
             sqnorms[block] = np.where(far, -np.inf, linalg.row_norms(rows[block].astype(np.float64)))
+
+        _threads.each(fill, linalg.blocks(X.shape[0], 24 * X.shape[1], BLOCK_BYTES), threads)
         return rows, sqnorms * (1 - (1.01 * p + 8) * 2.0**-24)
 
     def _coordinates(self, X: np.ndarray) -> np.ndarray:
@@ -118,9 +125,10 @@ class Scan(ABC):
 
         Z, own = lifted
         bounds, ids = np.full((len(own), m), np.inf, self.halves.dtype), np.zeros((len(own), m), np.int64)
-        room = np.empty((len(own), min(self.step, self.n)), self.halves.dtype)
-        for start in range(0, self.n, self.step):
-            items = slice(start, min(start + self.step, self.n))
+        step = min(max(self.step, PRODUCTS // max(len(own), 1)), max(self.n, 1))
+        room = np.empty((len(own), step), self.halves.dtype)
+        for start in range(0, self.n, step):
+            items = slice(start, min(start + step, self.n))
             products = self.products(Z, items, room[:, : items.stop - start])
             keep_lowest(products, self.halves[items], start, bounds, ids)
         sort_heaps(bounds, ids)
@@ -145,10 +153,10 @@ class DenseScan(Scan):
     frame: Frame
 
     @classmethod
-    def of(cls, X: np.ndarray, frame: Frame | None = None) -> "DenseScan":
+    def of(cls, X: np.ndarray, frame: Frame | None = None, threads: int = 0) -> "DenseScan":
         """Scan of the rows of X."""
         frame = Frame.around(X) if frame is None else frame
-        rows, sqnorms = frame.lower(X)
+        rows, sqnorms = frame.lower(X, threads)
         return cls(rows, (sqnorms / 2).astype(np.float32), frame)
 
     @property

@@ -160,7 +160,8 @@ def test_evaluation_is_that_of_scikit_learn(gramian, wine):
         ),
         (["fit", "wine.csv", "-l", "kind", "--learner", "itml", "--set", "gamma=-1"], "ITML: gamma must be"),
         (["fit", "wine.csv", "-l", "kind", "--kernel", "gausian"], "no kernel 'gausian', did you mean gaussian"),
-        (["fit", "wine.csv", "-l", "alcohol"], "column 'kind' is not numeric, it holds 'class_0'"),
+        (["fit", "wine.csv", "-l", "alcohol"], "labels must be classes, got 126 different numbers for 178 points"),
+        (["fit", "wine.csv", "-l", "kind", "--learner", "foo"], "no learner 'foo'; gramian learners lists them"),
         (["fit", "wine.csv", "-l", "kind", "-o", "no/m.gram"], "no/m.gram: no folder no"),
         (
             ["fit", "wine.csv", "-l", "kind", "--standardize", "--kernel", "gaussian"],
@@ -270,9 +271,11 @@ def test_demo_runs_and_its_next_commands_run(gramian, tmp_path, monkeypatch):
     made = {path.name for path in (tmp_path / "gramian-demo").iterdir()}
     assert made == {"digits.csv", "digits.gram", "kernel.gram", "neighbors.png"}
     rows = [line.split("│")[1:4] for line in out.splitlines() if line.startswith("│")]
-    assert [name.strip() for name, *_ in rows] == ["Euclidean", "NCA", "NCA, kernel"]
+    assert [name.strip() for name, *_ in rows] == ["Euclidean", "scaled", "NCA", "NCA, kernel"]
     accuracy, agreement = np.array([[float(cell) for cell in cells] for _, *cells in rows]).T
-    assert accuracy[2] > accuracy[0] and agreement[2] > agreement[1] > agreement[0]
+    assert accuracy[3] > max(accuracy[:2]) and agreement[3] > agreement[2] > max(agreement[:2])
+    gains = [line.split() for line in out.splitlines() if "digit by digit" in line]
+    assert len(gains) == 2 and all(float(gain) > 5 * float(error) for gain, _, error, *_ in gains)
     following = [line.split()[1:] for line in out.splitlines() if line.startswith("  gramian ")]
     assert len(following) == 3
     for arguments in following:
@@ -313,3 +316,73 @@ def test_one_class_is_one_class(gramian, tmp_path):
     (tmp_path / "one.csv").write_text("a,b,k\n" + "\n".join(f"{i},{i * i % 7},x" for i in range(12)) + "\n")
     code, out, _ = gramian("fit", "one.csv", "-l", "k", "-o", "m.gram")
     assert code == 0 and "12 rows × 2 columns, 1 class:" in out
+
+
+MESSY = "id;age;color;joined;income;kind\n" + "".join(
+    f"{i};{20 + i % 30},5;{('red', 'blue', '')[i % 3]};0{1 + i % 9}.01.2020;{'' if i == 7 else 1000 + 13 * i};"
+    f"{'xy'[i % 2]}\n"
+    for i in range(60)
+)
+
+
+def test_a_messy_table_is_fitted_evaluated_and_transformed_as_it_is(gramian, tmp_path):
+    (tmp_path / "messy.csv").write_text(MESSY)
+    code, _, err = gramian("fit", "messy.csv", "-l", "kind", "--drop", "id")
+    assert code == 2 and "2 problems" in err and "column 'color' has no word in 20 rows, first in row 3" in err
+    assert "column 'income' has no finite number in row 8" in err and "--missing median" in err
+    code, out, err = gramian(
+        "fit", "messy.csv", "-l", "kind", "--missing", "median", "--learner", "rca", "-o", "m.gram"
+    )
+    assert code == 0 and "warning" in err and "column 'id' holds a different whole number in every row" in err
+    options = ("-l", "kind", "--missing", "median", "--drop", "id,joined", "--learner", "rca")
+    code, out, err = gramian("fit", "messy.csv", *options, "-o", "m.gram")
+    assert code == 0 and "60 rows × 3 columns" in out and "id" not in err
+    assert persist.describe("m.gram")["about"]["features"] == ["age", "color=red", "income"]
+    new = tmp_path / "new.csv"
+    new.write_text("color;kind;income;age\nblue;x;;31,5\ngreen;y;5;40\n")
+    code, out, err = gramian("transform", "m.gram", "new.csv", "--missing", "median")
+    found = np.array([line.split(",") for line in out.splitlines()[1:]], dtype=float)
+    median = np.median([1000 + 13 * i for i in range(60) if i != 7])
+    expected = gm.load("m.gram").transform([[31.5, 0, median], [40, 0, 5]])
+    assert code == 0 and np.allclose(found, expected), err
+    assert gramian("transform", "m.gram", "new.csv")[0] == 2
+    code, out, err = gramian("evaluate", "messy.csv", *options, "--folds", 2)
+    assert code == 0 and "scaled" in out and "best" in out
+    code, out, err = gramian(
+        "fit", "messy.csv", "-l", "kind", "--missing", "drop", "--drop", "id,joined", "--learner", "rca"
+    )
+    assert code == 0 and "39 rows × 3 columns" in out and "21 rows with gaps were left out" in err
+
+
+def test_evaluate_marks_the_best_pairs_the_folds_and_draws(gramian, wine, tmp_path):
+    code, out, err = gramian("evaluate", wine, "-l", "kind", "--learner", "rca", "--plot", "scores.png")
+    assert code == 0 and (tmp_path / "scores.png").stat().st_size > 1000 and "saved scores.png" in err
+    best = [line for line in out.splitlines() if "best" in line]
+    assert len(best) == 1 and "RCA" in best[0]
+    assert "over Euclidean" in out and "over scaled" in out and "± " in out.split("paired by fold")[1]
+
+
+def test_differences_are_paired_and_their_error_is_that_of_dependent_folds():
+    from gramian.cli.scores import Score, best, difference
+
+    ours, theirs = [0.9, 0.8, 0.95], [0.8, 0.75, 0.8]
+    one, other = ([Score(a, 0.5) for a in side] for side in (ours, theirs))
+    gain, error = difference(one, other)
+    d = np.subtract(ours, theirs)
+    assert gain == pytest.approx(d.mean()) and error == pytest.approx(d.std(ddof=1) * np.sqrt(1 / 3 + 1 / 2))
+    assert best({"a": other, "b": one}) == "b"
+
+
+def test_columns_of_any_unit_weigh_what_they_vary(gramian, wine):
+    """As income in dollars: its entry in the matrix is tiny, and what it adds to distances is not."""
+    gramian("fit", wine, "-l", "kind", "--learner", "rca", "--standardize", "-o", "m.gram")
+    out = gramian("info", "m.gram")[1]
+    shown = [line.split()[0] for line in out.split("heaviest columns")[1].splitlines()[1:]]
+    data = gm.datasets.load("wine")
+    weight = np.diag(gm.load("m.gram").matrix) * data.X.var(axis=0)
+    assert shown == [str(name) for name in data.feature_names[np.argsort(-weight)[:8]]]
+
+
+def test_learners_list_their_settings(gramian):
+    out = gramian("learners")[1]
+    assert "n_neighbors=3" in out and "class_weight=None" in out

@@ -53,6 +53,7 @@ OTHER = {
     "bounds": (0.5, 9.0),
     "budget_s": 0.0,
     "candidates": ("RCA",),
+    "class_weight": {0: 3.0},
     "center": True,
     "chunklet_size": 3,
     "comparator": METRIC,

@@ -19,7 +19,6 @@ from gramian.service.demo import digits
 from tests.page import chromium
 
 ROOT = Path(__file__).parents[2]
-STATIC = ROOT / "src" / "gramian" / "service" / "static" / "index.html"
 COLORS = ("red", "green", "blue", "yellow", "black")
 
 
@@ -72,17 +71,11 @@ class Server:
 @pytest.fixture(scope="session")
 def browser():
     """A browser; software draws for it, as on a machine without a graphics card."""
-    sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make browser")
-    path = chromium.find()
-    if path is None:
-        pytest.skip("no browser here: install chromium or run make browser")
-    if not STATIC.is_file():
-        pytest.skip("the page is not built: make page")
-    flags = ["--no-sandbox", "--disable-dev-shm-usage"]
-    with sync.sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=path, args=flags, env=chromium.environment())
+    missing = chromium.missing()
+    if missing:
+        pytest.skip(missing)
+    with chromium.launched() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture

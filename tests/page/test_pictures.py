@@ -1,4 +1,4 @@
-"""Every state of the page as a picture; with GRAMIAN_PICTURES=FOLDER they are kept, and put together as page.png."""
+"""Every state of the page as a picture; with GRAMIAN_PICTURES=FOLDER they are kept, page.gif for the README too."""
 
 import os
 from pathlib import Path
@@ -10,8 +10,9 @@ from gramian.service import Space, demo
 from tests.page.conftest import Server, say, search
 
 pytestmark = pytest.mark.browser
-QUERY = 1005
-STEPS = ("search", "say")
+QUERY = 242
+WIDTH = 860
+"""Of the moving picture, in pixels."""
 
 
 @pytest.fixture
@@ -30,45 +31,104 @@ def digits(tmp_path):
     served.stop()
 
 
-def test_pictures_of_every_state(digits, open_page, pictures):
+def test_a_moving_picture_of_the_first_minute(digits, open_page, pictures):
     image = pytest.importorskip("PIL.Image")
-    digit = np.array([item["meta"]["digit"] for item in listed(digits)])
+    digit = digits_of(digits)
     page = open_page(digits.address)
-    first = search(page, f"#{QUERY}")
-    keep(page, pictures / "search.png")
-    for item in first[:6]:
-        say(page, item, bool(digit[item] == digit[QUERY]))
+    page.set_viewport_size({"width": 1280, "height": 840})
+    ids = search(page, f"#{QUERY}")
+    page.locator("h2").first.click()  # so that no cursor blinks
+    steps = [keep(page, pictures / "step-0.png")]
+    said = set()
+    for _ in range(6):
+        item = next(i for i in ids if i not in said)
+        ids = say(page, item, bool(digit[item] == digit[QUERY]))
+        said.add(item)
+        page.mouse.move(5, 500)
+        steps.append(keep(page, pictures / f"step-{len(said)}.png"))
+    right = [np.mean([digit[i] == digit[QUERY] for i in found]) for found in (search(page, f"#{QUERY}"), ids)]
+    print(f"of 24 results are of the right kind: {right[0]:.2f} before, {right[1]:.2f} after six clicks")
+    frames = [image.open(step).convert("RGB") for step in steps]
+    size = (WIDTH, round(frames[0].height * WIDTH / frames[0].width))
+    colors = frames[-1].resize(size).quantize(64, method=image.Quantize.MEDIANCUT)
+    small = [frame.resize(size, image.Resampling.LANCZOS).quantize(palette=colors, dither=0) for frame in frames]
+    times = [2500, *[900] * (len(small) - 2), 3500]
+    small[0].save(pictures / "page.gif", save_all=True, append_images=small[1:], duration=times, loop=0, optimize=True)
+    assert right[1] > right[0]
+
+
+def test_pictures_of_every_state(digits, open_page, pictures):
+    pytest.importorskip("PIL.Image")
+    digit = digits_of(digits)
+    page = open_page(digits.address)
+    teach(page, digit, QUERY, 8)
     page.mouse.move(5, 500)
-    keep(page, pictures / "say.png")
-    page.get_by_test_id("changed").scroll_into_view_if_needed()
-    keep(page, pictures / "changed.png")
+    keep(page, pictures / "said.png", full_page=True)
     page.get_by_test_id("why").first.click()
     page.locator("dialog table").wait_for()
     keep(page, pictures / "why.png")
+    page.keyboard.press("Escape")
+    lasso(page)
+    keep(page, pictures / "lasso.png")
+    page.get_by_text("Clear", exact=True).click()
+    box = page.get_by_test_id("map").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    keep(page, pictures / "hover.png")
+    page.get_by_test_id("learn").click()
+    page.locator("[data-version='1']").wait_for()
+    for query in (100, 200, 300):
+        teach(page, digit, query, 4)
+    page.get_by_label("Compare").select_option("all")
+    page.locator(".chip").first.wait_for()
+    keep(page, pictures / "duel.png", full_page=True)
+    page.locator("[data-version='1']").get_by_test_id("activate").click()
+    page.locator("[data-version='1'].active").wait_for()
+    page.get_by_label("Compare").select_option("0:1")
+    keep(page, pictures / "in-use.png", full_page=True)
+    digits.kill()
+    page.get_by_test_id("offline").wait_for()
+    keep(page, pictures / "offline.png")
+    digits.start()
+    page.get_by_test_id("offline").wait_for(state="detached")
     for name, scheme, width in (("dark", "dark", 1360), ("narrow", "light", 390), ("narrow-dark", "dark", 390)):
         other = open_page(digits.address, color_scheme=scheme)
         other.set_viewport_size({"width": width, "height": 900})
-        say(other, search(other, f"#{QUERY}")[0], True)
+        teach(other, digit, QUERY, 4)
+        keep(other, pictures / f"{name}-top.png")
         keep(other, pictures / f"{name}.png", full_page=True)
-    sides = [image.open(pictures / f"{name}.png").convert("RGB") for name in STEPS]
-    together = image.new("RGB", (sum(side.width for side in sides) + 24, sides[0].height), "white")
-    for i, side in enumerate(sides):
-        together.paste(side, (i * (side.width + 24), 0))
-    small = together.resize((1600, round(together.height * 1600 / together.width)), image.Resampling.LANCZOS)
-    small.quantize(256, method=image.Quantize.MAXCOVERAGE).save(pictures / "page.png", optimize=True)
-    assert np.asarray(small).std() > 5  # something was drawn
+    assert all(path.stat().st_size > 10_000 for path in pictures.glob("*.png"))  # something was drawn
+
+
+def teach(page, digit, query, clicks):
+    """Judge the best results that were not judged yet, one after the other."""
+    said, ids = set(), search(page, f"#{query}")
+    for _ in range(clicks):
+        item = next(i for i in ids if i not in said)
+        ids = say(page, item, bool(digit[item] == digit[query]))
+        said.add(item)
+
+
+def lasso(page, left=0.35, top=0.35, right=0.65, bottom=0.65):
+    """Draw around a part of the map, given in shares of its width and height."""
+    page.evaluate("scrollTo(0, 0)")
+    page.get_by_role("button", name="Lasso").click()
+    box = page.get_by_test_id("map").bounding_box()
+    corners = ((left, top), (right, top), (right, bottom), (left, bottom), (left, top))
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=5)
+    page.mouse.up()
+    page.get_by_test_id("selection").wait_for()
 
 
 def keep(page, path, **options):
     page.wait_for_timeout(1300)
     page.screenshot(path=path, **options)
+    return path
 
 
-def listed(server):
-    found, after = [], ""
-    while True:
-        answer = server.get(f"/v1/collections/digits/items?fields=id,meta&limit=1000{after}")
-        found += answer["items"]
-        if answer["next"] is None:
-            return found
-        after = f"&after={answer['next']}"
+def digits_of(server):
+    column = server.get("/v1/collections/digits/columns?field=digit")
+    return np.array([column["values"][code] for code in column["codes"]])

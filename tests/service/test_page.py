@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("fastapi")
 from gramian.service import Space, about, archive, demo, encoders, maps  # noqa: E402
 from gramian.service.demo import digits, emoji, glosses  # noqa: E402
-from gramian.service.demo.made import Made, scaled  # noqa: E402
+from gramian.service.demo.made import Made  # noqa: E402
 from gramian.service.texts import Texts  # noqa: E402
 from tests.service.conftest import teach  # noqa: E402
 
@@ -191,7 +191,7 @@ def test_a_demonstration_is_made_once(tmp_path, monkeypatch):
 
     def make(step):
         calls.append(1)
-        X = scaled(np.eye(3))[0]
+        X = encoders.scaled(np.eye(3))[0]
         return Made(X, [{"name": "n"}] * 3, ["a"] * 3, "made.", "notice")
 
     monkeypatch.setitem(demo.KINDS, "emoji", make)

@@ -75,11 +75,52 @@ def test_texts_alone_are_compared_by_their_words(tmp_path, served):
         assert space.query("t", id=2, k=2)["ids"] in ([3, 4], [4, 3])
 
 
+def test_texts_of_the_file_itself_are_compared_or_shown(tmp_path, served):
+    texts = ["red apple", "green apple", "fast car", "slow car", "red car"]
+    (tmp_path / "t.csv").write_text("words,kind\n" + "".join(f"{text},k\n" for text in texts))
+    assert main(["serve", str(tmp_path / "t.csv"), "--texts", "words", "--space", str(tmp_path / "s")]) == 0
+    assert served[0]["metas"]["t"][0] == {"text": "red apple", "kind": "k"}
+    with Space(tmp_path / "s") as space:
+        assert space.query("t", id=2, k=2)["ids"] in ([3, 4], [4, 3])
+    (tmp_path / "n.csv").write_text("words,x,y\n" + "".join(f"{t},{i},0\n" for i, t in enumerate(texts)))
+    assert main(["serve", str(tmp_path / "n.csv"), "--texts", "words", "--space", str(tmp_path / "n")]) == 0
+    assert served[1]["shapes"] == {"n": (5, 2)} and served[1]["metas"]["n"][1] == {"text": "green apple"}
+
+
+def test_a_parquet_file_of_vectors_and_words(tmp_path, served):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pandas.DataFrame({"x": [1.0, 2.0], "y": [0, 1], "kind": ["a", "b"]}).to_parquet(tmp_path / "t.parquet")
+    assert main(["serve", str(tmp_path / "t.parquet"), "--space", str(tmp_path / "s")]) == 0
+    assert served[0]["shapes"] == {"t": (2, 2)} and served[0]["metas"]["t"] == [{"kind": "a"}, {"kind": "b"}]
+
+
+def test_pictures_alone_are_compared_by_color_and_shape(tmp_path, served):
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "pics").mkdir()
+    for number, color in enumerate(["red", "blue", "#f01010", "#1010f0"]):
+        image.new("RGB", (20, 20), color).save(tmp_path / "pics" / f"{number}.png")
+    space = tmp_path / "s"
+    assert main(["serve", "--images", str(tmp_path / "pics"), "--space", str(space)]) == 0
+    assert served[0]["shapes"] == {"pics": (4, 128)} and served[0]["metas"]["pics"][1] == {"image": "1.png"}
+    with Space(space) as opened:
+        assert [opened.query("pics", id=i, k=1)["ids"] for i in range(4)] == [[2], [3], [0], [1]]
+    (tmp_path / "t.csv").write_text("image,name\n3.png,three\n1.png,one\n")
+    table = ["--meta", str(tmp_path / "t.csv"), "--images", str(tmp_path / "pics")]
+    assert main(["serve", *table, "--space", str(tmp_path / "u")]) == 0
+    assert served[1]["shapes"] == {"t": (2, 128)} and served[1]["metas"]["t"][0] == {"image": "3.png", "name": "three"}
+    assert main(["serve", "--images", str(tmp_path / "pics"), "--space", str(tmp_path / "u")]) == 0
+    assert served[2]["shapes"] == {"t": (2, 128)} and set(served[2]["pictures"]) == {f"{i}.png" for i in range(4)}
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["serve", "no.npy"], "no.npy: no such file"),
-        (["serve", "--meta", "t.csv"], "vectors are needed beside --meta"),
+        (["serve", "--meta", "t.csv"], "t.csv: vectors are needed"),
+        (["serve", "t.csv"], "t.csv: vectors are needed"),
+        (["serve", "--images", "nowhere"], "nowhere: no such folder"),
+        (["serve", "--images", "pics"], "1.png: not a picture that can be read"),
         (["serve", "--meta", "t.csv", "--texts", "nothing"], "no column 'nothing' for --texts"),
         (["serve", "v.npy", "--meta", "t.csv"], "--meta must have a row for each of the 3 vectors"),
         (["serve", "flat.npy"], "needs an array of shape (n, d)"),
@@ -95,6 +136,8 @@ def test_what_cannot_be_served_is_one_sentence(tmp_path, monkeypatch, capsys, se
     np.save("v.npy", np.zeros((3, 2)))
     np.save("flat.npy", np.zeros(3))
     (tmp_path / "t.csv").write_text("words\na\nb\n")
+    (tmp_path / "pics").mkdir()
+    (tmp_path / "pics" / "1.png").write_bytes(b"x")
     assert main(arguments) == 2
     said = capsys.readouterr().err
     assert sentence in said and "Traceback" not in said and said.count("\n") == 1

@@ -10,11 +10,12 @@ import numpy as np
 import typer
 
 import gramian
-from gramian import persist
+from gramian import _checks, persist
 from gramian.cli import formats, models, refusals, space, tables
 from gramian.cli import options as opt
-from gramian.cli.screen import bars, comparison, listing, progress, say
+from gramian.cli.screen import bars, comparison, differences, listing, progress, say, tell
 
+PICTURES = (".png", ".pdf", ".svg")
 START, LEARN, USE = "Start here", "Learn a distance, and see whether it is better", "Use a learned distance"
 
 app = typer.Typer(
@@ -62,6 +63,7 @@ def demo(out: opt.Folder = Path("gramian-demo"), seed: opt.Seed = 0) -> None:
     epilog=opt.examples(
         "gramian fit wine.csv --label kind -o wine.gram",
         "gramian fit wine.csv --label kind --learner nca --set n_components=2",
+        "gramian fit messy.csv --label kind --missing median --drop id,name",
         "gramian fit digits.npz --learner lmnn --kernel gaussian --rank 100",
     ),
 )
@@ -74,16 +76,20 @@ def fit(
     kernel: opt.Kernel = None,
     rank: opt.Rank = None,
     drop: opt.Drop = None,
+    missing: opt.Missing = opt.Gaps.refuse,
     standardize: opt.Standardize = False,
     seed: opt.Seed = 0,
 ) -> None:
-    """Learn a distance from a table with labels, and save it."""
+    """Learn a distance from a table with labels, and save it.
+
+    Words become columns of 0 and 1, dates become days; the file remembers how.
+    """
     formats.check_output(output)
     if standardize and kernel:
         raise ValueError("--standardize needs a linear metric; scale the table itself before learning with a kernel.")
     from gramian.cli import choice
 
-    table, y = _labeled(data, label, drop)
+    table, y = _labeled(data, label, drop, missing)
     model = choice.learner(learner, settings or (), kernel, rank, seed)
     if standardize and isinstance(model, gramian.AutoMetric):
         model.set_params(normalize=False)  # rows of length one are no linear map of the columns
@@ -111,6 +117,7 @@ def fit(
     epilog=opt.examples(
         "gramian evaluate wine.csv --label kind --learner rca --learner lmnn",
         "gramian evaluate wine.csv --label kind --standardize -k 5 --folds 10",
+        "gramian evaluate messy.csv --label kind --missing median --drop id,name --plot scores.png",
         "gramian evaluate wine.csv --label kind --json > scores.json",
     ),
 )
@@ -124,14 +131,20 @@ def evaluate(
     kernel: opt.Kernel = None,
     rank: opt.Rank = None,
     drop: opt.Drop = None,
+    missing: opt.Missing = opt.Gaps.refuse,
     standardize: opt.Standardize = False,
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
+    picture: opt.Drawn = None,
 ) -> None:
-    """See whether a learned distance finds better neighbors than the Euclidean one, by cross-validation."""
+    """See whether a learned distance finds better neighbors than the Euclidean one, by cross-validation.
+
+    The columns as they are and scaled ones (unit variance) are always among those compared.
+    """
     from gramian.cli import choice, scores
 
-    table, y = _labeled(data, label, drop)
+    formats.check_output(picture, suffixes=PICTURES)
+    table, y = _labeled(data, label, drop, "keep" if missing == "median" else missing)
     splits = scores.folds(table.X, y, n_folds, seed)
     sides: dict[str, Any] = {"Euclidean": None, "scaled": None}
     for chosen in learner or ["auto"]:
@@ -143,13 +156,20 @@ def evaluate(
         for name, model in sides.items():
             bar.update(task, description=name)
             step = lambda: bar.advance(task)  # noqa: E731
-            scaled = standardize or name == "scaled"
+            scaled = name == "scaled" or (standardize and model is not None)
             results[name] = list(scores.cross_validate(model, table.X, y, splits, neighbors, scaled, step))
     if as_json:
         print(json.dumps({name: [vars(s) for s in found] for name, found in results.items()}, indent=1))
     else:
         title = f"{data.name}: {len(table.X)} rows × {len(table.names)} columns, {n_folds} folds"
         say.print(comparison(title, results, neighbors))
+        say.print(differences(results, ("Euclidean", "scaled")))
+    if picture is not None:
+        from gramian import plotting
+
+        folds = {name: [score.accuracy for score in found] for name, found in results.items()}
+        formats.draw(plotting.scores(folds, label=f"{neighbors}-NN accuracy").figure, picture)
+        tell.print(f"saved {picture}")
 
 
 @app.command(
@@ -160,17 +180,22 @@ def evaluate(
     ),
 )
 def transform(
-    model: opt.Model, data: opt.Data, output: opt.Written = None, label: opt.Along = None, drop: opt.Drop = None
+    model: opt.Model,
+    data: opt.Data,
+    output: opt.Written = None,
+    label: opt.Along = None,
+    drop: opt.Drop = None,
+    missing: opt.Missing = opt.Gaps.refuse,
 ) -> None:
     """Map rows to coordinates in which the plain Euclidean distance is the learned one.
 
-    Columns are found by the names they had in the fit, in whatever order they come.
+    Columns are found by the names they had in the fit, in whatever order they come; words, dates and gaps are read as
+    there.
     """
     formats.check_output(output)
     metric, about = models.load(model), persist.describe(model)["about"]
-    numbered = all(name.isdigit() for name in about.get("features", []))
-    only = None if numbered else about["features"]
-    table = tables.read(data, label, models.unlabeled(data, about, label, drop or []), only)
+    table = tables.read_again(data, about, label, models.unlabeled(data, about, label, drop or []), missing)
+    _left_out(table)
     Z = metric.transform(table.X)
     formats.write(output, [f"z{j}" for j in range(Z.shape[1])], Z, table.label or "y", table.y)
     if output is not None:
@@ -222,14 +247,15 @@ def export(
 )
 def info(model: opt.Model, picture: opt.Picture = None) -> None:
     """Say what a saved metric is, where it came from, and which columns it weighs most."""
-    formats.check_output(picture, suffixes=(".png", ".pdf", ".svg"))
+    formats.check_output(picture, suffixes=PICTURES)
     found, metric = persist.describe(model), models.load(model)
     about = found["about"]
     say.print(listing(models.facts(found, metric, model)))
     names = about.get("features")
     if names and isinstance(metric, gramian.Mahalanobis):
-        say.print("\nheaviest columns (diagonal of the matrix)")
-        say.print(bars(names, np.diag(metric.matrix)))
+        weights, meaning = models.weights(metric, about)
+        say.print(f"\nheaviest columns ({meaning})")
+        say.print(bars(names, weights))
     if picture is not None:
         from gramian import plotting
 
@@ -258,17 +284,29 @@ def stream(state: opt.State, eta: opt.Eta = None, bits: opt.Bits = None, report:
 
 @app.command(rich_help_panel=LEARN)
 def learners() -> None:
-    """List the learners that fit and evaluate know, with a line about each."""
+    """List the learners that fit and evaluate know, with a line about each and the settings that --set takes."""
     from gramian.cli import choice
 
-    modules = {name: sys.modules[cls.__module__] for name, cls in sorted(choice.learners().items())}
-    say.print(listing({name: (module.__doc__ or "").strip().split("\n")[0] for name, module in modules.items()}))
+    found = dict(sorted(choice.learners().items()))
+    lines = {name: (sys.modules[cls.__module__].__doc__ or "").strip().split("\n")[0] for name, cls in found.items()}
+    say.print(listing({name: f"{line}\n[dim]{choice.settings_of(found[name])}[/dim]" for name, line in lines.items()}))
 
 
-def _labeled(data: Path, label: str | None, drop: list[str] | None) -> tuple[tables.Table, np.ndarray]:
+def _labeled(
+    data: Path, label: str | None, drop: list[str] | None, missing: str = "refuse"
+) -> tuple[tables.Table, np.ndarray]:
     label = "y" if label is None and data.suffix.lower() == ".npz" else label
     if label is None:
         raise typer.BadParameter("say which column holds the labels.", param_hint="--label")
-    table = tables.read(data, label, drop or ())
+    table = tables.read(data, label, drop or (), missing=str(missing))
     assert table.y is not None
+    for doubt in table.doubts:
+        _checks.warn(f"{data}: {doubt}.")
+    _left_out(table)
     return table, table.y
+
+
+def _left_out(table: tables.Table) -> None:
+    """Say how many rows were left out."""
+    if table.dropped:
+        tell.print(f"{table.dropped} rows with gaps were left out, {len(table.X)} remain")

@@ -11,6 +11,9 @@ import gramian
 from gramian.kernels import Kernel
 from gramian.learners.base import MetricLearner
 
+RANK = 300
+"""Coordinates of a kernel when nobody said how many: with all of them a fit on thousands of rows would take hours."""
+
 
 def learners() -> dict[str, type[MetricLearner]]:
     """Public learners that need no argument, by lower-case name."""
@@ -27,12 +30,18 @@ def learner(
     if name.lower() == "auto":
         name = "autometric" if kernel is None else "itml"
     cls = _pick(name, learners(), "learner")
-    built = cls(**_arguments(cls, settings, seed))
+    arguments = _arguments(cls, settings, seed)
+    if cls is gramian.Kernelized:
+        arguments.setdefault("rank", RANK if rank is None else rank)
+        rank = None
+    built = cls(**arguments)
     if kernel is None:
         if rank is not None:
             raise ValueError("--rank needs --kernel; for fewer dimensions without one see --set n_components=….")
         return built
-    return gramian.Kernelized(built, kernel=_kernel(kernel), rank=rank, random_state=seed)
+    if cls is gramian.Kernelized:
+        return built.set_params(kernel=_kernel(kernel))
+    return gramian.Kernelized(built, kernel=_kernel(kernel), rank=RANK if rank is None else rank, random_state=seed)
 
 
 @contextmanager
@@ -71,8 +80,18 @@ def _callable_bare(cls: type) -> bool:
 def _pick(name: str, options: dict[str, Any], what: str) -> Any:
     if name.lower() in options:
         return options[name.lower()]
-    near = difflib.get_close_matches(name.lower(), options, n=3, cutoff=0.4) or sorted(options)
-    raise ValueError(f"no {what} {name!r}, did you mean {', '.join(near)}?")
+    near = difflib.get_close_matches(name.lower(), options, n=3, cutoff=0.4)
+    if near:
+        raise ValueError(f"no {what} {name!r}, did you mean {', '.join(near)}?")
+    where = "gramian learners lists them" if what == "learner" else f"there are {', '.join(sorted(options))}"
+    raise ValueError(f"no {what} {name!r}; {where}.")
+
+
+def settings_of(cls: type) -> str:
+    """The settings of a learner with their defaults, as --set takes them."""
+    hidden = ("verbose", "callback", "random_state")
+    shown = [p for p in inspect.signature(cls).parameters.values() if p.name not in hidden]
+    return ", ".join(f"{p.name}={p.default}" for p in shown)
 
 
 def _arguments(cls: type, settings: Sequence[str], seed: int) -> dict[str, Any]:

@@ -156,9 +156,9 @@ def _table(data: Path, model: Path, id: str | None, label: str | None, drop: lis
     named = not all(name.isdigit() for name in columns)
     if id is None and named and "id" in columns and "id" not in features:
         id = "id"
-    only = features if named and features and not all(name.isdigit() for name in features) else None
     gone = [*drop, *([label] if label else [])]
-    if not named:
-        gone = models.unlabeled(data, about, None, gone)
-    table = tables.read(data, id, gone, only)
+    if named:
+        table = tables.read_again(data, about, id, gone)
+    else:
+        table = tables.read(data, id, models.unlabeled(data, about, None, gone))
     return Points(lambda: table.X, table.y, len(table.X))

@@ -8,7 +8,7 @@ import numpy as np
 import gramian
 from gramian import persist
 from gramian.cli import formats
-from gramian.cli.tables import Table
+from gramian.cli.tables import Table, plain_data
 
 
 def load(path: Path) -> Any:
@@ -34,6 +34,8 @@ def about(model: Any, table: Table) -> dict[str, Any]:
         "learner": name(model),
         "settings": {k: v for k, v in model.get_params().items() if isinstance(v, str | int | float | bool)},
         "features": table.names,
+        "columns": plain_data(table.columns),
+        "spread": table.X.std(axis=0).tolist(),
         "label": table.label,
         "rows": len(table.X),
         "objective": model.objective_,
@@ -55,6 +57,15 @@ def facts(found: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
     return known | {"file": f"{path}, {path.stat().st_size / 1024:.0f} kB, format version {found['version']}"}
 
 
+def weights(metric: Any, about: dict[str, Any]) -> tuple[np.ndarray, str]:
+    """What each column weighs, and what that means: M_jj times the variance of the column where a file knows it."""
+    diagonal = np.diag(metric.matrix)
+    spread = np.array(about.get("spread", []))
+    if len(spread) != len(diagonal):
+        return diagonal, "diagonal of the matrix, in the units of the columns"
+    return diagonal * spread**2, "diagonal of the matrix times the variance of the column"
+
+
 def name(model: Any) -> str:
     """A learner in words."""
     inner = getattr(model, "learner", None)
@@ -67,5 +78,6 @@ def unlabeled(data: Path, about: dict, label: str | None, drop: list[str]) -> li
     """Columns to leave out: those asked for, and the label column of the fit where it is present and numbered."""
     learned = about.get("label")
     names = formats.read_columns(data)[0]
-    numbered = len(names) == len(about.get("features", [])) + 1
+    known = about.get("columns") or about.get("features", [])
+    numbered = len(names) == len(known) + 1
     return [*drop, learned] if numbered and label is None and learned in names and learned not in drop else drop

@@ -1,5 +1,6 @@
 """Arguments and options of the commands, each with what a person should know about it."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ def _option(help: str, *names: str, metavar: str | None = None, panel: str | Non
     return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **limits)
 
 
-FORMATS = "A file: .csv, .npy, .npz (arrays X and y) or .parquet."
+FORMATS = "A file: .csv (or .csv.gz), .npy, .npz (arrays X and y) or .parquet."
 Data = Annotated[Path, typer.Argument(metavar="TABLE", show_default=False, help=FORMATS)]
 Model = Annotated[Path, typer.Argument(metavar="METRIC", show_default=False, help="A file that gramian fit wrote.")]
 EXPORTED = "A file that gramian fit wrote, or the folder of a space."
@@ -25,7 +26,20 @@ Exported = Annotated[Path, typer.Argument(metavar="METRIC", show_default=False, 
 
 LABEL = "The column of labels: its name, its number (-1 is the last), an array of the .npz, or a file of labels."
 Label = Annotated[str | None, _option(LABEL, "--label", "-l", metavar="COLUMN", panel=TABLE)]
-Drop = Annotated[list[str] | None, _option("Leave this column out. May be repeated.", metavar="COLUMN", panel=TABLE)]
+DROP = "Leave this column out. May be repeated, or hold several: a,b."
+Drop = Annotated[list[str] | None, _option(DROP, metavar="COLUMN", panel=TABLE)]
+
+
+class Gaps(StrEnum):
+    """What becomes of cells that hold nothing."""
+
+    refuse = "refuse"
+    drop = "drop"
+    median = "median"
+
+
+GAPS = "Cells without a value: refuse says where they are, drop leaves their rows out, median fills them in."
+Missing = Annotated[Gaps, _option(GAPS, "--missing", panel=TABLE)]
 Standardize = Annotated[bool, _option("Give every column unit variance first.", "--standardize", panel=TABLE)]
 Along = Annotated[str | None, _option("Copy this column of labels along.", "--label", "-l", metavar="COLUMN")]
 
@@ -39,7 +53,7 @@ SETTING = "A setting of the learner, as gamma=0.1. May be repeated."
 Set = Annotated[list[str] | None, _option(SETTING, "--set", metavar="NAME=VALUE", panel=LEARNER)]
 KERNEL = "Learn in the feature space of a kernel: gaussian (of median width), gaussian:2.5, polynomial:2, …"
 Kernel = Annotated[str | None, _option(KERNEL, metavar="KERNEL", panel=LEARNER)]
-RANK = "With --kernel: the number of coordinates; all when absent."
+RANK = "With --kernel: the number of coordinates; 300 at most when absent."
 Rank = Annotated[int | None, _option(RANK, metavar="R", panel=LEARNER, min=1)]
 Seed = Annotated[int, _option("Seed of everything random.", metavar="N", panel=LEARNER, min=0)]
 
@@ -49,6 +63,7 @@ Folds = Annotated[int, _option("Parts of the cross-validation.", "--folds", meta
 AsJson = Annotated[bool, _option("Print the numbers of every fold, for programs.", "--json", panel=RESULT)]
 WRITTEN = "Where to write; standard output, as CSV, when absent."
 Written = Annotated[Path | None, _option(WRITTEN, "--output", "-o", metavar="FILE")]
+Drawn = Annotated[Path | None, _option("Draw the scores of all folds here.", "--plot", metavar="PNG", panel=RESULT)]
 Picture = Annotated[Path | None, _option("Save a heat map of the matrix here.", "--plot", metavar="PNG")]
 Folder = Annotated[Path, _option("Where to put what the demonstration makes.", "--out", "-o", metavar="FOLDER")]
 

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from gramian.cli.screen import tell
+from gramian.tables import TableError
 
 UsageError: Any = typer.BadParameter.__base__
 """Wherever the installed typer has it."""
@@ -24,6 +25,8 @@ def guarded(command: Callable[[], Any]) -> int:
         return refuse(usage(error))
     except (typer.Abort, KeyboardInterrupt):
         return refuse("gramian: stopped.", 130)
+    except TableError as error:
+        return refuse(f"gramian: {error}", lines=True)
     except ImportError as error:
         return refuse(f"gramian: {error}", 1)
     except OSError as error:
@@ -33,9 +36,9 @@ def guarded(command: Callable[[], Any]) -> int:
         return refuse(f"gramian: {error}")
 
 
-def refuse(sentence: str, code: int = 2) -> int:
-    """Say why not; returns the exit code."""
-    tell.print(" ".join(sentence.split()), style="red", markup=False)
+def refuse(sentence: str, code: int = 2, lines: bool = False) -> int:
+    """Say why not, in one line unless it is a list; returns the exit code."""
+    tell.print(sentence if lines else " ".join(sentence.split()), style="red", markup=False)
     return code
 
 

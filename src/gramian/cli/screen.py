@@ -10,22 +10,42 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from gramian.cli import scores
+
 say = Console(highlight=False, soft_wrap=True)
 tell = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def comparison(title: str, results: dict[str, list[Any]], k: int) -> Table:
-    """Scores of several distances as a table, means over folds."""
+    """Scores of several distances as a table, means over folds; the best one is marked."""
     grid = Table(title=title, title_justify="left")
-    for name in ("distance", f"{k}-NN accuracy", "same class in 10 nearest", "CPU s to learn"):
+    for name in ("distance", f"{k}-NN accuracy", "same class in 10 nearest", "CPU s to learn", ""):
         grid.add_column(name, justify="left" if name == "distance" else "right")
+    first = scores.best(results)
     for name, found in results.items():
         accuracy = np.array([s.accuracy for s in found])
         spread = f" ± {accuracy.std():.3f}" if len(found) > 1 else ""
         seconds = np.mean([s.seconds for s in found])
         agreement = np.mean([s.agreement for s in found])
-        grid.add_row(name, f"{accuracy.mean():.3f}{spread}", f"{agreement:.3f}", f"{seconds:.2f}" if seconds else "")
+        cost = f"{seconds:.2f}" if seconds else ""
+        mark = "best" if name == first else ""
+        style = "bold" if mark else None
+        grid.add_row(name, f"{accuracy.mean():.3f}{spread}", f"{agreement:.3f}", cost, mark, style=style)
     return grid
+
+
+def differences(results: dict[str, list[Any]], rivals: Sequence[str]) -> str:
+    """What each learned distance gains over the plain ones, paired by fold, with standard errors."""
+    lines = ["accuracy gained, paired by fold, ± standard error:"]
+    width = max(map(len, results))
+    for name in results:
+        if name in rivals:
+            continue
+        gains = {rival: scores.difference(results[name], results[rival]) for rival in rivals}
+        told = ", ".join(f"{gain:+.3f} ± {error:.3f} over {rival}" for rival, (gain, error) in gains.items())
+        clear = all(gain > 2 * error for gain, error in gains.values())
+        lines.append(f"  {name:<{width}}  {told}{'' if clear else ' (not a clear gain)'}")
+    return "\n".join(lines)
 
 
 def listing(facts: dict[str, Any]) -> Table:

@@ -1,12 +1,13 @@
 """``gramian serve`` and the commands around a space: backup, restore, compact, and events as JSON lines."""
 
+import os
 import re
 import sys
 import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def run(
     from gramian.service import http, sources
     from gramian.service.space import Space
 
-    first = files.data or files.meta
+    there = space is not None and (space / "space.db").is_file()
+    first = files.data or files.meta or (None if there else files.images)  # pictures of a space are only shown
     folder = space or (Path("gramian-space") if first is None else Path(f"{first.stem}.space"))
     source = None if first is None else _source(files)
     with _indexes(dask, folder), Space(folder, learning=learning, learner=learner) as opened:
@@ -74,13 +76,20 @@ def run(
         def ready(address: str) -> None:
             say.print(f"gramian serves {folder} at {address}; stop with Ctrl-C", markup=False)
             sys.stdout.flush()
-            if browser and (http.app.STATIC / "index.html").is_file() and sys.stdout.isatty():
-                webbrowser.open(address)
+            if browser and (http.app.STATIC / "index.html").is_file():
+                _show(address)
 
         pictures = None if files.images is None else sources.pictures(files.images)
         threading.Thread(target=_warm_up, args=(opened,), daemon=True).start()
         with one_blas_thread():  # small matrices: threads that wait for each other only cost
             http.serve(opened, pictures=pictures, ready=ready, **server)
+
+
+def _show(address: str) -> None:
+    """Open a browser where there is a screen or one is named by BROWSER; some only return when they are closed."""
+    screen = any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
+    if screen or sys.platform in ("darwin", "win32"):
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def _warm_up(space: Any) -> None:
@@ -105,9 +114,13 @@ def _demonstrate(space: Any, kind: str) -> None:
     """Fill a space with a demonstration, or with scikit-learn's digits where its source cannot be had."""
     from gramian.service import demo
 
-    with progress(f"making {kind}", total=1) as (bar, task):
+    with progress(f"fetching {kind}", total=1) as (bar, task):
+
+        def step(doing: str, done: int, of: int) -> None:
+            bar.update(task, description=f"{doing} {kind}", completed=done, total=of)
+
         try:
-            said = demo.fill(space, kind, lambda done, of: bar.update(task, completed=done, total=of))
+            said = demo.fill(space, kind, step)
         except demo.Unavailable as error:
             said = f"No {kind}: {error} In their place: {demo.fill(space, 'digits')}"
     say.print(said, markup=False)
@@ -117,30 +130,48 @@ def _source(files: Files) -> Any:
     """Vectors and meta of the files that were named."""
     from gramian.service import sources
 
-    data, meta, texts = files.data, files.meta, files.texts
-    table = None if meta is None else _table(meta)
-    if texts is not None:
-        where = table if table is not None else {}
-        if texts not in where:
-            raise formats.TableError(f"{meta}: no column {texts!r} for --texts; it has {', '.join(list(where)[:12])}.")
-        where["text"] = where.pop(texts).astype(str)
-    own: dict[str, np.ndarray] = {}
-    if data is not None:
-        X, own = _vectors(data)
-    elif table is not None and texts is not None:
-        X = _embedded(table["text"])
-    else:
-        raise formats.TableError(f"{meta}: vectors are needed beside --meta; give a file of them, or --texts COLUMN.")
-    return sources.assemble(X, own, table, None if files.images is None else list(sources.pictures(files.images)))
+    first = files.data or files.meta or files.images
+    X, own = (None, {}) if files.data is None else _vectors(files.data)
+    table = None if files.meta is None else dict(formats.read_columns(files.meta)[0])
+    if files.texts is not None:
+        tables = [columns for columns in (table, own) if columns and files.texts in columns]
+        if not tables:
+            there = ", ".join([*(table or {}), *own][:12])
+            raise formats.TableError(f"{first}: no column {files.texts!r} for --texts; it has {there}.")
+        tables[0]["text"] = tables[0].pop(files.texts).astype(str)
+    columns = {**own, **(table or {})}
+    pictures = None if files.images is None else sources.pictures(files.images)
+    looks: dict[str, Any] = {}
+    if X is None and files.texts is not None:
+        X = _embedded(columns["text"])
+    elif X is None and pictures:
+        names = columns["image"].tolist() if "image" in columns else list(pictures)
+        X, looks = _looks(pictures, names)
+    elif X is None:
+        raise formats.TableError(f"{first}: vectors are needed; give a file of them, --texts COLUMN or --images DIR.")
+    source = sources.assemble(X, own, table, None if pictures is None else list(pictures))
+    return replace(source, **looks)
 
 
-def _table(path: Path) -> dict[str, np.ndarray]:
-    columns, _ = formats.read_columns(path)
-    return dict(columns)
+def _looks(pictures: dict[str, Path], names: list[str]) -> tuple[np.ndarray, dict[str, Any]]:
+    """Pictures without vectors: their colors and shapes, by which others can be encoded too."""
+    from gramian.service import encoders
+    from gramian.service.errors import SpaceError
+
+    def pixels(name: str) -> np.ndarray:
+        if name not in pictures:
+            raise formats.TableError(f"{name}: no such picture in the folder of --images.")
+        try:
+            return encoders.read_picture(pictures[name].read_bytes())
+        except SpaceError as error:
+            raise formats.TableError(f"{pictures[name]}: not a picture that can be read.") from error
+
+    X, encoder = encoders.looks(map(pixels, names))
+    return X, {"features": encoders.LOOKS, "encoder": encoder}
 
 
-def _vectors(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Vectors of a file, and those of its columns that are not numbers."""
+def _vectors(path: Path) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
+    """Vectors of a file, None without a column of numbers, and those of its columns that are not numbers."""
     if path.suffix.lower() == ".npy" and path.is_file():
         try:
             X = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -152,7 +183,7 @@ def _vectors(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     columns, others = formats.read_columns(path)
     numbers = {name: column for name, column in columns.items() if column.dtype.kind in "biuf"}
     if not numbers:
-        raise formats.TableError(f"{path}: no column of numbers to make vectors of.")
+        return None, dict(columns)
     X = np.column_stack([column.astype(float) for column in numbers.values()])
     text = {name: column for name, column in columns.items() if name not in numbers}
     labels = {name: array for name, array in others.items() if array.ndim == 1 and len(array) == len(X)}

@@ -16,9 +16,12 @@ Data = Annotated[Path | None, typer.Argument(metavar="FILE", show_default=False,
 SPACE = "Folder of the space; made when absent, and after the file when not named."
 Space = Annotated[Path | None, _option(SPACE, metavar="FOLDER")]
 Meta = Annotated[Path | None, _option("A table with a row for each vector.", metavar="TABLE")]
-IMAGES = "Pictures: one for each vector in the order of their names, or those that the column image of --meta names."
+IMAGES = (
+    "Pictures: one for each vector in the order of their names, or those that the column image of --meta names; "
+    "without FILE also what is compared, by color and shape."
+)
 Images = Annotated[Path | None, _option(IMAGES, metavar="FOLDER")]
-TEXTS = "The column of --meta that holds texts to show; without FILE also what is compared."
+TEXTS = "The column of --meta or FILE that holds texts to show; without columns of numbers also what is compared."
 Texts = Annotated[str | None, _option(TEXTS, metavar="COLUMN")]
 Name = Annotated[str | None, _option("Name of the collection; that of the file when absent.", metavar="NAME")]
 Host = Annotated[str, _option("Address to serve at; others than this machine's need a token.", metavar="HOST")]

@@ -22,6 +22,8 @@ class Chunklets(Constraints):
         Chunklet of each point, −1 for none.
     limit : float
         The bound on the mean scatter.
+    weight : array (n,), optional
+        What each point counts in the mean, and in the mean μ_l of its chunklet; all the same when None.
 
     Examples
     --------
@@ -33,6 +35,7 @@ class Chunklets(Constraints):
 
     ids: np.ndarray
     limit: float = 1.0
+    weight: Any = None
 
     def __post_init__(self) -> None:
         ids = np.array(self.ids)
@@ -42,6 +45,12 @@ class Chunklets(Constraints):
         ids.flags.writeable = False
         object.__setattr__(self, "ids", ids)
         _checks.number(self.limit, "Chunklets", "limit", low=0)
+        if self.weight is not None:
+            weight = _checks.vector(self.weight, "Chunklets", "weight", len(ids))
+            if (weight < 0).any() or not weight[ids >= 0].all():
+                raise ValueError("Chunklets: weight must be positive for points in a chunklet.")
+            weight.flags.writeable = False
+            object.__setattr__(self, "weight", weight)
 
     @classmethod
     def from_labels(
@@ -105,12 +114,23 @@ class Chunklets(Constraints):
         return np.flatnonzero(self.ids >= 0)
 
     def _averages(self, n: int) -> tuple[sparse.csr_array, np.ndarray]:
+        """Rows that take the means of the chunklets, and what each chunklet counts."""
         inside = self.members()
-        _, chunk, size = np.unique(self.ids[inside], return_inverse=True, return_counts=True)
-        return sparse.csr_array((1 / size[chunk], (chunk, inside)), shape=(len(size), n)), size
+        counts = self._counts()
+        _, chunk = np.unique(self.ids[inside], return_inverse=True)
+        size = np.bincount(chunk, counts)
+        return sparse.csr_array((counts / size[chunk], (chunk, inside)), shape=(len(size), n)), size
+
+    def _counts(self) -> np.ndarray:
+        """What each point of a chunklet counts."""
+        inside = self.members()
+        return np.ones(len(inside)) if self.weight is None else self.weight[inside]
 
     def moments(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sizes of the chunklets, their means, and the scatter (d, d) of their points around them."""
+        if self.weight is not None:
+            V = self.centered(X)
+            return self._averages(X.shape[0])[1], self.means(X), V.T @ (V * linalg.placed(self._counts(), V)[:, None])
         inside = self.members()
         ids = self.ids if len(inside) == len(self.ids) else self.ids[inside]
         return linalg.moments(X if len(inside) == len(self.ids) else X[inside], linalg.renamed(ids)[1])
@@ -132,5 +152,5 @@ class Chunklets(Constraints):
         inside = self.members()
         average, size = self._averages(n)
         rows = sparse.csr_array(sparse.vstack([selections(inside, n), average]))
-        weight = np.concatenate([np.ones(len(inside)), -size.astype(float)]) / len(inside)
+        weight = np.concatenate([self._counts(), -size]) / size.sum()
         return Terms(rows, rows, weight[None, :])

@@ -32,6 +32,8 @@ class Pairs(Constraints):
         distances of X, filled in when a learner sees X (see :meth:`with_bounds`).
     soft : bool
         Whether the bounds are a guess that rarely can hold for all pairs; learners then allow violations.
+    weight : array (m,), optional
+        What a violation of each pair counts in ITML; all the same when None.
 
     Examples
     --------
@@ -47,10 +49,17 @@ class Pairs(Constraints):
     _: KW_ONLY
     bounds: tuple | None = None
     soft: bool = False
+    weight: Any = None
 
     def __post_init__(self) -> None:
         index_field(self, "left", "right")
         m = len(self.left)
+        if self.weight is not None:
+            weight = _checks.vector(self.weight, "Pairs", "weight", m)
+            if not (weight > 0).all():
+                raise ValueError("Pairs: weight must be positive numbers.")
+            weight.flags.writeable = False
+            object.__setattr__(self, "weight", weight)
         similar = as_bool(self.similar, m, "Pairs", "similar")
         object.__setattr__(self, "similar", similar)
         if self.bounds is not None:

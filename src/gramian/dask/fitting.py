@@ -11,7 +11,7 @@ from gramian.dask.blocks import OWNER, Blocks, read
 from gramian.dask.engine import Here, engine
 from gramian.dask.labels import side_of
 from gramian.dask.rows import Rows
-from gramian.dask.views import STEP, View
+from gramian.dask.views import View
 from gramian.learners.base import MetricLearner, _labeled
 
 
@@ -133,5 +133,8 @@ def _streamed(metric: Any, X: Any, block_rows: int | None) -> Iterator[np.ndarra
 def transformed(part: Any, metric: Any) -> np.ndarray:
     """A block under the metric, a few rows at a time."""
     X = read(part)
-    pieces = [slice(start, start + STEP) for start in range(0, len(X), STEP)] or [slice(0)]
-    return np.concatenate([metric.transform(np.asarray(X[rows])) for rows in pieces])
+    view = View(X.shape[1])
+    out = np.empty((len(X), metric.transform(np.zeros((1, X.shape[1]))).shape[1]))
+    for rows, V in view.pieces(X):
+        out[rows] = metric.transform(V)
+    return out

@@ -34,6 +34,8 @@ def inner_of(learner: Any) -> Any:
         raise TypeError(
             f"{OWNER}: learner must be a MetricLearner, KernelFeatures or DecorrelatedKMeans, got {learner!r}."
         )
+    if getattr(learner, "class_weight", None) is not None:
+        raise ValueError(f"{OWNER}: class_weight is for points in memory; {IN_MEMORY_REMEDY}.")
     own = copy.copy(learner)
     own.__class__ = BLOCKED.get(type(learner), type(learner))
     return own

@@ -192,9 +192,9 @@ class BlockedLMNN(LMNN):
                 near[rows, :m] = without_self(ids, rows)
         return near
 
-    def _hinges(self, Z: Any, near: np.ndarray) -> Any:
+    def _hinges(self, Z: Any, near: np.ndarray, weight: Any = None) -> Any:
         if not isinstance(Z, Rows):
-            return super()._hinges(Z, near)
+            return super()._hinges(Z, near, weight)
         return BlockedTriplets(Z, near, float(self.push), self._shards)
 
     def _descend(self, X: Any, labels: Labels, rng: Any, report: Any) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 from gramian import _checks, linalg
 from gramian.dask.blocks import OWNER, read
 
-STEP = 8192
-"""Rows that a sum looks at together."""
+PIECE_BYTES = 1 << 20
+"""What a sum looks at together, in double precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,24 +42,36 @@ class View:
     def of(self, part: Any, chosen: Any = None) -> np.ndarray:
         """The rows of a part as they are seen, in double precision."""
         X = read(part)
-        return self._seen(X if chosen is None else X[offsets(chosen)])
+        X = self._checked(X if chosen is None else X[offsets(chosen)])
+        return self._seen(X.astype(np.float64, copy=False))
 
     def pieces(self, part: Any, chosen: Any = None) -> Iterator[tuple[slice, np.ndarray]]:
-        """The same a few rows at a time, which stay in the cache: sums need no more."""
+        """The same a few rows at a time, in memory that the next ones overwrite: sums need no more.
+
+        Workers of Dask give memory back as soon as it is free, and to take it anew costs as much as the sums.
+        """
         X = read(part)
         rows = None if chosen is None else offsets(chosen)
-        n = X.shape[0] if rows is None else len(rows)
-        for start in range(0, n, STEP):
-            piece = slice(start, min(start + STEP, n))
-            yield piece, self._seen(X[piece] if rows is None else X[rows[piece]])
+        pieces = list(cut(X.shape[0] if rows is None else len(rows), self.width))
+        held = np.empty((max((piece.stop - piece.start for piece in pieces), default=0), self.width))
+        for piece in pieces:
+            V = held[: piece.stop - piece.start]
+            V[...] = self._checked(X[piece] if rows is None else X[rows[piece]])
+            yield piece, self._seen(V)
 
-    def _seen(self, X: Any) -> np.ndarray:
-        X = np.asarray(X)
-        X = _checks.points(X, OWNER, n_features=self.width, allow_sparse=False, min_points=0)
-        X = X.astype(np.float64, copy=False)
+    def _checked(self, X: Any) -> np.ndarray:
+        return _checks.points(np.asarray(X), OWNER, n_features=self.width, allow_sparse=False, min_points=0)
+
+    def _seen(self, X: np.ndarray) -> np.ndarray:
         X = linalg.unit_rows(X) if self.unit else X
         X = X if self.A is None else X @ self.A
         return X if self.b is None else X + self.b
+
+
+def cut(n: int, width: int) -> Iterator[slice]:
+    """Slices of n rows, a few at a time."""
+    step = max(1, PIECE_BYTES // (8 * max(width, 1)))
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 def packed(rows: np.ndarray, size: int) -> Any:
@@ -126,9 +138,11 @@ def summed(results: list[tuple]) -> tuple:
 def moments_of(part: Any, chosen: Any, view: View, groups: np.ndarray) -> tuple[np.ndarray, ...]:
     """Names, sizes and means of the groups in a block, and the scatter around them."""
     found: list[tuple[np.ndarray, ...]] = []
+    room = None
     for rows, V in view.pieces(part, chosen):
         names, own = linalg.renamed(groups[rows])
-        found.append((names.astype(np.int64), *linalg.moments(V, own)))
+        room = np.empty_like(V) if room is None else room
+        found.append((names.astype(np.int64), *linalg.moments(V, own, room)))
     return merged_moments(found)
 
 

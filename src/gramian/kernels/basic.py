@@ -82,25 +82,36 @@ class Gaussian(Kernel):
 
     Parameters
     ----------
-    scale : float, > 0
-        The width σ.
+    scale : float, > 0, or "median"
+        The width σ; "median" is the median distance of the points that a learner or :class:`~gramian.KernelFeatures`
+        is fitted on (``bound(X)`` gives that kernel for points X).
     metric : Metric, optional
         The distance d; Euclidean when None.
 
     Examples
     --------
     >>> import gramian as gm
+    >>> gm.Gaussian("median").bound([[0.0], [2.0]]).scale
+    2.0
     >>> gm.Gaussian(scale=2.0)([[0.0]], [[2.0]]).round(6).tolist()
     [[0.606531]]
     """
 
-    scale: float = 1.0
+    scale: Any = 1.0
     metric: Any = None
 
     def __post_init__(self) -> None:
-        _checks.number(self.scale, "Gaussian", "scale", low=0, open_low=True)
+        if not _checks.is_word(self.scale, "median"):
+            _checks.number(self.scale, "Gaussian", "scale", low=0, open_low=True)
         if self.metric is not None and not hasattr(self.metric, "sqdist"):
             raise TypeError(f"Gaussian: metric must be a Metric or None, got {type(self.metric).__name__}.")
+
+    def bound(self, X: Any) -> "Gaussian":
+        """The same kernel with the median distance of the points X as its scale, where that was asked for."""
+        if not isinstance(self.scale, str):
+            return self
+        X = self.check(X)
+        return Gaussian(median_scale(X if self.metric is None else self.metric.transform(X)), self.metric)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         if self.metric is None:
@@ -121,6 +132,11 @@ class Gaussian(Kernel):
 
     def _decayed(self, D: np.ndarray) -> np.ndarray:
         """exp(−D / 2 scale²) in place; no scale overflows on the way."""
+        if isinstance(self.scale, str):
+            raise ValueError(
+                "Gaussian: scale must be a number to compute with, got 'median'; take kernel.bound(X) with the points "
+                "whose median distance is meant."
+            )
         with np.errstate(over="ignore", under="ignore"):
             D /= self.scale
             D *= -0.5

@@ -9,23 +9,28 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian import _checks
+from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
 from gramian.coordinates import Plain, Rest
 from gramian.learners.anchor import WEIGHTS, anchored
 from gramian.learners.base import MetricLearner
 from gramian.learners.gmml import GMML
 from gramian.learners.itml import ITML
 from gramian.learners.lmnn import LMNN
+from gramian.learners.lsml import LSML
 from gramian.learners.nca import NCA
 from gramian.learners.plda import PLDA
 from gramian.learners.progress import progress
 from gramian.learners.rca import RCA
+from gramian.learners.scml import SCML
 from gramian.learners.starts import FEWEST, AsTheyAre, ByAngle, LengthOne, Scaled, Start, around_origin
 from gramian.learners.trials import Search, Trial
 from gramian.solvers.base import Solution
 
 
-def default_candidates() -> dict[str, MetricLearner]:
-    """Learners from closed form to LMNN and NCA, the cheap ones first."""
+def default_candidates(y: Labels | Constraints | None = None) -> dict[str, MetricLearner]:
+    """Learners from closed form to LMNN and NCA, the cheap ones first; those of comparisons where these are given."""
+    if isinstance(y, Comparisons):
+        return {"LSML": LSML(), "SCML": SCML()}
     return {
         "PLDA, much shrunk": PLDA(0.7, 0.3),
         "PLDA": PLDA(0.3, 0.1),
@@ -56,7 +61,8 @@ class AutoMetric(MetricLearner):
         "precision@k" among the nearest of what was held out. Pairs are scored by the area under the ROC curve, and
         triplets by the share that holds.
     candidates : list or dict of learners, optional
-        Learners to try, by class, instance or public name; PLDA, RCA, GMML, ITML, LMNN and NCA when None.
+        Learners to try, by class, instance or public name; PLDA, RCA, GMML, ITML, LMNN and NCA when None, LSML and
+        SCML for triplets and quadruplets.
     cv : int
         Folds.
     normalize : "auto", True or False
@@ -89,6 +95,8 @@ class AutoMetric(MetricLearner):
     """
 
     _devices = True
+    _scale_free = True
+    _accepts = (Pairs, Comparisons, Chunklets)
 
     def __init__(
         self,
@@ -127,7 +135,7 @@ class AutoMetric(MetricLearner):
         with _checks.intact(self):
             rng = _checks.random(self.random_state, "AutoMetric")
             X, y = self._door(X, y, unknown=unknown)
-            candidates = self._candidates()
+            candidates = self._candidates(y)
             cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, integer=True)
             if self.budget_s is not None:
                 _checks.number(self.budget_s, "AutoMetric", "budget_s", low=0)
@@ -145,10 +153,10 @@ class AutoMetric(MetricLearner):
             raise ValueError(f"AutoMetric: scoring must be 'precision@k', got {_checks.shown(self.scoring)}.")
         return int(tail)
 
-    def _candidates(self) -> dict[str, Any]:
+    def _candidates(self, y: Labels | Constraints | None = None) -> dict[str, Any]:
         """Candidates by name, as learners of their own."""
         if self.candidates is None:
-            return default_candidates()
+            return default_candidates(y)
         given = self.candidates
         if not isinstance(given, dict | list | tuple):
             raise TypeError(f"AutoMetric: candidates must be a list or dict of learners, got {_checks.shown(given)}.")

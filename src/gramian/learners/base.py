@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _checks, _device, linalg
 from gramian.constraints import Constraints, Feedback, Labels, Pairs
 from gramian.coordinates import Coordinates, Plain, Rest
+from gramian.learners import doubts
 from gramian.learners.anchor import anchored, chosen, is_unit_free
 from gramian.learners.fitted import reading
 from gramian.learners.tuples import TupleMixin, are_tuples, split
@@ -47,6 +48,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     _has_unit = False
     """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
     _remedy = "raise max_iter or tol"
+    _scale_free = False
+    """Whether columns of any unit weigh the same at the start."""
 
     @abstractmethod
     def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution: ...
@@ -67,7 +70,10 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             return side
         if not isinstance(side, self._accepts):
             wanted = " or ".join(t.__name__ for t in self._accepts)
-            raise ValueError(f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}.")
+            raise ValueError(
+                f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}; "
+                f"{doubts.takers(MetricLearner, type(side))}."
+            )
         return side.check(Z, owner)
 
     def plain(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
@@ -139,6 +145,11 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
+        if not given and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            raise ValueError(
+                f"{owner}: y must be labels (n,) or constraints, got shape {np.shape(y)}. y should be a 1d array; "
+                "for pairs of points give Pairs(left, right, similar), for triplets Triplets(anchor, near, far)."
+            )
         if vectors:
             labels = y if not given and unknown is None and np.asarray(y).dtype != object else None
             checked = _checks.estimator_points(
@@ -154,9 +165,10 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             X = X.astype(np.float64, copy=False)
         if isinstance(y, Feedback):
             return X, y.pairs(X)
-        if given:
-            return X, y
-        return _labeled(X, Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers), owner)
+        labels = y if given else Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers)
+        if vectors:
+            doubts.warn(self, X, y, unknown)
+        return (X, labels) if given else _labeled(X, labels, owner)
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
         """Keep what was found; the only place that writes to the learner."""
@@ -165,13 +177,24 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             setattr(self, f"{name}_", value)
         root = linalg.psd_sqrt if coordinates.whole else leading_root
         components = root(solution.M) if solution.factor is None else solution.factor
-        self.metric_ = Metric.of(coordinates, components, solution.alpha)
+        names = getattr(self, "feature_names_in_", None)
+        names = names if names is not None and len(names) == coordinates.n_features else None
+        self.metric_ = Metric.of(coordinates, components, solution.alpha, names)
         if not self.converged_:
             _checks.warn(
                 f"{type(self).__name__}: stopped after {solution.n_iter} iterations with residual "
-                f"{solution.residual:.3g} > tol {solution.tol:.3g}; {self._remedy}.",
+                f"{solution.residual:.3g} > tol {solution.tol:.3g}; {self._reason(solution)}.",
                 ConvergenceWarning,
             )
+
+    def _reason(self, solution: Solution) -> str:
+        """Why a fit stopped before its tolerance, and what helps."""
+        limit = getattr(self, "max_iter", None)
+        if isinstance(limit, int | np.integer) and solution.n_iter < limit:
+            return (
+                f"no further step made it better, so more than max_iter={limit} would not help; raise tol to accept it"
+            )
+        return self._remedy
 
     n_iter_ = reading("solution_", "n_iter", "Iterations taken.")
     converged_ = reading("solution_", "converged", "Whether the residual fell to ``tol``.", bool)

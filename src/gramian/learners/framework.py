@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, _device, linalg
-from gramian.constraints import Labels, Pairs
+from gramian.constraints import Comparisons, Labels, Pairs
 from gramian.constraints.triplets import unit_margins
 from gramian.coordinates import Coordinates, Plain, Rest, Subspace
 from gramian.divergences import Divergence, LogDet
@@ -85,11 +85,15 @@ class FrameworkLearner(MetricLearner):
     def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
         """As the base; bounds that were left open come from the distances under the prior, and are soft then."""
         if isinstance(y, Labels):
-            n_pairs = getattr(self, "n_pairs", None)
-            y = Pairs.from_labels(y, self._most_pairs if n_pairs is None else n_pairs, random_state=rng)
+            y = self._drawn(y, rng)
         if y.from_data:
             y = self._bounded(y, Z, rest).softened()
         return super()._side(y, Z, rest, rng)
+
+    def _drawn(self, labels: Labels, rng: np.random.RandomState) -> Pairs:
+        """Pairs from labels."""
+        n_pairs = getattr(self, "n_pairs", None)
+        return Pairs.from_labels(labels, self._most_pairs if n_pairs is None else n_pairs, random_state=rng)
 
     def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
         """Bounds: percentiles of the squared distances under the prior, in the whole space if it reaches there."""
@@ -134,7 +138,8 @@ class FrameworkLearner(MetricLearner):
                 solution = solve_in_range(solver, problem, report)
                 return replace(solution, M=_device.inside(solution.M), alpha=self._outside())
         except InfeasibleError as error:
-            raise InfeasibleError(f"{owner}: {error}") from None
+            way = ", or margin=None in the triplets for a soft one that fits the data" * isinstance(side, Comparisons)
+            raise InfeasibleError(f"{owner}: {str(error).rstrip('.')}{way}.") from None
 
     def _problem(self, Z: np.ndarray, side: Any, rest: Rest) -> Problem:
         alpha = self._outside()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +23,9 @@ DENSE = 1 / 16
 
 @dataclass(frozen=True, eq=False)
 class Triplets:
-    """Hinges Σ c [1 + d²_ij − d²_il]₊ over targets j = near[i] and candidate impostors l, with multipliers λ.
+    """Hinges Σ c_i [1 + d²_ij − d²_il]₊ over targets j = near[i] and candidate impostors l, with multipliers λ.
+
+    c_i = push · w_i with the weights w of the points, which count in the pull Σ w_i d²_ij as well; 1 when None.
 
     For pair t = (anchor, other) and target j the smoothed hinge is max_{0≤λ≤cap} λ s − (μ/2c)(λ − λ⁰)²: the augmented
     Lagrangian of the hinge, exact when λ⁰ is the optimal multiplier, whatever μ.
@@ -35,14 +38,16 @@ class Triplets:
     other: np.ndarray
     lam: np.ndarray
     mu: float = 0.25
+    weight: np.ndarray | None = None
     order: np.ndarray | None = None
     """The points in the order of their classes, once it was needed."""
 
     @classmethod
-    def none(cls, Z: np.ndarray, near: np.ndarray, push: float) -> "Triplets":
+    def none(cls, Z: np.ndarray, near: np.ndarray, push: float, weight: np.ndarray | None = None) -> "Triplets":
         """No impostor yet."""
         empty = linalg.numbers(0, Z)
-        return cls(Z, near, float(push), empty, empty, linalg.full((0, near.shape[1]), 0.0, Z))
+        lam = linalg.full((0, near.shape[1]), 0.0, Z)
+        return cls(Z, near, float(push), empty, empty, lam, weight=None if weight is None else linalg.placed(weight, Z))
 
     def renewed(self, L: np.ndarray, labels: Labels) -> "Triplets":
         """Candidates within the buffer of the margin at L; multipliers of pairs that stay are kept."""
@@ -57,7 +62,7 @@ class Triplets:
             place = np.minimum(np.searchsorted(old, new), len(old) - 1)
             kept = old[place] == new
             lam[kept] = self.lam[place[kept]]
-        return Triplets(self.Z, self.near, self.push, anchor, other, lam, self.mu, order)
+        return Triplets(self.Z, self.near, self.push, anchor, other, lam, self.mu, self.weight, order)
 
     def updated(self, L: np.ndarray) -> "Triplets":
         """λ⁰ ← λ(L)."""
@@ -69,8 +74,13 @@ class Triplets:
 
     @cached_property
     def cap(self) -> np.ndarray:
-        """Upper bounds c of the multipliers, (m, k): ``push``, or zero where the target is missing."""
-        return self.push * self._real[self.anchor]
+        """Upper bounds c of the multipliers, (m, k): ``push`` times the weight, or zero where the target is missing."""
+        cap = self.push * self._real[self.anchor]
+        return cap if self.weight is None else cap * self.weight[self.anchor][:, None]
+
+    def _pulled(self, near: np.ndarray) -> float:
+        """Σ w_i d²_ij of target distances (n, k)."""
+        return float(near.sum() if self.weight is None else (near * self.weight[:, None]).sum())
 
     @cached_property
     def _graph(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -122,11 +132,12 @@ class Triplets:
         return np.clip(lam, 0, self.cap, out=lam)
 
     def scatter(self, lam: np.ndarray) -> np.ndarray:
-        """S = Σ_ij v_ij v_ijᵀ + Σ_ijl λ_ijl (v_ij v_ijᵀ − v_il v_ilᵀ), through one sparse Laplacian."""
+        """S = Σ_ij w_i v_ij v_ijᵀ + Σ_ijl λ_ijl (v_ij v_ijᵀ − v_il v_ilᵀ), through one sparse Laplacian."""
+        own: Any = 1 if self.weight is None else self.weight[:, None]
         if isinstance(self.Z, _device.DeviceArray):
-            pull = linalg.neighbor_scatter(self.Z, self.near, 1 + self._listed.sums(lam))
+            pull = linalg.neighbor_scatter(self.Z, self.near, own + self._listed.sums(lam))
             return pull + self._listed.scatter(self.Z, -lam.sum(axis=1))
-        n, pull, push = len(self.near), 1 + self._by_anchor @ lam, -lam.sum(axis=1)
+        n, pull, push = len(self.near), own + self._by_anchor @ lam, -lam.sum(axis=1)
         if self._all_pairs is not None:
             W = np.zeros((n, n))
             np.put(W, self._all_pairs, push)
@@ -145,8 +156,10 @@ class Triplets:
         """Pull plus smoothed hinges, and the gradient 2 L S."""
         near, s = self.slacks(self.Z @ L.T)
         lam = self.multipliers(s)
-        value = near.sum() + np.vdot(lam, s)
+        value = self._pulled(near) + np.vdot(lam, s)
         moved = np.subtract(lam, self.lam, out=s)
+        if self.weight is not None:
+            moved = moved / np.sqrt(self.weight[self.anchor])[:, None]
         return float(value - self.mu / (2 * self.push) * np.vdot(moved, moved)), 2 * L @ self.scatter(lam)
 
     def state(self, L: np.ndarray, ridge: np.ndarray) -> "State":
@@ -155,7 +168,7 @@ class Triplets:
         lam = self.multipliers(s)
         hinges = self.cap * np.maximum(s, 0)
         return State(
-            objective=float(near.sum() + hinges.sum() + (ridge * L**2).sum()),
+            objective=float(self._pulled(near) + hinges.sum() + (ridge * L**2).sum()),
             slackness=float(hinges.sum() - np.vdot(lam, s)),
             dual=float(lam.sum()),
             scatter=self.scatter(lam) + np.diag(ridge),

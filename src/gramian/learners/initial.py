@@ -113,10 +113,10 @@ def _span(V: np.ndarray) -> np.ndarray:
     return vectors[:, keep] if d <= n else V.T @ (vectors[:, keep] / np.sqrt(values[keep]))
 
 
-def pull(Z: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Scatter Σ_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ."""
+def pull(Z: np.ndarray, near: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Scatter Σ_i w_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ; w = 1 when None."""
     P = linalg.placed(np.zeros((Z.shape[1], Z.shape[1])), Z)
     for column in near.T:
         V = Z - Z[column]
-        P += V.T @ V
+        P += V.T @ (V if weight is None else V * weight[:, None])
     return P

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Pairs
+from gramian.constraints import Labels, Pairs
 from gramian.coordinates import Rest
 from gramian.learners.framework import FrameworkLearner
+from gramian.learners.weights import class_weights
 from gramian.solvers import Relative, Solution
 
 ROUNDED = 1e-14
@@ -43,6 +44,9 @@ class ITML(FrameworkLearner):
     percentiles : (float, float)
     n_pairs : int, optional
         Pairs drawn from labels; see :meth:`Pairs.from_labels`.
+    class_weight : None, "balanced" or dict
+        What the points of a class count, a pair by the mean of its two: all the same; each class the same in all,
+        however rare it is; or label → weight.
     solver : {"auto", "dual", "bregman"} or Solver
     rank, subspace, alpha
         High-dimensional form W = αI + U(M − αI)Uᵀ; see :class:`Framework`.
@@ -81,6 +85,7 @@ class ITML(FrameworkLearner):
         bounds=None,
         percentiles=(5, 95),
         n_pairs=None,
+        class_weight=None,
         solver="auto",
         rank=None,
         subspace="svd",
@@ -97,6 +102,7 @@ class ITML(FrameworkLearner):
         self.bounds = bounds
         self.percentiles = percentiles
         self.n_pairs = n_pairs
+        self.class_weight = class_weight
         self.solver = solver
         self.rank = rank
         self.subspace = subspace
@@ -114,8 +120,14 @@ class ITML(FrameworkLearner):
             raise ValueError(f"ITML: gamma must be a number or 'auto', got {_checks.shown(self.gamma)}.")
         return [with_gamma(self, gamma) for gamma in GAMMAS]
 
+    def _drawn(self, labels: Labels, rng: np.random.RandomState) -> Pairs:
+        pairs = super()._drawn(labels, rng)
+        weight = class_weights(self.class_weight, labels, "ITML")
+        return pairs if weight is None else replace(pairs, weight=(weight[pairs.left] + weight[pairs.right]) / 2)
+
     def _slack(self, side: Pairs) -> Relative:
-        return Relative(_checks.number(self.gamma, "ITML", "gamma", low=0, open_low=True))
+        gamma = _checks.number(self.gamma, "ITML", "gamma", low=0, open_low=True)
+        return Relative(gamma if side.weight is None else gamma * side.weight)
 
     def _bounded(self, pairs: Pairs, Z: Any, rest: Rest) -> Pairs:
         if self.bounds is None:

@@ -13,6 +13,7 @@ from gramian.learners.factored import FactorLearner, Start
 from gramian.learners.impostors import Triplets
 from gramian.learners.margins import descend_margins
 from gramian.learners.softmax import Cross
+from gramian.learners.weights import class_weights
 from gramian.solvers.base import Solution
 
 
@@ -75,7 +76,8 @@ class LMNN(FactorLearner):
         Target neighbors k.
     push : float, > 0
     n_components : int, optional
-        Rows r of L; the number of features when None. Below it the problem is not convex.
+        Rows r of L; the number of features when None. Below it the problem is not convex, and a fit has also converged
+        when 40 searches for impostors in a row have lowered the objective by less than a thousandth.
     init : {"auto", "identity", "pca", "lda", "random"} or array (r, d)
     reg : float, ≥ 0, or "pull"
         Weight of tr(M) = ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3); "pull" is the mean eigenvalue of the scatter of
@@ -87,6 +89,9 @@ class LMNN(FactorLearner):
     anchor : "auto" or float in [0, 1]
         Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
         that are held out, in the leading directions of the points (see the guide on anchored learning).
+    class_weight : None, "balanced" or dict
+        What the pull and the hinges of the points i of a class count: all the same; each class the same in all,
+        however rare it is; or label → weight.
     reselect : int
         How often targets are chosen again, each time under the metric learned so far.
     max_iter : int
@@ -125,6 +130,7 @@ class LMNN(FactorLearner):
         reg=0.0,
         prior="identity",
         anchor="auto",
+        class_weight=None,
         reselect=0,
         max_iter=1000,
         tol=5e-3,
@@ -138,6 +144,7 @@ class LMNN(FactorLearner):
         )
         self.n_neighbors = n_neighbors
         self.push = push
+        self.class_weight = class_weight
         self.reselect = reselect
 
     def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
@@ -147,20 +154,22 @@ class LMNN(FactorLearner):
         near = self._targets(X, labels, k)
         start = Start.around(self, X, labels, rng, near, self._weight(X, near), ridge=1e-9)
         options = {"max_iter": self.max_iter, "tol": self.tol, "report": report}
-        solution = descend_margins(start, labels, self._hinges(start.Z, near), **options)
+        weight = class_weights(self.class_weight, labels, "LMNN")
+        solution = descend_margins(start, labels, self._hinges(start.Z, near, weight), **options)
         for _ in range(again):
             near = self._targets(X @ solution.factor.T, labels, k)
             start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
-            solution = descend_margins(start, labels, self._hinges(start.Z, near), done=solution.n_iter, **options)
+            hinges = self._hinges(start.Z, near, weight)
+            solution = descend_margins(start, labels, hinges, done=solution.n_iter, **options)
         return replace(solution, found={"targets": near})
 
     def _targets(self, X: Any, labels: Labels, k: int) -> np.ndarray:
         """Target neighbors (n, k)."""
         return targets.same_class(X, labels, k)
 
-    def _hinges(self, Z: Any, near: np.ndarray) -> Any:
+    def _hinges(self, Z: Any, near: np.ndarray, weight: Any = None) -> Any:
         """The triplets of a descent, with no impostor yet."""
-        return Triplets.none(Z, near, self.push)
+        return Triplets.none(Z, near, self.push, weight)
 
     def _weight(self, X: np.ndarray, near: np.ndarray) -> float:
         """The weight of tr(M) as a number."""

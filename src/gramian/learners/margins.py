@@ -76,12 +76,14 @@ def descend_margins(
             # A sharper hinge helps, and, where it is convex, longer descents.
             interval = min(2 * interval, LONGEST) if convex else interval
             triplets = replace(triplets, mu=triplets.mu / 2)
+    pull = initial.pull(start.Z, triplets.near, getattr(triplets, "weight", None))
     return Solution(
         factor=start.coordinates.lift(L),
         objective=state.objective,
-        gap=state.gap(L, initial.pull(start.Z, triplets.near) + np.diag(start.ridge)),
+        gap=state.gap(L, pull + np.diag(start.ridge)),
         n_iter=max(done, 1),
-        converged=residual <= tol,
+        # Below full rank the hinges may have no stationary point in reach: an objective that no longer falls must do.
+        converged=residual <= tol or (watch.hopeless and not convex),
         residual=residual,
         tol=tol,
     )

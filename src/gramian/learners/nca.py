@@ -12,6 +12,7 @@ from gramian import _array, _checks, _device, linalg
 from gramian.constraints import Labels
 from gramian.learners import softmax, targets
 from gramian.learners.factored import FactorLearner, Start, shifted
+from gramian.learners.weights import class_weights
 from gramian.solvers.base import Solution
 from gramian.solvers.descent import Descent, adam_step, descend
 
@@ -20,8 +21,8 @@ INTERVAL = 10
 
 
 @_device.native
-def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None) -> tuple[float, Any]:
-    """f(L) = −Σ_i p_i and its gradient, p_i = Σ_{j: y_j = y_i} p_ij (Chatpatanasiri et al. 2010, (3) and (5)).
+def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any = None) -> tuple[float, Any]:
+    """f(L) = −Σ_i w_i p_i and its gradient, p_i = Σ_{j: y_j = y_i} p_ij (Chatpatanasiri et al. 2010, (3) and (5)).
 
     Memory is n × d and one block of probabilities, never n × n.
 
@@ -32,10 +33,13 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None) -> tuple[flo
     codes : integer array (n,), or the classes of points that stand in the order of their classes
     rows : slice, optional
         Sum over these points i only; all of them when None. Neighbors j are always all points.
+    weight : array (n,), optional
+        w_i, in the order of X; 1 when None.
     """
     xp = _array.namespace(X)
     classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes, rows)
     cross, value = softmax.Cross(L, classes.sorted(X)), 0.0
+    each = None if weight is None else classes.sorted(xp.asarray(weight, dtype=X.dtype, device=X.device)[:, None])
     for block, E, _ in softmax.neighborhoods(cross.Z, slice(0, classes.n_anchors)):
         everyone = cross.sums(E)
         own = xp.zeros_like(everyone)
@@ -43,18 +47,19 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None) -> tuple[flo
             own[part, :] += cross.sums(E[part, columns], columns)
         total = everyone[:, -1:]
         p = own[:, -1:] / total
-        value -= float(xp.sum(p))
+        share = 1 / total if each is None else each[block, :] / total  # w_i / total_i
+        value -= float(xp.sum(p if each is None else p * each[block, :]))
         # ∂(−p_i)/∂d²_ij = [y_i = y_j] p_ij − p_i p_ij, the bracket of (5), with p_ij = E_ij / total_i.
-        cross.add_rows(block, (own - p * everyone) / total)
-        cross.add_columns(block, -p / total, E)
+        cross.add_rows(block, (own - p * everyone) * share)
+        cross.add_columns(block, -p * share, E)
         for part, columns in classes.of(block):
             rows = slice(block.start + part.start, block.start + part.stop)
-            cross.add_columns(rows, 1 / total[part, :], E[part, columns], columns)
+            cross.add_columns(rows, share[part, :], E[part, columns], columns)
     return value, 2 * cross.total()
 
 
 @_device.native
-def batch_nca_loss(L: Any, X: Any, codes: Any, rows: slice) -> tuple[float, Any]:
+def batch_nca_loss(L: Any, X: Any, codes: Any, rows: slice, weight: Any = None) -> tuple[float, Any]:
     """:func:`nca_loss` of points in any order, by masks: for batches on a device, where sorting takes copies."""
     xp = _array.namespace(X)
     cross, value = softmax.Cross(L, X), 0.0
@@ -63,13 +68,16 @@ def batch_nca_loss(L: Any, X: Any, codes: Any, rows: slice) -> tuple[float, Any]
         everyone, own = cross.sums(E), cross.sums(E * same)
         total = everyone[:, -1:]
         p = own[:, -1:] / total
-        value -= float(xp.sum(p))
-        cross.add_rows(block, (own - p * everyone) / total)
-        cross.add_columns(block, 1 / total, E * (same - p))
+        each = xp.ones_like(p) if weight is None else weight[block][:, None]
+        value -= float(xp.sum(p * each))
+        cross.add_rows(block, (own - p * everyone) * each / total)
+        cross.add_columns(block, each / total, E * (same - p))
     return value, 2 * cross.total()
 
 
-def truncated_nca_loss(L: np.ndarray, X: np.ndarray, codes: np.ndarray, near: np.ndarray) -> tuple[float, np.ndarray]:
+def truncated_nca_loss(
+    L: np.ndarray, X: np.ndarray, codes: np.ndarray, near: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
     """:func:`nca_loss` with the neighbors j of point i limited to the row ``near[i]``, O(n k) work and memory."""
     n, k = near.shape
     Z = X @ L.T
@@ -82,6 +90,8 @@ def truncated_nca_loss(L: np.ndarray, X: np.ndarray, codes: np.ndarray, near: np
     W = P * (codes[near] == codes[:, None])
     p = W.sum(axis=1, keepdims=True)
     W -= P * p
+    if weight is not None:
+        W, p = W * weight[:, None], p * weight[:, None]
     if isinstance(X, _device.DeviceArray):
         return -float(p.sum()), 2 * L @ linalg.neighbor_scatter(X, near, W)
     graph = sparse.csr_array((W.ravel(), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
@@ -112,6 +122,9 @@ class NCA(FactorLearner):
         that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_neighbors : int, optional
         Limit p_ij to the nearest n_neighbors points j, searched again every ten steps: O(n k) work between searches.
+    class_weight : None, "balanced" or dict
+        What the points i of a class count: all the same; each class the same in all, however rare it is; or
+        label → weight.
     batch_size : int, optional
         Stochastic descent (Adam) on batches of points i instead of L-BFGS, ``max_iter`` passes at most.
     max_iter : int
@@ -144,6 +157,7 @@ class NCA(FactorLearner):
         prior="identity",
         anchor="auto",
         n_neighbors=None,
+        class_weight=None,
         batch_size=None,
         max_iter=200,
         tol=1e-4,
@@ -156,6 +170,7 @@ class NCA(FactorLearner):
             n_components, init=init, reg=reg, prior=prior, anchor=anchor, random_state=random_state, **shared
         )
         self.n_neighbors = n_neighbors
+        self.class_weight = class_weight
         self.batch_size = batch_size
 
     def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
@@ -163,31 +178,35 @@ class NCA(FactorLearner):
             if getattr(self, name) is not None:
                 _checks.number(getattr(self, name), "NCA", name, low=1, integer=True)
         start = Start.make(self, X, labels, rng)
+        weight = class_weights(self.class_weight, labels, "NCA")
+        if weight is not None:
+            weight = linalg.placed(weight, start.Z)
         if self.batch_size is not None:
-            end = self._stochastic(start, labels.codes, rng, report)
+            end = self._stochastic(start, labels.codes, weight, rng, report)
         elif self.n_neighbors is not None and self.n_neighbors < X.shape[0] - 1:
-            end = self._truncated(start, labels.codes, report)
+            end = self._truncated(start, labels.codes, weight, report)
         else:
+            weight = None if weight is None else weight[targets.by_class(labels, start.Z)]
             start, codes = start.by_class(labels.codes)
-            loss = partial(nca_loss, codes=softmax.Classes(codes))
+            loss = partial(nca_loss, codes=softmax.Classes(codes), weight=weight)
             end = start.descend(loss, max_iter=self.max_iter, tol=self.tol, report=report)
         return start.solution(end, self.tol)
 
-    def _truncated(self, start: Start, codes: np.ndarray, report: Callable | None) -> Descent:
+    def _truncated(self, start: Start, codes: np.ndarray, weight: Any, report: Callable | None) -> Descent:
         """Alternate searches for neighborhoods and descents on them until a fresh search finds nothing to do."""
         k = _checks.number(self.n_neighbors, "NCA", "n_neighbors", low=1, integer=True)
         L, done = start.L, 0
         there = linalg.placed(codes, start.Z)
         while True:
             near = targets.everywhere(start.Z @ L.T, k)
-            loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=there, near=near))
+            loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=there, near=near, weight=weight))
             options = {"max_iter": min(INTERVAL, self.max_iter - done), "tol": self.tol, "scale": len(codes)}
             end = descend(loss, L, callback=shifted(report, done), **options)
             L, done = end.point, done + end.n_iter
             if end.n_iter == 0 or done >= self.max_iter:
                 return replace(end, n_iter=done)
 
-    def _stochastic(self, start: Start, codes: np.ndarray, rng: Any, report: Callable | None) -> Descent:
+    def _stochastic(self, start: Start, codes: np.ndarray, weight: Any, rng: Any, report: Callable | None) -> Descent:
         """Passes of Adam over shuffled batches, with a step that falls as 1/√pass."""
         n, L, state = len(codes), start.L, None
         size = _checks.number(self.batch_size, "NCA", "batch_size", low=1, integer=True)
@@ -196,7 +215,8 @@ class NCA(FactorLearner):
         rate, before, change, done = 0.1 * np.sqrt(np.mean(L**2)), np.inf, np.inf, 0
         while done < self.max_iter and change > self.tol * n:
             order, done, value = _device.permutation(n, rng, start.Z), done + 1, 0.0
-            shuffled = partial(batch_loss, X=start.Z[order], codes=there[order])
+            each = None if weight is None else weight[order]
+            shuffled = partial(batch_loss, X=start.Z[order], codes=there[order], weight=each)
             for rows in linalg.blocks(n, 1, size):
                 loss = start.penalized(partial(shuffled, rows=rows), share=(rows.stop - rows.start) / n)
                 part, gradient = loss(L)
@@ -205,5 +225,5 @@ class NCA(FactorLearner):
             change, before = abs(value - before), value
             if report is not None:
                 report(done, value, change / n)
-        value, gradient = start.penalized(partial(nca_loss, X=start.Z, codes=codes))(L)
+        value, gradient = start.penalized(partial(nca_loss, X=start.Z, codes=codes, weight=weight))(L)
         return Descent(L, value, gradient, done, change / n)

@@ -1,5 +1,6 @@
 """Relevant component analysis."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from gramian import _checks, linalg
 from gramian.constraints import Chunklets, Labels
 from gramian.learners.base import MetricLearner
+from gramian.learners.weights import class_weights
 from gramian.solvers.base import Solution
 
 
@@ -32,6 +34,9 @@ class RCA(MetricLearner):
         that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_chunklets, chunklet_size : int, optional
         Draw that many small groups from the labels; whole classes when None.
+    class_weight : None, "balanced" or dict
+        What the points of a class count: all the same; each class the same in all, however rare it is; or
+        label → weight.
     random_state : int or generator, optional
 
     Examples
@@ -55,6 +60,7 @@ class RCA(MetricLearner):
         anchor="auto",
         n_chunklets=None,
         chunklet_size=2,
+        class_weight=None,
         random_state=None,
     ):
         self.n_components = n_components
@@ -63,10 +69,13 @@ class RCA(MetricLearner):
         self.anchor = anchor
         self.n_chunklets = n_chunklets
         self.chunklet_size = chunklet_size
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Chunklets:
-        return Chunklets.from_labels(labels, self.n_chunklets, size=self.chunklet_size, random_state=rng)
+        drawn = Chunklets.from_labels(labels, self.n_chunklets, size=self.chunklet_size, random_state=rng)
+        weight = class_weights(self.class_weight, labels, "RCA")
+        return drawn if weight is None else replace(drawn, weight=weight)
 
     def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
         ridge = _checks.number(self.reg, "RCA", "reg", low=0)

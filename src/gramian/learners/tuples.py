@@ -91,13 +91,19 @@ class TupleMixin:
         """How well the metric tells near from far.
 
         For pairs (n, 2, d) with ±1 the area under the ROC curve of −d²; for points with labels the same, on pairs drawn
-        with a fixed seed; for triplets and quadruplets, without y, the share in the right order.
+        with a fixed seed; for triplets and quadruplets, without y, the share in the right order. Points may also come
+        with Pairs, Triplets or Quadruplets of their indices as y.
         """
         owner = type(self).__name__
         if not are_tuples(X):
             X = self._seen(X)
-            pairs = Pairs.from_labels(Labels.from_array(y, owner, linalg.count(X)), random_state=0)
-            near, similar = self._between(linalg.take(X, pairs.left), linalg.take(X, pairs.right)), pairs.similar
+            if isinstance(y, Comparisons):
+                y.check(X, owner)
+                near, far = (self._apart(X, ends) for ends in (y.near_ends, y.far_ends))
+                return float((near < far).mean())
+            pairs = y if isinstance(y, Pairs) else Pairs.from_labels(_labels(y, X, owner), random_state=0)
+            pairs._within(X, owner)
+            near, similar = self._apart(X, (pairs.left, pairs.right)), pairs.similar
         else:
             near, far = self._sqdists(X, (2, 3, 4))
             if far is not None:
@@ -147,6 +153,10 @@ class TupleMixin:
     def _between(self, X: Any, Y: Any) -> np.ndarray:
         return _device.to_host(self.metric_.pair_sqdist_of(X, Y))
 
+    def _apart(self, X: Any, ends: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        """Squared distances of pairs of points, given by their indices."""
+        return self._between(linalg.take(X, ends[0]), linalg.take(X, ends[1]))
+
     def _sqdists(self, tuples: Any, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray | None]:
         """Squared distances of the near pairs, and of the far ones where there are any."""
         check_is_fitted(self, "metric_")
@@ -180,6 +190,12 @@ class TupleMixin:
         if _decides(self):  # so that scorers of classifiers take it
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(multi_class=False)
         return tags
+
+
+def _labels(y: Any, X: Any, owner: str) -> Labels:
+    if isinstance(y, Constraints):
+        raise ValueError(f"{owner}: score takes labels, Pairs, Triplets or Quadruplets, got {type(y).__name__}.")
+    return Labels.from_array(y, owner, linalg.count(X))
 
 
 def _similar(y: Any, n: int, owner: str) -> np.ndarray:

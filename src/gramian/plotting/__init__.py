@@ -5,6 +5,7 @@ Each function draws with matplotlib (``pip install 'gramian[plot]'``) and return
 """
 
 from gramian.plotting.charts import curves, gains, margins, shares, stream
+from gramian.plotting.comparisons import scores
 from gramian.plotting.grids import cluster_means, images, neighbors
 from gramian.plotting.maps import clusterings, distance_field, embedding, matrix
 
@@ -19,6 +20,7 @@ __all__ = [
     "margins",
     "matrix",
     "neighbors",
+    "scores",
     "shares",
     "stream",
 ]

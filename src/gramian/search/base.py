@@ -18,6 +18,16 @@ from gramian.search.progress import progress
 from gramian.search.rounded import RoundedRows
 
 
+def learned(metric: Any, owner: str) -> Any:
+    """The metric of a learner; anything else as it is."""
+    if not (hasattr(metric, "fit") and hasattr(metric, "get_params")):
+        return metric
+    if not hasattr(metric, "metric_"):
+        name = type(metric).__name__
+        raise TypeError(f"{owner}: metric must be a Metric or a fitted learner, got {name} without metric_; fit it.")
+    return metric.metric_
+
+
 class Index(ABC, Stored):
     """Points with integer ids that answer nearest-neighbor queries under a metric.
 
@@ -62,6 +72,7 @@ class Index(ABC, Stored):
         return type(self).__name__
 
     def _accept(self, metric: Any) -> Any:
+        metric = learned(metric, self._owner)
         if not isinstance(metric, Metric):
             raise TypeError(f"{self._owner}: metric must be a Metric, got {type(metric).__name__}.")
         return metric
@@ -73,6 +84,7 @@ class Index(ABC, Stored):
         return {}
 
     def _check(self, X: Any, name: str = "X") -> Any:
+        _checks.same_columns(X, self.metric.feature_names, self._owner, name)
         X = _checks.placed(X, self._owner, name, devices=self._devices)
         return self.metric.coordinates.check(_device.outside(X), self._owner, name, 0)
 

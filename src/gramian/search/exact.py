@@ -6,7 +6,7 @@ import numpy as np
 
 from gramian import _checks, linalg, neighbors
 from gramian.metrics import Metric
-from gramian.search.base import Index
+from gramian.search.base import Index, learned
 from gramian.search.items import Items
 from gramian.search.roads import OnDevice, Road, road
 
@@ -23,7 +23,7 @@ class ExactIndex(Index):
 
     Parameters
     ----------
-    metric : Metric, or a distance with ``sqdist(X, Y)`` and ``n_features``
+    metric : Metric, fitted learner, or a distance with ``sqdist(X, Y)`` and ``n_features``
         Mahalanobis, SubspaceMahalanobis, KernelMetric, GraphMetric; or a :class:`~gramian.TangentDistance`, of which
         all distances are computed, in blocks of bounded memory.
 
@@ -39,6 +39,7 @@ class ExactIndex(Index):
     _devices = True
 
     def _accept(self, metric: Any) -> Any:
+        metric = learned(metric, "ExactIndex")
         if not (hasattr(metric, "sqdist") and hasattr(metric, "n_features")):
             raise TypeError(f"ExactIndex: metric must be a Metric, got {type(metric).__name__}.")
         self._bounded = isinstance(metric, Metric)
@@ -61,7 +62,7 @@ class ExactIndex(Index):
         return self._road(points).settle(points) if self._bounded else {}
 
     def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
-        return self._road(X).derive(settled, X) if self._bounded else {}
+        return self._road(X).derive(settled, X, threads) if self._bounded else {}
 
     def _search(
         self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int

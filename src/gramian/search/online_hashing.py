@@ -30,6 +30,8 @@ _PROBES, _PROBED = 32, 128
 """Bits and items that the stale share is read from."""
 _STEP, _PACE = (128, 512), 4
 """A query moves at least so many items, or one in so many; up to four times that when the codes are far behind."""
+_AT_ONCE = 8192
+"""Items that move together where nobody waits for an answer."""
 _MOST = 1024
 """Coordinates up to which margins are kept."""
 
@@ -290,7 +292,7 @@ class OnlineHashIndex(Index):
             finally:
                 self._lock.release()
 
-    def _move(self, live: Metric, force: bool) -> dict[str, int] | None:
+    def _move(self, live: Metric, force: bool, least: int = 0) -> dict[str, int] | None:
         """One step of a move that is under way or due; what it did, None when there was nothing to do."""
         items = self._items
         if items.n == 0:
@@ -305,7 +307,7 @@ class OnlineHashIndex(Index):
         target = self._encoder(move["target"], points, settled)
         # The further the metric has gone, the larger the steps that follow it.
         pace = min(max(self._stale(settled["anchor"], live, items) / max(self.tol, 1e-3), 1), _PACE)
-        self._items, counts = following.step(items, target, int(pace * max(_STEP[0], items.n // _STEP[1])))
+        self._items, counts = following.step(items, target, int(pace * max(least or _STEP[0], items.n // _STEP[1])))
         for name, count in counts.items():
             self.stats_[name] += count
         if self._items.settled["move"] is None:
@@ -320,11 +322,11 @@ class OnlineHashIndex(Index):
         """
         total = {"touched": 0, "flipped": 0, "rehashed": 0}
         with self._lock:
-            counts = self._move(self.metric, force)
+            counts = self._move(self.metric, force, _AT_ONCE)
             while counts is not None:
                 total = {name: total[name] + counts[name] for name in total}
                 total["rehashed"] = counts["rehashed"]
-                counts = self._move(self.metric, force=False) if self._items.settled["move"] else None
+                counts = self._move(self.metric, False, _AT_ONCE) if self._items.settled["move"] else None
         return total
 
     def with_metric(self, metric: Metric, *, n_jobs: int | None = None) -> HashIndex:  # type: ignore[override]

@@ -5,16 +5,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import linalg, neighbors
+from gramian import _threads, linalg, neighbors
 from gramian._device import DeviceArray, to_host
 from gramian._device.nearest import DeviceScan, search, search_radius
 from gramian.metrics import Metric
 from gramian.neighbors import Distances
-from gramian.scans import DenseScan, Frame, MixedScan, Scan, sparse_scan
+from gramian.scans import BLOCK_BYTES, DenseScan, Frame, MixedScan, Scan, sparse_scan
 from gramian.search.items import Items
 
 _TIE, _CLOSE = 1e-12, 1e-8
 """Gaps and values, relative to |q|², below which distances are computed again from the differences of the points."""
+
+SAMPLE = 20_000
+"""Items, at least, that a frame is made for; its bounds hold for all others too."""
 
 
 def road(metric: Metric, points: Any, identity: bool) -> "Road":
@@ -40,7 +43,7 @@ class Road:
         """What is chosen once for many items."""
         return {}
 
-    def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
+    def derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         """What is kept of items beside the points."""
         return {}
 
@@ -60,9 +63,9 @@ class Euclidean(Road):
         """A frame for the scan."""
         return vars(Frame.around(points))
 
-    def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
+    def derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         """Coordinates of the scan."""
-        scan = DenseScan.of(X, Frame(**settled))
+        scan = DenseScan.of(X, Frame(**settled), threads)
         return {"rows": scan.rows, "halves": scan.halves}
 
     def scan(self, items: Items) -> Scan:
@@ -92,20 +95,27 @@ class Embedded(Euclidean):
     def settle(self, points: Any) -> dict[str, Any]:
         """The center of the points, and a frame for the scan of e(x)."""
         origin = points.mean(axis=0, dtype=np.float64) if self.linear and not sparse.issparse(points) else None
-        return {"origin": origin, **super().settle(self._embed(origin, points))}
+        some = linalg.take(points, slice(None, None, max(1, linalg.count(points) // SAMPLE)))
+        return {"origin": origin, **super().settle(self._embed(origin, some))}
 
-    def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
+    def derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         """The coordinates e(x), and those of the scan."""
         frame = dict(settled)
-        E = self._embed(frame.pop("origin"), X)
-        return {"embedded": E, **super().derive(frame, E)}
+        E = self._embed(frame.pop("origin"), X, threads)
+        return {"embedded": E, **super().derive(frame, E, threads)}
 
-    def _embed(self, origin: np.ndarray | None, X: Any) -> np.ndarray:
+    def _embed(self, origin: np.ndarray | None, X: Any, threads: int = 0) -> np.ndarray:
         if origin is None:
             return self.metric.transform_of(X)
         origin = linalg.placed(origin, X)
-        E = [self.metric.transform_of(X[block] - origin) for block in linalg.blocks(len(X), 16 * X.shape[1], of=X)]
-        return np.concatenate(E) if E else self.metric.transform_of(X)
+        E = self.metric.transform_of(X[:0])
+        E = linalg.empty((len(X), E.shape[1]), X, E.dtype)
+
+        def fill(block: slice) -> None:
+            E[block] = self.metric.transform_of(X[block] - origin)
+
+        _threads.each(fill, linalg.blocks(len(X), 16 * X.shape[1], BLOCK_BYTES, of=X), threads)
+        return E
 
     def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
         """Distances in e(x), computed from the points where that is not sharp or not the whole metric."""
@@ -138,7 +148,7 @@ class OnDevice(Embedded):
             )
         return {"origin": to_host(points.mean(axis=0)) if self.linear else None}
 
-    def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
+    def derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         """The coordinates e(x)."""
         return {"embedded": self._embed(settled["origin"], X)}
 
@@ -175,7 +185,7 @@ class SparseEuclidean(Road):
 class Mixed(Road):
     """Points with coordinates z inside and φ outside: k_W(x, y) = zᵀ(M − αI)z + α φᵀφ."""
 
-    def derive(self, settled: dict[str, Any], X: Any) -> dict[str, Any]:
+    def derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         """Coordinates and norms."""
         W, phi, sqnorms = self._lift(X)
         return {"inside": self.metric.coordinates.z(X) + self.metric.coordinates.mean, "sqnorms": sqnorms}

@@ -5,6 +5,7 @@ scaled to mean squared norm one; a group that the thing has nothing to say about
 """
 
 import io
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ SIDE = 64
 BINS = 4
 CELLS = 4
 TURNS = 4
+LOOKS = ("color",) * BINS**3 + ("shape",) * (CELLS * CELLS * TURNS)
+"""Names of the features of pictures."""
 MOST_PIXELS = 40_000_000
 Arrays = dict[str, np.ndarray]
 
@@ -42,6 +45,24 @@ def image(arrays: Arrays, content: bytes) -> np.ndarray:
     color = (colors(pixels) - arrays["color_mean"]) / float(arrays["color_scale"])
     shape = (shapes(pixels) - arrays["shape_mean"]) / float(arrays["shape_scale"])
     return np.concatenate([color, shape, np.zeros(int(arrays["width"]) - len(color) - len(shape))])
+
+
+def scaled(F: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """A group centered and scaled to mean squared norm one, with its mean and scale."""
+    mean = F.mean(axis=0)
+    scale = float(np.sqrt(((F - mean) ** 2).sum(axis=1).mean())) or 1.0
+    return (F - mean) / scale, mean, scale
+
+
+def looks(pictures: Iterable[np.ndarray]) -> tuple[np.ndarray, Arrays]:
+    """Color and shape features of many pictures, and the encoder of others beside them."""
+    rows = [(colors(pixels), shapes(pixels)) for pixels in pictures]
+    color, color_mean, color_scale = scaled(np.array([row[0] for row in rows]))
+    shape, shape_mean, shape_scale = scaled(np.array([row[1] for row in rows]))
+    X = np.hstack([color, shape])
+    arrays: dict[str, Any] = {"color_mean": color_mean, "color_scale": color_scale}
+    arrays |= {"shape_mean": shape_mean, "shape_scale": shape_scale, "width": X.shape[1]}
+    return X, {key: np.asarray(value) for key, value in arrays.items()}
 
 
 def read_picture(content: bytes) -> np.ndarray:

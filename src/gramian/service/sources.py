@@ -1,13 +1,14 @@
 """Files as collections: vectors with what belongs to them, for ``gramian serve FILE``."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gramian.service import about
 from gramian.service.errors import SpaceError
 from gramian.service.space import Space
 
@@ -18,10 +19,12 @@ PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp", ".avif")
 
 @dataclass(frozen=True)
 class Source:
-    """Vectors (n, d) and a row of meta for each."""
+    """Vectors (n, d) and a row of meta for each; names of the features and an encoder where there are any."""
 
     X: np.ndarray
     meta: list[dict[str, Any]]
+    features: Sequence[str] = ()
+    encoder: Mapping[str, np.ndarray] | None = None
 
 
 def assemble(
@@ -57,12 +60,16 @@ def _plain(value: Any) -> Any:
 
 def pictures(folder: Path) -> dict[str, Path]:
     """Pictures of a folder by their names, in the order of the names."""
+    if not folder.is_dir():
+        raise SpaceError(f"{folder}: no such folder of pictures.")
     found = sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES and path.is_file())
     return {path.name: path for path in found}
 
 
 def fill(space: Space, name: str, source: Source, step: Callable[[int], None] = lambda count: None) -> None:
     """Make a collection of a source; ids are the numbers of the rows. One that is there is left alone."""
+    if len(source.features):
+        about.write(space.store.folder, name, list(source.features), source.encoder)
     space.create(name, source.X.shape[1])
     if len(space.collection(name).ids):
         return

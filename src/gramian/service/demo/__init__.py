@@ -1,9 +1,10 @@
 """Demonstrations: collections made at set-up from packages that registries carry; none of their content is ours."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from gramian.service import about, sources
+from gramian.service import sources
 from gramian.service.demo import digits, emoji, glosses
 from gramian.service.demo.made import Made, Unavailable
 from gramian.service.space import Space
@@ -18,20 +19,27 @@ KINDS: dict[str, Callable[[Callable[[int, int], None]], Made]] = {
 __all__ = ["KINDS", "Made", "Unavailable", "fill"]
 
 
-def fill(space: Space, kind: str, step: Callable[[int, int], None] = lambda done, of: None) -> str:
+def fill(space: Space, kind: str, step: Callable[[str, int, int], None] = lambda doing, done, of: None) -> str:
     """Put a demonstration into a space as a collection of its name; one that is there is left alone.
 
-    Returns a sentence about where it came from. Raises :class:`Unavailable` where its source cannot be had.
+    ``step`` hears what is being done (``making``, ``adding``), how far it is, and of how many. Returns a sentence about
+    where the demonstration came from. Raises :class:`Unavailable` where its source cannot be had.
     """
     view = space.snapshot.collections.get(kind)
     if view is not None and len(view.ids):
         return f"{kind} are there already."
-    made = KINDS[kind](step)
+    made = KINDS[kind](partial(step, "making"))
     place = space.store.folder / "pictures"
     place.mkdir(parents=True, exist_ok=True)
     for name, content in made.pictures.items():
         (place / name).write_bytes(content.read_bytes() if isinstance(content, Path) else content)
-    about.write(space.store.folder, kind, made.features, made.encoder)
-    sources.fill(space, kind, sources.Source(made.X, made.meta))
+    added = 0
+
+    def adding(count: int) -> None:
+        nonlocal added
+        added += count
+        step("adding", added, len(made.X))
+
+    sources.fill(space, kind, sources.Source(made.X, made.meta, made.features, made.encoder), adding)
     (space.store.folder / f"NOTICE-{kind}.txt").write_text(made.notice, encoding="utf-8")
     return made.origin

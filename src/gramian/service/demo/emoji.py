@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian.service import encoders
-from gramian.service.demo.made import Made, Unavailable, leading, scaled
+from gramian.service.demo.made import Made, Unavailable, leading
 from gramian.service.demo.packages import fetch, notice
 
 PACKAGE = "emoji-datasource-google"
@@ -43,27 +43,24 @@ def make(step: Callable[[int, int], None]) -> Made:
         }
         for name, entry, picture in zip(names, entries, pixels)
     ]
-    features = ["color"] * 64 + ["shape"] * 64 + ["name"] * (X.shape[1] - 128)
+    features = [*encoders.LOOKS, *["name"] * (X.shape[1] - len(encoders.LOOKS))]
     pictures = {entry["image"]: place / PICTURES / entry["image"] for entry in entries}
     origin = f"{len(X):,} emoji of the npm package {PACKAGE} (Noto Color Emoji)."
     return Made(X, meta, features, origin, notice(place, SAID), pictures, encoder)
 
 
 def _features(pixels: list[np.ndarray], texts: list[str]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    color, color_mean, color_scale = scaled(np.array([encoders.colors(p) for p in pixels]))
-    shape, shape_mean, shape_scale = scaled(np.array([encoders.shapes(p) for p in pixels]))
-    encoder = {"color_mean": color_mean, "color_scale": color_scale}
-    encoder |= {"shape_mean": shape_mean, "shape_scale": shape_scale}
+    seen, encoder = encoders.looks(pixels)
     if encoders.words() is None:
         name = _by_spelling(texts)
     else:
         words = encoders.embedded(texts)
         directions = leading(words, RANK)
-        name, mean, scale = scaled(words @ directions)
-        encoder |= {"words": directions, "words_mean": mean, "words_scale": scale}
-    X = np.hstack([color, shape, name])
+        name, mean, scale = encoders.scaled(words @ directions)
+        encoder |= {"words": directions, "words_mean": mean, "words_scale": np.asarray(scale)}
+    X = np.hstack([seen, name])
     encoder["width"] = np.array(X.shape[1])
-    return X.astype(np.float32), {key: np.asarray(value) for key, value in encoder.items()}
+    return X.astype(np.float32), encoder
 
 
 def _by_spelling(texts: list[str]) -> np.ndarray:
@@ -73,7 +70,7 @@ def _by_spelling(texts: list[str]) -> np.ndarray:
 
     words = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(texts)
     rank = min(RANK, words.shape[1])
-    return scaled(TruncatedSVD(rank, random_state=0).fit_transform(words))[0]
+    return encoders.scaled(TruncatedSVD(rank, random_state=0).fit_transform(words))[0]
 
 
 def _name(entry: dict[str, Any]) -> str:

@@ -25,13 +25,6 @@ class Made:
     encoder: Mapping[str, np.ndarray] | None = None
 
 
-def scaled(F: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """A group centered and scaled to mean squared norm one, with its mean and scale."""
-    mean = F.mean(axis=0)
-    scale = float(np.sqrt(((F - mean) ** 2).sum(axis=1).mean())) or 1.0
-    return (F - mean) / scale, mean, scale
-
-
 def leading(F: np.ndarray, rank: int) -> np.ndarray:
     """The leading principal directions of F, (d, rank)."""
     centered = F - F.mean(axis=0)

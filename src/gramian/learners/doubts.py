@@ -1,0 +1,79 @@
+"""What a learner says of data that it can take, but that rarely are what was meant."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks
+from gramian.constraints import Comparisons, Constraints, Pairs
+from gramian.constraints.base import Labels
+
+UNEVEN = 1e4
+"""Ratio of the spreads of two columns from which the wider one decides every distance."""
+
+
+def warn(learner: Any, X: Any, y: Any, unknown: Any) -> None:
+    """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
+    owner = type(learner).__name__
+    if not learner._scale_free and _checks.is_word(getattr(learner, "prior", "identity"), "identity"):
+        _warn_of_units(X, owner)
+    if isinstance(y, Constraints):
+        _warn_of_few(y, X.shape[1], owner)
+    elif unknown is None and not learner._numbers:
+        _warn_of_labels(y, owner)
+
+
+def _warn_of_units(X: Any, owner: str) -> None:
+    if not isinstance(X, np.ndarray):
+        return
+    spread = X.std(axis=0)
+    varying = spread[spread > 0]
+    if len(varying) < 2 or varying.max() < UNEVEN * varying.min():
+        return
+    wide, narrow = int(spread.argmax()), int(np.where(spread > 0, spread, np.inf).argmin())
+    _checks.warn(
+        f"{owner}: columns of X have very different spreads, column {wide} has {spread[wide]:.3g} and column {narrow} "
+        f"{spread[narrow]:.3g}, so the first decides all distances; scale them (StandardScaler) or take AutoMetric."
+    )
+
+
+def _warn_of_few(side: Constraints, d: int, owner: str) -> None:
+    """A metric on d columns needs about as many pairs."""
+    if isinstance(side, Pairs | Comparisons) and side.from_data and 2 * len(side) < d:
+        _checks.warn(
+            f"{owner}: {len(side)} {type(side).__name__.lower()} say little about {d} columns; "
+            "give more, or fewer columns (PCA)."
+        )
+
+
+def _warn_of_labels(y: Any, owner: str) -> None:
+    """Beside 0, 1, 2, … others write −1 for what has no label; fractions are measurements and rarely classes."""
+    values = np.unique(y.classes) if isinstance(y, Labels) else np.asarray(y)
+    if values.dtype.kind not in "if" or values.ndim != 1:
+        return
+    classes = np.unique(values[np.isfinite(values)])
+    if (classes != np.round(classes)).any() and len(classes) > 2:
+        _checks.warn(
+            f"{owner}: labels are {len(classes)} different fractions, such as {classes[0]:g}, and each is a class; "
+            "use Pairs.from_targets for continuous targets."
+        )
+    elif len(classes) > 2 and classes[0] == -1 and classes[1] >= 0:
+        _checks.warn(
+            f"{owner}: labels hold -1 beside {len(classes) - 1} others, and it is a class of its own here; "
+            "give unknown=-1 where it stands for no label."
+        )
+
+
+def takers(base: type, kind: type) -> str:
+    """The learners that accept a kind of constraints, in words."""
+    able = {cls.__name__ for cls in _public(base) if issubclass(kind, cls._accepts)}
+    names = sorted(able - {"Kernelized"})  # which takes what its learner does
+    return f"{kind.__name__} are taken by {', '.join(names)}" if names else f"no learner takes {kind.__name__}"
+
+
+def _public(cls: Any) -> Iterator[Any]:
+    for child in cls.__subclasses__():
+        if child.__module__.startswith("gramian.learners.") and not child.__name__.endswith("Learner"):
+            yield child
+        yield from _public(child)

@@ -1,0 +1,32 @@
+"""What each point counts, by its class: classes that are rare in the data need not be rare in the objective."""
+
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks
+from gramian.constraints import Labels
+
+
+def class_weights(setting: Any, labels: Labels, owner: str) -> np.ndarray | None:
+    """The weight of each point (n,), with mean 1; None where all count the same.
+
+    ``setting`` is None, "balanced" (each class counts the same in all) or a dict from label to weight, 1 for others.
+    """
+    if setting is None:
+        return None
+    codes, classes = labels.codes, labels.classes
+    if isinstance(setting, dict):
+        chosen = {
+            str(label): _checks.number(w, owner, "class_weight", low=0, open_low=True) for label, w in setting.items()
+        }
+        unknown = sorted(set(chosen) - {str(label) for label in classes})
+        by_class = np.array([chosen.get(str(label), 1.0) for label in classes])
+        if unknown and len(unknown) == len(chosen):
+            raise ValueError(f"{owner}: class_weight must name labels, got {', '.join(unknown)}; y has others.")
+    else:
+        if not _checks.is_word(setting, "balanced"):
+            raise ValueError(f"{owner}: class_weight must be None, 'balanced' or a dict, got {_checks.shown(setting)}.")
+        by_class = 1 / np.maximum(np.bincount(codes, minlength=len(classes)), 1)
+    weight = by_class[codes]
+    return weight / weight.mean()

@@ -1,0 +1,184 @@
+"""Files as named columns: CSV (also packed, and in UTF-16), NPY, NPZ, and Parquet where pandas is installed."""
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+MISSING = ["", "na", "n/a", "nan", "null", "none", "?"]
+"""Cells that stand for nothing, in lower case."""
+PACKED = b"\x1f\x8b"
+"""First bytes of a gzip file."""
+WIDE = (b"\xff\xfe", b"\xfe\xff")
+"""First bytes of a text in UTF-16."""
+LOOKED_AT = 20
+"""Lines from which the separator is guessed."""
+
+
+class TableError(ValueError):
+    """A table that cannot be used; the message is for the person who gave it."""
+
+
+def read_columns(path: Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Columns by name, and (NPZ only) the other arrays of the file by name."""
+    if not path.is_file():
+        raise TableError(f"{path}: no such file.")
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        arrays = load_numpy(path)
+        if "X" not in arrays:
+            raise TableError(f"{path}: needs an array named X, it has {', '.join(arrays) or 'none'}.")
+        return _numbered(path, arrays.pop("X")), arrays
+    if suffix == ".npy":
+        return _numbered(path, load_numpy(path)), {}
+    return (_parquet(path) if suffix in (".parquet", ".pq") else _csv(path)), {}
+
+
+def _csv(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with opened(path) as stream:
+            first = [line for line in islice(stream, LOOKED_AT) if line.strip()]
+            stream.seek(0)
+            reader = csv.reader(stream, delimiter=separator(first))
+            head, parts = _parts(path, ((reader.line_num, row) for row in reader if any(row)))
+    except (UnicodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
+        raise TableError(f"{path}: not a text file of comma-separated values ({error}).") from error
+    return {name: _joined([part[j] for part in parts]) for j, name in enumerate(head)}
+
+
+def opened(path: Path) -> TextIO:
+    """The text of a file, unpacked where it is packed, in UTF-8 or, where it says so, in UTF-16."""
+    with path.open("rb") as stream:
+        packed = stream.read(2) == PACKED
+    raw: Any = gzip.open(path, "rb") if packed else path.open("rb")  # noqa: SIM115  # closed with the text
+    wide = raw.read(2) in WIDE
+    raw.seek(0)
+    if not wide:
+        return io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+    with raw:
+        text = raw.read().decode("utf-16")
+    if "\n" not in text and "\r" not in text:
+        raise UnicodeError("no line ends")
+    return io.StringIO(text, newline="")
+
+
+def separator(lines: list[str]) -> str:
+    """Tab, semicolon or comma: the first of these that every line has equally often, or the most frequent one.
+
+    A comma may stand within numbers (1,5) where another mark separates them, so it comes last.
+    """
+    bare = [re.sub(r'"[^"]*"', "", line) for line in lines]
+    for mark in "\t;":
+        counts = {line.count(mark) for line in bare}
+        if len(counts) == 1 and counts != {0}:
+            return mark
+    return max(",;\t", key=bare[0].count) if bare else ","
+
+
+def _parts(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str], list[list[np.ndarray]]]:
+    """Names of the columns, and the columns in parts of some thousand rows, numbers as numbers."""
+    line, row = next(lines, (0, None))
+    if row is None:
+        raise TableError(f"{path}: the file is empty.")
+    head = [name.strip() or f"Unnamed: {j}" for j, name in enumerate(row)]
+    if all(is_number(cell.replace(",", ".")) for cell in head):
+        head = [str(j) for j in range(len(row))]
+        lines = chain([(line, row)], lines)
+    if len(set(head)) < len(head):
+        twice = next(name for name in head if head.count(name) > 1)
+        raise TableError(f"{path}: two columns are named {twice!r}.")
+    parts = []
+    uneven: list[tuple[int, int]] = []
+    while block := list(islice(lines, 4096)):
+        uneven += [(line, len(row)) for line, row in block if len(row) != len(head)]
+        if uneven:
+            continue
+        cells = np.char.strip(np.array([row for _, row in block]))
+        parts.append([_numbers_or_text(cells[:, j]) for j in range(len(head))])
+    if uneven:
+        raise TableError(f"{path}: {_uneven(uneven)}, the header has {len(head)}.")
+    if not parts:
+        raise TableError(f"{path}: there is a header and no rows.")
+    return head, parts
+
+
+def _uneven(found: list[tuple[int, int]], most: int = 5) -> str:
+    """Lines with another number of cells than the header, in words."""
+    listed = ", ".join(f"line {line} has {count} cells" for line, count in found[:most])
+    return listed if len(found) <= most else f"{listed} and {len(found) - most} lines more are as uneven"
+
+
+def _numbers_or_text(cells: np.ndarray) -> np.ndarray:
+    with suppress(ValueError):
+        return cells.astype(np.float64)
+    with suppress(ValueError):
+        return np.where(np.isin(np.char.lower(cells), MISSING), "nan", cells).astype(np.float64)
+    return cells.copy()
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """One column; numbers only when every part is."""
+    numeric = all(part.dtype.kind == "f" for part in parts)
+    return np.concatenate(parts if numeric else [part.astype(str) for part in parts])
+
+
+def load_numpy(path: Path, mapped: bool = False) -> Any:
+    """The array of an NPY file, or the arrays of an NPZ file by name; nothing is unpickled.
+
+    With ``mapped`` the array of an NPY file stays on disk until it is touched.
+    """
+    try:
+        loaded = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+    except Exception as error:
+        raise TableError(f"{path}: not a readable {path.suffix} file of plain arrays.") from error
+
+
+def _numbered(path: Path, array: Any) -> dict[str, np.ndarray]:
+    if not isinstance(array, np.ndarray) or array.ndim != 2:
+        raise TableError(f"{path}: needs an array of shape (n, d), got {getattr(array, 'shape', 'several arrays')}.")
+    return {str(j): array[:, j] for j in range(array.shape[1])}
+
+
+def _parquet(path: Path) -> dict[str, np.ndarray]:
+    try:
+        import pandas
+
+        frame = pandas.read_parquet(path)
+    except ImportError as error:
+        raise TableError(f"{path}: Parquet needs pandas and pyarrow: pip install 'gramian[data]'.") from error
+    except Exception as error:
+        raise TableError(f"{path}: not a readable Parquet file ({type(error).__name__}).") from error
+    return {str(name): plain(frame[name]) for name in frame.columns}
+
+
+def plain(column: Any) -> np.ndarray:
+    """A column of a frame or an array as numbers, or as text with nothing for what is missing."""
+    if hasattr(column, "isna"):
+        missing = column.isna()
+        if column.dtype.kind in "biuf":
+            return column.to_numpy(dtype=float, na_value=np.nan) if missing.any() else column.to_numpy()
+        return column.astype(str).where(~missing, "").to_numpy(dtype=str)
+    column = np.asarray(column)
+    if column.dtype.kind in "biufUS":
+        return column.astype(str) if column.dtype.kind == "S" else column
+    if column.dtype.kind == "M":
+        return np.where(np.isnat(column), "", np.datetime_as_string(column))
+    cells = np.array(["" if cell is None or cell != cell else str(cell).strip() for cell in column], dtype=str)
+    return _numbers_or_text(cells)
+
+
+def is_number(cell: Any) -> bool:
+    """Whether a cell reads as a number."""
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
