@@ -16,9 +16,9 @@ from gramian.manifold.graph import Graph, NeighborGraph, laplacian, n_connected_
 from gramian.manifold.metric import GraphMetric, kernel_map
 from gramian.manifold.penalties import Found, KernelPenalty, MatrixPenalty, Penalty, SmoothPenalty
 
-PAIRS_PER_SECOND = 3e10
+PAIRS_PER_SECOND = 2e10
 """Features of pairs that an exact search compares in a second."""
-LONG_S = 60
+LONG_S = 30
 """Seconds from which on the search is announced."""
 GEOMETRIES = ("laplacian", "normalized", "lle", "isomap")
 
