@@ -232,7 +232,7 @@ class AutoMetric(MetricLearner):
         if best.learner is not None:
             points = points * weights
             weight = float(WEIGHTS[best.best(search.base)[1]])
-            coordinates, solution = best.learner.near_prior(points, search.y, weight, search.rng)
+            coordinates, solution = best.learner._near_prior(points, search.y, weight, search.rng)
             if not best.learner._anywhere:
                 self._store(coordinates, solution)
                 return
