@@ -123,6 +123,9 @@ def main(package: ModuleType, columns: Callable[[dict], dict], page: Callable[[l
                 continue
             print(aligned([columns(row) for row in report.rows]), f"\n{report.cpu_s:.1f} CPU seconds", flush=True)
             ended.append(report)
+    except KeyboardInterrupt:
+        print("stopped; with --resume the next run goes on from here", file=sys.stderr)
+        return 130
     finally:  # also what ended before an interruption belongs on the page
         if not options.quick:
             write_page(results, page, ROOT / target)
@@ -197,7 +200,7 @@ def _run_all(jobs: list[tuple], n: int) -> Iterator[tuple[str, Report | None, st
             for done in as_completed([pool.submit(_attempt, job) for job in jobs]):
                 yield done.result()
         except BaseException:  # an interruption: those that wait are not begun
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
             raise
 
 

@@ -67,6 +67,15 @@ def test_what_changed_is_run_again(package, monkeypatch):
     assert go(package, monkeypatch, "--resume") == (1, "ac")
 
 
+def test_an_interruption_is_one_sentence_and_keeps_what_ended(package, monkeypatch, capsys):
+    path = package.folder / "b.py"
+    path.write_text(path.read_text().replace("RuntimeError('stopped')", "KeyboardInterrupt"))
+    assert go(package, monkeypatch, "--resume") == (130, "a")
+    assert capsys.readouterr().err.endswith("stopped; with --resume the next run goes on from here\n")
+    package.broken.unlink()
+    assert go(package, monkeypatch, "--resume") == (0, "bc")
+
+
 def test_words_can_be_taken_over_without_a_run(package, monkeypatch):
     package.broken.unlink()
     go(package, monkeypatch)

@@ -8,6 +8,7 @@ import copy
 import functools
 import inspect
 import os
+import pathlib
 import tempfile
 from dataclasses import dataclass
 from importlib import import_module
@@ -32,6 +33,8 @@ PAIRS = gm.Pairs.from_labels(Y, random_state=0)
 FOLDER = tempfile.mkdtemp()
 FILE = os.path.join(FOLDER, "metric.gram")
 gm.save(METRIC, FILE)
+TABLE = pathlib.Path(FOLDER) / "table.csv"
+TABLE.write_text("a,b\n1,2\n3,4\n")
 
 NOT_WALKED = {
     "linalg": "takes arrays that were checked",
@@ -75,6 +78,9 @@ NO_CALL = {
     "VonNeumannRule": "a rule behind a learner",
     "Measurements": "made of checked matrices",
     "Weighted": "made by align",
+    "Column": "made by a table",
+    "Table": "what a function returns",
+    "TableError": "an error",
     "largest_drop": "of the points of a clustering",
     "parting": "of the points of a clustering",
     "loss_bound": "of the numbers of a learner",
@@ -251,6 +257,9 @@ OWN: dict[str, Any] = {
     "loss_bound.learner": gm.LEGO().fit(X, Y),
     "loss_bound.metric": METRIC,
     "euclidean.d": D,
+    "with_names.feature_names": [f"column {j}" for j in range(D)],
+    "read.path": TABLE,
+    "read_columns.path": TABLE,
     "Ellipsoid.P": np.eye(3),
     "pairs": X[np.stack([PAIRS.left, PAIRS.right], axis=1)][:20],
     "calibrate_threshold.y": np.where(PAIRS.similar, 1, -1)[:20],
@@ -306,7 +315,9 @@ def names() -> dict[str, Any]:
     for module in _contents.MODULES:
         if module not in NOT_WALKED:
             home = import_module(f"gramian.{module}")
-            found |= {name: getattr(home, name) for name in getattr(home, "__all__", ())}
+            for name in getattr(home, "__all__", ()):
+                value = getattr(home, name)
+                found.setdefault(name if found.get(name, value) is value else f"{module}.{name}", value)
     for module in ("search.evaluation", "datasets"):
         home = import_module(f"gramian.{module}")
         for name, value in vars(home).items():

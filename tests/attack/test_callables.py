@@ -22,7 +22,8 @@ LIMIT_S = 20
 ENDLESS = {"max_iter", "n_init", "reselect", "n_pretrain", "rounds", "n_splits", "n_pairs", "n", "n_bits", "n_dims"}
 """A huge number of rounds or points is what was asked for."""
 SENTENCE = re.compile(r"^([A-Za-z_][\w.]*|This [A-Za-z]+ instance is not fitted yet.*): .+", re.DOTALL)
-FEW = ["None", "a string", "NaN", "minus one", "an object", "a list of strings", "complex points", "points with NaN"]
+EVERY = 17
+"""Here one value in so many is tried, other ones for each argument."""
 
 
 def bad_values(seed=0):
@@ -150,27 +151,25 @@ def one_sentence(text):
     return bool(SENTENCE.match(text)) and "\n" not in text.strip() or text.startswith("This ")
 
 
-def complaints(call, names=None, seed=0):
+def complaints(call, every=1, first=0, seed=0):
     """All that is wrong with one call; and how many values were tried."""
     found, tried = [], 0
-    for argument in call.values:
-        for kind, value in bad_values(seed).items():
-            if (names is not None and kind not in names) or (kind in ("many", "huge") and argument in ENDLESS):
+    for place, argument in enumerate(call.values):
+        for number, (kind, value) in enumerate(bad_values(seed).items()):
+            if (number + place + first) % every or (kind in ("many", "huge") and argument in ENDLESS):
                 continue
             tried += 1
             found.append(complaint(call, argument, kind, value))
     return [text for text in found if text], tried
 
 
-@pytest.mark.parametrize("name", sorted(calls()))
-def test_a_good_call_is_good_and_leaves_its_arguments_alone(name):
-    call = calls()[name]
-    owner, values = call.fresh()
-    copies = {key: kept(value) for key, value in values.items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+@pytest.mark.filterwarnings("ignore")
+def test_good_calls_are_good_and_leave_their_arguments_alone():
+    for name, call in calls().items():
+        owner, values = call.fresh()
+        copies = {key: kept(value) for key, value in values.items()}
         call.run(owner, values)
-    assert all(same(copies[key], values[key]) for key in values)
+        assert all(same(copies[key], values[key]) for key in values), name
 
 
 def test_every_exception_from_the_walk_has_a_reason():
@@ -179,8 +178,8 @@ def test_every_exception_from_the_walk_has_a_reason():
 
 def test_a_few_bad_values_everywhere():
     found, total = [], 0
-    for call in calls().values():
-        wrong, tried = complaints(call, FEW)
+    for first, call in enumerate(calls().values()):
+        wrong, tried = complaints(call, EVERY, first)
         found += wrong
         total += tried
     assert len(found) < 0.005 * total, "\n".join(found)

@@ -38,7 +38,7 @@ def space(learner: Any, n_features: int | None) -> tuple[Coordinates, float, int
     features, prior = learner.features, learner.prior
     if features is not None:
         if not hasattr(features, "map_"):
-            raise ValueError(f"{owner}: features must be fitted KernelFeatures, got {features!r:.60}.")
+            raise ValueError(f"{owner}: features must be fitted KernelFeatures, got {_checks.shown(features)}.")
         return KernelSpace(features), _checks.number(learner.alpha, owner, "alpha", low=0), None
     d = _checks.number(n_features, owner, "n_features", low=1, integer=True)
     if learner.rank is None:

@@ -258,7 +258,8 @@ class Index(ABC, Stored):
         _parameters.require(BATCHES, batches, self._owner, "batches")
         _parameters.require(_parameters.TABLE["verbose"], verbose, self._owner, "verbose")
         _parameters.require(_parameters.TABLE["callback"], callback, self._owner, "callback")
-        total = sum(map(linalg.count, batches)) if isinstance(batches, list | tuple) else None
+        listed = isinstance(batches, list | tuple) and all(hasattr(X, "__len__") for X in batches)
+        total = sum(map(linalg.count, batches)) if listed else None  # type: ignore[arg-type]  # a list then
         with progress(self._owner, total, verbose, callback) as report:
             for X in batches:
                 found = self.query(X, k, n_jobs=n_jobs, within=within)
