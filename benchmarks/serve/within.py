@@ -17,11 +17,11 @@ Share of right ones among the 20 best results that were not yet clicked, mean ov
 constants as they are; of each rival the best of its settings on other queries of the same task is taken, also
 with the wrong clicks. *best rival* is the one with the highest mean over the three columns. Standard errors are those
 of the difference between service and best rival over the queries, largest of the three. None of these tasks was
-used to choose the constants of the query model, which `python -m benchmarks.serve.choosing` compares on other data.
-Rivals: no learning, Rocchio (a linear adapter of the query, fitted to
-the clicks of this query alone, is Rocchio without dislikes), 2·mean⁺ − mean⁻ (Qdrant's average, FiftyOne), logistic
-regression on the clicks as in Lilac, the same with 100 random items as far ones, and Qdrant's relevance feedback
-(naive strategy, local mode of its client, strength tuned).
+used to choose the constants of the query model, which `python -m benchmarks.serve.choosing` compares on other data;
+they were compared there once more after a first run of this study. Rivals: no learning, Rocchio (a linear adapter of
+the query, fitted to the clicks of this query alone, is Rocchio without dislikes), 2·mean⁺ − mean⁻ (Qdrant's average,
+FiftyOne), logistic regression on the clicks as in Lilac, the same with 100 random items as far ones, and Qdrant's
+relevance feedback (naive strategy, local mode of its client, strength tuned).
 """
 TASKS = ("mnist", "coil", "faces by pose", "digits by parity", "news, sentence encoder", "yeast")
 """Six of the tasks, of each kind one: a visit with all rivals takes long."""
