@@ -127,7 +127,7 @@ class Search:
         """What the learner of a trial finds on a fold; starts that differ in the scoring alone share it."""
         key = (id(trial.learner), trial.start.learned_as, number)
         if key not in self.paths:
-            self.paths[key] = trial.learner.path_on(points, self.folds[number], rng)
+            self.paths[key] = trial.learner._path_on(points, self.folds[number], rng)
         return self.paths[key]
 
     def honest(self, trials: list[Trial]) -> tuple[float, float]:

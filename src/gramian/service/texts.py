@@ -52,11 +52,11 @@ class Page:
         rows = np.unique(np.searchsorted(self.ends, starts, side="right")).tolist()
         found = [row for row in rows if all(part in self.lines[row] for part in parts)]
         named = [row for row in found if all(part in self.names[row] for part in parts)]
-        whole = [re.compile(rf"\b{re.escape(part)}\b") for part in parts]
-        best = sorted(named, key=lambda row: _rank(self.names[row], wanted, whole))[:k]
+        patterns = [re.compile(rf"\b{re.escape(part)}\b") for part in parts]
+        best = sorted(named, key=lambda row: _rank(self.names[row], wanted, patterns))[:k]
         if len(best) < k:
             others = sorted(set(found).difference(named))
-            inside = [not all(word.search(self.lines[row]) for word in whole) for row in others]
+            inside = [not all(word.search(self.lines[row]) for word in patterns) for row in others]
             order = sorted(range(len(others)), key=lambda i: (inside[i], len(self.names[others[i]]), others[i]))
             best += [others[i] for i in order[: k - len(best)]]
         return self.ids[best], len(found)
