@@ -50,7 +50,7 @@ browser: $(BROWSER_DEPS) $(PAGE)
 # The first minute of a person, for the checks: a machine that cannot build the page or has no browser says so and goes on.
 smoke: $(TEST_DEPS)
 	@if timeout 90 $(MAKE) --no-print-directory smoke-ready; then \
-	  $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_minute.py -m browser -k first_minute -rs; \
+	  $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_minute.py -m browser -k test_the_first_minute -rs; \
 	else \
 	  echo "The page could not be built here, so that it was not looked at in a browser."; \
 	fi
