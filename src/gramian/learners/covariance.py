@@ -52,7 +52,8 @@ class Covariance(MetricLearner):
     """M = C⁺ with C the covariance of X: the minimizer of ⟨C, M⟩ − log det M (Mahalanobis 1936).
 
     The one learner without side information: y may be left out and is not looked at. Directions in which
-    X does not vary get weight zero.
+    X does not vary get weight zero. Nothing tells whether it helps, so there is no anchor; to learn near it from labels
+    or pairs, give it to another learner as ``prior="covariance"``.
 
     Examples
     --------

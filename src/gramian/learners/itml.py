@@ -166,7 +166,7 @@ def with_gamma(learner: ITML, gamma: float) -> ITML:
 
 def check_bounds(bounds: Any) -> None:
     """Raise unless bounds are (u, l), 0 < u < l."""
-    if np.shape(bounds) != (2,):
+    if not isinstance(bounds, list | tuple | np.ndarray) or len(bounds) != 2:
         raise ValueError(f"ITML: bounds must be (u, l), got {_checks.shown(bounds)}.")
     u, l = (_checks.number(bound, "ITML", "each of bounds") for bound in bounds)
     if not 0 < u < l:

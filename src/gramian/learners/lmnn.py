@@ -123,6 +123,7 @@ class LMNN(FactorLearner):
 
     _accepts = (Comparisons,)
     _devices = True
+    _most_points = 3_000
     _enough = {"tol": lambda tol: max(tol, 5e-2), "max_iter": lambda most: min(most, 30)}
 
     def __init__(

@@ -11,6 +11,7 @@ from scipy.linalg import lapack
 from gramian import _checks, linalg
 from gramian.constraints import Comparisons, Labels, Quadruplets
 from gramian.learners.base import MetricLearner
+from gramian.learners.many import ENOUGH, usual
 from gramian.learners.priors import positive_prior
 from gramian.learners.progress import progress
 from gramian.solvers import quasi_newton
@@ -181,6 +182,9 @@ class LSML(MetricLearner):
 
     _accepts = (Comparisons,)
     _has_prior = True
+    _most_pairs: int | None = None
+    """Comparisons to draw from labels at most, where their number was left open."""
+    _enough = {"_most_pairs": lambda most: ENOUGH}
 
     def __init__(
         self,
@@ -206,7 +210,8 @@ class LSML(MetricLearner):
         self.random_state = random_state
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Quadruplets:
-        return Quadruplets.from_labels(labels, self.n_quadruplets, margin=0.0, random_state=rng)
+        count = usual(self.n_quadruplets, self._most_pairs, labels, 5)
+        return Quadruplets.from_labels(labels, count, margin=0.0, random_state=rng)
 
     def _side(self, y: Any, Z: Any, rest: Any, rng: np.random.RandomState) -> Comparisons:
         if isinstance(y, Comparisons) and y.from_data:

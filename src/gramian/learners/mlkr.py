@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian import _array, _checks, linalg
 from gramian.constraints import Labels
-from gramian.learners import softmax
+from gramian.learners import many, softmax
 from gramian.learners.base import are_tuples
 from gramian.learners.factored import FactorLearner, Start
 from gramian.solvers.base import Solution
@@ -111,6 +111,9 @@ class MLKR(FactorLearner):
         What the metric is as far as ``anchor`` says.
     anchor : float in [0, 1]
         Weight of the prior; 0 is the problem as it stands above. It is not chosen on held-out classes: there are none.
+    max_points : int, optional
+        Of more points a part is learned from, drawn at random, since the work grows with n²; a warning says so. None
+        learns from all.
     max_iter : int
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n, for targets of variance 1, or at f ≤ 10 tol · n: by default where a hundredth of the
@@ -144,6 +147,7 @@ class MLKR(FactorLearner):
         reg=0.0,
         prior="identity",
         anchor=0.0,
+        max_points=3000,
         max_iter=200,
         tol=1e-3,
         verbose=False,
@@ -154,8 +158,14 @@ class MLKR(FactorLearner):
         super().__init__(
             n_components, init=init, reg=reg, prior=prior, anchor=anchor, random_state=random_state, **shared
         )
+        self.max_points = max_points
 
     _numbers = True
+
+    def _fewer(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
+        if self.max_points is None:
+            return X, y
+        return many.fewer(X, y, self.max_points, "MLKR", "give max_points=None", rng, by_class=False)
 
     def _side(self, y: Any, Z: Any, rest: Any, rng: Any) -> Any:
         return standardized(super()._side(y, Z, rest, rng), "MLKR")

@@ -10,6 +10,9 @@ from scipy.optimize import minimize
 from gramian._device import DeviceArray
 from gramian.solvers import quasi_newton
 
+IDLE = 3
+"""Steps in a row that end a descent on a device when rounding hides what they gain."""
+
 
 @dataclass(frozen=True, eq=False)
 class Descent:
@@ -92,18 +95,20 @@ def descend(
 def _descend_on_device(
     fun: Callable, start: Any, max_iter: int, tol: float, scale: float, memory: int, callback: Any
 ) -> Descent:
-    """:func:`descend` where the start is."""
+    """:func:`descend` where the start is; it also ends where steps lower the value by no more than its rounding."""
     value, gradient = fun(start)
     begin = (start, float(value), gradient)
-    here, done = begin, 0
+    here, done, idle = begin, 0, 0
+    rounding = 2 * float(np.finfo(start.dtype).eps)
     residual = stationarity(start, gradient, scale)
     if start.size and max_iter > 0 and residual > tol:
-        for here in quasi_newton.steps(fun, *begin, memory):
-            done += 1
+        for step in quasi_newton.steps(fun, *begin, memory):
+            idle = idle + 1 if here[1] - step[1] <= rounding * abs(step[1]) else 0
+            here, done = step, done + 1
             residual = stationarity(here[0], here[2], scale)
             if callback is not None:
                 callback(done, here[1], residual)
-            if residual <= tol or done >= max_iter:
+            if residual <= tol or done >= max_iter or idle >= IDLE:
                 break
     return Descent(*here, done, residual)
 

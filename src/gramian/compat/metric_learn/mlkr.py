@@ -42,6 +42,7 @@ class MLKR(TransformerMixin, MahalanobisMixin):
                 max_iter=self.max_iter,
                 tol=1e-3 if self.tol is None else self.tol,
                 callback=table(self),
+                max_points=None,
                 random_state=self.random_state,
             )
             fit_with(self, learner, X, y)
