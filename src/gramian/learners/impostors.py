@@ -11,7 +11,7 @@ from scipy.linalg import LinAlgError, eigh
 from gramian import _device, linalg
 from gramian._device.pairs import PairList
 from gramian.constraints import Labels
-from gramian.learners import targets
+from gramian.learners import initial, targets
 from gramian.solvers.descent import share, stationarity
 
 CACHE_BYTES = 1 << 20
@@ -151,6 +151,10 @@ class Triplets:
     def _listed(self) -> PairList:
         """The pairs on a device."""
         return PairList(self.anchor, self.other, len(self.near))
+
+    def pull(self) -> np.ndarray:
+        """Σ_ij w_i v_ij v_ijᵀ over target pairs."""
+        return initial.pull(self.Z, self.near, self.weight)
 
     def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Pull plus smoothed hinges, and the gradient 2 L S."""

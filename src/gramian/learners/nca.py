@@ -147,6 +147,7 @@ class NCA(FactorLearner):
     """
 
     _devices = True
+    _most_points = 5_000
 
     def __init__(
         self,

@@ -35,7 +35,18 @@ def neighborhoods(Z: Any, anchors: slice | None = None) -> Iterator[tuple[slice,
         xp.reshape(E, (-1,))[rows.start :: n + 1] = -xp.inf
         top = xp.max(E, axis=1, keepdims=True)
         E -= top
-        yield rows, xp.exp(E), top
+        yield rows, _exp(E), top
+
+
+def _exp(E: Any) -> Any:
+    """exp(E), in its own memory where that is ours to write to."""
+    return np.exp(E, out=E) if isinstance(E, np.ndarray) else _array.namespace(E).exp(E)
+
+
+def with_ones(T: Any) -> Any:
+    """T with a column of ones."""
+    xp = _array.namespace(T)
+    return xp.concat([T, xp.ones_like(T[:, :1])], axis=1)
 
 
 class Classes:

@@ -184,6 +184,7 @@ def laplacian(A: Any, normalized: bool = False) -> tuple[Any, np.ndarray]:
     >>> laplacian(np.array([[0.0, 2.0], [2.0, 0.0]]))[0].tolist()
     [[2.0, -2.0], [-2.0, 2.0]]
     """
+    A = as_graph(A, "laplacian")
     degree = np.asarray(A.sum(axis=1), dtype=float).ravel()
     L = csgraph.laplacian(A, normed=normalized)
     trivial = np.sqrt(degree) if normalized else np.ones_like(degree)
@@ -193,4 +194,19 @@ def laplacian(A: Any, normalized: bool = False) -> tuple[Any, np.ndarray]:
 
 def n_connected_components(A: Any) -> int:
     """Number of connected components of a graph."""
-    return int(csgraph.connected_components(sparse.csr_array(A), directed=False, return_labels=False))
+    A = sparse.csr_array(as_graph(A, "n_connected_components"))
+    return int(csgraph.connected_components(A, directed=False, return_labels=False))
+
+
+def as_graph(A: Any, owner: str) -> Any:
+    """An adjacency matrix: square, symmetric, finite and nonnegative, dense or CSR."""
+    A = sparse.csr_array(A) if sparse.issparse(A) else _checks.array(A, owner, "A")
+    values = A.data if sparse.issparse(A) else A
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or values.dtype.kind not in "biuf":
+        raise ValueError(f"{owner}: A must be an adjacency matrix (n, n) of numbers, got shape {A.shape}.")
+    high, low = float(values.max(initial=0)), float(values.min(initial=0))
+    if not np.isfinite(high) or low < 0:
+        raise ValueError(f"{owner}: A must have finite weights that are not negative, got {low:g} to {high:g}.")
+    if A.shape[0] and abs(A - A.T).max() > 1e-10 * high:
+        raise ValueError(f"{owner}: A must be symmetric; take A.maximum(A.T).")
+    return A

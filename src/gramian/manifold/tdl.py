@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from gramian import _checks, _device
+from gramian import _checks, _device, linalg
 from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
@@ -154,7 +154,12 @@ class TDL(Transductive):
 
     @_checks.whole
     def fit(self, X: Any, y: Any = None) -> "TDL":
-        """Embed all points; y holds labels of any type, −1 where unknown, or constraints to pay for."""
+        """Embed all points; y holds labels of any type, −1 where unknown, or constraints to pay for.
+
+        A cost of your own needs no y.
+        """
+        if y is None and self.cost is not None:
+            y = np.full(linalg.count(X), -1)
         X, side = self._door(X, y)
         k = self._n_components()
         _checks.number(self.tol, "TDL", "tol", low=0)

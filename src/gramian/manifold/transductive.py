@@ -84,8 +84,11 @@ class Transductive(GraphEmbedding):
         if self.codes_ is not None and (self.codes_ >= 0).any():
             self.voters_ = Voters.among(self.codes_, self.embedding_, plain, choice.anchor)
             if choice.anchor > 0:
-                found = self.voters_.winners(self.embedding_, plain, self._k_votes())
-                self.transduction_ = np.where(self.codes_ >= 0, self.codes_, found)
+                unknown = np.flatnonzero(self.codes_ < 0)
+                self.transduction_ = self.codes_.copy()
+                if len(unknown):
+                    there = linalg.take(plain, unknown)
+                    self.transduction_[unknown] = self.voters_.winners(self.embedding_[unknown], there, self._k_votes())
 
     def predict(self, X: Any = None) -> np.ndarray:
         """Labels by the vote of the nearest labeled points, under the learned distance as far as it is anchored.
@@ -112,7 +115,11 @@ class Transductive(GraphEmbedding):
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right predictions."""
-        return float(np.mean(self.predict(X) == np.asarray(_device.whole_numbers(y))))
+        found, truth = self.predict(X), _checks.plain(_device.whole_numbers(y), type(self).__name__, "y")
+        if truth.shape != found.shape:
+            owner = type(self).__name__
+            raise ValueError(f"{owner}: y must have one label per point ({len(found)}), got shape {truth.shape}.")
+        return float(np.mean(found == truth))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -44,16 +44,23 @@ def descend(
     max_iter: int,
     tol: float = 0.0,
     scale: float = 1.0,
+    height: float | None = None,
     memory: int = 10,
     callback: Callable[[int, float, float], Any] | None = None,
 ) -> Descent:
-    """Minimize ``fun(L) -> (value, gradient)`` from ``start`` until ‖∇f‖ ‖L‖ ≤ tol · scale.
+    """Minimize ``fun(L) -> (value, gradient)`` from ``start`` until ‖∇f‖ ‖L‖ ≤ tol · scale, or f ≤ tol · height.
 
+    The second is for functions that are nowhere negative.
     The steps are those of scipy's L-BFGS-B; its own stopping rules are off, so that the residual reported is the one
     compared with ``tol``. It may also end where no step lowers the value within rounding, with the residual there.
     """
     if isinstance(start, DeviceArray):
         return _descend_on_device(fun, start, max_iter, tol, scale, memory, callback)
+
+    def residual_at(x: np.ndarray, value: float, gradient: np.ndarray) -> float:
+        residual = stationarity(x, gradient, scale)
+        return residual if height is None else min(residual, value / height)
+
     shape, steps = start.shape, 0
     seen: dict[str, tuple[np.ndarray, float, np.ndarray]] = {}
 
@@ -66,9 +73,8 @@ def descend(
     def after(intermediate_result: Any) -> None:
         nonlocal steps
         steps += 1
-        x, value, gradient = seen["last"]
         seen["best"] = seen["last"]
-        residual = stationarity(x, gradient, scale)
+        value, residual = seen["last"][1], residual_at(*seen["last"])
         if callback is not None:
             callback(steps, value, residual)
         if residual <= tol:
@@ -76,14 +82,14 @@ def descend(
 
     if start.size:
         flat(start.ravel())
-        x, value, gradient = seen["best"] = seen["last"]
-        if max_iter > 0 and stationarity(x, gradient, scale) > tol:
+        seen["best"] = seen["last"]
+        if max_iter > 0 and residual_at(*seen["last"]) > tol:
             options = {"maxiter": max_iter, "maxfun": 20 * max_iter + 20, "gtol": 0.0, "ftol": 0.0, "maxcor": memory}
             minimize(flat, start.ravel(), jac=True, method="L-BFGS-B", callback=after, options=options)
         x, value, gradient = seen["best"]
     else:
         x, (value, gradient) = start.ravel(), fun(start)
-    return Descent(x.reshape(shape), value, gradient, steps, stationarity(x, gradient, scale))
+    return Descent(x.reshape(shape), value, gradient, steps, residual_at(x, value, gradient))
 
 
 def _descend_on_device(
