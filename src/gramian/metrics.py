@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _device, linalg
+from gramian import _checks, _device, _memory, linalg
 from gramian.coordinates import BesideFeatures, Coordinates, KernelSpace, Plain, Subspace, orthonormal
 from gramian.persist import Stored
 
@@ -139,7 +139,7 @@ class Metric(Stored):
     def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
         """Squared distance of row i of X to row i of Y, shape (n,)."""
         given = X
-        X, Y = self._both(X, Y)
+        X, Y = self._both(X, [] if Y is None else Y)
         n, m = linalg.count(X), linalg.count(Y)
         if n != m:
             raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {n} and {m} rows.")
@@ -210,8 +210,9 @@ class Metric(Stored):
         shares = (V * (inside + self.alpha * V))[0]
         if names is None:
             return shares
-        if len(names) != len(shares):
-            raise ValueError(f"{owner}: names must be {len(shares)} names of features, got {len(names)}.")
+        if not isinstance(names, list | tuple | np.ndarray) or len(names) != len(shares):
+            wanted = f"{len(shares)} names of features"
+            raise ValueError(f"{owner}: names must be {wanted}, got {_checks.shown(names)}.")
         return {str(names[j]): float(shares[j]) for j in np.argsort(-np.abs(shares), kind="stable")}
 
     def __call__(self, u: Any, v: Any) -> float:
@@ -262,7 +263,9 @@ class Mahalanobis(Metric):
     @classmethod
     def euclidean(cls, d: int) -> "Mahalanobis":
         """The Euclidean metric on d features."""
-        return cls(np.eye(_checks.number(d, "Mahalanobis", "d", low=1, integer=True)))
+        d = _checks.number(d, "Mahalanobis", "d", low=1, integer=True)
+        _memory.require(24.0 * d * d, "Mahalanobis", f"matrices of {d} × {d}", "use SubspaceMahalanobis")
+        return cls(np.eye(d))
 
 
 class SubspaceMahalanobis(Metric):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device, linalg
+from gramian import _checks, _device, linalg
 from gramian.persist import Stored
 
 
@@ -50,7 +50,7 @@ class Coordinates(ABC, Stored):
         """A set of one point, for the door."""
         if sparse.issparse(x):
             return sparse.csr_array(x.reshape(1, -1))
-        x = x if _device.foreign(x) else np.asarray(x)
+        x = x if _device.foreign(x) else _checks.plain(x, owner, name)
         if x.ndim != 1:
             raise ValueError(f"{owner}: {name} must be a single point of shape (d,), got {x.shape}.")
         return x[None, :]

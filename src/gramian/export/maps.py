@@ -169,4 +169,7 @@ def _is_beside(metric: Metric) -> bool:
 
 def _is_explicit(kernel: Kernel) -> bool:
     """Whether the kernel has features φ(x) as wide as the points."""
-    return kernel.on_vectors and kernel.embed(np.ones((1, 1))) is not None
+    if not kernel.on_vectors:
+        return False
+    phi = kernel.embed(np.ones((1, 1)))
+    return phi is not None and phi.shape[1] == 1

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
 from gramian.coordinates import Rest
 from gramian.learners.anchor import WEIGHTS
@@ -137,8 +137,8 @@ class AutoMetric(MetricLearner):
         with _checks.intact(self):
             rng = _checks.random(self.random_state, "AutoMetric")
             X, y = self._door(X, y, unknown=unknown)
-            candidates = self._candidates(y)
-            cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, integer=True)
+            candidates = self._affordable(self._candidates(y), linalg.count(X))
+            cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, high=linalg.count(X), integer=True)
             if self.budget_s is not None:
                 _checks.number(self.budget_s, "AutoMetric", "budget_s", low=0)
             search = Search(X, y, self._neighbors(), cv, rng)
@@ -164,6 +164,17 @@ class AutoMetric(MetricLearner):
             raise TypeError(f"AutoMetric: candidates must be a list or dict of learners, got {_checks.shown(given)}.")
         items = given.items() if isinstance(given, dict) else ((None, learner) for learner in given)
         return {name or repr(learner): learner for name, learner in ((n, as_learner(c)) for n, c in items)}
+
+    def _affordable(self, candidates: dict[str, Any], n: int) -> dict[str, Any]:
+        """The candidates without those whose work would grow with n² for so many points, unless they were named."""
+        left_out = [name for name, learner in candidates.items() if (learner._most_points or n) < n]
+        if self.candidates is not None or not left_out:
+            return candidates
+        _checks.warn(
+            f"AutoMetric: leaves out {' and '.join(left_out)}, whose work grows with n², for {n:,} points; "
+            "name them in candidates to try them."
+        )
+        return {name: learner for name, learner in candidates.items() if name not in left_out}
 
     def _starts(self, X: np.ndarray) -> list[Start]:
         """Where learning may begin; the points as they are come first.
@@ -223,7 +234,7 @@ class AutoMetric(MetricLearner):
         if best.learner is not None:
             points = points * weights
             weight = float(WEIGHTS[best.best(search.base)[1]])
-            coordinates, solution = best.learner.near_prior(points, search.y, weight, search.rng)
+            coordinates, solution = best.learner._near_prior(points, search.y, weight, search.rng)
             if not best.learner._anywhere:
                 self._store(coordinates, solution)
                 return

@@ -41,8 +41,12 @@ class Kernelized(MetricLearner):
         ``Gaussian(scale)`` with the median distance of the training points as the scale when None, beside the features.
     rank : int, optional
         Number of coordinates; all that the training points span when None.
+    basis : str or points, optional
+        How coordinates are chosen where there are fewer than points: "principal" keeps the leading ``rank`` components
+        of kernel PCA (Remark 4 of Chatpatanasiri et al.; n × n memory), other words are those of
+        :class:`KernelFeatures`, greedy landmarks ("cholesky") when None.
     features : KernelFeatures, optional
-        Coordinates with another basis; it overrides kernel and rank.
+        Coordinates of your own; they override kernel, rank and basis.
     alpha : "auto" or float
         Weight outside of the basis.
     random_state : int or generator, optional
@@ -71,10 +75,13 @@ class Kernelized(MetricLearner):
     _devices = True
     _anywhere = False
 
-    def __init__(self, learner=None, kernel=None, *, rank=None, features=None, alpha="auto", random_state=None):
+    def __init__(
+        self, learner=None, kernel=None, *, rank=None, basis=None, features=None, alpha="auto", random_state=None
+    ):
         self.learner = learner
         self.kernel = kernel
         self.rank = rank
+        self.basis = basis
         self.features = features
         self.alpha = alpha
         self.random_state = random_state
@@ -89,7 +96,11 @@ class Kernelized(MetricLearner):
             features = clone(self.features)
         else:
             kernel = kernel_or_gaussian(self.kernel, X, "Kernelized")
-            features = KernelFeatures(kernel, rank=self.rank, random_state=self.random_state)
+            principal = _checks.is_word(self.basis, "principal")
+            basis = "all" if principal else "cholesky" if self.basis is None else self.basis
+            features = KernelFeatures(
+                kernel, rank=self.rank, basis=basis, center=principal, random_state=self.random_state
+            )
         Z = features.learn(X)
         if Z.shape[1] == 0:
             raise ValueError("Kernelized: kernel must not vanish on all points, got k(x, x) = 0 for each; use another.")
@@ -124,13 +135,13 @@ class Kernelized(MetricLearner):
         ours = self.kernel is None and self.features is None and _checks.is_word(self.alpha, "auto")
         return ours and isinstance(inner, MetricLearner) and inner._anchors(y) and is_unit_free(y)
 
-    def path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
+    def _path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
         """The way from what is learned on the rows of a fold to the features as they are."""
         if not self._beside_features(self._inner(), fold.side):
             raise ValueError("Kernelized: is near the features only with an anchored learner and no kernel of its own.")
         return KernelPaths(self._coordinates)(unanchored(self._inner(), quiet=True), points, fold, True, rng)
 
-    def near_prior(self, points: Any, y: Any, weight: float, rng: Any) -> tuple[Coordinates, Solution]:
+    def _near_prior(self, points: Any, y: Any, weight: float, rng: Any) -> tuple[Coordinates, Solution]:
         """What is learned on all points with a given weight of the features."""
         learner = clone(self).set_params(learner=self._inner().set_params(anchor=weight))
         space, Z = learner._coordinates(points)

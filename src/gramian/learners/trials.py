@@ -17,7 +17,7 @@ from gramian.learners.starts import Start
 COUNTS = {"seen": 2.0, "new": 1.0}
 """What a gain on new points of known classes counts beside one on classes that were never seen."""
 SURE = 2.0
-"""Standard errors taken off a gain before candidates are compared: the best of many looks better than it is."""
+"""Standard errors that are taken off a gain before candidates are compared: the best of many looks too good."""
 NEAR = 0.25
 """Standard errors by which a gain may be smaller for a larger weight of the start."""
 BEHIND = 0.1
@@ -141,7 +141,7 @@ class Search:
         """What the learner of a trial finds on a fold; starts that differ in the scoring alone share it."""
         key = (id(trial.learner), trial.start.learned_as, number)
         if key not in self.paths:
-            self.paths[key] = trial.learner.path_on(points, self.folds[number], rng)
+            self.paths[key] = trial.learner._path_on(points, self.folds[number], rng)
         return self.paths[key]
 
     def honest(self, trials: list[Trial]) -> tuple[float, float]:
