@@ -206,6 +206,7 @@ def as_graph(A: Any, owner: str) -> Any:
     high, low = float(values.max(initial=0)), float(values.min(initial=0))
     if not np.isfinite(high) or low < 0:
         raise ValueError(f"{owner}: A must have finite weights that are not negative, got {low:g} to {high:g}.")
+    A = A.astype(np.float64, copy=False)
     if A.shape[0] and abs(A - A.T).max() > 1e-10 * high:
         raise ValueError(f"{owner}: A must be symmetric; take A.maximum(A.T).")
     return A
