@@ -159,9 +159,10 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
-        if not given and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        shape = () if given else _checks.plain(y, owner, "y").shape
+        if len(shape) == 2 and shape[1] > 1:
             raise ValueError(
-                f"{owner}: y must be labels (n,) or constraints, got shape {np.shape(y)}. y should be a 1d array; "
+                f"{owner}: y must be labels (n,) or constraints, got shape {shape}. y should be a 1d array; "
                 "for pairs of points give Pairs(left, right, similar), for triplets Triplets(anchor, near, far)."
             )
         if vectors:

@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from gramian import _checks, _device, linalg
+from gramian._parameters import checked
 from gramian.manifold.neighbors import all_sqdist, neighbors
 from gramian.persist import Stored
 
@@ -170,6 +171,7 @@ def adjacency(ids: np.ndarray, weights: np.ndarray | None, m: int) -> sparse.csr
     return sparse.csr_array((data, ids.ravel(), np.arange(0, n * k + 1, k)), shape=(n, m))
 
 
+@checked()
 def laplacian(A: Any, normalized: bool = False) -> tuple[Any, np.ndarray]:
     """L = D − A, or I − D^{−1/2} A D^{−1/2}, and its unit trivial vector, e or D^{1/2}e over its norm.
 
