@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.harness import peer_python, remembered, run_peer
 from benchmarks.report import PICTURES
 from benchmarks.serve import people, tasks
-from gramian.service import query_model
+from gramian.service import query_model, scout
 
 TITLE = "Within one query"
 NOTES = """
@@ -16,8 +16,9 @@ Share of right ones among the 20 best results that were not yet clicked, mean ov
 (the 5 best, the next 5, 10 more, ranked anew in between). *service* is the query model of `gramian serve` with its
 constants as they are; of each rival the best of its settings on other queries of the same task is taken, also
 with the wrong clicks. *best rival* is the one with the highest mean over the three columns. Standard errors are those
-of the difference between service and best rival over the queries, largest of the three. Tasks marked * were used to
-choose the constants; the others were not. Rivals: no learning, Rocchio (a linear adapter of the query, fitted to
+of the difference between service and best rival over the queries, largest of the three. None of these tasks was
+used to choose the constants of the query model, which `python -m benchmarks.serve.choosing` compares on other data.
+Rivals: no learning, Rocchio (a linear adapter of the query, fitted to
 the clicks of this query alone, is Rocchio without dislikes), 2·mean⁺ − mean⁻ (Qdrant's average, FiftyOne), logistic
 regression on the clicks as in Lilac, the same with 100 random items as far ones, and Qdrant's relevance feedback
 (naive strategy, local mode of its client, strength tuned).
@@ -46,7 +47,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 def scores(name: str, wrong: float, count: int) -> Scores:
     """The service and its rivals on one task, computed once for the same code."""
-    key = (query_model.__file__, people.__file__, tasks.__file__, QDRANT, name, wrong, count)
+    key = (query_model.__file__, scout.__file__, people.__file__, tasks.__file__, QDRANT, name, wrong, count)
     found = remembered("serve_within", key, lambda: compared(name, wrong, count))
     return {kind: np.array(values) for kind, values in found.items()}
 
@@ -70,7 +71,7 @@ def row(name: str, wrong: float, found: Scores) -> dict[str, Any]:
     best = max(found, key=lambda kind: found[kind][:, 1:].mean())
     gain = ours - found[best]
     error = gain.std(axis=0, ddof=1) / np.sqrt(len(gain))
-    result = {"task": tasks.marked(name), "wrong clicks": wrong, "0 clicks": float(ours[:, 0].mean())}
+    result = {"task": name, "wrong clicks": wrong, "0 clicks": float(ours[:, 0].mean())}
     result |= {"service": _three(ours), "best rival": f"{best} {_three(found[best])}"}
     result |= {"difference": _three(gain, "+.3f"), "s.e.": float(error[1:].max())}
     return result | {kind: _three(values) for kind, values in found.items()}
@@ -122,7 +123,7 @@ def draw(found: dict[str, Scores], wrong: float) -> None:
             style = {"lw": 2.4, "color": "black"} if kind == "service" else {"lw": 1.0}
             places = np.array(CLICKS) + 0.15 * (shift - 3)
             ax.errorbar(places, values.mean(axis=0), yerr=error, label=kind, capsize=2, elinewidth=0.7, **style)
-        ax.set_title(tasks.marked(name), fontsize=10)
+        ax.set_title(name, fontsize=10)
         ax.set_xticks(CLICKS)
     for ax in axes[:, 0]:
         ax.set_ylabel("share of right results")

@@ -181,7 +181,10 @@ def _reason(error: Exception, X: Any) -> str:
     columns = _not_numeric(X)
     if columns:
         listed = ", ".join(columns[:5]) + (f" and {len(columns) - 5} others" if len(columns) > 5 else "")
-        return f"X must hold real numbers, but {listed}; encode them with gm.tables.TableEncoder(), or drop them."
+        reason = f" ({error})" if "argument must be" in str(error) else ""
+        return (
+            f"X must hold real numbers, but {listed}{reason}; encode them with gm.tables.TableEncoder(), or drop them."
+        )
     if "convert string" in str(error):
         return f"X must hold real numbers, but {error}."
     if "Expected 2D array" in str(error):

@@ -7,7 +7,7 @@ Settings with limits of their own (shapes, the number of points) are checked whe
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from inspect import signature
 from numbers import Integral, Real
 from os import PathLike
@@ -121,11 +121,18 @@ def kind_of(owner: type, name: str) -> Kind | None:
     return next((kind for kind in own if kind is not None), TABLE.get(name))
 
 
+@cache
+def settings_of(owner: type) -> tuple[tuple[str, Kind], ...]:
+    """The settings of a class that the table describes, in their order."""
+    kinds = ((name, kind_of(owner, name)) for name in signature(owner).parameters)
+    return tuple((name, kind) for name, kind in kinds if kind is not None)
+
+
 def check(obj: Any) -> None:
     """Raise one sentence for the first setting of an object that is not what it may be."""
-    owner = type(obj)
-    for name in signature(owner).parameters:
-        require(kind_of(owner, name), getattr(obj, name), owner.__name__, name)
+    owner: Any = type(obj)
+    for name, kind in settings_of(owner):
+        require(kind, getattr(obj, name), owner.__name__, name)
 
 
 def require(kind: Kind | None, value: Any, owner: str, name: str) -> None:

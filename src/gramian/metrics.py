@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, _device, _memory, linalg
-from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace, orthonormal
+from gramian.coordinates import BesideFeatures, Coordinates, KernelSpace, Plain, Subspace, orthonormal
 from gramian.persist import Stored
 
 LARGEST = 1e150
@@ -168,14 +168,18 @@ class Metric(Stored):
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates (n, q) in which the plain Euclidean distance is this metric (an isometry).
 
-        With α > 0 these are all features, √α x + U (M^{1/2} − √α I) Uᵀx, where points are vectors; in the space of
-        a kernel they are Lz(x), an isometry on the span of the basis alone.
+        With α > 0 these are all features, √α x + U (M^{1/2} − √α I) Uᵀx, where points are vectors, and (√α x, Lz(x))
+        where coordinates lie beside the features; in the space of a kernel they are Lz(x), an isometry on the span
+        of the basis alone.
         """
         return answer(self.transform_of(self.check(X)), X)
 
     def transform_of(self, X: Any) -> np.ndarray:
         """:meth:`transform` of checked points."""
         s = np.sqrt(self.alpha)
+        rest = self.coordinates.rest_vectors(X) if s > 0 else None
+        if rest is not None:
+            return np.concatenate([s * linalg.dense(rest), self.embed(X)], axis=1)
         if s == 0 or self.coordinates.back(self.core[:0]) is None:
             return self.embed(X)
         Z = self.coordinates.z(X) @ (self.root - s * np.eye(len(self.core)))
@@ -337,6 +341,7 @@ WORDS: dict[type[Coordinates], type[Metric]] = {
     Plain: Mahalanobis,
     Subspace: SubspaceMahalanobis,
     KernelSpace: KernelMetric,
+    BesideFeatures: KernelMetric,
 }
 
 

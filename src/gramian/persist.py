@@ -288,7 +288,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"kind": type(value).__name__, "state": _encode(value._state(), arrays)}
     if callable(value):
         raise TypeError(
-            f"save: cannot store the function {getattr(value, '__name__', value)!r}, which a file would have to run; "
+            f"save: cannot store a function, {getattr(value, '__name__', value)!r}, which a file would have to run; "
             "pickle the metric where that function can be imported (joblib.dump), keep metric.transform(X), or take "
             "a kernel of gramian, such as Precomputed of the matrix of all objects."
         )

@@ -20,8 +20,8 @@ from gramian import _threads, linalg
 
 ITEMS = 512
 """Rows of one product: with the queries of a pass, a block that the cache holds."""
-PRODUCTS = 1 << 16
-"""Products of a few queries with many rows that are made at once: each return to Python may wait for other threads."""
+FEW, PRODUCTS = 16, 1 << 16
+"""Products of a few queries with many rows are made at once: each return to Python may wait for other threads."""
 VARIANCE, SHARE = 0.95, 4
 """A projection keeps this share of the variance in at most one of so many directions."""
 PROJECTED = 2000, 32
@@ -125,7 +125,8 @@ class Scan(ABC):
 
         Z, own = lifted
         bounds, ids = np.full((len(own), m), np.inf, self.halves.dtype), np.zeros((len(own), m), np.int64)
-        step = min(max(self.step, PRODUCTS // max(len(own), 1)), max(self.n, 1))
+        long = PRODUCTS // max(len(own), 1) if len(own) <= FEW else 0
+        step = min(max(self.step, long), max(self.n, 1))
         room = np.empty((len(own), step), self.halves.dtype)
         for start in range(0, self.n, step):
             items = slice(start, min(start + step, self.n))
@@ -175,8 +176,11 @@ class DenseScan(Scan):
         return Z, sqnorms - _TINY * Z.shape[1]
 
     def products(self, Z: np.ndarray, items: slice, room: np.ndarray) -> np.ndarray:
-        """One matrix product."""
-        return np.matmul(Z, self.rows[items].T, out=room)
+        """One matrix product; of few queries as rows · queries, which reads the rows once."""
+        if len(Z) > FEW:
+            return np.matmul(Z, self.rows[items].T, out=room)
+        room[:] = (self.rows[items] @ Z.T).T
+        return room
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,6 +60,8 @@ def main():
                 CHECKS,
                 "--max-time",
                 seconds,
+                "--request-timeout",
+                "60",
             ]
             code = subprocess.run([*command, "--generation-allow-x00", "true", "--seed", "1"], cwd=folder).returncode
             assert client.request("GET", "/readyz")["status"] == "ok"

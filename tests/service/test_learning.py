@@ -1,15 +1,20 @@
 """The candidate and the query model solve the problems that their pages state."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import gramian as gm
-from gramian.service import learning, query_model
+from gramian.service import learning, query_model, scout
 from gramian.service.asking import highest
 from gramian.service.learning import ANCHOR, BACKGROUND, Background, Evidence
+from gramian.service.query_model import Examples
 from gramian.service.sums import PairSums
-from tests.service.conftest import teach
+from gramian.service.together import MOST, Together
+from tests.service.conftest import D, teach
 
 
 @pytest.fixture
@@ -87,10 +92,60 @@ def test_scores_by_one_pass_are_those_computed_point_by_point(space, points):
     space.learn("a")
     view = space.collection("a")
     for version in view.versions.values():
-        model = query_model.fit(view, version.metric, space.asker.cloud(view, version), points[:3], points[3:5])
-        by_row = model.scores(view, space.asker.norms(view, version))
-        exact = model.exact(points)
+        examples = Examples.of(view, space.asker.cloud(view, version), points[:3], points[3:5])
+        first, norms = scout.fit(examples), space.asker.norms(view, version)
+        by_row = first.scores(view, norms, view.vectors.product(first.product(norms.origin)))
+        exact = by_points(first, points)
         assert np.allclose(by_row - by_row[0], exact - exact[0], atol=1e-8)
+
+
+def by_points(first, X):
+    return X @ first.direction - first.curvature * first.metric.sqdist(X, first.center[None])[:, 0]
+
+
+def test_the_query_model_minimizes_what_its_page_says(space, points):
+    """Another road: the objective in w, b and β as it is written, handed to a general minimizer."""
+    view = space.collection("a")
+    cloud = space.asker.cloud(view, view.version(0))
+    examples = Examples.of(view, cloud, points[:4], points[4:7])
+    model = query_model.fit(examples)
+    Z, C = examples.Z, examples.Z[:7]
+    sqdist = lambda A, B: ((A[:, None] - B[None]) ** 2).sum(axis=2)  # noqa: E731
+    G = np.exp(-sqdist(Z, C) / (2 * query_model.BREADTH * cloud.near))
+    t = np.r_[np.ones(4), -np.ones(len(Z) - 4)]
+    h = np.r_[np.ones(7), np.full(len(Z) - 7, query_model.RANDOM_WEIGHT)]
+
+    def objective(v):
+        w, beta, b = v[:D], v[D:-1], v[-1]
+        loss = (h * np.logaddexp(0, -t * (Z @ w + G @ beta + b))).sum()
+        penalty = w @ w / query_model.LINEAR + beta @ (G[:7] + query_model.JITTER * np.eye(7)) @ beta + 1e-3 * b * b
+        return loss + query_model.PENALTY / 2 * penalty
+
+    found = minimize(objective, np.zeros(D + 8), tol=1e-14, options={"maxiter": 5000})
+    scores = Z @ found.x[:D] + G @ found.x[D:-1] + found.x[-1]
+    assert np.allclose(model.scores(examples.X), scores, atol=1e-3)
+
+
+def test_those_who_ask_together_get_their_own_answers():
+    passes = []
+
+    def work(questions):
+        passes.append(len(questions))
+        time.sleep(0.01)
+        if "bad" in questions:
+            raise ValueError("bad")
+        return [question + 1 for question in questions]
+
+    together, found = Together(work), {}
+    threads = [threading.Thread(target=lambda i=i: found.update({i: together.ask(i)})) for i in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {i: i + 1 for i in range(40)} and sum(passes) == 40 and max(passes) <= MOST
+    with pytest.raises(ValueError, match="bad"):
+        together.ask("bad")
+    assert together.ask(1) == 2
 
 
 def test_the_highest_scores_are_found_whatever_their_order_and_ties():
@@ -102,7 +157,8 @@ def test_the_highest_scores_are_found_whatever_their_order_and_ties():
             assert np.array_equal(np.sort(scores[at]), np.sort(scores)[max(0, n - k) :])
 
 
-def test_items_far_from_the_origin_in_single_precision_are_ranked_as_in_double(tmp_path):
+def test_items_far_from_the_origin_in_single_precision_are_ranked_as_in_double(tmp_path, monkeypatch):
+    monkeypatch.setattr("gramian.service.asking.LISTED", 200)
     X = (1000 + np.random.default_rng(0).standard_normal((3000, 8))).astype(np.float32)
     with gm.service.Space(tmp_path, learning=False) as space:
         space.create("a", 8)
@@ -111,11 +167,12 @@ def test_items_far_from_the_origin_in_single_precision_are_ranked_as_in_double(t
         view = space.collection("a")
         found = space.query("a", id=3, k=20, likes=[4, 5], dislikes=[6], unseen=True)
         points = view.points([3, 4, 5, 6])
-        cloud = space.asker.cloud(view, view.version(0))
-        model = query_model.fit(view, view.version(0).metric, cloud, points[:3], points[3:])
-        scores = model.exact(X.astype(float))
-        scores[[3, 4, 5, 6, 17]] = -np.inf
-        assert found["ids"] == np.argsort(-scores, kind="stable")[:20].tolist()
+        examples = Examples.of(view, space.asker.cloud(view, view.version(0)), points[:3], points[3:])
+        first = by_points(scout.fit(examples), X.astype(float))
+        first[[3, 4, 5, 6, 17]] = -np.inf
+        listed = np.sort(np.argsort(-first)[:200])
+        scores = query_model.fit(examples).scores(X[listed].astype(float))
+        assert found["ids"] == listed[np.argsort(-scores, kind="stable")][:20].tolist()
 
 
 def test_wide_vectors_and_few_points_give_the_same_model_as_all_coordinates(rng, tmp_path):
@@ -126,15 +183,15 @@ def test_wide_vectors_and_few_points_give_the_same_model_as_all_coordinates(rng,
         space.add("a", X)
         view = space.collection("a")
         metric = view.version(0).metric
-        cloud = query_model.Cloud.of(view, metric)
-        model = query_model.fit(view, metric, cloud, X[:2], X[2:3])
+        examples = Examples.of(view, query_model.Cloud.of(view, metric), X[:2], X[2:3])
+        model = query_model.fit(examples)
         compressed = query_model._compressed
         query_model._compressed = lambda Z: (np.eye(Z.shape[1]), Z)
         try:
-            full = query_model.fit(view, metric, cloud, X[:2], X[2:3])
+            full = query_model.fit(examples)
         finally:
             query_model._compressed = compressed
-        assert np.allclose(model.exact(X), full.exact(X), atol=1e-4)
+        assert np.allclose(model.scores(X), full.scores(X), atol=1e-4)
 
 
 def test_likes_bring_what_they_have_in_common(space, points):

@@ -92,6 +92,7 @@ class Clusterings(BaseEstimator, ABC):
         rng = _checks.random(self.random_state, owner)
         self._begin(points, k, rng)
         given = None if self.init is None else given_labels(self.init, len(points), k, owner)
+        given = linalg.placed(given, points.X)
         starts = starts if given is None else 1
         with progress(owner, self.verbose, starts, self.callback) as report:
             few = points if given is not None else self._few(points, starts, rng)
@@ -129,8 +130,8 @@ class Clusterings(BaseEstimator, ABC):
         return _checks.estimator_points(self, X, allow_sparse=self._sparse, degree=4, devices=self._devices, **options)
 
     def _store(self, run: Run, k: tuple[int, ...]) -> None:
-        self.labels_ = run.labels
-        self.cluster_centers_ = [C + self.mean_ for C in np.split(run.centers, np.cumsum(k)[:-1])]
+        self.labels_ = to_host(run.labels).astype(np.int32, copy=False)
+        self.cluster_centers_ = [C + self.mean_ for C in np.split(to_host(run.centers), np.cumsum(k)[:-1])]
         self.objective_, self.objective_path_ = float(run.objective), run.path
         self.n_iter_, self.converged_ = len(run.path), run.converged
         for name, value in run.extra.items():
@@ -149,13 +150,13 @@ class Clusterings(BaseEstimator, ABC):
     def predict(self, X: Any) -> np.ndarray:
         """Labels (n, T) of new points."""
         check_is_fitted(self, "labels_")
-        return self._labels(self._seen(self._door(X, reset=False)))
+        return to_host(self._labels(self._seen(self._door(X, reset=False)))).astype(np.int32, copy=False)
 
     def _seen(self, X: Any) -> Points:
         """New points around the mean of the points of ``fit``."""
         points = Points.of(X, center=False)
-        norms = points.norms - 2 * to_host(linalg.dense(X @ self.mean_.astype(X.dtype))) + self.mean_ @ self.mean_
-        return Points(X, self.mean_, np.maximum(norms, 0))
+        norms = points.norms - 2 * linalg.dense(X @ self.mean_.astype(X.dtype)) + self.mean_ @ self.mean_
+        return Points(X, linalg.placed(self.mean_, X), np.maximum(norms, 0))
 
     @property
     def metrics_(self) -> tuple[Mahalanobis, ...]:

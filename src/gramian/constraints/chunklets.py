@@ -1,6 +1,6 @@
 """Small groups of points known to belong together."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class Chunklets(Constraints):
 
     ids: np.ndarray
     limit: float = 1.0
+    _: KW_ONLY
     weight: Any = None
 
     def __post_init__(self) -> None:

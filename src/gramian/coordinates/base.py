@@ -95,6 +95,10 @@ class Coordinates(ABC, Stored):
         """Points of the span with the coordinates Z, (n, d); None where the space has no vectors to give."""
         return None
 
+    def rest_vectors(self, X: Any) -> Any:
+        """Points as vectors of the rest, (n, q); None where these are not known, or a part of ``back``."""
+        return None
+
     def lower(self, A: np.ndarray) -> np.ndarray:
         """A symmetric matrix on the features as the form UᵀAU on the coordinates; as it is where there is no U."""
         return A

@@ -161,13 +161,13 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         trace = float(np.maximum(self.kernel_._diag(X), 0).sum())
         if C is not None:
             return to_host(C.mean(axis=0)), to_host(C.T @ C), trace, n
-        mean, Q = np.zeros(r), np.zeros((r, r))
-        basis = linalg.placed(self.basis_, X)
+        mean, Q = linalg.full(r, 0.0, X), linalg.full((r, r), 0.0, X)
+        basis, turn = linalg.placed(self.basis_, X), linalg.placed(whiten.T, X)
         for rows in linalg.blocks(n, 24 * max(r, 1), of=X):
-            block = self.kernel_._gram(take(X, rows), basis) @ whiten.T
-            mean += to_host(block.sum(axis=0)) / n
-            Q += to_host(block.T @ block)
-        return mean, Q, trace, n
+            block = self.kernel_._gram(take(X, rows), basis) @ turn
+            mean += block.sum(axis=0) / n
+            Q += block.T @ block
+        return to_host(mean), to_host(Q), trace, n
 
     def _rotate(self, whiten: np.ndarray, mean: np.ndarray, Q: np.ndarray, trace: float, n: int) -> np.ndarray:
         """Set T = R L⁻¹ and return R, with the rotation R that ``coordinates`` asks for."""

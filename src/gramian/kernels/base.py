@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramian import _checks, _device, _memory, linalg
 from gramian.linalg import count as _length
@@ -162,6 +163,15 @@ class _Combination(Kernel):
 class Sum(_Combination):
     """k(x, y) = Σ_j k_j(x, y)."""
 
+    def _phi(self, X: Any) -> Any:
+        """Vectors φ_j side by side, where every part has them."""
+        columns = [part._phi(X) for part in self.parts]
+        if any(phi is None for phi in columns):
+            return None
+        if any(sparse.issparse(phi) for phi in columns):
+            return sparse.csr_array(sparse.hstack(columns))
+        return np.concatenate(columns, axis=1)
+
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         total = self.parts[0]._gram(X, Y)
         for part in self.parts[1:]:
@@ -238,6 +248,9 @@ class Constant(Kernel):
         return X
 
     accept = check
+
+    def _phi(self, X: Any) -> Any:
+        return linalg.full((_length(X), 1), np.sqrt(self.value), X)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.full((_length(X), _length(Y)), self.value, X)

@@ -1,5 +1,6 @@
 """The learner contract: a scikit-learn estimator whose one hook is ``_learn(Z, side, rest, rng) -> Solution``."""
 
+import copy
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -12,7 +13,7 @@ from gramian import _checks, _device, _memory, linalg
 from gramian.constraints import Constraints, Feedback, Labels, Pairs
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners import doubts, many
-from gramian.learners.anchor import anchored, chosen, is_unit_free
+from gramian.learners.anchor import anchored, chosen, fold_path, is_unit_free, unanchored
 from gramian.learners.fitted import reading
 from gramian.learners.tuples import TupleMixin, are_tuples, split
 from gramian.metrics import Metric, answer, leading_root
@@ -51,6 +52,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     """Whether the fit runs where the points are; otherwise they must be on the host."""
     _has_unit = False
     """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
+    _anywhere = True
+    """Whether it may learn on points that were scaled or turned to unit length, as well as on those given."""
     _remedy = "raise max_iter or tol"
     _scale_free = False
     """Whether columns of any unit weigh the same at the start."""
@@ -101,6 +104,19 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if len(variants) > 1:
             learner, _ = chosen(variants, linalg.dense(Z), y, is_unit_free(y), rng, 0.0)
         return learner.plain(Z, y, rest, rng)
+
+    def _path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
+        """The way from what is learned on the rows of a fold to the prior, for the points as they are."""
+        return fold_path(unanchored(self, quiet=True), points, fold, True, rng)
+
+    def _near_prior(
+        self, points: Any, y: Labels | Constraints, weight: float, rng: Any
+    ) -> tuple[Coordinates, Solution]:
+        """What is learned on all points with a given weight of the identity, and the coordinates it refers to."""
+        learner = copy.copy(self)
+        learner.prior = "identity"
+        whole = Plain(points.shape[1])
+        return whole, anchored(learner, points, y, Rest(whole, points, points), rng, weight)
 
     def _variants(self) -> list[Any]:
         """Copies to choose from on what is held out, one for each value of a parameter that is "auto"."""
@@ -159,12 +175,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
-        shape = () if given else _checks.plain(y, owner, "y").shape
-        if len(shape) == 2 and shape[1] > 1:
-            raise ValueError(
-                f"{owner}: y must be labels (n,) or constraints, got shape {shape}. y should be a 1d array; "
-                "for pairs of points give Pairs(left, right, similar), for triplets Triplets(anchor, near, far)."
-            )
+        if isinstance(y, list | tuple | np.ndarray):
+            doubts.refuse_tuples(_checks.plain(y, owner, "y"), owner)
         if vectors:
             plain = not given and unknown is None and _checks.plain(y, owner, "y").dtype != object
             labels = y if plain else None

@@ -99,8 +99,7 @@ class TupleMixin:
             X = self._seen(X)
             if isinstance(y, Comparisons):
                 y.check(X, owner)
-                near, far = (self._apart(X, ends) for ends in (y.near_ends, y.far_ends))
-                return float((near < far).mean())
+                return float((self._apart(X, y.near_ends) < self._apart(X, y.far_ends)).mean())
             pairs = y if isinstance(y, Pairs) else Pairs.from_labels(_labels(y, X, owner), random_state=0)
             pairs._within(X, owner)
             near, similar = self._apart(X, (pairs.left, pairs.right)), pairs.similar

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
 from gramian.manifold.eigen import Search, smallest_eigenvectors
@@ -48,6 +48,7 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
     rule = graph if isinstance(graph, Graph) else NeighborGraph(n_neighbors)
     if graph is None:
         _announce(X, owner)
+    X = X if rule.on_devices else _device.to_host(X)
     A = rule(X) if graph is None or isinstance(graph, Graph) else _adjacency(graph, X.shape[0], owner)
     pieces = n_connected_components(A)
     if pieces > 1:
@@ -109,6 +110,7 @@ class Geometry:
         if isinstance(self.kind, Kernel):
             return self._of_kernel(X, owner)
         connected = connect(self.graph, self.n_neighbors, X, owner)
+        X = _device.to_host(X)
         if not isinstance(self.kind, str):
             P = symmetric(self.kind, X.shape[0], owner, "penalty")
             found: Penalty = MatrixPenalty(P, _constant(X), along(X, connected.rule))
@@ -135,7 +137,7 @@ class Geometry:
         """K⁺ + HMH in the coordinates of the features; objects that are no vectors are near by these coordinates."""
         features = self.features
         assert features is not None
-        Z = features.fit_transform(X)
+        Z = _device.whole_numbers(features.fit_transform(_device.outside(X)))
         M = None
         connected = Connected(None, NeighborGraph(self.n_neighbors), 1)
         if np.ndim(self.smoothness) == 2 or sparse.issparse(self.smoothness):

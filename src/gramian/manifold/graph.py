@@ -27,7 +27,7 @@ class Graph(ABC, Stored):
     """
 
     @property
-    def _devices(self) -> bool:
+    def on_devices(self) -> bool:
         """Whether the search runs where the points are; the graph itself is a matrix of SciPy."""
         return False
 
@@ -36,7 +36,7 @@ class Graph(ABC, Stored):
 
     def __call__(self, X: Any) -> Any:
         """Symmetric adjacency matrix A (n, n), sparse unless the graph is complete."""
-        return self._symmetric(self._weights(_checks.points(X, type(self).__name__, devices=self._devices)))
+        return self._symmetric(self._weights(_checks.points(X, type(self).__name__, devices=self.on_devices)))
 
     def _symmetric(self, W: Any) -> Any:
         return W
@@ -81,7 +81,8 @@ class NeighborGraph(Graph):
     index: Any = None
 
     @property
-    def _devices(self) -> bool:
+    def on_devices(self) -> bool:
+        """Whether the search runs where the points are: only that by the Euclidean distance does."""
         return self.distance is None and self.index is None
 
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:

@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from gramian.service import query_model
+from gramian.service import query_model, scout
 from gramian.service.errors import SpaceError
 from gramian.service.fields import Fields
-from gramian.service.query_model import Cloud, Norms
+from gramian.service.query_model import Cloud, Examples
+from gramian.service.scout import Norms
 from gramian.service.snapshot import Collection, Version
+from gramian.service.together import Together
+from gramian.service.vectors import Vectors
 
 MOST_INDEXES = 2
 """Indexes of versions that are not in use which are kept for a while."""
-BLOCK = 256
+SHORTEST, LONGEST = 16, 256
 """Scores whose maximum is looked at first."""
-SPARE = 32
-"""Items beyond the k best of a scan in single precision that are scored again in double."""
+LISTED = 2048
+"""Items that a query model ranks; of more a first pass finds the most promising."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,14 @@ class Asker:
         self._norms: dict[tuple[int, int], Norms] = {}
         self._clouds: dict[tuple[int, int], tuple[int, Cloud]] = {}
         self._indexes: dict[tuple[int, int, int], Any] = {}
+        self._passes: dict[tuple[Any, int], Together] = {}
 
     def warm(self, view: Collection) -> None:
         """Make beforehand what the first question with clicks would wait for, for all versions in use."""
         for number in sorted(view.in_use) if len(view.ids) else ():
-            self.norms(view, view.versions[number])
             self.cloud(view, view.versions[number])
+            if len(view.ids) > LISTED:
+                self.norms(view, view.versions[number])
 
     def _maker(self, *key: Any) -> threading.Lock:
         """What those hold who make one thing, so that only those wait who need the same thing."""
@@ -106,14 +111,14 @@ class Asker:
             allowed &= view.ids != question.own
         if len(view.ids) == 0 or (allowed is not None and not allowed.any()):
             return np.zeros(0, np.int64), np.zeros(0)
+        index = self.index(view, version)
         if allowed is not None:
-            X, within, out = question.x[None], view.ids[allowed], []  # type: ignore[index]
-        else:
-            X, within, out = question.x[None], None, sorted(view.hidden)  # type: ignore[index]
-            out += [question.own] if question.own is not None else []
-        found, sqdist = self.index(view, version).query(X, question.k + len(out), within=within)
-        keep = ~np.isin(found[0], out)
-        return found[0][keep][: question.k], sqdist[0][keep][: question.k]
+            ids, values = index.query(question.x[None], question.k, within=view.ids[allowed])  # type: ignore[index]
+            return ids[0], values[0]
+        out = sorted(view.hidden) + ([question.own] if question.own is not None else [])
+        found, sqdist = self._together(_neighbors, view).ask((index, question.x, question.k + len(out)))
+        keep = ~np.isin(found, out)
+        return found[keep][: question.k], sqdist[keep][: question.k]
 
     def _ranked(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
         near, far = view.points(question.likes), view.points(question.dislikes)
@@ -121,20 +126,54 @@ class Asker:
             near = np.concatenate([question.x[None], near])
         if len(near) == 0:
             raise SpaceError("Space: a query with dislikes alone must have x, id or likes, got none of them.")
-        model = query_model.fit(view, version.metric, self.cloud(view, version), near, far)
-        scores = model.scores(view, self.norms(view, version))
         barred = [] if question.own is None else [question.own]
         barred += [*question.likes, *question.dislikes] if question.unseen else []
-        scores[np.searchsorted(view.ids, barred)] = -np.inf
+        out = np.unique(np.searchsorted(view.ids, barred))
+        examples = Examples.of(view, self.cloud(view, version), near, far)
         if question.where is not None:
-            scores[~self.fields.matching(view, question.where)] = -np.inf
-        at = highest(scores, question.k + SPARE)
-        at = at[scores[at] > -np.inf]
+            out = np.union1d(out, np.flatnonzero(~self.fields.matching(view, question.where)))
+        at = self._listed(view, version, examples, out)
         if len(at) == 0:
             return np.zeros(0, np.int64), np.zeros(0)
-        exact = model.exact(view.vectors.take(view.rows[at]).astype(np.float64))
-        ids, negated = _sorted(view.ids[at], -exact, question.k)
+        scores = query_model.fit(examples).scores(view.vectors.take(view.rows[at]).astype(np.float64))
+        ids, negated = _sorted(view.ids[at], -scores, question.k)
         return ids, -negated
+
+    def _listed(self, view: Collection, version: Version, examples: Examples, out: np.ndarray) -> np.ndarray:
+        """Positions of the items that are ranked: all but those that are out, or the best of them by a first pass."""
+        if len(view.ids) - len(out) <= LISTED:
+            return np.delete(np.arange(len(view.ids)), out)
+        norms, first = self.norms(view, version), scout.fit(examples)
+        product = self._together(_products, view).ask((view.vectors, first.product(norms.origin)))
+        scores = first.scores(view, norms, product)
+        scores[out] = -np.inf
+        return highest(scores, LISTED)
+
+    def _together(self, work: Any, view: Collection) -> Together:
+        with self._lock:
+            return self._passes.setdefault((work, view.number), Together(work))
+
+
+def _neighbors(asked: list[tuple[Any, np.ndarray, int]]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Answers of indexes to (index, point, k); those to one index by one pass."""
+    answers: list[Any] = [None] * len(asked)
+    for index in {id(question[0]): question[0] for question in asked}.values():
+        places = [i for i, question in enumerate(asked) if question[0] is index]
+        ids, sqdist = index.query(np.stack([asked[i][1] for i in places]), max(asked[i][2] for i in places))
+        for i, row, values in zip(places, ids, sqdist):
+            answers[i] = row[: asked[i][2]], values[: asked[i][2]]
+    return answers
+
+
+def _products(asked: list[tuple[Vectors, np.ndarray]]) -> list[np.ndarray]:
+    """Inner products of all rows with w for (vectors, w); those of one collection by one pass."""
+    answers: list[Any] = [None] * len(asked)
+    for vectors in {id(question[0]): question[0] for question in asked}.values():
+        places = [i for i, question in enumerate(asked) if question[0] is vectors]
+        products = vectors.product(np.column_stack([asked[i][1] for i in places]))
+        for i, column in zip(places, products.T):
+            answers[i] = column
+    return answers
 
 
 def highest(scores: np.ndarray, k: int) -> np.ndarray:
@@ -142,7 +181,8 @@ def highest(scores: np.ndarray, k: int) -> np.ndarray:
 
     The k-th highest of the maxima of short blocks is a floor that at least k scores reach, and few others do.
     """
-    tops = scores[: len(scores) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)
+    block = max(SHORTEST, min(LONGEST, len(scores) // (4 * k)))
+    tops = scores[: len(scores) // block * block].reshape(-1, block).max(axis=1)
     at = np.arange(len(scores))
     if k < len(tops):
         at = np.flatnonzero(scores >= np.partition(tops, -k)[-k])

@@ -1,20 +1,25 @@
 r"""What one query means, from the clicks on its results: a logistic model for the open query alone.
 
-Items are scored by f(x) = wᵀz + b − a |z − c|², with z the coordinates of the active metric, centered and scaled to
-mean squared norm one, and c = 2 mean₊ − mean₋ the point that Rocchio-like rules search from. (w, b, a) minimize::
+Items are scored by a linear part and Gaussians at the query and the clicked items c::
 
-    Σ_i h_i log(1 + exp(−t_i f(x_i))) + ½ λ (|w|² + a'²)        a = a' sqrt(10 / dimension)
+    f(x) = wᵀz + b + Σ_c β_c exp(−|z − z_c|² / 2s²)
 
-over the query and the likes (t = 1), the dislikes (t = −1), and 100 random items (t = −1, h = 0.1), by Newton
-steps. The linear part finds what the likes have in common, the distance keeps the answer near them where the
-items fill few dimensions, as a linear function alone would run away there.
+with z the coordinates of the active metric, centered and scaled to mean squared norm one, and s² twice the usual
+squared distance of an item to its twentieth neighbor (among 2,000). With K the matrix of the Gaussians at the c,
+(w, b, β) minimize by Newton steps::
+
+    Σ_i h_i log(1 + exp(−t_i f(x_i))) + ½ λ (|w|²/ℓ + βᵀKβ)
+
+over the query and the likes (t = 1), the dislikes (t = −1), and 100 random items (t = −1, h = 0.05). The linear part
+finds what the likes have in common, the Gaussians what lies beside a like or a dislike, also when the likes lie in
+several places. Of many items only those are scored that a first pass finds (:mod:`gramian.service.scout`).
 """
 
 import zlib
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve
+from scipy.linalg import cho_factor, solve, solve_triangular
 from scipy.special import expit
 
 from gramian import linalg
@@ -22,67 +27,33 @@ from gramian.metrics import Mahalanobis
 from gramian.service.snapshot import Collection
 
 RANDOM = 100
-RANDOM_WEIGHT = 0.1
+RANDOM_WEIGHT = 0.05
 PENALTY = 0.1
-LOCALITY = 10.0
-"""λ and the other constants were chosen on tasks of their own (benchmarks/serve)."""
+LINEAR = 3.0
+BREADTH = 2.0
+"""h, λ, ℓ and s² were chosen on tasks of their own, none of which is reported (benchmarks/serve)."""
+MOST_CENTERS = 200
+"""Gaussians of one model; of more clicks some are left to the linear part."""
 STEPS = 25
-FEW = 2000
-"""Items from which the scale of a model is computed."""
+FEW, PROBED, NEIGHBOR = 2000, 300, 20
+"""Items from which the scale of a model is computed, those whose neighbors are looked at, and which neighbor."""
+JITTER = 1e-6
+CLOSEST = 1e-3
 TINY = 1e-200
 
 
 @dataclass(frozen=True)
-class QueryModel:
-    """Scores f(x) = direction·x + offset − curvature · d²(x, center), on the features."""
+class Cloud:
+    """How the items lie under a metric: center, root mean square distance from it, effective dimension, neighbors.
+
+    ``near`` is the median squared distance of an item to its twentieth neighbor, in units of ``size``².
+    """
 
     metric: Mahalanobis
-    direction: np.ndarray
-    offset: float
-    center: np.ndarray
-    curvature: float
-
-    def scores(self, view: Collection, norms: "Norms") -> np.ndarray:
-        """Scores of all items in the order of their ids, up to a constant, by one pass over the vectors.
-
-        They have the precision of the vectors.
-        """
-        L = self.metric.components
-        w = self.direction + 2 * self.curvature * (L.T @ (L @ (self.center - norms.origin)))
-        linear = view.vectors.product(w)
-        linear -= linear.dtype.type(self.curvature) * norms.values[: len(linear)]
-        return linear if view.straight else linear[view.rows]
-
-    def exact(self, X: np.ndarray) -> np.ndarray:
-        """Scores of given points in double precision."""
-        V = self.metric.transform(X - self.center)
-        return X @ self.direction + self.offset - self.curvature * np.einsum("ij,ij->i", V, V)
-
-
-@dataclass(frozen=True)
-class Norms:
-    """Squared distances under a metric of all rows from one point amid them, which keeps the numbers small."""
-
-    origin: np.ndarray
-    values: np.ndarray
-
-    def extended(self, view: Collection, metric: Mahalanobis) -> "Norms":
-        """With those of the rows that came since, in the precision of the vectors."""
-        start, n = len(self.values), len(view.vectors)
-        parts = [self.values]
-        for block in linalg.blocks(n - start, 24 * view.n_features):
-            X = view.vectors.take(np.arange(start + block.start, start + block.stop))
-            parts.append(linalg.row_norms(metric.transform(X - self.origin)).astype(X.dtype))
-        return Norms(self.origin, np.concatenate(parts))
-
-
-@dataclass(frozen=True)
-class Cloud:
-    """How the items lie under a metric: their center, root mean square distance from it, and effective dimension."""
-
     center: np.ndarray
     size: float
     dimension: float
+    near: float
 
     @classmethod
     def of(cls, view: Collection, metric: Mahalanobis) -> "Cloud":
@@ -90,39 +61,85 @@ class Cloud:
         X = view.points(view.ids[linalg.spread(len(view.ids), FEW)])
         center = X.mean(axis=0)
         Z = metric.transform(X - center)
-        squares = np.einsum("ij,ij->i", Z, Z).mean()
-        spread = ((Z.T @ Z / len(Z)) ** 2).sum()
-        return cls(center, float(np.sqrt(max(squares, TINY))), float(squares**2 / max(spread, TINY)) or 1.0)
+        squares = max(float(linalg.row_norms(Z).mean()), TINY)
+        spread = max(float(((Z.T @ Z / len(Z)) ** 2).sum()), TINY)
+        D = _sqdist(Z[linalg.spread(len(Z), PROBED)] / np.sqrt(squares), Z / np.sqrt(squares))
+        place = min(NEIGHBOR, len(Z) - 1)
+        near = max(float(np.median(np.partition(D, place, axis=1)[:, place])), CLOSEST)
+        return cls(metric, center, float(np.sqrt(squares)), squares**2 / spread or 1.0, near)
+
+    def coordinates(self, X: np.ndarray) -> np.ndarray:
+        """z of points."""
+        return self.metric.transform(X - self.center) / self.size
 
 
-def fit(view: Collection, metric: Mahalanobis, cloud: Cloud, near: np.ndarray, far: np.ndarray) -> QueryModel:
-    """The model of one query from points that are near it (itself among them) and far from it."""
-    others = view.points(view.ids[_sample(len(view.ids), near, far)])
-    X = np.concatenate([near, far, others])
-    t = np.concatenate([np.ones(len(near)), -np.ones(len(X) - len(near))])
-    h = np.concatenate([np.ones(len(near) + len(far)), np.full(len(others), RANDOM_WEIGHT)])
-    Z = metric.transform(X - cloud.center) / cloud.size
-    center = _between(Z, len(near), len(far))
-    locality = np.sqrt(LOCALITY / cloud.dimension)
-    distance = locality * ((Z - center) ** 2).sum(axis=1)
-    Q, Y = _compressed(Z)
-    w = _logistic(np.column_stack([Y, -distance, np.ones(len(Y))]), t, h)
-    direction = metric.components.T @ (Q @ w[:-2]) / cloud.size
-    offset = float(w[-1] - direction @ cloud.center)
-    point = _between(X, len(near), len(far))  # the same mix of the points themselves has the coordinates `center`
-    return QueryModel(metric, direction, offset, point, float(w[-2]) * locality / cloud.size**2)
+@dataclass(frozen=True)
+class Examples:
+    """What a model is fitted to: points that are near the query (itself first), far ones, and random ones."""
+
+    cloud: Cloud
+    X: np.ndarray
+    Z: np.ndarray
+    n_near: int
+    n_far: int
+
+    @classmethod
+    def of(cls, view: Collection, cloud: Cloud, near: np.ndarray, far: np.ndarray) -> "Examples":
+        """The clicks of one query, and random items; the same clicks draw the same ones."""
+        rng = np.random.default_rng(zlib.crc32(near.tobytes() + far.tobytes()))
+        n = len(view.ids)
+        others = view.points(view.ids[rng.choice(n, min(n, RANDOM), replace=False)])
+        X = np.concatenate([near, far, others])
+        return cls(cloud, X, cloud.coordinates(X), len(near), len(far))
+
+    @property
+    def clicked(self) -> int:
+        """Number of points that somebody named."""
+        return self.n_near + self.n_far
+
+    def fitted(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Weights of the coordinates and of further features F (m, p), and the bias."""
+        t = np.where(np.arange(len(self.X)) < self.n_near, 1.0, -1.0)
+        h = np.where(np.arange(len(self.X)) < self.clicked, 1.0, RANDOM_WEIGHT)
+        Q, Y = _compressed(np.sqrt(LINEAR) * self.Z)
+        w = _logistic(np.column_stack([Y, F, np.ones(len(Y))]), t, h)
+        return np.sqrt(LINEAR) * (Q @ w[: Y.shape[1]]), w[Y.shape[1] : -1], float(w[-1])
 
 
-def _between(X: np.ndarray, n_near: int, n_far: int) -> np.ndarray:
-    """2 mean₊ − mean₋, or mean₊ when nothing is disliked."""
-    near = X[:n_near].mean(axis=0)
-    return 2 * near - X[n_near : n_near + n_far].mean(axis=0) if n_far else near
+@dataclass(frozen=True)
+class QueryModel:
+    """Scores f(x) = direction·z + bias + Σ_c weight_c exp(−|z − z_c|² / 2s²)."""
+
+    cloud: Cloud
+    direction: np.ndarray
+    bias: float
+    centers: np.ndarray
+    weights: np.ndarray
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Scores of points."""
+        Z = self.cloud.coordinates(X)
+        return Z @ self.direction + self.bias + _gaussians(Z, self.centers, self.cloud.near) @ self.weights
 
 
-def _sample(n: int, near: np.ndarray, far: np.ndarray) -> np.ndarray:
-    """Positions of random items; the same clicks draw the same ones."""
-    seed = zlib.crc32(near.tobytes() + far.tobytes())
-    return np.random.default_rng(seed).choice(n, min(n, RANDOM), replace=False)
+def fit(examples: Examples) -> QueryModel:
+    """The model of one query."""
+    cloud = examples.cloud
+    centers = examples.Z[linalg.spread(examples.clicked, MOST_CENTERS)]
+    K = _gaussians(centers, centers, cloud.near)
+    K.flat[:: len(K) + 1] += JITTER
+    R = cho_factor(K)[0]  # K = RᵀR, so with β = R⁻¹u the penalty is |u|²
+    F = solve_triangular(R, _gaussians(examples.Z, centers, cloud.near).T, trans="T").T
+    direction, u, bias = examples.fitted(F)
+    return QueryModel(cloud, direction, bias, centers, solve_triangular(R, u))
+
+
+def _sqdist(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return np.maximum(linalg.row_norms(A)[:, None] + linalg.row_norms(B) - 2 * A @ B.T, 0)
+
+
+def _gaussians(Z: np.ndarray, centers: np.ndarray, near: float) -> np.ndarray:
+    return np.exp(_sqdist(Z, centers) / (-2 * BREADTH * near))
 
 
 def _compressed(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

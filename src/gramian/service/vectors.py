@@ -90,6 +90,8 @@ class Vectors:
         return None
 
     def product(self, w: np.ndarray) -> np.ndarray:
-        """Inner product of every row with w, (n,), in the precision of the rows."""
+        """Inner product of every row with w (d,), or with the columns of w (d, m), in the precision of the rows."""
         pieces = [piece @ w.astype(piece.dtype) for _, piece in self._pieces()]
-        return np.concatenate(pieces) if pieces else np.zeros(0)
+        if len(pieces) == 1:
+            return pieces[0]
+        return np.concatenate(pieces) if pieces else np.zeros((0, *w.shape[1:]))

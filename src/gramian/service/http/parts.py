@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path, Request
@@ -51,16 +51,19 @@ class JsonRoute(APIRoute):
         return handler
 
 
-def _space(request: Request) -> Space:
+# These are asynchronous although nothing in them waits: others would each be sent to a thread and back.
+
+
+async def _space(request: Request) -> Space:
     return request.app.state.space
 
 
-def _access(request: Request) -> Access:
+async def _access(request: Request) -> Access:
     return request.app.state.access
 
 
-def _needs(role: str) -> Callable[[Request], Identity]:
-    def check(request: Request) -> Identity:
+def _needs(role: str) -> Callable[[Request], Coroutine[Any, Any, Identity]]:
+    async def check(request: Request) -> Identity:
         who: Identity = request.state.who
         if not who.may(role):
             raise Denied(f"Request: this needs the role {role}, got {who.role}.")

@@ -3,6 +3,7 @@
 import ipaddress
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ from gramian.service.space import Space
 
 GRACE = 3
 """Seconds that open connections get when the server is asked to stop."""
+SWITCH = 0.0005
+"""Seconds after which a thread that computes lets one that only passes a message on go first."""
 
 
 def serve(
@@ -47,6 +50,7 @@ def serve(
     )
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _end)  # which uvicorn raises again once it has shut down
+    sys.setswitchinterval(SWITCH)
     with listener:
         if ready is not None:
             ready(f"http://{host if ':' not in host else f'[{host}]'}:{listener.getsockname()[1]}")
