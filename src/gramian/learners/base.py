@@ -176,7 +176,7 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
         if isinstance(y, list | tuple | np.ndarray):
-            doubts.refuse_tuples(y, owner)
+            doubts.refuse_tuples(_checks.plain(y, owner, "y"), owner)
         if vectors:
             plain = not given and unknown is None and _checks.plain(y, owner, "y").dtype != object
             labels = y if plain else None
