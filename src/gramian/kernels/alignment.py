@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 
 from gramian import _checks, linalg
 from gramian._device import outside, to_host
-from gramian._parameters import FLAG, Kind, checked
+from gramian._parameters import COUNT, FLAG, NONE, Kind, checked
 from gramian.kernels.base import Kernel, _length, take
 from gramian.kernels.modes import local_pairs, warn_of_modes
 from gramian.kernels.weighted import Weighted
@@ -16,7 +16,7 @@ from gramian.kernels.weighted import Weighted
 KERNEL = Kind("a Kernel", lambda value: isinstance(value, Kernel))
 
 
-@checked(center=FLAG)
+@checked(center=FLAG, n_neighbors=NONE | COUNT)
 def align(
     kernels: Sequence[Kernel],
     X: Any,
