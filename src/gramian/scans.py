@@ -24,7 +24,7 @@ FEW, PRODUCTS = 16, 1 << 16
 """Products of a few queries with many rows are made at once: each return to Python may wait for other threads."""
 VARIANCE, SHARE = 0.95, 4
 """A projection keeps this share of the variance in at most one of so many directions."""
-PROJECTED = 2000, 32
+PROJECTED = 2000, 128
 """Least numbers of rows and of features for which a projection is tried."""
 LARGEST = 1e15
 """Norms beyond it, in units of the spread, are not squared in single precision."""
