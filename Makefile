@@ -91,8 +91,9 @@ docs: $(DOCS_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# All benchmarks of the source documents. What was stopped goes on where it ended; `make papers ARGS=NAME` runs one.
 papers: $(TEST_DEPS)
-	$(ONE_THREAD) $(BIN)/python -m benchmarks.papers --jobs $(JOBS) $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.papers --jobs $(JOBS) --resume $(ARGS)
 
 papers-quick: ARGS += --quick
 papers-quick: papers

@@ -142,6 +142,11 @@ def cpu_seconds() -> float:
     return sum(os.times()[:4]) + sum(_earlier)
 
 
+def has_peer(name: str) -> bool:
+    """Whether the environment of a peer was made."""
+    return (ENVIRONMENTS / name / "requirements.sha256").is_file()
+
+
 def peer_python(name: str, requirements: Iterable[str]) -> Path:
     """Python of an isolated environment ``benchmarks/.envs/<name>`` that holds the requirements, made once."""
     requirements = list(requirements)

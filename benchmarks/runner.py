@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
 from multiprocessing import get_context
@@ -18,6 +19,7 @@ from typing import Any
 from benchmarks import report as reports
 from benchmarks.harness import ROOT, cpu_seconds
 from benchmarks.report import Report, aligned, write_page
+from benchmarks.rounds import Bar, Round
 
 
 def discover(package: ModuleType) -> dict[str, str]:
@@ -107,23 +109,26 @@ def main(package: ModuleType, columns: Callable[[dict], dict], page: Callable[[l
     if options.list:
         print("\n".join(sorted(found)))
         return 0
-    results, failed, ended = Path(package.__path__[0]) / "results", [], []
-    chosen = [] if options.page else select(found, options.names)
-    if not options.names:
-        chosen = [name for name in chosen if getattr(import_module(found[name]), "available", lambda: True)()]
-    jobs = [(name, found[name], package.__name__, options.quick) for name in chosen]
-    for name, report, error in _run_all(jobs, options.jobs):
-        print(f"\n{name}")
-        if report is None:
-            print(error)
-            failed.append(name)
-            continue
-        print(aligned([columns(row) for row in report.rows]), f"\n{report.cpu_s:.1f} CPU seconds", flush=True)
-        ended.append(report)
+    results = Path(package.__path__[0]) / "results"
+    if options.notes:
+        renote(results, found, select(found, options.names))
+        options.page = True
+    ended, failed = [], []
+    try:
+        for name, report, error in _round(package.__name__, found, results, options):
+            print(f"\n{name}")
+            if report is None:
+                print(error)
+                failed.append(name)
+                continue
+            print(aligned([columns(row) for row in report.rows]), f"\n{report.cpu_s:.1f} CPU seconds", flush=True)
+            ended.append(report)
+    except KeyboardInterrupt:
+        print("stopped; with --resume the next run goes on from here", file=sys.stderr)
+        return 130
+    finally:  # also what ended before an interruption belongs on the page
         if not options.quick:
-            report.save(results)
-    if not options.quick:
-        write_page(results, page, ROOT / target)
+            write_page(results, page, ROOT / target)
     if len(ended) > 1:
         print(f"\n{aligned([{'benchmark': r.name, 'cpu_s': round(r.cpu_s, 1)} for r in ended])}")
         print(f"{len(ended)} benchmarks, {sum(r.cpu_s for r in ended):.0f} CPU seconds")
@@ -132,12 +137,55 @@ def main(package: ModuleType, columns: Callable[[dict], dict], page: Callable[[l
     return bool(failed)
 
 
+def _round(package: str, found: dict[str, str], results: Path, options: Any) -> Iterator[tuple]:
+    """(name, report, error) of each benchmark that was asked for; results are saved, ends noted, and a bar shown."""
+    chosen = [] if options.page else select(found, options.names)
+    if not options.names:
+        chosen = [name for name in chosen if getattr(import_module(found[name]), "available", lambda: True)()]
+    kept = Round(package, options.quick)
+    resume = options.resume and not options.names  # a name is asked for to be run
+    done = kept.done() & set(chosen) if resume else set()
+    if done:
+        print(f"done before: {', '.join(sorted(done))}", file=sys.stderr)
+    rest = [name for name in chosen if name not in done]
+    bar = Bar({name: None if options.quick else _recorded(results, name) for name in rest}, options.jobs)
+    longest = sorted(rest, key=lambda name: -bar.weights[name]) if options.jobs > 1 else rest
+    jobs = [(name, found[name], package, options.quick) for name in longest]
+    for name, report, error in _run_all(jobs, options.jobs):
+        if report is not None and not options.quick:
+            report.save(results)
+        if report is not None and resume:
+            kept.add(name)
+        yield name, report, error
+        if len(jobs) > 1:
+            bar.end(name)
+    if resume and set(chosen) <= kept.done():
+        kept.end()
+
+
+def renote(results: Path, found: dict[str, str], names: list[str]) -> None:
+    """Write title and notes of the modules over those of recorded runs: for words alone, nothing is run."""
+    for name in names:
+        path = results / f"{name}.csv"
+        if path.is_file():
+            module = import_module(found[name])
+            replace(Report.read(path), title=module.TITLE, notes=module.NOTES.strip()).save(results)
+
+
+def _recorded(results: Path, name: str) -> float | None:
+    """CPU seconds of the last recorded run."""
+    path = results / f"{name}.csv"
+    return Report.read(path).cpu_s if path.is_file() else None
+
+
 def _options(package: ModuleType, target: str) -> Any:
     parser = argparse.ArgumentParser(prog=f"python -m {package.__name__}", description=package.__doc__)
     parser.add_argument("names", nargs="*", help="a table, a document, or nothing for all")
     parser.add_argument("--quick", action="store_true", help="a short form that only prints")
     parser.add_argument("--jobs", type=int, default=1, help="processes to run benchmarks in; times are CPU seconds")
     parser.add_argument("--list", action="store_true", help="name the benchmarks and stop")
+    parser.add_argument("--resume", action="store_true", help="go on where a run that was stopped ended")
+    parser.add_argument("--notes", action="store_true", help="take titles and notes of recorded runs from the modules")
     parser.add_argument("--page", action="store_true", help=f"only rebuild {target} from the CSV files")
     return parser.parse_args()
 
@@ -148,8 +196,12 @@ def _run_all(jobs: list[tuple], n: int) -> Iterator[tuple[str, Report | None, st
         yield from map(_attempt, jobs)
         return
     with ProcessPoolExecutor(n, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(_attempt, job) for job in jobs]):
-            yield done.result()
+        try:
+            for done in as_completed([pool.submit(_attempt, job) for job in jobs]):
+                yield done.result()
+        except BaseException:  # an interruption: those that wait are not begun
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _attempt(job: tuple) -> tuple[str, Report | None, str]:

@@ -183,6 +183,13 @@ def test_times_are_short():
     assert shown == ["40 s", "0.71 s", "11 ms", "2.8 ms"]
 
 
+def test_the_picture_of_simulated_people_is_that_of_the_results():
+    from benchmarks.serve import evidence
+
+    results = [report.Report.read(harness.ROOT / "benchmarks" / "serve" / "results" / "across.csv")]
+    assert evidence.digest(results).encode() in evidence.TARGET.read_bytes(), "run python -m benchmarks.serve --page"
+
+
 @pytest.mark.parametrize("name", ["papers", "speed"])
 def test_generated_pages_are_those_of_the_results(name):
     from importlib import import_module

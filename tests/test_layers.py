@@ -10,7 +10,7 @@ from gramian import _contents
 
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
-    {"_parameters"},
+    {"_parameters", "_memory"},
     {"_contents", "_array", "_jit"},
     {"_device"},
     {"_checks", "linalg", "votes"},

@@ -58,13 +58,13 @@ def methods(quick: bool = False) -> list[Method]:
 
 
 def fill(tasks: tuple[str, ...], quick: bool = False) -> None:
-    """Compute what is not on record, few labels first and draw by draw, so that all tasks get on together.
+    """Compute what is not on record, draw by draw and few labels first, so that all tasks and counts get on together.
 
     The quick form has one draw with five labels in each class.
     """
     warm_up()
     began = time.monotonic()
-    for count, seed in product(LABELS[:1] if quick else LABELS, range(1 if quick else DRAWS)):
+    for seed, count in product(range(1 if quick else DRAWS), LABELS[:1] if quick else LABELS):
         for task in tasks:
             if not len(load(task).among(count)):
                 continue

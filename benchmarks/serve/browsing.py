@@ -44,8 +44,7 @@ def visits(page: Any, queries: list[int]) -> tuple[list[float], list[float]]:
         search(page, f"#{query}")
         searches += taken(page)
         for like in (True, False, True):
-            judged = page.evaluate("history.state.clicks.map(click => click.item)")
-            say(page, next(i for i in shown(page)[2:] if i not in judged), like)
+            say(page, unjudged(page, skip=2), like)
             rankings += taken(page)
     return searches[1:], rankings[1:]
 
@@ -59,14 +58,23 @@ def taken(page: Any) -> list[float]:
 def echoes(one: Any, other: Any, count: int) -> list[float]:
     """Milliseconds from a click of one person to the sentence on the page of another."""
     found = []
-    before = other.locator("[data-testid=activity] li").first.get_attribute("data-seq")
-    for item in shown(one)[:count]:
+    search(one, "#5")
+    newest = other.locator("[data-testid=activity] li").first
+    for _ in range(count):
+        before = newest.get_attribute("data-seq")
+        card = one.locator(f"[data-testid=result][data-id='{unjudged(one)}']")
         start = time.perf_counter()
-        one.locator(f"[data-testid=result][data-id='{item}']").get_by_test_id("like").click(no_wait_after=True)
+        card.get_by_test_id("like").click(no_wait_after=True)
         other.wait_for_function(f"document.querySelector('[data-testid=activity] li').dataset.seq > {before}")
         found.append(1000 * (time.perf_counter() - start))
-        before = other.locator("[data-testid=activity] li").first.get_attribute("data-seq")
+        one.wait_for_timeout(300)
     return found
+
+
+def unjudged(page: Any, skip: int = 0) -> int:
+    """The best result that nothing was said of yet."""
+    judged = page.evaluate("history.state.clicks.map(click => click.item)")
+    return next(i for i in shown(page)[skip:] if i not in judged)
 
 
 def load(browser: Any, address: str) -> float:
@@ -84,8 +92,7 @@ def frames(page: Any, count: int) -> list[float]:
     found = []
     for _ in range(count):
         moves = int(page.get_by_test_id("map").get_attribute("data-moves"))
-        judged = page.evaluate("history.state.clicks.map(click => click.item)")
-        say(page, next(i for i in shown(page) if i not in judged), len(found) % 2 == 0)
+        say(page, unjudged(page), len(found) % 2 == 0)
         page.locator(f"[data-testid=map][data-moves='{moves + 1}']").wait_for()
         found.append(page.evaluate(FRAMES))
         page.wait_for_timeout(500)

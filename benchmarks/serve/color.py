@@ -98,11 +98,11 @@ def precision(server: Server, color: Colors, queries: list[int], version: int) -
 def row(word: str, plain: np.ndarray, learned: np.ndarray) -> dict[str, Any]:
     """Means over queries, and the gain with its standard error."""
     gain = learned - plain
-    error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.nan
+    error = f" ± {gain.std(ddof=1) / np.sqrt(len(gain)):.3f}" if len(gain) > 1 else ""
     return {
         "color": word,
         "new queries": len(gain),
         "plain features": round(float(plain.mean()), 3),
         "learned from 30 clicks": round(float(learned.mean()), 3),
-        "gain": f"{gain.mean():+.3f} ± {error:.3f}",
+        "gain": f"{gain.mean():+.3f}{error}",
     }

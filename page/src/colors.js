@@ -8,7 +8,8 @@ const RAMP = ["#3b528b", "#21918c", "#5ec962", "#e8c52a"];
 const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 
 export function plainColors(n) {
-  return fill(n, () => rgb(PLAIN));
+  const plain = rgb(PLAIN);
+  return fill(n, () => plain);
 }
 
 function fill(n, of) {
@@ -31,7 +32,8 @@ function classes(values, codes) {
   order.forEach((code, i) => (shade[code] = rgb(OWN[i])));
   const legend = order.map((code, i) => ({ color: OWN[i], label: String(values[code]) }));
   if (values.length > OWN.length) legend.push({ color: OTHER, label: `${values.length - OWN.length} others` });
-  return { colors: fill(codes.length, (i) => (codes[i] < 0 ? rgb(OTHER) : shade[codes[i]])), legend };
+  const other = rgb(OTHER);
+  return { colors: fill(codes.length, (i) => (codes[i] < 0 ? other : shade[codes[i]])), legend };
 }
 
 function ramp(values, codes) {

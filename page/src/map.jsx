@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, path, picture } from "./api.js";
 import { colorsOf, plainColors } from "./colors.js";
-import { judge, learnName, mayTeach, metaOf, nameOf, openItem, set, useStore } from "./store.js";
+import { allIds, judge, learnName, mayTeach, metaOf, nameOf, openItem, set, useStore } from "./store.js";
 import { Scatter } from "./scatter.js";
 import { Thumb, short } from "./results.jsx";
 
@@ -10,7 +10,7 @@ const MOST_TAUGHT = 200;
 
 export function Map() {
   const store = useStore();
-  const { collection, about, itemsSeq, saidSeq, shown, clicks, query } = store;
+  const { busy, collection, about, itemsSeq, saidSeq, shown, clicks, query } = store;
   const [mode, setMode] = useState("live");
   const [field, setField] = useState("");
   const [legend, setLegend] = useState([]);
@@ -32,32 +32,32 @@ export function Map() {
   useEffect(() => {
     if (!collection) return;
     let gone = false;
-    ask(path(collection, "/items?fields=id")).then(({ ids }) => {
+    allIds().then((ids) => {
       if (gone) return;
       map.ids = ids;
       map.index = new globalThis.Map(ids.map((id, i) => [id, i]));
       setChosen([]);
       setCount(ids.length);
-    });
+    }, () => {}); // without a server the banner says so
     return () => (gone = true);
   }, [collection, itemsSeq]);
 
   useEffect(() => {
-    if (!collection || !count) return;
+    if (!collection || !count || busy) return; // results come first
     let gone = false;
     const timer = setTimeout(() => load(collection, mode, map, canvas.current, () => gone), 60);
     return () => ((gone = true), clearTimeout(timer));
-  }, [collection, count, mode, mode === "live" ? saidSeq : store.versions.active]);
+  }, [collection, count, busy, mode, mode === "live" ? saidSeq : store.versions.active]);
 
   useEffect(() => {
-    if (!count) return;
+    if (!count || busy) return;
     if (!field) return map.scatter.paint(plainColors(count)), setLegend([]);
     ask(path(collection, `/columns?${new URLSearchParams({ field })}`)).then((column) => {
       const { colors, legend: said } = colorsOf(column);
       map.scatter.paint(colors);
       setLegend(said);
     });
-  }, [field, count, collection]);
+  }, [field, count, busy, collection]);
 
   useEffect(() => {
     const group = about.fields.find((name) => ["group", "kind", "class", "category", "digit", "label", "color"].includes(name));
@@ -93,7 +93,6 @@ export function Map() {
           aria-label={`Map of ${count.toLocaleString("en")} items. Arrow keys move it, plus and minus zoom, 0 shows all.`}
           onKeyDown={(event) => mapKeys(event, map.scatter)} {...hands} />
         {hovered !== null && <Hover id={hovered} at={map.scatter.place(hover)} />}
-        {canvas.current && !map.scatter?.gl && <p class="quiet">This browser has no WebGL2, which the map needs.</p>}
       </div>
       <div class="tools">
         <button aria-pressed={lasso} onClick={() => setLasso(!lasso)}>Lasso</button>

@@ -5,6 +5,9 @@ import { judge, mayTeach, metaOf, more, nameOf, openItem, undoLast, useStore } f
 
 const HIDDEN = new Set(["image", "name", "title", "label", "text", "keywords"]);
 
+const PARTS = [["map", "Map"], ["score", "Does it help?"], ["changed", "What changed"], ["activity", "What was said"]];
+const jump = (part) => document.querySelector(`[data-testid="${part}"]`).closest(".card").scrollIntoView({ block: "center" });
+
 export function Thumb({ id, size }) {
   const { collection } = useStore();
   const meta = metaOf(id);
@@ -31,7 +34,10 @@ export function Results() {
         </div>
         <button data-testid="undo" disabled={!clicks.length} onClick={undoLast} title="Take back the last click (Ctrl+Z)">↶ Undo</button>
       </div>
-      <ol class="grid" ref={list} onKeyDown={(event) => keys(event, list.current)}>
+      <nav class="jump" aria-label="On this page">
+        {PARTS.map(([part, label]) => <button key={part} onClick={() => jump(part)}>{label}</button>)}
+      </nav>
+      <ol class={`grid ${shown.ids.some((id) => metaOf(id).image) ? "" : "worded"}`} ref={list} onKeyDown={(event) => keys(event, list.current)}>
         {shown.ids.map((id, i) => (
           <Result key={id} id={id} value={(shown.score ?? shown.sqdist)[i]} scored={!!shown.score} why={setAsked}
             fresh={clicks.length > 0 && !base.ids.includes(id)} />

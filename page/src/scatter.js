@@ -1,65 +1,18 @@
-// Points in a plane by WebGL2: two buffers of positions and a moment between them, so a move costs one uniform a frame.
-
-const VERTEX = `#version 300 es
-in vec2 start; in vec2 end; in vec3 color;
-uniform float moment, size; uniform vec2 center, scale;
-out vec3 tint;
-void main() {
-  gl_Position = vec4((mix(start, end, moment) - center) * scale, 0.0, 1.0);
-  gl_PointSize = size;
-  tint = color;
-}`;
-const FRAGMENT = `#version 300 es
-precision mediump float;
-in vec3 tint; uniform float alpha; uniform bool round; out vec4 shown;
-void main() {
-  if (round && distance(gl_PointCoord, vec2(0.5)) > 0.5) discard;
-  shown = vec4(tint * alpha, alpha);
-}`;
+// Points in a plane, painted pixel by pixel: a hundred thousand take a few milliseconds, with a graphics card or without.
 const MOVE_MS = 900;
 
 export class Scatter {
   constructor(canvas, drawn) {
     this.canvas = canvas;
+    this.pen = canvas.getContext("2d", { alpha: false });
     this.drawn = drawn; // called after each frame, to draw what stands above the points
     this.n = 0;
     this.start = this.end = new Float32Array(0);
+    this.colors = new Uint32Array(0);
     this.center = [0, 0];
     this.zoom = 1; // half the width of the view, in units of the map
     this.moment = 1;
     this.frames = 0;
-    const gl = (this.gl = canvas.getContext("webgl2", { antialias: false, alpha: true }));
-    if (gl) this.prepare(gl);
-  }
-
-  prepare(gl) {
-    const program = gl.createProgram();
-    for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
-      const shader = gl.createShader(kind);
-      gl.shaderSource(shader, source);
-      gl.compileShader(shader);
-      gl.attachShader(program, shader);
-    }
-    gl.linkProgram(program);
-    gl.useProgram(program);
-    this.at = (name) => gl.getUniformLocation(program, name);
-    this.buffers = {};
-    for (const [name, size, type] of [["start", 2, gl.FLOAT], ["end", 2, gl.FLOAT], ["color", 3, gl.UNSIGNED_BYTE]]) {
-      const buffer = (this.buffers[name] = gl.createBuffer());
-      const place = gl.getAttribLocation(program, name);
-      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-      gl.enableVertexAttribArray(place);
-      gl.vertexAttribPointer(place, size, type, type !== gl.FLOAT, 0, 0);
-    }
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-  }
-
-  fill(name, data) {
-    const { gl } = this;
-    if (!gl) return;
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[name]);
-    gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
   }
 
   // New places; points that were here before glide there.
@@ -69,8 +22,6 @@ export class Scatter {
     this.end = first ? places : align(places, this.end);
     this.start = start;
     this.n = places.length / 2;
-    this.fill("start", start);
-    this.fill("end", this.end);
     if (first) this.fit();
     const still = first || matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.moment = still ? 1 : 0;
@@ -79,8 +30,12 @@ export class Scatter {
     return !first;
   }
 
+  // Red, green and blue of each point.
   paint(colors) {
-    this.fill("color", colors);
+    this.colors = new Uint32Array(colors.length / 3);
+    for (let i = 0; i < this.colors.length; i++) {
+      this.colors[i] = colors[3 * i] | (colors[3 * i + 1] << 8) | (colors[3 * i + 2] << 16);
+    }
     this.request();
   }
 
@@ -150,26 +105,47 @@ export class Scatter {
 
   draw() {
     this.waiting = undefined;
-    const { gl, canvas } = this;
+    if (!this.canvas.isConnected) return; // the map has left the page
     if (this.moment < 1) {
       const t = Math.min(1, (performance.now() - this.since) / MOVE_MS);
       this.moment = t === 1 ? 1 : t * t * (3 - 2 * t);
       this.request();
     }
-    if (gl) {
-      gl.viewport(0, 0, canvas.width, canvas.height);
-      gl.clear(gl.COLOR_BUFFER_BIT);
-      gl.uniform1f(this.at("moment"), this.moment);
-      const sharp = canvas.width / Math.max(canvas.clientWidth, 1);
-      gl.uniform1f(this.at("size"), sharp * (this.n > 20000 ? 2 : this.n > 4000 ? 3.5 : 5));
-      gl.uniform1f(this.at("alpha"), this.n > 20000 ? 0.55 : 0.75);
-      gl.uniform1i(this.at("round"), this.n > 20000 ? 0 : 1);
-      gl.uniform2f(this.at("center"), ...this.center);
-      gl.uniform2f(this.at("scale"), ...this.scale());
-      gl.drawArrays(gl.POINTS, 0, this.n);
+    const { width, height } = this.canvas;
+    if (width && height) {
+      if (this.image?.width !== width || this.image.height !== height) this.image = this.pen.createImageData(width, height);
+      this.stamp(new Uint32Array(this.image.data.buffer), width, height);
+      this.pen.putImageData(this.image, 0, 0);
     }
     this.frames += 1;
     this.drawn();
+  }
+
+  // Every point as a small disc, mixed with what lies below it. Red and blue are mixed in one number, green in another.
+  stamp(pixels, width, height) {
+    pixels.fill(paper(this.canvas));
+    const { start, end, moment, n, colors } = this;
+    const sharp = width / Math.max(this.canvas.clientWidth, 1);
+    const size = Math.round(sharp * (n > 20000 ? 1.5 : n > 4000 ? 3 : 5));
+    const shape = disc(size, width);
+    const over = n > 20000 ? 140 : 190;
+    const under = 256 - over;
+    const [sx, sy] = this.scale();
+    const [ax, ay] = [(sx * width) / 2, (-sy * height) / 2];
+    const [bx, by] = [width / 2 - this.center[0] * ax, height / 2 - this.center[1] * ay];
+    for (let i = 0; i < n; i++) {
+      const x = Math.round(ax * (start[2 * i] + (end[2 * i] - start[2 * i]) * moment) + bx);
+      const y = Math.round(ay * (start[2 * i + 1] + (end[2 * i + 1] - start[2 * i + 1]) * moment) + by);
+      if (x < size || y < size || x >= width - size || y >= height - size) continue;
+      const at = y * width + x;
+      const odd = (colors[i] & 0xff00ff) * over;
+      const green = (colors[i] & 0xff00) * over;
+      for (let j = 0; j < shape.length; j++) {
+        const below = pixels[at + shape[j]];
+        const red = ((odd + (below & 0xff00ff) * under) >>> 8) & 0xff00ff;
+        pixels[at + shape[j]] = 0xff000000 | red | (((green + (below & 0xff00) * under) >>> 8) & 0xff00);
+      }
+    }
   }
 
   nearest(px, py, within = 12) {
@@ -192,6 +168,22 @@ export class Scatter {
     }
     return found;
   }
+}
+
+// The color behind the points, as the number that a pixel is.
+function paper(canvas) {
+  const [r, g, b] = getComputedStyle(canvas.parentElement).backgroundColor.match(/[\d.]+/g).map(Number);
+  return (0xff000000 | (b << 16) | (g << 8) | r) >>> 0;
+}
+
+// Pixels of a disc as steps from its middle in an image of some width.
+function disc(size, width) {
+  const steps = [];
+  const middle = (size - 1) / 2;
+  for (let y = 0; y < size; y++)
+    for (let x = 0; x < size; x++)
+      if (Math.hypot(x - middle, y - middle) <= size / 2) steps.push((y - Math.floor(middle)) * width + x - Math.floor(middle));
+  return Int32Array.from(steps);
 }
 
 // Turn and mirror new places so that they are as near to the old ones as can be (orthogonal Procrustes in the plane):

@@ -70,9 +70,8 @@ function complain(error) {
 
 export async function boot() {
   try {
-    const who = await ask("/v1/me");
+    let [who, { collections, seq }] = await Promise.all([ask("/v1/me"), ask("/v1/collections")]);
     set({ me: who, login: false });
-    let { collections, seq } = await ask("/v1/collections");
     if (!collections.length && who.role === "admin") {
       await ask("/v1/demo", { method: "POST" });
       ({ collections, seq } = await ask("/v1/collections"));
@@ -173,9 +172,22 @@ export async function search(text, push = true) {
 
 export const openItem = (id) => search(`#${id}`);
 
+// All ids of the collection as it is now, asked for once.
+export function allIds() {
+  const key = `${state.collection} ${state.itemsSeq}`;
+  if (known.key !== key) {
+    const ids = ask(here("/items?fields=id")).then((answer) => answer.ids);
+    ids.catch(() => (known = {}));
+    known = { key, ids };
+  }
+  return known.ids;
+}
+
+let known = {};
+
 // A first question when none was asked: an item from the middle of the collection.
 async function surprise(push) {
-  const { ids } = await ask(here("/items?fields=id"));
+  const ids = await allIds();
   if (!ids.length) return set({ query: null, base: null, shown: null });
   await search(`#${ids[Math.floor(ids.length * 0.38)]}`, push);
 }
@@ -195,11 +207,10 @@ export async function open(query, push = false) {
   const turn = ++opening;
   const started = performance.now();
   try {
-    const base = await first(query);
+    const [base] = await Promise.all([first(query), query.kind === "item" && learnName(query.id)]);
     if (turn !== opening) return; // somebody was faster
     if (!base) return set({ notice: `Nothing is named “${query.text}”.` });
     learnNames(base);
-    if (query.kind === "item" && !state.metas.has(query.id)) await learnName(query.id);
     latest++; // an answer to the last question that comes late is not shown
     const label = query.label ?? (query.id === undefined ? "your vector" : nameOf(query.id));
     set({ query: { ...query, label }, base, shown: base, clicks: [], k: PAGE, notice: "" });

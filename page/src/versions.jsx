@@ -66,7 +66,7 @@ export function Versions() {
           <li key={v.version} class={v.active ? "active" : ""} data-version={v.version}>
             <div>
               <b>{v.name}</b>
-              <span class="quiet"> {v.version === 0 ? "no learning" : `${v.events} clicks · ${v.active ? "in use" : OUTCOME[v.status]}`}</span>
+              <span class="quiet"> {v.version === 0 ? "no learning" : `${v.events} clicks${v.active ? "" : ` · ${OUTCOME[v.status]}`}`}</span>
             </div>
             <div class="acts">
               {v.active ? <span class="tag">in use</span> : mayRule() && <button data-testid="activate" aria-label={`Use ${v.name}`} onClick={() => activate(v.version)}>Use</button>}

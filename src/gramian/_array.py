@@ -33,7 +33,10 @@ def to_numpy(x: Any) -> np.ndarray:
         x = x.detach().cpu()
     elif hasattr(x, "get") and type(x).__module__.startswith("cupy"):
         x = x.get()
-    return np.asarray(x)
+    try:
+        return np.asarray(x)
+    except (TypeError, RuntimeError):
+        return np.from_dlpack(x)
 
 
 def like(x: Any, reference: Any) -> Any:

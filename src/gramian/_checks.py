@@ -172,12 +172,19 @@ def _device_points(estimator: Any, X: Any, reset: bool, min_points: int, degree:
 
 def _reason(error: Exception, X: Any) -> str:
     """What scikit-learn found wrong, without the data themselves."""
+    if "Complex data" in str(error):
+        return "y must hold labels, got complex numbers."
+    if "inhomogeneous" in str(error):
+        return "X and y must be arrays, got rows of different lengths."
     if sparse.issparse(X) and isinstance(error, TypeError):
         return sparse_refusal(X)
     columns = _not_numeric(X)
     if columns:
         listed = ", ".join(columns[:5]) + (f" and {len(columns) - 5} others" if len(columns) > 5 else "")
-        return f"X must hold real numbers, but {listed}; encode them with gm.tables.TableEncoder(), or drop them."
+        reason = f" ({error})" if "argument must be" in str(error) else ""
+        return (
+            f"X must hold real numbers, but {listed}{reason}; encode them with gm.tables.TableEncoder(), or drop them."
+        )
     if "convert string" in str(error):
         return f"X must hold real numbers, but {error}."
     if "Expected 2D array" in str(error):
@@ -280,7 +287,7 @@ def vector(v: Any, owner: str, name: str, size: int | None = None) -> np.ndarray
 
 def indices(i: Any, owner: str, name: str, n: int | None = None) -> np.ndarray:
     """Return a 1-D array of nonnegative integer indices, below n when n is given."""
-    array = _plain(i, owner, name)
+    array = plain(i, owner, name)
     if array.size == 0:
         array = array.astype(np.intp)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -302,7 +309,9 @@ def labels(
 
     Measurements are refused unless ``numbers`` may stand for themselves.
     """
-    array = _plain(y, owner, "labels")
+    array = plain(y, owner, "labels")
+    if array.dtype.kind == "c":
+        raise ValueError(f"{owner}: labels must be classes, got complex numbers.")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -310,7 +319,8 @@ def labels(
     if n is not None and array.shape[0] != n:
         raise ValueError(f"{owner}: labels must have one entry per point ({n}), got {array.shape[0]}.")
     known = np.array([value is not None for value in array]) if array.dtype == object else np.full(len(array), True)
-    if unknown is not None and np.ndim(unknown) > 0:
+    several = sparse.issparse(unknown) or (hasattr(unknown, "__len__") and not isinstance(unknown, str | bytes))
+    if several:
         raise ValueError(f"{owner}: unknown must be one label, got {shown(unknown)}.")
     if unknown is not None:
         known &= ~_equal(array, unknown)
@@ -338,7 +348,7 @@ def _refuse_continuous(classes: np.ndarray, n: int, owner: str) -> None:
         )
 
 
-def _plain(values: Any, owner: str, name: str) -> np.ndarray:
+def plain(values: Any, owner: str, name: str) -> np.ndarray:
     """An array of anything that has the shape of one."""
     try:
         return np.asarray(_device.whole_numbers(values))

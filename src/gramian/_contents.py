@@ -124,7 +124,7 @@ MODULES = (*CONTENTS, "linalg", "datasets", "tables", "plotting", "compat", "das
 STORED: dict[str, str] = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
     "Weighted": "kernels.weighted",
-    **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace"), "coordinates"),
+    **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace", "BesideFeatures"), "coordinates"),
     "Metric": "metrics",
     "Mixed": "constraints.mixed",
     "GraphSpace": "manifold.metric",

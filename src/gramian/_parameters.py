@@ -7,6 +7,7 @@ Settings with limits of their own (shapes, the number of points) are checked whe
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, wraps
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any
@@ -52,7 +53,11 @@ NONE = Kind("None", lambda value: value is None)
 FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_) or _is_bit(value))
 LOUDNESS = Kind("True, False or an integer", lambda value: isinstance(value, bool | np.bool_ | Integral))
 FUNCTION = Kind("a function", callable)
+TEXT = Kind("a string", lambda value: isinstance(value, str))
 COUNT = number(1, integer=True)
+SIZE = number(0)
+SHARE = number(0, 1)
+POSITIVE = number(0, open_low=True)
 METRIC = Kind("a metric", lambda value: hasattr(value, "pair_sqdist"))
 OBJECTS = Kind(
     "points or a list of objects", lambda value: np.ndim(value) > 0 if hasattr(value, "ndim") else _is_list(value)
@@ -80,9 +85,11 @@ TABLE: dict[str, Kind] = {
     "NCA.n_neighbors": NONE | COUNT,
     "reselect": number(0, integer=True),
     "n_pairs": NONE | COUNT,
+    "max_points": NONE | number(2, integer=True),
     "tol": number(0),
     "KernelFeatures.tol": NONE | number(0),
     "members": NONE | OBJECTS,
+    "n_jobs": NONE | number(-MOST, integer=True),
 }
 
 
@@ -100,12 +107,41 @@ def kind_of(owner: type, name: str) -> Kind | None:
     return next((kind for kind in own if kind is not None), TABLE.get(name))
 
 
+@cache
+def settings_of(owner: type) -> tuple[tuple[str, Kind], ...]:
+    """The settings of a class that the table describes, in their order."""
+    kinds = ((name, kind_of(owner, name)) for name in signature(owner).parameters)
+    return tuple((name, kind) for name, kind in kinds if kind is not None)
+
+
 def check(obj: Any) -> None:
     """Raise one sentence for the first setting of an object that is not what it may be."""
-    owner = type(obj)
-    for name in signature(owner).parameters:
-        kind = kind_of(owner, name)
-        if kind is not None and not kind.holds(getattr(obj, name)):
-            text = " ".join(repr(getattr(obj, name)).split())
-            shown = text if len(text) <= 80 else f"{text[:77]}..."
-            raise ValueError(f"{owner.__name__}: {name} must be {kind.phrase}, got {shown}.")
+    owner: Any = type(obj)
+    for name, kind in settings_of(owner):
+        require(kind, getattr(obj, name), owner.__name__, name)
+
+
+def require(kind: Kind | None, value: Any, owner: str, name: str) -> None:
+    """Raise one sentence for a value that is not of its kind; no kind takes anything."""
+    if kind is not None and not kind.holds(value):
+        text = " ".join(repr(value).split())
+        shown = text if len(text) <= 80 else f"{text[:77]}..."
+        raise ValueError(f"{owner}: {name} must be {kind.phrase}, got {shown}.")
+
+
+def checked(**kinds: Kind) -> Callable:
+    """A function whose arguments of these names, and those in the table, are checked before it begins."""
+
+    def decorate(function: Callable) -> Callable:
+        shape = signature(function)
+        known = {name: kinds.get(name, TABLE.get(name)) for name in shape.parameters}
+
+        @wraps(function)
+        def begun(*args: Any, **kwargs: Any) -> Any:
+            for name, value in shape.bind(*args, **kwargs).arguments.items():
+                require(known[name], value, function.__name__, name)
+            return function(*args, **kwargs)
+
+        return begun
+
+    return decorate

@@ -177,6 +177,11 @@ def full(shape: Any, value: float, beside: Any) -> np.ndarray:
     return np.full(shape, value, like=beside) if _device.held(beside) else np.full(shape, value)
 
 
+def numbers(n: int, beside: Any) -> np.ndarray:
+    """0, …, n − 1, where ``beside`` is."""
+    return np.arange(n, like=beside) if _device.held(beside) else np.arange(n)
+
+
 def solve_lower(L: Any, B: Any) -> np.ndarray:
     """L⁻¹B for a lower triangular L, where B is."""
     if _device.held(B):

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _device, linalg
-from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace, orthonormal
+from gramian import _checks, _device, _memory, linalg
+from gramian.coordinates import BesideFeatures, Coordinates, KernelSpace, Plain, Subspace, orthonormal
 from gramian.persist import Stored
 
 LARGEST = 1e150
@@ -139,7 +139,7 @@ class Metric(Stored):
     def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
         """Squared distance of row i of X to row i of Y, shape (n,)."""
         given = X
-        X, Y = self._both(X, Y)
+        X, Y = self._both(X, [] if Y is None else Y)
         n, m = linalg.count(X), linalg.count(Y)
         if n != m:
             raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {n} and {m} rows.")
@@ -168,14 +168,18 @@ class Metric(Stored):
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates (n, q) in which the plain Euclidean distance is this metric (an isometry).
 
-        With α > 0 these are all features, √α x + U (M^{1/2} − √α I) Uᵀx, where points are vectors; in the space of
-        a kernel they are Lz(x), an isometry on the span of the basis alone.
+        With α > 0 these are all features, √α x + U (M^{1/2} − √α I) Uᵀx, where points are vectors, and (√α x, Lz(x))
+        where coordinates lie beside the features; in the space of a kernel they are Lz(x), an isometry on the span
+        of the basis alone.
         """
         return answer(self.transform_of(self.check(X)), X)
 
     def transform_of(self, X: Any) -> np.ndarray:
         """:meth:`transform` of checked points."""
         s = np.sqrt(self.alpha)
+        rest = self.coordinates.rest_vectors(X) if s > 0 else None
+        if rest is not None:
+            return np.concatenate([s * linalg.dense(rest), self.embed(X)], axis=1)
         if s == 0 or self.coordinates.back(self.core[:0]) is None:
             return self.embed(X)
         Z = self.coordinates.z(X) @ (self.root - s * np.eye(len(self.core)))
@@ -206,8 +210,9 @@ class Metric(Stored):
         shares = (V * (inside + self.alpha * V))[0]
         if names is None:
             return shares
-        if len(names) != len(shares):
-            raise ValueError(f"{owner}: names must be {len(shares)} names of features, got {len(names)}.")
+        if not isinstance(names, list | tuple | np.ndarray) or len(names) != len(shares):
+            wanted = f"{len(shares)} names of features"
+            raise ValueError(f"{owner}: names must be {wanted}, got {_checks.shown(names)}.")
         return {str(names[j]): float(shares[j]) for j in np.argsort(-np.abs(shares), kind="stable")}
 
     def __call__(self, u: Any, v: Any) -> float:
@@ -258,7 +263,9 @@ class Mahalanobis(Metric):
     @classmethod
     def euclidean(cls, d: int) -> "Mahalanobis":
         """The Euclidean metric on d features."""
-        return cls(np.eye(_checks.number(d, "Mahalanobis", "d", low=1, integer=True)))
+        d = _checks.number(d, "Mahalanobis", "d", low=1, integer=True)
+        _memory.require(24.0 * d * d, "Mahalanobis", f"matrices of {d} × {d}", "use SubspaceMahalanobis")
+        return cls(np.eye(d))
 
 
 class SubspaceMahalanobis(Metric):
@@ -334,6 +341,7 @@ WORDS: dict[type[Coordinates], type[Metric]] = {
     Plain: Mahalanobis,
     Subspace: SubspaceMahalanobis,
     KernelSpace: KernelMetric,
+    BesideFeatures: KernelMetric,
 }
 
 

@@ -13,7 +13,8 @@ import secrets
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +29,10 @@ _ALIGN = 64
 _CHUNK = 1 << 20
 LEFTOVER_S = 3600.0
 """Age, in seconds, from which the temporary file of a killed writer is nobody's."""
+
+
+believed: ContextVar[bool] = ContextVar("believed", default=False)
+"""Whether the file that is being read is believed, so that nobody goes through all of its numbers."""
 
 
 class PersistError(ValueError):
@@ -85,6 +90,7 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
         with open(temporary, "rb") as stream:
             os.fsync(stream.fileno())
         os.replace(temporary, target)
+        _sync_folder(target.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -92,8 +98,19 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
 
 def _clear_leftovers(target: Path) -> None:
     for found in target.parent.glob(f".????????.{glob.escape(target.name)}"):
-        if time.time() - found.stat().st_mtime > LEFTOVER_S:
-            found.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another writer was faster
+            if time.time() - found.stat().st_mtime > LEFTOVER_S:
+                found.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Ask for the new name to be on the disk; where folders cannot be synced, it is there a little later."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) -> Any:
@@ -115,8 +132,12 @@ def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) ->
     >>> gm.load(path)
     Gaussian(scale=2.0, metric=None)
     """
-    with _opened(path) as (archive, header):
-        return _decode(header["value"], _reader(archive, mmap, verify))
+    before = believed.set(not verify)
+    try:
+        with _opened(path) as (archive, header):
+            return _decode(header["value"], _reader(archive, mmap, verify))
+    finally:
+        believed.reset(before)
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
@@ -260,7 +281,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"kind": type(value).__name__, "state": _encode(value._state(), arrays)}
     if callable(value):
         raise TypeError(
-            f"save: cannot store the function {getattr(value, '__name__', value)!r}, which a file would have to run; "
+            f"save: cannot store a function, {getattr(value, '__name__', value)!r}, which a file would have to run; "
             "pickle the metric where that function can be imported (joblib.dump), keep metric.transform(X), or take "
             "a kernel of gramian, such as Precomputed of the matrix of all objects."
         )

@@ -6,16 +6,10 @@ import pytest
 import gramian as gm
 from gramian import _device
 from tests.arrays import cases
+from tests.arrays.libraries import MAKERS
 
-strict = pytest.importorskip("array_api_strict")
+pytest.importorskip("array_api_strict")
 pytest.importorskip("array_api_compat")
-
-
-def _torch(x):
-    return pytest.importorskip("torch").tensor(np.asarray(x))
-
-
-MAKERS = {"strict": lambda x: strict.asarray(np.asarray(x)), "torch": _torch}
 library = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
@@ -80,70 +74,26 @@ def test_an_index_of_a_device_is_stored_as_one_of_the_host(make, tmp_path):
 
 
 @library
-def test_automatic_choice_alignment_graphs_clusters_and_codes_are_those_of_numpy(make):
-    from gramian.manifold import NeighborGraph
-
-    X, there = cases.X, make(cases.X)
-    candidates = [gm.RCA(), gm.GMML(random_state=0)]
-    here, found = (gm.AutoMetric(candidates=candidates, random_state=0).fit(A, cases.Y) for A in (X, there))
-    assert found.chosen_ == here.chosen_
-    np.testing.assert_allclose(found.metric_.matrix, here.metric_.matrix, rtol=1e-6, atol=1e-9)
-    kernels = [gm.Gaussian(0.5), gm.Gaussian(2.0), gm.Linear()]
-    weights = [gm.align(kernels, A, cases.Y, warn=False).weights for A in (X, there)]
-    np.testing.assert_allclose(*weights, rtol=1e-8)
-    assert abs(NeighborGraph(3)(X) - NeighborGraph(3)(there)).max() == 0
-    labels = [gm.DecorrelatedKMeans((2, 2), n_init=1, random_state=0).fit(A).labels_ for A in (X, there)]
-    np.testing.assert_array_equal(*labels)
-    codes = [gm.HashIndex(cases.METRICS["Mahalanobis"], random_state=0).add(A) for A in (X, there)]
-    np.testing.assert_array_equal(codes[0].query(cases.NEW, 3)[0], cases.host(codes[1].query(make(cases.NEW), 3)[0]))
+def test_the_automatic_choice_is_that_of_numpy(make):
+    cases.same_choice(make)
 
 
-class Counting:
-    """How often data cross between host and device."""
-
-    def __init__(self, monkeypatch):
-        self.up = self.down = 0
-        to_device, to_host = _device.array.to_device, _device.array.to_host
-
-        def counted_up(host, like):
-            self.up += 1
-            return to_device(host, like)
-
-        def counted_down(x):
-            self.down += isinstance(x, _device.DeviceArray)
-            return to_host(x)
-
-        for module in _modules():
-            for name, counted in (("to_device", counted_up), ("to_host", counted_down)):
-                if hasattr(module, name):
-                    monkeypatch.setattr(module, name, counted)
+@library
+@pytest.mark.filterwarnings("ignore:TDL", "ignore:LaplacianEigenmaps")
+def test_graphs_and_embeddings_are_those_of_numpy(make):
+    cases.same_graphs(make)
 
 
-def _modules():
-    import sys
+@library
+def test_alignment_clusters_and_codes_are_those_of_numpy(make):
+    cases.same_weights(make)
+    cases.same_clusters(make)
+    cases.same_codes(make)
 
-    return [module for name, module in list(sys.modules.items()) if name.startswith("gramian")]
 
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    "learner",
-    [
-        gm.NCA(2, anchor=0, tol=0),
-        gm.MCML(anchor=0, reg=1.0, tol=0),
-        gm.ITML(anchor=0, n_pairs=60, tol=0, random_state=0),
-    ],
-    ids=["NCA", "MCML", "ITML"],
-)
-def test_steps_copy_nothing_between_host_and_device(learner, monkeypatch):
-    make, counts = MAKERS["strict"], []
-    for steps in (2, 6):
-        with monkeypatch.context() as patch:
-            counting = Counting(patch)
-            fitted = learner.set_params(max_iter=steps).fit(make(cases.X), cases.Y)
-            counts.append((counting.up, counting.down))
-        assert fitted.n_iter_ == steps
-    assert counts[0] == counts[1]
+@library
+def test_what_runs_on_the_cpu_says_so_and_names_the_remedy(make):
+    cases.refuses_the_rest(make)
 
 
 @library

@@ -78,6 +78,7 @@ OTHER = {
     "learner": gm.MMC(anchor=0),
     "m": 6,
     "margin": 0.5,
+    "max_points": 20,
     "max_iter": 1,
     "members": X[:4] + 0.1,
     "method": "burg",

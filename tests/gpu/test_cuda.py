@@ -68,7 +68,48 @@ def test_two_places_in_one_call_are_one_sentence(make):
 
 
 @library
+def test_the_automatic_choice_is_that_of_numpy(make):
+    cases.same_choice(make)
+
+
+@library
+@pytest.mark.filterwarnings("ignore:TDL", "ignore:LaplacianEigenmaps")
+def test_graphs_and_embeddings_are_those_of_numpy(make):
+    cases.same_graphs(make)
+
+
+@library
+def test_alignment_clusters_and_codes_are_those_of_numpy(make):
+    cases.same_weights(make)
+    cases.same_clusters(make)
+    cases.same_codes(make)
+
+
+@library
 def test_what_runs_on_the_cpu_says_so_and_names_the_remedy(make):
-    for refused in (lambda: gm.SDML().fit(make(cases.X), cases.Y), lambda: gm.LEGO().fit(make(cases.X), cases.Y)):
-        with pytest.raises(TypeError, match="must be on the host here.*cpu"):
-            refused()
+    cases.refuses_the_rest(make)
+
+
+@library
+@pytest.mark.parametrize("learner", [gm.NCA(2, anchor=0), gm.LMNN(anchor=0), gm.ITML(anchor=0, random_state=0)])
+def test_single_precision_on_the_device_ends_as_well(make, learner):
+    def single(x):
+        x = np.asarray(x)
+        return make(x.astype(np.float32) if x.dtype.kind == "f" else x)
+
+    cases.same_objective(single, learner)
+
+
+def test_products_in_tf32_leave_neighbors_exact():
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    X, Q = rng.normal(size=(5000, 64)), rng.normal(size=(50, 64))
+    exact = gm.ExactIndex(gm.Mahalanobis.euclidean(64)).add(X).query(Q, 10)[0]
+    index = gm.ExactIndex(gm.Mahalanobis.euclidean(64)).add(_torch(X))
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("high")  # the one switch
+        found = index.query(_torch(Q), 10)[0]
+    finally:
+        torch.set_float32_matmul_precision(before)
+    np.testing.assert_array_equal(cases.host(found), exact)

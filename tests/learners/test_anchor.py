@@ -141,6 +141,9 @@ def test_the_error_is_that_of_the_mean_over_clusters(rng):
     mean, error = gain_and_error([("seen", seen[:10]), ("new", new), ("seen", seen[10:])])
     assert mean[0] == pytest.approx((seen.mean() + new.mean()) / 2)
     assert error[0] == pytest.approx(np.sqrt(seen.var(ddof=1) / 30 + new.var(ddof=1) / 12) / 2)
+    mean, error = gain_and_error([("seen", seen), ("new", new)], {"seen": 3.0})
+    assert mean[0] == pytest.approx(0.75 * seen.mean() + 0.25 * new.mean())
+    assert error[0] == pytest.approx(np.sqrt(0.75**2 * seen.var(ddof=1) / 30 + 0.25**2 * new.var(ddof=1) / 12))
 
 
 def test_a_prior_that_nothing_is_anchored_to_is_named():

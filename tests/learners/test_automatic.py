@@ -116,3 +116,31 @@ def test_the_report_is_a_table_and_a_picture(wine):
 def test_bad_parameters_are_one_sentence(wine, options, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         gm.AutoMetric(**options).fit(*wine)
+
+
+def test_kernels_are_tried_where_they_are_allowed(rng, tmp_path):
+    """Rings in the plane: what a Gaussian kernel tells apart, and no linear map does."""
+    y = np.arange(240) % 3
+    angle = rng.uniform(0, 2 * np.pi, size=240)
+    X = (1 + y)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.25 * rng.normal(size=(240, 2))
+    auto = gm.AutoMetric(candidates={"kernel": gm.Kernelized(gm.RCA()), "RCA": gm.RCA()}, random_state=0).fit(X, y)
+    rows = {row["candidate"]: row for row in auto.report_}
+    assert rows["kernel"]["gain"] > rows["RCA"]["gain"]
+    assert not any(name.startswith("kernel,") for name in rows), "only on the points as they are"
+    assert auto.chosen_ == "kernel" and isinstance(auto.metric_, gm.KernelMetric)
+    assert auto.metric_.alpha == rows["kernel"]["weight"] == auto.anchor_
+    auto.metric_.save(tmp_path / "auto.gram")
+    assert np.array_equal(gm.load(tmp_path / "auto.gram").sqdist(X), auto.metric_.sqdist(X))
+    given = gm.AutoMetric(candidates=[gm.Kernelized(gm.RCA(), gm.Gaussian(1.0))], random_state=0).fit(X, y)
+    assert given.report_[-1]["note"].startswith("Kernelized: is near the features only")
+
+
+def test_strangers_are_among_the_pairs_that_a_metric_is_judged_by(rng):
+    from gramian.learners.holdout import held_out
+
+    left, right = rng.integers(60, size=(2, 90))
+    side = gm.Pairs(left, right, np.arange(90) % 2 == 0)
+    for fold in held_out(side, np.random.RandomState(0)):
+        held = fold.held["tuples"]
+        far = int((~held.similar).sum())
+        assert far % 2 == 0 and set(held.left[-far // 2 :]) <= set(held.left[held.similar])

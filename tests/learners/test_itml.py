@@ -184,8 +184,8 @@ def test_bad_parameters_are_one_clear_sentence(options, message):
 
 def test_wrong_kind_of_constraints_is_named():
     X, y = problem(0)
-    with pytest.raises(ValueError, match="ITML: takes labels or Pairs, got Triplets"):
-        gm.ITML(anchor=0).fit(X, gm.Triplets.from_labels(y, random_state=0))
+    with pytest.raises(ValueError, match="ITML: takes labels or Pairs or Comparisons, got Chunklets; .*PLDA, RCA"):
+        gm.ITML(anchor=0).fit(X, gm.Chunklets.from_labels(y))
 
 
 def test_triplet_tuples_fit_the_framework():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.decomposition import KernelPCA
 
 import gramian as gm
 from gramian import linalg
@@ -160,3 +161,25 @@ def test_a_function_of_two_objects_is_a_kernel():
         gm.Kernelized(gm.ITML(random_state=0, anchor=0), k).fit(words, y) for k in (shared, gm.FunctionKernel(shared))
     )
     np.testing.assert_allclose(one.metric_.sqdist(words), two.metric_.sqdist(words))
+
+
+@pytest.mark.parametrize("rank", [3, 8])
+def test_leading_components_by_one_word_are_those_of_kernel_pca(iris, rank):
+    """Remark 4 of Chatpatanasiri et al. (2010), against scikit-learn's kernel PCA."""
+    X, y, new = iris
+    kernel = gm.Gaussian(1.5)
+    model = gm.Kernelized(gm.RCA(anchor=0), kernel, rank=rank, basis="principal").fit(X, y)
+    pca = KernelPCA(rank, kernel="rbf", gamma=1 / (2 * 1.5**2)).fit(X)
+    plain = gm.RCA(anchor=0).fit(pca.transform(X), y).metric_
+    wanted = plain.sqdist(pca.transform(new), pca.transform(X))
+    np.testing.assert_allclose(model.metric_.sqdist(new, X), wanted, rtol=1e-6, atol=1e-8 * wanted.max())
+
+
+def test_a_basis_is_that_of_the_features(iris):
+    X, y, _ = iris
+    by_word = gm.Kernelized(gm.RCA(anchor=0), gm.Gaussian(2.0), rank=6, basis="kmeans", random_state=0).fit(X, y)
+    features = gm.KernelFeatures(gm.Gaussian(2.0), rank=6, basis="kmeans", random_state=0)
+    given = gm.Kernelized(gm.RCA(anchor=0), features=features).fit(X, y)
+    np.testing.assert_array_equal(by_word.metric_.sqdist(X), given.metric_.sqdist(X))
+    with pytest.raises(ValueError, match="basis must be one of"):
+        gm.Kernelized(gm.RCA(), gm.Gaussian(), basis="nothing").fit(X, y)

@@ -81,6 +81,9 @@ def test_a_cost_of_ones_own(rng):
     chain = np.eye(60, k=1) + np.eye(60, k=-1)  # consecutive points near: a path
     path = gm.TDL(1, lam=1e-6, cost=chain).fit(X, np.full(60, -1)).embedding_[:, 0]
     assert np.all(np.diff(path) > 0) or np.all(np.diff(path) < 0)
+    np.testing.assert_array_equal(gm.TDL(1, lam=1e-6, cost=chain).fit(X).embedding_[:, 0], path)
+    with pytest.raises(ValueError, match="TDL: requires y to be passed"):
+        gm.TDL(1).fit(X)
     with pytest.raises(ValueError, match="TDL: cost must be symmetric"):
         gm.TDL(cost=np.triu(np.ones((60, 60)))).fit(X, y)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
+from gramian.dask import ShardedIndex
 from gramian.search import online_hashing
 
 D = 5
@@ -22,6 +23,7 @@ MAKE = {
     "HashIndex": lambda X: gm.HashIndex(gm.Mahalanobis.euclidean(D), 64, recall=1 - 1e-9, random_state=0),
     "orders": lambda X: gm.HashIndex(gm.Mahalanobis.euclidean(D), 64, searcher="orders", epsilon=0.01, random_state=0),
     "kernel": lambda X: gm.HashIndex(_kernel(X), 64, recall=1 - 1e-9, random_state=0),
+    "shards": lambda X: ShardedIndex(None, gm.Mahalanobis.euclidean(D), gm.ExactIndex, n_shards=3),
     "OnlineHashIndex": lambda X: gm.OnlineHashIndex(gm.LEGO(eta=1e-4), 64, recall=1 - 1e-9, random_state=0),
 }
 
@@ -108,6 +110,29 @@ def test_readers_see_whole_states(name, monkeypatch):
 @pytest.mark.parametrize("name", MAKE)
 def test_eight_readers_during_ten_thousand_updates(name):
     run(name, 8, 10_000)
+
+
+@pytest.mark.parametrize("cls", [gm.LEGO, gm.OnlineITML, gm.OnlinePOLA])
+def test_readers_of_a_learner_see_whole_states(cls):
+    X = np.random.default_rng(0).normal(size=(61, D))
+    alone, seen = cls(), set()
+    for u, v in zip(X, X[1:]):
+        seen.add(alone.learn_one(u, v, 1.0).metric_.matrix.tobytes())
+    learner, stop, found = cls().learn_one(X[0], X[1], 1.0), threading.Event(), set()
+
+    def read():
+        while not stop.is_set():
+            found.add(learner.metric_.matrix.tobytes())
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for u, v in zip(X[1:], X[2:]):
+        learner.learn_one(u, v, 1.0)
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert found <= seen and learner.metric_.matrix.tobytes() == alone.metric_.matrix.tobytes()
 
 
 def test_two_copies_grow_in_two_threads():

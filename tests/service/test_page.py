@@ -2,6 +2,7 @@
 
 import base64
 import json
+import tarfile
 
 import numpy as np
 import pytest
@@ -30,7 +31,16 @@ def test_words_find_equal_names_first_then_whole_words_then_parts(tmp_path):
         assert names("heart") == ["heart", "red heart", "heart of red gold", "heartbeat"]
         assert names("RED  heart") == ["red heart", "heart of red gold"]
         assert len(names("café x")) == 5 and names("nothing") == []
+        assert names("heart") == names("heart")[:4] and Texts().search(view, "heart", 2)[0].tolist() == [2, 1]
         assert Texts().search(view, "art", 2)[1] == 5
+
+
+def test_a_word_among_the_names_of_an_item_comes_before_longer_words_and_texts(tmp_path):
+    found = ["animalism", "animal fat", "animal, animate being", "beast", "cell of an animal"]
+    with named(tmp_path, found, text="an animal") as space:
+        view = space.collection("a")
+        order = [json.loads(view.metas[i])["name"] for i in Texts().search(view, "animal", 9)[0]]
+        assert order == ["animal, animate being", "animal fat", "cell of an animal", "animalism", "beast"]
 
 
 def test_words_follow_new_and_removed_items(space):
@@ -163,8 +173,12 @@ def test_a_picture_is_encoded_where_its_item_is(tmp_path):
 
 def test_synsets_are_read_from_their_lines(tmp_path):
     line = '00001740 03 n 02 entity 0 living_thing(a) 1 001 ~ 00001930 n 0000 | what is; "an example"  \n'
-    (tmp_path / "data.noun").write_text("  1 license text\n" + line)
-    (entry,) = glosses.synsets(tmp_path / "data.noun")
+    content = tmp_path / "data.noun"
+    content.write_text("  1 license text\n" + line)
+    with tarfile.open(tmp_path / "WNdb.tar.gz", "w:gz") as packed:
+        packed.add(content, "dict/data.noun")
+    with tarfile.open(tmp_path / "WNdb.tar.gz") as packed:
+        (entry,) = glosses.synsets(glosses.text_of(packed, "dict/data.noun"))
     assert entry == {"name": "entity, living thing", "kind": "noun.Tops", "text": "what is"}
 
 

@@ -55,6 +55,11 @@ def test_it_is_a_step_of_a_pipeline_that_is_cross_validated(frame):
     assert clone(pipeline).fit(table, y).predict(table[["day", "color", "size"]]).shape == (60,)
 
 
+def test_numbers_may_be_written_in_another_way_later():
+    encoder = TableEncoder().fit([["1.5", "a"], ["2.5", "b"]])
+    assert encoder.transform([["3,5", "b"], ["1.000,25", "a"]]).tolist() == [[3.5, 1], [1000.25, 0]]
+
+
 def test_names_come_out_and_columns_may_come_in_any_order(frame):
     table, _ = frame
     encoder = TableEncoder(drop=["day"]).set_output(transform="pandas").fit(table)
@@ -75,8 +80,8 @@ def test_everything_that_is_wrong_is_said_at_once(frame):
     message = str(caught.value)
     assert "column 'size' is not numeric, it holds 'big' in row 3" in message and "drop=['size']" in message
     assert "column 'day' has no finite number in row 8" in message and "missing='median'" in message
-    with pytest.raises(ValueError, match="drop must be names of columns, got 'colour'"):
-        TableEncoder(drop=["colour"]).fit(table)
+    with pytest.raises(ValueError, match="drop must be names of columns, got 'hue'"):
+        TableEncoder(drop=["hue"]).fit(table)
 
 
 def test_columns_that_number_the_rows_or_tell_the_label_are_named(frame):

@@ -22,6 +22,11 @@ stay independent. 20 draws, 10 starts each, mean NMI of both labelings. "wins" c
 """
 
 
+def available() -> bool:
+    """Whether ClustPy is here: a run of all benchmarks downloads nothing, this one alone makes the environment."""
+    return harness.has_peer("clustpy")
+
+
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """Rows per correlation and method."""
     draws, levels = (2, (0.0, 0.8)) if quick else (20, (0.0, 0.5, 0.8, 1.0))

@@ -6,14 +6,17 @@ import numpy as np
 
 import gramian as gm
 from benchmarks.harness import ROOT, load
-from gramian.manifold import neighbors
+from gramian.manifold import colored_unfolding_factor, neighbors
 
 TITLE = "G-ML, Figure 6.5: 2,007 USPS digits in the plane"
 NOTES = """
-Two leading eigenvectors of K with 200 labels (G-ML, γ = 0.1, 10-NN graph, 20 eigenvectors), Laplacian eigenmaps, and
-ITML on pixels with the same pairs. The number is the leave-one-out error of 5-NN in the plane, over all digits, which
-the thesis does not give; colored maximum variance unfolding, its other rival, is not part of this library.
+Two leading eigenvectors of K with 200 labels (G-ML, γ = 0.1, 10-NN graph, 20 eigenvectors), Laplacian eigenmaps, ITML
+on 30 principal components with the same pairs, and colored maximum variance unfolding, which has all labels as in the
+thesis and also the 200. The number is the leave-one-out error of 5-NN in the plane, over the digits without a label,
+which the thesis does not give: it shows a picture. Means over 10 draws of the labels, with standard errors. ITML in
+two dimensions is the leading plane of its metric.
 """
+METHODS = ("Laplacian eigenmaps", "ITML", "colored MVU, all labels", "colored MVU, 200 labels", "G-ML, 200 labels")
 
 
 def digits(quick):
@@ -25,26 +28,29 @@ def digits(quick):
     return X, y[rows]
 
 
-def planes(X, y):
-    """Two coordinates by each method."""
+def planes(X, y, seed, fixed):
+    """Two coordinates by each method, and the digits with a label; ``fixed`` holds those that no draw changes."""
     labels = np.full(len(y), -1)
-    known = np.random.default_rng(0).permutation(len(y))[: min(200, len(y) // 2)]
+    known = np.random.default_rng(seed).permutation(len(y))[: min(200, len(y) // 2)]
     labels[known] = y[known]
     gml = gm.GeometryAwareKernel(gamma=0.1, n_components=2, random_state=0).fit(X, labels)
     Z = (X - X.mean(axis=0)) @ np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][:30].T
     itml = gm.ITML(random_state=0, anchor=0).fit(Z[known], y[known]).metric_.transform(Z)
-    U, s, _ = np.linalg.svd(itml - itml.mean(axis=0), full_matrices=False)
-    return {
-        "Laplacian eigenmaps": gm.LaplacianEigenmaps(2, n_neighbors=10).fit_transform(X),
-        "ITML": U[:, :2] * s[:2],
-        "G-ML": gml.embedding_,
-    }
+    few = plane(colored_unfolding_factor(X, labels))
+    drawn = (fixed[0], plane(itml), fixed[1], few, gml.embedding_)
+    return dict(zip(METHODS, drawn)), labels >= 0
 
 
-def error(F, y):
-    """Leave-one-out 5-NN error."""
+def plane(F):
+    """The two leading components."""
+    U, s, _ = np.linalg.svd(F - F.mean(axis=0), full_matrices=False)
+    return U[:, :2] * s[:2]
+
+
+def error(F, y, counted=slice(None)):
+    """Leave-one-out 5-NN error of the points that are counted."""
     votes = y[neighbors(F, 5)[0]]
-    return np.mean([np.bincount(v).argmax() for v in votes] != y)
+    return np.mean([np.bincount(v).argmax() for v in votes[counted]] != y[counted])
 
 
 def draw(panels, y):
@@ -54,7 +60,7 @@ def draw(panels, y):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.6))
+    figure, axes = plt.subplots(1, len(panels), figsize=(4 * len(panels), 4.4))
     colors = plt.get_cmap("tab10")
     for axis, (title, F) in zip(axes, panels.items()):
         # The few outermost points are drawn at the border.
@@ -66,19 +72,31 @@ def draw(panels, y):
         axis.set_yticks([])
     axes[-1].legend(markerscale=2.5, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.tight_layout()
-    figure.savefig(ROOT / "docs" / "results" / "gml_usps_plane.png", dpi=110)
+    figure.savefig(ROOT / "docs" / "results" / "gml_usps_plane.png", dpi=90)
     plt.close(figure)
 
 
 def run(quick=False):
-    """Errors in the plane, and the picture."""
+    """Errors in the plane, and the picture of the first draw."""
     X, y = digits(quick)
+    found = {method: [] for method in METHODS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        panels = planes(X, y)
-    if not quick:
-        draw(panels, y)
+        fixed = gm.LaplacianEigenmaps(2, n_neighbors=10).fit_transform(X), plane(colored_unfolding_factor(X, y))
+        for seed in range(2 if quick else 10):
+            panels, known = planes(X, y, seed, fixed)
+            if seed == 0 and not quick:
+                draw(panels, y)
+            for method, F in panels.items():
+                found[method].append(error(F, y, ~known))
     return [
-        {"table": "Figure 6.5", "case": "5-NN error", "method": m, "ours": error(F, y), "paper": None, "note": ""}
-        for m, F in panels.items()
+        {
+            "table": "Figure 6.5",
+            "case": "5-NN error of the digits without a label",
+            "method": method,
+            "ours": np.mean(values),
+            "paper": None,
+            "note": f"± {np.std(values) / np.sqrt(len(values)):.3f}, {len(values)} draws",
+        }
+        for method, values in found.items()
     ]

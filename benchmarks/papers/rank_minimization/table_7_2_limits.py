@@ -29,7 +29,7 @@ KNOWN, BURG = "All points in pairs right (percent)", "Burg (percent)"
 def run(quick: bool = False) -> list[dict]:
     """Both questions."""
     warnings.simplefilter("ignore")
-    names, draws = (("ionosphere",), 1) if quick else (tuple(PAPER), 3)
+    names, draws = (("ionosphere",), 1) if quick else (protocol.names(), 3)
     rows = [row for name in names for row in others(name, draws)]
     return rows + [row for name in names for row in ranges(name, draws)]
 

@@ -76,11 +76,11 @@ STEPS = {"musk1": {"MW": 0.065, "OCP": 0.0075}, "spectf": {"MW": 0.077, "OCP": 0
 def run(quick: bool = False) -> list[dict]:
     """The four questions."""
     warnings.simplefilter("ignore")
-    names = ("ionosphere",) if quick else tuple(PAPER)
+    names = ("ionosphere",) if quick else protocol.names()
     rows = [row for name in (*names, "heart_statlog") for row in gaussian(name, 2 if quick else 20)]
     rows += [row for name in names for row in labels(name, 1 if quick else 2)]
     rows += [row for name in names for row in more_pairs(name, (1,) if quick else (1, 2, 4))]
-    wider = [("musk1", 1, 1)] if quick else [(name, 3, len(KERNELS)) for name in STEPS]
+    wider = [("musk1", 1, 1)] if quick else [(name, 3, len(KERNELS)) for name in STEPS if name in names]
     return rows + [row for options in wider for row in widths(*options)]
 
 

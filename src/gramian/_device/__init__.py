@@ -10,6 +10,7 @@ from gramian._device import functions, linear, nearest, ordering, shapes
 from gramian._device.array import DeviceArray, held, native, outside, to_device, to_host
 from gramian._device.door import foreign, inside, refusal, same_place, whole_numbers
 from gramian._device.memory import block_bytes, double
+from gramian._device.shuffles import permutation
 
 __all__ = [
     "DeviceArray",
@@ -24,6 +25,7 @@ __all__ = [
     "nearest",
     "ordering",
     "outside",
+    "permutation",
     "refusal",
     "same_place",
     "shapes",

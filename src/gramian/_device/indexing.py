@@ -52,16 +52,16 @@ def _scatter(array: Any, parts: list, value: Any) -> None:
     except IndexError:
         pass
     shape = data.shape
-    numbers = xp.reshape(xp.arange(array.size), shape)
+    numbers = xp.reshape(xp.arange(array.size, device=array.device), shape)
     listed = array._with(numbers)[tuple(array._with(p) if hasattr(p, "dtype") else p for p in parts)].data
-    value = xp.broadcast_to(xp.asarray(value, dtype=data.dtype), listed.shape)
+    value = xp.broadcast_to(xp.asarray(value, dtype=data.dtype, device=array.device), listed.shape)
     listed, value = xp.reshape(listed, (-1,)), xp.reshape(value, (-1,))
     if listed.shape[0] == 0:
         return
     order = xp.argsort(listed)
     listed, value = xp.take(listed, order), xp.take(value, order)
-    everywhere = xp.arange(array.size)
-    place = xp.minimum(xp.searchsorted(listed, everywhere), xp.asarray(listed.shape[0] - 1))
+    everywhere = xp.arange(array.size, device=array.device)
+    place = xp.minimum(xp.searchsorted(listed, everywhere), xp.asarray(listed.shape[0] - 1, device=array.device))
     hit = xp.take(listed, place) == everywhere
     flat = xp.where(hit, xp.take(value, place), xp.reshape(data, (-1,)))
     data[...] = xp.reshape(flat, shape)

@@ -1,14 +1,37 @@
-"""Linear algebra of NumPy on arrays of other libraries, and products with sparse matrices of SciPy."""
+"""Linear algebra of NumPy on arrays of other libraries, and products with sparse matrices of SciPy.
 
+Factorizations are of small matrices and need double precision: a device that has none (MPS) leaves them to the host.
+"""
+
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from gramian._device.array import DeviceArray, implements, to_device
+from gramian._device.array import DeviceArray, implements, to_device, to_host
 from gramian._device.functions import device_of, own
+from gramian._device.memory import double
 
 SAME = ("eigvalsh", "inv", "cholesky", "svd")
 """Functions of ``numpy.linalg`` that the array API has under the same name, with one argument."""
+
+
+def _needs_double(numpy_function: Callable) -> Callable:
+    """Say that a function stands for one of NumPy's where the device has double; elsewhere NumPy's own does."""
+
+    def register(function: Callable) -> Callable:
+        @wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            like = device_of(*args)
+            if double(like):
+                return function(*args, **kwargs)
+            found = numpy_function(*(np.asarray(to_host(x), np.float64) for x in args), **kwargs)
+            return tuple(to_device(x, like) for x in found) if isinstance(found, tuple) else to_device(found, like)
+
+        return implements(numpy_function)(wrapped)
+
+    return register
 
 
 def _same(name: str) -> Any:
@@ -20,31 +43,31 @@ def _same(name: str) -> Any:
 
 
 for _name in SAME:
-    implements(getattr(np.linalg, _name))(_same(_name))
+    _needs_double(getattr(np.linalg, _name))(_same(_name))
 
 
-@implements(np.linalg.eigh)
+@_needs_double(np.linalg.eigh)
 def eigh(x: Any, **kwargs: Any) -> tuple[DeviceArray, DeviceArray]:
     """Eigenvalues, ascending, and eigenvectors."""
     values, vectors = x.xp.linalg.eigh(x.data)
     return x._with(values), x._with(vectors)
 
 
-@implements(np.linalg.qr)
+@_needs_double(np.linalg.qr)
 def qr(x: Any, **kwargs: Any) -> tuple[DeviceArray, DeviceArray]:
     """Orthonormal and triangular factor."""
     Q, R = x.xp.linalg.qr(x.data)
     return x._with(Q), x._with(R)
 
 
-@implements(np.linalg.slogdet)
+@_needs_double(np.linalg.slogdet)
 def slogdet(x: Any) -> tuple[DeviceArray, DeviceArray]:
     """Sign and logarithm of the determinant."""
     sign, value = x.xp.linalg.slogdet(x.data)
     return x._with(sign), x._with(value)
 
 
-@implements(np.linalg.solve)
+@_needs_double(np.linalg.solve)
 def solve(A: Any, b: Any) -> DeviceArray:
     """Solution of linear equations."""
     like = device_of(A, b)

@@ -1,5 +1,6 @@
 """How much a device can hold and which precision it has: block sizes come from here."""
 
+import os
 import sys
 from typing import Any
 
@@ -9,6 +10,10 @@ SHARE = 1 / 32
 """Share of the memory of an accelerator that one block of a computation takes."""
 LEAST, MOST = 64 << 20, 2 << 30
 """Bounds of the size of such a block, in bytes."""
+DOUBLES: dict[tuple[str, str], bool] = {}
+"""Whether a device of a library, by their names, has double precision."""
+PAIRS, DISTANCES = 16 << 20, 64 << 20
+"""Sizes of blocks of differences and of distances where the device is a processor with caches, in bytes."""
 
 
 def block_bytes(x: Any, budget: int) -> int:
@@ -21,16 +26,29 @@ def block_bytes(x: Any, budget: int) -> int:
 
 
 def double(x: Any) -> bool:
-    """Whether the device of an array has double precision."""
-    return "mps" not in str(getattr(x.data, "device", ""))
+    """Whether the device of an array has double precision; MPS has not."""
+    device = x.data.device
+    key = x.xp.__name__, str(device)
+    if key not in DOUBLES:
+        DOUBLES[key] = "mps" not in key[1] and "float64" in _declared(x.xp, device)
+    return DOUBLES[key]
+
+
+def _declared(xp: Any, device: Any) -> Any:
+    """Names of the types of reals that a library says a device has."""
+    if not hasattr(xp, "__array_namespace_info__"):
+        return ("float64",)
+    return xp.__array_namespace_info__().dtypes(device=device, kind="real floating")
 
 
 def rounding(x: Any) -> float:
-    """Unit of rounding of products in single precision: 2⁻²⁴, or 2⁻¹¹ where torch is told to use TF32."""
+    """Unit of rounding of products in single precision: 2⁻²⁴, or 2⁻¹¹ where the library is told to use TF32."""
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(outside(x), torch.Tensor) and torch.get_float32_matmul_precision() != "highest":
-        return 2.0**-11
-    return 2.0**-24
+    if torch is not None and isinstance(outside(x), torch.Tensor):
+        coarse = torch.get_float32_matmul_precision() != "highest"
+    else:
+        coarse = "cupy" in sys.modules and os.environ.get("CUPY_TF32") == "1"
+    return 2.0**-11 if coarse else 2.0**-24
 
 
 def _memory(data: Any) -> int | None:

@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from gramian._device.array import to_host
-from gramian._device.memory import block_bytes, rounding
+from gramian._device.memory import DISTANCES, block_bytes, rounding
 from gramian._device.ordering import lowest
 
 RUN = 64
 """Columns of which the smallest entry is taken first."""
 SPARE = 16
 """Candidates beyond k."""
-BLOCK_BYTES = 64 << 20
-"""Size of a block of distances where the device is a processor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +94,7 @@ def search(scan: DeviceScan, X: Any, Q: Any, k: int, skip: Any | None = None) ->
 
     ``skip`` (m,) is a row that is no neighbor of query i.
     """
-    step = max(1, block_bytes(X, BLOCK_BYTES) // (scan.entry_bytes * max(len(scan.right), 1)))
+    step = max(1, block_bytes(X, DISTANCES) // (scan.entry_bytes * max(len(scan.right), 1)))
     parts = [
         _piece(scan, X, Q[start : start + step], k, None if skip is None else skip[start : start + step])
         for start in range(0, len(Q), step)
@@ -118,10 +115,11 @@ def _piece(scan: DeviceScan, X: Any, Q: Any, k: int, skip: Any | None) -> tuple[
     if m == scan.n:
         return names, values
     last = values[:, -1] / scan.unit**2
-    undecided = to_host(np.flatnonzero(last >= lower[:, -1] - error))
-    for i in undecided:
-        near = np.flatnonzero(D[int(i)] <= last[int(i)] + error[int(i)])[None, :]
-        one = slice(int(i), int(i) + 1)
+    undecided = np.flatnonzero(last >= lower[:, -1] - error)
+    for place in range(len(undecided)):
+        i = int(undecided[place])
+        near = np.flatnonzero(D[i] <= last[i] + error[i])[None, :]
+        one = slice(i, i + 1)
         exact = _distances(X, Q[one], near)
         names[one], values[one] = _first(exact, near, k, None if skip is None else skip[one])
     return names, values

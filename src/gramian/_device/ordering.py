@@ -7,6 +7,7 @@ import numpy as np
 
 from gramian._device.array import DeviceArray, implements
 from gramian._device.functions import device_of, own
+from gramian._device.shapes import concatenate, diff
 
 
 @implements(np.argmax)
@@ -88,11 +89,31 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
 @implements(np.unique)
 def unique(x: Any, return_inverse: bool = False, **kwargs: Any) -> Any:
     """Different entries, ascending, and where each entry stands among them."""
+    if any(kwargs.values()):
+        raise TypeError(f"numpy.unique has no {', '.join(kwargs)} for arrays on a device.")
     if not return_inverse:
         return sort(x._with(x.xp.unique_values(x.data)))
     values, inverse = x.xp.unique_inverse(x.data)
     order = argsort(x._with(values))
     return x._with(values)[order], argsort(order)[x._with(inverse)]
+
+
+@implements(np.bincount)
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> DeviceArray:
+    """How often each of the numbers 0, 1, … occurs."""
+    if weights is not None:
+        raise TypeError("numpy.bincount has no weights for arrays on a device.")
+    size = max(minlength, int(np.max(x)) + 1 if x.size else 0)
+    return diff(searchsorted(sort(x), np.arange(size + 1, like=x)))
+
+
+@implements(np.delete)
+def delete(x: Any, part: slice, axis: Any = None) -> DeviceArray:
+    """An array without a slice of its rows."""
+    if not isinstance(part, slice) or (axis or 0) != 0 or part.step not in (None, 1):
+        raise TypeError("numpy.delete takes out slices of rows only for arrays on a device.")
+    start, stop, _ = part.indices(x.shape[0])
+    return concatenate([x[:start], x[stop:]])
 
 
 @implements(np.median)
@@ -102,8 +123,9 @@ def median(x: Any, axis: Any = None, **kwargs: Any) -> DeviceArray:
     axis = 0 if axis is None else axis
     ordered = sort(x, axis=axis)
     n = x.shape[axis]
-    middle = take(ordered, np.array([(n - 1) // 2, n // 2]), axis=axis)
-    return np.mean(middle, axis=axis)
+    before = (slice(None),) * (axis % x.ndim)
+    low, high = ordered[(*before, (n - 1) // 2)], ordered[(*before, n // 2)]
+    return x._with((low.data + high.data) / 2)
 
 
 @implements(np.quantile)

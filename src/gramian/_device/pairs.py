@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._device.memory import block_bytes
-
-BLOCK_BYTES = 16 << 20
-"""Size of a block of differences where the device is a processor."""
+from gramian._device.memory import PAIRS, block_bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +67,7 @@ class PairList:
         return H + H.T
 
     def _blocks(self, E: Any) -> list[slice]:
-        step = max(1, block_bytes(E, BLOCK_BYTES) // (32 * max(E.shape[1], 1)))
+        step = max(1, block_bytes(E, PAIRS) // (32 * max(E.shape[1], 1)))
         return [slice(start, start + step) for start in range(0, len(self.first), step)]
 
     @cached_property

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks
+from gramian import _checks, _memory
 from gramian.approximation import projection as projections
 from gramian.approximation.projection import Measured
 from gramian.approximation.selection import METHODS, select_subset
@@ -103,6 +103,8 @@ class SubsetDistance(BaseEstimator):
         n = _length(Q)
         most = n if self.members is None else _length(self.members)
         m = _checks.number(self.m, OWNER, "m", low=1, high=most, integer=True)
+        needed = f"the {n:,}² distances of all of Q"
+        _memory.require(32.0 * n * n, OWNER, needed, "fit on a part of Q, and ask that for the rest")
         measured = self._inside(Q, m) if self.members is None else self._outside(Q, m)
         size = float(np.abs(measured.K).max()) if isinstance(self.distance, Kernel) else 0.0
         self.negative_share_ = negative_share(measured.D[:2000, :2000], size)
@@ -124,7 +126,7 @@ class SubsetDistance(BaseEstimator):
             return self.distance.check(Q)
         if sparse.issparse(Q):
             raise TypeError(f"{OWNER}: Q must be dense for a function of two objects, got a sparse matrix.")
-        return objects(Q)
+        return objects(Q, OWNER, "Q")
 
     def _inside(self, Q: Any, m: int) -> Measured:
         """R among Q: the kernel is settled, and the members are chosen by it."""
@@ -205,7 +207,7 @@ class SubsetDistance(BaseEstimator):
     def _batch(self, X: Any) -> Any:
         """Objects; a single one is a batch of one where objects are arrays."""
         if not isinstance(self.objects_, np.ndarray):
-            return objects(X)
+            return objects(X, OWNER)
         X = np.asarray(X)
         return X[None] if X.ndim == self.objects_.ndim - 1 else X
 

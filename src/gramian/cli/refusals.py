@@ -1,5 +1,6 @@
 """Whatever goes wrong as one sentence on standard error, and an exit code."""
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ def guarded(command: Callable[[], Any]) -> int:
     """Run a command; returns 0, or the exit code that belongs to what went wrong."""
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _warn
+            warnings.showwarning = _warner()
             return command() or 0
     except SystemExit as done:  # whoever reads our output has seen enough
         return done.code if isinstance(done.code, int) else 1
@@ -32,6 +33,8 @@ def guarded(command: Callable[[], Any]) -> int:
     except OSError as error:
         what = f"{error.filename}: {error.strerror.lower()}." if error.filename and error.strerror else str(error)
         return refuse(f"gramian: {what}")
+    except MemoryError as error:
+        return refuse(f"gramian: {str(error) or 'there is not enough memory'}; give fewer rows or columns, or --rank.")
     except (ValueError, TypeError) as error:
         return refuse(f"gramian: {error}")
 
@@ -49,5 +52,14 @@ def usage(error: Any) -> str:
     return f"{name}: {message[:1].lower()}{message[1:]}; see {name} --help."
 
 
-def _warn(message: Any, *rest: Any, **more: Any) -> None:
-    tell.print(f"gramian: warning: {message}", style="yellow", markup=False)
+def _warner() -> Callable[..., None]:
+    """A function that shows a warning once, also where the same comes from every fold with other numbers."""
+    seen: set[str] = set()
+
+    def warn(message: Any, *rest: Any, **more: Any) -> None:
+        kind = re.sub(r"\d[\d.e+-]*", "#", str(message))
+        if kind not in seen:
+            seen.add(kind)
+            tell.print(f"gramian: warning: {message}", style="yellow", markup=False)
+
+    return warn

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from gramian.cli import scores
 
-say = Console(highlight=False, soft_wrap=True)
-tell = Console(stderr=True, highlight=False, soft_wrap=True)
+say = Console(highlight=False, soft_wrap=True, markup=False)
+tell = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
+"""Names of columns and files are shown as they are: brackets in them are no markup."""
 
 
 def comparison(title: str, results: dict[str, list[Any]], k: int) -> Table:
@@ -93,7 +94,7 @@ class progress:
     """A bar on standard error while a block runs, gone afterwards; nothing when that is not a terminal."""
 
     def __init__(self, description: str, total: int | None = None):
-        columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
+        columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()]
         columns += [MofNCompleteColumn()] if total else []
         self.bar = Progress(*columns, console=tell, transient=True, disable=not tell.is_terminal)
         self.task = self.bar.add_task(description, total=total)

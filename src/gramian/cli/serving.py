@@ -4,12 +4,14 @@ import os
 import re
 import sys
 import threading
+import urllib.request
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -78,9 +80,9 @@ def run(
             sys.stdout.flush()
             if browser and (http.app.STATIC / "index.html").is_file():
                 _show(address)
+            threading.Thread(target=_warm_up, args=(opened, address), daemon=True).start()
 
         pictures = None if files.images is None else sources.pictures(files.images)
-        threading.Thread(target=_warm_up, args=(opened,), daemon=True).start()
         with one_blas_thread():  # small matrices: threads that wait for each other only cost
             http.serve(opened, pictures=pictures, ready=ready, **server)
 
@@ -92,13 +94,16 @@ def _show(address: str) -> None:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
-def _warm_up(space: Any) -> None:
-    """Ask once what people will ask first, so that nobody waits for compiled code to be loaded."""
+def _warm_up(space: Any, address: str) -> None:
+    """Ask once what people will ask first, so that nobody waits for compiled code, for words or for the map."""
     for view in space.snapshot.collections.values():
         some = view.ids[:3].tolist()
         if some:
             space.query(view.name, id=some[0], k=24)
             space.query(view.name, id=some[0], k=24, likes=some[1:], dislikes=())
+            for asked in ("search?text=a&k=1", "map?version=live"):
+                with suppress(OSError):  # where a token is needed
+                    urllib.request.urlopen(f"{address}/v1/collections/{quote(view.name, safe='')}/{asked}").read()
 
 
 def demo_data(kind: str, folder: Path) -> None:

@@ -52,6 +52,8 @@ class Clusterings(BaseEstimator, ABC):
     _sparse = True
     _devices = False
     """Whether the passes over the points run where these are; otherwise they must be on the host."""
+    _most_points: int | None = None
+    """Points on which starts are compared at most; the best one then goes on with all of them. None is all."""
     verbose: bool
     callback: Callable | None
     init: Any
@@ -90,11 +92,30 @@ class Clusterings(BaseEstimator, ABC):
         rng = _checks.random(self.random_state, owner)
         self._begin(points, k, rng)
         given = None if self.init is None else given_labels(self.init, len(points), k, owner)
+        given = linalg.placed(given, points.X)
         starts = starts if given is None else 1
         with progress(owner, self.verbose, starts, self.callback) as report:
-            runs = (self._started(points, k, i, given, rng, report) for i in range(starts))
-            self._store(lowest(runs), k)
+            few = points if given is not None else self._few(points, starts, rng)
+            best = lowest(self._started(few, k, i, given, rng, report) for i in range(starts))
+            if few is not points:
+                best = self._run(points, k, self._spread(points, best, k), rng)
+            self._store(best, k)
         return self
+
+    def _few(self, points: Points, starts: int, rng: np.random.RandomState) -> Points:
+        """The points on which starts are compared, which a warning says where they are not all."""
+        most = self._most_points
+        if most is None or starts == 1 or len(points) <= most:
+            return points
+        _checks.warn(
+            f"{type(self).__name__}: compares its {starts} starts on {most:,} of the {len(points):,} points, and goes "
+            "on with the best one on all of them; n_init=1 uses all from the start."
+        )
+        return points.take(np.sort(rng.choice(len(points), most, replace=False)))
+
+    def _spread(self, points: Points, run: Run, k: tuple[int, ...]) -> np.ndarray:
+        """Labels of all points by a run on some of them."""
+        return points.nearest(run.centers, k)
 
     def _started(self, points: Points, k: tuple[int, ...], start: int, given: Any, rng: Any, report: Any) -> Run:
         """One start, from the labels that were given or from its own, told of when it ends."""
@@ -109,8 +130,8 @@ class Clusterings(BaseEstimator, ABC):
         return _checks.estimator_points(self, X, allow_sparse=self._sparse, degree=4, devices=self._devices, **options)
 
     def _store(self, run: Run, k: tuple[int, ...]) -> None:
-        self.labels_ = run.labels
-        self.cluster_centers_ = [C + self.mean_ for C in np.split(run.centers, np.cumsum(k)[:-1])]
+        self.labels_ = to_host(run.labels).astype(np.int32, copy=False)
+        self.cluster_centers_ = [C + self.mean_ for C in np.split(to_host(run.centers), np.cumsum(k)[:-1])]
         self.objective_, self.objective_path_ = float(run.objective), run.path
         self.n_iter_, self.converged_ = len(run.path), run.converged
         for name, value in run.extra.items():
@@ -129,13 +150,13 @@ class Clusterings(BaseEstimator, ABC):
     def predict(self, X: Any) -> np.ndarray:
         """Labels (n, T) of new points."""
         check_is_fitted(self, "labels_")
-        return self._labels(self._seen(self._door(X, reset=False)))
+        return to_host(self._labels(self._seen(self._door(X, reset=False)))).astype(np.int32, copy=False)
 
     def _seen(self, X: Any) -> Points:
         """New points around the mean of the points of ``fit``."""
         points = Points.of(X, center=False)
-        norms = points.norms - 2 * to_host(linalg.dense(X @ self.mean_.astype(X.dtype))) + self.mean_ @ self.mean_
-        return Points(X, self.mean_, np.maximum(norms, 0))
+        norms = points.norms - 2 * linalg.dense(X @ self.mean_.astype(X.dtype)) + self.mean_ @ self.mean_
+        return Points(X, linalg.placed(self.mean_, X), np.maximum(norms, 0))
 
     @property
     def metrics_(self) -> tuple[Mahalanobis, ...]:
@@ -192,7 +213,7 @@ def between(C: np.ndarray, labels: np.ndarray) -> Mahalanobis:
 
 def given_labels(init: Any, n: int, k: tuple[int, ...], owner: str) -> np.ndarray:
     """Labels (n, T) to start from, a copy; the clusters of clustering t are 0 … k_t − 1."""
-    labels = np.array(init)
+    labels = _checks.plain(init, owner, "init")
     labels = labels[:, None] if labels.ndim == 1 else labels
     if labels.shape != (n, len(k)) or labels.dtype.kind not in "iu":
         raise ValueError(f"{owner}: init must hold integer labels ({n}, {len(k)}), got shape {labels.shape}.")

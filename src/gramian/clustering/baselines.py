@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _checks
+from gramian._parameters import COUNT, checked
 from gramian.clustering.base import sizes
 from gramian.clustering.points import Points
 from gramian.clustering.starts import best_kmeans, in_turn
@@ -48,6 +49,7 @@ def telling_less(X: Any, means: np.ndarray, fraction: float) -> np.ndarray:
     return np.sort(order[min(int(fraction * X.shape[1]), X.shape[1] - 1) :])
 
 
+@checked(rounds=COUNT)
 def orthogonal_projection(
     X: Any, n_clusters: Any = (2, 2), *, n_init: int = 10, rounds: int = 10, random_state: Any = None
 ) -> np.ndarray:

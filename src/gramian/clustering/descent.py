@@ -49,9 +49,9 @@ def descend(
     points: Points, labels: np.ndarray, k: tuple[int, ...], lam: float, max_iter: int = 200, tol: float = 0.0
 ) -> Run:
     """Steps 2.1–2.5 of Algorithm 4 from given labels; the best iterate, and the running best as the path."""
-    energy, since, residual = points.norms.sum(), 0, 1.0
+    energy, since, residual = float(points.norms.sum()), 0, 1.0
     path: list[float] = []
-    best = np.inf, labels, np.empty((sum(k), points.X.shape[1]))
+    best = np.inf, labels, linalg.full((sum(k), points.X.shape[1]), 0.0, points.X)
     for _ in range(max_iter):
         S, counts = points.sums(labels, k)
         _, centers = representatives(S, counts, k, lam)

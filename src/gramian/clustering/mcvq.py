@@ -50,6 +50,7 @@ class MultipleCauseVQ(ByLikelihood):
     """
 
     _sparse = False
+    _most_points = 10_000
 
     def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray:
         """By turns k-means in the complement of the other quantizers, k-means, and random labels for all but one.
@@ -78,6 +79,10 @@ class MultipleCauseVQ(ByLikelihood):
                 break
         extra = {"selection": g, "variances": s}
         return Run(labels, mu, path[-1], np.array(path), left, self.tol, extra)
+
+    def _spread(self, points: Points, run: Run, k: tuple[int, ...]) -> np.ndarray:
+        Z = np.asarray(points.X, np.float64)
+        return states(Z, Z * Z, run.centers, run.extra["variances"], run.extra["selection"], k)[1]
 
     def _labels(self, points: Points) -> np.ndarray:
         k = tuple(len(C) for C in self.cluster_centers_)

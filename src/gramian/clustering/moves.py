@@ -11,7 +11,16 @@ def merge_costs(C: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Rise of the error when clusters i and j share one center, n_i n_j / (n_i + n_j) ‖μ_i − μ_j‖² (Ward 1963)."""
     total = np.maximum(counts[:, None] + counts[None, :], 1)
     cost = counts[:, None] * counts[None, :] / total * linalg.sqdist(C)
-    return cost + np.diag(np.full(len(C), np.inf))
+    np.fill_diagonal(cost, np.inf)
+    return cost
+
+
+def cheapest(cost: np.ndarray, without: int) -> tuple[float, int, int]:
+    """The lowest cost of two clusters other than ``without``, and which they are."""
+    out = linalg.numbers(len(cost), cost) == without
+    cost = np.where(out[:, None] | out[None, :], np.inf, cost)
+    i, j = divmod(int(np.argmin(cost.ravel())), len(cost))
+    return float(cost[i, j]), i, j
 
 
 def split(points: Points, rows: np.ndarray, off: np.ndarray, rng: np.random.RandomState) -> tuple[float, np.ndarray]:
@@ -20,8 +29,8 @@ def split(points: Points, rows: np.ndarray, off: np.ndarray, rng: np.random.Rand
         return 0.0, rows[:0]
     labels, means = kmeans(points.take(rows), 2, rng, off, max_iter=4)
     counts = np.bincount(labels, minlength=2)
-    gap = linalg.row_norms(project_off(means[:1] - means[1:], off))[0]
-    return float(counts.prod() / counts.sum() * gap), rows[labels == 1]
+    gap = float(linalg.row_norms(project_off(means[:1] - means[1:], off))[0])
+    return float(counts[0] * counts[1]) / len(rows) * gap, rows[labels == 1]
 
 
 def relocated(
@@ -40,10 +49,8 @@ def relocated(
     splits = [split(points, np.flatnonzero(labels[:, t] == b), off, rng) for b in range(k[t])]
     cost, moves = merge_costs(centers[part], counts), []
     for b, (gain, _) in enumerate(splits):
-        others = np.delete(np.arange(k[t]), b)
-        pair = np.unravel_index(cost[np.ix_(others, others)].argmin(), (k[t] - 1, k[t] - 1))
-        i, j = others[list(pair)]
-        moves.append((gain - cost[i, j], i, j, b))
+        rise, i, j = cheapest(cost, without=b)
+        moves.append((gain - rise, i, j, b))
     promise, i, j, b = max(moves, key=lambda move: move[0])
     if promise <= 0:
         return None

@@ -35,9 +35,18 @@ def indicator(labels: np.ndarray, k: tuple[int, ...], dtype: Any = np.float64, d
     return sparse.csr_array((np.ones(n * T, dtype), columns.ravel(), np.arange(0, n * T + 1, T)), shape=(n, sum(k)))
 
 
+def memberships(labels: Any, k: tuple[int, ...], like: Any) -> Any:
+    """:func:`indicator` on a device, in the precision of ``like``."""
+    columns = [labels[:, t][:, None] == np.arange(size, like=labels)[None, :] for t, size in enumerate(k)]
+    return np.concatenate(columns, axis=1).astype(like.dtype)
+
+
 @dataclass(frozen=True)
 class Points:
-    """Rows z = x − shift of X, which is dense or sparse; the difference is never formed for sparse X."""
+    """Rows z = x − shift of X, which is dense or sparse; the difference is never formed for sparse X.
+
+    Where X is on a device, so is all that passes over it give: labels, sums and counts.
+    """
 
     X: Any
     shift: np.ndarray
@@ -47,11 +56,11 @@ class Points:
     @classmethod
     def of(cls, X: Any, center: bool = True) -> "Points":
         """Points around their mean, or as they are; a dense array is copied once when it is centered."""
-        d = X.shape[1]
-        shift = to_host(linalg.dense(X.mean(axis=0, dtype=np.float64))).ravel() if center else np.zeros(d)
+        zero = linalg.full(X.shape[1], 0.0, X)
+        shift = linalg.dense(X.mean(axis=0, dtype=np.float64)).ravel() if center else zero
         if center and not sparse.issparse(X):
-            X, shift = X - shift.astype(X.dtype), np.zeros(d)
-        norms = to_host(linalg.row_norms(X) - 2 * linalg.dense(X @ shift.astype(X.dtype)) + shift @ shift)
+            X, shift = X - shift.astype(X.dtype), zero
+        norms = linalg.row_norms(X) - 2 * linalg.dense(X @ shift.astype(X.dtype)) + shift @ shift
         return cls(X, shift, np.maximum(norms, 0), center)
 
     def __len__(self) -> int:
@@ -64,13 +73,19 @@ class Points:
         rows = np.sort(rng.choice(len(self), size, replace=False))
         return Points.of(self.X[rows], self.centered)
 
+    def on_host(self) -> "Points":
+        """The points on the host, for what is quick there: themselves unless they are on a device."""
+        if not held(self.X):
+            return self
+        return Points(to_host(self.X), to_host(self.shift), to_host(self.norms), self.centered)
+
     def take(self, rows: np.ndarray) -> "Points":
         """The points at some rows, around the same origin."""
         return Points(self.X[rows], self.shift, self.norms[rows])
 
     def dense(self, rows: Any) -> np.ndarray:
         """Some points z as an array."""
-        return to_host(linalg.dense(self.X[rows])) - self.shift
+        return linalg.dense(self.X[rows]) - self.shift
 
     def blocks(self) -> Iterator[slice]:
         """Slices that cover the points."""
@@ -81,10 +96,12 @@ class Points:
     def inner(self, C: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
         """Inner products zᵀc with the rows of C, (rows, K)."""
         C = C.astype(self.X.dtype, copy=False)
-        return to_host(linalg.dense(self.X[rows] @ C.T)) - (C @ self.shift.astype(C.dtype, copy=False))
+        return linalg.dense(self.X[rows] @ C.T) - (C @ self.shift.astype(C.dtype, copy=False))
 
     def nearest(self, C: np.ndarray, k: tuple[int, ...]) -> np.ndarray:
         """Labels (n, T): in each clustering the center that is closest, ties to the first."""
+        if held(self.X):
+            return self._nearest_on_device(linalg.placed(C, self.X), k)
         from gramian._jit.clusters import largest
 
         labels = np.empty((len(self), len(k)), dtype=np.int32)
@@ -95,19 +112,38 @@ class Points:
             largest(near, np.cumsum(k), labels[rows])
         return labels
 
+    def _nearest_on_device(self, C: Any, k: tuple[int, ...]) -> Any:
+        half = linalg.row_norms(C).astype(self.X.dtype) / 2
+        found = []
+        for rows in self.blocks():
+            near = self.inner(C, rows) - half
+            found.append(np.stack([np.argmax(near[:, part], axis=1) for part in parts(k)], axis=1))
+        return np.concatenate(found)
+
     def errors(self, C: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Squared distance of each point to its own center, for labels (n,) of one clustering."""
-        out = np.empty(len(self))
+        out = linalg.empty(len(self), self.X)
         for rows in self.blocks():
-            own = self.inner(C, rows)[np.arange(rows.stop - rows.start), labels[rows]]
+            own = np.take_along_axis(self.inner(C, rows), labels[rows][:, None], axis=1)[:, 0]
             out[rows] = self.norms[rows] - 2 * own + linalg.row_norms(C)[labels[rows]]
         return np.maximum(out, 0)
 
     def sums(self, labels: np.ndarray, k: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Sums (K, d) of the points of each cluster, and their numbers (K,)."""
+        if held(self.X):
+            return self._sums_on_device(labels, k)
         S, dense = np.zeros((sum(k), self.X.shape[1])), not sparse.issparse(self.X)
         for rows in self.blocks():
             part = indicator(labels[rows], k, self.X.dtype, dense).T @ self.X[rows]
-            S += to_host(part) if dense else part.toarray()
+            S += part if dense else part.toarray()
         counts = np.concatenate([np.bincount(labels[:, t], minlength=size) for t, size in enumerate(k)])
+        return S - counts[:, None] * self.shift, counts
+
+    def _sums_on_device(self, labels: Any, k: tuple[int, ...]) -> tuple[Any, Any]:
+        S = linalg.full((sum(k), self.X.shape[1]), 0.0, self.X)
+        counts = linalg.full(sum(k), 0.0, self.X)
+        for rows in self.blocks():
+            H = memberships(labels[rows], k, self.X)
+            S += H.T @ self.X[rows]
+            counts += np.sum(H, axis=0)
         return S - counts[:, None] * self.shift, counts

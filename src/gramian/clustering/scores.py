@@ -13,7 +13,10 @@ from gramian import _checks
 
 def accuracy(found: Any, truth: Any) -> float:
     """Share of points in agreement when clusters are matched one to one to classes, the best way (Kuhn 1955)."""
-    table = contingency_matrix(truth, found)
+    F, Y = _columns(found, "found"), _columns(truth, "truth")
+    if F.shape != Y.shape or F.shape[1] > 1:
+        raise ValueError(f"accuracy: found and truth must label the same points, got {F.shape} and {Y.shape}.")
+    table = contingency_matrix(Y[:, 0], F[:, 0])
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].sum() / table.sum())
 
@@ -84,8 +87,11 @@ def redundancy(found: Any) -> float:
 
 
 def _columns(labels: Any, name: str) -> np.ndarray:
-    array = np.asarray(labels)
+    try:
+        array = np.asarray(labels)
+    except ValueError:
+        array = np.zeros(0)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"match: {name} must be labels (n,) or (n, T), got shape {np.shape(labels)}.")
-    return array
+        raise ValueError(f"match: {name} must be labels (n,) or (n, T), got {_checks.shown(labels)}.")
+    return np.column_stack([_checks.labels(column, "match")[1] for column in array.T])

@@ -24,15 +24,21 @@ def seeds(points: Points, k: int, off: np.ndarray, rng: np.random.RandomState) -
     """Greedy k-means++ centers (Arthur and Vassilvitskii 2007) of the points projected off the rows of ``off``."""
     points = points.sample(SEED_POINTS, rng)
     norms = np.maximum(points.norms - linalg.row_norms(points.inner(off)), 0)
-    chosen, nearest = np.empty((k, off.shape[1])), np.full(len(points), np.inf)
+    chosen, nearest = linalg.empty((k, off.shape[1]), points.X), linalg.full(len(points), np.inf, points.X)
+    shares = linalg.placed(rng.random_sample((k, 2 + int(np.log(k)))), points.X)
     for i in range(k):
-        weight = nearest if i and nearest.sum() > 0 else np.ones(len(points))
-        rows = rng.choice(len(points), 2 + int(np.log(k)), p=weight / weight.sum())
-        C = project_off(points.dense(rows), off)
+        weight = nearest if i and nearest.sum() > 0 else np.ones_like(nearest)
+        C = project_off(points.dense(drawn(weight, shares[i])), off)
         near = np.minimum(nearest[:, None], norms[:, None] - 2 * points.inner(C) + linalg.row_norms(C))
         best = near.sum(axis=0).argmin()
         chosen[i], nearest = C[best], np.maximum(near[:, best], 0)
     return chosen
+
+
+def drawn(weight: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Places drawn in proportion to the weights, each where the sum so far exceeds its share of the whole."""
+    sums = np.cumsum(weight / weight.sum())
+    return np.minimum(np.searchsorted(sums / sums[-1], shares, side="right"), len(sums) - 1)
 
 
 def kmeans(
@@ -43,15 +49,15 @@ def kmeans(
     The projected points are never formed: their means are the projected means, and a center in the projected space has
     the same inner product with a point and with its projection.
     """
-    off = np.zeros((0, points.X.shape[1])) if off is None else off
-    centers, labels = seeds(points, k, off, rng), np.full((len(points), 1), -1)
+    off = linalg.full((0, points.X.shape[1]), 0.0, points.X) if off is None else off
+    centers = seeds(points, k, off, rng)
+    labels: Any = None
     for _ in range(max_iter):
         last, labels = labels, points.nearest(centers, (k,))
         S, counts = points.sums(labels, (k,))
-        full = counts > 0
         means = S / np.maximum(counts, 1)[:, None]
-        centers[full] = project_off(means[full], off)
-        if np.array_equal(labels, last):
+        centers = np.where((counts > 0)[:, None], project_off(means, off), centers)
+        if last is not None and np.array_equal(labels, last):
             break
     return labels[:, 0], means
 
@@ -65,7 +71,7 @@ def first_labels(points: Points, k: tuple[int, ...], rng: np.random.RandomState,
     """
     if rest == "orthogonal":
         return in_turn(points, k, rng, rng.permutation(len(k)), TURNS * len(k) if len(k) > 1 else 1)
-    labels = np.empty((len(points), len(k)), dtype=np.int32)
+    labels = linalg.empty((len(points), len(k)), points.X, np.int32)
     for t, size in enumerate(k):
         easy = t > 0 and rest == "random"
         labels[:, t] = rng.randint(size, size=len(points)) if easy else kmeans(points, size, rng)[0]
@@ -80,7 +86,8 @@ def in_turn(
     With ``n_init=0`` each is a few steps from one start, and no turn is left out; otherwise each is the best of so many
     full runs, and a turn that changes nothing is the last.
     """
-    labels = np.zeros((len(points), len(k)), dtype=np.int32)
+    labels = linalg.empty((len(points), len(k)), points.X, np.int32)
+    labels[...] = 0
     means: dict[int, np.ndarray] = {}
     for turn in range(turns):
         t, last = int(order[turn % len(k)]), labels.copy()
@@ -101,7 +108,7 @@ def best_kmeans(
     for _ in range(n_init):
         labels, means = kmeans(points, k, rng, off, max_iter=100)
         centers = means if off is None else project_off(means, off)
-        explained = np.bincount(labels, minlength=k) @ linalg.row_norms(centers)
+        explained = float(np.bincount(labels, minlength=k) @ linalg.row_norms(centers))
         if explained > best:
             best, kept = explained, (labels, means)
     assert kept is not None

@@ -4,6 +4,7 @@ from itertools import cycle, islice
 
 import numpy as np
 
+from gramian import linalg
 from gramian.clustering.base import Run, lowest
 from gramian.clustering.descent import descend, refill, representatives
 from gramian.clustering.points import Points
@@ -45,7 +46,8 @@ def promising(points: Points, k: tuple[int, ...], lam: float, rng: np.random.Ran
     number = int(np.clip(WORK // len(points), TRIES, MOST)) if len(k) > 1 else 1
     starts = (first_labels(few, k, rng, rest) for rest in islice(cycle(KINDS), number))
     best = lowest(attempt(few, start, k, lam, STEPS) for start in starts)
-    return best.labels if few is points else points.nearest(best.centers, k)
+    whole = len(few) == len(points)
+    return linalg.placed(best.labels, points.X) if whole else points.nearest(best.centers, k)
 
 
 def projected(points: Points, k: tuple[int, ...], lam: float, rng: np.random.RandomState) -> np.ndarray:
@@ -56,11 +58,11 @@ def projected(points: Points, k: tuple[int, ...], lam: float, rng: np.random.Ran
     few = _some(points, k, rng)
     rounds = int(np.clip(WORK // len(points), *ROUNDS))
     labels = refill(few, in_turn(few, k, rng, rng.permutation(len(k)), rounds * len(k), REPEATS), k)
-    if few is points:
-        return labels
+    if len(few) == len(points):
+        return linalg.placed(labels, points.X)
     _, centers = representatives(*few.sums(labels, k), k, HEAT * lam * len(few) / len(points))
     return points.nearest(centers, k)
 
 
 def _some(points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> Points:
-    return points.sample(max(LEAST, PER_CLUSTER * sum(k)), rng)
+    return points.sample(max(LEAST, PER_CLUSTER * sum(k)), rng).on_host()

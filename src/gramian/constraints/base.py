@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks
+from gramian import _checks, _parameters
 from gramian.persist import Stored
 
 
@@ -136,7 +136,10 @@ class Constraints(ABC, Stored):
 
     def violation(self, metric: Any, X: Any) -> np.ndarray:
         """How far each constraint is from holding, max(0, ⟨C_i, K_W⟩ − b_i), shape (m,)."""
-        self._within(X, type(self).__name__)
+        owner = type(self).__name__
+        _parameters.require(_parameters.METRIC, metric, owner, "metric")
+        X = metric.check(X)
+        self._within(X, owner)
         return np.maximum(self.values(metric, X) - self.bound, 0)
 
     def __getitem__(self, rows: Any) -> Self:

@@ -1,6 +1,6 @@
 """Small groups of points known to belong together."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,12 @@ class Chunklets(Constraints):
 
     ids: np.ndarray
     limit: float = 1.0
+    _: KW_ONLY
     weight: Any = None
 
     def __post_init__(self) -> None:
-        ids = np.array(self.ids)
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        ids = _checks.plain(self.ids, "Chunklets", "ids")
+        if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.max(initial=0) > np.iinfo(np.intp).max:
             raise ValueError(f"Chunklets: ids must be a 1-D integer array, got shape {ids.shape}, {ids.dtype}.")
         ids = np.where(ids < 0, -1, ids).astype(np.intp)
         ids.flags.writeable = False

@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian.constraints.base import reach
@@ -45,8 +46,9 @@ class Feedback(Stored):
     shown: Any = None
 
     def __post_init__(self) -> None:
-        many = np.ndim(self.query) > 0
-        queries = _checks.indices(np.atleast_1d(np.asarray(self.query)), "Feedback", "query")
+        given = _checks.plain(self.query, "Feedback", "query")
+        many = given.ndim > 0
+        queries = _checks.indices(np.atleast_1d(given), "Feedback", "query")
         object.__setattr__(self, "query", tuple(queries.tolist()))
         for name in ("liked", "disliked", "shown"):
             object.__setattr__(self, name, _lists(getattr(self, name), len(queries), many, name))
@@ -91,9 +93,17 @@ def ends(X: Any, query: int, shown: Iterable[int], metric: Any = None) -> tuple[
 
 def _lists(value: Any, m: int, many: bool, name: str) -> tuple[tuple[int, ...], ...]:
     """m lists of indices."""
-    if value is None or len(value) == 0:
+    if value is None:
+        return ((),) * m
+    if sparse.issparse(value) or isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
+        raise ValueError(f"Feedback: {name} must be indices of items, got {_checks.shown(value)}.")
+    if len(value) == 0:
         return ((),) * m
     lists = list(value) if many else [value]
     if len(lists) != m:
         raise ValueError(f"Feedback: {name} must have one list for each query ({m}), got {len(lists)}.")
-    return tuple(tuple(_checks.indices(np.atleast_1d(part), "Feedback", name).tolist()) for part in lists)
+    return tuple(tuple(_one_list(part, name).tolist()) for part in lists)
+
+
+def _one_list(part: Any, name: str) -> np.ndarray:
+    return _checks.indices(np.atleast_1d(_checks.plain(part, "Feedback", name)), "Feedback", name)

@@ -47,12 +47,24 @@ class Probabilities(Constraints):
 
     def __post_init__(self) -> None:
         index_field(self, "point", "target")
-        object.__setattr__(self, "codes", np.array(self.codes, dtype=np.intp))
+        codes = _checks.plain(self.codes, "Probabilities", "codes")
+        if codes.ndim != 1 or codes.dtype.kind not in "iu" or codes.max(initial=0) > np.iinfo(np.int32).max:
+            raise ValueError(
+                f"Probabilities: codes must be a class number for each point, −1 where unknown, "
+                f"got {_checks.shown(self.codes)}."
+            )
+        object.__setattr__(self, "codes", codes.astype(np.intp))
         level = bound_field(self.level, len(self.point), "Probabilities", "level")
         if (level < 0).any() or (level > 1).any():
             raise ValueError("Probabilities: level must lie in [0, 1].")
         object.__setattr__(self, "level", level)
-        at_least = np.broadcast_to(self.at_least, (len(self.point),))
+        at_least = _checks.plain(self.at_least, "Probabilities", "at_least")
+        if at_least.dtype.kind not in "biu":
+            raise ValueError(
+                f"Probabilities: at_least must be True or False, or one for each point, "
+                f"got {_checks.shown(self.at_least)}."
+            )
+        at_least = np.full(len(self.point), at_least) if at_least.ndim == 0 else at_least
         object.__setattr__(self, "at_least", as_bool(at_least, len(self.point), "Probabilities", "at_least"))
 
     @classmethod
@@ -72,8 +84,11 @@ class Probabilities(Constraints):
         """
         labels = Labels.from_array(y, "Probabilities", unknown=unknown)
         known = np.flatnonzero(labels.codes >= 0)
-        if n_points is not None and n_points < len(known):
+        if n_points is not None:
             _checks.number(n_points, "Probabilities", "n_points", low=1, integer=True)
+        if ceiling is not None:
+            _checks.number(ceiling, "Probabilities", "ceiling", low=0, high=1)
+        if n_points is not None and n_points < len(known):
             known = np.sort(_checks.random(random_state, "Probabilities").choice(known, n_points, replace=False))
         own = cls(known, labels.codes[known], labels.codes, level=level)
         if ceiling is None:

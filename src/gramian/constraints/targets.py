@@ -42,7 +42,7 @@ def _known(Y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """Indices of the points with a target, and their targets (n, t)."""
     Y = _checks.array(Y, owner, "targets")
     Y = Y[:, None] if Y.ndim == 1 else Y
-    if Y.ndim != 2 or np.isinf(Y).any():
+    if Y.ndim != 2 or Y.shape[1] == 0 or np.isinf(Y).any():
         raise ValueError(f"{owner}: targets must be finite numbers (n,) or (n, t), got shape {Y.shape}.")
     known = np.flatnonzero(~np.isnan(Y).any(axis=1))
     if len(known) < 3:

@@ -2,8 +2,19 @@
 
 from gramian.coordinates.angles import Angles
 from gramian.coordinates.base import Coordinates
+from gramian.coordinates.beside import BesideFeatures
 from gramian.coordinates.kernel import KernelSpace
 from gramian.coordinates.linear import Plain, Subspace, UnitRows, orthonormal
 from gramian.coordinates.rest import Rest
 
-__all__ = ["Angles", "Coordinates", "KernelSpace", "Plain", "Rest", "Subspace", "UnitRows", "orthonormal"]
+__all__ = [
+    "Angles",
+    "BesideFeatures",
+    "Coordinates",
+    "KernelSpace",
+    "Plain",
+    "Rest",
+    "Subspace",
+    "UnitRows",
+    "orthonormal",
+]

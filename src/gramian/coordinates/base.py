@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device, linalg
+from gramian import _checks, _device, linalg
 from gramian.persist import Stored
 
 
@@ -50,7 +50,7 @@ class Coordinates(ABC, Stored):
         """A set of one point, for the door."""
         if sparse.issparse(x):
             return sparse.csr_array(x.reshape(1, -1))
-        x = x if _device.foreign(x) else np.asarray(x)
+        x = x if _device.foreign(x) else _checks.plain(x, owner, name)
         if x.ndim != 1:
             raise ValueError(f"{owner}: {name} must be a single point of shape (d,), got {x.shape}.")
         return x[None, :]
@@ -93,6 +93,10 @@ class Coordinates(ABC, Stored):
 
     def back(self, Z: np.ndarray) -> np.ndarray | None:
         """Points of the span with the coordinates Z, (n, d); None where the space has no vectors to give."""
+        return None
+
+    def rest_vectors(self, X: Any) -> Any:
+        """Points as vectors of the rest, (n, q); None where these are not known, or a part of ``back``."""
         return None
 
     def lower(self, A: np.ndarray) -> np.ndarray:

@@ -17,6 +17,10 @@ class KernelSpace(Coordinates):
     features: Any
 
     def __post_init__(self) -> None:
+        if not hasattr(self.features, "map_") or not hasattr(self.features, "kernel_"):
+            raise TypeError(
+                f"KernelMetric: features must be fitted KernelFeatures, got {_checks.shown(self.features)}."
+            )
         # A copy: a later refit of the caller's must not reach us.
         object.__setattr__(self, "features", copy.copy(self.features))
 

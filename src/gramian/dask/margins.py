@@ -15,6 +15,7 @@ from gramian.dask import views
 from gramian.dask.rows import Rows
 from gramian.dask.sharded import ShardedIndex
 from gramian.dask.views import View
+from gramian.learners import initial
 from gramian.learners.impostors import BUFFER, State, Triplets
 from gramian.learners.lmnn import LMNN
 from gramian.metrics import Mahalanobis
@@ -76,6 +77,10 @@ class BlockedTriplets:
     def updated(self, L: np.ndarray) -> "BlockedTriplets":
         """λ⁰ ← λ(L)."""
         return replace(self, batches=tuple(self.Z.engine.kept(updated_of, [(b, L, self.mu) for b in self.batches])))
+
+    def pull(self) -> np.ndarray:
+        """Scatter of target pairs."""
+        return initial.pull(self.Z, self.near)
 
     def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Pull plus smoothed hinges, and the gradient."""

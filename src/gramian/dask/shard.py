@@ -8,7 +8,6 @@ import os
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,14 +123,24 @@ def drop(keys: list[str]) -> None:
             _HELD.pop(key, None)
 
 
-def in_use(owner: Any, client: Any, held: list[Shard]) -> Callable[[], Any]:
-    """Note that an index stands on some shards, until it is gone or calls what is returned."""
-    with _LOCK:
-        for shard in held:
-            _USERS.update([shard.key] if shard.path is None else [shard.key, shard.path])
-    done = weakref.finalize(owner, _let_go, client, held)
-    done.atexit = False  # files outlive the process
-    return done
+class Standing:
+    """The shards that an index stands on, and their sizes: kept where they are until nobody holds this value any more.
+
+    A question takes it once and holds it until it is answered, so that a change meanwhile takes nothing away.
+    """
+
+    def __init__(self, client: Any, shards: list[Shard], sizes: list[int]) -> None:
+        self.shards, self.sizes = shards, sizes
+        with _LOCK:
+            for shard in shards:
+                _USERS.update([shard.key] if shard.path is None else [shard.key, shard.path])
+        done = weakref.finalize(self, _let_go, client, shards)
+        done.atexit = False  # files outlive the process
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return int(sum(self.sizes))
 
 
 def _let_go(client: Any, held: list[Shard]) -> None:

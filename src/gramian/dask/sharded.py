@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from gramian import _checks, persist
 from gramian.dask import shard as shards
 from gramian.dask.blocks import Blocks
 from gramian.dask.engine import engine, gathered
-from gramian.dask.shard import Shard
+from gramian.dask.shard import Shard, Standing
 from gramian.metrics import Metric
 from gramian.search import HashIndex
 from gramian.search.base import _as_ids
@@ -91,6 +92,7 @@ class ShardedIndex:
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
         self._turn = 0
+        self._changing = threading.RLock()
 
     def _fresh(self, number: int, **options: Any) -> Shard:
         """A new name for a shard."""
@@ -100,17 +102,21 @@ class ShardedIndex:
 
     def _become(self, new: list[Shard], sizes: list[int]) -> None:
         """Flip: from here on the shards are these."""
-        old = getattr(self, "_let_go", None)
-        self._shards, self._sizes = new, sizes
-        self._let_go = shards.in_use(self, self.client, new)
-        if old is not None:
-            old()
+        self._standing = shards.Standing(self.client, new, sizes)
+
+    @property
+    def _shards(self) -> list[Shard]:
+        return self._standing.shards
+
+    @property
+    def _sizes(self) -> list[int]:
+        return self._standing.sizes
 
     def __copy__(self) -> "ShardedIndex":
         """An index of the same items: neither sees later changes of the other."""
         other = object.__new__(type(self))
-        other.__dict__.update({name: value for name, value in vars(self).items() if name != "_let_go"})
-        other._become(self._shards, self._sizes)
+        other.__dict__.update(vars(self))
+        other._changing = threading.RLock()
         return other
 
     def _homes(self, count: int) -> list[str]:
@@ -150,13 +156,20 @@ class ShardedIndex:
     @property
     def ids(self) -> np.ndarray:
         """Ids of the items, ascending."""
-        return np.sort(np.concatenate(self._all(shards.ids_of, [(shard,) for shard in self._shards])))
+        return self._ids(self._standing)
+
+    def _ids(self, standing: Standing) -> np.ndarray:
+        return np.sort(np.concatenate(self._all(shards.ids_of, [(shard,) for shard in standing.shards])))
 
     def add(self, X: Any, ids: Any = None) -> "ShardedIndex":
         """Add points, an array or whatever :func:`.fit` takes; blocks go to the shards that hold the fewest items."""
         X = np.asarray(X, dtype=float) if isinstance(X, list) and np.ndim(X) == 2 else X
         if isinstance(X, np.ndarray) and len(X) == 0:
             return self
+        with self._changing:
+            return self._add(X, ids)
+
+    def _add(self, X: Any, ids: Any) -> "ShardedIndex":
         blocks = Blocks.of(X, rows=-(-len(X) // len(self._shards)) if isinstance(X, np.ndarray) and len(X) else None)
         new = self._new_ids(ids, blocks.n)
         spans = [new[start:stop] for start, stop in zip(blocks.edges[:-1], blocks.edges[1:])]
@@ -188,11 +201,12 @@ class ShardedIndex:
     def remove(self, ids: Any) -> "ShardedIndex":
         """Remove items by id; unknown or repeated ids raise and nothing changes."""
         ids = _as_ids(ids, OWNER)
-        held = self._all(shards.ids_of, [(shard,) for shard in self._shards])
-        if len(np.unique(ids)) < len(ids) or not np.isin(ids, np.concatenate(held)).all():
-            raise ValueError(f"{OWNER}: ids must be distinct and in the index, got some that are not.")
-        touched = [number for number, own in enumerate(held) if np.isin(ids, own).any()]
-        self._change(shards.removed, touched, [ids] * len(held))
+        with self._changing:
+            held = self._all(shards.ids_of, [(shard,) for shard in self._shards])
+            if len(np.unique(ids)) < len(ids) or not np.isin(ids, np.concatenate(held)).all():
+                raise ValueError(f"{OWNER}: ids must be distinct and in the index, got some that are not.")
+            touched = [number for number, own in enumerate(held) if np.isin(ids, own).any()]
+            self._change(shards.removed, touched, [ids] * len(held))
         return self
 
     def _change(self, change: Any, numbers: list[int], *args: Any) -> None:
@@ -210,24 +224,27 @@ class ShardedIndex:
         other = object.__new__(type(self))
         other.metric, other.kind, other.settings, other.next_id = metric, self.kind, self.settings, self.next_id
         other._connect(self.client, self.folder, self.replicas)
-        new = [self._fresh(old.number, path=old.path, metric=metric, saved=old.saved) for old in self._shards]
-        tasks = [(old, fresh, shards.turned, metric) for old, fresh in zip(self._shards, new)]
+        standing = self._standing
+        new = [self._fresh(old.number, path=old.path, metric=metric, saved=old.saved) for old in standing.shards]
+        tasks = [(old, fresh, shards.turned, metric) for old, fresh in zip(standing.shards, new)]
         other._become(new, self._all(shards.prepare, tasks))
         return other
 
     def query(self, X: Any, k: int = 10, *, within: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Ids and squared distances of the k nearest items, ascending, ties by id; see :meth:`.Index.query`."""
         k = _checks.number(k, OWNER, "k", low=1, integer=True)
-        within, n = self._asked(within)
-        found = self._all(shards.query, [(shard, np.asarray(X), k, within, None) for shard in self._shards])
+        standing = self._standing
+        within, n = self._asked(standing, within)
+        found = self._all(shards.query, [(shard, np.asarray(X), k, within, None) for shard in standing.shards])
         ids, D = merged(*(np.hstack(parts) for parts in zip(*found)))
         return ids[:, : min(k, n)], D[:, : min(k, n)]
 
     def query_radius(self, X: Any, r: float, *, within: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Ids and squared distances of all items at a distance of at most r, not squared."""
-        within, _ = self._asked(within)
+        standing = self._standing
+        within, _ = self._asked(standing, within)
         r = _checks.number(r, OWNER, "r", low=0)
-        found = self._all(shards.query, [(shard, np.asarray(X), 1, within, r) for shard in self._shards])
+        found = self._all(shards.query, [(shard, np.asarray(X), 1, within, r) for shard in standing.shards])
         ids, sqdist = [], []
         for row in range(len(X)):
             own, D = (np.concatenate([np.asarray(part[side][row]) for part in found]) for side in (0, 1))
@@ -236,14 +253,14 @@ class ShardedIndex:
             sqdist.append(D[0])
         return ids, sqdist
 
-    def _asked(self, within: Any) -> tuple[np.ndarray | None, int]:
+    def _asked(self, standing: Standing, within: Any) -> tuple[np.ndarray | None, int]:
         """Ids to look among, and how many there are."""
-        if len(self) == 0:
+        if standing.n == 0:
             raise ValueError(f"{OWNER}: the index is empty; add points before a query.")
         if within is None:
-            return None, len(self)
-        given = np.asarray(within)
-        held = self.ids
+            return None, standing.n
+        given = _checks.plain(within, OWNER, "within")
+        held = self._ids(standing)
         if given.dtype == bool:
             if given.shape != held.shape:
                 raise ValueError(
@@ -259,19 +276,19 @@ class ShardedIndex:
         """Write all shards to a folder, from which :meth:`open` reads them on any number of workers."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        names = [f"{secrets.token_hex(4)}-{shard.number}.gram" for shard in self._shards]
+        standing = self._standing
+        names = [f"{secrets.token_hex(4)}-{shard.number}.gram" for shard in standing.shards]
         paths = [str(target.resolve() / name) for name in names]
-        self._all(shards.saved, list(zip(self._shards, paths)))
+        self._all(shards.saved, list(zip(standing.shards, paths)))
         header = {
             "format": "gramian shards",
             "version": 1,
             "shards": names,
-            "sizes": self._sizes,
+            "sizes": standing.sizes,
             "next_id": self.next_id,
         }
-        temporary = target / f".{HEADER}.{secrets.token_hex(4)}"
-        temporary.write_text(json.dumps(header))
-        os.replace(temporary, target / HEADER)
+        with persist.replacing(target / HEADER, OWNER) as temporary:
+            temporary.write_text(json.dumps(header))
 
     @classmethod
     def open(cls, client: Any, folder: str | os.PathLike, *, replicas: int = 1) -> "ShardedIndex":

@@ -9,6 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from gramian._parameters import FLAG, NONE, TEXT, Kind, checked
+
 BUNDLED = {
     "iris": "load_iris",
     "wine": "load_wine",
@@ -37,6 +39,10 @@ OPENML = {
     "yeast": ("yeast", 1),
 }
 """Sets that OpenML serves under another name and version."""
+
+
+DTYPE = Kind("a type of real numbers", lambda value: _is_real(value))
+"""Types that points may have."""
 
 
 class Dataset(Bunch):
@@ -76,6 +82,7 @@ def names() -> list[str]:
     return sorted({*BUNDLED, *OPENML, *local})
 
 
+@checked(name=TEXT, return_X_y=FLAG, dtype=NONE | DTYPE)
 def load(name: str, return_X_y: bool = False, dtype: Any = np.float64) -> Any:
     """Load a data set by name.
 
@@ -110,6 +117,13 @@ def load(name: str, return_X_y: bool = False, dtype: Any = np.float64) -> Any:
     if dtype is not None and not isinstance(data.X, list):
         data["X"] = data.X.astype(dtype, copy=False)
     return (data.X, data.get("y")) if return_X_y else data
+
+
+def _is_real(value: Any) -> bool:
+    try:
+        return value is not None and np.dtype(value).kind in "fiu"
+    except TypeError:
+        return False
 
 
 def _folder() -> Path | None:

@@ -4,10 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, _memory
+from gramian._parameters import COUNT, POSITIVE, SIZE, checked, number
 from gramian.datasets.loaders import Dataset
 
+NONE_OR_MORE = number(0, integer=True)
 
+
+@checked(n=COUNT, n_classes=COUNT, informative=COUNT, noise_features=NONE_OR_MORE, noise_scale=SIZE)
 def nuisance(
     n: int = 300,
     n_classes: int = 3,
@@ -39,7 +43,7 @@ def nuisance(
     >>> data.X.shape, int(data.informative.sum())
     ((300, 10), 2)
     """
-    rng, n = _start("nuisance", random_state, n=n)
+    rng = _start("nuisance", random_state, n, informative + noise_features, n_classes)
     y = np.arange(n) % n_classes
     means = _spread(n_classes, informative, rng) * 3
     signal = means[y] + rng.normal(size=(n, informative))
@@ -48,6 +52,7 @@ def nuisance(
     return _shuffled("nuisance", np.hstack([signal, noise]), y, rng, informative=mask)
 
 
+@checked(n=COUNT, n_classes=COUNT, d=COUNT, condition=POSITIVE)
 def stretched(
     n: int = 300, n_classes: int = 3, *, d: int = 2, condition: float = 100.0, random_state: Any = None
 ) -> Dataset:
@@ -70,8 +75,7 @@ def stretched(
     >>> gm.datasets.stretched(d=3, random_state=0).metric.shape
     (3, 3)
     """
-    rng, n = _start("stretched", random_state, n=n, d=d)
-    _checks.number(condition, "stretched", "condition", low=0, open_low=True)
+    rng = _start("stretched", random_state, n, d)
     y = np.arange(n) % n_classes
     scale = np.full(d, np.sqrt(condition))
     scale[0] = 0.5
@@ -81,6 +85,7 @@ def stretched(
     return _shuffled("stretched", X @ Q.T, y, rng, metric=(Q / scale**2) @ Q.T)
 
 
+@checked(n=COUNT, noise=SIZE, noise_features=NONE_OR_MORE)
 def xor(n: int = 200, noise: float = 0.3, *, noise_features: int = 0, random_state: Any = None) -> Dataset:
     """Four clusters at the corners of a square, opposite corners of one class: no linear metric separates the means.
 
@@ -103,13 +108,14 @@ def xor(n: int = 200, noise: float = 0.3, *, noise_features: int = 0, random_sta
     >>> data.X.shape, sorted(set(data.y.tolist()))
     ((200, 3), [0, 1])
     """
-    rng, n = _start("xor", random_state, n=n)
+    rng = _start("xor", random_state, n, 2 + noise_features)
     corner = np.arange(n) % 4
     signs = np.column_stack([corner // 2, corner % 2]) * 2.0 - 1
     X = np.hstack([signs + noise * rng.normal(size=(n, 2)), rng.normal(size=(n, noise_features))])
     return _shuffled("xor", X, (signs.prod(axis=1) > 0).astype(int), rng)
 
 
+@checked(n=COUNT, n_classes=COUNT, noise=SIZE)
 def rings(n: int = 300, n_classes: int = 2, *, noise: float = 0.1, random_state: Any = None) -> Dataset:
     """Concentric circles of radius 1, 2, …: separable by a kernel, never by a linear map.
 
@@ -127,13 +133,14 @@ def rings(n: int = 300, n_classes: int = 2, *, noise: float = 0.1, random_state:
     >>> gm.datasets.rings(n_classes=3, random_state=0).X.shape
     (300, 2)
     """
-    rng, n = _start("rings", random_state, n=n)
+    rng = _start("rings", random_state, n, 2)
     y = np.arange(n) % n_classes
     radius = 1 + y + noise * rng.normal(size=n)
     angle = rng.uniform(0, 2 * np.pi, n)
     return _shuffled("rings", radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), y, rng)
 
 
+@checked(n=COUNT, noise=SIZE)
 def moons(n: int = 200, noise: float = 0.1, *, random_state: Any = None) -> Dataset:
     """Two half circles that reach into each other, for methods that follow the shape of the data.
 
@@ -150,7 +157,7 @@ def moons(n: int = 200, noise: float = 0.1, *, random_state: Any = None) -> Data
     >>> gm.datasets.moons(random_state=0).X.shape
     (200, 2)
     """
-    rng, n = _start("moons", random_state, n=n)
+    rng = _start("moons", random_state, n, 2)
     y = np.arange(n) % 2
     angle = rng.uniform(0, np.pi, n)
     upper = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -159,10 +166,11 @@ def moons(n: int = 200, noise: float = 0.1, *, random_state: Any = None) -> Data
     return _shuffled("moons", X, y, rng)
 
 
-def _start(owner: str, random_state: Any, **counts: Any) -> tuple[np.random.RandomState, int]:
-    for name, value in counts.items():
-        _checks.number(value, owner, name, low=1, integer=True)
-    return _checks.random(random_state, owner), counts["n"]
+def _start(owner: str, random_state: Any, n: int, d: int, n_classes: int = 1) -> np.random.RandomState:
+    """The generator, after a look at whether the points will fit into memory."""
+    _memory.require(32 * n * d, owner, f"{n} × {d} points", "give a smaller n")
+    _memory.require(400 * n_classes * (n_classes + d), owner, f"{n_classes} classes", "give a smaller n_classes")
+    return _checks.random(random_state, owner)
 
 
 def _spread(k: int, d: int, rng: np.random.RandomState) -> np.ndarray:

@@ -4,12 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, _memory
+from gramian._parameters import COUNT, SHARE, SIZE, Kind, checked
 from gramian.datasets.loaders import Dataset
 
 FAMILIES = ("concatenated", "overlap", "sum")
+ONE_OR_TWO = Kind(
+    "an integer or two",
+    lambda value: (
+        COUNT.holds(value)
+        or (isinstance(value, tuple | list | np.ndarray) and len(value) == 2 and all(map(COUNT.holds, value)))
+    ),
+)
 
 
+@checked(n=COUNT, d=COUNT, n_clusters=ONE_OR_TWO, separation=SIZE, correlation=SHARE, noise=SIZE)
 def two_views(
     n: int = 3000,
     d: int = 30,
@@ -48,10 +57,9 @@ def two_views(
     >>> data.X.shape, data.y.shape
     ((100, 6), (100, 2))
     """
-    for name, value in {"n": n, "d": d}.items():
-        _checks.number(value, "two_views", name, low=1, integer=True)
+    _memory.require(64 * n * d, "two_views", f"{n} points of two views of {d} features", "give a smaller n or d")
     _checks.one_of(family, "two_views", "family", FAMILIES)
-    c = _checks.number(correlation, "two_views", "correlation", low=0, high=1)
+    c = correlation
     if c and family != "sum":
         raise ValueError("two_views: correlation needs both views in the same space; use family='sum'.")
     k = np.broadcast_to(n_clusters, 2).tolist()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg, persist
-from gramian.coordinates import Angles, UnitRows
+from gramian.coordinates import Angles, BesideFeatures, UnitRows
 from gramian.features import KernelFeatures
 from gramian.kernels import Linear
 from gramian.kernels.base import Kernel, Scaled
@@ -50,7 +50,10 @@ class Isometry:
         """Number of coordinates r."""
         if isinstance(self.source, KernelFeatures):
             return self.source.map_.shape[0]
-        return self.source.components.shape[0] if self.source.alpha == 0 else self.n_features or 0
+        inside = self.source.components.shape[0]
+        if self.source.alpha == 0:
+            return inside
+        return (self.n_features or 0) + (inside if _is_beside(self.source) else 0)
 
     @property
     def is_linear(self) -> bool:
@@ -79,7 +82,7 @@ class Isometry:
 
     def __call__(self, X: Any) -> np.ndarray:
         """E(x), float64 (n, r)."""
-        if isinstance(self.source, KernelMetric) and self.source.alpha > 0:
+        if isinstance(self.source, KernelMetric) and self.source.alpha > 0 and not _is_beside(self.source):
             kernel = self.source.features.kernel_
             return self._outside.transform(kernel.embed(X))
         return np.asarray(self.source.transform(X), dtype=np.float64)
@@ -133,7 +136,7 @@ def isometry(metric: Any, owner: str) -> Isometry:
             f"{owner}: metric must be a learned metric, fitted KernelFeatures, or a file of one, "
             f"got {_checks.shown(metric)}."
         )
-    if isinstance(metric, KernelMetric) and metric.alpha > 0 and not _is_explicit(metric.features.kernel_):
+    if isinstance(metric, KernelMetric) and not _is_finite(metric):
         raise TypeError(
             f"{owner}: {described(metric)} has no finite coordinates outside of its basis (alpha > 0); "
             "learn with Kernelized(…, alpha=0), or search it with KernelHashIndex."
@@ -154,6 +157,19 @@ def is_multiple_of_linear(kernel: Kernel) -> bool:
     return isinstance(kernel, Linear) or (isinstance(kernel, Scaled) and is_multiple_of_linear(kernel.base))
 
 
+def _is_finite(metric: KernelMetric) -> bool:
+    """Whether all of the metric has coordinates: what lies outside of the basis too."""
+    return metric.alpha == 0 or _is_beside(metric) or _is_explicit(metric.features.kernel_)
+
+
+def _is_beside(metric: Metric) -> bool:
+    """Whether the metric lies beside the features, which are then a part of E."""
+    return isinstance(metric.coordinates, BesideFeatures)
+
+
 def _is_explicit(kernel: Kernel) -> bool:
     """Whether the kernel has features φ(x) as wide as the points."""
-    return kernel.on_vectors and kernel.embed(np.ones((1, 1))) is not None
+    if not kernel.on_vectors:
+        return False
+    phi = kernel.embed(np.ones((1, 1)))
+    return phi is not None and phi.shape[1] == 1

@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, linalg
+from gramian import _checks, _memory, linalg
 from gramian._device import outside, to_host
 from gramian.features.basis import choose
 from gramian.kernels import Gaussian, Kernel
@@ -16,6 +16,10 @@ from gramian.kernels.objects import as_kernel
 from gramian.persist import Stored
 
 COORDINATES = ("principal", "triangular", "symmetric")
+MANY, FEW = 5_000, 300
+"""From so many points on so many coordinates are kept, where neither ``rank`` nor ``tol`` says how many."""
+LARGEST = 1e150
+"""No entry of a map may exceed it."""
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Stored):
@@ -31,7 +35,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     kernel : Kernel, or a function k(a, b) of two objects
         Gaussian(1.0) when None.
     rank : int, optional
-        Number of coordinates to keep. With None all; by default they then span every training point.
+        Number of coordinates to keep. With None all, which by default span every training point; of more than 5,000
+        points 300, unless ``tol`` is given, and a warning says what share of the trace they hold.
     tol : float, optional
         Trace error at which pivoted Cholesky stops, relative to the trace. With None it goes on to ``rank``, or until
         each k(x, x) is explained to 1e-12.
@@ -117,6 +122,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         # L⁻¹, zero where points depend on others
         whiten[:, inner.pivots] = _inverse(to_host(inner.factor[inner.pivots]))
         R = self._rotate(whiten, *self._moments(X, whiten, C))
+        self._announce(_length(X))
         return self.coordinates_of(X) if C is None else C @ R.T - self.mean_
 
     def _door(self, X: Any, kernel: Kernel, reset: bool) -> Any:
@@ -130,7 +136,24 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             if getattr(self, name) is not None:
                 _checks.number(getattr(self, name), "KernelFeatures", name, low=1, integer=True)
         size = self.rank if self.n_basis is None else self.n_basis
+        size = FEW if size is None and self._limited(n) else size
+        basis = min(n if size is None else size, n)
+        if not isinstance(self.basis, str):
+            basis = 1
+        _memory.require(24.0 * n * basis, "KernelFeatures", f"{n} × {basis} coordinates", "give a smaller rank")
         return None if size is None else min(size, n)
+
+    def _limited(self, n: int) -> bool:
+        """Whether the number of coordinates was left open for many points."""
+        open_ended = self.rank is None and self.n_basis is None and self.tol is None
+        return open_ended and n > MANY and isinstance(self.basis, str) and self.basis.endswith("cholesky")
+
+    def _announce(self, n: int) -> None:
+        if self._limited(n):
+            _checks.warn(
+                f"KernelFeatures: keeps {len(self.map_)} coordinates of {n:,} points, which hold "
+                f"{self.explained_variance_ratio_:.3f} of the trace; give rank or tol for others."
+            )
 
     def _moments(self, X: Any, whiten: np.ndarray, C: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float, int]:
         """Mean of the coordinates C of the training points, Q = CᵀC of (5), the trace of K, and n."""
@@ -138,13 +161,13 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         trace = float(np.maximum(self.kernel_._diag(X), 0).sum())
         if C is not None:
             return to_host(C.mean(axis=0)), to_host(C.T @ C), trace, n
-        mean, Q = np.zeros(r), np.zeros((r, r))
-        basis = linalg.placed(self.basis_, X)
+        mean, Q = linalg.full(r, 0.0, X), linalg.full((r, r), 0.0, X)
+        basis, turn = linalg.placed(self.basis_, X), linalg.placed(whiten.T, X)
         for rows in linalg.blocks(n, 24 * max(r, 1), of=X):
-            block = self.kernel_._gram(take(X, rows), basis) @ whiten.T
-            mean += to_host(block.sum(axis=0)) / n
-            Q += to_host(block.T @ block)
-        return mean, Q, trace, n
+            block = self.kernel_._gram(take(X, rows), basis) @ turn
+            mean += block.sum(axis=0) / n
+            Q += block.T @ block
+        return to_host(mean), to_host(Q), trace, n
 
     def _rotate(self, whiten: np.ndarray, mean: np.ndarray, Q: np.ndarray, trace: float, n: int) -> np.ndarray:
         """Set T = R L⁻¹ and return R, with the rotation R that ``coordinates`` asks for."""
@@ -208,10 +231,28 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _from_state(cls, state: dict[str, Any]) -> "KernelFeatures":
         state = dict(state)
         options = {name: state.pop(name) for name in ("center", "coordinates")}
+        _fit_together(**{name: value for name, value in state.items() if name != "explained_variance_ratio_"})
         features = cls(state["kernel_"], basis=state["basis_"], **options)
         for name, value in state.items():
             setattr(features, name, value)
         return features
+
+
+def _fit_together(
+    kernel_: Any, basis_: Any, map_: Any, mean_: Any, eigenvalues_: Any, n_features_in_: Any = None
+) -> None:
+    """Refuse parts of a file that are of no one map."""
+    if not isinstance(kernel_, Kernel):
+        raise ValueError("its kernel is none")
+    for part, ndim in ((map_, 2), (mean_, 1), (eigenvalues_, 1)):
+        if not isinstance(part, np.ndarray) or part.dtype != np.float64 or part.ndim != ndim:
+            raise ValueError("its map is not made of numbers")
+        if not np.abs(part).max(initial=0.0) <= LARGEST or len(part) != len(map_):
+            raise ValueError("the parts of its map do not fit together")
+    basis = kernel_.check(basis_, "basis")
+    wide = basis.shape[1] if kernel_.on_vectors else None
+    if _length(basis) != map_.shape[1] or wide != n_features_in_:
+        raise ValueError("its basis does not fit its map")
 
 
 def _inverse(L: np.ndarray) -> np.ndarray:

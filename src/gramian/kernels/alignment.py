@@ -121,20 +121,23 @@ def _blocks(kernels: list[Kernel], X: Any) -> Iterator[tuple[slice, np.ndarray]]
 def _products(kernels: list[Kernel], X: Any, codes: np.ndarray, center: bool, mask: Any) -> tuple[Any, Any, float]:
     """S (m, m), b (m,) and ‖Y‖, one pass over blocks of rows; centering needs the row sums only."""
     n, m, p = len(codes), len(kernels), int(codes.max()) + 1
-    S, sums = np.zeros((m + 1, m + 1)), np.zeros((m + 1, n))
+    S = linalg.full((m + 1, m + 1), 0.0, X).astype(np.float64, copy=False)
+    sums = linalg.full((m + 1, n), 0.0, X)
+    codes = linalg.placed(codes, X)
     for rows, G in _blocks(kernels, X):
-        Y = linalg.placed(_ideal(codes, rows, p), X)
+        Y = _ideal(codes, rows, p)
         if mask is not None:
             inside = linalg.placed(mask[rows].toarray(), X)
             G *= inside
             Y *= inside
-        sums[:m, rows], sums[m, rows] = to_host(G.sum(axis=2)), to_host(Y.sum(axis=1))
+        sums[:m, rows], sums[m, rows] = G.sum(axis=2), Y.sum(axis=1)
         flat = G.reshape(m, -1)
         if not np.abs(flat).max(initial=0.0) < np.sqrt(_checks.LARGEST):
             raise ValueError("align: kernel values must be below 1e150, got larger ones or NaN; rescale X.")
-        S[:m, :m] += to_host(flat @ flat.T)
-        S[:m, m] += to_host(flat @ Y.ravel())
+        S[:m, :m] += flat @ flat.T
+        S[:m, m] += flat @ Y.ravel()
         S[m, m] += float((Y**2).sum())
+    S, sums = to_host(S), to_host(sums)
     if center:
         # ⟨HKH, HK'H⟩ = ⟨K, K'⟩ − (2/n) K1ᵀK'1 + (1ᵀK1)(1ᵀK'1)/n², for symmetric K and K'.
         total = sums.sum(axis=1)

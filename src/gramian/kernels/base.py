@@ -7,8 +7,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from gramian import _checks, _device, linalg
+from gramian import _checks, _device, _memory, linalg
 from gramian.linalg import count as _length
 from gramian.linalg import take as take  # noqa: PLC0414
 from gramian.persist import Stored
@@ -49,7 +50,7 @@ class Kernel(ABC, Stored):
     def accept(self, X: Any, name: str = "X") -> Any:
         """What this kernel asks of points that are known to be vectors, or objects."""
         if not self.on_vectors:
-            return objects(X)
+            return objects(X, type(self).__name__, name)
         # Single precision would leave eigenvalues of rounding noise, far above those that a factorization drops.
         return X.astype(np.float64, copy=False)
 
@@ -69,6 +70,8 @@ class Kernel(ABC, Stored):
         X = self.check(X)
         Y = X if Y is None else self.check(Y, "Y")
         self._check_widths(X, Y)
+        n, m, owner = _length(X), _length(Y), type(self).__name__
+        _memory.require(8.0 * n * m, owner, f"{n:,} × {m:,} values", "ask for a block of rows at a time")
         return _device.outside(self._gram(X, Y))
 
     def _check_widths(self, X: Any, Y: Any) -> None:
@@ -126,9 +129,13 @@ def _as_kernel(value: Any) -> Kernel:
     raise TypeError(f"Kernel: can only combine with a Kernel or a number, got {type(value).__name__}.")
 
 
-def objects(X: Any) -> Any:
+def objects(X: Any, owner: str, name: str = "X") -> Any:
     """A sequence of objects that counts from 0: a pandas column or frame as the array of its rows, others as is."""
-    return X.to_numpy() if hasattr(X, "iloc") else X
+    X = X.to_numpy() if hasattr(X, "iloc") else X
+    listed = hasattr(X, "__len__") and hasattr(X, "__getitem__") and not isinstance(X, str | bytes | dict)
+    if not listed or getattr(X, "ndim", 1) == 0:
+        raise TypeError(f"{owner}: {name} must be points or a list of objects, got {_checks.shown(X)}.")
+    return X
 
 
 @dataclass(frozen=True)
@@ -155,6 +162,15 @@ class _Combination(Kernel):
 
 class Sum(_Combination):
     """k(x, y) = Σ_j k_j(x, y)."""
+
+    def _phi(self, X: Any) -> Any:
+        """Vectors φ_j side by side, where every part has them."""
+        columns = [part._phi(X) for part in self.parts]
+        if any(phi is None for phi in columns):
+            return None
+        if any(sparse.issparse(phi) for phi in columns):
+            return sparse.csr_array(sparse.hstack(columns))
+        return np.concatenate(columns, axis=1)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         total = self.parts[0]._gram(X, Y)
@@ -232,6 +248,9 @@ class Constant(Kernel):
         return X
 
     accept = check
+
+    def _phi(self, X: Any) -> Any:
+        return linalg.full((_length(X), 1), np.sqrt(self.value), X)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.full((_length(X), _length(Y)), self.value, X)

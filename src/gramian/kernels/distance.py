@@ -65,9 +65,10 @@ class DistanceKernel(Kernel):
         """Return X as a sequence of at least one object."""
         if sparse.issparse(X):
             raise TypeError(f"DistanceKernel: {name} must hold objects, got a sparse matrix; pass it dense.")
+        X = super().accept(X, name)
         if _length(X) == 0:
             raise ValueError(f"DistanceKernel: {name} must hold at least one object, got none.")
-        return super().accept(X, name)
+        return X
 
     def bound(self, X: Any) -> "DistanceKernel":
         """Return this kernel with its constant, or its origin, taken from X where it is not given."""
@@ -93,7 +94,9 @@ class DistanceKernel(Kernel):
         D = np.zeros((_length(X), _length(Y)))
         for i in range(D.shape[0]):
             for j in range(i + 1 if Y is X else 0, D.shape[1]):
-                D[i, j] = self._between(X[i], Y[j]) ** 2
+                D[i, j] = self._between(X[i], Y[j])
+        with np.errstate(over="ignore"):  # what overflows is refused with all that is not finite
+            D *= D
         return D + D.T if Y is X else D
 
     def _between(self, x: Any, y: Any) -> float:

@@ -149,10 +149,12 @@ def chosen(
     unit_free: bool,
     rng: np.random.RandomState,
     weight: Any = "auto",
+    path_of: Any = None,
 ) -> tuple[Any, float]:
     """The variant of a learner with the largest gain, and the weight of the prior for it.
 
     "auto" is the largest weight whose gain is within a standard error of the best one: the prior where nothing is sure.
+    ``path_of`` is what finds a path on a fold, :func:`fold_path` when None.
     """
     auto = isinstance(weight, str)
     weights = WEIGHTS if auto else np.array([weight, 1.0])
@@ -160,7 +162,7 @@ def chosen(
     best = (-np.inf, variants[0], UNKNOWN if auto else weight)
     for variant in variants:
         quiet = unanchored(variant, quiet=True)
-        found = [part for fold in folds for part in fold_gains(quiet, points, fold, unit_free, rng, weights)]
+        found = [part for fold in folds for part in fold_gains(quiet, points, fold, unit_free, rng, weights, path_of)]
         if found:
             mean, error = gain_and_error(found)
             top = int(np.argmax(mean)) if auto else 0
@@ -176,10 +178,11 @@ def fold_gains(
     unit_free: bool,
     rng: np.random.RandomState,
     weights: np.ndarray = WEIGHTS,
+    path_of: Any = None,
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Gains (clusters, weights) on what one fold held out, by kind; a fold that cannot be learned from says nothing."""
     try:
-        path = fold_path(learner, points, fold, unit_free, rng)
+        path = (path_of or fold_path)(learner, points, fold, unit_free, rng)
     except ValueError:
         return
     for kind, scores in path_scores(fold, points, path, weights):
@@ -197,9 +200,16 @@ def fold_path(learner: Any, points: np.ndarray, fold: Fold, unit_free: bool, rng
     return Path(frame.U, linalg.psd_sqrt(unit(core, Z, unit_free) * core))
 
 
-def gain_and_error(found: list[tuple[str, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """The gain over all kinds and its standard error over clusters, for each weight."""
+def gain_and_error(
+    found: list[tuple[str, np.ndarray]], counts: dict[str, float] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The gain over all kinds and its standard error over clusters, for each weight.
+
+    ``counts`` says how much a kind counts beside the others; all the same when None.
+    """
     kinds = {kind: np.concatenate([gain for name, gain in found if name == kind]) for kind, _ in found}
-    mean = np.mean([values.mean(axis=0) for values in kinds.values()], axis=0)
-    variance = sum(values.var(axis=0, ddof=min(1, len(values) - 1)) / len(values) for values in kinds.values())
-    return mean, np.sqrt(variance) / len(kinds)
+    count = np.array([(counts or {}).get(kind, 1.0) for kind in kinds])
+    share = (count / count.sum())[:, None]
+    means = np.stack([values.mean(axis=0) for values in kinds.values()])
+    variances = [values.var(axis=0, ddof=min(1, len(values) - 1)) / len(values) for values in kinds.values()]
+    return np.sum(share * means, axis=0), np.sqrt(np.sum(share**2 * np.stack(variances), axis=0))

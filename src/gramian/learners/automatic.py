@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
-from gramian.coordinates import Plain, Rest
-from gramian.learners.anchor import WEIGHTS, anchored
+from gramian.coordinates import Rest
+from gramian.learners.anchor import WEIGHTS
 from gramian.learners.base import MetricLearner
 from gramian.learners.gmml import GMML
 from gramian.learners.itml import ITML
@@ -49,9 +49,10 @@ class AutoMetric(MetricLearner):
     Learning starts from the features as they are, scaled to unit variance, or (``normalize``) divided by the length of
     each row, since embeddings are compared by their angle. Every candidate learns, anchored to its start
     (M = w · start + (1 − w) · learned, in the leading directions of the points), on three folds, and is scored on the
-    points *and* on the classes that the fold held out: closed forms from every start, the others from the best one. The
-    candidate with the largest gain less its standard error is fitted again on everything, with the largest weight of
-    its start that is within a quarter of an error of the best; **the features as they are win unless there is a gain.**
+    points *and* on the classes that the fold held out (points count twice): closed forms from every start, the others
+    from the best one. The candidate with the largest gain less two standard errors is fitted again on everything, with
+    the largest weight of its start that is within a quarter of an error of the best; **the features as they are win
+    unless there is a gain.**
     Points of 64 and more columns are also compared by their angle, seen from their mean, under the metric learned.
     ``estimate_`` is honest: each fold is judged by the choice that the other folds would make.
 
@@ -62,7 +63,8 @@ class AutoMetric(MetricLearner):
         triplets by the share that holds.
     candidates : list or dict of learners, optional
         Learners to try, by class, instance or public name; PLDA, RCA, GMML, ITML, LMNN and NCA when None, LSML and
-        SCML for triplets and quadruplets.
+        SCML for triplets and quadruplets. Kernels are tried where ``Kernelized(learner)`` is among them; the metric may
+        then be one beside the features, which databases take as coordinates only.
     cv : int
         Folds.
     normalize : "auto", True or False
@@ -135,8 +137,8 @@ class AutoMetric(MetricLearner):
         with _checks.intact(self):
             rng = _checks.random(self.random_state, "AutoMetric")
             X, y = self._door(X, y, unknown=unknown)
-            candidates = self._candidates(y)
-            cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, integer=True)
+            candidates = self._affordable(self._candidates(y), linalg.count(X))
+            cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, high=linalg.count(X), integer=True)
             if self.budget_s is not None:
                 _checks.number(self.budget_s, "AutoMetric", "budget_s", low=0)
             search = Search(X, y, self._neighbors(), cv, rng)
@@ -163,6 +165,17 @@ class AutoMetric(MetricLearner):
         items = given.items() if isinstance(given, dict) else ((None, learner) for learner in given)
         return {name or repr(learner): learner for name, learner in ((n, as_learner(c)) for n, c in items)}
 
+    def _affordable(self, candidates: dict[str, Any], n: int) -> dict[str, Any]:
+        """The candidates without those whose work would grow with n² for so many points, unless they were named."""
+        left_out = [name for name, learner in candidates.items() if (learner._most_points or n) < n]
+        if self.candidates is not None or not left_out:
+            return candidates
+        _checks.warn(
+            f"AutoMetric: leaves out {' and '.join(left_out)}, whose work grows with n², for {n:,} points; "
+            "name them in candidates to try them."
+        )
+        return {name: learner for name, learner in candidates.items() if name not in left_out}
+
     def _starts(self, X: np.ndarray) -> list[Start]:
         """Where learning may begin; the points as they are come first.
 
@@ -182,7 +195,12 @@ class AutoMetric(MetricLearner):
         cheap = {name: learner for name, learner in candidates.items() if not learner._enough}
         dear = {name: learner for name, learner in candidates.items() if learner._enough}
         hopeful = search.hopeful(starts)
-        plan = [Trial(name + start.suffix, start, learner) for start in hopeful for name, learner in cheap.items()]
+        plan = [
+            Trial(name + start.suffix, start, learner)
+            for start in hopeful
+            for name, learner in cheap.items()
+            if learner._anywhere or start is starts[0]
+        ]
         if self.normalize is True:
             plan = [trial for trial in plan if trial.start is not starts[0]]
         began, done = time.process_time(), 0
@@ -213,10 +231,11 @@ class AutoMetric(MetricLearner):
         solution = Solution(factor=np.eye(search.X.shape[1]), objective=0.0)
         if best.learner is not None:
             points = points * weights
-            rest = Rest(Plain(points.shape[1]), points, points)
-            learner = clone(best.learner).set_params(prior="identity")
             weight = float(WEIGHTS[best.best(search.base)[1]])
-            solution = anchored(learner, points, search.y, rest, search.rng, weight)
+            coordinates, solution = best.learner._near_prior(points, search.y, weight, search.rng)
+            if not best.learner._anywhere:
+                self._store(coordinates, solution)
+                return
         coordinates, factor = best.start.end(points, solution.factor * weights)
         self._store(coordinates, replace(solution, factor=factor))
 
@@ -227,7 +246,7 @@ def as_learner(candidate: Any) -> Any:
         candidate = {cls.__name__: cls for cls in _subclasses(MetricLearner)}.get(candidate, candidate)
     if isinstance(candidate, type):
         candidate = candidate()
-    if not isinstance(candidate, MetricLearner) or not hasattr(candidate, "anchor"):
+    if not isinstance(candidate, MetricLearner) or not (hasattr(candidate, "anchor") or not candidate._anywhere):
         raise TypeError(f"AutoMetric: candidates must be learners with an anchor, got {_checks.shown(candidate)}.")
     return clone(candidate)
 

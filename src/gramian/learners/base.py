@@ -1,5 +1,6 @@
 """The learner contract: a scikit-learn estimator whose one hook is ``_learn(Z, side, rest, rng) -> Solution``."""
 
+import copy
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -8,16 +9,18 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, _device, linalg
+from gramian import _checks, _device, _memory, linalg
 from gramian.constraints import Constraints, Feedback, Labels, Pairs
 from gramian.coordinates import Coordinates, Plain, Rest
-from gramian.learners import doubts
-from gramian.learners.anchor import anchored, chosen, is_unit_free
+from gramian.learners import doubts, many
+from gramian.learners.anchor import anchored, chosen, fold_path, is_unit_free, unanchored
 from gramian.learners.fitted import reading
 from gramian.learners.tuples import TupleMixin, are_tuples, split
 from gramian.metrics import Metric, answer, leading_root
 from gramian.solvers.base import Solution, on_host
 
+COPIES = 6
+"""Matrices of d × d that a fit holds at a time."""
 MOST = 128
 """Directions that an anchored fit takes at most."""
 
@@ -39,6 +42,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     _min_points = 2
     _enough: dict[str, Any] = {}
     """Limits of an anchored fit, name → function of the limit that was set."""
+    _most_points: int | None = None
+    """Points that a fit with ``anchor="auto"`` learns from at most, where its work grows with n²; None is all."""
     _numbers = False
     """Whether labels may be measurements."""
     _has_prior = False
@@ -47,6 +52,8 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     """Whether the fit runs where the points are; otherwise they must be on the host."""
     _has_unit = False
     """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
+    _anywhere = True
+    """Whether it may learn on points that were scaled or turned to unit length, as well as on those given."""
     _remedy = "raise max_iter or tol"
     _scale_free = False
     """Whether columns of any unit weigh the same at the start."""
@@ -56,7 +63,10 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
         """The coordinates to learn on, and the points in them."""
-        return Plain(X.shape[1]), X
+        d, owner = X.shape[1], type(self).__name__
+        remedy = "drop columns, or give Kernelized(…, kernel=Linear(), rank=…)"
+        _memory.require(8.0 * COPIES * d * d, owner, f"{COPIES} matrices of {d} × {d}", remedy)
+        return Plain(d), X
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Rest, rng: np.random.RandomState) -> Any:
         """Side information from labels; learners that use the labels themselves return them."""
@@ -95,6 +105,19 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             learner, _ = chosen(variants, linalg.dense(Z), y, is_unit_free(y), rng, 0.0)
         return learner.plain(Z, y, rest, rng)
 
+    def _path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
+        """The way from what is learned on the rows of a fold to the prior, for the points as they are."""
+        return fold_path(unanchored(self, quiet=True), points, fold, True, rng)
+
+    def _near_prior(
+        self, points: Any, y: Labels | Constraints, weight: float, rng: Any
+    ) -> tuple[Coordinates, Solution]:
+        """What is learned on all points with a given weight of the identity, and the coordinates it refers to."""
+        learner = copy.copy(self)
+        learner.prior = "identity"
+        whole = Plain(points.shape[1])
+        return whole, anchored(learner, points, y, Rest(whole, points, points), rng, weight)
+
     def _variants(self) -> list[Any]:
         """Copies to choose from on what is held out, one for each value of a parameter that is "auto"."""
         return [self]
@@ -128,11 +151,18 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _fit_checked(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> None:
         """:meth:`fit` of points and side information that went through the door."""
+        X, y = self._fewer(X, y, rng)
         coordinates, Z = self._coordinates(X)
         solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
         self._forget_decisions()
         self._store(coordinates, solution)
         self._learn_to_decide(X, y)
+
+    def _fewer(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> tuple[Any, Any]:
+        """What is learned from: a part of many points, where the weight of the prior is chosen anyway."""
+        if self._most_points is None or not isinstance(getattr(self, "anchor", 0), str):
+            return X, y
+        return many.fewer(X, y, self._most_points, type(self).__name__, "give anchor a number", rng)
 
     def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Labels | Constraints]:
         """Points as float64, and y as labels or constraints; tuples are taken apart. The one validation of a fit."""
@@ -145,13 +175,11 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
-        if not given and np.ndim(y) == 2 and np.shape(y)[1] > 1:
-            raise ValueError(
-                f"{owner}: y must be labels (n,) or constraints, got shape {np.shape(y)}. y should be a 1d array; "
-                "for pairs of points give Pairs(left, right, similar), for triplets Triplets(anchor, near, far)."
-            )
+        if isinstance(y, list | tuple | np.ndarray):
+            doubts.refuse_tuples(y, owner)
         if vectors:
-            labels = y if not given and unknown is None and np.asarray(y).dtype != object else None
+            plain = not given and unknown is None and _checks.plain(y, owner, "y").dtype != object
+            labels = y if plain else None
             checked = _checks.estimator_points(
                 self,
                 X,

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 
 from gramian import _checks, linalg
 from gramian.learners.base import MetricLearner, are_tuples
@@ -10,6 +11,8 @@ from gramian.solvers.base import Solution
 
 RTOL = 1e-12
 """Directions with less of the variance than this, in units of the features, are constant."""
+SAFE = 1e-4
+"""How far from that limit a bound on the condition must be."""
 
 
 def covariance(X: np.ndarray) -> Solution:
@@ -21,22 +24,36 @@ def covariance(X: np.ndarray) -> Solution:
     V = X - X.mean(axis=0)
     C = V.T @ V / max(len(V) - 1, 1)
     size = np.sqrt(np.diag(C))
-    varies = size > 0
-    C = C if varies.all() else C[np.ix_(varies, varies)]
-    values, vectors = linalg.eigh(C / (size[varies][:, None] * size[varies]))
-    kept = values > RTOL * values[-1] if len(values) else np.zeros(0, bool)
-    factor = np.zeros((int(kept.sum()), X.shape[1]))
-    factor[:, varies] = (vectors[:, kept] / np.sqrt(values[kept])).T / size[varies]
+    varies = np.flatnonzero(size > 0)
+    size = size[varies]
+    root, logdet = inverse_root(C[np.ix_(varies, varies)] / (size[:, None] * size))
+    factor = np.zeros((len(root), X.shape[1]))
+    factor[:, varies] = root / size
     # min ⟨C, M⟩ − log det M on the span of the points: r + log det C there.
-    spread = 2 * np.log(size[varies]).sum() + np.log(values[kept]).sum()
-    return Solution(factor=factor, objective=float(len(factor) + spread))
+    return Solution(factor=factor, objective=float(len(factor) + 2 * np.log(size).sum() + logdet))
+
+
+def inverse_root(R: np.ndarray) -> tuple[np.ndarray, float]:
+    """A factor L of R⁺ = LᵀL for correlations R, and the sum of the logarithms of their eigenvalues that are not 0.
+
+    By Cholesky where that is safe: no eigenvalue is above d or below 1 / tr R⁻¹. Otherwise by eigenvectors.
+    """
+    lower, failed = lapack.dpotrf(R, lower=True)
+    if not failed and len(R):
+        inverse, _ = lapack.dtrtri(lower, lower=True)
+        if len(R) * np.vdot(inverse, inverse) * RTOL < SAFE:
+            return inverse, 2 * float(np.log(np.diag(lower)).sum())
+    values, vectors = linalg.eigh(R)
+    kept = values > RTOL * values.max(initial=0)
+    return (vectors[:, kept] / np.sqrt(values[kept])).T, float(np.log(values[kept]).sum())
 
 
 class Covariance(MetricLearner):
     """M = C⁺ with C the covariance of X: the minimizer of ⟨C, M⟩ − log det M (Mahalanobis 1936).
 
     The one learner without side information: y may be left out and is not looked at. Directions in which
-    X does not vary get weight zero.
+    X does not vary get weight zero. Nothing tells whether it helps, so there is no anchor; to learn near it from labels
+    or pairs, give it to another learner as ``prior="covariance"``.
 
     Examples
     --------

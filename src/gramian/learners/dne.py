@@ -73,6 +73,7 @@ class DNE(LabelLearner):
     """
 
     _devices = True
+    _most_points = 20_000
 
     def __init__(
         self, n_neighbors=1, n_components=None, *, reg=0.0, prior="identity", anchor="auto", random_state=None

@@ -17,14 +17,24 @@ def warn(learner: Any, X: Any, y: Any, unknown: Any) -> None:
     """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
     owner = type(learner).__name__
     if not learner._scale_free and _checks.is_word(getattr(learner, "prior", "identity"), "identity"):
-        _warn_of_units(X, owner)
+        _warn_of_units(X, owner, getattr(learner, "feature_names_in_", range(X.shape[1])))
     if isinstance(y, Constraints):
         _warn_of_few(y, X.shape[1], owner)
     elif unknown is None and not learner._numbers:
         _warn_of_labels(y, owner)
 
 
-def _warn_of_units(X: Any, owner: str) -> None:
+def refuse_tuples(y: Any, owner: str) -> None:
+    """Raise where labels are several for each point: pairs and triplets of indices come as constraints."""
+    shape = y.shape if isinstance(y, np.ndarray) else np.shape(y[:1])
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"{owner}: y must be labels (n,) or constraints, got shape {(len(y), shape[1])}. y should be a 1d array; "
+            "for pairs of points give Pairs(left, right, similar), for triplets Triplets(anchor, near, far)."
+        )
+
+
+def _warn_of_units(X: Any, owner: str, names: Any) -> None:
     if not isinstance(X, np.ndarray):
         return
     spread = X.std(axis=0)
@@ -33,8 +43,9 @@ def _warn_of_units(X: Any, owner: str) -> None:
         return
     wide, narrow = int(spread.argmax()), int(np.where(spread > 0, spread, np.inf).argmin())
     _checks.warn(
-        f"{owner}: columns of X have very different spreads, column {wide} has {spread[wide]:.3g} and column {narrow} "
-        f"{spread[narrow]:.3g}, so the first decides all distances; scale them (StandardScaler) or take AutoMetric."
+        f"{owner}: columns of X have very different spreads, column {names[wide]} has {spread[wide]:.3g} and "
+        f"column {names[narrow]} {spread[narrow]:.3g}, so the first decides all distances; "
+        "scale them (StandardScaler) or take AutoMetric."
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Labels
+from gramian.constraints import Constraints, Labels
 from gramian.learners import targets
 from gramian.learners.base import MetricLearner
 from gramian.learners.initial import Coordinates, initial
@@ -18,12 +18,14 @@ from gramian.solvers.descent import Descent, descend
 
 SINGLE, SINGLE_TOL = 200, 1e-4
 """From so many points on a descent starts in single precision, and goes on in double below this residual."""
+ROUGH = 1e-3
+"""A tolerance from which on single precision is enough, where the value alone is then found in double."""
 
 
 class LabelLearner(MetricLearner):
     """Base of learners that use the labels themselves, and take no other constraints."""
 
-    _accepts = ()
+    _accepts: tuple[type[Constraints], ...] = ()
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: Any) -> Labels:
         return labels
@@ -114,13 +116,26 @@ class Start:
 
         return fun if ridge.any() else loss
 
-    def descend(self, loss: Callable, *, max_iter: int, tol: float, report: Callable | None) -> Descent:
-        """Minimize ``loss(L, Z)`` plus the penalty until ‖∇f‖ ‖L‖ ≤ tol · n.
+    def descend(
+        self,
+        loss: Callable,
+        *,
+        max_iter: int,
+        tol: float,
+        report: Callable | None,
+        height: float | None = None,
+        value: Callable | None = None,
+    ) -> Descent:
+        """Minimize ``loss(L, Z)`` plus the penalty until ‖∇f‖ ‖L‖ ≤ tol · n, or f ≤ tol · height.
 
-        With many points most of the way goes in single precision; the end is always judged in double.
+        With many points most of the way goes in single precision; the end is judged in double, or only its
+        ``value(L, Z)`` is where ``tol`` is not small.
         """
         point, done = self.L, 0
-        for dtype in (np.float32, np.float64) if len(self.Z) >= SINGLE else (np.float64,):
+        single = len(self.Z) >= SINGLE
+        rough = single and value is not None and tol >= ROUGH
+        dtypes = (np.float32,) if rough else (np.float32, np.float64) if single else (np.float64,)
+        for dtype in dtypes:
             Z = self.Z.astype(dtype, copy=False)
             end = descend(
                 self.penalized(lambda L: _double(loss(L.astype(dtype), Z))),  # noqa: B023
@@ -128,9 +143,12 @@ class Start:
                 max_iter=max_iter - done,
                 tol=tol if dtype is np.float64 else max(tol, SINGLE_TOL),
                 scale=len(Z),
+                height=height,
                 callback=shifted(report, done),
             )
             point, done = end.point, done + end.n_iter
+        if rough and value is not None:
+            end = replace(end, value=value(point, self.Z) + float((self.ridge * point**2).sum()))
         return replace(end, n_iter=done)
 
     def solution(self, end: Descent, tol: float, unit: float = 1.0) -> Solution:

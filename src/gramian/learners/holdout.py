@@ -96,7 +96,21 @@ def _tuple_folds(side: Any, rng: np.random.RandomState, n_folds: int) -> Iterato
         apart = rest[~touched[_points_of(side[rest])].any(axis=1)]
         kept = side[apart if 2 * len(apart) >= len(rest) else rest]
         if _says_enough(held) and _says_enough(kept):
+            held = _with_others(held, side.n_points, rng) if isinstance(held, Pairs) else held
             yield Fold(np.arange(side.n_points), kept, {"tuples": held})
+
+
+def _with_others(pairs: Pairs, n: int, rng: np.random.RandomState) -> Pairs:
+    """Pairs, and as many as there are dissimilar ones of their points with any others.
+
+    What people judge was on a list of near points: a metric that puts that list in order may bring strangers before
+    it, and only strangers tell.
+    """
+    similar = np.flatnonzero(pairs.similar)
+    asked = pairs.left[rng.choice(similar, len(pairs) - len(similar))]
+    left = np.concatenate([pairs.left, asked])
+    right = np.concatenate([pairs.right, rng.randint(n, size=len(asked))])
+    return Pairs(left, right, np.concatenate([pairs.similar, np.zeros(len(asked), dtype=bool)]))
 
 
 def _points_of(side: Any) -> np.ndarray:
@@ -121,6 +135,7 @@ def path_scores(
     for kind, held in fold.held.items():
         if isinstance(held, Pairs):
             scores = _placements(held, path.paired(points, held.left, held.right, weights))
+            scores = cluster_means(scores, held.left[held.similar])
         elif isinstance(held, Comparisons):
             near = path.paired(points, *held.near_ends, weights)
             far = path.paired(points, *held.far_ends, weights)

@@ -11,7 +11,7 @@ from scipy.linalg import LinAlgError, eigh
 from gramian import _device, linalg
 from gramian._device.pairs import PairList
 from gramian.constraints import Labels
-from gramian.learners import targets
+from gramian.learners import initial, targets
 from gramian.solvers.descent import share, stationarity
 
 CACHE_BYTES = 1 << 20
@@ -39,27 +39,30 @@ class Triplets:
     lam: np.ndarray
     mu: float = 0.25
     weight: np.ndarray | None = None
+    order: np.ndarray | None = None
+    """The points in the order of their classes, once it was needed."""
 
     @classmethod
     def none(cls, Z: np.ndarray, near: np.ndarray, push: float, weight: np.ndarray | None = None) -> "Triplets":
         """No impostor yet."""
-        empty = linalg.placed(np.zeros(0, dtype=np.intp), Z)
-        lam = linalg.placed(np.zeros((0, near.shape[1])), Z)
+        empty = linalg.numbers(0, Z)
+        lam = linalg.full((0, near.shape[1]), 0.0, Z)
         return cls(Z, near, float(push), empty, empty, lam, weight=None if weight is None else linalg.placed(weight, Z))
 
     def renewed(self, L: np.ndarray, labels: Labels) -> "Triplets":
         """Candidates within the buffer of the margin at L; multipliers of pairs that stay are kept."""
         E = self.Z @ L.T
         reach = 1 + BUFFER + np.stack([linalg.pair_sqdist(E, E[column]) for column in self.near.T]).max(axis=0)
-        anchor, other = targets.closer_than(E, labels, np.where(self._real.any(axis=1), reach, -np.inf))
-        lam = linalg.placed(np.zeros((len(anchor), self.near.shape[1])), E)
+        order = targets.by_class(labels, E) if self.order is None else self.order
+        anchor, other = targets.closer_than(E, labels, np.where(self._real.any(axis=1), reach, -np.inf), order)
+        lam = linalg.full((len(anchor), self.near.shape[1]), 0.0, E)
         if len(self.anchor):
             n = len(self.Z)
             old, new = self.anchor * n + self.other, anchor * n + other
             place = np.minimum(np.searchsorted(old, new), len(old) - 1)
             kept = old[place] == new
             lam[kept] = self.lam[place[kept]]
-        return Triplets(self.Z, self.near, self.push, anchor, other, lam, self.mu, self.weight)
+        return Triplets(self.Z, self.near, self.push, anchor, other, lam, self.mu, self.weight, order)
 
     def updated(self, L: np.ndarray) -> "Triplets":
         """λ⁰ ← λ(L)."""
@@ -67,7 +70,7 @@ class Triplets:
 
     @cached_property
     def _real(self) -> np.ndarray:
-        return self.near != linalg.placed(np.arange(len(self.near)), self.near)[:, None]
+        return self.near != linalg.numbers(len(self.near), self.near)[:, None]
 
     @cached_property
     def cap(self) -> np.ndarray:
@@ -148,6 +151,10 @@ class Triplets:
     def _listed(self) -> PairList:
         """The pairs on a device."""
         return PairList(self.anchor, self.other, len(self.near))
+
+    def pull(self) -> np.ndarray:
+        """Σ_ij w_i v_ij v_ijᵀ over target pairs."""
+        return initial.pull(self.Z, self.near, self.weight)
 
     def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Pull plus smoothed hinges, and the gradient 2 L S."""

@@ -71,12 +71,12 @@ class Coordinates:
     unit: float
 
     @classmethod
-    def fit(cls, X: np.ndarray, near: np.ndarray, reg: float = 0.0, ridge: float = 0.1) -> "Coordinates":
-        """Coordinates from the target neighbors ``near`` (n, k) and the weight of ‖L‖² in the objective."""
+    def fit(cls, X: np.ndarray, near: Any, reg: float = 0.0, ridge: float = 0.1) -> "Coordinates":
+        """Coordinates from target neighbors (n, k), or the two ends of near pairs, and the weight of ‖L‖²."""
         mean = X.mean(axis=0)
         U = _span(X - mean)
         Z = (X - mean) @ U
-        pairs = near.shape[0] * near.shape[1]
+        pairs = len(near[0]) if isinstance(near, tuple) else near.shape[0] * near.shape[1]
         P = pull(Z, near) / pairs
         unit = np.trace(P) if np.trace(P) > 0 else linalg.row_norms(Z).mean()
         if unit <= 0:
@@ -113,8 +113,11 @@ def _span(V: np.ndarray) -> np.ndarray:
     return vectors[:, keep] if d <= n else V.T @ (vectors[:, keep] / np.sqrt(values[keep]))
 
 
-def pull(Z: np.ndarray, near: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """Scatter Σ_i w_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ; w = 1 when None."""
+def pull(Z: Any, near: Any, weight: np.ndarray | None = None) -> np.ndarray:
+    """Scatter Σ_i w_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ of neighbors (n, k), or of pairs given by both ends."""
+    if isinstance(near, tuple):
+        V = linalg.gathered(Z[near[0]] - Z[near[1]])
+        return V.T @ V
     P = linalg.placed(np.zeros((Z.shape[1], Z.shape[1])), Z)
     for column in near.T:
         V = Z - Z[column]

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Labels, Pairs
+from gramian.constraints import Comparisons, Labels, Pairs
 from gramian.coordinates import Rest
 from gramian.learners.framework import FrameworkLearner
 from gramian.learners.weights import class_weights
-from gramian.solvers import Relative, Solution
+from gramian.solvers import Quadratic, Relative, Slack, Solution
+from gramian.solvers.slack import default_weight
 
 ROUNDED = 1e-14
 """Copies are no farther apart than this in coordinates that were computed, relative to the others."""
@@ -28,6 +29,9 @@ class ITML(FrameworkLearner):
     right for γ = 1 only; here the dual is solved as a whole (``solver="dual"``) or pair by pair with the right step
     (``"bregman"``). Bounds are **squared** distances, so the result does not depend on the units of X.
     Pairs of identical points say nothing about M and are left out.
+
+    Triplets and quadruplets may take the place of pairs. Their d²(near pair) − d²(far pair) ≤ −margin can be missed by
+    more than all of b, where D_ld(ξ, b) is infinite; the slack is then γ/2 (ξ/b − 1)², which it is to second order.
 
     Parameters
     ----------
@@ -74,7 +78,7 @@ class ITML(FrameworkLearner):
     True
     """
 
-    _accepts = (Pairs,)
+    _accepts = (Pairs, Comparisons)
 
     def __init__(
         self,
@@ -125,24 +129,32 @@ class ITML(FrameworkLearner):
         weight = class_weights(self.class_weight, labels, "ITML")
         return pairs if weight is None else replace(pairs, weight=(weight[pairs.left] + weight[pairs.right]) / 2)
 
-    def _slack(self, side: Pairs) -> Relative:
+    def _slack(self, side: Any) -> Slack:
         gamma = _checks.number(self.gamma, "ITML", "gamma", low=0, open_low=True)
+        if not isinstance(side, Pairs):
+            return Quadratic(gamma * default_weight(side.sizes()) ** 2)
         return Relative(gamma if side.weight is None else gamma * side.weight)
 
-    def _bounded(self, pairs: Pairs, Z: Any, rest: Rest) -> Pairs:
-        if self.bounds is None:
-            return super()._bounded(pairs, Z, rest)
+    def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
+        if self.bounds is None or not isinstance(side, Pairs):
+            return super()._bounded(side, Z, rest)
         check_bounds(self.bounds)
-        return replace(pairs, bounds=self.bounds)
+        return replace(side, bounds=self.bounds)
 
-    def _learn(self, Z: Any, side: Pairs, rest: Rest, rng: np.random.RandomState) -> Solution:
+    def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
+        if isinstance(side, Pairs):
+            side = self._in_order(Z, side)
+        solution = super()._learn(Z, side, rest, rng)
+        return replace(solution, found={**solution.found, "gamma": float(self.gamma)})
+
+    def _in_order(self, Z: Any, side: Pairs) -> Pairs:
+        """Pairs whose bounds are in order, without those of identical points."""
         if (side.limit <= 0).any():
             raise ValueError("ITML: bounds must be positive squared distances, got 0; drop such pairs.")
         near, far = (np.unique(side.limit[kind]) for kind in (side.similar, ~side.similar))
         if len(near) == len(far) == 1:  # one u for all similar pairs and one l for all others
             check_bounds((near[0], far[0]))
-        solution = super()._learn(Z, side.apart(Z, "ITML", tol=ROUNDED), rest, rng)
-        return replace(solution, found={**solution.found, "gamma": float(self.gamma)})
+        return side.apart(Z, "ITML", tol=ROUNDED)
 
 
 def with_gamma(learner: ITML, gamma: float) -> ITML:
@@ -154,7 +166,7 @@ def with_gamma(learner: ITML, gamma: float) -> ITML:
 
 def check_bounds(bounds: Any) -> None:
     """Raise unless bounds are (u, l), 0 < u < l."""
-    if np.shape(bounds) != (2,):
+    if not isinstance(bounds, list | tuple | np.ndarray) or len(bounds) != 2:
         raise ValueError(f"ITML: bounds must be (u, l), got {_checks.shown(bounds)}.")
     u, l = (_checks.number(bound, "ITML", "each of bounds") for bound in bounds)
     if not 0 < u < l:

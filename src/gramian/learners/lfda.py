@@ -136,6 +136,8 @@ class LFDA(LabelLearner):
     ((150, 2), True)
     """
 
+    _most_points = 20_000
+
     def __init__(
         self,
         n_components=None,

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _array, _checks, linalg
-from gramian.constraints import Labels
+from gramian import _array, _checks, _device, linalg
+from gramian.constraints import Comparisons, Labels
 from gramian.learners import targets
 from gramian.learners.factored import FactorLearner, Start
+from gramian.learners.hinges import Hinges
 from gramian.learners.impostors import Triplets
+from gramian.learners.initial import pull
 from gramian.learners.margins import descend_margins
 from gramian.learners.softmax import Cross
 from gramian.learners.weights import class_weights
@@ -68,6 +70,8 @@ class LMNN(FactorLearner):
     dual bound, ``solution_.gap``.
 
     A class with fewer than k + 1 points uses the targets it has; a class of one point has none and only pushes.
+    Triplets and quadruplets may take the place of labels: their near pairs are the targets, their far pairs the
+    impostors, and each hinge has the margin that it was given.
     Directions in which X is constant are left out of the metric.
 
     Parameters
@@ -117,7 +121,9 @@ class LMNN(FactorLearner):
     (True, True)
     """
 
+    _accepts = (Comparisons,)
     _devices = True
+    _most_points = 3_000
     _enough = {"tol": lambda tol: max(tol, 5e-2), "max_iter": lambda most: min(most, 30)}
 
     def __init__(
@@ -147,7 +153,17 @@ class LMNN(FactorLearner):
         self.class_weight = class_weight
         self.reselect = reselect
 
-    def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
+    def _require(self, side: Any) -> None:
+        if isinstance(side, Labels):
+            super()._require(side)
+        elif not (side.margin > 0).any():
+            raise ValueError(
+                "LMNN: margin must be positive, or M = 0 is best; give margin=None to take it from the data."
+            )
+
+    def _descend(self, X: np.ndarray, labels: Any, rng: Any, report: Callable | None) -> Solution:
+        if isinstance(labels, Comparisons):
+            return self._compare(_device.to_host(X), labels, rng, report)
         k = _checks.number(self.n_neighbors, "LMNN", "n_neighbors", low=1, integer=True)
         again = _checks.number(self.reselect, "LMNN", "reselect", low=0, integer=True)
         _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
@@ -163,6 +179,26 @@ class LMNN(FactorLearner):
             solution = descend_margins(start, labels, hinges, done=solution.n_iter, **options)
         return replace(solution, found={"targets": near})
 
+    def _compare(self, X: np.ndarray, side: Comparisons, rng: Any, report: Callable | None) -> Solution:
+        """Given comparisons in the place of targets and impostors; M grows with their margins, 1 on average inside."""
+        _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
+        if _checks.is_word(self.init, "lda"):
+            raise ValueError("LMNN: init must not be 'lda' without labels; give 'pca' or 'identity'.")
+        near = self._near_pairs(side, linalg.count(X))
+        start = Start.around(self, X, None, rng, near, self._weight(X, near), ridge=1e-9)
+        hinges = Hinges.of(start.Z, side, self.push)
+        found = descend_margins(start, None, hinges, max_iter=self.max_iter, tol=self.tol, report=report)
+        size = float(side.margin.mean())
+        return replace(
+            found, factor=np.sqrt(size) * found.factor, objective=size * found.objective, gap=size * found.gap
+        )
+
+    def _near_pairs(self, side: Comparisons, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Both ends of the near pairs, each pair once."""
+        i, j = side.near_ends
+        pairs = np.unique(i * n + j)
+        return pairs // n, pairs % n
+
     def _targets(self, X: Any, labels: Labels, k: int) -> np.ndarray:
         """Target neighbors (n, k)."""
         return targets.same_class(X, labels, k)
@@ -171,9 +207,11 @@ class LMNN(FactorLearner):
         """The triplets of a descent, with no impostor yet."""
         return Triplets.none(Z, near, self.push, weight)
 
-    def _weight(self, X: np.ndarray, near: np.ndarray) -> float:
+    def _weight(self, X: np.ndarray, near: Any) -> float:
         """The weight of tr(M) as a number."""
         if isinstance(self.reg, str):
             _checks.one_of(self.reg, "LMNN", "reg", ("pull",))
+            if isinstance(near, tuple):
+                return float(np.trace(pull(X, near))) / X.shape[1]
             return float(sum(linalg.pair_sqdist(X, X[column]).sum() for column in near.T)) / X.shape[1]
         return _checks.number(self.reg, "LMNN", "reg", low=0)

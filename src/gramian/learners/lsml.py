@@ -2,20 +2,27 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 
 from gramian import _checks, linalg
 from gramian.constraints import Comparisons, Labels, Quadruplets
 from gramian.learners.base import MetricLearner
+from gramian.learners.many import ENOUGH, usual
 from gramian.learners.priors import positive_prior
 from gramian.learners.progress import progress
+from gramian.solvers import quasi_newton
 from gramian.solvers.base import Solution
-from gramian.solvers.descent import descend
 
 FIRST, LONGEST, NEARLY = 5, 40, 0.9
 """Steps before the first and between later looks at all comparisons; ratio of lengths at which one may soon count."""
+SHARP = 1e-6
+"""Tolerances below this are for exact solutions: a round then goes on to a hundredth of them."""
+BEND = 4.0
+"""Curvature of tr FᵀF − 2 log det F at the identity: what a first step is measured by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +37,8 @@ class Residuals:
     weight: np.ndarray
     inverse_prior: np.ndarray
 
-    def violated(self, F: np.ndarray | None = None, ratio: float = 1.0) -> "Residuals":
-        """Only the comparisons with ‖F a_i‖ > ratio · ‖F b_i‖; F = I when None."""
-        a, b = (linalg.row_norms(V if F is None else V @ F.T) for V in (self.near, self.far))
-        rows = np.flatnonzero(a > ratio**2 * b)
+    def only(self, rows: np.ndarray) -> "Residuals":
+        """Some of the comparisons."""
         return replace(self, near=self.near[rows], far=self.far[rows], weight=self.weight[rows])
 
     def inside(self, R: np.ndarray) -> "Residuals":
@@ -46,52 +51,76 @@ class Residuals:
 
         It is where one step of M⁻¹ = P + (gradient of the residuals) leads, without the far pairs.
         """
-        part = self.violated()
-        ratio = np.sqrt(linalg.row_norms(part.far) / linalg.row_norms(part.near))
-        pull = part.near.T @ (part.near * (part.weight * (1 - ratio))[:, None])
+        a, b = linalg.row_norms(self.near), linalg.row_norms(self.far)
+        rows = np.flatnonzero(a > b)
+        V = self.near[rows]
+        pull = V.T @ (V * (self.weight[rows] * (1 - np.sqrt(b[rows] / a[rows])))[:, None])
         return linalg.psd_power(self.inverse_prior + pull, -0.5, 0.0)
+
+    @cached_property
+    def constant(self) -> float:
+        """log det P + d."""
+        return float(np.linalg.slogdet(self.inverse_prior)[1]) + len(self.inverse_prior)
 
     def __call__(self, F: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient of f, +inf where F is singular."""
-        sign, logdet = np.linalg.slogdet(F)
-        if sign == 0:
-            return np.inf, np.zeros_like(F)
+        return self.at(F)[:2]
+
+    def at(self, F: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Value, gradient, and the ratios ‖F a_i‖ / ‖F b_i‖."""
+        lu, pivots, failed = lapack.dgetrf(F)
+        if failed:
+            return np.inf, np.zeros_like(F), np.zeros(len(self.near))
         FP = F @ self.inverse_prior
-        value = (FP * F).sum() - 2 * logdet - np.linalg.slogdet(self.inverse_prior)[1] - len(F)
+        value = np.vdot(FP, F) - 2 * np.log(np.abs(np.diag(lu))).sum() - self.constant
         near, far = self.near @ F.T, self.far @ F.T
         a, b = np.sqrt(linalg.row_norms(near)), np.sqrt(linalg.row_norms(far))
+        ratio = np.divide(a, b, out=np.full_like(a, np.inf), where=b > 0)
         rows = np.flatnonzero(a > b)
         a, b, excess = a[rows], b[rows], self.weight[rows] * (a - b)[rows]
         value += excess @ (a - b)
         # ∇(a − b)² = 2(a − b)(F aaᵀ/‖Fa‖ − F bbᵀ/‖Fb‖); where Fb = 0 the far pair asks for nothing
         pull = (near[rows] * (excess / a)[:, None]).T @ self.near[rows]
         push = (far[rows] * (excess / np.where(b > 0, b, np.inf))[:, None]).T @ self.far[rows]
-        return float(value), 2 * (FP - np.linalg.inv(F).T + pull - push)
+        return float(value), 2 * (FP - lapack.dgetri(lu, pivots)[0].T + pull - push), ratio
+
+    def scaled(self, F: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient of f, with a curvature of about 1 at the identity."""
+        value, gradient = self(F)
+        return value / BEND, gradient / BEND
+
+
+def gap_of(F: np.ndarray, value: float, gradient: np.ndarray) -> float:
+    """How far f is above its minimum at most.
+
+    f is −log det plus a convex function of M = FᵀF, so where δ = ‖F ∇_M f Fᵀ‖ = ‖∇_F f Fᵀ‖ / 2 is below 1, it lies
+    at most −δ − log(1 − δ) above its minimum; and f is nowhere negative.
+    """
+    delta = float(np.linalg.norm(gradient @ F.T)) / 2
+    return min(value, -delta - np.log1p(-delta)) if delta < 1 else value
 
 
 def lsml(problem: Residuals, *, max_iter: int, tol: float, report: Callable | None = None) -> Solution:
     """Minimize :class:`Residuals`: L-BFGS on the comparisons that matter, judged by a gap over all of them.
 
-    f is −log det plus a convex function of M = FᵀF, so where δ = ‖F ∇_M f Fᵀ‖ = ‖∇_F f Fᵀ‖ / 2 is below 1, it lies
-    at most −δ − log(1 − δ) above its minimum.
+    Each round works in coordinates in which the last M is the identity.
     """
-    R, done, steps = problem.start(), 0, FIRST
-    problem, F = problem.inside(R), np.eye(len(R))
+    F, done, limit = problem.start(), 0, FIRST
     while True:
-        value, gradient = problem(F)
-        delta = np.linalg.norm(gradient @ F.T) / 2
-        gap = min(value, -delta - np.log1p(-delta)) if delta < 1 else value  # f is nowhere negative
+        value, gradient, ratio = problem.at(F)
+        gap = gap_of(F, value, gradient)
         residual = gap / max(value, 1.0)
         if report is not None:
             report(done, value, residual)
         if residual <= tol or done >= max_iter:
             break
-        end = descend(problem.violated(F, NEARLY), F, max_iter=min(steps, max_iter - done), memory=20)
-        if end.n_iter == 0:
+        part = problem.only(np.flatnonzero(ratio > NEARLY)).inside(F.T)
+        step, count = _descended(part, value, gradient @ F.T, min(limit, max_iter - done), tol)
+        if count == 0:
             break
-        F, done, steps = end.point, done + end.n_iter, min(2 * steps, LONGEST)
+        F, done, limit = step @ F, done + count, min(2 * limit, LONGEST)
     return Solution(
-        factor=F @ R.T,
+        factor=F,
         objective=value,
         gap=float(gap),
         n_iter=max(done, 1),
@@ -99,6 +128,18 @@ def lsml(problem: Residuals, *, max_iter: int, tol: float, report: Callable | No
         residual=float(residual),
         tol=tol,
     )
+
+
+def _descended(part: Residuals, value: float, gradient: np.ndarray, most: int, tol: float) -> tuple[np.ndarray, int]:
+    """The factor after at most so many steps from the identity, and their number."""
+    F, done = np.eye(len(gradient)), 0
+    goal = tol / (2 if tol >= SHARP else 100)
+    for point in quasi_newton.steps(part.scaled, F, value / BEND, gradient / BEND, memory=20):
+        F, value, gradient = point[0], BEND * point[1], BEND * point[2]
+        done += 1
+        if done >= most or gap_of(F, value, gradient) <= goal * max(value, 1.0):
+            break
+    return F, done
 
 
 class LSML(MetricLearner):
@@ -138,6 +179,9 @@ class LSML(MetricLearner):
 
     _accepts = (Comparisons,)
     _has_prior = True
+    _most_pairs: int | None = None
+    """Comparisons to draw from labels at most, where their number was left open."""
+    _enough = {"_most_pairs": lambda most: ENOUGH}
 
     def __init__(
         self,
@@ -163,7 +207,8 @@ class LSML(MetricLearner):
         self.random_state = random_state
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Quadruplets:
-        return Quadruplets.from_labels(labels, self.n_quadruplets, margin=0.0, random_state=rng)
+        count = usual(self.n_quadruplets, self._most_pairs, labels, 5)
+        return Quadruplets.from_labels(labels, count, margin=0.0, random_state=rng)
 
     def _side(self, y: Any, Z: Any, rest: Any, rng: np.random.RandomState) -> Comparisons:
         if isinstance(y, Comparisons) and y.from_data:

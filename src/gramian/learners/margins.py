@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from gramian.constraints import Labels
-from gramian.learners import initial
 from gramian.learners.factored import Start
+from gramian.learners.hinges import Hinges
 from gramian.learners.impostors import State, Triplets
 from gramian.solvers.base import Solution
 from gramian.solvers.descent import descend
@@ -49,8 +49,8 @@ class Watch:
 
 def descend_margins(
     start: Start,
-    labels: Labels,
-    triplets: Triplets,
+    labels: Any,
+    triplets: Triplets | Hinges,
     *,
     max_iter: int,
     tol: float,
@@ -76,11 +76,10 @@ def descend_margins(
             # A sharper hinge helps, and, where it is convex, longer descents.
             interval = min(2 * interval, LONGEST) if convex else interval
             triplets = replace(triplets, mu=triplets.mu / 2)
-    pull = initial.pull(start.Z, triplets.near, getattr(triplets, "weight", None))
     return Solution(
         factor=start.coordinates.lift(L),
         objective=state.objective,
-        gap=state.gap(L, pull + np.diag(start.ridge)),
+        gap=state.gap(L, triplets.pull() + np.diag(start.ridge)),
         n_iter=max(done, 1),
         # Below full rank the hinges may have no stationary point in reach: an objective that no longer falls must do.
         converged=residual <= tol or (watch.hopeless and not convex),

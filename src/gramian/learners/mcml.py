@@ -93,6 +93,7 @@ class MCML(FactorLearner):
     """
 
     _devices = True
+    _most_points = 3_000
 
     def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
         start = Start.make(self, X, labels, rng, ridge=1e-10)  # convex: where it ends does not depend on the start

@@ -1,19 +1,25 @@
 """Metric learning for kernel regression."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gramian import _array, _checks
+from gramian import _array, _checks, linalg
 from gramian.constraints import Labels
-from gramian.learners import softmax, targets
+from gramian.learners import many, softmax
 from gramian.learners.base import are_tuples
 from gramian.learners.factored import FactorLearner, Start
 from gramian.solvers.base import Solution
 
 INITS = ("auto", "identity", "pca", "random")
+NEAR, ANCHORS = 3, 256
+"""Neighbors of a point, and points whose neighbors are looked at, for the coordinates."""
+CLOSER = 1.5
+"""How much larger than the unit of near neighbors a named start is."""
+HEIGHT = 10.0
+"""An objective of tol · this · n is as good as a gradient of tol · n."""
 
 
 def mlkr_loss(L: Any, X: Any, T: Any) -> tuple[float, Any]:
@@ -28,19 +34,48 @@ def mlkr_loss(L: Any, X: Any, T: Any) -> tuple[float, Any]:
     T : array (n, q)
         Targets.
     """
-    xp = _array.namespace(X)
     cross, value = softmax.Cross(L, X), 0.0
-    for rows, P, _ in softmax.neighborhoods(cross.Z):
-        P /= xp.sum(P, axis=1, keepdims=True)
-        guess = P @ T
+    xp, ones, values = _array.namespace(X), softmax.with_ones(T), []
+    for rows, E, total, guess in predictions(cross.Z, ones):
         error = guess - T[rows, :]
-        value += float(xp.sum(error * error))
-        # ∂f/∂d²_ij = 2 p_ij ⟨t̂_i − t_i, t̂_i − t_j⟩
-        W = 2 * (xp.sum(error * guess, axis=1, keepdims=True) - error @ T.T)
-        W *= P
+        values.append(xp.sum(error * error))
+        # ∂f/∂d²_ij = 2 p_ij ⟨t̂_i − t_i, t̂_i − t_j⟩: all brackets in one product with the targets and 1
+        slope = xp.concat([-error, xp.sum(error * guess, axis=1, keepdims=True)], axis=1) * (2 / total)
+        W = slope @ ones.T
+        W *= E
         cross.add_rows(rows, cross.sums(W))
-        cross.add_columns(rows, xp.ones_like(W[:, :1]), W)
+        cross.add_columns(rows, xp.ones_like(total), W)
+    value = sum(map(float, values))
     return value, 2 * cross.total()
+
+
+def predictions(Z: Any, ones: Any) -> Iterator[tuple[slice, Any, Any, Any]]:
+    """Blocks ``(rows, E, total, guess)``: p_ij · total_i, and predictions of the targets beside the ones."""
+    for rows, E, _ in softmax.neighborhoods(Z):
+        sums = E @ ones
+        total = sums[:, -1:]
+        yield rows, E, total, sums[:, :-1] / total
+
+
+def mlkr_value(L: Any, X: Any, T: Any) -> float:
+    """f(L) alone."""
+    blocks = predictions(X @ L.T, softmax.with_ones(T))
+    return sum(float(((guess - T[rows, :]) ** 2).sum()) for rows, _, _, guess in blocks)
+
+
+def neighbor_sample(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both ends of pairs of points with their three nearest, for points spread over all: enough for a scatter."""
+    V = X - X.mean(axis=0)
+    V = (V / (np.abs(V).max() or 1.0)).astype(np.float32)
+    rows = linalg.spread(len(V), ANCHORS)
+    D = linalg.row_norms(V) - 2 * (V[rows] @ V.T)  # less ‖v_i‖², which is the same in a row
+    everyone, found = np.arange(len(rows)), []
+    last = rows
+    for _ in range(min(NEAR, len(V) - 1)):
+        D[everyone, last] = np.inf
+        last = D.argmin(axis=1)
+        found.append(last)
+    return np.tile(rows, len(found)), np.concatenate(found)
 
 
 def standardized(labels: Labels, owner: str) -> tuple[np.ndarray, float]:
@@ -76,9 +111,13 @@ class MLKR(FactorLearner):
         What the metric is as far as ``anchor`` says.
     anchor : float in [0, 1]
         Weight of the prior; 0 is the problem as it stands above. It is not chosen on held-out classes: there are none.
+    max_points : int, optional
+        Of more points a part is learned from, drawn at random, since the work grows with n²; a warning says so. None
+        learns from all.
     max_iter : int
     tol : float
-        Stop at ‖∇f‖ ‖L‖ ≤ tol · n, for targets of variance 1.
+        Stop at ‖∇f‖ ‖L‖ ≤ tol · n, for targets of variance 1, or at f ≤ 10 tol · n: by default where a hundredth of the
+        variance is left.
     verbose : bool
         Show progress.
     callback : callable, optional
@@ -108,6 +147,7 @@ class MLKR(FactorLearner):
         reg=0.0,
         prior="identity",
         anchor=0.0,
+        max_points=3000,
         max_iter=200,
         tol=1e-3,
         verbose=False,
@@ -118,8 +158,14 @@ class MLKR(FactorLearner):
         super().__init__(
             n_components, init=init, reg=reg, prior=prior, anchor=anchor, random_state=random_state, **shared
         )
+        self.max_points = max_points
 
     _numbers = True
+
+    def _fewer(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
+        if self.max_points is None:
+            return X, y
+        return many.fewer(X, y, self.max_points, "MLKR", "give max_points=None", rng, by_class=False)
 
     def _side(self, y: Any, Z: Any, rest: Any, rng: Any) -> Any:
         return standardized(super()._side(y, Z, rest, rng), "MLKR")
@@ -135,9 +181,17 @@ class MLKR(FactorLearner):
         if isinstance(self.init, str):
             _checks.one_of(self.init, "MLKR", "init", INITS)
         reg = _checks.number(self.reg, "MLKR", "reg", low=0)
-        near = targets.everywhere(X, min(3, X.shape[0] - 1))
-        start = Start.around(self, X, None, rng, near, reg)
-        end = start.descend(partial(_typed_loss, T=T), max_iter=self.max_iter, tol=self.tol, report=report)
+        start = Start.around(self, X, None, rng, neighbor_sample(X), reg)
+        if isinstance(self.init, str):
+            start = replace(start, L=CLOSER * start.L)
+        end = start.descend(
+            lambda L, Z: mlkr_loss(L, Z, T.astype(Z.dtype, copy=False)),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            height=HEIGHT * len(X),
+            value=lambda L, Z: mlkr_value(L, Z, T),
+            report=report,
+        )
         return start.solution(end, self.tol, unit=variance)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -147,7 +201,3 @@ class MLKR(FactorLearner):
         Z = self.transform(X)
         T, _ = standardized(Labels.from_array(y, "MLKR", len(Z)), "MLKR")
         return 1 - mlkr_loss(np.eye(Z.shape[1]), Z, T)[0] / len(T)
-
-
-def _typed_loss(L: np.ndarray, X: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
-    return mlkr_loss(L, X, T.astype(X.dtype, copy=False))

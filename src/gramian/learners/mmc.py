@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from gramian import _checks, _device, linalg
 from gramian.constraints import Labels, Pairs
 from gramian.learners.base import MetricLearner
+from gramian.learners.many import ENOUGH, usual
 from gramian.learners.progress import progress
 from gramian.solvers.base import Solution
 from gramian.solvers.descent import descend
@@ -54,7 +55,13 @@ class MMC(MetricLearner):
 
     _accepts = (Pairs,)
     _devices = True
-    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 200)}
+    _most_pairs: int | None = None
+    """Pairs to draw from labels at most, where their number was left open."""
+    _enough = {
+        "tol": lambda tol: max(tol, 1e-2),
+        "max_iter": lambda most: min(most, 200),
+        "_most_pairs": lambda most: ENOUGH,
+    }
 
     def __init__(
         self,
@@ -82,7 +89,7 @@ class MMC(MetricLearner):
         self.callback = callback
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Pairs:
-        return Pairs.from_labels(labels, self.n_pairs, random_state=rng)
+        return Pairs.from_labels(labels, usual(self.n_pairs, self._most_pairs, labels, 5), random_state=rng)
 
     def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
         ridge = _checks.number(self.reg, "MMC", "reg", low=0, open_low=True)

@@ -40,7 +40,7 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any 
     classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes, rows)
     cross, value = softmax.Cross(L, classes.sorted(X)), 0.0
     each = None if weight is None else classes.sorted(xp.asarray(weight, dtype=X.dtype, device=X.device)[:, None])
-    for block, E, _ in softmax.neighborhoods(cross.Z, classes.n_anchors):
+    for block, E, _ in softmax.neighborhoods(cross.Z, slice(0, classes.n_anchors)):
         everyone = cross.sums(E)
         own = xp.zeros_like(everyone)
         for part, columns in classes.of(block):
@@ -58,6 +58,23 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any 
     return value, 2 * cross.total()
 
 
+@_device.native
+def batch_nca_loss(L: Any, X: Any, codes: Any, rows: slice, weight: Any = None) -> tuple[float, Any]:
+    """:func:`nca_loss` of points in any order, by masks: for batches on a device, where sorting takes copies."""
+    xp = _array.namespace(X)
+    cross, value = softmax.Cross(L, X), 0.0
+    for block, E, _ in softmax.neighborhoods(cross.Z, rows):
+        same = xp.astype(codes[block][:, None] == codes[None, :], E.dtype)
+        everyone, own = cross.sums(E), cross.sums(E * same)
+        total = everyone[:, -1:]
+        p = own[:, -1:] / total
+        each = xp.ones_like(p) if weight is None else weight[block][:, None]
+        value -= float(xp.sum(p * each))
+        cross.add_rows(block, (own - p * everyone) * each / total)
+        cross.add_columns(block, each / total, E * (same - p))
+    return value, 2 * cross.total()
+
+
 def truncated_nca_loss(
     L: np.ndarray, X: np.ndarray, codes: np.ndarray, near: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[float, np.ndarray]:
@@ -65,7 +82,6 @@ def truncated_nca_loss(
     n, k = near.shape
     Z = X @ L.T
     P = linalg.empty((n, k), X)
-    codes = linalg.placed(codes, X)
     for rows in linalg.blocks(n, 8 * k * Z.shape[1], softmax.BLOCK_BYTES, of=X):
         V = Z[rows, None, :] - Z[near[rows]]
         P[rows] = -np.einsum("ijk,ijk->ij", V, V)
@@ -75,8 +91,7 @@ def truncated_nca_loss(
     p = W.sum(axis=1, keepdims=True)
     W -= P * p
     if weight is not None:
-        each = linalg.placed(weight, X)[:, None]
-        W, p = W * each, p * each
+        W, p = W * weight[:, None], p * weight[:, None]
     if isinstance(X, _device.DeviceArray):
         return -float(p.sum()), 2 * L @ linalg.neighbor_scatter(X, near, W)
     graph = sparse.csr_array((W.ravel(), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
@@ -132,6 +147,7 @@ class NCA(FactorLearner):
     """
 
     _devices = True
+    _most_points = 5_000
 
     def __init__(
         self,
@@ -164,12 +180,14 @@ class NCA(FactorLearner):
                 _checks.number(getattr(self, name), "NCA", name, low=1, integer=True)
         start = Start.make(self, X, labels, rng)
         weight = class_weights(self.class_weight, labels, "NCA")
+        if weight is not None:
+            weight = linalg.placed(weight, start.Z)
         if self.batch_size is not None:
             end = self._stochastic(start, labels.codes, weight, rng, report)
         elif self.n_neighbors is not None and self.n_neighbors < X.shape[0] - 1:
             end = self._truncated(start, labels.codes, weight, report)
         else:
-            weight = None if weight is None else weight[np.argsort(labels.codes, kind="stable")]
+            weight = None if weight is None else weight[targets.by_class(labels, start.Z)]
             start, codes = start.by_class(labels.codes)
             loss = partial(nca_loss, codes=softmax.Classes(codes), weight=weight)
             end = start.descend(loss, max_iter=self.max_iter, tol=self.tol, report=report)
@@ -179,9 +197,10 @@ class NCA(FactorLearner):
         """Alternate searches for neighborhoods and descents on them until a fresh search finds nothing to do."""
         k = _checks.number(self.n_neighbors, "NCA", "n_neighbors", low=1, integer=True)
         L, done = start.L, 0
+        there = linalg.placed(codes, start.Z)
         while True:
             near = targets.everywhere(start.Z @ L.T, k)
-            loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=codes, near=near, weight=weight))
+            loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=there, near=near, weight=weight))
             options = {"max_iter": min(INTERVAL, self.max_iter - done), "tol": self.tol, "scale": len(codes)}
             end = descend(loss, L, callback=shifted(report, done), **options)
             L, done = end.point, done + end.n_iter
@@ -192,11 +211,13 @@ class NCA(FactorLearner):
         """Passes of Adam over shuffled batches, with a step that falls as 1/√pass."""
         n, L, state = len(codes), start.L, None
         size = _checks.number(self.batch_size, "NCA", "batch_size", low=1, integer=True)
+        batch_loss = batch_nca_loss if _device.held(start.Z) else nca_loss
+        there = linalg.placed(codes, start.Z)
         rate, before, change, done = 0.1 * np.sqrt(np.mean(L**2)), np.inf, np.inf, 0
         while done < self.max_iter and change > self.tol * n:
-            order, done, value = rng.permutation(n), done + 1, 0.0
+            order, done, value = _device.permutation(n, rng, start.Z), done + 1, 0.0
             each = None if weight is None else weight[order]
-            shuffled = partial(nca_loss, X=start.Z[order], codes=codes[order], weight=each)
+            shuffled = partial(batch_loss, X=start.Z[order], codes=there[order], weight=each)
             for rows in linalg.blocks(n, 1, size):
                 loss = start.penalized(partial(shuffled, rows=rows), share=(rows.stop - rows.start) / n)
                 part, gradient = loss(L)

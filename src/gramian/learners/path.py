@@ -69,7 +69,7 @@ def precision_path(X: np.ndarray, codes: np.ndarray, path: Path, weights: np.nda
     others = same.sum(axis=1) - 1
     k = np.minimum(others, most)
     asked = np.flatnonzero(k > 0)
-    scores = np.full((len(X), len(weights)), np.nan)
+    scores = np.full((len(codes), len(weights)), np.nan)
     for column, D in enumerate(path.among(X, weights)):
         D = D[asked]
         D[np.arange(len(asked)), asked] = np.inf

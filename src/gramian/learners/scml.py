@@ -13,6 +13,8 @@ from gramian.learners.combinations import Combination, combine
 from gramian.learners.progress import progress
 from gramian.solvers.base import Solution
 
+MOST_BASES = 10_000
+"""Local bases that are made at most."""
 SHARES = (1.0, 0.3, 0.1)
 """Shares of the anchors that the cells of local bases hold."""
 RIDGE = 0.1
@@ -108,6 +110,7 @@ class SCML(MetricLearner):
 
     _accepts = (Comparisons,)
     _enough = {"tol": lambda tol: max(tol, 0.2)}
+    _most_points = 10_000
 
     def __init__(
         self,
@@ -139,8 +142,9 @@ class SCML(MetricLearner):
         self.random_state = random_state
 
     def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Triplets:
-        near = _checks.number(self.n_near, "SCML", "n_near", low=1, integer=True)
-        far = _checks.number(self.n_far, "SCML", "n_far", low=1, integer=True)
+        most = len(labels.codes)
+        near = min(_checks.number(self.n_near, "SCML", "n_near", low=1, integer=True), most)
+        far = min(_checks.number(self.n_far, "SCML", "n_far", low=1, integer=True), most)
         targets.require_classes(labels, "SCML")
         return targets.neighbor_triplets(Z, labels, near, far)
 
@@ -156,7 +160,8 @@ class SCML(MetricLearner):
         if isinstance(self.bases, str):
             _checks.one_of(self.bases, "SCML", "bases", ("local",))
             count = 10 * d + 20 if self.n_bases is None else self.n_bases
-            return local_bases(Z, side, _checks.number(count, "SCML", "n_bases", low=1, integer=True), rng)
+            count = _checks.number(count, "SCML", "n_bases", low=1, high=MOST_BASES, integer=True)
+            return local_bases(Z, side, count, rng)
         bases = _checks.array(self.bases, "SCML", "bases")
         if bases.ndim != 2 or bases.shape[1] != d or not np.isfinite(bases).all():
             raise ValueError(f"SCML: bases must be a finite array (K, {d}), got shape {bases.shape}.")

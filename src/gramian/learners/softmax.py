@@ -14,8 +14,8 @@ BLOCK_BYTES, LEAST_ROWS = 1 << 19, 128
 """Size of a block of probabilities, which should stay in the processor's cache, and rows for a good product."""
 
 
-def neighborhoods(Z: Any, n_anchors: int | None = None) -> Iterator[tuple[slice, Any, Any]]:
-    """Blocks ``(rows, E, top)`` of the first ``n_anchors`` points: E_ij = exp(−‖z_i − z_j‖² − top_i), E_ii = 0.
+def neighborhoods(Z: Any, anchors: slice | None = None) -> Iterator[tuple[slice, Any, Any]]:
+    """Blocks ``(rows, E, top)`` of the points of ``anchors``: E_ij = exp(−‖z_i − z_j‖² − top_i), E_ii = 0.
 
     top_i is the largest exponent of its row, so that nothing overflows and each row keeps a neighbor.
     """
@@ -28,12 +28,25 @@ def neighborhoods(Z: Any, n_anchors: int | None = None) -> Iterator[tuple[slice,
     left, right = xp.concat([2 * Z, -norms, -ones], axis=1), xp.concat([Z, ones, norms], axis=1).T
     bytes_per_row = xp.finfo(Z.dtype).bits // 8 * n
     block = max(BLOCK_BYTES, LEAST_ROWS * bytes_per_row)
-    for rows in linalg.blocks(n if n_anchors is None else n_anchors, bytes_per_row, block, of=Z):
+    anchors = slice(0, n) if anchors is None else anchors
+    for part in linalg.blocks(anchors.stop - anchors.start, bytes_per_row, block, of=Z):
+        rows = slice(anchors.start + part.start, anchors.start + part.stop)
         E = left[rows, :] @ right
         xp.reshape(E, (-1,))[rows.start :: n + 1] = -xp.inf
         top = xp.max(E, axis=1, keepdims=True)
         E -= top
-        yield rows, xp.exp(E), top
+        yield rows, _exp(E), top
+
+
+def _exp(E: Any) -> Any:
+    """exp(E), in its own memory where that is ours to write to."""
+    return np.exp(E, out=E) if isinstance(E, np.ndarray) else _array.namespace(E).exp(E)
+
+
+def with_ones(T: Any) -> Any:
+    """T with a column of ones."""
+    xp = _array.namespace(T)
+    return xp.concat([T, xp.ones_like(T[:, :1])], axis=1)
 
 
 class Classes:

@@ -38,7 +38,7 @@ def other_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
 
 def _themselves(X: np.ndarray, k: int) -> np.ndarray:
     """Each point k times, (n, k)."""
-    return np.repeat(linalg.placed(np.arange(X.shape[0]), X)[:, None], k, axis=1)
+    return np.repeat(linalg.numbers(X.shape[0], X)[:, None], k, axis=1)
 
 
 def neighbor_triplets(X: np.ndarray, labels: Labels, n_near: int, n_far: int) -> Triplets:
@@ -56,13 +56,21 @@ def everywhere(X: np.ndarray, k: int) -> np.ndarray:
     return nearest(X, k)[0]
 
 
-def closer_than(Z: np.ndarray, labels: Labels, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def by_class(labels: Labels, beside: np.ndarray) -> np.ndarray:
+    """The points in the order of their classes, where ``beside`` is."""
+    return linalg.placed(np.argsort(labels.codes, kind="stable"), beside)
+
+
+def closer_than(
+    Z: np.ndarray, labels: Labels, reach: np.ndarray, order: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """All pairs (i, l) of different classes with ‖z_i − z_l‖² < reach_i, sorted by i and then l.
 
-    One float32 matrix product per block of rows against the later classes settles both (i, l) and (l, i):
+    ``order`` is that of :func:`by_class`, where it is known already. One float32 matrix product per block of rows
+    against the later classes settles both (i, l) and (l, i):
     rows [−2z, 1, |z|²] times [z, |z|², 1] are the squared distances.
     """
-    order = linalg.placed(np.argsort(labels.codes, kind="stable"), Z)
+    order = by_class(labels, Z) if order is None else order
     n, ends = len(order), np.cumsum(np.bincount(labels.codes))
     Z = Z[order] - Z.mean(axis=0)
     q = linalg.row_norms(Z)[:, None]

@@ -8,12 +8,16 @@ import numpy as np
 
 from gramian import linalg
 from gramian.constraints import Constraints, Labels
-from gramian.learners.anchor import WEIGHTS, fold_path, gain_and_error, unanchored
+from gramian.learners.anchor import WEIGHTS, gain_and_error
 from gramian.learners.holdout import Fold, held_out, path_scores
 from gramian.learners.path import Path
 from gramian.learners.report import Report
 from gramian.learners.starts import Start
 
+COUNTS = {"seen": 2.0, "new": 1.0}
+"""What a gain on new points of known classes counts beside one on classes that were never seen."""
+SURE = 2.0
+"""Standard errors that are taken off a gain before candidates are compared: the best of many looks too good."""
 NEAR = 0.25
 """Standard errors by which a gain may be smaller for a larger weight of the start."""
 BEHIND = 0.1
@@ -48,8 +52,8 @@ class Trial:
         found = self.gains(base, folds)
         if not found:
             return -np.inf, len(WEIGHTS) - 1, 0.0, 0.0
-        mean, error = gain_and_error(found)
-        bound = mean - error
+        mean, error = gain_and_error(found, COUNTS)
+        bound = mean - SURE * error
         top = len(bound) - 1 - int(np.argmax(bound[::-1]))
         place = int(np.flatnonzero(mean >= mean[top] - NEAR * error[top])[-1])
         return float(bound[top]), place, float(mean[place]), float(error[place])
@@ -62,7 +66,7 @@ class Search:
         self.X, self.y, self.k, self.rng = linalg.dense(X), y, k, rng
         self.folds = list(held_out(y, rng, cv))
         self.starts: list[Trial] = []
-        self.paths: dict[tuple[int, str, int], Path] = {}
+        self.paths: dict[tuple[int, str, int], Any] = {}
         self.seed = int(rng.randint(2**31 - 1))
 
     @property
@@ -74,11 +78,13 @@ class Search:
     def base_score(self) -> float:
         """Held-out score of the points as they are."""
         found = [(kind, scores) for _, kind, scores in self.base.scores]
-        return float(gain_and_error(found)[0][-1]) if found else 0.0
+        return float(gain_and_error(found, COUNTS)[0][-1]) if found else 0.0
 
     def hopeful(self, starts: list[Start]) -> list[Start]:
         """Starts that are not far behind the best one."""
-        gains = [gain_and_error(trial.gains(self.base))[0][-1] if trial.scores else 0.0 for trial in self.starts]
+        gains = [
+            gain_and_error(trial.gains(self.base), COUNTS)[0][-1] if trial.scores else 0.0 for trial in self.starts
+        ]
         return [start for start, gain in zip(starts, gains) if gain >= max(gains) - BEHIND]
 
     def leader(self, trials: list[Trial], start: Start) -> Start:
@@ -112,16 +118,16 @@ class Search:
             except (ValueError, TypeError) as error:
                 trial.note = str(error)
                 continue
-            path = replace(path, center=trial.start.center(points[fold.rows]))
+            center = trial.start.center(points[fold.rows])
+            path = path if center is None else replace(path, center=center)
             trial.scores += [(number, *found) for found in path_scores(fold, points, path, WEIGHTS, self.k)]
         trial.seconds = time.process_time() - began
 
-    def _path(self, trial: Trial, points: np.ndarray, number: int, rng: np.random.RandomState) -> Path:
+    def _path(self, trial: Trial, points: np.ndarray, number: int, rng: np.random.RandomState) -> Any:
         """What the learner of a trial finds on a fold; starts that differ in the scoring alone share it."""
         key = (id(trial.learner), trial.start.learned_as, number)
         if key not in self.paths:
-            inner = unanchored(trial.learner, quiet=True)
-            self.paths[key] = fold_path(inner, points, self.folds[number], True, rng)
+            self.paths[key] = trial.learner._path_on(points, self.folds[number], rng)
         return self.paths[key]
 
     def honest(self, trials: list[Trial]) -> tuple[float, float]:
@@ -134,7 +140,7 @@ class Search:
             found += [(kind, gain[:, place : place + 1]) for kind, gain in best.gains(self.base, {number})]
         if not found:
             return 0.0, 0.0
-        mean, error = gain_and_error(found)
+        mean, error = gain_and_error(found, COUNTS)
         return float(mean[0]), float(error[0])
 
     def report(self, tried: list[Trial], best: Trial) -> Report:
@@ -144,7 +150,7 @@ class Search:
     def _row(self, trial: Trial, chosen: bool) -> dict[str, Any]:
         _, place, gain, gain_error = trial.best(self.base)
         scores = [(kind, scores[:, place : place + 1]) for _, kind, scores in trial.scores]
-        mean, error = gain_and_error(scores) if scores else (np.array([np.nan]), np.array([np.nan]))
+        mean, error = gain_and_error(scores, COUNTS) if scores else (np.array([np.nan]), np.array([np.nan]))
         return {
             "candidate": trial.name,
             "score": float(mean[0]),

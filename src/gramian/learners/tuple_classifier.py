@@ -95,13 +95,13 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
     def _formed(self, X: Any) -> np.ndarray:
         """Tuples of points (n, t, d)."""
         if self.points is None:
-            return np.asarray(X)
+            return _checks.plain(X, "TupleClassifier", "X")
         points, index = self._indexed(X)
         return points[index]
 
     def _indexed(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Points (m, d), and tuples (n, t) as indices into them."""
-        tuples = np.asarray(X)
+        tuples = _checks.plain(X, "TupleClassifier", "X")
         wanted = 3 if self.points is None else 2
         if tuples.ndim != wanted or not 2 <= tuples.shape[1] <= 4:
             shape = "(n, t, d)" if self.points is None else "(n, t)"

@@ -99,15 +99,14 @@ class TupleMixin:
             X = self._seen(X)
             if isinstance(y, Comparisons):
                 y.check(X, owner)
-                near, far = (self._apart(X, ends) for ends in (y.near_ends, y.far_ends))
-                return float((near < far).mean())
+                return float((self._apart(X, y.near_ends) < self._apart(X, y.far_ends)).mean())
             pairs = y if isinstance(y, Pairs) else Pairs.from_labels(_labels(y, X, owner), random_state=0)
             pairs._within(X, owner)
             near, similar = self._apart(X, (pairs.left, pairs.right)), pairs.similar
         else:
-            near, far = self._sqdists(X, (2, 3, 4))
-            if far is not None:
-                return float((near < far).mean())
+            near, beyond = self._sqdists(X, (2, 3, 4))
+            if beyond is not None:
+                return float((near < beyond).mean())
             similar = _similar(y, len(near), owner)
         if similar.all() or not similar.any():
             raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
@@ -160,7 +159,8 @@ class TupleMixin:
     def _sqdists(self, tuples: Any, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray | None]:
         """Squared distances of the near pairs, and of the far ones where there are any."""
         check_is_fitted(self, "metric_")
-        found = _device.inside(tuples if hasattr(tuples, "shape") else np.asarray(tuples))
+        owner = type(self).__name__
+        found = _device.inside(tuples if hasattr(tuples, "shape") else _checks.plain(tuples, owner, "tuples"))
         if found.ndim != 3 or found.shape[1] not in sizes:
             wanted = " or ".join(str(size) for size in sizes)
             raise ValueError(

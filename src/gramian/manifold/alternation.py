@@ -12,6 +12,9 @@ from gramian.divergences.base import Divergence
 from gramian.manifold.kernel_sets import KernelSet
 from gramian.solvers import Hard, Problem, Relative, Solver, rows_of
 
+MOST_PAIRS = 20_000
+"""Pairs that are drawn from labels at most, where their number is left open."""
+
 
 class Alternation(NamedTuple):
     """θ of M, B of K = ZBZᵀ, multipliers λ, the objective after each half step, alternations, the last decrease."""
@@ -77,8 +80,10 @@ def step_a(kernels: KernelSet, side: Constraints, rules: Rules) -> Problem:
 
 def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -> Pairs | None:
     """Pairs of labeled points, −1 where unlabeled; None with fewer than two."""
-    if (codes >= 0).sum() < 2:
+    known = int((codes >= 0).sum())
+    if known < 2:
         return None
+    n_pairs = MOST_PAIRS if n_pairs is None and 5 * known > MOST_PAIRS else n_pairs
     return Pairs.from_labels(
         codes, n_pairs, unknown=-1, random_state=_checks.random(random_state, "GeometryAwareKernel")
     )

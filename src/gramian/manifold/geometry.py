@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
 from gramian.manifold.eigen import Search, smallest_eigenvectors
@@ -16,6 +16,10 @@ from gramian.manifold.graph import Graph, NeighborGraph, laplacian, n_connected_
 from gramian.manifold.metric import GraphMetric, kernel_map
 from gramian.manifold.penalties import Found, KernelPenalty, MatrixPenalty, Penalty, SmoothPenalty
 
+PAIRS_PER_SECOND = 2e10
+"""Features of pairs that an exact search compares in a second."""
+LONG_S = 30
+"""Seconds from which on the search is announced."""
 GEOMETRIES = ("laplacian", "normalized", "lle", "isomap")
 
 
@@ -42,6 +46,9 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
     """
     _checks.number(n_neighbors, owner, "n_neighbors", low=1, integer=True)
     rule = graph if isinstance(graph, Graph) else NeighborGraph(n_neighbors)
+    if graph is None:
+        _announce(X, owner)
+    X = X if rule.on_devices else _device.to_host(X)
     A = rule(X) if graph is None or isinstance(graph, Graph) else _adjacency(graph, X.shape[0], owner)
     pieces = n_connected_components(A)
     if pieces > 1:
@@ -50,6 +57,17 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
             "apart; raise n_neighbors to connect them."
         )
     return Connected(A, rule, pieces)
+
+
+def _announce(X: Any, owner: str) -> None:
+    """Say what the exact graph of many points costs, before it is made."""
+    n, d = X.shape
+    seconds = n * n * (d + 10) / PAIRS_PER_SECOND
+    if seconds > LONG_S:
+        _checks.warn(
+            f"{owner}: compares all pairs of {n:,} points for the graph, about {seconds:.0f} s on one core; "
+            f"give graph=NeighborGraph(index=…), or fit on a part of them and transform the rest."
+        )
 
 
 def _adjacency(graph: Any, n: int, owner: str) -> Any:
@@ -92,6 +110,7 @@ class Geometry:
         if isinstance(self.kind, Kernel):
             return self._of_kernel(X, owner)
         connected = connect(self.graph, self.n_neighbors, X, owner)
+        X = _device.to_host(X)
         if not isinstance(self.kind, str):
             P = symmetric(self.kind, X.shape[0], owner, "penalty")
             found: Penalty = MatrixPenalty(P, _constant(X), along(X, connected.rule))
@@ -118,7 +137,7 @@ class Geometry:
         """K⁺ + HMH in the coordinates of the features; objects that are no vectors are near by these coordinates."""
         features = self.features
         assert features is not None
-        Z = features.fit_transform(X)
+        Z = _device.whole_numbers(features.fit_transform(_device.outside(X)))
         M = None
         connected = Connected(None, NeighborGraph(self.n_neighbors), 1)
         if np.ndim(self.smoothness) == 2 or sparse.issparse(self.smoothness):

@@ -107,6 +107,8 @@ class GeometryAwareKernel(Transductive):
     120
     """
 
+    _devices = False
+
     def __init__(
         self,
         family="spectral",

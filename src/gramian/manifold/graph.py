@@ -26,7 +26,7 @@ class Graph(ABC, Stored):
     """
 
     @property
-    def _devices(self) -> bool:
+    def on_devices(self) -> bool:
         """Whether the search runs where the points are; the graph itself is a matrix of SciPy."""
         return False
 
@@ -35,7 +35,7 @@ class Graph(ABC, Stored):
 
     def __call__(self, X: Any) -> Any:
         """Symmetric adjacency matrix A (n, n), sparse unless the graph is complete."""
-        return self._symmetric(self._weights(_checks.points(X, type(self).__name__, devices=self._devices)))
+        return self._symmetric(self._weights(_checks.points(X, type(self).__name__, devices=self.on_devices)))
 
     def _symmetric(self, W: Any) -> Any:
         return W
@@ -80,7 +80,8 @@ class NeighborGraph(Graph):
     index: Any = None
 
     @property
-    def _devices(self) -> bool:
+    def on_devices(self) -> bool:
+        """Whether the search runs where the points are: only that by the Euclidean distance does."""
         return self.distance is None and self.index is None
 
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
@@ -183,6 +184,7 @@ def laplacian(A: Any, normalized: bool = False) -> tuple[Any, np.ndarray]:
     >>> laplacian(np.array([[0.0, 2.0], [2.0, 0.0]]))[0].tolist()
     [[2.0, -2.0], [-2.0, 2.0]]
     """
+    A = as_graph(A, "laplacian")
     degree = np.asarray(A.sum(axis=1), dtype=float).ravel()
     L = csgraph.laplacian(A, normed=normalized)
     trivial = np.sqrt(degree) if normalized else np.ones_like(degree)
@@ -192,4 +194,19 @@ def laplacian(A: Any, normalized: bool = False) -> tuple[Any, np.ndarray]:
 
 def n_connected_components(A: Any) -> int:
     """Number of connected components of a graph."""
-    return int(csgraph.connected_components(sparse.csr_array(A), directed=False, return_labels=False))
+    A = sparse.csr_array(as_graph(A, "n_connected_components"))
+    return int(csgraph.connected_components(A, directed=False, return_labels=False))
+
+
+def as_graph(A: Any, owner: str) -> Any:
+    """An adjacency matrix: square, symmetric, finite and nonnegative, dense or CSR."""
+    A = sparse.csr_array(A) if sparse.issparse(A) else _checks.array(A, owner, "A")
+    values = A.data if sparse.issparse(A) else A
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or values.dtype.kind not in "biuf":
+        raise ValueError(f"{owner}: A must be an adjacency matrix (n, n) of numbers, got shape {A.shape}.")
+    high, low = float(values.max(initial=0)), float(values.min(initial=0))
+    if not np.isfinite(high) or low < 0:
+        raise ValueError(f"{owner}: A must have finite weights that are not negative, got {low:g} to {high:g}.")
+    if A.shape[0] and abs(A - A.T).max() > 1e-10 * high:
+        raise ValueError(f"{owner}: A must be symmetric; take A.maximum(A.T).")
+    return A

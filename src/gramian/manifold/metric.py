@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _checks, linalg
+from gramian._device import held, to_host
 from gramian.coordinates import KernelSpace, Plain
 from gramian.features import KernelFeatures
 from gramian.manifold.extension import Extension, freeze
@@ -33,7 +34,9 @@ class GraphSpace(Plain):
         return self.embedding.shape[1]
 
     def z(self, X: Any) -> np.ndarray:
-        """f(x)."""
+        """f(x), found on the host."""
+        if held(X):
+            return linalg.placed(self.z(to_host(X)), X)
         if _equal(X, self.points):
             return self.embedding
         place, rows = self._known

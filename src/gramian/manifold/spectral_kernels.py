@@ -6,18 +6,21 @@ import numpy as np
 from scipy.optimize import isotonic_regression, nnls
 
 from gramian import _checks
+from gramian._parameters import COUNT, checked
 from gramian.constraints import Labels
 from gramian.manifold.eigen import Eigenvectors, smallest_eigenvectors
 from gramian.manifold.families import diffusion
 from gramian.manifold.graph import laplacian
 
 
+@checked(n_eigenvectors=COUNT)
 def graph_basis(A: Any, n_eigenvectors: int = 200, *, normalized: bool = False) -> Eigenvectors:
     """The smoothest eigenvectors of a graph's Laplacian, constant left out, to share between the kernels below."""
     L, trivial = laplacian(A, normalized)
     return smallest_eigenvectors(L, n_eigenvectors, trivial)
 
 
+@checked(n_eigenvectors=COUNT)
 def diffusion_factor(A: Any, t: float = 0.1, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = exp(−tL) on the smoothest eigenvectors, constant left out (Kondor and Lafferty, 2002).
 
@@ -27,6 +30,7 @@ def diffusion_factor(A: Any, t: float = 0.1, *, n_eigenvectors: int = 200, norma
     return V * np.sqrt(diffusion(values, _checks.number(t, "diffusion_factor", "t", low=0)))
 
 
+@checked(n_eigenvectors=COUNT)
 def order_constrained_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = Σ α_i v_i v_iᵀ, α₁ ≥ … ≥ α_r ≥ 0, best aligned with the labels (Zhu et al., 2004).
 
@@ -41,6 +45,7 @@ def order_constrained_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, norma
     return V * np.sqrt(np.cumsum(steps[::-1])[::-1])
 
 
+@checked(n_eigenvectors=COUNT)
 def maximal_alignment_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = Σ α_i v_i v_iᵀ, α ≥ 0 in any order, best aligned with the labels (Lanckriet et al., 2004).
 
@@ -52,6 +57,7 @@ def maximal_alignment_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, norma
     return V * np.sqrt(alpha)
 
 
+@checked(n_eigenvectors=COUNT)
 def gaussian_process_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = M, the spectral kernel nearest to K = yyᵀ (Jain 2009, §6.3.2): step B alone.
 
@@ -69,6 +75,8 @@ def _aligned(V: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]
     known = np.flatnonzero(labels.codes >= 0)
     if len(known) < 2:
         raise ValueError(f"{owner}: needs at least two labeled points, got {len(known)}.")
+    if V.shape[1] == 0:
+        raise ValueError(f"{owner}: A must have eigenvectors beside the constant one, got {len(V)} point(s).")
     C = max(len(labels.classes), 2)
     same = labels.codes[known][:, None] == labels.codes[known]
     T = np.where(same, 1.0, -1.0 / (C - 1))

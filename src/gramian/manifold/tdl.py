@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from gramian import _checks
+from gramian import _checks, _device, linalg
 from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
@@ -154,13 +154,19 @@ class TDL(Transductive):
 
     @_checks.whole
     def fit(self, X: Any, y: Any = None) -> "TDL":
-        """Embed all points; y holds labels of any type, −1 where unknown, or constraints to pay for."""
+        """Embed all points; y holds labels of any type, −1 where unknown, or constraints to pay for.
+
+        A cost of your own needs no y.
+        """
+        if y is None and self.cost is not None:
+            y = np.full(linalg.count(X), -1)
         X, side = self._door(X, y)
         k = self._n_components()
         _checks.number(self.tol, "TDL", "tol", low=0)
         search = Search(self.tol, self.max_iter, self.random_state)
         built = self._geometry(k).penalty(X, search, "TDL")
         penalty = built.penalty
+        X = _device.to_host(X)
         # Objects that are no vectors are near by their kernel coordinates.
         plain = penalty.Z if self._on_objects and isinstance(penalty, KernelPenalty) else X
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.constraints import Constraints, Labels
 from gramian.manifold.base import GraphEmbedding
 from gramian.manifold.voting import Choice, Embeddings, Evidence, Voters, choose
@@ -40,7 +40,8 @@ class Transductive(GraphEmbedding):
         return X, None
 
     def _labeled(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return _checks.estimator_points(self, X, y, reset=True, min_points=2)
+        y = _device.whole_numbers(y)
+        return _checks.estimator_points(self, X, y, reset=True, min_points=2, devices=self._devices)
 
     def _grid(self, name: str) -> list[float]:
         """The positive numbers of a parameter that holds one or several, in order."""
@@ -83,8 +84,11 @@ class Transductive(GraphEmbedding):
         if self.codes_ is not None and (self.codes_ >= 0).any():
             self.voters_ = Voters.among(self.codes_, self.embedding_, plain, choice.anchor)
             if choice.anchor > 0:
-                found = self.voters_.winners(self.embedding_, plain, self._k_votes())
-                self.transduction_ = np.where(self.codes_ >= 0, self.codes_, found)
+                unknown = np.flatnonzero(self.codes_ < 0)
+                self.transduction_ = self.codes_.copy()
+                if len(unknown):
+                    there = linalg.take(plain, unknown)
+                    self.transduction_[unknown] = self.voters_.winners(self.embedding_[unknown], there, self._k_votes())
 
     def predict(self, X: Any = None) -> np.ndarray:
         """Labels by the vote of the nearest labeled points, under the learned distance as far as it is anchored.
@@ -98,7 +102,7 @@ class Transductive(GraphEmbedding):
             )
         k = self._k_votes()
         if X is not None:
-            X = self._points(X, reset=False)
+            X = _device.to_host(self._points(X, reset=False))
             return self.classes_[self.voters_.winners(self.metric_.transform_of(X), self._plain(X), k)]
         if self.transduction_ is not None:
             return self.classes_[self.transduction_]
@@ -111,7 +115,11 @@ class Transductive(GraphEmbedding):
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right predictions."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        found, truth = self.predict(X), _checks.plain(_device.whole_numbers(y), type(self).__name__, "y")
+        if truth.shape != found.shape:
+            owner = type(self).__name__
+            raise ValueError(f"{owner}: y must have one label per point ({len(found)}), got shape {truth.shape}.")
+        return float(np.mean(found == truth))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._parameters import COUNT, checked
 from gramian.constraints import Labels
 from gramian.manifold.eigen import smallest_eigenvectors
 from gramian.manifold.graph import adjacency, laplacian
 from gramian.manifold.neighbors import neighbors
 
 
+@checked(n_eigenvectors=COUNT)
 def colored_unfolding_factor(
     X: Any,
     y: Any,
@@ -39,6 +41,8 @@ def colored_unfolding_factor(
     owner = "colored_unfolding_factor"
     X = _checks.points(X, owner)
     labels = Labels.from_array(y, owner, X.shape[0], unknown=-1)
+    if len(labels.classes) == 0:
+        raise ValueError(f"{owner}: needs labels, got none; −1 stands for unknown.")
     ids, D = neighbors(X, n_neighbors)
     V = _smooth(ids, n_eigenvectors)
     i = np.repeat(np.arange(len(ids)), ids.shape[1])

@@ -4,11 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _parameters
+from gramian import _checks, _memory, _parameters
 from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace
 from gramian.online.base import OnlineRule
-from gramian.online.pretraining import PreTraining
+from gramian.online.pretraining import GRID, PreTraining
 from gramian.online.progress import Progress
+
+WIDEST = 10_000
+"""Most features for which a d × d matrix is learned."""
+COPIES = 4
+"""Matrices that a step holds at a time, beside one for each step size that is tried."""
 
 
 def beginning(learner: Any, n_features: int | None) -> Progress:
@@ -33,15 +38,24 @@ def space(learner: Any, n_features: int | None) -> tuple[Coordinates, float, int
     features, prior = learner.features, learner.prior
     if features is not None:
         if not hasattr(features, "map_"):
-            raise ValueError(f"{owner}: features must be fitted KernelFeatures, got {features!r:.60}.")
+            raise ValueError(f"{owner}: features must be fitted KernelFeatures, got {_checks.shown(features)}.")
         return KernelSpace(features), _checks.number(learner.alpha, owner, "alpha", low=0), None
     d = _checks.number(n_features, owner, "n_features", low=1, integer=True)
     if learner.rank is None:
+        _afford(learner, d, owner)
         return Plain(d), 0.0, None
     if not _checks.is_word(prior, "identity"):
         raise ValueError(f"{owner}: prior must be 'identity' when rank is given, got {prior!r}.")
     rank = _checks.number(learner.rank, owner, "rank", low=1, integer=True)
     return Subspace(np.zeros((d, 0))), 1.0, rank
+
+
+def _afford(learner: Any, d: int, owner: str) -> None:
+    """One sentence where a d × d matrix is too large to learn."""
+    if d > WIDEST:
+        raise ValueError(f"{owner}: X must have at most {WIDEST} features without rank, got {d}; give rank.")
+    copies = COPIES + (len(GRID) if isinstance(learner.eta, str) else 0)
+    _memory.require(8.0 * copies * d * d, owner, f"{copies} matrices of {d} × {d}", "give rank, or eta")
 
 
 def tuned_rule(learner: Any, d: int) -> OnlineRule:

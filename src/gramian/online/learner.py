@@ -1,6 +1,7 @@
 """The online estimator: constraints one at a time or in batches, a metric at any time."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -153,10 +154,28 @@ class OnlineLearner(MetricLearner, Stored):
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> "OnlineLearner":
         learner = cls(**state["params"])
-        if state["progress"] is not None:
-            learner.start(state["features"])
-            learner.progress_ = learner.progress_.unpack(state["progress"])
+        packed = state["progress"]
+        if packed is None:
+            return learner
+        sizes = [len(part) for part in _arrays(packed["state"])]
+        if learner.rank is None and learner.features is None and sizes != [state["features"]] * len(sizes):
+            raise ValueError("its state is not that of its number of features")  # before memory is taken for it
+        learner.start(state["features"])
+        progress = learner.progress_.unpack(packed)
+        here = progress.rule.metric(progress.state)
+        if here.components.shape[1] != progress.coordinates.size or not progress.rule.finite(progress.state):
+            raise ValueError("its state does not fit its coordinates")
+        learner.progress_ = progress
         return learner
+
+
+def _arrays(packed: Any) -> Iterator[np.ndarray]:
+    """The matrices of a packed state."""
+    if isinstance(packed, np.ndarray) and packed.ndim == 2:
+        yield packed
+    elif isinstance(packed, dict | list):
+        for part in packed.values() if isinstance(packed, dict) else packed:
+            yield from _arrays(part)
 
 
 def _same_width(learner: OnlineLearner, X: Any) -> None:
@@ -164,5 +183,7 @@ def _same_width(learner: OnlineLearner, X: Any) -> None:
     points = np.asarray(X)[:, 0] if are_tuples(X) else X
     try:
         validate_data(learner, points, reset=False, skip_check_array=True)
+    except (TypeError, LookupError) as error:
+        raise ValueError(f"{type(learner).__name__}: X must be points (n, d), got {_checks.shown(X)}.") from error
     except ValueError as error:
         raise ValueError(f"{type(learner).__name__}: {error}") from error

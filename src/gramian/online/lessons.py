@@ -50,7 +50,10 @@ def clicks(learner: Any, query: Any, liked: Any, disliked: Any, shown: Any) -> P
     if not judged:
         raise ValueError(f"{owner}: feedback needs something liked or disliked, got neither.")
     screen = judged if shown is None else [_group(space, shown, owner, "shown")]
-    d = np.concatenate([now.metric.sqdist_of(q, points)[0] for points in screen if points is not None])
+    seen = [points for points in screen if points is not None]
+    if not seen:
+        raise ValueError(f"{owner}: shown must hold the points of the list, got none; leave it out if it is not known.")
+    d = np.concatenate([now.metric.sqdist_of(q, points)[0] for points in seen])
     if isinstance(now.rule, PreTraining) and d.max() > 0:
         now = replace(now, state=now.rule.given(now.state, GENTLE / float(d.max()) ** 2))
     sizes = [0 if group is None else linalg.count(group) for group in groups]
@@ -64,8 +67,8 @@ def few(learner: Any, points: tuple, side: Constraints) -> Progress:
     """After one constraint on a few points."""
     owner = type(learner).__name__
     now = here(learner, _width(points[0]))
-    rows = [now.coordinates.one(point, owner, "a point") for point in points]
-    return forms(learner, now, now.coordinates.check(stacked(rows), owner, "a point"), side)
+    rows = [_one(now.coordinates, point, owner, "a point") for point in points]
+    return forms(learner, now, stacked(rows), side)
 
 
 def batch(learner: Any, now: Progress, X: Any, side: Constraints) -> Progress:
@@ -120,6 +123,12 @@ def _is_vector(x: Any) -> bool:
 
 def _group(space: Coordinates, points: Any, owner: str, name: str) -> Any:
     """Checked points, None when there are none."""
+    if points is None:
+        return None
+    if isinstance(points, str | bytes | dict) or not (hasattr(points, "shape") or hasattr(points, "__len__")):
+        raise ValueError(f"{owner}: {name} must be points, got {_checks.shown(points)}.")
+    if np.ndim(points) == 0 and hasattr(points, "shape") and not sparse.issparse(points):
+        raise ValueError(f"{owner}: {name} must be points, got a single number.")
     if linalg.count(points) == 0:
         return None
     if getattr(points, "ndim", 2) == 1 and space.n_features is not None:

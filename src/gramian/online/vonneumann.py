@@ -53,7 +53,10 @@ class VonNeumannRule(OnlineRule):
 
         end = self.eta * gap
         # Where rounding hides the change of sign, the two ends are one number.
-        c = brentq(excess, 0.0, end, xtol=1e-300, rtol=1e-14, maxiter=5000) if excess(end) * gap < 0 else end
+        try:
+            c = brentq(excess, 0.0, end, xtol=1e-300, rtol=1e-14, maxiter=5000) if excess(end) * gap < 0 else end
+        except (np.linalg.LinAlgError, ValueError, RuntimeError) as error:
+            raise OverflowError("a squared distance or a step is too large for double precision; rescale X") from error
         return Logarithm(linalg.symmetrize(state.S - c * A))
 
     def grow(self, state: Logarithm, k: int) -> Logarithm:

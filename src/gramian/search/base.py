@@ -9,13 +9,21 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _device, _threads, linalg
+from gramian import _checks, _device, _parameters, _threads, linalg
 from gramian.metrics import Metric
-from gramian.persist import Stored
+from gramian.persist import Stored, believed
 from gramian.search.columns import column
 from gramian.search.items import NEXT, Items
 from gramian.search.progress import progress
 from gramian.search.rounded import RoundedRows
+
+BATCHES = _parameters.Kind(
+    "a generator or a list of points", lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes)
+)
+COMPARED = 256
+"""Items of a file that are hashed again, to see whether the codes are theirs."""
+ROUNDING, BITS = 1e-5, 0.02
+"""By how much what a file holds may differ from what is computed: of the size of the numbers, and share of the bits."""
 
 
 def learned(metric: Any, owner: str) -> Any:
@@ -247,7 +255,11 @@ class Index(ABC, Stored):
         verbose, callback
             A progress bar; ``callback(points answered so far, total or None)`` after each batch.
         """
-        total = sum(map(linalg.count, batches)) if isinstance(batches, list | tuple) else None
+        _parameters.require(BATCHES, batches, self._owner, "batches")
+        _parameters.require(_parameters.TABLE["verbose"], verbose, self._owner, "verbose")
+        _parameters.require(_parameters.TABLE["callback"], callback, self._owner, "callback")
+        listed = isinstance(batches, list | tuple) and all(hasattr(X, "__len__") for X in batches)
+        total = sum(map(linalg.count, batches)) if listed else None  # type: ignore[arg-type]  # a list then
         with progress(self._owner, total, verbose, callback) as report:
             for X in batches:
                 found = self.query(X, k, n_jobs=n_jobs, within=within)
@@ -308,7 +320,7 @@ class Index(ABC, Stored):
         return items, Q, None if within is None else self._mask(items, within), threads
 
     def _mask(self, items: Items, within: Any) -> np.ndarray:
-        given = np.asarray(within)
+        given = _checks.plain(within, self._owner, "within")
         if given.dtype == bool:
             if given.shape != (items.n,):
                 raise ValueError(
@@ -377,15 +389,23 @@ class Index(ABC, Stored):
         ids = items["ids"]
         if ids.dtype != np.int64 or ids.ndim != 1 or (np.diff(ids) <= 0).any() or items.next_id <= ids.max(initial=-1):
             raise ValueError("its ids are not distinct and ascending")
-        sample = self._derive(items.settled, self._check(linalg.take(items["points"], slice(0, 1))), 1)
+        if items.columns["points"].n != items.n:
+            raise ValueError("its points are not as many as its ids")
+        rows = linalg.spread(items.n, COMPARED)
+        some = self._check(linalg.take(items["points"], rows))
+        sample = {name: column(part) for name, part in self._derive(items.settled, some, 1).items()}
         if not set(items.columns) >= {"ids", "points", *sample}:
             raise ValueError("its columns are those of another index")
         for name, part in items.columns.items():
             own = name.removeprefix(NEXT)
-            wanted = column(sample[own]).state() if own in sample else part.state()
+            wanted = sample[own].state() if own in sample else part.state()
             whole = part.n == items.n or (own != name and part.n < items.n)
             if not whole or own not in ("ids", "points", *sample) or _form(part.state()) != _form(wanted):
                 raise ValueError(f"its column {name!r} does not fit the others")
+            if own == name and name in sample and not _alike(part.take(rows).rows, sample[name].rows):
+                raise ValueError(f"its column {name!r} is not that of its points")
+        if not believed.get():
+            self._check(items["points"])
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
@@ -393,6 +413,18 @@ class Index(ABC, Stored):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} items, {type(self.metric).__name__})"
+
+
+def _alike(rows: Any, others: Any) -> bool:
+    """Whether two columns hold the same numbers, but for rounding: a few bits, or the last digits."""
+    if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "fiu":
+        return True
+    if rows.dtype.kind == "f":
+        size = max(float(np.abs(others).max(initial=0.0)), np.finfo(rows.dtype).tiny)
+        return bool(np.isfinite(rows).all() and np.abs(rows - others).max(initial=0.0) <= ROUNDING * size)
+    if rows.dtype != np.uint64:
+        return bool((rows == others).mean() > 1 - BITS) if rows.size else True
+    return bool(np.bitwise_count(rows ^ others).sum() <= BITS * 64 * rows.size)
 
 
 def _form(rows: Any) -> Any:
@@ -423,7 +455,7 @@ def _own(rows: Any) -> Any:
 
 
 def _as_ids(ids: Any, owner: str, name: str = "ids") -> np.ndarray:
-    array = np.asarray(ids)
+    array = _checks.plain(ids, owner, name)
     array = array.astype(np.int64) if array.size == 0 else array
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(

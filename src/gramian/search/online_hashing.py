@@ -344,7 +344,8 @@ class OnlineHashIndex(Index):
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
         own = cls(state["learner"], **state["settings"])
-        own.stats_ = state["stats"]
+        stats = state["stats"]
+        own.stats_ = {name: _checks.number(stats[name], "load", name, low=0, integer=True) for name in own.stats_}
         return own._restore(state)
 
     def __repr__(self) -> str:

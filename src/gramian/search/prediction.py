@@ -5,9 +5,13 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, votes
+from gramian._parameters import COUNT, Kind, checked
 from gramian.search.base import Index
 
+INDEX = Kind("an index", lambda value: isinstance(value, Index))
 
+
+@checked(index=INDEX, k=COUNT)
 def knn_proba(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "uniform") -> tuple[np.ndarray, np.ndarray]:
     """Classes, and the share of the votes of the k nearest items for each of them, (m, n_classes).
 
@@ -25,6 +29,7 @@ def knn_proba(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "unifo
     return classes, votes.tally(codes[near], len(classes), weight / weight.sum(axis=1, keepdims=True))
 
 
+@checked(index=INDEX, k=COUNT)
 def knn_classify(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "uniform") -> np.ndarray:
     """Label of the majority of the k nearest items, of tied ones that of nearer items; see :func:`.knn_proba`.
 
@@ -41,11 +46,14 @@ def knn_classify(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "un
     return classes[votes.winners(codes[near], len(classes), weight)]
 
 
+@checked(index=INDEX, k=COUNT)
 def knn_regress(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "uniform") -> np.ndarray:
     """Mean target of the k nearest items, (m,) or (m, t) as y is (n,) or (n, t); see :func:`.knn_proba`."""
-    target = np.asarray(y, dtype=float)
-    if len(target) != len(index):
-        raise ValueError(f"knn_regress: y must have one target per item ({len(index)}), got {len(target)}.")
+    target = _checks.array(y, "knn_regress", "y")
+    if target.ndim == 0 or len(target) != len(index):
+        raise ValueError(f"knn_regress: y must have one target per item ({len(index)}), got shape {target.shape}.")
+    if not np.isfinite(target).all():
+        raise ValueError("knn_regress: y contains NaN or infinity.")
     near, weight = _weighted(index, X, k, weights, "knn_regress")
     return np.einsum("mk,mk...->m...", weight / weight.sum(axis=1, keepdims=True), target[near])
 

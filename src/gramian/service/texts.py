@@ -40,18 +40,26 @@ class Page:
         lines = [_line(view.metas[row]) for row in view.rows.tolist()]
         self.ends = np.cumsum([len(line) + 1 for line in lines])
         self.lines = lines
+        self.names = [line[: line.index("\t")] for line in lines]
         self.text = "\n".join(lines)
 
     def search(self, words: str, k: int) -> tuple[np.ndarray, int]:
-        """Items with all words: equal names first, then names that begin so, then whole words, then any place."""
+        """Items with all words: those named so first, then those with the words in their names, then in their meta."""
         wanted = " ".join(words.lower().split())
         parts = wanted.split(" ")
         places = re.finditer(re.escape(max(parts, key=len)), self.text) if wanted else iter(())
         starts = np.array([place.start() for place, _ in zip(places, range(MOST_SCANNED))], np.int64)
         rows = np.unique(np.searchsorted(self.ends, starts, side="right")).tolist()
         found = [row for row in rows if all(part in self.lines[row] for part in parts)]
-        found.sort(key=lambda row: _rank(self.lines[row], wanted, parts))
-        return self.ids[found[:k]], len(found)
+        named = [row for row in found if all(part in self.names[row] for part in parts)]
+        patterns = [re.compile(rf"\b{re.escape(part)}\b") for part in parts]
+        best = sorted(named, key=lambda row: _rank(self.names[row], wanted, patterns))[:k]
+        if len(best) < k:
+            others = sorted(set(found).difference(named))
+            inside = [not all(word.search(self.lines[row]) for word in patterns) for row in others]
+            order = sorted(range(len(others)), key=lambda i: (inside[i], len(self.names[others[i]]), others[i]))
+            best += [others[i] for i in order[: k - len(best)]]
+        return self.ids[best], len(found)
 
 
 def _line(meta: str | None) -> str:
@@ -65,11 +73,14 @@ def _words(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _rank(line: str, wanted: str, parts: list[str]) -> tuple[int, int, str]:
-    name = line.partition("\t")[0]
+def _rank(name: str, wanted: str, words: list[re.Pattern[str]]) -> tuple[int, int, str]:
+    """How well a name that holds all words fits: equal, one of several that is equal, whole words, its beginning."""
     if name == wanted:
-        return 0, 0, name
-    whole = all(re.search(rf"\b{re.escape(part)}\b", line) for part in parts)
-    named = all(part in name for part in parts)
-    order = 1 if named and whole else 2 if name.startswith(wanted) else 3 if named else 4 if whole else 5
+        order = 0
+    elif wanted in name.split(", "):
+        order = 1
+    elif all(word.search(name) for word in words):
+        order = 2
+    else:
+        order = 3 if name.startswith(wanted) else 4
     return order, len(name), name

@@ -10,6 +10,9 @@ from scipy.optimize import minimize
 from gramian._device import DeviceArray
 from gramian.solvers import quasi_newton
 
+IDLE = 3
+"""Steps in a row that end a descent on a device when rounding hides what they gain."""
+
 
 @dataclass(frozen=True, eq=False)
 class Descent:
@@ -41,16 +44,23 @@ def descend(
     max_iter: int,
     tol: float = 0.0,
     scale: float = 1.0,
+    height: float | None = None,
     memory: int = 10,
     callback: Callable[[int, float, float], Any] | None = None,
 ) -> Descent:
-    """Minimize ``fun(L) -> (value, gradient)`` from ``start`` until ‖∇f‖ ‖L‖ ≤ tol · scale.
+    """Minimize ``fun(L) -> (value, gradient)`` from ``start`` until ‖∇f‖ ‖L‖ ≤ tol · scale, or f ≤ tol · height.
 
+    The second is for functions that are nowhere negative.
     The steps are those of scipy's L-BFGS-B; its own stopping rules are off, so that the residual reported is the one
     compared with ``tol``. It may also end where no step lowers the value within rounding, with the residual there.
     """
     if isinstance(start, DeviceArray):
         return _descend_on_device(fun, start, max_iter, tol, scale, memory, callback)
+
+    def residual_at(x: np.ndarray, value: float, gradient: np.ndarray) -> float:
+        residual = stationarity(x, gradient, scale)
+        return residual if height is None else min(residual, value / height)
+
     shape, steps = start.shape, 0
     seen: dict[str, tuple[np.ndarray, float, np.ndarray]] = {}
 
@@ -63,9 +73,8 @@ def descend(
     def after(intermediate_result: Any) -> None:
         nonlocal steps
         steps += 1
-        x, value, gradient = seen["last"]
         seen["best"] = seen["last"]
-        residual = stationarity(x, gradient, scale)
+        value, residual = seen["last"][1], residual_at(*seen["last"])
         if callback is not None:
             callback(steps, value, residual)
         if residual <= tol:
@@ -73,31 +82,33 @@ def descend(
 
     if start.size:
         flat(start.ravel())
-        x, value, gradient = seen["best"] = seen["last"]
-        if max_iter > 0 and stationarity(x, gradient, scale) > tol:
+        seen["best"] = seen["last"]
+        if max_iter > 0 and residual_at(*seen["last"]) > tol:
             options = {"maxiter": max_iter, "maxfun": 20 * max_iter + 20, "gtol": 0.0, "ftol": 0.0, "maxcor": memory}
             minimize(flat, start.ravel(), jac=True, method="L-BFGS-B", callback=after, options=options)
         x, value, gradient = seen["best"]
     else:
         x, (value, gradient) = start.ravel(), fun(start)
-    return Descent(x.reshape(shape), value, gradient, steps, stationarity(x, gradient, scale))
+    return Descent(x.reshape(shape), value, gradient, steps, residual_at(x, value, gradient))
 
 
 def _descend_on_device(
     fun: Callable, start: Any, max_iter: int, tol: float, scale: float, memory: int, callback: Any
 ) -> Descent:
-    """:func:`descend` where the start is."""
+    """:func:`descend` where the start is; it also ends where steps lower the value by no more than its rounding."""
     value, gradient = fun(start)
     begin = (start, float(value), gradient)
-    here, done = begin, 0
+    here, done, idle = begin, 0, 0
+    rounding = 2 * float(np.finfo(start.dtype).eps)
     residual = stationarity(start, gradient, scale)
     if start.size and max_iter > 0 and residual > tol:
-        for here in quasi_newton.steps(fun, *begin, memory):
-            done += 1
+        for step in quasi_newton.steps(fun, *begin, memory):
+            idle = idle + 1 if here[1] - step[1] <= rounding * abs(step[1]) else 0
+            here, done = step, done + 1
             residual = stationarity(here[0], here[2], scale)
             if callback is not None:
                 callback(done, here[1], residual)
-            if residual <= tol or done >= max_iter:
+            if residual <= tol or done >= max_iter or idle >= IDLE:
                 break
     return Descent(*here, done, residual)
 

@@ -99,16 +99,18 @@ def minimize_box(
     tol: float,
     max_iter: int,
     callback: Callable[[int, float, float], Any] | None = None,
+    effort: tuple[float, int] | None = None,
 ) -> BoxResult:
     """Minimize a convex function on 0 ≤ x ≤ upper.
 
     ``fun(x) -> (value, gradient, info)``, value inf outside of the domain; ``hessian(x, info)`` its curvature.
-    ``stop(point)`` is the residual that is compared with ``tol``. Below a tol of 1e-5 a few more steps are taken at the
-    end while they still sharpen x.
+    ``stop(point)`` is the residual that is compared with ``tol``. ``effort`` is the relative residual and the most
+    products with which a direction is found, by ``tol`` when None. Below a tol of 1e-5 a few more steps are taken
+    at the end while they still sharpen x.
     """
     point = Point(x, *fun(x))
     residual, n_iter, trust = stop(point), 0, 1.0
-    effort = ROUGH if tol >= 1e-2 else FINE
+    effort = effort or (ROUGH if tol >= 1e-2 else FINE)
     while residual > tol and n_iter < max_iter:
         new, trust = _step(fun, hessian(point.x, point.info), point, upper, trust, effort)
         if new is None:
@@ -193,21 +195,21 @@ def conjugate_gradients(
     xp = namespace(b)
     p, r = xp.zeros_like(b), b
     z = r / diagonal
-    q, rz = z, float(xp.sum(r * z))
+    q, rz = z, float(r @ z)
     goal = rtol**2 * rz
     for _ in range(max_iter):
         if rz <= goal:
             break
         Hq = product(q)
-        curvature = float(xp.sum(q * Hq))
-        if curvature <= 1e-16 * float(xp.sum(q * q * diagonal)):
+        curvature = float(q @ Hq)
+        if curvature <= 1e-16 * float((q * diagonal) @ q):
             break
         a = rz / curvature
         p, r = p + a * q, r - a * Hq
         z = r / diagonal
-        new = float(xp.sum(r * z))
+        new = float(r @ z)
         q, rz = z + (new / rz) * q, new
-    return p if float(xp.sum(p * p)) > 0 else b / diagonal
+    return p if float(p @ p) > 0 else b / diagonal
 
 
 def clip(x: Any, upper: Any) -> Any:

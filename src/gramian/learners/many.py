@@ -1,0 +1,51 @@
+"""Fits on many points: a part of them where the work would grow with n², chosen by class, and announced."""
+
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks, linalg
+from gramian.constraints import Labels
+
+ENOUGH = 100_000
+"""Pairs, or comparisons, that are enough for what is blended with a prior."""
+PER_CLASS = 10
+"""Points of a class that are drawn at least, if it has them, as long as there are enough in all."""
+
+
+def some(labels: Labels, most: int, rng: np.random.RandomState) -> np.ndarray:
+    """Rows, ascending, at most so many: of each class in proportion to its size, but ``PER_CLASS`` at least.
+
+    Where there are too many classes for that, some classes are drawn instead: pairs within a class are what is needed.
+    """
+    groups = [rng.permutation(members) for members in labels.groups() if len(members)]
+    sizes = np.array([len(members) for members in groups])
+    least = np.minimum(sizes, PER_CLASS)
+    if least.sum() > most:
+        order = rng.permutation(len(groups))
+        fit = np.cumsum(least[order]) <= most
+        fit[:2] = True  # two classes at the least
+        return np.sort(np.concatenate([groups[i][: least[i]] for i in order[fit]]))
+    left = sizes - least
+    take = least + left * (most - least.sum()) // max(left.sum(), 1)
+    return np.sort(np.concatenate([members[:count] for members, count in zip(groups, take)]))
+
+
+def usual(count: int | None, most: int | None, labels: Labels, each: int) -> int | None:
+    """How many to draw: what was given, or the usual number for each point, left open, unless that is too many."""
+    return most if count is None and most is not None and each * len(labels.codes) > most else count
+
+
+def fewer(
+    X: Any, y: Any, most: int, owner: str, remedy: str, rng: np.random.RandomState, *, by_class: bool = True
+) -> tuple[Any, Any]:
+    """Points and labels, or a part of them where there are more than ``most``, which a warning says."""
+    if not isinstance(y, Labels) or len(y.codes) <= most:
+        return X, y
+    n, drawn = len(y.codes), "by class" if by_class else "at random"
+    rows = some(y, most, rng) if by_class else np.sort(rng.choice(n, most, replace=False))
+    _checks.warn(
+        f"{owner}: learns from {len(rows):,} of the {n:,} points, drawn {drawn}, since its work grows with n²; "
+        f"{remedy} to learn from all of them."
+    )
+    return linalg.take(X, rows), y.of(rows)
