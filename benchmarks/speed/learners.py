@@ -32,6 +32,10 @@ above it is our own tolerance.
   defined there. metric-learn's scatters are others. Covariance: the largest difference of M, relative to its largest
   entry, stands for the objective.
 - MLKR: Σ (y − ŷ)² with labels as numbers. LSML: 20 C² quadruplets, identity prior, weights that sum to 1.
+  On breast_cancer as it is metric-learn's MLKR starts where every softmax is one-hot, and stops there; ours is better
+  from its start on, and a fit cannot be ten times shorter, since one evaluation with its gradient takes half a
+  millisecond. With unit variances LSML has 80 quadruplets: ours needs 0.4 milliseconds to check them and to evaluate
+  once.
 - SDML: metric-learn fails on both sets; the peer is scikit-learn's `graphical_lasso`, which it calls, on the same
   matrix, sparsity 0.1.
 - SCML: triplets (3 × 10 neighbors) and bases of metric-learn's making, β = 1e-5; w = 0 has the objective 1.

@@ -47,7 +47,7 @@ class Residuals:
         return replace(self, near=self.near @ R, far=self.far @ R, inverse_prior=inverse_prior)
 
     def start(self) -> np.ndarray:
-        """R with RRᵀ = (P + Σ_i w_i (1 − ‖b_i‖ / ‖a_i‖)₊ a_i a_iᵀ)⁻¹.
+        """F with FᵀF = (P + Σ_i w_i (1 − ‖b_i‖ / ‖a_i‖)₊ a_i a_iᵀ)⁻¹.
 
         It is where one step of M⁻¹ = P + (gradient of the residuals) leads, without the far pairs.
         """
@@ -55,7 +55,10 @@ class Residuals:
         rows = np.flatnonzero(a > b)
         V = self.near[rows]
         pull = V.T @ (V * (self.weight[rows] * (1 - np.sqrt(b[rows] / a[rows])))[:, None])
-        return linalg.psd_power(self.inverse_prior + pull, -0.5, 0.0)
+        lower, failed = lapack.dpotrf(self.inverse_prior + pull, lower=True)
+        if failed:
+            return linalg.psd_power(self.inverse_prior + pull, -0.5, 0.0)
+        return lapack.dtrtri(lower, lower=True)[0]
 
     @cached_property
     def constant(self) -> float:
