@@ -6,6 +6,7 @@ TEST_DEPS := $(VENV)/.test
 DEMO_DEPS := $(VENV)/.demo
 DOCS_DEPS := $(VENV)/.docs
 ENGINES_DEPS := $(VENV)/.engines
+ARRAYS_DEPS := $(VENV)/.arrays
 SERVE_DEPS := $(VENV)/.serve
 BROWSER_DEPS := $(VENV)/.browser
 PAGE := src/gramian/service/static/index.html
@@ -50,7 +51,7 @@ browser: $(BROWSER_DEPS) $(PAGE)
 # The first minute of a person, for the checks: a machine that cannot build the page or has no browser says so and goes on.
 smoke: $(TEST_DEPS)
 	@if timeout 90 $(MAKE) --no-print-directory smoke-ready; then \
-	  $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_minute.py -m browser -k first_minute -rs; \
+	  $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_minute.py -m browser -k test_the_first_minute -rs; \
 	else \
 	  echo "The page could not be built here, so that it was not looked at in a browser."; \
 	fi
@@ -79,11 +80,12 @@ slow: $(TEST_DEPS)
 exports: $(ENGINES_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m pytest tests/export -m engines --durations 10 $(ARGS)
 
-# The contract of arrays with torch beside array-api-strict, and on a CUDA device where there is one.
-arrays: $(ENGINES_DEPS)
-	$(ONE_THREAD) $(BIN)/python -m pytest tests/arrays $(ARGS)
+# The contracts with arrays of torch; those with array-api-strict are a part of `make test`.
+arrays: $(ARRAYS_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m pytest tests/arrays tests/contracts -k torch $(ARGS)
 
-gpu: $(ENGINES_DEPS)
+# The same on a CUDA device, with torch and CuPy as far as they are installed.
+gpu: $(ARRAYS_DEPS)
 	$(BIN)/python -m pytest tests/gpu -m gpu $(ARGS)
 
 docs: $(DOCS_DEPS)
@@ -136,6 +138,11 @@ $(SERVE_DEPS): pyproject.toml | $(BIN)/python
 $(BROWSER_DEPS): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[browser]'
 	touch $@ $(TEST_DEPS) $(DEMO_DEPS) $(SERVE_DEPS)
+
+$(ARRAYS_DEPS): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet '$(TORCH)'
+	$(BIN)/python -m pip install --quiet --editable '.[test,torch]'
+	touch $@ $(TEST_DEPS) $(DEMO_DEPS)
 
 $(ENGINES_DEPS): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet '$(TORCH)'

@@ -180,9 +180,9 @@ def test_learners_take_the_threads_of_the_joblib_configuration(rng, monkeypatch)
         _threads, "each", lambda function, pieces, threads: asked.append(threads) or each(function, pieces, threads)
     )
     alone = gm.LMNN(max_iter=5, anchor=0).fit(X, y).metric_.matrix
-    assert set(asked) == {1}
+    assert set(asked) - {0} == {1}  # 0 are small products that the caller makes itself
     asked.clear()
     with joblib.parallel_config(n_jobs=2):
         assert _threads.count(None, "Test") == 2 and _threads.count(3, "Test") == 3
         np.testing.assert_allclose(gm.LMNN(max_iter=5, anchor=0).fit(X, y).metric_.matrix, alone)
-    assert set(asked) == {2} and _threads.count(None, "Test") == 1
+    assert set(asked) - {0} == {2} and _threads.count(None, "Test") == 1

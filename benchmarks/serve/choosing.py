@@ -29,7 +29,7 @@ FILES = {
     "ionosphere": 0,
 }
 """Data sets and the coordinates kept of them (0: all features)."""
-SETTINGS = {"LINEAR": (1.0, 3.0, 10.0), "RANDOM_WEIGHT": (0.03, 0.05, 0.1), "BREADTH": (1.0, 2.0, 4.0)}
+SETTINGS = {"PENALTY": (0.03, 0.1, 0.3), "RANDOM_WEIGHT": (0.03, 0.1, 0.3), "BREADTH": (1.0, 2.0, 4.0)}
 QUERIES = 20
 
 

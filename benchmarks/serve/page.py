@@ -26,7 +26,8 @@ painted, *ranked anew* from the mouse click on + or − to the new order painted
 server. *other browser* is from the click of one person to the sentence about it on the page of another. *load* is
 from the address to results and map on the page, *frames* are those drawn in a second while the points move after a
 click. The first search, ranking and tab of each row are not counted: a person meets them warm, as the server asks
-itself once at its start. *load of the machine* is its mean number of busy processes at the end of the row.
+itself once at its start. *load of the machine* is its mean number of busy processes at the end of the row: it had
+other work to do at the same time, over which server and browser had priority.
 """
 SEARCHES = 25
 STARTS = 5

@@ -17,11 +17,11 @@ Share of right ones among the 20 best results that were not yet clicked, mean ov
 constants as they are; of each rival the best of its settings on other queries of the same task is taken, also
 with the wrong clicks. *best rival* is the one with the highest mean over the three columns. Standard errors are those
 of the difference between service and best rival over the queries, largest of the three. None of these tasks was
-used to choose the constants of the query model, which `python -m benchmarks.serve.choosing` compares on other data.
-Rivals: no learning, Rocchio (a linear adapter of the query, fitted to
-the clicks of this query alone, is Rocchio without dislikes), 2·mean⁺ − mean⁻ (Qdrant's average, FiftyOne), logistic
-regression on the clicks as in Lilac, the same with 100 random items as far ones, and Qdrant's relevance feedback
-(naive strategy, local mode of its client, strength tuned).
+used to choose the constants of the query model, which `python -m benchmarks.serve.choosing` compares on other data;
+they were compared there once more after a first run of this study. Rivals: no learning, Rocchio (a linear adapter of
+the query, fitted to the clicks of this query alone, is Rocchio without dislikes), 2·mean⁺ − mean⁻ (Qdrant's average,
+FiftyOne), logistic regression on the clicks as in Lilac, the same with 100 random items as far ones, and Qdrant's
+relevance feedback (naive strategy, local mode of its client, strength tuned).
 """
 TASKS = ("mnist", "coil", "faces by pose", "digits by parity", "news, sentence encoder", "yeast")
 """Six of the tasks, of each kind one: a visit with all rivals takes long."""
@@ -46,21 +46,34 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 
 def scores(name: str, wrong: float, count: int) -> Scores:
-    """The service and its rivals on one task, computed once for the same code."""
-    key = (query_model.__file__, scout.__file__, people.__file__, tasks.__file__, QDRANT, name, wrong, count)
-    found = remembered("serve_within", key, lambda: compared(name, wrong, count))
-    return {kind: np.array(values) for kind, values in found.items()}
+    """The service and its rivals on one task, each computed once for the same code."""
+    task = (people.__file__, tasks.__file__, name, wrong, count)
+    own = (query_model.__file__, scout.__file__, *task)
+    ours = remembered("serve_within", own, lambda: by_service(name, wrong, count))
+    others = remembered("serve_rivals", (QDRANT, *task), lambda: by_rivals(name, wrong, count))
+    return {kind: np.array(values) for kind, values in {"service": ours, **others}.items()}
 
 
-def compared(name: str, wrong: float, count: int) -> dict[str, Any]:
-    """The service and its rivals on one task."""
+def asked(n: int, count: int) -> tuple[list[int], list[int]]:
+    """Queries to judge by, and others to choose the settings of rivals."""
+    order = np.random.default_rng(1).permutation(n)
+    return order[:count].tolist(), order[count : count + min(TUNING, count)].tolist()
+
+
+def by_service(name: str, wrong: float, count: int) -> list[list[float]]:
+    """Shares of right ones by the query model."""
     X, y = tasks.task(name)
-    order = np.random.default_rng(1).permutation(len(X))
-    test, tune = order[:count].tolist(), order[count : count + min(TUNING, count)].tolist()
     with people.opened(X) as space:
-        ours = np.array([people.visit(people.by_space(space), y, q, wrong) for q in test])
+        rank = people.by_space(space)
+        return [people.visit(rank, y, query, wrong) for query in asked(len(X), count)[0]]
+
+
+def by_rivals(name: str, wrong: float, count: int) -> dict[str, Any]:
+    """Shares of right ones by each rival."""
+    X, y = tasks.task(name)
+    test, tune = asked(len(X), count)
     found = {kind: tuned(options, y, test, tune, wrong) for kind, options in rivals(X).items()}
-    found = {"service": ours, **found, "qdrant feedback": qdrant(X, y, test, tune, wrong)}
+    found["qdrant feedback"] = qdrant(X, y, test, tune, wrong)
     return {kind: values.tolist() for kind, values in found.items()}
 
 

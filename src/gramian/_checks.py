@@ -276,7 +276,7 @@ def same_columns(X: Any, names: tuple[str, ...] | None, owner: str, name: str = 
 
 def vector(v: Any, owner: str, name: str, size: int | None = None) -> np.ndarray:
     """Return a copy of v as finite float64 numbers (m,), m = size when given."""
-    array = np.asarray(v)
+    array = plain(v, owner, name)
     if array.dtype.kind not in "biuf" or array.ndim != 1 or (size is not None and len(array) != size):
         wanted = "numbers" if size is None else f"{size} numbers"
         raise ValueError(f"{owner}: {name} must be {wanted} in one row, got shape {array.shape} of {array.dtype}.")

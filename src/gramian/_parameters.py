@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from functools import cache, wraps
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any
+from os import PathLike
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
+F = TypeVar("F", bound=Callable)
 MOST = 2**53
 """The largest integer that a setting may be."""
 
@@ -54,10 +56,14 @@ FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_) or
 LOUDNESS = Kind("True, False or an integer", lambda value: isinstance(value, bool | np.bool_ | Integral))
 FUNCTION = Kind("a function", callable)
 TEXT = Kind("a string", lambda value: isinstance(value, str))
+PATH = Kind("a path", lambda value: isinstance(value, str | PathLike))
+NAMES = Kind("a list of names", lambda value: _is_row(value) and all(isinstance(name, str) for name in value))
+DATA = Kind("a dict", lambda value: isinstance(value, dict))
 COUNT = number(1, integer=True)
 SIZE = number(0)
 SHARE = number(0, 1)
 POSITIVE = number(0, open_low=True)
+SIZES = Kind("a list of positive numbers", lambda value: _is_row(value) and all(map(POSITIVE.holds, value)))
 METRIC = Kind("a metric", lambda value: hasattr(value, "pair_sqdist"))
 OBJECTS = Kind(
     "points or a list of objects", lambda value: np.ndim(value) > 0 if hasattr(value, "ndim") else _is_list(value)
@@ -76,6 +82,9 @@ TABLE: dict[str, Kind] = {
     "conic": FLAG,
     "relative": FLAG,
     "root": FLAG,
+    "mmap": FLAG,
+    "verify": FLAG,
+    "warn": FLAG,
     "soft": FLAG,
     "max_iter": COUNT,
     "LaplacianEigenmaps.max_iter": NONE | COUNT,
@@ -89,8 +98,13 @@ TABLE: dict[str, Kind] = {
     "tol": number(0),
     "KernelFeatures.tol": NONE | number(0),
     "members": NONE | OBJECTS,
+    "TableEncoder.drop": NAMES,
     "n_jobs": NONE | number(-MOST, integer=True),
 }
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1)
 
 
 def _is_list(value: Any) -> bool:
@@ -129,10 +143,10 @@ def require(kind: Kind | None, value: Any, owner: str, name: str) -> None:
         raise ValueError(f"{owner}: {name} must be {kind.phrase}, got {shown}.")
 
 
-def checked(**kinds: Kind) -> Callable:
+def checked(**kinds: Kind) -> Callable[[F], F]:
     """A function whose arguments of these names, and those in the table, are checked before it begins."""
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: F) -> F:
         shape = signature(function)
         known = {name: kinds.get(name, TABLE.get(name)) for name in shape.parameters}
 
@@ -142,6 +156,6 @@ def checked(**kinds: Kind) -> Callable:
                 require(known[name], value, function.__name__, name)
             return function(*args, **kwargs)
 
-        return begun
+        return cast(F, begun)
 
     return decorate

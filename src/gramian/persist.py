@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian._contents import stored_class
+from gramian._parameters import DATA, NONE, PATH, checked
 
 FORMAT = "gramian"
 VERSION = 1
@@ -39,6 +40,7 @@ class PersistError(ValueError):
     """A file that cannot be read as a gramian value."""
 
 
+@checked(path=PATH, about=NONE | DATA)
 def save(obj: Any, path: str | os.PathLike, *, about: dict[str, Any] | None = None) -> None:
     """Write ``obj`` (a metric, kernel, index or model of this package) to ``path``.
 
@@ -62,7 +64,10 @@ def save(obj: Any, path: str | os.PathLike, *, about: dict[str, Any] | None = No
     """
     arrays: dict[str, np.ndarray] = {}
     value = _encode(obj, arrays)
-    header = json.dumps({"format": FORMAT, "version": VERSION, "about": about or {}, "value": value})
+    try:
+        header = json.dumps({"format": FORMAT, "version": VERSION, "about": about or {}, "value": value})
+    except TypeError as error:
+        raise TypeError(f"save: about must hold plain data, but {error}.") from error
     with replacing(path, "save") as temporary, open(temporary, "xb") as stream:
         _write(stream, header, arrays)
 
@@ -113,6 +118,7 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
+@checked(path=PATH)
 def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) -> Any:
     """Read what :func:`save` wrote.
 
@@ -140,6 +146,7 @@ def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) ->
         believed.reset(before)
 
 
+@checked(path=PATH)
 def describe(path: str | os.PathLike) -> dict[str, Any]:
     """What a file holds, without building it: ``kind``, ``version``, ``about``, and ``arrays`` name → (shape, dtype).
 
@@ -281,7 +288,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"kind": type(value).__name__, "state": _encode(value._state(), arrays)}
     if callable(value):
         raise TypeError(
-            f"save: cannot store the function {getattr(value, '__name__', value)!r}, which a file would have to run; "
+            f"save: cannot store a function, {getattr(value, '__name__', value)!r}, which a file would have to run; "
             "pickle the metric where that function can be imported (joblib.dump), keep metric.transform(X), or take "
             "a kernel of gramian, such as Precomputed of the matrix of all objects."
         )

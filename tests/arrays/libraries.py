@@ -1,5 +1,7 @@
 """Other array libraries on the CPU: array-api-strict on a device that NumPy cannot read, and torch."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,7 @@ def torch(x):
 
 
 MAKERS = {"strict": strict, "torch": torch}
+INSTALLED = [name for name, package in zip(MAKERS, ("array_api_strict", "torch")) if find_spec(package)]
 
 
 def foreign(x):

@@ -5,8 +5,9 @@ import pytest
 
 import gramian as gm
 from gramian import _device
+from gramian.learners.nca import batch_nca_loss, nca_loss
 from tests.arrays import cases
-from tests.arrays.libraries import MAKERS
+from tests.arrays.libraries import MAKERS, strict
 
 pytest.importorskip("array_api_strict")
 pytest.importorskip("array_api_compat")
@@ -54,6 +55,38 @@ def test_kernel_features_are_those_of_numpy(make, basis):
 @library
 def test_two_places_in_one_call_are_one_sentence(make):
     cases.refuses_mixed(make)
+
+
+def test_two_devices_of_one_library_are_one_sentence():
+    near, far = strict(cases.X), strict(cases.X, "device2")
+    with pytest.raises(ValueError, match="must be on one device, got .*device1.* and .*device2.*move one of them"):
+        cases.METRICS["Mahalanobis"].sqdist(near, far)
+
+
+@library
+@pytest.mark.parametrize("weighted", [False, True])
+def test_batches_by_masks_have_the_loss_of_batches_in_order(make, weighted):
+    rng = np.random.default_rng(0)
+    L, order = rng.normal(size=(2, 4)), rng.permutation(60)
+    X, codes, rows = cases.X[order], cases.Y[order], slice(13, 31)
+    weight = rng.uniform(1, 2, size=60) if weighted else None
+    value, gradient = nca_loss(L, X, codes, rows, weight)
+    there = None if weight is None else make(weight)
+    found, slope = batch_nca_loss(make(L), make(X), make(codes), rows, there)
+    assert found == pytest.approx(value)
+    np.testing.assert_allclose(cases.host(slope), gradient, atol=1e-12)
+
+
+@library
+def test_a_random_order_is_made_on_the_device(make):
+    beside = _device.inside(make(cases.X))
+    first, second = (_device.permutation(1000, np.random.RandomState(seed), beside) for seed in (0, 1))
+    orders = [_device.to_host(order) for order in (first, second)]
+    for order in orders:
+        assert sorted(order.tolist()) == list(range(1000))
+        assert abs(np.corrcoef(order, np.arange(1000))[0, 1]) < 0.1
+        assert abs(np.corrcoef(order[1:], order[:-1])[0, 1]) < 0.1
+    assert abs(np.corrcoef(*orders)[0, 1]) < 0.1
 
 
 @library

@@ -144,3 +144,26 @@ def test_strangers_are_among_the_pairs_that_a_metric_is_judged_by(rng):
         held = fold.held["tuples"]
         far = int((~held.similar).sum())
         assert far % 2 == 0 and set(held.left[-far // 2 :]) <= set(held.left[held.similar])
+
+
+def test_the_careful_candidate_needs_one_error_where_no_other_gains_two():
+    """Trials with given gains of clusters, mean and error by hand."""
+    from gramian.learners.trials import Search, Trial
+
+    def trial(gains, careful=False):
+        scores = np.zeros((len(gains), 14))
+        scores[:, 0] = gains
+        return Trial("", None, careful=careful, scores=[(0, "seen", scores)])
+
+    search = Search.__new__(Search)
+    base = trial([0.0, 0.0, 0.0, 0.0])
+    search.starts = [base]
+    unsure = [1.0, 1.0, 1.0, -1.0]  # mean 0.5, error 0.5
+    likely = [1.0, 1.0, 1.0, -0.6]  # mean 0.6, error 0.4
+    sure = [1.0, 1.0, 1.0, 0.0]  # mean 0.75, error 0.25
+    careful, other = trial(likely, careful=True), trial(likely)
+    assert search.winner([base, careful, other]) == (careful, 1.0)
+    assert search.winner([base, other]) == (base, 1.0)
+    assert search.winner([base, trial(unsure, careful=True)]) == (base, 1.0)
+    clear = trial(sure)
+    assert search.winner([base, careful, clear]) == (clear, 2.0)

@@ -118,7 +118,7 @@ def test_the_query_model_minimizes_what_its_page_says(space, points):
     def objective(v):
         w, beta, b = v[:D], v[D:-1], v[-1]
         loss = (h * np.logaddexp(0, -t * (Z @ w + G @ beta + b))).sum()
-        penalty = w @ w / query_model.LINEAR + beta @ (G[:7] + query_model.JITTER * np.eye(7)) @ beta + 1e-3 * b * b
+        penalty = w @ w + beta @ (G[:7] + query_model.JITTER * np.eye(7)) @ beta + 1e-3 * b * b
         return loss + query_model.PENALTY / 2 * penalty
 
     found = minimize(objective, np.zeros(D + 8), tol=1e-14, options={"maxiter": 5000})

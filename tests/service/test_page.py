@@ -1,7 +1,10 @@
 """What the page asks beside the other routes: words, columns, why, the live map, encoders, demonstrations."""
 
+import asyncio
 import base64
 import json
+import logging
+import queue
 import tarfile
 
 import numpy as np
@@ -212,3 +215,31 @@ def test_a_demonstration_is_made_once(tmp_path, monkeypatch):
     with Space(tmp_path / "s", learning=False) as space:
         assert demo.fill(space, "emoji") == "made." and "already" in demo.fill(space, "emoji")
     assert calls == [1] and (tmp_path / "s" / "NOTICE-emoji.txt").read_text() == "notice"
+
+
+def test_pages_that_are_open_when_a_server_stops_are_no_error():
+    pytest.importorskip("typer")
+    from gramian.cli.serving import _left_open
+
+    def said(message, error=None):
+        found = (type(error), error, None) if error else None
+        return _left_open(logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, message, (), found))
+
+    assert not said("Cancel 1 running task(s), timeout graceful shutdown exceeded")
+    assert not said("Exception in ASGI application", asyncio.CancelledError())
+    assert said("Exception in ASGI application", ValueError("no")) and said("something else")
+
+
+def test_a_browser_is_opened_where_there_is_one_to_open(monkeypatch):
+    pytest.importorskip("typer")
+    from gramian.cli import serving
+
+    opened = queue.Queue()
+    monkeypatch.setattr(serving.webbrowser, "open", opened.put)
+    monkeypatch.setattr(serving.sys, "platform", "linux")
+    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    serving._show("http://nowhere")
+    monkeypatch.setenv("BROWSER", "anything")
+    serving._show("http://here")
+    assert opened.get(timeout=60) == "http://here" and opened.empty()

@@ -35,13 +35,16 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     """Errors and shares on all sets, and their pictures."""
     warnings.simplefilter("ignore")
     rows = []
-    for name, work in (("newsgroups20", newsgroups), ("coil20", coil), ("coil20, PDK", coil)):
-        part = partial(work, quick, name)
-        rows += part() if quick else harness.remembered("implicit", (__file__, name), part)
+    for name in ("newsgroups20", "coil20", "coil20, PDK"):
+        draws = []
+        for seed in range(1 if quick or name != "coil20" else 2):
+            work = partial(newsgroups, quick) if name == "newsgroups20" else partial(coil, seed, quick, name)
+            draws.append(work() if quick else harness.remembered("implicit", (__file__, name, seed), work))
+        rows += told(name, draws, 3 if name == "newsgroups20" else 1)
     return rows
 
 
-def newsgroups(quick: bool, name: str) -> list[dict[str, Any]]:
+def newsgroups(quick: bool) -> dict[str, list]:
     """Documents as sparse vectors."""
     data = harness.load("newsgroups20_counts")
     X, step = tfidf(data.X), 6 if quick else 1
@@ -51,17 +54,11 @@ def newsgroups(quick: bool, name: str) -> list[dict[str, Any]]:
     learned = gm.ITML(rank=100, n_pairs=5000, random_state=0, anchor=0).fit(X[train], data.y[train]).metric_
     plain = gm.SubspaceMahalanobis(learned.basis, np.eye(len(learned.core)), alpha=1.0)
     split = X[train], data.y[train], X[test], data.y[test]
-    found = compare({"original": plain, "learned": learned}, split, 3, timed=True)
-    return told(name, [found], 3)
+    return compare({"original": plain, "learned": learned}, split, 3, timed=True)
 
 
-def coil(quick: bool, name: str) -> list[dict[str, Any]]:
-    """Images as sets of patches."""
-    return told(name, [coil_draw(seed, quick, name) for seed in range(1 if quick or "PDK" in name else 2)], 1)
-
-
-def coil_draw(seed: int, quick: bool, name: str) -> dict[tuple, tuple]:
-    """One draw of database and queries."""
+def coil(seed: int, quick: bool, name: str) -> dict[str, list]:
+    """Images as sets of patches: one draw of database and queries."""
     data = harness.load("coil20_32x32")
     order = np.random.default_rng(seed).permutation(len(data.y))
     chosen = [order[data.y[order] == c] for c in np.unique(data.y)]
@@ -97,13 +94,13 @@ def words(sets: list[np.ndarray], train: np.ndarray, n_words: int = 40) -> list[
     return [np.column_stack([book.predict(A[:, :-2]), A[:, -2:]]) if len(A) else np.zeros((0, 3)) for A in sets]
 
 
-def compare(metrics: dict, split: tuple, k: int, timed: bool = False) -> dict[tuple, tuple]:
-    """(metric, ε) → errors of all queries, share compared, speed; ε = 0 is the scan. Speeds where ``timed``."""
+def compare(metrics: dict, split: tuple, k: int, timed: bool = False) -> dict[str, list]:
+    """Metric and ε → error, share compared, speeds; ε = 0 is the scan. Speeds where ``timed``."""
     X, y, Q, truth = split
-    found: dict[tuple, tuple] = {}
+    found: dict[str, list] = {"queries": [len(truth)]}
     for label, metric in metrics.items():
         exact = gm.ExactIndex(metric).add(X)
-        found[label, 0.0] = (error(exact, y, Q, truth, k), 1.0, None)
+        found[f"{label}, 0.0"] = [error(exact, y, Q, truth, k), 1.0, None]
         scan = harness.cpu_time(lambda exact=exact: exact.query(Q, k)) if timed else 0.0
         kept = harness.cpu_time(kept_norms(metric, X, Q, k)) if timed else 0.0
         index = gm.KernelHashIndex(metric, 512, epsilon=1.0, random_state=0).add(X)
@@ -111,9 +108,9 @@ def compare(metrics: dict, split: tuple, k: int, timed: bool = False) -> dict[tu
             index.epsilon = epsilon  # it sets the number of candidates of a query, not the codes
             wrong, part = error(index, y, Q, truth, k), float(index.compared(Q[:1], k)[0]) / len(index)
             seconds = harness.cpu_time(lambda index=index: index.query(Q, k)) if timed else None
-            speed = None if seconds is None else (scan / seconds, kept / seconds)
-            found[label, epsilon] = (wrong, part, speed)
-    return found | {("queries", 0.0): (len(truth), 0.0, None)}
+            speed = None if seconds is None else [scan / seconds, kept / seconds]
+            found[f"{label}, {epsilon}"] = [wrong, part, speed]
+    return found
 
 
 def kept_norms(metric: Any, X: Any, Q: Any, k: int) -> Any:
@@ -133,16 +130,16 @@ def kept_norms(metric: Any, X: Any, Q: Any, k: int) -> Any:
     return search
 
 
-def told(name: str, draws: list[dict[tuple, tuple]], k: int) -> list[dict[str, Any]]:
+def told(name: str, draws: list[dict[str, list]], k: int) -> list[dict[str, Any]]:
     """Rows of one set, and its picture."""
-    asked = sum(found["queries", 0.0][0] for found in draws)
+    asked = sum(found["queries"][0] for found in draws)
     rows, errors, shares = [], {}, {}
     for label in ("original", "learned"):
-        means = {e: float(np.mean([found[label, e][0] for found in draws])) for e in (0.0, *EPSILONS)}
-        parts = {e: draws[0][label, e][1] for e in (0.0, *EPSILONS)}
+        means = {e: float(np.mean([found[f"{label}, {e}"][0] for found in draws])) for e in (0.0, *EPSILONS)}
+        parts = {e: draws[0][f"{label}, {e}"][1] for e in (0.0, *EPSILONS)}
         for epsilon, value in means.items():
             note = f"± {np.sqrt(value * (1 - value) / asked):.3f}, {parts[epsilon]:.1%} searched"
-            speed = draws[0][label, epsilon][2]
+            speed = draws[0][f"{label}, {epsilon}"][2]
             if speed is not None:
                 note += f", {speed[0]:.1f} times our exact scan, {speed[1]:.1f} times the scan that keeps norms"
             case = f"{name}, {label}" + (f", ε = {epsilon}" if epsilon else "")

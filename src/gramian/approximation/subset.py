@@ -184,12 +184,13 @@ class SubsetDistance(BaseEstimator):
 
     def _measure(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """k_R(q) and k(q, q) from m evaluations for each object."""
-        m = _length(self.members_)
-        self.n_evaluations_ += _length(X) * m
         if isinstance(self.distance, Kernel):
-            return self.kernel_(X, self.members_), self.kernel_.diag(X)
+            found = self.kernel_(X, self.members_), self.kernel_.diag(X)
+            self.n_evaluations_ += _length(X) * _length(self.members_)
+            return found
         squared = self.kernel_.squared(X, self.members_)
         g = self._g(X, squared[:, self.origin_])
+        self.n_evaluations_ += _length(X) * _length(self.members_)
         return g[:, None] - squared / 2 + self.members_g_, 2 * g
 
     def sqdist(self, X: Any) -> np.ndarray:
@@ -208,8 +209,11 @@ class SubsetDistance(BaseEstimator):
         """Objects; a single one is a batch of one where objects are arrays."""
         if not isinstance(self.objects_, np.ndarray):
             return objects(X, OWNER)
-        X = np.asarray(X)
-        return X[None] if X.ndim == self.objects_.ndim - 1 else X
+        X = _checks.plain(X, OWNER, "X")
+        X = X[None] if X.ndim == self.objects_.ndim - 1 else X
+        if X.ndim != self.objects_.ndim:
+            raise ValueError(f"{OWNER}: X must be objects of shape {self.objects_.shape[1:]}, got shape {X.shape}.")
+        return X
 
     def query(self, X: Any, k: int = 1, *, recheck: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Nearest members of Q, (ids, d²) of shape (n_X, k), sorted, ties by id.

@@ -62,7 +62,10 @@ def run(out: Path, seed: int) -> None:
     )
     plain = gramian.Mahalanobis.euclidean(stage.X.shape[1])
     scaled = _scaled(stage.X)
-    learners = {"NCA": gramian.NCA(random_state=seed), "NCA, kernel": gramian.Kernelized(gramian.NCA())}
+    learners = {
+        "NCA": gramian.NCA(random_state=seed),
+        "NCA, kernel": gramian.Kernelized(gramian.NCA(), gramian.Gaussian("median")),
+    }
     results = {"Euclidean": stage.judge(plain), "scaled": stage.judge(scaled)}
     for name, learner in learners.items():
         start = time.process_time()

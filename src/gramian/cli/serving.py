@@ -1,5 +1,7 @@
 """``gramian serve`` and the commands around a space: backup, restore, compact, and events as JSON lines."""
 
+import asyncio
+import logging
 import os
 import re
 import sys
@@ -83,8 +85,15 @@ def run(
             threading.Thread(target=_warm_up, args=(opened, address), daemon=True).start()
 
         pictures = None if files.images is None else sources.pictures(files.images)
+        logging.getLogger("uvicorn.error").addFilter(_left_open)
         with one_blas_thread():  # small matrices: threads that wait for each other only cost
             http.serve(opened, pictures=pictures, ready=ready, **server)
+
+
+def _left_open(record: logging.LogRecord) -> bool:
+    """Whether a complaint of the server is about more than pages that were still open when it was asked to stop."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, asyncio.CancelledError) or record.getMessage().startswith("Cancel "))
 
 
 def _show(address: str) -> None:

@@ -77,7 +77,7 @@ def stretched(
     """
     rng = _start("stretched", random_state, n, d)
     y = np.arange(n) % n_classes
-    scale = np.full(d, np.sqrt(condition))
+    scale = np.full(d, np.sqrt(float(condition)))
     scale[0] = 0.5
     X = rng.normal(size=(n, d)) * scale
     X[:, 0] += 3.0 * y

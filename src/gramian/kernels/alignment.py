@@ -8,11 +8,15 @@ from scipy.optimize import nnls
 
 from gramian import _checks, linalg
 from gramian._device import outside, to_host
+from gramian._parameters import FLAG, Kind, checked
 from gramian.kernels.base import Kernel, _length, take
 from gramian.kernels.modes import local_pairs, warn_of_modes
 from gramian.kernels.weighted import Weighted
 
+KERNEL = Kind("a Kernel", lambda value: isinstance(value, Kernel))
 
+
+@checked(center=FLAG)
 def align(
     kernels: Sequence[Kernel],
     X: Any,
@@ -84,6 +88,7 @@ def align(
     return kernel
 
 
+@checked(kernel=KERNEL, center=FLAG)
 def alignment(kernel: Kernel, X: Any, y: Any, *, center: bool = False) -> float:
     """⟨K, Y⟩ / (‖K‖ ‖Y‖) of one kernel with the labels (Chatpatanasiri et al. 2010, (9))."""
     X = kernel.check(X)

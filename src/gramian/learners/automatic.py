@@ -51,8 +51,8 @@ class AutoMetric(MetricLearner):
     (M = w · start + (1 − w) · learned, in the leading directions of the points), on three folds, and is scored on the
     points *and* on the classes that the fold held out (points count twice): closed forms from every start, the others
     from the best one. The candidate with the largest gain less two standard errors is fitted again on everything, with
-    the largest weight of its start that is within a quarter of an error of the best; **the features as they are win
-    unless there is a gain.**
+    the largest weight of its start that is within a quarter of an error of the best; where there is none, the first
+    candidate wins if it gains more than one error. **Otherwise the features as they are do.**
     Points of 64 and more columns are also compared by their angle, seen from their mean, under the metric learned.
     ``estimate_`` is honest: each fold is judged by the choice that the other folds would make.
 
@@ -195,8 +195,9 @@ class AutoMetric(MetricLearner):
         cheap = {name: learner for name, learner in candidates.items() if not learner._enough}
         dear = {name: learner for name, learner in candidates.items() if learner._enough}
         hopeful = search.hopeful(starts)
+        first = next(iter(cheap.values()), None)
         plan = [
-            Trial(name + start.suffix, start, learner)
+            Trial(name + start.suffix, start, learner, careful=learner is first)
             for start in hopeful
             for name, learner in cheap.items()
             if learner._anywhere or start is starts[0]
@@ -222,7 +223,8 @@ class AutoMetric(MetricLearner):
 
     def _conclude(self, search: Search, tried: list[Trial]) -> None:
         plain = search.starts[1:] if self.normalize is True else search.starts
-        best = max([*plain, *tried], key=lambda trial: trial.best(search.base)[0])
+        best, errors = search.winner([*plain, *tried])
+        best.errors = errors
         self.estimate_ = search.honest([*plain, *tried])
         self.report_ = search.report(tried, best)
         self.chosen_ = best.name
@@ -232,7 +234,7 @@ class AutoMetric(MetricLearner):
         if best.learner is not None:
             points = points * weights
             weight = float(WEIGHTS[best.best(search.base)[1]])
-            coordinates, solution = best.learner.near_prior(points, search.y, weight, search.rng)
+            coordinates, solution = best.learner._near_prior(points, search.y, weight, search.rng)
             if not best.learner._anywhere:
                 self._store(coordinates, solution)
                 return

@@ -105,11 +105,13 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             learner, _ = chosen(variants, linalg.dense(Z), y, is_unit_free(y), rng, 0.0)
         return learner.plain(Z, y, rest, rng)
 
-    def path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
+    def _path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
         """The way from what is learned on the rows of a fold to the prior, for the points as they are."""
         return fold_path(unanchored(self, quiet=True), points, fold, True, rng)
 
-    def near_prior(self, points: Any, y: Labels | Constraints, weight: float, rng: Any) -> tuple[Coordinates, Solution]:
+    def _near_prior(
+        self, points: Any, y: Labels | Constraints, weight: float, rng: Any
+    ) -> tuple[Coordinates, Solution]:
         """What is learned on all points with a given weight of the identity, and the coordinates it refers to."""
         learner = copy.copy(self)
         learner.prior = "identity"
@@ -174,7 +176,7 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
         if isinstance(y, list | tuple | np.ndarray):
-            doubts.refuse_tuples(y, owner)
+            doubts.refuse_tuples(_checks.plain(y, owner, "y"), owner)
         if vectors:
             plain = not given and unknown is None and _checks.plain(y, owner, "y").dtype != object
             labels = y if plain else None

@@ -135,13 +135,13 @@ class Kernelized(MetricLearner):
         ours = self.kernel is None and self.features is None and _checks.is_word(self.alpha, "auto")
         return ours and isinstance(inner, MetricLearner) and inner._anchors(y) and is_unit_free(y)
 
-    def path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
+    def _path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
         """The way from what is learned on the rows of a fold to the features as they are."""
         if not self._beside_features(self._inner(), fold.side):
             raise ValueError("Kernelized: is near the features only with an anchored learner and no kernel of its own.")
         return KernelPaths(self._coordinates)(unanchored(self._inner(), quiet=True), points, fold, True, rng)
 
-    def near_prior(self, points: Any, y: Any, weight: float, rng: Any) -> tuple[Coordinates, Solution]:
+    def _near_prior(self, points: Any, y: Any, weight: float, rng: Any) -> tuple[Coordinates, Solution]:
         """What is learned on all points with a given weight of the features."""
         learner = clone(self).set_params(learner=self._inner().set_params(anchor=weight))
         space, Z = learner._coordinates(points)

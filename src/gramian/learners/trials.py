@@ -31,6 +31,9 @@ class Trial:
     name: str
     start: Start
     learner: Any = None
+    careful: bool = False
+    """Whether one standard error is enough for it where no candidate gains more than two."""
+    errors: float = SURE
     scores: list[tuple[int, str, np.ndarray]] = field(default_factory=list)
     seconds: float = 0.0
     note: str = ""
@@ -44,7 +47,7 @@ class Trial:
             if (folds is None or fold in folds) and (fold, kind) in plain
         ]
 
-    def best(self, base: "Trial", folds: Any = None) -> tuple[float, int, float, float]:
+    def best(self, base: "Trial", folds: Any = None, errors: float | None = None) -> tuple[float, int, float, float]:
         """The largest lower bound of the gain; the place of a weight, the gain there, and its error.
 
         The weight is the largest whose gain is within a quarter of a standard error of the best one.
@@ -53,7 +56,7 @@ class Trial:
         if not found:
             return -np.inf, len(WEIGHTS) - 1, 0.0, 0.0
         mean, error = gain_and_error(found, COUNTS)
-        bound = mean - SURE * error
+        bound = mean - (self.errors if errors is None else errors) * error
         top = len(bound) - 1 - int(np.argmax(bound[::-1]))
         place = int(np.flatnonzero(mean >= mean[top] - NEAR * error[top])[-1])
         return float(bound[top]), place, float(mean[place]), float(error[place])
@@ -92,6 +95,17 @@ class Search:
         best = max([*self.starts, *trials], key=lambda trial: trial.best(self.base)[0])
         return best.start if best.best(self.base)[0] > 0 else start
 
+    def winner(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, float]:
+        """The best of the trials, and how many errors of its gain it was compared by.
+
+        Where none gains more than two, the careful one wins if it gains more than one: it is one, not the best of many.
+        """
+        best = max(trials, key=lambda trial: trial.best(self.base, folds, SURE)[0])
+        if best.best(self.base, folds, SURE)[0] > 0:
+            return best, SURE
+        few = [trial for trial in trials if trial.careful or trial is trials[0]]
+        return max(few, key=lambda trial: trial.best(self.base, folds, 1.0)[0]), 1.0
+
     def points(self, start: Start, fold: Fold) -> np.ndarray:
         """All points at a start that saw those of the fold only."""
         X = start.coordinates.accept(self.X)
@@ -127,7 +141,7 @@ class Search:
         """What the learner of a trial finds on a fold; starts that differ in the scoring alone share it."""
         key = (id(trial.learner), trial.start.learned_as, number)
         if key not in self.paths:
-            self.paths[key] = trial.learner.path_on(points, self.folds[number], rng)
+            self.paths[key] = trial.learner._path_on(points, self.folds[number], rng)
         return self.paths[key]
 
     def honest(self, trials: list[Trial]) -> tuple[float, float]:
@@ -135,8 +149,8 @@ class Search:
         found: list[tuple[str, np.ndarray]] = []
         for number in range(len(self.folds)):
             others = set(range(len(self.folds))) - {number}
-            best = max(trials, key=lambda trial: trial.best(self.base, others)[0])
-            place = best.best(self.base, others)[1]
+            best, errors = self.winner(trials, others)
+            place = best.best(self.base, others, errors)[1]
             found += [(kind, gain[:, place : place + 1]) for kind, gain in best.gains(self.base, {number})]
         if not found:
             return 0.0, 0.0

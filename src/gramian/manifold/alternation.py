@@ -12,6 +12,8 @@ from gramian.divergences.base import Divergence
 from gramian.manifold.kernel_sets import KernelSet
 from gramian.solvers import Hard, Problem, Relative, Solver, rows_of
 
+ROUNDING = 1e-9
+"""A relative decrease below it is none."""
 MOST_PAIRS = 20_000
 """Pairs that are drawn from labels at most, where their number is left open."""
 
@@ -53,7 +55,7 @@ def alternate(kernels: KernelSet, side: Constraints, rules: Rules, callback: Cal
     B = problem.prior
     path: list[float] = []
     change, n_iter = np.inf, 0
-    while n_iter < rules.max_iter and change > rules.tol:
+    while n_iter < rules.max_iter and change > max(rules.tol, ROUNDING):
         found = rules.solver.solve(problem)
         if not path or found.objective <= problem.objective(B):
             B = found.M

@@ -12,12 +12,12 @@ from gramian.constraints import Constraints
 from gramian.divergences import LogDet
 from gramian.divergences.base import Divergence
 from gramian.learners.progress import progress
-from gramian.manifold.alternation import Alternation, Rules, alternate, bounded, pairs_of_labels
+from gramian.manifold.alternation import ROUNDING, Alternation, Rules, alternate, bounded, pairs_of_labels
 from gramian.manifold.families import FAMILIES, Family
 from gramian.manifold.kernel_sets import KernelSet
 from gramian.manifold.transductive import Transductive
 from gramian.manifold.voting import Choice
-from gramian.solvers import BregmanProjections, DualAscent, Solver
+from gramian.solvers import BregmanProjections, DualAscent, InfeasibleError, Solver
 
 OWNER = "GeometryAwareKernel"
 GAMMAS = (0.1, 1.0)
@@ -197,7 +197,10 @@ class GeometryAwareKernel(Transductive):
         if side is None:
             return Alternation.unmoved(kernels)
         side = bounded(side, kernels, self.bounds, self.percentiles, gamma)
-        return alternate(kernels.facing(side), side, rules, report)
+        try:
+            return alternate(kernels.facing(side), side, rules, report)
+        except InfeasibleError as error:
+            raise InfeasibleError(f"{OWNER}: gamma must be a number here, got None: {error}") from None
 
     def _rules(self, kernels: KernelSet, gamma: float | None) -> Rules:
         divergence = LogDet() if self.divergence is None else self.divergence
@@ -224,7 +227,7 @@ class GeometryAwareKernel(Transductive):
         self.dual_ = result.dual
         self.objective_path_ = result.path
         self.n_iter_ = result.n_iter
-        self.converged_ = bool(result.change <= self.tol)
+        self.converged_ = bool(result.change <= max(self.tol, ROUNDING))
         self.n_connected_components_ = 1 if kernels.graph is None else kernels.graph.n_components
         if kernels.basis is not None:
             self.eigenvectors_ = kernels.basis.vectors

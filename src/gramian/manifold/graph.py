@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from gramian import _checks, _device, linalg
+from gramian._parameters import checked
 from gramian.manifold.neighbors import all_sqdist, neighbors
 from gramian.persist import Stored
 
@@ -171,6 +172,7 @@ def adjacency(ids: np.ndarray, weights: np.ndarray | None, m: int) -> sparse.csr
     return sparse.csr_array((data, ids.ravel(), np.arange(0, n * k + 1, k)), shape=(n, m))
 
 
+@checked()
 def laplacian(A: Any, normalized: bool = False) -> tuple[Any, np.ndarray]:
     """L = D − A, or I − D^{−1/2} A D^{−1/2}, and its unit trivial vector, e or D^{1/2}e over its norm.
 
@@ -207,6 +209,7 @@ def as_graph(A: Any, owner: str) -> Any:
     high, low = float(values.max(initial=0)), float(values.min(initial=0))
     if not np.isfinite(high) or low < 0:
         raise ValueError(f"{owner}: A must have finite weights that are not negative, got {low:g} to {high:g}.")
+    A = A.astype(np.float64, copy=False)
     if A.shape[0] and abs(A - A.T).max() > 1e-10 * high:
         raise ValueError(f"{owner}: A must be symmetric; take A.maximum(A.T).")
     return A

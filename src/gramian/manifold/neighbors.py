@@ -53,6 +53,8 @@ def neighbors(
     if k == 0:
         return np.zeros((Q.shape[0], 0), np.intp), np.zeros((Q.shape[0], 0))
     if index is not None:
+        if not (hasattr(index, "add") and hasattr(index, "query")):
+            raise TypeError(f"neighbors: index must be an index with add and query, got {_checks.shown(index)}.")
         return _by_index(Q, X, k, same, index)
     if distance is None:
         ids, D = nearest(X, k, None if same else Q, threads=threads)

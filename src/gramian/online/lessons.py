@@ -100,7 +100,11 @@ def _after(learner: Any, now: Progress, U: Any, W: Any, targets: np.ndarray, sig
 
 def _width(point: Any) -> int | None:
     """Number of features of one point, None when it is no vector."""
-    return np.shape(point)[-1] if np.ndim(point) else None
+    try:
+        shape = np.shape(point)
+    except ValueError:  # rows of different lengths, which the door refuses
+        return None
+    return shape[-1] if shape else None
 
 
 def _one(space: Coordinates, point: Any, owner: str, name: str) -> Any:
@@ -127,7 +131,7 @@ def _group(space: Coordinates, points: Any, owner: str, name: str) -> Any:
         return None
     if isinstance(points, str | bytes | dict) or not (hasattr(points, "shape") or hasattr(points, "__len__")):
         raise ValueError(f"{owner}: {name} must be points, got {_checks.shown(points)}.")
-    if np.ndim(points) == 0 and hasattr(points, "shape") and not sparse.issparse(points):
+    if hasattr(points, "shape") and len(points.shape) == 0:
         raise ValueError(f"{owner}: {name} must be points, got a single number.")
     if linalg.count(points) == 0:
         return None

@@ -85,7 +85,7 @@ class SchattenBall(Oracle):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.p, Real) and self.p >= 1):
-            raise ValueError(f"SchattenBall: p must be a number in [1, inf], got {self.p!r}.")
+            raise ValueError(f"SchattenBall: p must be a number in [1, inf], got {_checks.shown(self.p)}.")
         _checks.number(self.radius, "SchattenBall", "radius", low=0, open_low=True)
 
     @property

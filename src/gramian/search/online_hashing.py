@@ -205,7 +205,8 @@ class OnlineHashIndex(Index):
 
     def _meant(self, items: Items, value: Any, name: str) -> Any:
         """Points as they are, or those of items that are named by their ids."""
-        ids = np.asarray(value) if isinstance(value, int | np.integer | list | tuple | np.ndarray) else np.zeros(1)
+        listed = isinstance(value, int | np.integer | list | tuple | np.ndarray)
+        ids = _checks.plain(value, self._owner, name) if listed else np.zeros(1)
         if ids.dtype.kind not in "iu" or ids.ndim > 1 or (ids.ndim == 1 and name == "query"):
             return value
         rows = self._positions(items, np.atleast_1d(ids), name)

@@ -8,9 +8,9 @@ with z the coordinates of the active metric, centered and scaled to mean squared
 squared distance of an item to its twentieth neighbor (among 2,000). With K the matrix of the Gaussians at the c,
 (w, b, β) minimize by Newton steps::
 
-    Σ_i h_i log(1 + exp(−t_i f(x_i))) + ½ λ (|w|²/ℓ + βᵀKβ)
+    Σ_i h_i log(1 + exp(−t_i f(x_i))) + ½ λ (|w|² + βᵀKβ)
 
-over the query and the likes (t = 1), the dislikes (t = −1), and 100 random items (t = −1, h = 0.05). The linear part
+over the query and the likes (t = 1), the dislikes (t = −1), and 100 random items (t = −1, h = 0.1). The linear part
 finds what the likes have in common, the Gaussians what lies beside a like or a dislike, also when the likes lie in
 several places. Of many items only those are scored that a first pass finds (:mod:`gramian.service.scout`).
 """
@@ -27,11 +27,10 @@ from gramian.metrics import Mahalanobis
 from gramian.service.snapshot import Collection
 
 RANDOM = 100
-RANDOM_WEIGHT = 0.05
+RANDOM_WEIGHT = 0.1
 PENALTY = 0.1
-LINEAR = 3.0
 BREADTH = 2.0
-"""h, λ, ℓ and s² were chosen on tasks of their own, none of which is reported (benchmarks/serve)."""
+"""h, λ and s² were chosen on tasks of their own, none of which is reported (benchmarks/serve)."""
 MOST_CENTERS = 200
 """Gaussians of one model; of more clicks some are left to the linear part."""
 STEPS = 25
@@ -101,9 +100,9 @@ class Examples:
         """Weights of the coordinates and of further features F (m, p), and the bias."""
         t = np.where(np.arange(len(self.X)) < self.n_near, 1.0, -1.0)
         h = np.where(np.arange(len(self.X)) < self.clicked, 1.0, RANDOM_WEIGHT)
-        Q, Y = _compressed(np.sqrt(LINEAR) * self.Z)
+        Q, Y = _compressed(self.Z)
         w = _logistic(np.column_stack([Y, F, np.ones(len(Y))]), t, h)
-        return np.sqrt(LINEAR) * (Q @ w[: Y.shape[1]]), w[Y.shape[1] : -1], float(w[-1])
+        return Q @ w[: Y.shape[1]], w[Y.shape[1] : -1], float(w[-1])
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-MOST = 8
+MOST = 16
 """Questions of one pass."""
 
 
 class Together:
     """Lets one of those who ask at the same time work for all of them.
 
-    A pass over a million vectors reads all of their memory, for eight questions as for one. So whoever finds no pass
+    A pass over a million vectors reads all of their memory, for several questions as for one. So whoever finds no pass
     under way begins one at once, and all who come meanwhile are served by the next: nobody waits for more
     than the present pass and their own, unless more than ``MOST`` wait.
 

@@ -9,9 +9,15 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
+from gramian._parameters import NAMES, NONE, PATH, TEXT, Kind, checked
 from gramian.tables import problems
 from gramian.tables.cells import Column, column, is_missing
 from gramian.tables.files import TableError, load_numpy, read_columns
+
+COLUMNS = Kind(
+    "a list of Columns",
+    lambda value: isinstance(value, list | tuple) and all(isinstance(one, Column) for one in value),
+)
 
 MISSING = ("refuse", "drop", "median", "keep")
 
@@ -33,6 +39,7 @@ class Table:
     dropped: int = 0
 
 
+@checked(path=PATH, label=NONE | TEXT, drop=NAMES, only=NONE | NAMES, columns=NONE | COLUMNS)
 def read(
     path: Path,
     label: str | None = None,
