@@ -73,6 +73,7 @@ class LinearFrobenius(_Linear):
     linear : array (d, d), or sparse (n, n)
         A₀, or C₀ over the points with A₀ = XᵀC₀X.
     gamma : float, > 0
+        Weight γ of the second term.
 
     Examples
     --------
@@ -110,6 +111,7 @@ class LinearLogDet(_Linear):
     linear : array (d, d), or sparse (n, n)
         A₀, or C₀ over the points with A₀ = XᵀC₀X.
     gamma : float, > 0
+        Weight γ of the second term.
 
     Examples
     --------

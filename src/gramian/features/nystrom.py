@@ -51,11 +51,14 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         The rotation of z: ordered by training variance as above; T = L⁻¹, which gives the factor of
         :func:`pivoted_cholesky` itself on the training points; T = K_BB^{-1/2}, as scikit-learn's Nystroem.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
     kernel_ : Kernel
+        The kernel in use.
     basis_ : points (k, d)
+        The points that coordinates are made of.
     map_ : array (r, k)
         The matrix T; a basis point that depends on the others has a zero column.
     mean_ : array (r,)

@@ -40,8 +40,11 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : int
+        The power.
     offset : float, ≥ 0
+        Added before the power is taken; 0 leaves only terms of the full degree.
     scale : float, > 0
+        Multiplies the inner product.
 
     Examples
     --------
@@ -158,6 +161,7 @@ class Laplacian(Kernel):
     Parameters
     ----------
     scale : float
+        Width, in units of the distance.
 
     Examples
     --------

@@ -35,6 +35,7 @@ class ChiSquared(_Histograms):
     Parameters
     ----------
     scale : float, > 0, or None
+        Width, in units of χ²; None is the additive kernel.
 
     Examples
     --------

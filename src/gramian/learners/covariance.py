@@ -55,6 +55,17 @@ class Covariance(MetricLearner):
     X does not vary get weight zero. Nothing tells whether it helps, so there is no anchor; to learn near it from labels
     or pairs, give it to another learner as ``prior="covariance"``.
 
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.RCA : The spread within groups, where labels are known.
+
     Examples
     --------
     >>> import gramian as gm

@@ -32,6 +32,19 @@ class GMML(MetricLearner):
     n_pairs : int, optional
         Pairs drawn from labels.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.ITML : Iterative, with bounds.
+    gramian.RCA : In closed form from groups.
 
     Examples
     --------

@@ -50,14 +50,22 @@ class Kernelized(MetricLearner):
     alpha : "auto" or float
         Weight outside of the basis.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
     metric_ : KernelMetric
+        The learned distance, on the objects themselves.
     features_ : KernelFeatures
+        The coordinates that it was learned on.
     learner_ : the fitted inner learner
+        The learner that was fitted on them.
     anchor_ : float
         The weight w of the features, where they are the prior.
+
+    See Also
+    --------
+    gramian.KernelFeatures : The coordinates that it learns on.
 
     Examples
     --------

@@ -126,6 +126,18 @@ class LFDA(LabelLearner):
     random_state : int or generator, optional
         For the folds of the anchor.
 
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.PLDA : One Gaussian per class.
+    gramian.DNE : Another eigenproblem of neighborhoods.
+
     Examples
     --------
     >>> import gramian as gm

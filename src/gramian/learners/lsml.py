@@ -164,8 +164,23 @@ class LSML(MetricLearner):
     max_iter, tol
         Limit, and the bound on the gap, relative to the objective, to stop at.
     verbose : bool
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
+        Called as ``callback(n_iter, value, residual)``.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.SCML : A sparse combination of directions.
+    gramian.LMNN : From labels.
 
     Examples
     --------

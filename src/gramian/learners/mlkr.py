@@ -115,6 +115,7 @@ class MLKR(FactorLearner):
         Of more points a part is learned from, drawn at random, since the work grows with n²; a warning says so. None
         learns from all.
     max_iter : int
+        Most iterations.
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n, for targets of variance 1, or at f ≤ 10 tol · n: by default where a hundredth of the
         variance is left.
@@ -123,11 +124,18 @@ class MLKR(FactorLearner):
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
     objective_ : float
         The sum of squared errors, in units of y².
+
+    See Also
+    --------
+    gramian.NCA : The same for classes.
 
     Examples
     --------

@@ -41,8 +41,23 @@ class MMC(MetricLearner):
     max_iter, tol
         Limit, and the duality gap relative to the objective to stop at.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
     verbose : bool
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
+        Called as ``callback(n_iter, value, residual)``.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.POLA : Learns a threshold as well.
+    gramian.ITML : Stays near a prior.
 
     Examples
     --------

@@ -128,6 +128,7 @@ class NCA(FactorLearner):
     batch_size : int, optional
         Stochastic descent (Adam) on batches of points i instead of L-BFGS, ``max_iter`` passes at most.
     max_iter : int
+        Most iterations.
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n; with batches, when a pass changes the objective by less than tol · n.
     verbose : bool
@@ -135,6 +136,19 @@ class NCA(FactorLearner):
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.LMNN : Hinges in place of probabilities, for more points.
+    gramian.MCML : Its convex relative.
 
     Examples
     --------

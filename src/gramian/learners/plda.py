@@ -37,6 +37,18 @@ class PLDA(MetricLearner):
     random_state : int or generator, optional
         For the points that are held out.
 
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.RCA : Uses the spread within groups alone.
+    gramian.LFDA : Discriminants that follow neighborhoods.
+
     Examples
     --------
     >>> import gramian as gm

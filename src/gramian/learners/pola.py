@@ -40,10 +40,16 @@ class POLA(FrameworkLearner):
 
     Attributes
     ----------
-    metric_ : Mahalanobis
+    metric_ : Metric
+        The learned distance.
     threshold_ : float
         Pairs nearer than this squared distance count as similar: b, or for a blend with the prior the threshold that
         tells the pairs apart best.
+
+    See Also
+    --------
+    gramian.OnlinePOLA : One pair at a time.
+    gramian.ITML : Bounds in place of a margin.
 
     Examples
     --------

@@ -38,6 +38,19 @@ class RCA(MetricLearner):
         What the points of a class count: all the same; each class the same in all, however rare it is; or
         label → weight.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.PLDA : Weighs the spread between groups too.
+    gramian.GMML : In closed form from pairs.
 
     Examples
     --------

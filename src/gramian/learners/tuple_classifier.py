@@ -32,7 +32,9 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     learner_ : MetricLearner
+        The fitted learner.
     classes_ : array, [−1, 1]
+        What ``predict`` answers for pairs.
 
     Examples
     --------

@@ -33,7 +33,9 @@ class LaplacianEigenmaps(GraphEmbedding):
     Attributes
     ----------
     embedding_ : array (n, n_components)
+        Coordinates of the training points.
     eigenvalues_ : array (n_components,)
+        Their eigenvalues, which say how fast each changes along the graph.
     metric_ : GraphMetric
         Euclidean distance in the embedding, for training and new points.
     n_iter_ : int

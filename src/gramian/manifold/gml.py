@@ -49,6 +49,7 @@ class GeometryAwareKernel(Transductive):
     bounds : (u, l), optional
         Bounds on squared distances for pairs that bring none; percentiles of the starting kernel's when None.
     percentiles : (float, float)
+        Which percentiles of the squared distances are (u, l), where no bounds are given.
     n_pairs : int, optional
         Pairs drawn from labels; see :meth:`Pairs.from_labels`.
     anchor : float in [0, 1] or "auto"
@@ -71,6 +72,7 @@ class GeometryAwareKernel(Transductive):
         Called as ``callback(iteration, objective, decrease, core)`` after each alternation of the final fit; ``core``
         is B of K = ZBZᵀ.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
@@ -95,6 +97,11 @@ class GeometryAwareKernel(Transductive):
     classes_, codes_ : arrays
         Labels, and each point's place among them, −1 where unknown; None after constraints.
     n_iter_, converged_, n_connected_components_
+        Alternations, whether the tolerance was met, and pieces of the graph.
+
+    See Also
+    --------
+    gramian.TDL : One eigenproblem, from labels.
 
     Examples
     --------

@@ -82,9 +82,11 @@ class TDL(Transductive):
     Attributes
     ----------
     embedding_ : array (n, n_components)
+        Coordinates of the training points.
     eigenvalues_ : array (n_components,)
         Ascending; some may be negative.
     classes_ : array
+        The labels, each once.
     codes_ : array (n,)
         Labels as places in ``classes_``, −1 where unknown.
     metric_ : GraphMetric or KernelMetric
@@ -104,6 +106,11 @@ class TDL(Transductive):
         Matrix-vector products of the eigensolver; 1 when it was dense.
     n_connected_components_ : int
         Of the graph.
+
+    See Also
+    --------
+    gramian.GeometryAwareKernel : From pairs as well.
+    gramian.LaplacianEigenmaps : Without labels.
 
     Examples
     --------

@@ -77,6 +77,11 @@ class LEGO(OnlineLearner):
     n_seen_, eta_
         Number of constraints so far, step size in use.
 
+    See Also
+    --------
+    gramian.OnlineITML : An earlier rule of LogDet.
+    gramian.OnlineHashIndex : Search while it learns.
+
     Examples
     --------
     >>> import gramian as gm

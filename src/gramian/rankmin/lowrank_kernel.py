@@ -46,6 +46,7 @@ class LowRankKernel(MetricLearner):
         LogDet method that keeps the range of an initial kernel. ``Game("mw", variant="as_printed")`` is Algorithm 2
         with nothing added.
     setting : {"inductive", "transductive"}
+        Whether the kernel is learned for new points as well, or for the training points alone.
     beta : float in [0, 1], optional
         Share of K₀ to keep; binary search when None. "burg" has none.
     features : KernelFeatures, optional
@@ -65,6 +66,7 @@ class LowRankKernel(MetricLearner):
         β in trial and the violation relative to the least bound; the passes of "burg" give their dual objective in the
         place of β.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
@@ -75,9 +77,11 @@ class LowRankKernel(MetricLearner):
     factor_ : array (n, r)
         K = FFᵀ on the training points.
     rank_ : int
+        Rank of K.
     beta_ : float
         Share of K₀ that was kept, ⟨K, K₀⟩ / ‖K₀‖²; inductive, where K may be longer than K₀, it can exceed 1.
     features_ : KernelFeatures
+        Coordinates of k₀ in use.
 
     Examples
     --------

@@ -35,6 +35,7 @@ class RankMinimizer:
     Parameters
     ----------
     method : {"mw", "ocp", "factored", "trace", "logdet"}
+        How it is solved; the paragraph above has all five.
     epsilon : float, > 0
         Absolute violation ε allowed in each constraint.
     max_iter : int

@@ -27,6 +27,10 @@ class ExactIndex(Index):
         Mahalanobis, SubspaceMahalanobis, KernelMetric, GraphMetric; or a :class:`~gramian.TangentDistance`, of which
         all distances are computed, in blocks of bounded memory.
 
+    See Also
+    --------
+    gramian.HashIndex : For more points, or a metric that changes.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

@@ -56,11 +56,14 @@ class HashIndex(Index):
     Parameters
     ----------
     metric : Metric
+        The distance that is searched under.
     n_bits : int or "auto"
         Bits b, a multiple of 8; "auto" weighs, on a sample of the items, the time of the pass over the codes against
         that of the comparisons it leaves, again whenever the index has doubled: more bits in high dimension.
     mode : {"distance", "similarity"}
+        What near means: a small distance, or a small angle.
     searcher : {"scan", "orders"}
+        How candidates are found: a pass over all codes, or sorted orders of them.
     recall : float
         Probability with which each true neighbor is compared; for the scan without ``epsilon``.
     epsilon : float, optional
@@ -87,6 +90,11 @@ class HashIndex(Index):
     μ is computed again, and the items hashed again, whenever the index has doubled since; this costs a constant
     factor over one pass and keeps the angles informative, and no guarantee rests on it. float32 items stay float32, and
     those of a file that is open for reading, ``np.load(path, mmap_mode="r")``, stay on disk.
+
+    See Also
+    --------
+    gramian.ExactIndex : Compares with every point.
+    gramian.OnlineHashIndex : Under a metric that learns.
 
     Examples
     --------

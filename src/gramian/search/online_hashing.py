@@ -62,6 +62,7 @@ class OnlineHashIndex(Index):
     recall : float
         As in :class:`HashIndex`.
     random_state : int, generator or None
+        Draws the hash functions.
 
     Attributes
     ----------

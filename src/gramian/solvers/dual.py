@@ -24,6 +24,7 @@ class DualAscent(Solver):
     Parameters
     ----------
     max_iter : int
+        Most iterations.
     tol : float
         Stop when the duality gap, relative to the objective, and the worst violation of a hard constraint, relative to
         the size of the constraint and its bound, are both at most ``tol``.
