@@ -66,7 +66,9 @@ class _Linear(Divergence):
 
 
 class LinearFrobenius(_Linear):
-    """⟨A₀, M⟩ + γ/2 ‖M‖²_F on M ⪰ 0 (Jain 2009, (3.29)); M(λ) = [−(A₀ + A(λ))]₊ / γ.
+    """A linear cost on a matrix with a penalty on its size.
+
+    ⟨A₀, M⟩ + γ/2 ‖M‖²_F on M ⪰ 0 (Jain 2009, (3.29)); M(λ) = [−(A₀ + A(λ))]₊ / γ.
 
     Parameters
     ----------
@@ -102,7 +104,9 @@ class LinearFrobenius(_Linear):
 
 
 class LinearLogDet(_Linear):
-    """⟨A₀, M⟩ − γ log det M (Jain 2009, (3.32)); M(λ) = γ (A₀ + A(λ))⁻¹.
+    """A linear cost on a matrix with a barrier that keeps it positive definite.
+
+    ⟨A₀, M⟩ − γ log det M (Jain 2009, (3.32)); M(λ) = γ (A₀ + A(λ))⁻¹.
 
     RCA is A₀ = 0 with the one chunklet constraint (3.4).
 

@@ -23,7 +23,9 @@ LARGEST = 1e150
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Stored):
-    """z(x) = T k_B(x) − mean with T K_BB Tᵀ = I, so that z(x)ᵀz(y) is the kernel on the span of the basis B.
+    """Turn a kernel into coordinates, so that any method on vectors works with it.
+
+    z(x) = T k_B(x) − mean with T K_BB Tᵀ = I, so that z(x)ᵀz(y) is the kernel on the span of the basis B.
 
     With L the pivoted Cholesky factor of K_BB, C the coordinates L⁻¹k_B(x) of the training points as rows, and
     V the eigenvectors of CᵀC in order of falling eigenvalue, T = Vᵀ L⁻¹ (Teixeira et al. 2008, (5)–(12)): the training

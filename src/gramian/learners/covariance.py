@@ -49,7 +49,9 @@ def inverse_root(R: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 class Covariance(MetricLearner):
-    """M = C⁺ with C the covariance of X: the minimizer of ⟨C, M⟩ − log det M (Mahalanobis 1936).
+    """Whiten all points: no labels, only their spread.
+
+    M = C⁺ with C the covariance of X: the minimizer of ⟨C, M⟩ − log det M (Mahalanobis 1936).
 
     The one learner without side information: y may be left out and is not looked at. Directions in which
     X does not vary get weight zero. Nothing tells whether it helps, so there is no anchor; to learn near it from labels

@@ -39,7 +39,9 @@ def dne_loss(L: Any, X: Any, W: Any) -> tuple[float, Any]:
 
 
 class DNE(LabelLearner):
-    """Minimize tr(L Xᵀ(D − W)X Lᵀ) + reg · ‖L‖² over L with LLᵀ = I: one eigenproblem (Zhang et al. 2006).
+    """Find few directions in which near neighbors are of the same class, by one eigenproblem.
+
+    Minimize tr(L Xᵀ(D − W)X Lᵀ) + reg · ‖L‖² over L with LLᵀ = I: one eigenproblem (Zhang et al. 2006).
 
     W joins near neighbors of one class with +1 and of different classes with −1, D holds its row sums
     (Chatpatanasiri et al. 2010, (4)). The rows of L are the eigenvectors of Xᵀ(D − W)X with eigenvalues below

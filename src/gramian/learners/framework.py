@@ -170,7 +170,9 @@ class FrameworkLearner(MetricLearner):
 
 
 class Framework(FrameworkLearner):
-    """min_M D(M, M₀) + slack   s.t.  ⟨C_i, X M Xᵀ⟩ ≤ b_i,  M ⪰ 0   (Jain 2009, (3.2)).
+    """Learn from any constraints, under any divergence, with any solver.
+
+    min_M D(M, M₀) + slack   s.t.  ⟨C_i, X M Xᵀ⟩ ≤ b_i,  M ⪰ 0   (Jain 2009, (3.2)).
 
     Parameters
     ----------

@@ -12,7 +12,9 @@ from gramian.solvers.base import Solution
 
 
 class GMML(MetricLearner):
-    """min_{M ≻ 0} ⟨M, S⟩ + ⟨M⁻¹, D⟩, in closed form M = S⁻¹ ♯_t D   (Zadeh et al. 2016).
+    """Make similar pairs near and dissimilar pairs far, in closed form.
+
+    min_{M ≻ 0} ⟨M, S⟩ + ⟨M⁻¹, D⟩, in closed form M = S⁻¹ ♯_t D   (Zadeh et al. 2016).
 
     S and D are the mean scatters of similar and dissimilar pair differences and ♯_t is the point at t on the
     geodesic of positive definite matrices; t = ½ is the minimizer. A LogDet pull toward a prior M₀ adds

@@ -22,7 +22,9 @@ GAMMAS = (1.0, 0.1, 10.0)
 
 
 class ITML(FrameworkLearner):
-    """min_M D_ld(M, M₀) + γ Σ_i D_ld(ξ_i, b_i)   s.t.  d²_M ≤ ξ_i (similar),  d²_M ≥ ξ_i (dissimilar).
+    """Keep similar pairs near and dissimilar pairs far, and stay close to a prior.
+
+    min_M D_ld(M, M₀) + γ Σ_i D_ld(ξ_i, b_i)   s.t.  d²_M ≤ ξ_i (similar),  d²_M ≥ ξ_i (dissimilar).
 
     Davis et al. (2007); Jain (2009), §3.1.1: the framework with the LogDet divergence, pairs, and a slack that is
     a LogDet divergence from the bounds itself. γ → ∞ is the hard problem. The projection printed in the ITML paper is

@@ -21,7 +21,9 @@ from gramian.solvers.base import Solution
 
 
 class Kernelized(MetricLearner):
-    """The explicit learner on kernel coordinates, lifted to a kernel metric.
+    """Give any learner curved boundaries, or objects that are no vectors, through a kernel.
+
+    The explicit learner on kernel coordinates, lifted to a kernel metric.
 
     z(x) are the coordinates of a :class:`KernelFeatures` basis. The inner learner finds M on them; the result is
     k_W(x, y) = z(x)ᵀ M z(y) + α (k(x, y) − z(x)ᵀz(y)). This is the KPCA trick of Chatpatanasiri et al. (2010) for any

@@ -58,7 +58,9 @@ def lmnn_loss(L: Any, X: Any, codes: Any, near: Any, push: float = 1.0) -> tuple
 
 
 class LMNN(FactorLearner):
-    """Minimize Σ_ij d²_M(x_i, x_j) + push · Σ_ijl [1 + d²_M(x_i, x_j) − d²_M(x_i, x_l)]₊ + reg · tr(M) over M ⪰ 0.
+    """Make the nearest neighbors of each point be of its class: pull them close, push others out.
+
+    Minimize Σ_ij d²_M(x_i, x_j) + push · Σ_ijl [1 + d²_M(x_i, x_j) − d²_M(x_i, x_l)]₊ + reg · tr(M) over M ⪰ 0.
 
     j runs over the k target neighbors of i, the nearest points of its class in the Euclidean distance, and l over
     all points of other classes (Weinberger and Saul 2009; Chatpatanasiri et al. 2010, §2.2). The problem is

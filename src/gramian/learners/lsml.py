@@ -143,7 +143,9 @@ def _descended(part: Residuals, value: float, gradient: np.ndarray, most: int, t
 
 
 class LSML(MetricLearner):
-    """min_M D_ld(M, M₀) + Σ_i w_i [d_M(near pair) − d_M(far pair)]₊²   (Liu et al. 2012, (7)), on plain distances.
+    """Learn from comparisons, this pair is nearer than that one, without bounds or units.
+
+    min_M D_ld(M, M₀) + Σ_i w_i [d_M(near pair) − d_M(far pair)]₊²   (Liu et al. 2012, (7)), on plain distances.
 
     The problem is convex: (√p − √q)² is convex in (p, q) where p > q. It is solved on a factor of M by L-BFGS in
     coordinates where M₀ = I and only over comparisons that are violated or nearly so; the fit stops on a bound of

@@ -53,7 +53,9 @@ def _within(X: Any, classes: softmax.Classes) -> tuple[Any, Any]:
 
 
 class MCML(FactorLearner):
-    """Minimize Σ_i KL(p0(·|i), p(·|i)) + reg · tr(M) over M ⪰ 0, a convex problem (Globerson and Roweis 2006).
+    """Bring the points of each class together as if they were one point.
+
+    Minimize Σ_i KL(p0(·|i), p(·|i)) + reg · tr(M) over M ⪰ 0, a convex problem (Globerson and Roweis 2006).
 
     p0(j|i) is uniform over the other points of the class of i and p(j|i) ∝ exp(−d²_M(x_i, x_j)) for j ≠ i:
     the nearest one can come to collapsing each class into a point, infinitely far from the others.

@@ -91,7 +91,9 @@ def standardized(labels: Labels, owner: str) -> tuple[np.ndarray, float]:
 
 
 class MLKR(FactorLearner):
-    """Minimize Σ_i (y_i − ŷ_i)² + reg · ‖L‖² over L (r, d): the error of kernel regression, each point left out.
+    """Learn a distance for predicting a number from the neighbors of a point.
+
+    Minimize Σ_i (y_i − ŷ_i)² + reg · ‖L‖² over L (r, d): the error of kernel regression, each point left out.
 
     ŷ_i = Σ_{j≠i} p_ij y_j with p_ij ∝ exp(−‖Lx_i − Lx_j‖²) (Weinberger and Tesauro 2007). The targets are numbers;
     other labels enter as one indicator column for each class. The problem is not convex; it is descended by L-BFGS in

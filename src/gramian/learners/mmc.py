@@ -16,7 +16,9 @@ from gramian.solvers.descent import descend
 
 
 class MMC(MetricLearner):
-    """max_M Σ_{(i,j) dissimilar} d_M(x_i, x_j)   s.t.  Σ_{(i,j) similar} d²_M(x_i, x_j) ≤ 1,  M ⪰ 0.
+    """Spread dissimilar pairs while similar ones stay close, for clustering.
+
+    max_M Σ_{(i,j) dissimilar} d_M(x_i, x_j)   s.t.  Σ_{(i,j) similar} d²_M(x_i, x_j) ≤ 1,  M ⪰ 0.
 
     Xing et al. (2003); Jain (2009), §3.1.1. With S the scatter of the similar pairs and M = S^{-1/2} B S^{-1/2} the
     constraint is Tr B ≤ 1 and the objective g(B) = Σ √(wᵀBw) is concave and grows with the size of B, so B = FFᵀ/‖F‖²

@@ -99,7 +99,9 @@ def truncated_nca_loss(
 
 
 class NCA(FactorLearner):
-    """Minimize −Σ_i p_i + reg · ‖L‖² over L (r, d): the expected number of points that a random neighbor classifies.
+    """Make a random near neighbor likely to be of the point's class, in few dimensions if you like.
+
+    Minimize −Σ_i p_i + reg · ‖L‖² over L (r, d): the expected number of points that a random neighbor classifies.
 
     p_i = Σ_{j: y_j = y_i} p_ij with p_ij ∝ exp(−‖Lx_i − Lx_j‖²) for j ≠ i (Goldberger et al. 2005;
     Chatpatanasiri et al. 2010, (3)). The problem is not convex; it is descended by L-BFGS in coordinates

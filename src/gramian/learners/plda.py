@@ -11,7 +11,9 @@ from gramian.solvers.base import Solution
 
 
 class PLDA(MetricLearner):
-    """M = W⁻¹ − (W + B)⁻¹: the log-likelihood ratio of "same class" against "any two points".
+    """Score whether two points are of one class, from the spread within classes and between them.
+
+    M = W⁻¹ − (W + B)⁻¹: the log-likelihood ratio of "same class" against "any two points".
 
     W is the covariance within classes and B that of the class means, both shrunk toward a multiple of the identity::
 

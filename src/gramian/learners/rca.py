@@ -13,7 +13,9 @@ from gramian.solvers.base import Solution
 
 
 class RCA(MetricLearner):
-    """M = C⁻¹, C = (1/n) Σ_l Σ_{i∈Ω_l} (x_i − μ_l)(x_i − μ_l)ᵀ   (Bar-Hillel et al. 2005; Jain 2009, (3.3)).
+    """Whiten the spread within groups of points that belong together, in closed form.
+
+    M = C⁻¹, C = (1/n) Σ_l Σ_{i∈Ω_l} (x_i − μ_l)(x_i − μ_l)ᵀ   (Bar-Hillel et al. 2005; Jain 2009, (3.3)).
 
     The closed-form solution of min_M −log det M subject to the one chunklet constraint (3.4) with bound d: the
     framework with LinearLogDet. With the printed bound 1 the optimum is M/d, which orders neighbors the same.

@@ -67,7 +67,9 @@ def _leading(S: np.ndarray, W: np.ndarray, count: int) -> np.ndarray:
 
 
 class SCML(MetricLearner):
-    """min_{w ≥ 0} mean_i [margin + d²_M(near pair) − d²_M(far pair)]₊ + β Σ_k w_k  with  M = Σ_k w_k b_k b_kᵀ.
+    """Learn from comparisons a metric that is a sum of few directions.
+
+    min_{w ≥ 0} mean_i [margin + d²_M(near pair) − d²_M(far pair)]₊ + β Σ_k w_k  with  M = Σ_k w_k b_k b_kᵀ.
 
     Shi, Bellet and Sha (2014), (2): a metric put together from few of many given directions b_k. It is a linear
     program in w, solved here to a duality gap (``solution_.gap``) by Newton steps on a smoothed hinge, over bases that

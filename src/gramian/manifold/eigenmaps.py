@@ -9,7 +9,9 @@ from gramian.manifold.geometry import Geometry
 
 
 class LaplacianEigenmaps(GraphEmbedding):
-    """min tr(XᵀLX) over orthonormal X orthogonal to the trivial vector: the smoothest coordinates on a graph.
+    """Find coordinates that change slowly from neighbor to neighbor.
+
+    min tr(XᵀLX) over orthonormal X orthogonal to the trivial vector: the smoothest coordinates on a graph.
 
     Belkin and Niyogi (2003); :class:`TDL` without labels, or with its cost set to zero, is exactly this.
 

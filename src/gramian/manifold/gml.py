@@ -25,7 +25,9 @@ GAMMAS = (0.1, 1.0)
 
 
 class GeometryAwareKernel(Transductive):
-    """min D(K, M) + slack over K that meets the constraints and M in 𝓜 (Jain 2009, (6.2), Algorithm 1).
+    """Learn a kernel from few constraints that also follows the shape of the data.
+
+    min D(K, M) + slack over K that meets the constraints and M in 𝓜 (Jain 2009, (6.2), Algorithm 1).
 
     D is the LogDet divergence; 𝓜, the ``family``, is a set of kernels that follow the geometry of all points.
     Step A, K for fixed M, is the LogDet problem of ITML in the m-dimensional range of M; step B, M for fixed K, is

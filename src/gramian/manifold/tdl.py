@@ -24,7 +24,9 @@ SPAN = 4
 
 
 class TDL(Transductive):
-    """min tr(Xᵀ(C' + λP')X) over orthonormal X orthogonal to the constant (Li, Yang and Wang 2007, (3)).
+    """Use few labels and many points without: coordinates that follow the shape of the data.
+
+    min tr(Xᵀ(C' + λP')X) over orthonormal X orthogonal to the constant (Li, Yang and Wang 2007, (3)).
 
     C' = 2(diag(Ce) − C) with C the symmetrized cost (6): every labeled point wants its k nearest labeled points of
     the same class near and the k nearest of other classes far. P' keeps what is near in the geometry of all points,

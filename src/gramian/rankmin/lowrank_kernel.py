@@ -26,7 +26,9 @@ NEGLIGIBLE = 1e-10
 
 
 class LowRankKernel(MetricLearner):
-    """min rank(K) s.t. d²_K ≤ u (similar), d²_K ≥ l (dissimilar), ⟨K, K₀⟩ ≥ β ‖K₀‖², ‖K‖ bounded, K ⪰ 0.
+    """Learn a kernel of low rank from pairs that should be near or far.
+
+    min rank(K) s.t. d²_K ≤ u (similar), d²_K ≥ l (dissimilar), ⟨K, K₀⟩ ≥ β ‖K₀‖², ‖K‖ bounded, K ⪰ 0.
 
     Jain 2009, (7.7) with ``setting="transductive"``, where the norm is that of K, and (7.11) with ``"inductive"``,
     where it is that of L in k(x, y) = z(x)ᵀ L z(y) = k₀(x)ᵀ K₀^{−1/2} L K₀^{−1/2} k₀(y). In both the result is a kernel

@@ -26,7 +26,9 @@ SPARE = 8
 
 
 class HashIndex(Index):
-    """Bits h_r(x) = [rᵀG(φ(x) − μ) ≥ 0] with r ~ N(0, I) and G = W^{1/2} (Jain 2009, (4.3)), then exact ranking.
+    """Find neighbors among many points, fast, under a metric that may change.
+
+    Bits h_r(x) = [rᵀG(φ(x) − μ) ≥ 0] with r ~ N(0, I) and G = W^{1/2} (Jain 2009, (4.3)), then exact ranking.
 
     Two items collide in a bit with probability 1 − θ/π, θ the angle of G(φ(x) − μ) and G(φ(y) − μ). G is the symmetric
     root: it changes with W continuously, while another factor carries a rotation that would scramble every bit.
