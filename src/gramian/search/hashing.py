@@ -50,7 +50,7 @@ class HashIndex(Index):
     the M = 2 n^{1/(1+ε)} nearest codes are compared instead, without that guarantee.
     ``estimate="products"`` takes the bits along the axes of a random rotation and leaves the query as it is: products
     of bits with real numbers tell angles two to four times as sharply as the same number of collisions, with an exact
-    law of their own (:mod:`gramian.search.products`), so that fewer items are compared and codes may be shorter; the
+    law of their own (``gramian.search.products``), so that fewer items are compared and codes may be shorter; the
     pass over the codes costs three times as much a bit. The promise is the same, over the draw of the rotation.
     ``searcher="orders"`` is the thesis's search: l permuted, sorted key orders and M candidates from them, for
     a (1+ε)-approximate nearest neighbor in sublinear time.
@@ -78,7 +78,7 @@ class HashIndex(Index):
     store : {"float64", "float32", "float16", "int8"}, optional
         How points are kept, in their own precision when None. Smaller ones take less memory and less time to compare;
         what is kept is what is searched, so distances are those of the rounded points
-        (:mod:`gramian.search.rounded`). For plain vectors.
+        (``gramian.search.rounded``). For plain vectors.
     random_state : int, generator or None
         Seed of r.
 
