@@ -8,6 +8,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "src"))
 
+from sphinx import addnodes  # noqa: E402
+
 import gramian  # noqa: E402
 
 project = "gramian"
@@ -85,6 +87,17 @@ def keep_bars(app, what, name, obj, options, lines):
     lines[:] = [re.sub(r"(``.*?``)|\|", lambda bar: bar[1] or r"\|", line) for line in lines]
 
 
+def name_twice(app, doctree):
+    """Give what is found under two names an anchor for each, since pages of source link back by either."""
+    for node in doctree.findall(addnodes.desc_signature):
+        if node.parent.get("domain") == "py" and node.get("fullname"):
+            home = getattr(getattr(gramian, node["fullname"].split(".")[0], None), "__module__", None) or "gramian"
+            parts = home.split(".")
+            names = [".".join([*parts[:depth], node["fullname"]]) for depth in range(1, len(parts) + 1)]
+            node["ids"] += [name for name in names if name not in node["ids"]]
+
+
 def setup(app):
+    app.connect("doctree-read", name_twice)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("autodoc-skip-member", skip_foreign)

@@ -1,6 +1,6 @@
 """Positive semi-definite roots and projections, and blocked squared distances.
 
-Functions of all points at once are generic: :mod:`gramian.dask` registers them for points that lie in blocks elsewhere.
+Functions of all points at once are generic: ``gramian.dask`` registers them for points that lie in blocks elsewhere.
 """
 
 from collections.abc import Iterator

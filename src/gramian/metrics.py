@@ -234,7 +234,9 @@ class Metric(Stored):
 
 
 class Mahalanobis(Metric):
-    """d²(x, y) = (x − y)ᵀ M (x − y) with M = LᵀL.
+    """A learned distance on vectors: Euclidean after a linear map.
+
+    d²(x, y) = (x − y)ᵀ M (x − y) with M = LᵀL.
 
     Parameters
     ----------
@@ -269,7 +271,9 @@ class Mahalanobis(Metric):
 
 
 class SubspaceMahalanobis(Metric):
-    """W = α I + U (M − α I) Uᵀ in high dimension, d × d never formed (Jain 2009, (3.6)).
+    """A learned distance for very many features, also sparse ones.
+
+    W = α I + U (M − α I) Uᵀ in high dimension, d × d never formed (Jain 2009, (3.6)).
 
     Parameters
     ----------

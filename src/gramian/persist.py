@@ -50,8 +50,11 @@ def save(obj: Any, path: str | os.PathLike, *, about: dict[str, Any] | None = No
     Parameters
     ----------
     obj : value of this package
+        What is to be kept: a metric, kernel, index, set of constraints or fitted feature map.
     path : str or path
+        The file.
     about : dict of plain data, optional
+        Plain data to store beside it.
 
     Examples
     --------
@@ -125,6 +128,7 @@ def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) ->
     Parameters
     ----------
     path : str or path
+        The file.
     mmap : bool
         Leave arrays on disk until they are touched.
     verify : bool

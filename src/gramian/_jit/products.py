@@ -1,4 +1,4 @@
-"""Search by a pass over all codes with queries that are not binarized; see :mod:`gramian.search.products`.
+"""Search by a pass over all codes with queries that are not binarized; see ``gramian.search.products``.
 
 ``coded`` = (tiles, n, allowed, sqnorms, alignments, classes) are the codes of the items, |x|² and c = ⟨ō, o⟩ as the
 bits see them, and classes (low, high, least c, masks) of them. A query is ``asked`` = (code, planes, weights, sqnorm)

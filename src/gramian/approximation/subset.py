@@ -20,7 +20,9 @@ _TOLERATED = 1e-3
 
 
 class SubsetDistance(BaseEstimator):
-    """d̂²(q, q_i) = k(q, q) − 2 β̂ᵀK_i + K_ii with β̂ = (K_RQ⁺ + W) k_R(q) (Epstein and Betke, (14)–(15)).
+    """Estimate all distances of a new object from a few that are measured.
+
+    d̂²(q, q_i) = k(q, q) − 2 β̂ᵀK_i + K_ii with β̂ = (K_RQ⁺ + W) k_R(q) (Epstein and Betke, (14)–(15)).
 
     ``fit(Q)`` evaluates the distance on all of Q and chooses R ⊂ Q with m members, or takes the ``members`` given.
     After that a new object needs m evaluations, to R, for estimates of its distances to all of Q; those to members of

@@ -84,6 +84,7 @@ class ConvolutionalEM(SumOfParts):
     center : bool
         Whether the mean of the data is the origin.
     max_iter : int
+        Most iterations.
     tol : float
         Share of labels that may still change (hard), or relative change of the objective (soft).
     verbose : bool
@@ -91,20 +92,28 @@ class ConvolutionalEM(SumOfParts):
     callback : callable, optional
         Called as ``callback(start, objective, residual)`` after each start.
     random_state : int, RandomState or None
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
     labels_ : array (n, T)
+        Cluster of each point, one column per clustering.
     parts_ : list of T arrays (k_t, d)
         Parts around ``mean_``.
     cluster_centers_ : list of T arrays (k_t, d)
         ``mean_`` + parts.
     weights_ : list of T arrays (k_t,)
+        Share of each part.
     variance_ : float
         σ² of one part.
     shape_ : array (d, d) or None
         S, where the noise is not spherical.
     objective_, objective_path_, penalty_, mean_, n_iter_, converged_
+        As in :class:`DecorrelatedKMeans`.
+
+    See Also
+    --------
+    gramian.DecorrelatedKMeans : Each clustering has centers of its own.
 
     Examples
     --------

@@ -61,10 +61,12 @@ class DecorrelatedKMeans(Clusterings):
     callback : callable, optional
         Called as ``callback(start, objective, residual)`` after each start.
     random_state : int, RandomState or None
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
     labels_ : array (n, T)
+        Cluster of each point, one column per clustering.
     cluster_centers_ : list of T arrays (k_t, d)
         Centers μ in the coordinates of X.
     objective_ : float
@@ -74,8 +76,15 @@ class DecorrelatedKMeans(Clusterings):
     penalty_ : float
         λ in use.
     mean_ : array (d,)
+        Mean of the training points, the origin of the centers.
     n_iter_ : int
+        Iterations of the start that won.
     converged_ : bool
+        Whether the tolerance was met.
+
+    See Also
+    --------
+    gramian.ConvolutionalEM : Points as sums of parts.
 
     Examples
     --------

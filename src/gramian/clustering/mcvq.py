@@ -36,9 +36,11 @@ class MultipleCauseVQ(ByLikelihood):
     Attributes
     ----------
     labels_ : array (n, T)
+        Cluster of each point, one column per clustering.
     selection_ : array (d, T)
         g, the share of each quantizer in each feature.
     cluster_centers_, objective_, objective_path_, mean_, n_iter_, converged_
+        As in :class:`DecorrelatedKMeans`.
 
     Examples
     --------

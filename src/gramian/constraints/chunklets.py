@@ -12,7 +12,9 @@ from gramian.constraints.base import Constraints, Labels, Terms, selections
 
 @dataclass(frozen=True, eq=False)
 class Chunklets(Constraints):
-    """One constraint on the scatter within chunklets: (1/n) Σ_l Σ_{i∈Ω_l} d²(x_i, μ_l) ≤ 1 (Jain 2009, (3.4)).
+    """Groups of points that belong together.
+
+    One constraint on the scatter within chunklets: (1/n) Σ_l Σ_{i∈Ω_l} d²(x_i, μ_l) ≤ 1 (Jain 2009, (3.4)).
 
     n counts the points that are in a chunklet.
 

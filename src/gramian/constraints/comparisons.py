@@ -56,7 +56,7 @@ class Comparisons(Constraints):
         return self.margin is None
 
     def filled(self, X: Any, percentiles: Any = (5, 95), *, max_points: int = 1000, sqdist: Any = None) -> Self:
-        """Fill in a missing margin: the share :data:`MARGIN` of the median squared distance of X."""
+        """Fill in a missing margin: the share ``MARGIN`` of the median squared distance of X."""
         if self.margin is not None:
             return self
         D = typical_sqdist(X, max_points, sqdist)

@@ -19,7 +19,9 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Constraints):
-    """d²(x_i, x_j) ≤ u for similar pairs, d²(x_i, x_j) ≥ l for dissimilar ones (Jain 2009, §3.1 item 1).
+    """Pairs of points that should be near, or far.
+
+    d²(x_i, x_j) ≤ u for similar pairs, d²(x_i, x_j) ≥ l for dissimilar ones (Jain 2009, §3.1 item 1).
 
     Parameters
     ----------

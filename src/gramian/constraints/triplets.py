@@ -15,7 +15,9 @@ from gramian.constraints.targets import target_triplets
 
 @dataclass(frozen=True, eq=False)
 class Triplets(Comparisons):
-    """d²(anchor, far) − d²(anchor, near) ≥ margin (Jain 2009, §3.1 item 4).
+    """This point is nearer to the second than to the third.
+
+    d²(anchor, far) − d²(anchor, near) ≥ margin (Jain 2009, §3.1 item 4).
 
     The thesis prints the second term of this constraint with a misprint; the matrix is
     (e_i − e_j)(e_i − e_j)ᵀ − (e_i − e_k)(e_i − e_k)ᵀ.

@@ -176,7 +176,7 @@ class ShardedIndex:
         return self.add_parts(blocks.parts, [None] * len(spans), spans)
 
     def add_parts(self, parts: Any, chosen: Any, ids: Any) -> "ShardedIndex":
-        """Add some rows of parts of :class:`.Blocks`, with new ids for each of them; workers read them themselves."""
+        """Add some rows of parts of ``Blocks``, with new ids for each of them; workers read them themselves."""
         own: list[tuple[list, list, list]] = [([], [], []) for _ in self._shards]
         sizes = np.array(self._sizes)
         for piece in zip(parts, chosen, ids):

@@ -9,7 +9,9 @@ from gramian.divergences.base import Divergence, SpectralDerivative
 
 @dataclass(frozen=True)
 class Frobenius(Divergence):
-    """D(M, M₀) = ½ ‖M − M₀‖²_F on M ⪰ 0 (Jain 2009, (3.26)–(3.27)).
+    """Half the squared difference of two matrices, entry by entry.
+
+    D(M, M₀) = ½ ‖M − M₀‖²_F on M ⪰ 0 (Jain 2009, (3.26)–(3.27)).
 
     M(λ) = [M₀ − A(λ)]₊. With M₀ = 0 and margin constraints this is batch POLA.
 

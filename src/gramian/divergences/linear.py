@@ -66,13 +66,16 @@ class _Linear(Divergence):
 
 
 class LinearFrobenius(_Linear):
-    """⟨A₀, M⟩ + γ/2 ‖M‖²_F on M ⪰ 0 (Jain 2009, (3.29)); M(λ) = [−(A₀ + A(λ))]₊ / γ.
+    """A linear cost on a matrix with a penalty on its size.
+
+    ⟨A₀, M⟩ + γ/2 ‖M‖²_F on M ⪰ 0 (Jain 2009, (3.29)); M(λ) = [−(A₀ + A(λ))]₊ / γ.
 
     Parameters
     ----------
     linear : array (d, d), or sparse (n, n)
         A₀, or C₀ over the points with A₀ = XᵀC₀X.
     gamma : float, > 0
+        Weight γ of the second term.
 
     Examples
     --------
@@ -101,7 +104,9 @@ class LinearFrobenius(_Linear):
 
 
 class LinearLogDet(_Linear):
-    """⟨A₀, M⟩ − γ log det M (Jain 2009, (3.32)); M(λ) = γ (A₀ + A(λ))⁻¹.
+    """A linear cost on a matrix with a barrier that keeps it positive definite.
+
+    ⟨A₀, M⟩ − γ log det M (Jain 2009, (3.32)); M(λ) = γ (A₀ + A(λ))⁻¹.
 
     RCA is A₀ = 0 with the one chunklet constraint (3.4).
 
@@ -110,6 +115,7 @@ class LinearLogDet(_Linear):
     linear : array (d, d), or sparse (n, n)
         A₀, or C₀ over the points with A₀ = XᵀC₀X.
     gamma : float, > 0
+        Weight γ of the second term.
 
     Examples
     --------

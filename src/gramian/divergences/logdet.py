@@ -11,7 +11,9 @@ from gramian.divergences.base import Congruence, Divergence
 
 @dataclass(frozen=True)
 class LogDet(Divergence):
-    """D(M, M₀) = Tr(M M₀⁻¹) − log det(M M₀⁻¹) − d: φ(M) = −log det M (Jain 2009, §3.1.1, ITML).
+    """A divergence that keeps a matrix positive definite and does not depend on units.
+
+    D(M, M₀) = Tr(M M₀⁻¹) − log det(M M₀⁻¹) − d: φ(M) = −log det M (Jain 2009, §3.1.1, ITML).
 
     M(λ) = (M₀⁻¹ + A(λ))⁻¹ stays positive definite by itself. From a singular prior the divergence is finite only for M
     of the same range, and the problem is solved there (Kulis et al. 2006).

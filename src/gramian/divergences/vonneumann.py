@@ -11,7 +11,9 @@ from gramian.divergences.base import Divergence, SpectralDerivative, spectral
 
 @dataclass(frozen=True)
 class VonNeumann(Divergence):
-    """D(M, M₀) = Tr(M log M − M log M₀ − M + M₀): φ(M) = Tr(M log M − M) (Jain 2009, (3.13)–(3.25)).
+    """A divergence that multiplies eigenvalues in place of adding to them.
+
+    D(M, M₀) = Tr(M log M − M log M₀ − M + M₀): φ(M) = Tr(M log M − M) (Jain 2009, (3.13)–(3.25)).
 
     M(λ) = exp(log M₀ − A(λ)) (3.24). The gradient printed after (3.25) has its first sign wrong.
 

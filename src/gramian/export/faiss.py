@@ -56,12 +56,14 @@ def to_faiss(
     Parameters
     ----------
     metric : Metric with finite coordinates, KernelFeatures, fitted learner, or the file of a metric
+        What maps the points.
     X : array (n, d), or an iterator of blocks (ids, X)
+        The points to put in.
     kind : {"flat", "ivf", "hnsw", "lsh"} or a faiss factory string
         Exact scan, inverted file (√n lists), HNSW graph, or bits with a flat re-ranking. A path here is ``path``.
     ids : int64 (n,), optional
         Ids to return instead of 0 … n − 1.
-    path : path, optional
+    path, out : path, optional
         Where to write the index, with a README.md beside it; ``out`` is the same. The beam of a graph and the number of
         lists to look into are then settled so that they find 0.995 of the exact neighbors of 100 queries.
     verbose, callback

@@ -47,10 +47,12 @@ def to_hnswlib(
     Parameters
     ----------
     metric : Metric with finite coordinates, KernelFeatures, fitted learner, or the file of a metric
+        What maps the points.
     X : array (n, d), or an iterator of blocks (ids, X)
+        The points to put in.
     ids : int64 (n,), optional
         A path in this place is ``path``.
-    path : path, optional
+    path, out : path, optional
         Where to write the index, with a README.md beside it; ``out`` is the same. hnswlib does not store its beam:
         the README says which one finds 0.995 of the exact neighbors of 100 queries.
     n_links, ef_construction, random_state

@@ -52,7 +52,9 @@ def pivoted_cholesky(
     Parameters
     ----------
     kernel : Kernel, or a function k(a, b) of two objects
+        The similarity to factor.
     X : points (dense, sparse, or a sequence of objects)
+        The points whose Gram matrix is factored.
     rank : int, optional
         Largest rank; n when None.
     tol : float
@@ -60,6 +62,7 @@ def pivoted_cholesky(
     pivots : {"greedy", "random"}
         Next pivot: the largest residual (the paper), or drawn in proportion to the residuals.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Returns
     -------

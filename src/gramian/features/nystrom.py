@@ -23,7 +23,9 @@ LARGEST = 1e150
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Stored):
-    """z(x) = T k_B(x) − mean with T K_BB Tᵀ = I, so that z(x)ᵀz(y) is the kernel on the span of the basis B.
+    """Turn a kernel into coordinates, so that any method on vectors works with it.
+
+    z(x) = T k_B(x) − mean with T K_BB Tᵀ = I, so that z(x)ᵀz(y) is the kernel on the span of the basis B.
 
     With L the pivoted Cholesky factor of K_BB, C the coordinates L⁻¹k_B(x) of the training points as rows, and
     V the eigenvectors of CᵀC in order of falling eigenvalue, T = Vᵀ L⁻¹ (Teixeira et al. 2008, (5)–(12)): the training
@@ -51,11 +53,14 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         The rotation of z: ordered by training variance as above; T = L⁻¹, which gives the factor of
         :func:`pivoted_cholesky` itself on the training points; T = K_BB^{-1/2}, as scikit-learn's Nystroem.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
     kernel_ : Kernel
+        The kernel in use.
     basis_ : points (k, d)
+        The points that coordinates are made of.
     map_ : array (r, k)
         The matrix T; a basis point that depends on the others has a zero column.
     mean_ : array (r,)

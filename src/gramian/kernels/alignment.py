@@ -40,8 +40,11 @@ def align(
     Parameters
     ----------
     kernels : sequence of m Kernels
+        The kernels to combine.
     X : points
+        Training points, as these kernels take them.
     y : labels (n,)
+        Their classes.
     center : bool
         Center all kernels and Y in feature space first (Cortes et al. 2012). Advisable with classes of unequal size,
         for which constants align well: without it most weight can go to very wide and very narrow kernels.

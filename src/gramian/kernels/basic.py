@@ -35,13 +35,18 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """k(x, y) = (scale · xᵀy + offset)^degree.
+    """Similarity that counts products of features as well.
+
+    k(x, y) = (scale · xᵀy + offset)^degree.
 
     Parameters
     ----------
     degree : int
+        The power.
     offset : float, ≥ 0
+        Added before the power is taken; 0 leaves only terms of the full degree.
     scale : float, > 0
+        Multiplies the inner product.
 
     Examples
     --------
@@ -78,7 +83,9 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    """k(x, y) = exp(−d²(x, y) / (2 scale²)), with the Euclidean distance or any learned metric.
+    """Similarity that fades with the distance.
+
+    k(x, y) = exp(−d²(x, y) / (2 scale²)), with the Euclidean distance or any learned metric.
 
     Parameters
     ----------
@@ -153,11 +160,14 @@ def median_scale(X: Any, most: int = 500) -> float:
 
 @dataclass(frozen=True)
 class Laplacian(Kernel):
-    """k(x, y) = exp(−‖x − y‖₁ / scale).
+    """Similarity that fades with the sum of differences; less smooth than the Gaussian.
+
+    k(x, y) = exp(−‖x − y‖₁ / scale).
 
     Parameters
     ----------
     scale : float
+        Width, in units of the distance.
 
     Examples
     --------
@@ -183,7 +193,9 @@ class Laplacian(Kernel):
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
-    """k(x, y) = xᵀy / (‖x‖ ‖y‖); a zero vector has kernel zero with everything.
+    """Similarity of directions, whatever the lengths: for texts and embeddings.
+
+    k(x, y) = xᵀy / (‖x‖ ‖y‖); a zero vector has kernel zero with everything.
 
     Examples
     --------

@@ -28,13 +28,16 @@ class _Histograms(Kernel):
 
 @dataclass(frozen=True)
 class ChiSquared(_Histograms):
-    """k(x, y) = exp(−χ²(x, y) / scale) with χ²(x, y) = Σ_j (x_j − y_j)² / (x_j + y_j), and 0/0 = 0.
+    """Similarity of histograms in which small bins count more.
+
+    k(x, y) = exp(−χ²(x, y) / scale) with χ²(x, y) = Σ_j (x_j − y_j)² / (x_j + y_j), and 0/0 = 0.
 
     With ``scale=None`` the additive kernel Σ_j 2 x_j y_j / (x_j + y_j) instead. Dense points only.
 
     Parameters
     ----------
     scale : float, > 0, or None
+        Width, in units of χ²; None is the additive kernel.
 
     Examples
     --------
@@ -78,7 +81,9 @@ class ChiSquared(_Histograms):
 
 @dataclass(frozen=True)
 class Intersection(_Histograms):
-    """k(x, y) = Σ_j min(x_j, y_j), the histogram intersection, dense or sparse.
+    """What two histograms have in common.
+
+    k(x, y) = Σ_j min(x_j, y_j), the histogram intersection, dense or sparse.
 
     Examples
     --------

@@ -58,6 +58,7 @@ class Precomputed(Kernel):
     Parameters
     ----------
     matrix : array (n, n), symmetric
+        The kernel of all pairs of points.
     spectrum : {"keep", "clip", "flip", "shift"}
         s(λ) is λ, max(λ, 0), |λ|, or λ − min(λ_min, 0).
 

@@ -76,16 +76,24 @@ class AutoMetric(MetricLearner):
     callback : callable, optional
         Called as ``callback(number, score, gain)`` after each candidate.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
     metric_ : Metric
+        The learned distance.
     chosen_ : str
         The candidate that won, or the start.
     report_ : Report
         Rows of candidate, score ± error, gain, weight of the prior, CPU seconds; ``report_.to_frame()``.
     estimate_ : (float, float)
         Gain over the points as they are to expect, and its standard error.
+
+    See Also
+    --------
+    gramian.LMNN : For neighbors, from labels.
+    gramian.ITML : From pairs.
+    gramian.LSML : From comparisons.
 
     Examples
     --------

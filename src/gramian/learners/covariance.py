@@ -49,11 +49,24 @@ def inverse_root(R: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 class Covariance(MetricLearner):
-    """M = C⁺ with C the covariance of X: the minimizer of ⟨C, M⟩ − log det M (Mahalanobis 1936).
+    """Whiten all points: no labels, only their spread.
+
+    M = C⁺ with C the covariance of X: the minimizer of ⟨C, M⟩ − log det M (Mahalanobis 1936).
 
     The one learner without side information: y may be left out and is not looked at. Directions in which
     X does not vary get weight zero. Nothing tells whether it helps, so there is no anchor; to learn near it from labels
     or pairs, give it to another learner as ``prior="covariance"``.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.RCA : The spread within groups, where labels are known.
 
     Examples
     --------

@@ -39,7 +39,9 @@ def dne_loss(L: Any, X: Any, W: Any) -> tuple[float, Any]:
 
 
 class DNE(LabelLearner):
-    """Minimize tr(L Xᵀ(D − W)X Lᵀ) + reg · ‖L‖² over L with LLᵀ = I: one eigenproblem (Zhang et al. 2006).
+    """Find few directions in which near neighbors are of the same class, by one eigenproblem.
+
+    Minimize tr(L Xᵀ(D − W)X Lᵀ) + reg · ‖L‖² over L with LLᵀ = I: one eigenproblem (Zhang et al. 2006).
 
     W joins near neighbors of one class with +1 and of different classes with −1, D holds its row sums
     (Chatpatanasiri et al. 2010, (4)). The rows of L are the eigenvectors of Xᵀ(D − W)X with eigenvalues below
@@ -54,6 +56,7 @@ class DNE(LabelLearner):
     n_components : int, optional
         Largest number of rows of L, smallest eigenvalues first.
     reg : float, ≥ 0
+        How far below zero an eigenvalue has to be for its direction to be kept.
     prior : {"identity", "covariance"} or array (d, d)
         What the metric is where the labels say nothing.
     anchor : "auto" or float in [0, 1]
@@ -61,6 +64,18 @@ class DNE(LabelLearner):
         that are held out, in the leading directions of the points (see the guide on anchored learning).
     random_state : int or generator, optional
         For the points that are held out.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.LFDA : Another eigenproblem of neighborhoods.
+    gramian.LMNN : A convex relative.
 
     Examples
     --------

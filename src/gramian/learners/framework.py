@@ -170,7 +170,9 @@ class FrameworkLearner(MetricLearner):
 
 
 class Framework(FrameworkLearner):
-    """min_M D(M, M₀) + slack   s.t.  ⟨C_i, X M Xᵀ⟩ ≤ b_i,  M ⪰ 0   (Jain 2009, (3.2)).
+    """Learn from any constraints, under any divergence, with any solver.
+
+    min_M D(M, M₀) + slack   s.t.  ⟨C_i, X M Xᵀ⟩ ≤ b_i,  M ⪰ 0   (Jain 2009, (3.2)).
 
     Parameters
     ----------
@@ -187,12 +189,14 @@ class Framework(FrameworkLearner):
         C = 1 / mean |b_i| of their kind instead. C: a violation v costs C · v (``slack_loss="hinge"``) or C/2 · v²
         (``"quadratic"``). A :class:`~gramian.solvers.Slack`: any convex cost.
     slack_loss : {"hinge", "quadratic"}
+        What a violation costs: in proportion, or its square.
     solver : {"auto", "primal", "dual", "bregman"} or Solver
         Newton's method on M (LogDet with a slack that curves), the box-constrained dual (everything), or cyclic
         Bregman projections (LogDet); "auto" takes the first of these that suits.
     rank : int, optional
         Learn W = αI + U(M − αI)Uᵀ on a subspace of that dimension (Jain 2009, (3.6)); linear in d, takes sparse X.
     subspace : {"svd", "landmarks"} or array (d, k)
+        U: leading singular vectors of X, the span of points drawn at random, or your own columns.
     alpha : float
         Weight α of an identity prior; also of what lies outside of the subspace.
     max_iter, tol
@@ -203,6 +207,18 @@ class Framework(FrameworkLearner):
         Show progress.
     callback : callable, optional
         Called as ``callback(n_iter, value, residual)``.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.ITML : LogDet with relative slack, ready made.
+    gramian.LEGO : One constraint at a time.
 
     Examples
     --------

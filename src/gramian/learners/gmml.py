@@ -12,7 +12,9 @@ from gramian.solvers.base import Solution
 
 
 class GMML(MetricLearner):
-    """min_{M ≻ 0} ⟨M, S⟩ + ⟨M⁻¹, D⟩, in closed form M = S⁻¹ ♯_t D   (Zadeh et al. 2016).
+    """Make similar pairs near and dissimilar pairs far, in closed form.
+
+    min_{M ≻ 0} ⟨M, S⟩ + ⟨M⁻¹, D⟩, in closed form M = S⁻¹ ♯_t D   (Zadeh et al. 2016).
 
     S and D are the mean scatters of similar and dissimilar pair differences and ♯_t is the point at t on the
     geodesic of positive definite matrices; t = ½ is the minimizer. A LogDet pull toward a prior M₀ adds
@@ -32,6 +34,19 @@ class GMML(MetricLearner):
     n_pairs : int, optional
         Pairs drawn from labels.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.ITML : Iterative, with bounds.
+    gramian.RCA : In closed form from groups.
 
     Examples
     --------

@@ -22,7 +22,9 @@ GAMMAS = (1.0, 0.1, 10.0)
 
 
 class ITML(FrameworkLearner):
-    """min_M D_ld(M, M₀) + γ Σ_i D_ld(ξ_i, b_i)   s.t.  d²_M ≤ ξ_i (similar),  d²_M ≥ ξ_i (dissimilar).
+    """Keep similar pairs near and dissimilar pairs far, and stay close to a prior.
+
+    min_M D_ld(M, M₀) + γ Σ_i D_ld(ξ_i, b_i)   s.t.  d²_M ≤ ξ_i (similar),  d²_M ≥ ξ_i (dissimilar).
 
     Davis et al. (2007); Jain (2009), §3.1.1: the framework with the LogDet divergence, pairs, and a slack that is
     a LogDet divergence from the bounds itself. γ → ∞ is the hard problem. The projection printed in the ITML paper is
@@ -46,27 +48,40 @@ class ITML(FrameworkLearner):
         Bounds on squared distances for pairs drawn from labels; percentiles of the squared distances, under the
         prior, when None.
     percentiles : (float, float)
+        Which percentiles of the squared distances are (u, l), where no bounds are given.
     n_pairs : int, optional
         Pairs drawn from labels; see :meth:`Pairs.from_labels`.
     class_weight : None, "balanced" or dict
         What the points of a class count, a pair by the mean of its two: all the same; each class the same in all,
         however rare it is; or label → weight.
     solver : {"auto", "dual", "bregman"} or Solver
+        Newton steps on the dual, cyclic Bregman projections, or the one that suits; see :class:`Framework`.
     rank, subspace, alpha
         High-dimensional form W = αI + U(M − αI)Uᵀ; see :class:`Framework`.
     max_iter, tol
         Limit of the solver, and the relative duality gap to stop at. Below 1e-5 Newton steps make M exact to rounding;
         1e-3 is enough for neighbors, and a little faster.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
     verbose : bool
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
+        Called as ``callback(n_iter, value, residual)``.
 
     Attributes
     ----------
     metric_ : Mahalanobis, or SubspaceMahalanobis with ``rank``
+        The learned distance.
     gamma_ : float
         The weight of the slack that was used.
     n_iter_, converged_, objective_, solution_
+        Steps taken, whether ``tol`` was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.OnlineITML : One pair at a time.
+    gramian.GMML : In closed form.
+    gramian.Framework : Other divergences and constraints.
 
     Examples
     --------

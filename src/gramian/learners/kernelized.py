@@ -21,7 +21,9 @@ from gramian.solvers.base import Solution
 
 
 class Kernelized(MetricLearner):
-    """The explicit learner on kernel coordinates, lifted to a kernel metric.
+    """Give any learner curved boundaries, or objects that are no vectors, through a kernel.
+
+    The explicit learner on kernel coordinates, lifted to a kernel metric.
 
     z(x) are the coordinates of a :class:`KernelFeatures` basis. The inner learner finds M on them; the result is
     k_W(x, y) = z(x)ᵀ M z(y) + α (k(x, y) − z(x)ᵀz(y)). This is the KPCA trick of Chatpatanasiri et al. (2010) for any
@@ -50,14 +52,22 @@ class Kernelized(MetricLearner):
     alpha : "auto" or float
         Weight outside of the basis.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
     metric_ : KernelMetric
+        The learned distance, on the objects themselves.
     features_ : KernelFeatures
+        The coordinates that it was learned on.
     learner_ : the fitted inner learner
+        The learner that was fitted on them.
     anchor_ : float
         The weight w of the features, where they are the prior.
+
+    See Also
+    --------
+    gramian.KernelFeatures : The coordinates that it learns on.
 
     Examples
     --------

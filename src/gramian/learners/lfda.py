@@ -101,7 +101,9 @@ def lfda(X: np.ndarray, labels: Labels, k: int, r: int, embedding: str = "weight
 
 
 class LFDA(LabelLearner):
-    """max_L tr((L S_w Lᵀ)⁻¹ L S_b Lᵀ): Fisher's criterion on near neighbors only (Sugiyama 2007, (16)).
+    """Tell classes apart in few directions, also where a class has several clusters.
+
+    max_L tr((L S_w Lᵀ)⁻¹ L S_b Lᵀ): Fisher's criterion on near neighbors only (Sugiyama 2007, (16)).
 
     The scatters are S = ½ Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ. A pair of one class weighs A_ij / n_c in S_w, with
     A_ij = exp(−‖x_i − x_j‖² / σ_i σ_j) and σ_i the distance to the k-th neighbor of its class, so that a class may
@@ -125,6 +127,18 @@ class LFDA(LabelLearner):
         that are held out, in the leading directions of the points (see the guide on anchored learning).
     random_state : int or generator, optional
         For the folds of the anchor.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.PLDA : One Gaussian per class.
+    gramian.DNE : Another eigenproblem of neighborhoods.
 
     Examples
     --------

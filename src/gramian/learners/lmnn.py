@@ -58,7 +58,9 @@ def lmnn_loss(L: Any, X: Any, codes: Any, near: Any, push: float = 1.0) -> tuple
 
 
 class LMNN(FactorLearner):
-    """Minimize Σ_ij d²_M(x_i, x_j) + push · Σ_ijl [1 + d²_M(x_i, x_j) − d²_M(x_i, x_l)]₊ + reg · tr(M) over M ⪰ 0.
+    """Make the nearest neighbors of each point be of its class: pull them close, push others out.
+
+    Minimize Σ_ij d²_M(x_i, x_j) + push · Σ_ijl [1 + d²_M(x_i, x_j) − d²_M(x_i, x_l)]₊ + reg · tr(M) over M ⪰ 0.
 
     j runs over the k target neighbors of i, the nearest points of its class in the Euclidean distance, and l over
     all points of other classes (Weinberger and Saul 2009; Chatpatanasiri et al. 2010, §2.2). The problem is
@@ -79,10 +81,12 @@ class LMNN(FactorLearner):
     n_neighbors : int
         Target neighbors k.
     push : float, > 0
+        Weight of the hinges against the pull of the targets.
     n_components : int, optional
         Rows r of L; the number of features when None. Below it the problem is not convex, and a fit has also converged
         when 40 searches for impostors in a row have lowered the objective by less than a thousandth.
     init : {"auto", "identity", "pca", "lda", "random"} or array (r, d)
+        Where L starts; "auto" is the identity at full rank and PCA below it.
     reg : float, ≥ 0, or "pull"
         Weight of tr(M) = ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3); "pull" is the mean eigenvalue of the scatter of
         target pairs. With as many features as points the problem without it has degenerate solutions, which pull
@@ -99,17 +103,28 @@ class LMNN(FactorLearner):
     reselect : int
         How often targets are chosen again, each time under the metric learned so far.
     max_iter : int
+        Most iterations.
     tol : float
+        Residual, relative to the objective, to stop at.
     verbose : bool
         Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)`` after each search for impostors.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
     targets_ : array (n, k)
         Target neighbors; a missing one is the point itself.
+
+    See Also
+    --------
+    gramian.NCA : The same aim, smoothly.
+    gramian.MCML : A convex relative of NCA.
+    gramian.AutoMetric : Chooses among learners.
 
     Examples
     --------

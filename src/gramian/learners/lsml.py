@@ -146,7 +146,9 @@ def _descended(part: Residuals, value: float, gradient: np.ndarray, most: int, t
 
 
 class LSML(MetricLearner):
-    """min_M D_ld(M, M₀) + Σ_i w_i [d_M(near pair) − d_M(far pair)]₊²   (Liu et al. 2012, (7)), on plain distances.
+    """Learn from comparisons, this pair is nearer than that one, without bounds or units.
+
+    min_M D_ld(M, M₀) + Σ_i w_i [d_M(near pair) − d_M(far pair)]₊²   (Liu et al. 2012, (7)), on plain distances.
 
     The problem is convex: (√p − √q)² is convex in (p, q) where p > q. It is solved on a factor of M by L-BFGS in
     coordinates where M₀ = I and only over comparisons that are violated or nearly so; the fit stops on a bound of
@@ -167,8 +169,23 @@ class LSML(MetricLearner):
     max_iter, tol
         Limit, and the bound on the gap, relative to the objective, to stop at.
     verbose : bool
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
+        Called as ``callback(n_iter, value, residual)``.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.SCML : A sparse combination of directions.
+    gramian.LMNN : From labels.
 
     Examples
     --------

@@ -53,7 +53,9 @@ def _within(X: Any, classes: softmax.Classes) -> tuple[Any, Any]:
 
 
 class MCML(FactorLearner):
-    """Minimize Σ_i KL(p0(·|i), p(·|i)) + reg · tr(M) over M ⪰ 0, a convex problem (Globerson and Roweis 2006).
+    """Bring the points of each class together as if they were one point.
+
+    Minimize Σ_i KL(p0(·|i), p(·|i)) + reg · tr(M) over M ⪰ 0, a convex problem (Globerson and Roweis 2006).
 
     p0(j|i) is uniform over the other points of the class of i and p(j|i) ∝ exp(−d²_M(x_i, x_j)) for j ≠ i:
     the nearest one can come to collapsing each class into a point, infinitely far from the others.
@@ -64,7 +66,9 @@ class MCML(FactorLearner):
     Parameters
     ----------
     n_components : int, optional
+        Rows r of L; the number of features when None.
     init : {"auto", "identity", "pca", "lda", "random"} or array (r, d)
+        Where L starts; "auto" is the identity at full rank and PCA below it.
     reg : float, ≥ 0
         Weight of tr(M) = ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3). Where classes can be separated without
         bound (more features than points) the minimum is at infinity, and only reg > 0 gives a finite one.
@@ -74,6 +78,7 @@ class MCML(FactorLearner):
         Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
         that are held out, in the leading directions of the points (see the guide on anchored learning).
     max_iter : int
+        Most iterations.
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n.
     verbose : bool
@@ -81,6 +86,19 @@ class MCML(FactorLearner):
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.NCA : Its relative in few dimensions.
+    gramian.LMNN : For more points.
 
     Examples
     --------

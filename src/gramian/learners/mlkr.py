@@ -91,7 +91,9 @@ def standardized(labels: Labels, owner: str) -> tuple[np.ndarray, float]:
 
 
 class MLKR(FactorLearner):
-    """Minimize Σ_i (y_i − ŷ_i)² + reg · ‖L‖² over L (r, d): the error of kernel regression, each point left out.
+    """Learn a distance for predicting a number from the neighbors of a point.
+
+    Minimize Σ_i (y_i − ŷ_i)² + reg · ‖L‖² over L (r, d): the error of kernel regression, each point left out.
 
     ŷ_i = Σ_{j≠i} p_ij y_j with p_ij ∝ exp(−‖Lx_i − Lx_j‖²) (Weinberger and Tesauro 2007). The targets are numbers;
     other labels enter as one indicator column for each class. The problem is not convex; it is descended by L-BFGS in
@@ -115,6 +117,7 @@ class MLKR(FactorLearner):
         Of more points a part is learned from, drawn at random, since the work grows with n²; a warning says so. None
         learns from all.
     max_iter : int
+        Most iterations.
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n, for targets of variance 1, or at f ≤ 10 tol · n: by default where a hundredth of the
         variance is left.
@@ -123,11 +126,18 @@ class MLKR(FactorLearner):
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
     objective_ : float
         The sum of squared errors, in units of y².
+
+    See Also
+    --------
+    gramian.NCA : The same for classes.
 
     Examples
     --------

@@ -16,7 +16,9 @@ from gramian.solvers.descent import descend
 
 
 class MMC(MetricLearner):
-    """max_M Σ_{(i,j) dissimilar} d_M(x_i, x_j)   s.t.  Σ_{(i,j) similar} d²_M(x_i, x_j) ≤ 1,  M ⪰ 0.
+    """Spread dissimilar pairs while similar ones stay close, for clustering.
+
+    max_M Σ_{(i,j) dissimilar} d_M(x_i, x_j)   s.t.  Σ_{(i,j) similar} d²_M(x_i, x_j) ≤ 1,  M ⪰ 0.
 
     Xing et al. (2003); Jain (2009), §3.1.1. With S the scatter of the similar pairs and M = S^{-1/2} B S^{-1/2} the
     constraint is Tr B ≤ 1 and the objective g(B) = Σ √(wᵀBw) is concave and grows with the size of B, so B = FFᵀ/‖F‖²
@@ -41,8 +43,23 @@ class MMC(MetricLearner):
     max_iter, tol
         Limit, and the duality gap relative to the objective to stop at.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
     verbose : bool
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
+        Called as ``callback(n_iter, value, residual)``.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.POLA : Learns a threshold as well.
+    gramian.ITML : Stays near a prior.
 
     Examples
     --------

@@ -99,7 +99,9 @@ def truncated_nca_loss(
 
 
 class NCA(FactorLearner):
-    """Minimize −Σ_i p_i + reg · ‖L‖² over L (r, d): the expected number of points that a random neighbor classifies.
+    """Make a random near neighbor likely to be of the point's class, in few dimensions if you like.
+
+    Minimize −Σ_i p_i + reg · ‖L‖² over L (r, d): the expected number of points that a random neighbor classifies.
 
     p_i = Σ_{j: y_j = y_i} p_ij with p_ij ∝ exp(−‖Lx_i − Lx_j‖²) for j ≠ i (Goldberger et al. 2005;
     Chatpatanasiri et al. 2010, (3)). The problem is not convex; it is descended by L-BFGS in coordinates
@@ -128,6 +130,7 @@ class NCA(FactorLearner):
     batch_size : int, optional
         Stochastic descent (Adam) on batches of points i instead of L-BFGS, ``max_iter`` passes at most.
     max_iter : int
+        Most iterations.
     tol : float
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n; with batches, when a pass changes the objective by less than tol · n.
     verbose : bool
@@ -135,6 +138,19 @@ class NCA(FactorLearner):
     callback : callable, optional
         Called as ``callback(iteration, objective, residual)``.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.LMNN : Hinges in place of probabilities, for more points.
+    gramian.MCML : Its convex relative.
 
     Examples
     --------

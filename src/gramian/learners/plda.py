@@ -11,7 +11,9 @@ from gramian.solvers.base import Solution
 
 
 class PLDA(MetricLearner):
-    """M = W⁻¹ − (W + B)⁻¹: the log-likelihood ratio of "same class" against "any two points".
+    """Score whether two points are of one class, from the spread within classes and between them.
+
+    M = W⁻¹ − (W + B)⁻¹: the log-likelihood ratio of "same class" against "any two points".
 
     W is the covariance within classes and B that of the class means, both shrunk toward a multiple of the identity::
 
@@ -36,6 +38,18 @@ class PLDA(MetricLearner):
         that are held out (see the guide on anchored learning).
     random_state : int or generator, optional
         For the points that are held out.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.RCA : Uses the spread within groups alone.
+    gramian.LFDA : Discriminants that follow neighborhoods.
 
     Examples
     --------

@@ -16,7 +16,9 @@ from gramian.solvers import Hard, Hinge, Problem, Rows, Slack, Solution
 
 
 class POLA(FrameworkLearner):
-    """min_M ½‖M‖²_F   s.t.  y_ij (b − d²_M(x_i, x_j)) ≥ 1,  M ⪰ 0   (Shalev-Shwartz et al. 2004; Jain 2009, (3.5)).
+    """Learn a distance and a threshold on it that tells similar pairs from dissimilar ones.
+
+    min_M ½‖M‖²_F   s.t.  y_ij (b − d²_M(x_i, x_j)) ≥ 1,  M ⪰ 0   (Shalev-Shwartz et al. 2004; Jain 2009, (3.5)).
 
     The framework with the Frobenius divergence from M₀ = 0 and pair constraints d² ≤ b − 1 and d² ≥ b + 1. With
     ``threshold=None`` the threshold b is learned as well, min ½‖M‖² + ½b², as POLA does: it is one more diagonal
@@ -40,10 +42,16 @@ class POLA(FrameworkLearner):
 
     Attributes
     ----------
-    metric_ : Mahalanobis
+    metric_ : Metric
+        The learned distance.
     threshold_ : float
         Pairs nearer than this squared distance count as similar: b, or for a blend with the prior the threshold that
         tells the pairs apart best.
+
+    See Also
+    --------
+    gramian.OnlinePOLA : One pair at a time.
+    gramian.ITML : Bounds in place of a margin.
 
     Examples
     --------

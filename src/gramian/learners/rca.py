@@ -13,7 +13,9 @@ from gramian.solvers.base import Solution
 
 
 class RCA(MetricLearner):
-    """M = C⁻¹, C = (1/n) Σ_l Σ_{i∈Ω_l} (x_i − μ_l)(x_i − μ_l)ᵀ   (Bar-Hillel et al. 2005; Jain 2009, (3.3)).
+    """Whiten the spread within groups of points that belong together, in closed form.
+
+    M = C⁻¹, C = (1/n) Σ_l Σ_{i∈Ω_l} (x_i − μ_l)(x_i − μ_l)ᵀ   (Bar-Hillel et al. 2005; Jain 2009, (3.3)).
 
     The closed-form solution of min_M −log det M subject to the one chunklet constraint (3.4) with bound d: the
     framework with LinearLogDet. With the printed bound 1 the optimum is M/d, which orders neighbors the same.
@@ -38,6 +40,19 @@ class RCA(MetricLearner):
         What the points of a class count: all the same; each class the same in all, however rare it is; or
         label → weight.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.PLDA : Weighs the spread between groups too.
+    gramian.GMML : In closed form from pairs.
 
     Examples
     --------

@@ -67,7 +67,9 @@ def _leading(S: np.ndarray, W: np.ndarray, count: int) -> np.ndarray:
 
 
 class SCML(MetricLearner):
-    """min_{w ≥ 0} mean_i [margin + d²_M(near pair) − d²_M(far pair)]₊ + β Σ_k w_k  with  M = Σ_k w_k b_k b_kᵀ.
+    """Learn from comparisons a metric that is a sum of few directions.
+
+    min_{w ≥ 0} mean_i [margin + d²_M(near pair) − d²_M(far pair)]₊ + β Σ_k w_k  with  M = Σ_k w_k b_k b_kᵀ.
 
     Shi, Bellet and Sha (2014), (2): a metric put together from few of many given directions b_k. It is a linear
     program in w, solved here to a duality gap (``solution_.gap``) by Newton steps on a smoothed hinge, over bases that
@@ -79,6 +81,7 @@ class SCML(MetricLearner):
     Parameters
     ----------
     beta : float, > 0
+        Weight β of the sum of the weights, relative to the mean of d².
     bases : "local" or array (K, d)
         "local": directions that tell far pairs from near ones best in cells of the data, which is Fisher's criterion
         on comparisons.
@@ -94,9 +97,22 @@ class SCML(MetricLearner):
     max_iter, tol
         Limit on Newton steps, and the duality gap relative to the objective to stop at.
     verbose : bool
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
+        Called as ``callback(n_iter, value, residual)``.
     random_state : int or generator, optional
         For the cells.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.LSML : Stays near a prior, by LogDet.
 
     Examples
     --------

@@ -164,7 +164,9 @@ def pair_balance(V: np.ndarray, sign: np.ndarray, prior: np.ndarray) -> tuple[np
 
 
 class SDML(MetricLearner):
-    """min_M ⟨M₀⁻¹ + ηP, M⟩ − log det M + λ Σ_{i≠j} |M_ij|   (Qi et al. 2009, (8)): a metric with many zeros.
+    """Learn from pairs a metric whose matrix has many zeros, for few pairs and many features.
+
+    min_M ⟨M₀⁻¹ + ηP, M⟩ − log det M + λ Σ_{i≠j} |M_ij|   (Qi et al. 2009, (8)): a metric with many zeros.
 
     P = s · mean_i δ_i v_i v_iᵀ over the differences v of pairs, δ = 1 for similar and −1 for dissimilar ones;
     s = d / mean vᵀM₀v makes η the same in all units. Dissimilar pairs make P indefinite, and the problem has no
@@ -187,8 +189,22 @@ class SDML(MetricLearner):
     max_iter, tol
         Limit, and the duality gap relative to the objective to stop at.
     verbose : bool
+        Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
+        Called as ``callback(n_iter, value, residual)``.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.ITML : Without sparsity.
 
     Examples
     --------

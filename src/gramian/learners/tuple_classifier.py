@@ -27,12 +27,14 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
         What the entries of 2-D tuples stand for: rows of an array, or ``points(keys) -> (k, d)``, called once with
         the distinct keys.
     strategy, min_rate, beta
-        How the threshold on pairs is chosen on the training pairs; see :meth:`MetricLearner.calibrate_threshold`.
+        How the threshold on pairs is chosen on the training pairs, as in ``calibrate_threshold`` of every learner.
 
     Attributes
     ----------
     learner_ : MetricLearner
+        The fitted learner.
     classes_ : array, [−1, 1]
+        What ``predict`` answers for pairs.
 
     Examples
     --------

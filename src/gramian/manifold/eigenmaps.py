@@ -9,7 +9,9 @@ from gramian.manifold.geometry import Geometry
 
 
 class LaplacianEigenmaps(GraphEmbedding):
-    """min tr(XᵀLX) over orthonormal X orthogonal to the trivial vector: the smoothest coordinates on a graph.
+    """Find coordinates that change slowly from neighbor to neighbor.
+
+    min tr(XᵀLX) over orthonormal X orthogonal to the trivial vector: the smoothest coordinates on a graph.
 
     Belkin and Niyogi (2003); :class:`TDL` without labels, or with its cost set to zero, is exactly this.
 
@@ -33,7 +35,9 @@ class LaplacianEigenmaps(GraphEmbedding):
     Attributes
     ----------
     embedding_ : array (n, n_components)
+        Coordinates of the training points.
     eigenvalues_ : array (n_components,)
+        Their eigenvalues, which say how fast each changes along the graph.
     metric_ : GraphMetric
         Euclidean distance in the embedding, for training and new points.
     n_iter_ : int

@@ -25,7 +25,9 @@ GAMMAS = (0.1, 1.0)
 
 
 class GeometryAwareKernel(Transductive):
-    """min D(K, M) + slack over K that meets the constraints and M in 𝓜 (Jain 2009, (6.2), Algorithm 1).
+    """Learn a kernel from few constraints that also follows the shape of the data.
+
+    min D(K, M) + slack over K that meets the constraints and M in 𝓜 (Jain 2009, (6.2), Algorithm 1).
 
     D is the LogDet divergence; 𝓜, the ``family``, is a set of kernels that follow the geometry of all points.
     Step A, K for fixed M, is the LogDet problem of ITML in the m-dimensional range of M; step B, M for fixed K, is
@@ -49,6 +51,7 @@ class GeometryAwareKernel(Transductive):
     bounds : (u, l), optional
         Bounds on squared distances for pairs that bring none; percentiles of the starting kernel's when None.
     percentiles : (float, float)
+        Which percentiles of the squared distances are (u, l), where no bounds are given.
     n_pairs : int, optional
         Pairs drawn from labels; see :meth:`Pairs.from_labels`.
     anchor : float in [0, 1] or "auto"
@@ -71,6 +74,7 @@ class GeometryAwareKernel(Transductive):
         Called as ``callback(iteration, objective, decrease, core)`` after each alternation of the final fit; ``core``
         is B of K = ZBZᵀ.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
@@ -95,6 +99,11 @@ class GeometryAwareKernel(Transductive):
     classes_, codes_ : arrays
         Labels, and each point's place among them, −1 where unknown; None after constraints.
     n_iter_, converged_, n_connected_components_
+        Alternations, whether the tolerance was met, and pieces of the graph.
+
+    See Also
+    --------
+    gramian.TDL : One eigenproblem, from labels.
 
     Examples
     --------

@@ -79,9 +79,11 @@ class GraphMetric(Metric):
     Parameters
     ----------
     points : array or sparse (n, d)
+        The training points.
     embedding : array (n, k)
         F.
     extension : Extension
+        How points that were not there get coordinates.
 
     Examples
     --------

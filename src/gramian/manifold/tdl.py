@@ -24,7 +24,9 @@ SPAN = 4
 
 
 class TDL(Transductive):
-    """min tr(Xᵀ(C' + λP')X) over orthonormal X orthogonal to the constant (Li, Yang and Wang 2007, (3)).
+    """Use few labels and many points without: coordinates that follow the shape of the data.
+
+    min tr(Xᵀ(C' + λP')X) over orthonormal X orthogonal to the constant (Li, Yang and Wang 2007, (3)).
 
     C' = 2(diag(Ce) − C) with C the symmetrized cost (6): every labeled point wants its k nearest labeled points of
     the same class near and the k nearest of other classes far. P' keeps what is near in the geometry of all points,
@@ -82,9 +84,11 @@ class TDL(Transductive):
     Attributes
     ----------
     embedding_ : array (n, n_components)
+        Coordinates of the training points.
     eigenvalues_ : array (n_components,)
         Ascending; some may be negative.
     classes_ : array
+        The labels, each once.
     codes_ : array (n,)
         Labels as places in ``classes_``, −1 where unknown.
     metric_ : GraphMetric or KernelMetric
@@ -104,6 +108,11 @@ class TDL(Transductive):
         Matrix-vector products of the eigensolver; 1 when it was dense.
     n_connected_components_ : int
         Of the graph.
+
+    See Also
+    --------
+    gramian.GeometryAwareKernel : From pairs as well.
+    gramian.LaplacianEigenmaps : Without labels.
 
     Examples
     --------

@@ -42,14 +42,14 @@ class OnlineRule(ABC):
     """One way to move M after a constraint.
 
     A state is a frozen value; ``update`` is the definition, one constraint in NumPy; ``stream`` runs many and gives the
-    prediction made before each. In place of a difference v there may be a :class:`~gramian.online.forms.Form` of rank
-    two, and :class:`~gramian.online.forms.Forms` in place of the rows V. Targets may be negative here: coordinates
+    prediction made before each. In place of a difference v there may be a ``Form`` of rank
+    two, and ``Forms`` in place of the rows V. Targets may be negative here: coordinates
     that carry only a part of the distance leave the rest out of the target.
     """
 
     eta: float
     compiled: ClassVar[str | None] = None
-    """The loop of :mod:`gramian._jit.online` that runs a stream of this rule; see :func:`.own_loop`."""
+    """The loop of ``gramian._jit.online`` that runs a stream of this rule; see ``own_loop``."""
 
     def follows(self, state: Any) -> bool:
         """Whether each step is G ← G + a(Gv)(Mv)ᵀ, which other rows (hash functions) can follow."""

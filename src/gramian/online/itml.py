@@ -29,7 +29,9 @@ class OnlineITMLRule(FactoredRule):
 
 
 class OnlineITML(OnlineLearner):
-    """M_{t+1}⁻¹ = M_t⁻¹ + η_t (ŷ − y) vvᵀ with v = u − w, ŷ = vᵀM_t v (Davis et al. 2007; Jain 2009, §5.1).
+    """Learn from one pair at a time by the earlier LogDet rule.
+
+    M_{t+1}⁻¹ = M_t⁻¹ + η_t (ŷ − y) vvᵀ with v = u − w, ŷ = vᵀM_t v (Davis et al. 2007; Jain 2009, §5.1).
 
     This is (5.1) with the gradient of the loss taken at M_t, not at M_{t+1}. That can leave the positive definite cone,
     so the step size shrinks where it must:

@@ -38,7 +38,9 @@ class LegoRule(FactoredRule):
 
 
 class LEGO(OnlineLearner):
-    """M_{t+1} = argmin_{M ≻ 0} D_ld(M, M_t) + η ℓ(vᵀMv, y), v = u − w, ℓ(ŷ, y) = ½(ŷ − y)² (Jain 2009, (5.1)).
+    """Learn from one pair at a time, with a bound on the regret.
+
+    M_{t+1} = argmin_{M ≻ 0} D_ld(M, M_t) + η ℓ(vᵀMv, y), v = u − w, ℓ(ŷ, y) = ½(ŷ − y)² (Jain 2009, (5.1)).
 
     The minimizer is exact, one rank-one step without eigenvectors: with ŷ = vᵀM_t v, ȳ the positive root (5.4),
 
@@ -76,6 +78,11 @@ class LEGO(OnlineLearner):
         Σ ℓ of the predictions made before each step, the same for the comparator, and their difference.
     n_seen_, eta_
         Number of constraints so far, step size in use.
+
+    See Also
+    --------
+    gramian.OnlineITML : An earlier rule of LogDet.
+    gramian.OnlineHashIndex : Search while it learns.
 
     Examples
     --------

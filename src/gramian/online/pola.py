@@ -93,7 +93,9 @@ class PolaRule(OnlineRule):
 
 
 class OnlinePOLA(OnlineLearner):
-    """M_{t+1} = Π_PSD(Π_t(M_t)): onto the constraint of the pair, then onto the cone (Shalev-Shwartz et al. 2004).
+    """Learn a distance and a threshold from one pair at a time.
+
+    M_{t+1} = Π_PSD(Π_t(M_t)): onto the constraint of the pair, then onto the cone (Shalev-Shwartz et al. 2004).
 
     With v = u − w, ŷ = vᵀM_t v and y the target, Π_t(M) = M − α vvᵀ, α = (ŷ − y) / |v|⁴, when the pair violates it.
     At most one eigenvalue is negative afterwards; its vector lies in the Krylov space of v, so a few

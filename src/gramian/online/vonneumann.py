@@ -81,7 +81,9 @@ class VonNeumannRule(OnlineRule):
 
 
 class OnlineVonNeumann(OnlineLearner):
-    """M_{t+1} = argmin_{M ≻ 0} D_vN(M, M_t) + η ℓ(vᵀMv, y), v = u − w, ℓ(ŷ, y) = ½(ŷ − y)² (Jain 2009, (5.1)).
+    """Learn from one pair at a time by the von Neumann divergence.
+
+    M_{t+1} = argmin_{M ≻ 0} D_vN(M, M_t) + η ℓ(vᵀMv, y), v = u − w, ℓ(ŷ, y) = ½(ŷ − y)² (Jain 2009, (5.1)).
 
     The step of :class:`LEGO` with the von Neumann divergence: log M_{t+1} = log M_t − c vvᵀ with c = η(vᵀM_{t+1}v − y),
     found exactly. With the prediction of M_t in place of that of M_{t+1} this is the matrix exponentiated gradient of

@@ -20,7 +20,7 @@ OWNER = "LowRankKernel"
 
 
 class KernelMethod(ABC):
-    """A way to the S of a :class:`KernelProblem`."""
+    """A way to the S of a ``KernelProblem``."""
 
     @abstractmethod
     def solve(self, problem: KernelProblem, max_iter: int, report: Callable | None = None) -> Solution:

@@ -26,7 +26,9 @@ NEGLIGIBLE = 1e-10
 
 
 class LowRankKernel(MetricLearner):
-    """min rank(K) s.t. d²_K ≤ u (similar), d²_K ≥ l (dissimilar), ⟨K, K₀⟩ ≥ β ‖K₀‖², ‖K‖ bounded, K ⪰ 0.
+    """Learn a kernel of low rank from pairs that should be near or far.
+
+    min rank(K) s.t. d²_K ≤ u (similar), d²_K ≥ l (dissimilar), ⟨K, K₀⟩ ≥ β ‖K₀‖², ‖K‖ bounded, K ⪰ 0.
 
     Jain 2009, (7.7) with ``setting="transductive"``, where the norm is that of K, and (7.11) with ``"inductive"``,
     where it is that of L in k(x, y) = z(x)ᵀ L z(y) = k₀(x)ᵀ K₀^{−1/2} L K₀^{−1/2} k₀(y). In both the result is a kernel
@@ -46,6 +48,7 @@ class LowRankKernel(MetricLearner):
         LogDet method that keeps the range of an initial kernel. ``Game("mw", variant="as_printed")`` is Algorithm 2
         with nothing added.
     setting : {"inductive", "transductive"}
+        Whether the kernel is learned for new points as well, or for the training points alone.
     beta : float in [0, 1], optional
         Share of K₀ to keep; binary search when None. "burg" has none.
     features : KernelFeatures, optional
@@ -65,6 +68,7 @@ class LowRankKernel(MetricLearner):
         β in trial and the violation relative to the least bound; the passes of "burg" give their dual objective in the
         place of β.
     random_state : int or generator, optional
+        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------
@@ -75,9 +79,11 @@ class LowRankKernel(MetricLearner):
     factor_ : array (n, r)
         K = FFᵀ on the training points.
     rank_ : int
+        Rank of K.
     beta_ : float
         Share of K₀ that was kept, ⟨K, K₀⟩ / ‖K₀‖²; inductive, where K may be longer than K₀, it can exceed 1.
     features_ : KernelFeatures
+        Coordinates of k₀ in use.
 
     Examples
     --------

@@ -21,7 +21,9 @@ METHODS = ("mw", "ocp", "factored", "trace", "logdet")
 
 @dataclass(frozen=True)
 class RankMinimizer:
-    """min rank(X) s.t. ⟨A_i, X⟩ ≥ b_i, X ∈ 𝒞, to within ε (Jain 2009, chapter 7).
+    """Find a matrix of low rank that meets linear constraints.
+
+    min rank(X) s.t. ⟨A_i, X⟩ ≥ b_i, X ∈ 𝒞, to within ε (Jain 2009, chapter 7).
 
     The problem is NP-hard to approximate (Theorem 9), so the constraints are relaxed to b_i − ε. "mw" (Algorithm 2)
     and "ocp" (Algorithm 3) reduce it to a sequence of one-constraint problems, each solved exactly by an oracle, and
@@ -35,6 +37,7 @@ class RankMinimizer:
     Parameters
     ----------
     method : {"mw", "ocp", "factored", "trace", "logdet"}
+        How it is solved; the paragraph above has all five.
     epsilon : float, > 0
         Absolute violation ε allowed in each constraint.
     max_iter : int

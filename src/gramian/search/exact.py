@@ -16,7 +16,7 @@ class ExactIndex(Index):
 
     The items are kept in coordinates in which the metric is Euclidean. Products in single precision bound the
     distances of all items from below, the most promising ones are computed in double precision, and more of them
-    until the bounds prove that no other item belongs to the k nearest (:mod:`gramian.neighbors`). Ties, and distances
+    until the bounds prove that no other item belongs to the k nearest (``gramian.neighbors``). Ties, and distances
     that are small beside |q|, are computed from the differences of the points, so that a point is at distance
     exactly zero from its copy. Sparse points stay sparse. Where a part of the metric has no coordinates, as with a
     kernel and α > 0, the others give the bound.
@@ -26,6 +26,10 @@ class ExactIndex(Index):
     metric : Metric, fitted learner, or a distance with ``sqdist(X, Y)`` and ``n_features``
         Mahalanobis, SubspaceMahalanobis, KernelMetric, GraphMetric; or a :class:`~gramian.TangentDistance`, of which
         all distances are computed, in blocks of bounded memory.
+
+    See Also
+    --------
+    gramian.HashIndex : For more points, or a metric that changes.
 
     Examples
     --------

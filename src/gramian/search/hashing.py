@@ -26,7 +26,9 @@ SPARE = 8
 
 
 class HashIndex(Index):
-    """Bits h_r(x) = [rᵀG(φ(x) − μ) ≥ 0] with r ~ N(0, I) and G = W^{1/2} (Jain 2009, (4.3)), then exact ranking.
+    """Find neighbors among many points, fast, under a metric that may change.
+
+    Bits h_r(x) = [rᵀG(φ(x) − μ) ≥ 0] with r ~ N(0, I) and G = W^{1/2} (Jain 2009, (4.3)), then exact ranking.
 
     Two items collide in a bit with probability 1 − θ/π, θ the angle of G(φ(x) − μ) and G(φ(y) − μ). G is the symmetric
     root: it changes with W continuously, while another factor carries a rotation that would scramble every bit.
@@ -48,7 +50,7 @@ class HashIndex(Index):
     the M = 2 n^{1/(1+ε)} nearest codes are compared instead, without that guarantee.
     ``estimate="products"`` takes the bits along the axes of a random rotation and leaves the query as it is: products
     of bits with real numbers tell angles two to four times as sharply as the same number of collisions, with an exact
-    law of their own (:mod:`gramian.search.products`), so that fewer items are compared and codes may be shorter; the
+    law of their own (``gramian.search.products``), so that fewer items are compared and codes may be shorter; the
     pass over the codes costs three times as much a bit. The promise is the same, over the draw of the rotation.
     ``searcher="orders"`` is the thesis's search: l permuted, sorted key orders and M candidates from them, for
     a (1+ε)-approximate nearest neighbor in sublinear time.
@@ -56,11 +58,14 @@ class HashIndex(Index):
     Parameters
     ----------
     metric : Metric
+        The distance that is searched under.
     n_bits : int or "auto"
         Bits b, a multiple of 8; "auto" weighs, on a sample of the items, the time of the pass over the codes against
         that of the comparisons it leaves, again whenever the index has doubled: more bits in high dimension.
     mode : {"distance", "similarity"}
+        What near means: a small distance, or a small angle.
     searcher : {"scan", "orders"}
+        How candidates are found: a pass over all codes, or sorted orders of them.
     recall : float
         Probability with which each true neighbor is compared; for the scan without ``epsilon``.
     epsilon : float, optional
@@ -73,7 +78,7 @@ class HashIndex(Index):
     store : {"float64", "float32", "float16", "int8"}, optional
         How points are kept, in their own precision when None. Smaller ones take less memory and less time to compare;
         what is kept is what is searched, so distances are those of the rounded points
-        (:mod:`gramian.search.rounded`). For plain vectors.
+        (``gramian.search.rounded``). For plain vectors.
     random_state : int, generator or None
         Seed of r.
 
@@ -87,6 +92,11 @@ class HashIndex(Index):
     μ is computed again, and the items hashed again, whenever the index has doubled since; this costs a constant
     factor over one pass and keeps the angles informative, and no guarantee rests on it. float32 items stay float32, and
     those of a file that is open for reading, ``np.load(path, mmap_mode="r")``, stay on disk.
+
+    See Also
+    --------
+    gramian.ExactIndex : Compares with every point.
+    gramian.OnlineHashIndex : Under a metric that learns.
 
     Examples
     --------

@@ -4,7 +4,7 @@ With the basis φ(x_1), …, φ(x_c) as the rows of Φ, K₀ = ΦΦᵀ and W = I
 W = GᵀG is G = I + ΦᵀSΦ, and rᵀGφ(x) = rᵀφ(x) + Σ_i γ_i k(x_i, x) with γ = SᵀΦr (4.4): no d × d matrix, and r only
 at the features that are not zero. For a symmetric S that is the thesis's γ = SΦr.
 
-Indexes hash through :mod:`gramian.search.forms`, with the symmetric root on the coordinates of the metric; these
+Indexes hash through ``gramian.search.forms``, with the symmetric root on the coordinates of the metric; these
 functions are the thesis's own road, where S is learned with the kernel and K₀ is never inverted.
 """
 

@@ -37,7 +37,9 @@ _MOST = 1024
 
 
 class OnlineHashIndex(Index):
-    """Nearest neighbors under M_t = G_tᵀG_t while a learner moves it (Jain 2009, §5.2).
+    """Search while the metric learns.
+
+    Nearest neighbors under M_t = G_tᵀG_t while a learner moves it (Jain 2009, §5.2).
 
     Items are hashed by [rᵀG(x − μ) ≥ 0] at an anchor, the metric of some earlier time. A query takes candidates there
     and ranks them by the live metric, so distances and order are always live. Each step of the learner moves the
@@ -62,6 +64,7 @@ class OnlineHashIndex(Index):
     recall : float
         As in :class:`HashIndex`.
     random_state : int, generator or None
+        Draws the hash functions.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ class Refused(SpaceError):
 
 
 class Client:
-    """Asks and teaches a space over HTTP, with the words of :class:`Space`.
+    """Asks and teaches a space over HTTP, with the words of :class:`~gramian.service.Space`.
 
     Parameters
     ----------

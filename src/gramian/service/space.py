@@ -34,7 +34,7 @@ class Space:
     learning : bool
         Whether candidates are learned in the background as clicks come; :meth:`learn` does it on demand.
     learner : {"gmml", "lego", "auto"}
-        What learns them: the anchored geometric mean of :mod:`gramian.service.learning`, LEGO along the clicks,
+        What learns them: the anchored geometric mean of ``gramian.service.learning``, LEGO along the clicks,
         or AutoMetric, which takes the best of many learners on held-out clicks.
 
     Attributes
@@ -96,7 +96,7 @@ class Space:
         return partial(self._writer.listeners.remove, listener)
 
     def submit(self, change: Callable[..., Any], *values: Any, **named: Any) -> Future:
-        """Queue one of the changes of :mod:`gramian.service.changes`; the future has its answer once it is durable."""
+        """Queue one of the changes of ``gramian.service.changes``; the future has its answer once it is durable."""
         return self._writer.submit(lambda draft: change(draft, *values, **named))
 
     def transact(self, change: Callable[[Draft], Any]) -> Any:

@@ -15,7 +15,9 @@ from gramian.solvers.rows import Rows, Stacked
 
 @dataclass(frozen=True)
 class DualAscent(Solver):
-    """max_{0 ≤ λ ≤ C} −φ*(Θ₀ − A(λ)) − s(λ) (Jain 2009, Lemma 1 and (3.24)–(3.33)).
+    """Solve a problem through the multipliers of its constraints, with proof of the gap.
+
+    max_{0 ≤ λ ≤ C} −φ*(Θ₀ − A(λ)) − s(λ) (Jain 2009, Lemma 1 and (3.24)–(3.33)).
 
     The gradient is ⟨A_i, M(λ)⟩ − s′(λ_i), from two products with the constraint rows; no A_i is formed. Steps are
     damped Newton steps that predict which multipliers end at 0 or C, solved by conjugate gradients with products of
@@ -24,6 +26,7 @@ class DualAscent(Solver):
     Parameters
     ----------
     max_iter : int
+        Most iterations.
     tol : float
         Stop when the duality gap, relative to the objective, and the worst violation of a hard constraint, relative to
         the size of the constraint and its bound, are both at most ``tol``.

@@ -117,7 +117,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Stacked:
-    """Rows of several kinds, one kind after the other, with the methods of :class:`Rows`."""
+    """Rows of several kinds, one kind after the other, with the methods of :class:`~gramian.solvers.Rows`."""
 
     parts: tuple[Rows, ...]
 

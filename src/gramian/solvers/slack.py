@@ -32,7 +32,7 @@ class Slack(ABC):
     """Whether the penalty has a slope everywhere, so that ``multiplier`` is there."""
 
     compiled: ClassVar[str | None] = None
-    """The sweep of :mod:`gramian._jit.bregman` that has these formulas, with ``weight``; see :func:`.own_loop`."""
+    """The sweep of ``gramian._jit.bregman`` that has these formulas, with ``weight``; see ``own_loop``."""
 
     weight: Any
 

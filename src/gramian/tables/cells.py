@@ -25,7 +25,7 @@ Parser = Callable[[str], float | None]
 
 @dataclass(frozen=True)
 class Column:
-    """How one column of a table becomes numbers: what :class:`TableEncoder` learns of it, as plain data.
+    """How one column of a table becomes numbers: what :class:`~gramian.tables.TableEncoder` learns, as plain data.
 
     Parameters
     ----------
