@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gramian
 from gramian import _checks
@@ -91,3 +93,11 @@ def test_warnings_point_at_the_caller_and_are_given_in_one_place():
     elsewhere = {"_checks.py", "compat"}  # compat warns as the package it stands for
     files = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in elsewhere]
     assert not [str(path) for path in files if "warnings.warn(" in path.read_text()]
+
+
+@given(st.lists(st.integers(-128, 127), min_size=1, max_size=40), st.sampled_from(["int8", "int64"]))
+def test_labels_by_a_table_are_those_by_sorting(values, dtype):
+    y = np.array(values, dtype=dtype)
+    classes, codes = _checks.labels(y, "Test")
+    assert classes.dtype == y.dtype and np.array_equal(classes, np.unique(y))
+    assert np.array_equal(classes[codes], y)

@@ -328,7 +328,7 @@ def labels(
         raise ValueError(f"{owner}: labels contain NaN or infinity; name unknown labels with unknown=.")
     codes = np.full(len(array), -1, dtype=np.intp)
     try:
-        classes, codes[known] = np.unique(array[known], return_inverse=True)
+        classes, codes[known] = _ranked(array[known])
     except TypeError as error:
         kinds = sorted({type(value).__name__ for value in array[known]})
         raise ValueError(
@@ -337,6 +337,17 @@ def labels(
     if not numbers:
         _refuse_continuous(classes, int(known.sum()), owner)
     return classes, codes
+
+
+def _ranked(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values, ascending, and the place of each entry among them; by a table for small whole numbers."""
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < 4 * len(values) and high < 2**62:
+            places = values.astype(np.int64) - low
+            used = np.bincount(places) > 0
+            return (np.flatnonzero(used) + low).astype(values.dtype), (np.cumsum(used) - 1)[places]
+    return np.unique(values, return_inverse=True)
 
 
 def _refuse_continuous(classes: np.ndarray, n: int, owner: str) -> None:
