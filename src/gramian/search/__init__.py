@@ -1,6 +1,6 @@
 """Nearest neighbors under a learned metric: exact and hashed."""
 
-from gramian.search import evaluation, implicit
+from gramian.search import evaluation
 from gramian.search.base import Index
 from gramian.search.exact import ExactIndex
 from gramian.search.hashing import HashIndex
@@ -17,7 +17,6 @@ __all__ = [
     "KernelHashIndex",
     "OnlineHashIndex",
     "evaluation",
-    "implicit",
     "knn_classify",
     "knn_proba",
     "knn_regress",
