@@ -20,8 +20,8 @@ each. `RCA`, `GMML` (1,000,000 pairs) and `ITML` (100,000 pairs, 20 steps) with 
 coordinates is computed and summed where it is. Medians of three runs in which one and two workers alternate. *cpu* is
 that of the busiest worker, *client* that of the client and scheduler with two workers, which share the two cores with
 them, and *peak* the largest resident size of a worker, pages of the file included. The differences of 100,000 pairs
-(51 MB) are gathered, and `ITML` is solved by the client, which takes most of its time: spread over the workers, as
-larger problems are, the same fit takes three times as long.
+(51 MB) are gathered, and `ITML` is solved by the client, which takes most of its time and does not get shorter
+with more workers.
 """
 CLASSES, D = 20, 64
 
