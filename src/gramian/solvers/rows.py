@@ -11,6 +11,9 @@ from gramian._array import namespace
 from gramian._device import outside
 from gramian.constraints.base import Constraints, Terms
 
+PIECE = 1024
+"""Constraints that a fused product looks at together: about what a cache holds."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -56,6 +59,25 @@ class Rows:
             return self.left.T @ (self.left * w[:, None])
         A = self.left.T @ (self.right * w[:, None])
         return (A + A.T) / 2
+
+    def normal(self, S: Any) -> Any:
+        """Σ ⟨A_i, S⟩ A_i, (d, d), a few constraints at a time, so that they are read from memory once."""
+        step = PIECE if namespace(S) is np else len(self)
+        pieces = (self._between(start, start + step) for start in range(0, len(self), step))
+        return sum(piece.adjoint(piece.linear(S)) for piece in pieces)
+
+    def _between(self, start: int, stop: int) -> "Rows":
+        """The rows of consecutive constraints, without a copy."""
+        rows = slice(start * self.weight.shape[1], stop * self.weight.shape[1])
+        return Rows(self.left[rows, :], self.weight[start:stop, :], None if self.right is None else self.right[rows, :])
+
+    def moment(self) -> Any:
+        """Σ |weight_is| (p pᵀ + q qᵀ) / 2, (d, d)."""
+        xp = namespace(self.weight)
+        root = xp.reshape(xp.abs(self.weight) ** 0.5, (-1, 1))
+        sides = [self.left * root] if self.right is None else [self.left * root, self.right * root]
+        squares = [side.T @ side for side in sides]
+        return sum(squares[1:], start=squares[0]) / len(squares)
 
     def size(self, prior: Any = None) -> Any:
         """Σ_s |weight_is| (pᵀM₀p + qᵀM₀q) / 2, shape (m,); with I when no M₀ is given."""
@@ -121,6 +143,9 @@ class Stacked:
 
     parts: tuple[Rows, ...]
 
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.parts)
+
     @property
     def rank(self) -> int:
         """Largest rank that an A_i can have."""
@@ -145,6 +170,16 @@ class Stacked:
     def adjoint(self, lam: Any) -> Any:
         """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
         first, *rest = (part.adjoint(piece) for part, piece in zip(self.parts, self._split(lam)))
+        return sum(rest, start=first)
+
+    def normal(self, S: Any) -> Any:
+        """Σ ⟨A_i, S⟩ A_i, (d, d)."""
+        first, *rest = (part.normal(S) for part in self.parts)
+        return sum(rest, start=first)
+
+    def moment(self) -> Any:
+        """Second moment of all vectors, (d, d)."""
+        first, *rest = (part.moment() for part in self.parts)
         return sum(rest, start=first)
 
     def size(self, prior: Any = None) -> Any:
