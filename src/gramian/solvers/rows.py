@@ -42,6 +42,9 @@ class Rows:
 
     def linear(self, M: Any) -> Any:
         """⟨A_i, M⟩, shape (m,)."""
+        return namespace(M).concat([piece._linear(M) for piece in self._pieces(M)])
+
+    def _linear(self, M: Any) -> Any:
         xp = namespace(M)
         right = self.left if self.right is None else self.right
         products = xp.reshape(xp.sum((self.left @ M) * right, axis=1), self.weight.shape)
@@ -53,6 +56,11 @@ class Rows:
 
     def adjoint(self, lam: Any) -> Any:
         """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
+        pieces = self._pieces(lam)
+        ends = np.cumsum([0, *(len(piece) for piece in pieces)])
+        return sum(piece._adjoint(lam[start:stop]) for piece, start, stop in zip(pieces, ends[:-1], ends[1:]))
+
+    def _adjoint(self, lam: Any) -> Any:
         xp = namespace(lam)
         w = xp.reshape(self.weight * lam[:, None], (-1,))
         if self.right is None:
@@ -61,15 +69,19 @@ class Rows:
         return (A + A.T) / 2
 
     def normal(self, S: Any) -> Any:
-        """Σ ⟨A_i, S⟩ A_i, (d, d), a few constraints at a time, so that they are read from memory once."""
-        step = PIECE if namespace(S) is np else len(self)
-        pieces = (self._between(start, start + step) for start in range(0, len(self), step))
-        return sum(piece.adjoint(piece.linear(S)) for piece in pieces)
+        """Σ ⟨A_i, S⟩ A_i, (d, d); the vectors are read from memory once."""
+        return sum(piece._adjoint(piece._linear(S)) for piece in self._pieces(S))
+
+    def _pieces(self, beside: Any) -> list["Rows"]:
+        """The rows of few constraints at a time, without copies, where a cache pays."""
+        if namespace(beside) is not np or len(self) <= PIECE:
+            return [self]
+        return [self._between(start, start + PIECE) for start in range(0, len(self), PIECE)]
 
     def _between(self, start: int, stop: int) -> "Rows":
-        """The rows of consecutive constraints, without a copy."""
-        rows = slice(start * self.weight.shape[1], stop * self.weight.shape[1])
-        return Rows(self.left[rows, :], self.weight[start:stop, :], None if self.right is None else self.right[rows, :])
+        terms = self.weight.shape[1]
+        rows = slice(start * terms, stop * terms)
+        return Rows(self.left[rows], self.weight[start:stop], None if self.right is None else self.right[rows])
 
     def moment(self) -> Any:
         """Σ |weight_is| (p pᵀ + q qᵀ) / 2, (d, d)."""
