@@ -11,8 +11,8 @@ from gramian import _checks, _memory, linalg
 from gramian._device import outside, to_host
 from gramian.features.basis import choose
 from gramian.kernels import Gaussian, Kernel
-from gramian.kernels.base import _length, take
 from gramian.kernels.objects import as_kernel
+from gramian.linalg import count, take
 from gramian.persist import Stored
 
 COORDINATES = ("principal", "triangular", "symmetric")
@@ -120,14 +120,14 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.kernel_ = kernel.bound(X)
         rng = _checks.random(self.random_state, "KernelFeatures")
         tol = 0.0 if self.tol is None else _checks.number(self.tol, "KernelFeatures", "tol", low=0)
-        chosen = choose(self.kernel_, X, self.basis, self._size(_length(X)), tol, rng)
+        chosen = choose(self.kernel_, X, self.basis, self._size(count(X)), tol, rng)
         inner, C = chosen.factor, chosen.coordinates
         self.basis_ = to_host(chosen.points)
-        whiten = np.zeros((len(inner.pivots), _length(self.basis_)))
+        whiten = np.zeros((len(inner.pivots), count(self.basis_)))
         # L⁻¹, zero where points depend on others
         whiten[:, inner.pivots] = _inverse(to_host(inner.factor[inner.pivots]))
         R = self._rotate(whiten, *self._moments(X, whiten, C))
-        self._announce(_length(X))
+        self._announce(count(X))
         return self.coordinates_of(X) if C is None else C @ R.T - self.mean_
 
     def _door(self, X: Any, kernel: Kernel, reset: bool) -> Any:
@@ -162,7 +162,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _moments(self, X: Any, whiten: np.ndarray, C: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float, int]:
         """Mean of the coordinates C of the training points, Q = CᵀC of (5), the trace of K, and n."""
-        n, r = _length(X), whiten.shape[0]
+        n, r = count(X), whiten.shape[0]
         trace = float(np.maximum(self.kernel_._diag(X), 0).sum())
         if C is not None:
             return to_host(C.mean(axis=0)), to_host(C.T @ C), trace, n
@@ -204,7 +204,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def coordinates_of(self, X: Any) -> np.ndarray:
         """:meth:`transform` of points that were checked, in blocks of rows."""
-        Z = linalg.empty((_length(X), self.map_.shape[0]), X)
+        Z = linalg.empty((count(X), self.map_.shape[0]), X)
         basis, turn, mean = (linalg.placed(part, X) for part in (self.basis_, self.map_.T, self.mean_))
         for rows in linalg.blocks(len(Z), 24 * max(self.map_.shape[1], 1), of=X):
             Z[rows] = self.kernel_._gram(take(X, rows), basis) @ turn - mean
@@ -256,7 +256,7 @@ def _fit_together(
             raise ValueError("the parts of its map do not fit together")
     basis = kernel_.check(basis_, "basis")
     wide = basis.shape[1] if kernel_.on_vectors else None
-    if _length(basis) != map_.shape[1] or wide != n_features_in_:
+    if count(basis) != map_.shape[1] or wide != n_features_in_:
         raise ValueError("its basis does not fit its map")
 
 
