@@ -122,7 +122,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
 }
 MODULES = (*CONTENTS, "linalg", "datasets", "tables", "plotting", "compat", "dask", "service")
 STORED: dict[str, str] = {
-    **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
+    **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.combinations"),
     "Weighted": "kernels.weighted",
     **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace", "BesideFeatures"), "coordinates"),
     "Metric": "metrics",
