@@ -58,7 +58,7 @@ Pages = Callable[[list[Report]], dict[str, str]]
 """All pages of a package of benchmarks: path in the repository → text."""
 
 
-def write_pages(results: Path, pages: Pages, root: Path = ROOT) -> None:
+def write_pages(results: Path, pages: Pages, root: Path) -> None:
     """Build pages from all CSV files in a folder."""
     for name, text in pages([Report.read(path) for path in sorted(results.glob("*.csv"))]).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from benchmarks import report as reports
-from benchmarks.harness import cpu_seconds
+from benchmarks.harness import ROOT, cpu_seconds
 from benchmarks.report import Pages, Report, aligned, write_pages
 from benchmarks.rounds import Bar, Round
 
@@ -128,7 +128,7 @@ def main(package: ModuleType, columns: Callable[[dict], dict], pages: Pages, tar
         return 130
     finally:  # also what ended before an interruption belongs on the page
         if not options.quick:
-            write_pages(results, pages)
+            write_pages(results, pages, ROOT)
     if len(ended) > 1:
         print(f"\n{aligned([{'benchmark': r.name, 'cpu_s': round(r.cpu_s, 1)} for r in ended])}")
         print(f"{len(ended)} benchmarks, {sum(r.cpu_s for r in ended):.0f} CPU seconds")
