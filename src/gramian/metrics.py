@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _device, _memory, linalg
+from gramian import _checks, _device, _memory, linalg, shares
 from gramian.coordinates import BesideFeatures, Coordinates, KernelSpace, Plain, Subspace, orthonormal
 from gramian.persist import Stored
 
@@ -186,34 +186,40 @@ class Metric(Stored):
         whole: Any = self.coordinates.back(Z)
         return s * linalg.dense(X) + whole
 
-    def explain(self, x: Any, y: Any, names: Any = None) -> Any:
-        """What each feature adds to the squared distance of two points: v_j (Wv)_j with v = x − y, summing to d².
+    def explain(self, x: Any, y: Any, names: Any = None, *, by: str = "features") -> Any:
+        """What each feature adds to the squared distance of two points; the shares sum to it.
 
-        A share below zero comes from a feature that offsets others. With ``names`` a dict from name to share, the
-        largest first; otherwise an array (d,).
+        Of a matrix W on the features these are v_j (Wv)_j with v = x − y. Kernels and angles are followed on the
+        straight way from y to x (Aumann and Shapley 1974), which gives the same where there is a matrix. A share below
+        zero comes from a feature that offsets others.
+
+        Points that are no vectors, such as strings, have no features: ``by="basis"`` says instead what each point b of
+        the basis adds by k(b, x) − k(b, y), and last, as "rest", what lies outside of their span.
 
         Parameters
         ----------
         x, y : point (d,)
+            Two points; objects where the kernel takes objects.
         names : list of str, optional
+            Names of the features, or of the points of the basis: the answer is then a dict from name to share, the
+            largest first; otherwise an array.
+        by : {"features", "basis"}
+            What the distance is shared among.
         """
         owner = type(self).__name__
-        one = self.coordinates.one
+        _checks.one_of(by, owner, "by", ("features", "basis"))
         for point, name in ((x, "x"), (y, "y")):
             _checks.same_columns(point, self.feature_names, owner, name)
-        X, Y = self.check(one(x, owner, "x"), "x"), self.check(one(y, owner, "y"), "y")
-        Z = self.coordinates.difference(X, Y)
-        inside = self.coordinates.back(np.asarray(Z @ (self.core - self.alpha * np.eye(len(self.core)))))
-        if inside is None:
-            raise TypeError(f"{owner}: explain needs a metric on features, which coordinates of a kernel are not.")
-        V = linalg.dense(X).astype(np.float64) - linalg.dense(Y)
-        shares = (V * (inside + self.alpha * V))[0]
+        x, y = self.coordinates.one(x, owner, "x"), self.coordinates.one(y, owner, "y")
+        found = shares.of_basis(self, x, y) if by == "basis" else shares.of_features(self, x, y)
         if names is None:
-            return shares
-        if not isinstance(names, list | tuple | np.ndarray) or len(names) != len(shares):
-            wanted = f"{len(shares)} names of features"
+            return found
+        count = len(found) - (by == "basis")
+        if not isinstance(names, list | tuple | np.ndarray) or len(names) != count:
+            wanted = f"{count} names of {'features' if by == 'features' else 'points of the basis'}"
             raise ValueError(f"{owner}: names must be {wanted}, got {_checks.shown(names)}.")
-        return {str(names[j]): float(shares[j]) for j in np.argsort(-np.abs(shares), kind="stable")}
+        named = [*map(str, names), "rest"]
+        return {named[j]: float(found[j]) for j in np.argsort(-np.abs(found), kind="stable")}
 
     def __call__(self, u: Any, v: Any) -> float:
         """Distance of two single points, for libraries that take a callable metric."""

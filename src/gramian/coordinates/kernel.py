@@ -91,6 +91,12 @@ class KernelSpace(Coordinates):
         k = self.kernel
         return k._diag(X) + k._diag(Y) - 2 * k._pairs(X, Y)
 
+    def on_basis(self, X: Any, Y: Any, M: np.ndarray) -> np.ndarray:
+        """δ_b (TᵀMTδ)_b with z = Tk(B, x) and δ = k(B, x) − k(B, y)."""
+        basis, T = self.features.basis_, self.features.map_
+        apart = (linalg.dense(self.kernel._gram(X, basis)) - linalg.dense(self.kernel._gram(Y, basis)))[0]
+        return apart * (T.T @ (M @ (T @ apart)))
+
     def lower(self, A: np.ndarray) -> np.ndarray:
         """PAPᵀ with z = Px, for a kernel whose φ are the features themselves."""
         basis = self.features.basis_

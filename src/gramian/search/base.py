@@ -266,7 +266,7 @@ class Index(ABC, Stored):
                 report(len(found[0]))
                 yield found
 
-    def explain(self, q: Any, item: int, *, names: Any = None) -> Any:
+    def explain(self, q: Any, item: int, *, names: Any = None, by: str = "features") -> Any:
         """What each feature adds to the squared distance of a point and an item; see :meth:`.Metric.explain`.
 
         :func:`gramian.plotting.shares` draws it.
@@ -278,11 +278,13 @@ class Index(ABC, Stored):
             Id of an item.
         names : list of str, optional
             Names of the features: the answer is then a dict, the largest share first.
+        by : {"features", "basis"}
+            What the distance is shared among; "basis" is for kernels on strings, sets and other objects.
         """
         items = self._items
         row = self._positions(items, [item], "item")
         point = linalg.take(items["points"], row)
-        return self.metric.explain(q, point if sparse.issparse(point) else point[0], names=names)
+        return self.metric.explain(q, point if sparse.issparse(point) else point[0], names=names, by=by)
 
     def query_radius(
         self, X: Any, r: float, *, n_jobs: int | None = None, within: Any = None
