@@ -33,6 +33,7 @@ CONVEX = {
     "Kernelized DNE": gm.Kernelized(gm.DNE(3, anchor=0), gm.Gaussian(2.0), rank=6),
     "Kernelized MCML": gm.Kernelized(gm.MCML(anchor=0, reg=1.0, tol=1e-9), gm.Gaussian(2.0), rank=6),
     "PLDA": gm.PLDA(random_state=0),
+    "Contrastive": gm.Contrastive(random_state=0),
 }
 """Learners whose answer is one: metrics must agree."""
 DESCENTS = {
