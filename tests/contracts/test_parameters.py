@@ -119,6 +119,7 @@ OTHER = {
     "subspace": "landmarks",
     "t": 0.2,
     "threshold": 3.0,
+    "temperature": 0.5,
     "tol": 0.5,
     "variant": "as_printed",
     "weight": 2.0,

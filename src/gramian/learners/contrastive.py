@@ -32,7 +32,7 @@ def contrastive_loss(L: Any, X: Any, codes: Any, temperature: float) -> tuple[fl
     size = xp.where(size > 0, size, xp.ones_like(size))
     U = Z / size
     G, value, n_asked = xp.zeros_like(U), 0.0, 0
-    tiny = float(xp.finfo(X.dtype).tiny)
+    tiny = float(xp.finfo(X.dtype).smallest_normal)
     # |u_i − u_j|² = 2 − 2 cos for rows of length one, so that neighbors by distance are those by angle.
     for rows, E, _ in softmax.neighborhoods(U / (2 * temperature) ** 0.5):
         own = xp.zeros_like(E[:, :1])
