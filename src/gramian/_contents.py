@@ -74,6 +74,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "MCML",
         "DNE",
         "PLDA",
+        "Contrastive",
         "AutoMetric",
         "Covariance",
         "LFDA",

@@ -52,6 +52,10 @@ class Coordinates(Space, Stored):
         """Points of the span with the coordinates Z, (n, d); None where the space has no vectors to give."""
         return None
 
+    def on_basis(self, X: Any, Y: Any, M: np.ndarray) -> np.ndarray | None:
+        """Shares of the points of a basis in (z(x) − z(y))ᵀM(z(x) − z(y)), of one x and one y; None without a basis."""
+        return None
+
     def rest_vectors(self, X: Any) -> Any:
         """Points as vectors of the rest, (n, q); None where these are not known, or a part of ``back``."""
         return None

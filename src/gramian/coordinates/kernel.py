@@ -105,6 +105,12 @@ class KernelSpace(FeatureSpace):
         """z(x)."""
         return self.features.coordinates_of(X)
 
+    def on_basis(self, X: Any, Y: Any, M: np.ndarray) -> np.ndarray:
+        """δ_b (TᵀMTδ)_b with z = Tk(B, x) and δ = k(B, x) − k(B, y)."""
+        basis, T = self.features.basis_, self.features.map_
+        apart = (linalg.dense(self.kernel._gram(X, basis)) - linalg.dense(self.kernel._gram(Y, basis)))[0]
+        return apart * (T.T @ (M @ (T @ apart)))
+
     def lower(self, A: np.ndarray) -> np.ndarray:
         """PAPᵀ with z = Px, for a kernel whose φ are the features themselves."""
         basis = self.features.basis_

@@ -47,6 +47,8 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
     """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
     _anywhere = True
     """Whether it may learn on points that were scaled or turned to unit length, as well as on those given."""
+    _by_angle = False
+    """Whether what it learns is meant for angles around the mean."""
     _remedy = "raise max_iter or tol"
     _scale_free = False
     """Whether columns of any unit weigh the same at the start."""

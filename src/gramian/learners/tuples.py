@@ -110,7 +110,8 @@ class TupleMixin:
                 return float((near < beyond).mean())
             similar = _similar(y, len(near), owner)
         if similar.all() or not similar.any():
-            raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
+            remedy = "give points of two classes; sorted labels need shuffled folds, such as cv=StratifiedKFold()"
+            raise ValueError(f"{owner}: score needs both similar and dissimilar pairs; {remedy}.")
         return float(roc_auc_score(similar, -near))
 
     def calibrate_threshold(

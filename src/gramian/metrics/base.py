@@ -18,7 +18,7 @@ import numpy as np
 from gramian import _checks
 from gramian.coordinates import Coordinates
 from gramian.metrics.distances import Distances
-from gramian.metrics.explain import by_name, shares
+from gramian.metrics.explain import by_name, of_basis, of_features
 from gramian.persist import Stored
 
 LARGEST = 1e150
@@ -89,19 +89,33 @@ class Metric(Distances, Stored):
         inside = back(self.core - self.alpha * np.eye(len(self.core)))
         return self.alpha * np.eye(inside.shape[1]) + back(inside.T)
 
-    def explain(self, x: Any, y: Any, names: Any = None) -> Any:
-        """What each feature adds to the squared distance of two points: v_j (Wv)_j with v = x − y, summing to d².
+    def explain(self, x: Any, y: Any, names: Any = None, *, by: str = "features") -> Any:
+        """What each feature adds to the squared distance of two points; the shares sum to it.
 
-        A share below zero comes from a feature that offsets others. With ``names`` a dict from name to share, the
-        largest first; otherwise an array (d,).
+        Of a matrix W on the features these are v_j (Wv)_j with v = x − y. Kernels and angles are followed on the
+        straight way from y to x (Aumann and Shapley 1974), which gives the same where there is a matrix. A share below
+        zero comes from a feature that offsets others.
+
+        Points that are no vectors, such as strings, have no features: ``by="basis"`` says instead what each point b of
+        the basis adds by k(b, x) − k(b, y), and last, as "rest", what lies outside of their span.
 
         Parameters
         ----------
         x, y : point (d,)
+            Two points; objects where the kernel takes objects.
         names : list of str, optional
+            Names of the features, or of the points of the basis: the answer is then a dict from name to share, the
+            largest first; otherwise an array.
+        by : {"features", "basis"}
+            What the distance is shared among.
         """
-        found = shares(self, x, y)
-        return found if names is None else by_name(found, names, type(self).__name__)
+        owner = type(self).__name__
+        _checks.one_of(by, owner, "by", ("features", "basis"))
+        for point, name in ((x, "x"), (y, "y")):
+            _checks.same_columns(point, self.feature_names, owner, name)
+        x, y = self.coordinates.one(x, owner, "x"), self.coordinates.one(y, owner, "y")
+        found = of_basis(self, x, y) if by == "basis" else of_features(self, x, y)
+        return found if names is None else by_name(found, names, owner, by)
 
     def __reduce__(self) -> Any:
         # Rebuilt from its state: pickle would bring back frozen arrays as writable ones.

@@ -116,7 +116,7 @@ class Queries:
         ids = [answer(names(items, rows), Q) for rows, _ in found]
         return ids, [answer(sqdist, Q) for _, sqdist in found]
 
-    def explain(self, q: Any, item: int, *, names: Any = None) -> Any:
+    def explain(self, q: Any, item: int, *, names: Any = None, by: str = "features") -> Any:
         """What each feature adds to the squared distance of a point and an item; see :meth:`.Metric.explain`.
 
         :func:`gramian.plotting.shares` draws it.
@@ -128,11 +128,13 @@ class Queries:
             Id of an item.
         names : list of str, optional
             Names of the features: the answer is then a dict, the largest share first.
+        by : {"features", "basis"}
+            What the distance is shared among; "basis" is for kernels on strings, sets and other objects.
         """
         items = self._items
         row = positions(items, [item], self._owner, "item")
         point = linalg.take(items["points"], row)
-        return self.metric.explain(q, point if sparse.issparse(point) else point[0], names=names)
+        return self.metric.explain(q, point if sparse.issparse(point) else point[0], names=names, by=by)
 
     def _asked(self, X: Any, within: Any, n_jobs: int | None) -> tuple[Items, Any, np.ndarray | None, int]:
         """The snapshot that answers, the queries, which items may be found, and the number of threads."""
