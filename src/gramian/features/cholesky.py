@@ -150,7 +150,12 @@ class _Factorization:
             picked, L = _pick(H, to_host(floor), to_host(bar), self.rank - len(self.pivots), greedy)
             self._extend(candidates[picked], L)
             self._absorb(candidates[picked], tol * trace)
-        self._warn()
+        if self.lowest < -_INDEFINITE * self.scale:
+            _checks.warn(
+                f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got a residual of "
+                f"{self.lowest:.3g} against the largest k(x, x) {self.scale:.3g}; negative parts count as zero "
+                f"(Precomputed(K, spectrum='clip') repairs a matrix).",
+            )
         return PivotedCholesky(self.factor[:, : len(self.pivots)], self.pivots, float(self.left.sum()), trace)
 
     def _residual_gram(self, rows: np.ndarray) -> np.ndarray:
@@ -187,14 +192,6 @@ class _Factorization:
             self.pivots = np.append(self.pivots, pivot)
             if self.left.sum() <= goal:
                 break
-
-    def _warn(self) -> None:
-        if self.lowest < -_INDEFINITE * self.scale:
-            _checks.warn(
-                f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got a residual of "
-                f"{self.lowest:.3g} against the largest k(x, x) {self.scale:.3g}; negative parts count as zero "
-                f"(Precomputed(K, spectrum='clip') repairs a matrix).",
-            )
 
 
 def _largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
