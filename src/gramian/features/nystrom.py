@@ -125,7 +125,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.basis_ = to_host(chosen.points)
         whiten = np.zeros((len(inner.pivots), count(self.basis_)))
         # L⁻¹, zero where points depend on others
-        whiten[:, inner.pivots] = _inverse(to_host(inner.factor[inner.pivots]))
+        whiten[:, inner.pivots] = lower_inverse(to_host(inner.factor[inner.pivots]))
         R = self._rotate(whiten, *moments(self.kernel_, X, self.basis_, whiten, C))
         if self._limited(count(X)):
             _checks.warn(
@@ -264,5 +264,6 @@ def _fit_together(
         raise ValueError("its basis does not fit its map")
 
 
-def _inverse(L: np.ndarray) -> np.ndarray:
+def lower_inverse(L: np.ndarray) -> np.ndarray:
+    """L⁻¹ of a lower triangular matrix."""
     return solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False) if len(L) else np.zeros((0, 0))
