@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 ROOMS = ("learners", "kernelized", "search", "metrics", "online")
-"""Rooms whose lines are counted together (in older trees ``kernelized`` was a room of its own)."""
+"""Rooms that are weighed together too (in older trees ``kernelized`` was a room of its own)."""
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
 
 
@@ -54,28 +54,39 @@ def percentile(values, share):
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 
-def measure(package):
-    """Print the measures of one package folder."""
-    paths = sorted(package.rglob("*.py"))
-    trees = {path: ast.parse(path.read_text()) for path in paths}
-    lines = {path: code_lines(path) for path in paths}
-    total = sum(lines.values())
-    defined = [function for tree in trees.values() for function in functions(tree)]
+def weigh(paths, trees, lines):
+    """Code lines, nodes per function and private helpers of some files."""
+    total = sum(lines[path] for path in paths)
+    defined = [function for path in paths for function in functions(trees[path])]
     nodes = [own_nodes(function) for function in defined]
     helpers = sum(private(function.name) for function in defined)
-    classes = {}
+    print(f"  code lines: {total} in {len(paths)} files, {len(defined)} functions")
+    print(f"  AST nodes per function: median {median(nodes):g}, p90 {percentile(nodes, 0.9)}, max {max(nodes)}")
+    print(f"  private helpers: {helpers}, {1000 * helpers / total:.1f} per 1,000 code lines")
+
+
+def many_methods(trees, most=15):
+    """Classes with more methods than that, as pairs (number, name)."""
     for path, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 count = sum(isinstance(item, ast.FunctionDef) for item in node.body)
-                classes[f"{node.name} ({path.relative_to(package)})"] = count
-    heavy = sorted(((count, name) for name, count in classes.items() if count > 15), reverse=True)
-    rooms = {name: sum(n for path, n in lines.items() if room(path, package) == name) for name in ROOMS}
+                if count > most:
+                    yield count, f"{node.name} ({path.name})"
 
-    print(f"{package}: {len(paths)} files, {total} code lines")
-    print(f"  AST nodes per function: median {median(nodes):g}, p90 {percentile(nodes, 0.9)}, max {max(nodes)}")
-    print(f"  private helpers: {helpers}, {1000 * helpers / total:.1f} per 1,000 code lines")
-    print(f"  code lines of {', '.join(f'{name} {n}' for name, n in rooms.items() if n)}: {sum(rooms.values())}")
+
+def measure(package):
+    """Print the measures of one package folder, and of the rooms that learn and search in it."""
+    paths = sorted(package.rglob("*.py"))
+    trees = {path: ast.parse(path.read_text()) for path in paths}
+    lines = {path: code_lines(path) for path in paths}
+    print(package)
+    weigh(paths, trees, lines)
+    own = [path for path in paths if room(path, package) in ROOMS]
+    if own:
+        print(" ", ", ".join(ROOMS))
+        weigh(own, trees, lines)
+    heavy = sorted(many_methods(trees), reverse=True)
     print(f"  classes of more than 15 methods: {', '.join(f'{name} {count}' for count, name in heavy) or 'none'}")
 
 
