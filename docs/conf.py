@@ -47,9 +47,7 @@ html_title = f"gramian {release}"
 html_static_path = ["_static"]
 html_css_files = ["gramian.css"]
 html_show_sourcelink = False
-html_sidebars = dict.fromkeys(
-    ["start", "troubleshooting", "results", "scorecard", "speed", "beyond", "built", "contributing"], []
-)
+html_sidebars = dict.fromkeys(["start", "glossary", "troubleshooting", "built", "contributing"], [])
 html_theme_options = {
     "header_links_before_dropdown": 7,
     "show_prev_next": True,

@@ -139,6 +139,9 @@ def estimator_points(
         return X if y is None else (X, np.asarray(y))
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise ValueError(f"{owner}: X must hold real numbers, got complex ones. Complex data not supported.")
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        remedy = "encode them with gm.tables.TableEncoder(), or drop them"
+        raise ValueError(f"{owner}: X must hold real numbers, got dates or times; {remedy}.")
     try:
         checked = validate_data(
             estimator,
