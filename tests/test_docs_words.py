@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,15 @@ def test_anchors_lead_to_headings(page):
             assert anchor in anchors(page.parent / target if target else page), (
                 f"{page.name} links to {target}#{anchor}"
             )
+
+
+def test_a_dead_link_of_the_built_site_is_found(tmp_path):
+    dead = runpy.run_path(str(DOCS / "links.py"))["dead"]
+    (tmp_path / "a.html").write_text(
+        '<h1 id="top"></h1><a href="b.html#here">b</a><a href="#top">t</a><img src="x.png">'
+    )
+    (tmp_path / "b.html").write_text('<a href="a.html#gone">a</a><a href="https://example.org/#no">out</a>')
+    assert sorted(dead(tmp_path)) == ["a.html: b.html#here", "a.html: x.png", "b.html: a.html#gone"]
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "guide").glob("*.md")), ids=lambda page: page.name)
