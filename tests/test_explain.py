@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import gramian as gm
-from gramian import coordinates, shares
+from gramian import coordinates
 from gramian.metrics import Metric
+from gramian.metrics import explain as shares
 
 
 def metrics(rng):

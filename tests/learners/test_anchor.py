@@ -12,7 +12,7 @@ from gramian.learners.anchor import WEIGHTS, gain_and_error
 from gramian.learners.holdout import Fold, held_out, path_scores
 from gramian.learners.path import Path, precision
 
-LEARNERS = [gm.RCA, gm.GMML, gm.ITML, gm.MMC, gm.LMNN, gm.NCA, gm.MCML, gm.DNE, gm.PLDA, gm.Framework]
+LEARNERS = [gm.RCA, gm.GMML, gm.ITML, gm.MMC, gm.LMNN, gm.NCA, gm.MCML, gm.DNE, gm.PLDA, gm.Contrastive, gm.Framework]
 
 
 def problem(n=200, d=4, classes=4, seed=0):

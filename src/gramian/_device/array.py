@@ -10,6 +10,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from gramian._array import namespace, to_numpy
 from gramian._device import indexing, ufuncs
+from gramian._device.described import Convertible, Described
 
 FUNCTIONS: dict[Any, Callable] = {}
 """NumPy's functions, each with what stands for it on a device."""
@@ -32,7 +33,7 @@ def implements(*names: Any) -> Callable:
     return register
 
 
-class DeviceArray(NDArrayOperatorsMixin):
+class DeviceArray(Described, Convertible, NDArrayOperatorsMixin):
     """``data`` of the array-API namespace ``xp``; NumPy arrays that it meets are sent to its device, in its precision.
 
     It turns into a NumPy array in :func:`to_host` alone: NumPy's own conversion is refused, so that no copy is hidden.
@@ -45,36 +46,6 @@ class DeviceArray(NDArrayOperatorsMixin):
     def __init__(self, data: Any, xp: Any = None) -> None:
         self.data = data
         self.xp = namespace(data) if xp is None else xp
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes."""
-        return tuple(self.data.shape)
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.data.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return int(np.prod(self.shape))
-
-    @property
-    def dtype(self) -> np.dtype:
-        """NumPy's name of the type of the entries."""
-        return numpy_dtype(self.data.dtype)
-
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return self.size * self.dtype.itemsize
-
-    @property
-    def device(self) -> Any:
-        """Where the data are."""
-        return self.data.device
 
     @property
     def T(self) -> Any:
@@ -106,18 +77,6 @@ class DeviceArray(NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __float__(self) -> float:
-        return float(self.data)
-
-    def __int__(self) -> int:
-        return int(self.data)
-
-    def __index__(self) -> int:
-        return int(self.data)
-
-    def __bool__(self) -> bool:
-        return bool(self.data)
-
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))
 
@@ -146,14 +105,6 @@ class DeviceArray(NDArrayOperatorsMixin):
         """Set all entries."""
         self.data[...] = value
 
-    def tolist(self) -> Any:
-        """Entries as Python numbers."""
-        return to_host(self).tolist()
-
-    def item(self) -> Any:
-        """The only entry as a Python number."""
-        return to_host(self).item()
-
 
 def _method(name: str) -> Callable:
     def method(self: DeviceArray, *args: Any, **kwargs: Any) -> Any:
@@ -165,11 +116,6 @@ def _method(name: str) -> Callable:
 
 for _name in METHODS:
     setattr(DeviceArray, _name, _method(_name))
-
-
-def numpy_dtype(dtype: Any) -> np.dtype:
-    """NumPy's dtype of a dtype of any library."""
-    return dtype if isinstance(dtype, np.dtype) else np.dtype(str(dtype).rsplit(".", 1)[-1])
 
 
 def own_dtype(array: DeviceArray, dtype: Any) -> Any:

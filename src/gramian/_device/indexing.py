@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from gramian._device.described import numpy_dtype
+
 
 def get(array: Any, key: Any) -> Any:
     """Entries of an array, as its library holds them."""
@@ -119,8 +121,6 @@ def _bounded(parts: list, data: Any) -> tuple:
 
 
 def _kind(part: Any) -> str:
-    from gramian._device.array import numpy_dtype
-
     if not hasattr(part, "dtype"):
         return ""
     return "b" if numpy_dtype(part.dtype).kind == "b" else "i"

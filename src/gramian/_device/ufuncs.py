@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gramian._device.described import numpy_dtype
+
 NAMES = {
     "absolute": "abs",
     "arccos": "acos",
@@ -117,8 +119,6 @@ def _real(x: Any, like: Any, real: Any) -> Any:
 
 def _kind(x: Any) -> str:
     """Kind of the entries: "b", "i" or "f"."""
-    from gramian._device.array import numpy_dtype
-
     if hasattr(x, "dtype"):
         kind = numpy_dtype(x.dtype).kind
         return "i" if kind == "u" else kind

@@ -79,6 +79,8 @@ class Blocks:
     width: int | None
     folder: Any = field(default=None, repr=False)
     """A temporary folder that lives as long as the blocks."""
+    held: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The few rows that were gathered last: one fit asks for the ends of its pairs several times."""
 
     @property
     def n(self) -> int:

@@ -16,7 +16,7 @@ from gramian.dask.engine import engine, gathered
 from gramian.dask.shard import Shard, Standing
 from gramian.metrics import Metric
 from gramian.search import HashIndex
-from gramian.search.base import _as_ids
+from gramian.search.ids import as_ids
 
 OWNER = "ShardedIndex"
 HEADER = "sharded.json"
@@ -191,7 +191,7 @@ class ShardedIndex:
     def _new_ids(self, ids: Any, m: int) -> np.ndarray:
         if ids is None:
             return np.arange(self.next_id, self.next_id + m, dtype=np.int64)
-        ids = _as_ids(ids, OWNER)
+        ids = as_ids(ids, OWNER)
         if len(ids) != m or len(np.unique(ids)) != m:
             raise ValueError(f"{OWNER}: ids must be {m} distinct numbers, one for each point, got {len(ids)}.")
         if ids.min(initial=self.next_id) < self.next_id and np.isin(ids, self.ids).any():
@@ -200,7 +200,7 @@ class ShardedIndex:
 
     def remove(self, ids: Any) -> "ShardedIndex":
         """Remove items by id; unknown or repeated ids raise and nothing changes."""
-        ids = _as_ids(ids, OWNER)
+        ids = as_ids(ids, OWNER)
         with self._changing:
             held = self._all(shards.ids_of, [(shard,) for shard in self._shards])
             if len(np.unique(ids)) < len(ids) or not np.isin(ids, np.concatenate(held)).all():
@@ -267,7 +267,7 @@ class ShardedIndex:
                     f"{OWNER}: within must be ids or a mask of shape {held.shape}, got shape {given.shape}."
                 )
             given = held[given]
-        given = np.unique(_as_ids(given, OWNER, "within"))
+        given = np.unique(as_ids(given, OWNER, "within"))
         if not np.isin(given, held).all():
             raise ValueError(f"{OWNER}: within must be in the index, got some that are not.")
         return given, len(given)

@@ -17,8 +17,9 @@ import numpy as np
 from gramian import _checks, linalg
 from gramian._device import DeviceArray, to_host
 from gramian._device.ordering import lowest
-from gramian.kernels.base import Kernel, _length, take
+from gramian.kernels.base import Kernel
 from gramian.kernels.objects import as_kernel
+from gramian.linalg import count, take
 
 FLOOR = 1e-12
 """A residual below this share of k(x, x) is rounding: the point counts as explained."""
@@ -95,7 +96,7 @@ def factorize(
     kernel: Kernel, X: Any, rank: int | None = None, tol: float = 0.0, greedy: bool = True, rng: Any = None
 ) -> PivotedCholesky:
     """:func:`pivoted_cholesky` of points that were checked, by a kernel that is bound to them."""
-    n = _length(X)
+    n = count(X)
     return _Factorization(kernel, X, n if rank is None else min(rank, n)).run(tol, greedy, rng)
 
 
@@ -103,7 +104,7 @@ class _Factorization:
     """The growing factor, and what is left of the diagonal."""
 
     def __init__(self, kernel: Kernel, X: Any, rank: int):
-        self.kernel, self.X, self.rank, self.n = kernel, X, rank, _length(X)
+        self.kernel, self.X, self.rank, self.n = kernel, X, rank, count(X)
         self.diagonal = linalg.dense(kernel._diag(X)).astype(np.float64)
         if not np.isfinite(self.diagonal).all():
             raise ValueError(f"pivoted_cholesky: {type(kernel).__name__} gave NaN or infinity for k(x, x).")

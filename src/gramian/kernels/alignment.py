@@ -9,9 +9,10 @@ from scipy.optimize import nnls
 from gramian import _checks, linalg
 from gramian._device import outside, to_host
 from gramian._parameters import COUNT, FLAG, NONE, Kind, checked
-from gramian.kernels.base import Kernel, _length, take
+from gramian.kernels.base import Kernel
 from gramian.kernels.modes import local_pairs, warn_of_modes
 from gramian.kernels.weighted import Weighted
+from gramian.linalg import count, take
 
 KERNEL = Kind("a Kernel", lambda value: isinstance(value, Kernel))
 
@@ -75,7 +76,7 @@ def align(
     for kernel in kernels:
         X = kernel.check(outside(X))
     kernels = [kernel.bound(X) for kernel in kernels]
-    classes, codes = _checks.labels(y, "align", _length(X))
+    classes, codes = _checks.labels(y, "align", count(X))
     if len(classes) < 2:
         raise ValueError(f"align: needs at least two classes, got {len(classes)}.")
     mask = None if n_neighbors is None else local_pairs(kernels, X, codes, n_neighbors)
@@ -95,7 +96,7 @@ def align(
 def alignment(kernel: Kernel, X: Any, y: Any, *, center: bool = False) -> float:
     """⟨K, Y⟩ / (‖K‖ ‖Y‖) of one kernel with the labels (Chatpatanasiri et al. 2010, (9))."""
     X = kernel.check(X)
-    S, b, norm = _products([kernel], X, _checks.labels(y, "alignment", _length(X))[1], center, None)
+    S, b, norm = _products([kernel], X, _checks.labels(y, "alignment", count(X))[1], center, None)
     return float(b[0] / (np.sqrt(S[0, 0]) * norm))
 
 
@@ -118,7 +119,7 @@ def _ideal(codes: np.ndarray, rows: slice, p: int) -> np.ndarray:
 
 def _blocks(kernels: list[Kernel], X: Any) -> Iterator[tuple[slice, np.ndarray]]:
     """Rows and the stacked blocks (m, rows, n) of all Gram matrices, about half a Gram matrix at a time."""
-    n, m = _length(X), len(kernels)
+    n, m = count(X), len(kernels)
     for rows in linalg.blocks(n, 8.0 * n * m, max(4 * n * n, 1 << 20)):
         G = linalg.empty((m, rows.stop - rows.start, n), X)
         for j, kernel in enumerate(kernels):

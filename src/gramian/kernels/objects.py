@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.kernels.base import Kernel, _length
+from gramian.kernels.base import Kernel
+from gramian.linalg import count
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,14 @@ class FunctionKernel(Kernel):
             raise TypeError(f"FunctionKernel: function must be callable, got {type(self.function).__name__}.")
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        K = np.empty((_length(X), _length(Y)))
+        K = np.empty((count(X), count(Y)))
         for i in range(K.shape[0]):
             for j in range(i if Y is X else 0, K.shape[1]):
                 K[i, j] = self.function(X[i], Y[j])
         return np.triu(K) + np.triu(K, 1).T if Y is X else K
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return np.array([self.function(X[i], Y[i]) for i in range(_length(X))], dtype=float)
+        return np.array([self.function(X[i], Y[i]) for i in range(count(X))], dtype=float)
 
 
 @dataclass(frozen=True, eq=False)

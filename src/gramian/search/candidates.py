@@ -37,9 +37,14 @@ class Candidates:
     def _room(self, m: int, keep: int) -> Found:
         return np.zeros((m, keep), np.int64), np.full((m, keep), np.inf), np.zeros(m, np.int64)
 
+    @property
+    def allowed(self) -> int:
+        """How many items may be found."""
+        return self.n if self.mask is None else int(self.mask.sum())
+
     def few(self) -> bool:
         """Whether all of them may be compared at once."""
-        return self.mask is not None and int(self.mask.sum()) <= FEW
+        return self.mask is not None and self.allowed <= FEW
 
     def all(self, asked: Asked, keep: int) -> Found:
         """Every item compared with every query."""

@@ -6,14 +6,39 @@ an angle of at least π p_h from the query with probability ``recall`` (:func:`.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gramian import linalg
+from gramian._device import held
 from gramian._device.nearest import DeviceScan
+from gramian.search import codes
 from gramian.search.encoding import Encoder
 from gramian.search.items import Items
+
+if TYPE_CHECKING:
+    from gramian.search.hashing import HashIndex
+
+
+def check(index: "HashIndex", points: Any) -> None:
+    """One sentence for what items on a device cannot have."""
+    if not held(points):
+        return
+    plain = index.mode == "distance" and index.searcher == "scan" and index.epsilon is None
+    default = index.estimate == "collisions" and index.store is None and index.n_bits != "auto"
+    if not (plain and default and index._form(points, int(index.n_bits)).whole):
+        raise TypeError(
+            f"{index._owner}: items on a device are scanned with the defaults, for a metric that lies in its "
+            "coordinates; anything else runs on the CPU: pass the items as NumPy arrays."
+        )
+
+
+def scan(index: "HashIndex", items: Items, mask: np.ndarray | None) -> "CodeScan":
+    """Bounds of the distances to the items of a mask (None: all)."""
+    limits = codes.angle_limits(int(index.n_bits), index.recall)
+    found = items.cached("code scan", lambda: CodeScan.items(items, limits))
+    return found if mask is None else found.only(linalg.placed(mask, items["signs"]))
 
 
 def columns(encoder: Encoder, X: Any) -> dict[str, Any]:

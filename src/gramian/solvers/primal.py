@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gramian._array import cholesky, namespace
+from gramian._array import cholesky, like, namespace
 from gramian.solvers.base import Problem, Solution, Solver
 from gramian.solvers.newton import conjugate_gradients
+
+ROUGH, FINE = 0.1, 1e-4
+"""Relative residuals with which a direction is found: on the way, and at the end."""
 
 
 @dataclass(frozen=True)
@@ -16,9 +19,10 @@ class PrimalNewton(Solver):
     """min_M f(M) + Σ_i p(⟨A_i, M⟩) over M ≻ 0, f a multiple of LogDet and p a slack with a slope (ITML).
 
     With many constraints the matrix M is smaller than the vector of multipliers, and −log det M keeps it in the cone.
-    A step solves (∇²f + Σ p″ A_i ⊗ A_i) ΔM = −∇ by conjugate gradients over the violated constraints, on
-    I + B (∇²f)⁻¹ Bᵀ with B = √p″ A; (∇²f)⁻¹[H] = MHM / weight. The multipliers are λ_i = p′(⟨A_i, M⟩), and
-    their dual value says how far the optimum can be.
+    A step solves (∇²f + Σ p″ A_i ⊗ A_i) ΔM = −∇, with ∇²f[H] = weight · M⁻¹HM⁻¹ and the sum over the violated
+    constraints, by conjugate gradients on S with ΔM = FSFᵀ, M = FFᵀ; where the vectors of the constraints were normally
+    distributed the sum would be known from their second moments, and this is the preconditioner. The multipliers are
+    λ_i = p′(⟨A_i, M⟩), and their dual value says how far the optimum can be.
 
     Parameters
     ----------
@@ -53,7 +57,7 @@ class PrimalNewton(Solver):
         point = primal.at(primal.begin())
         n_iter = 0
         while point is not None and point.residual > self.tol and n_iter < self.max_iter:
-            new = primal.search(point, primal.direction(point, 1e-3))
+            new = primal.search(point, primal.direction(point, ROUGH))
             if new is None:
                 break
             point = new
@@ -96,6 +100,51 @@ class _Point:
         return abs(self.value - self.dual) / (1 + abs(self.value))
 
 
+@dataclass(frozen=True, eq=False)
+class _Curvature:
+    """S ↦ weight · S + Σ ⟨A_i, S⟩ A_i, for A_i whose m vectors u have Σ uuᵀ = m diag(spread).
+
+    Normally distributed u have Σ ⟨uuᵀ, S⟩ uuᵀ = m (2 CSC + ⟨C, S⟩ C), C = diag(spread), by Isserlis' theorem (1918): a
+    diagonal and a matrix of rank one, whose inverse is the preconditioner.
+    """
+
+    rows: Any
+    weight: float
+    spread: Any
+
+    def product(self, S: Any) -> Any:
+        """Two products with the vectors."""
+        return self.weight * S + self.rows.normal(S)
+
+    @cached_property
+    def diagonal(self) -> Any:
+        """The weights of S_ij in weight · S + 2m CSC."""
+        return self.weight + 2 * len(self.rows) * self.spread[:, None] * self.spread[None, :]
+
+    def preconditioned(self, R: Any) -> Any:
+        """The inverse where the vectors are normally distributed, by Sherman and Morrison."""
+        xp = namespace(R)
+        S = R / self.diagonal
+        line = self.spread / xp.linalg.diagonal(self.diagonal)
+        m = len(self.rows)
+        share = m * float(self.spread @ xp.linalg.diagonal(S)) / (1 + m * float(self.spread @ line))
+        unit = like(np.eye(S.shape[0]), S)
+        return S - unit * (share * line)
+
+    def solved(self, R: Any, rtol: float) -> Any:
+        """S of which R is the product, to a relative residual."""
+        xp = namespace(R)
+        square = R.shape
+        s = conjugate_gradients(
+            lambda v: xp.reshape(self.product(xp.reshape(v, square)), (-1,)),
+            lambda r: xp.reshape(self.preconditioned(xp.reshape(r, square)), (-1,)),
+            xp.reshape(R, (-1,)),
+            rtol,
+            max_iter=300,
+        )
+        return xp.reshape(s, square)
+
+
 @dataclass(frozen=True)
 class _Primal:
     """The objective as a function of M."""
@@ -106,6 +155,13 @@ class _Primal:
     def origin(self) -> tuple[Any, float]:
         """Θ₀ and the constant of the divergence."""
         return self.problem.divergence.start(self.problem.prior)
+
+    @cached_property
+    def weight(self) -> float:
+        """The divergence is this multiple of LogDet."""
+        found = self.problem.divergence.as_logdet(self.problem.prior)
+        assert found is not None  # see suits
+        return found[1]
 
     def begin(self) -> Any:
         """M(λ) of multipliers to start from, the prior at the least."""
@@ -135,20 +191,17 @@ class _Primal:
     def direction(self, point: _Point, rtol: float) -> Any:
         """Newton's direction."""
         xp = namespace(point.M)
-        inverse = self.problem.divergence.hessian(self.problem.divergence.grad(point.M))
-        pull = point.gradient
+        F = cholesky(point.M)
         violated = point.root > 0
         if bool(xp.any(violated)):
-            part = self.problem.rows.take(violated).scaled(point.root[violated])
-            u = conjugate_gradients(
-                lambda q: q + part.linear(inverse(part.adjoint(q))),
-                1 + part.form(inverse),
-                -part.linear(inverse(pull)),
-                rtol,
-                max_iter=300,
-            )
-            pull = pull + part.adjoint(u)
-        step = -inverse(pull)
+            rows = self.problem.rows.take(violated).scaled(point.root[violated]).mapped(F)
+            moments, Q = xp.linalg.eigh(rows.moment() / len(rows))
+            spread = xp.where(moments > 0, moments, xp.zeros_like(moments))
+            F = F @ Q
+            S = _Curvature(rows.mapped(Q), self.weight, spread).solved(-(F.T @ point.gradient @ F), rtol)
+        else:
+            S = -(F.T @ point.gradient @ F) / self.weight
+        step = F @ S @ F.T
         return (step + step.T) / 2
 
     def search(self, point: _Point, direction: Any) -> _Point | None:
@@ -167,7 +220,7 @@ class _Primal:
         """A few more steps while the gradient still falls: near the end the value no longer tells points apart."""
         norm = namespace(point.M).linalg.matrix_norm
         for _ in range(3):
-            M = point.M + self.direction(point, 1e-4)
+            M = point.M + self.direction(point, FINE)
             value, values = self.value(M)
             if not np.isfinite(value):
                 break

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device, linalg
+from gramian import _checks, _device, linalg
 
 STEPS = 16
 """Parts of the way from one point to the other."""
@@ -75,3 +75,13 @@ def _one_by_one(function: Callable, here: np.ndarray, there: np.ndarray, order: 
         points[:, order] = np.where(moved, there[order], here[order])
         values[rows] = function(points)
     return values
+
+
+def by_name(found: np.ndarray, names: Any, owner: str, by: str) -> dict[str, float]:
+    """Shares under the names of their features, or points of a basis and the rest, the largest first."""
+    count = len(found) - (by == "basis")
+    if not isinstance(names, list | tuple | np.ndarray) or len(names) != count:
+        wanted = f"{count} names of {'features' if by == 'features' else 'points of the basis'}"
+        raise ValueError(f"{owner}: names must be {wanted}, got {_checks.shown(names)}.")
+    named = [*map(str, names), "rest"]
+    return {named[j]: float(found[j]) for j in np.argsort(-np.abs(found), kind="stable")}
