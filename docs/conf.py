@@ -72,6 +72,7 @@ if any(EXAMPLES.glob("plot_*.py")):
         "show_memory": False,
         "abort_on_example_error": True,
         "doc_module": ("gramian",),
+        "backreferences_dir": "gallery/backreferences",
     }
 
 

@@ -60,6 +60,13 @@ def test_what_is_seen_also_exists(name):
         assert other == "gramian" or other in NAMES and other != name
 
 
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_name_opens_with_plain_words_and_says_what_else_to_see(name):
+    doc = inspect.getdoc(getattr(gramian, name))
+    assert not re.search(r"[Σ²‖≤≥=∈⟨ᵀ|]", doc.split("\n")[0]), "the formula comes second"
+    assert entries(doc, "See Also")
+
+
 def anchors(page):
     """Anchors of the headings of a page, as they are made of their words."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
