@@ -85,6 +85,11 @@ class GraphMetric(Metric):
     extension : Extension
         How points that were not there get coordinates.
 
+    See Also
+    --------
+    gramian.TDL : Learns such an embedding.
+    gramian.LaplacianEigenmaps : Without labels.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm
