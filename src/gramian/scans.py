@@ -19,7 +19,7 @@ from scipy import sparse
 from gramian import _threads, linalg
 
 ITEMS = 1040
-"""Rows of one product: with the queries of a pass, a block that the cache holds, and no power of two, which it dislikes."""
+"""Rows of one product: with the queries of a pass, a block that the cache holds; a power of two would crowd it."""
 FEW, PRODUCTS = 16, 1 << 16
 """Products of a few queries with many rows are made at once: each return to Python may wait for other threads."""
 VARIANCE, SHARE = 0.95, 4
