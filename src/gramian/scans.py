@@ -18,8 +18,8 @@ from scipy import sparse
 
 from gramian import _threads, linalg
 
-ITEMS = 512
-"""Rows of one product: with the queries of a pass, a block that the cache holds."""
+ITEMS = 1040
+"""Rows of one product: with the queries of a pass, a block that the cache holds; a power of two would crowd it."""
 FEW, PRODUCTS = 16, 1 << 16
 """Products of a few queries with many rows are made at once: each return to Python may wait for other threads."""
 VARIANCE, SHARE = 0.95, 4
@@ -94,7 +94,7 @@ class Scan(ABC):
     rows: Any
     halves: np.ndarray
     unit = 1.0
-    spare = 16
+    spare = 6
     """Rows beyond k that a list of candidates should hold."""
 
     @abstractmethod
@@ -121,7 +121,7 @@ class Scan(ABC):
 
     def shortlist(self, lifted: tuple[Any, np.ndarray], m: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids and bounds of the m rows with the lowest bounds, ascending, (n, m) each."""
-        from gramian._jit.nearest import keep_lowest, sort_heaps
+        from gramian._jit.nearest import keep_lowest, sort_lists
 
         Z, own = lifted
         bounds, ids = np.full((len(own), m), np.inf, self.halves.dtype), np.zeros((len(own), m), np.int64)
@@ -132,7 +132,7 @@ class Scan(ABC):
             items = slice(start, min(start + step, self.n))
             products = self.products(Z, items, room[:, : items.stop - start])
             keep_lowest(products, self.halves[items], start, bounds, ids)
-        sort_heaps(bounds, ids)
+        sort_lists(bounds, ids)
         return ids, self._squared(own[:, None], bounds)
 
     def within(self, lifted: tuple[Any, np.ndarray], limit: float) -> np.ndarray:
@@ -168,7 +168,7 @@ class DenseScan(Scan):
     @property
     def spare(self) -> int:  # type: ignore[override]
         """A projection needs a longer list."""
-        return 16 if self.frame.directions is None else 100
+        return 6 if self.frame.directions is None else 100
 
     def lift(self, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Queries as z."""

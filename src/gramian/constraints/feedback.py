@@ -30,6 +30,11 @@ class Feedback(Stored):
     shown : indices, or m sequences of indices, optional
         The list on the screen, in any order; what was liked and disliked when None.
 
+    See Also
+    --------
+    gramian.LEGO : Learns from it, click by click.
+    gramian.Pairs : Without a list on the screen.
+
     Examples
     --------
     >>> import gramian as gm

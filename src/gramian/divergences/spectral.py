@@ -15,7 +15,9 @@ TINY = 1e-300
 
 @dataclass(frozen=True)
 class Spectral(Divergence):
-    """φ(M) = Σ_i f(λ_i(M)) on M ⪰ 0, for a convex f with derivative f′ (Jain 2009, Theorem 4).
+    """A divergence of your own: any convex function of the eigenvalues.
+
+    φ(M) = Σ_i f(λ_i(M)) on M ⪰ 0, for a convex f with derivative f′ (Jain 2009, Theorem 4).
 
     The divergence is D(M, M₀) = φ(M) − φ(M₀) − ⟨∇φ(M₀), M − M₀⟩, or φ(M) itself with ``relative=False``.
     f(x) = −log x is LogDet, x log x − x is von Neumann, x²/2 is Frobenius. M(λ) has the eigenvalues (f′)⁻¹(θ_i) for
@@ -29,6 +31,12 @@ class Spectral(Divergence):
         (f′)⁻¹ on arrays; inf where f′ never rises so far.
     relative : bool
         The Bregman divergence from the prior (True), or Σ f(λ_i) without a prior (False).
+
+    See Also
+    --------
+    gramian.LogDet : −log.
+    gramian.VonNeumann : x log x.
+    gramian.Frobenius : Squares.
 
     Examples
     --------

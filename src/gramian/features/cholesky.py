@@ -45,7 +45,9 @@ def pivoted_cholesky(
     pivots: str = "greedy",
     random_state: Any = None,
 ) -> PivotedCholesky:
-    """Factor K ≈ C Cᵀ, stopping when tr(K − C Cᵀ) ≤ tol · tr(K) or at the given rank (Teixeira et al. 2008, §2.1, §4).
+    """Describe all points by a few of them, as far as a kernel sees.
+
+    Factor K ≈ C Cᵀ, stopping when tr(K − C Cᵀ) ≤ tol · tr(K) or at the given rank (Teixeira et al. 2008, §2.1, §4).
 
     The pivot rows of C form the triangular L of their (4), K_r = L Lᵀ here, and C Cᵀ is the Nyström approximation (2)
     on the pivots. K is never formed: r columns and some small blocks of it are evaluated, in n × r memory.
@@ -74,6 +76,11 @@ def pivoted_cholesky(
     -----
     An indefinite kernel matrix shows as a residual well below zero. Such residuals are set to zero, and one warning
     says how far below they were. Where k(x, x) = 0 there is no residual to tell, and k(x, y) ≠ 0 is an error.
+
+    See Also
+    --------
+    gramian.KernelFeatures : Also for new points.
+    gramian.select_subset : A few members of a set.
 
     Examples
     --------

@@ -70,6 +70,11 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     explained_variance_ratio_ : float
         Share of the trace of the training Gram matrix (centered with ``center``) that the coordinates hold.
 
+    See Also
+    --------
+    gramian.Kernelized : A learner on them.
+    gramian.pivoted_cholesky : How the basis is chosen.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

@@ -27,7 +27,9 @@ def align(
     n_neighbors: int | None = None,
     warn: bool = True,
 ) -> Weighted:
-    """The kernel k = Σ_j α_j k_j of largest alignment ⟨K, Y⟩ / (‖K‖ ‖Y‖) with the labels.
+    """Weigh several kernels by how well they fit the labels.
+
+    The kernel k = Σ_j α_j k_j of largest alignment ⟨K, Y⟩ / (‖K‖ ‖Y‖) with the labels.
 
     Y_ij = 1 within a class and −1/(p − 1) across p classes. With S_ij = ⟨K_i, K_j⟩ and b_i = ⟨K_i, Y⟩ this is
     min_α αᵀSα s.t. α ≥ 0, αᵀb = 1 (Chatpatanasiri et al. 2010, (11)), here with each K_j divided by its norm, (12),
@@ -59,6 +61,11 @@ def align(
     -------
     Weighted
         A kernel with ``weights`` (m,) and ``alignment``.
+
+    See Also
+    --------
+    gramian.Kernelized : Learns in the space of the kernel found.
+    gramian.Gaussian : A kernel to begin with.
 
     Examples
     --------
