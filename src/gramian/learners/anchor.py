@@ -51,6 +51,7 @@ def anchored(
     inner = unanchored(learner)
     solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
     if not solution.converged and solution.residual > FAR and inner.max_iter < learner.max_iter:
+        inner = unanchored(learner, quiet=True)  # one bar, and steps that ascend
         inner.max_iter = learner.max_iter
         solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
     found = {**solution.found, "anchor": float(weight)}
