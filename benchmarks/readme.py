@@ -39,10 +39,15 @@ def block() -> str:
     return TEXT.format(
         peer=re.search(r"metric-learn [\d.]+\d", reports["learners"].title)[0],
         when="; ".join(f"Measured on {date}, {machine}" for date, machine in made),
-        learning=markdown([learning(reports[file], *rest) for file, *rest in LEARNING]),
+        learning=learners(),
         recall=math.floor(100 * min(float(row["recall"]) for row in found)) / 100,
         search=markdown(searching(found)),
     )
+
+
+def learners() -> str:
+    """The table of learners beside their peers."""
+    return markdown([learning(Report.read(RESULTS / f"{file}.csv"), *rest) for file, *rest in LEARNING])
 
 
 def first(report: Report, case: str, method: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,10 +54,26 @@ class Report:
         return cls(path.stem, rows=list(csv.DictReader(lines[count:])), **{k: json.loads(v) for k, v in head.items()})
 
 
-def write_page(results: Path, page: Callable[[list[Report]], str], target: Path) -> None:
-    """Build a page from all CSV files in a folder."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page([Report.read(path) for path in sorted(results.glob("*.csv"))]), encoding="utf-8")
+Pages = Callable[[list[Report]], dict[str, str]]
+"""All pages of a package of benchmarks: path in the repository → text."""
+
+
+def write_pages(results: Path, pages: Pages, root: Path) -> None:
+    """Build pages from all CSV files in a folder."""
+    for name, text in pages([Report.read(path) for path in sorted(results.glob("*.csv"))]).items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+
+
+def anchor(title: str) -> str:
+    """The anchor of a heading, as repository viewers and the site make it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def toctree(pages: dict[str, str]) -> str:
+    """A hidden table of contents of the site: page → the title that the sidebar shows."""
+    lines = [f"{title} <{page}>" for page, title in pages.items()]
+    return "\n".join(["```{toctree}", ":hidden:", "", *lines, "```", ""])
 
 
 def provenance(report: Report) -> str:

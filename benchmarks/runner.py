@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks import report as reports
 from benchmarks.harness import ROOT, cpu_seconds
-from benchmarks.report import Report, aligned, write_page
+from benchmarks.report import Pages, Report, aligned, write_pages
 from benchmarks.rounds import Bar, Round
 
 
@@ -102,7 +102,7 @@ def _saved_pictures(keep: bool = True) -> Iterator[list[str]]:
         Figure.savefig = original  # type: ignore[method-assign]
 
 
-def main(package: ModuleType, columns: Callable[[dict], dict], page: Callable[[list[Report]], str], target: str) -> int:
+def main(package: ModuleType, columns: Callable[[dict], dict], pages: Pages, target: str) -> int:
     """Command line of a benchmark package."""
     options = _options(package, target)
     found = discover(package)
@@ -128,7 +128,7 @@ def main(package: ModuleType, columns: Callable[[dict], dict], page: Callable[[l
         return 130
     finally:  # also what ended before an interruption belongs on the page
         if not options.quick:
-            write_page(results, page, ROOT / target)
+            write_pages(results, pages, ROOT)
     if len(ended) > 1:
         print(f"\n{aligned([{'benchmark': r.name, 'cpu_s': round(r.cpu_s, 1)} for r in ended])}")
         print(f"{len(ended)} benchmarks, {sum(r.cpu_s for r in ended):.0f} CPU seconds")
@@ -186,7 +186,7 @@ def _options(package: ModuleType, target: str) -> Any:
     parser.add_argument("--list", action="store_true", help="name the benchmarks and stop")
     parser.add_argument("--resume", action="store_true", help="go on where a run that was stopped ended")
     parser.add_argument("--notes", action="store_true", help="take titles and notes of recorded runs from the modules")
-    parser.add_argument("--page", action="store_true", help=f"only rebuild {target} from the CSV files")
+    parser.add_argument("--page", action="store_true", help=f"only rebuild {target} and the pages under it")
     return parser.parse_args()
 
 

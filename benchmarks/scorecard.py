@@ -15,7 +15,6 @@ from benchmarks import report
 from benchmarks.harness import ROOT
 
 SOURCE = ROOT / "benchmarks" / "papers" / "scorecard.toml"
-TARGET = ROOT / "docs" / "scorecard.md"
 STATES = ("reproduced", "differs", "not to be had", "nothing to run")
 CLAIMS = ("holds", "holds in part", "does not hold", "")
 ENOUGH = 0.75
@@ -30,7 +29,7 @@ benchmarks.papers --page` from a table kept by hand (`benchmarks/papers/scorecar
 in the last column. *differs*: other data, another protocol, or numbers that do not come out; the row says why. *not to
 be had*: neither the data nor a stand-in. *nothing to run*: a drawing or an algorithm. *Claim* is what the document says
 in words of the table or figure, and whether our run says the same; it can hold on other data, and it can fail on the
-same. Sections with all numbers, notes and commands are on [the results page](results.md).
+same. Sections with all numbers, notes and commands are on [the pages of results](results.md).
 
 """
 
@@ -105,10 +104,10 @@ def numbers(row: Row, results: dict[str, report.Report]) -> str:
     return f"{sum(gap <= row.within for gap in found)} of {len(found)} within {row.within:g}"
 
 
-def links(row: Row, results: dict[str, report.Report], anchor: Any) -> str:
-    """Sections of the results page, the page of the document, and tests."""
+def links(row: Row, results: dict[str, report.Report]) -> str:
+    """Sections of the pages of results, the page of the document, and tests."""
     found = [
-        f"[{name}](results.md#{anchor(results[name].title)})"
+        f"[{name}](results/{name.split('.')[0]}.md#{report.anchor(results[name].title)})"
         for name in (*row.benchmarks, *row.also)
         if name in results
     ]
@@ -117,7 +116,7 @@ def links(row: Row, results: dict[str, report.Report], anchor: Any) -> str:
     return ", ".join(found + [f"`{name}`" for name in row.tests])
 
 
-def page(results: list[report.Report], anchor: Any) -> str:
+def page(results: list[report.Report]) -> str:
     """All of docs/scorecard.md."""
     kept = {result.name: result for result in results}
     table = rows()
@@ -134,7 +133,7 @@ def page(results: list[report.Report], anchor: Any) -> str:
                 "state": row.state,
                 "claim": row.claim,
                 "why": row.because,
-                "where": links(row, kept, anchor),
+                "where": links(row, kept),
                 "printed numbers": numbers(row, kept),
             }
             for row in group

@@ -39,6 +39,8 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+toc_object_entries_show_parents = "hide"
+
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -47,9 +49,7 @@ html_title = f"gramian {release}"
 html_static_path = ["_static"]
 html_css_files = ["gramian.css"]
 html_show_sourcelink = False
-html_sidebars = dict.fromkeys(
-    ["start", "troubleshooting", "results", "scorecard", "speed", "beyond", "built", "contributing"], []
-)
+html_sidebars = dict.fromkeys(["start", "glossary", "troubleshooting", "built", "contributing"], [])
 html_theme_options = {
     "header_links_before_dropdown": 7,
     "show_prev_next": True,
@@ -72,6 +72,7 @@ if any(EXAMPLES.glob("plot_*.py")):
         "show_memory": False,
         "abort_on_example_error": True,
         "doc_module": ("gramian",),
+        "backreferences_dir": "gallery/backreferences",
     }
 
 

@@ -10,7 +10,7 @@ import types
 import numpy as np
 import pytest
 from benchmarks import effect, harness, papers, readme, report, runner, speed
-from benchmarks.papers.__main__ import columns, page
+from benchmarks.papers.__main__ import columns, page, pages
 
 
 def _report(name="doc.table", **changes):
@@ -33,17 +33,19 @@ def test_csv_round_trip_keeps_the_head_and_the_rows(tmp_path):
 
 
 def test_page_holds_ours_paper_and_the_difference(tmp_path):
-    text = page([report.Report.read(_report(pictures=["a.png"]).save(tmp_path))])
+    text = page("doc", [report.Report.read(_report(pictures=["a.png"]).save(tmp_path))])
     assert "| iris | ITML | 0.95 | 0.96 | -0.01 | a \\| b |" in text
     assert "| wine | ITML | 0.5 |  |  |  |" in text
-    assert "**Table 2**" in text and "(results/a.png)" in text and "`python -m x`, 12 CPU seconds." in text
+    assert "**Table 2**" in text and "](a.png)" in text and "`python -m x`, 12 CPU seconds." in text
 
 
-def test_page_states_its_hours_and_links_to_its_sections():
-    text = page([_report(cpu_s=5400.0), _report("doc.other", title="Other: a (Fig. 1–2)", cpu_s=1800.0)])
-    assert "2 benchmarks took 2.0 CPU hours" in text
+def test_pages_state_their_hours_and_link_to_their_sections():
+    made = pages([_report(cpu_s=5400.0), _report("doc.other", title="Other: a (Fig. 1–2)", cpu_s=1800.0)])
+    front, text = made["docs/results.md"], made["docs/results/doc.md"]
+    assert "2 benchmarks took 2.0 CPU hours" in front
+    assert "| [doc](results/doc.md) | 4 | 2 |  |  | 7200 |\n" in front and "doc <results/doc>" in front
     assert "| [A title](#a-title) | 2 | 1 | 5400 |\n" in text
-    assert "(#other-a-fig-12)" in text and "### Other: a (Fig. 1–2)" in text
+    assert "(#other-a-fig-12)" in text and "## Other: a (Fig. 1–2)" in text
 
 
 def test_provenance_says_when_with_what_and_on_what_but_not_where():
@@ -54,16 +56,26 @@ def test_provenance_says_when_with_what_and_on_what_but_not_where():
 
 
 def test_running_one_changes_only_its_section(tmp_path):
-    _report("a.one").save(tmp_path)
-    _report("b.two", title="Other").save(tmp_path)
-    report.write_page(tmp_path, page, tmp_path / "page.md")
-    before = (tmp_path / "page.md").read_text().split("\n### ")
-    _report("b.two", title="Other", cpu_s=99.0).save(tmp_path)
-    report.write_page(tmp_path, page, tmp_path / "page.md")
-    after = (tmp_path / "page.md").read_text().split("\n### ")
-    assert before[2] != after[2] and after[2].startswith("Other")
-    assert before[1] == after[1]
+    for name, title in (("a.one", "One"), ("b.two", "Two"), ("b.three", "Three")):
+        _report(name, title=title).save(tmp_path)
+    report.write_pages(tmp_path, pages, tmp_path)
+    folder = tmp_path / "docs" / "results"
+    other, before = (folder / "a.md").read_text(), (folder / "b.md").read_text().split("\n## ")
+    _report("b.two", title="Two", cpu_s=99.0).save(tmp_path)
+    report.write_pages(tmp_path, pages, tmp_path)
+    after = (folder / "b.md").read_text().split("\n## ")
+    assert other == (folder / "a.md").read_text()
+    assert before[2] != after[2] and after[2].startswith("Two")
+    assert before[1] == after[1] and after[1].startswith("Three")
     assert "12.3 |" in before[0] and "99 |" in after[0]  # the summary
+
+
+def test_a_benchmark_that_no_page_of_speeds_names_is_on_the_last():
+    from benchmarks.speed.__main__ import ROLES, by_role
+
+    names = {name for _, listed in ROLES.values() for name in listed}
+    found = by_role([_report(name) for name in [*sorted(names), "new"]])
+    assert list(found) == list(ROLES) and found[list(ROLES)[-1]][-1].name == "new"
 
 
 def test_select_by_table_document_or_nothing():
@@ -198,8 +210,9 @@ def test_generated_pages_are_those_of_the_results(name):
     results = [
         report.Report.read(path) for path in sorted((harness.ROOT / "benchmarks" / name / "results").glob("*.csv"))
     ]
-    page = (harness.ROOT / main.TARGET).read_text(encoding="utf-8")
-    assert page == main.page(results), f"run python -m benchmarks.{name} --page"
+    for path, text in main.pages(results).items():
+        found = (harness.ROOT / path).read_text(encoding="utf-8")
+        assert found == text, f"{path}: run python -m benchmarks.{name} --page"
 
 
 def test_remembered_parts_are_resumed_with_the_seconds_they_took(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ LAYERS = [
     {"_device"},
     {"_checks", "linalg", "votes"},
     {"persist", "_threads"},
-    {"scans"},
+    {"scans", "shares"},
     {"neighbors"},
     {"coordinates"},
     {"metrics"},

@@ -69,6 +69,25 @@ def test_images_leave_gaps_where_there_are_none(rng):
             gm.plotting.images(rows, (2, 3))
 
 
+def test_images_without_rows_stand_ten_in_a_row(rng):
+    X = rng.normal(size=(12, 6))
+    figure = gm.plotting.images(X, (2, 3), frames=["red"] * 12)
+    assert sum(ax.get_visible() for ax in figure.axes) == 12 and len(figure.axes) == 20
+    assert np.allclose(figure.axes[11].images[0].get_array(), X[11].reshape(2, 3))
+    assert len(gm.plotting.images(list(X.reshape(12, 2, 3)[:4]), (2, 3)).axes) == 4
+
+
+@pytest.mark.parametrize(
+    "low, high, expected", [(0, 255, lambda X: X / 255), (0, 1, lambda X: X), (-3, 5, lambda X: (X + 3) / 8)]
+)
+def test_colors_of_any_range_are_seen(low, high, expected, rng):
+    X = rng.uniform(low, high, size=(4, 18))
+    X[0, 0], X[1, 1] = low, high
+    figure = gm.plotting.images([X[:2], X[2:]], (2, 3, 3))
+    shown = np.array([ax.images[0].get_array() for ax in figure.axes])
+    np.testing.assert_allclose(shown.reshape(4, 18), expected(X))
+
+
 def test_embedding_draws_every_point_once_and_names_classes_at_their_medians(rng):
     Z, y = rng.normal(size=(30, 3)), np.array(["a", "b", "?"])[np.arange(30) % 3]
     marked = np.arange(30) < 4

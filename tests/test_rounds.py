@@ -39,7 +39,7 @@ def go(package, monkeypatch, *arguments):
     for name in [name for name in sys.modules if name == "bench" or name.startswith("bench.")]:
         del sys.modules[name]
     before = package.log.read_text()
-    code = runner.main(package.module, lambda row: row, lambda results: f"{len(results)}", "page.md")
+    code = runner.main(package.module, lambda row: row, lambda results: {"page.md": f"{len(results)}"}, "page.md")
     return code, package.log.read_text().removeprefix(before)
 
 

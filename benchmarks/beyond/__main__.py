@@ -24,5 +24,10 @@ def page(results: list[report.Report]) -> str:
     return "\n".join([HEAD, *map(section, results)])
 
 
+def pages(results: list[report.Report]) -> dict[str, str]:
+    """The one page of this package."""
+    return {TARGET: page(results)}
+
+
 if __name__ == "__main__":
-    sys.exit(runner.main(beyond, dict, page, TARGET))
+    sys.exit(runner.main(beyond, dict, pages, TARGET))

@@ -19,9 +19,8 @@ NOTES = """
 each. `RCA`, `GMML` (1,000,000 pairs) and `ITML` (100,000 pairs, 20 steps) with `anchor=0`; `transform` to 16
 coordinates is computed and summed where it is. Medians of three runs in which one and two workers alternate. *cpu* is
 that of the busiest worker, *client* that of the client and scheduler with two workers, which share the two cores with
-them, and *peak* the largest resident size of a worker, pages of the file included. The differences of 100,000 pairs
-(51 MB) are gathered, and `ITML` is solved by the client, which takes most of its time and does not get shorter
-with more workers.
+them, and *peak* the largest resident size of a worker, pages of the file included. `ITML` reads the ends of its pairs
+once (51 MB of differences), and the client solves; workers do little there, so that a second one cannot help much.
 """
 CLASSES, D = 20, 64
 

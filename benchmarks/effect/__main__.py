@@ -113,5 +113,10 @@ def page(results: list[report.Report]) -> str:
     return "\n".join([HEAD, *map(section, sorted(results, key=lambda result: result.name != "reported"))])
 
 
+def pages(results: list[report.Report]) -> dict[str, str]:
+    """The one page of this package."""
+    return {TARGET: page(results)}
+
+
 if __name__ == "__main__":
-    sys.exit(runner.main(effect, columns, page, TARGET))
+    sys.exit(runner.main(effect, columns, pages, TARGET))

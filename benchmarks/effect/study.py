@@ -6,7 +6,7 @@ import os
 import resource
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
@@ -73,10 +73,22 @@ def fill(tasks: tuple[str, ...], quick: bool = False) -> None:
                 if time.monotonic() - began > 60 * MINUTES:
                     return
                 key = (str(count), str(seed), method.name, method.version)
-                if key not in known:
+                if key not in known and not hopeless(known.values(), count, method):
                     row = {"labels": count, "draw": seed, "method": method.name, "version": method.version}
                     seconds = LONGER.get(method.name, LIMIT)
                     _record(_file(task), row | limited(partial(cell, task, count, seed, method), seconds))
+
+
+def hopeless(cells: Iterable[dict[str, Any]], count: int, method: Method) -> bool:
+    """Whether a method gave nothing at another draw of this count, or at every draw of a smaller one.
+
+    One empty draw leaves its place on the page empty whatever the others say, so that time goes where it informs.
+    """
+    found: dict[int, list[bool]] = {}
+    for cell in cells:
+        if (cell["method"], cell["version"]) == (method.name, method.version):
+            found.setdefault(int(cell["labels"]), []).append(not cell["seen"])
+    return any(found.get(count, [])) or any(all(empty) for labels, empty in found.items() if labels < count)
 
 
 def on_record(task: str, quick: bool = False) -> Iterator[dict[str, Any]]:

@@ -32,11 +32,11 @@ def page(results: list[report.Report]) -> str:
     return "\n".join([HEAD, *map(section, results)])
 
 
-def page_and_picture(results: list[report.Report]) -> str:
-    """The page, and the picture of the README drawn along with it."""
+def pages(results: list[report.Report]) -> dict[str, str]:
+    """The one page of this package; the picture of the README is drawn along with it."""
     evidence.draw(results)
-    return page(results)
+    return {TARGET: page(results)}
 
 
 if __name__ == "__main__":
-    sys.exit(runner.main(serve, dict, page_and_picture, TARGET))
+    sys.exit(runner.main(serve, dict, pages, TARGET))

@@ -74,6 +74,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "MCML",
         "DNE",
         "PLDA",
+        "Contrastive",
         "AutoMetric",
         "Covariance",
         "LFDA",
@@ -122,7 +123,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
 }
 MODULES = (*CONTENTS, "linalg", "datasets", "tables", "plotting", "compat", "dask", "service")
 STORED: dict[str, str] = {
-    **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.base"),
+    **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.combinations"),
     "Weighted": "kernels.weighted",
     **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace", "BesideFeatures"), "coordinates"),
     "Metric": "metrics",

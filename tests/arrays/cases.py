@@ -37,6 +37,8 @@ CONVEX = {
 """Learners whose answer is one: metrics must agree."""
 DESCENTS = {
     "NCA": gm.NCA(2, anchor=0),
+    "Contrastive": gm.Contrastive(anchor=0),
+    "Contrastive, anchored": gm.Contrastive(random_state=0),
     "NCA, truncated": gm.NCA(anchor=0, n_neighbors=8, max_iter=30),
     "NCA, stochastic": gm.NCA(anchor=0, batch_size=20, max_iter=5, random_state=0),
     "NCA, anchored": gm.NCA(random_state=0),

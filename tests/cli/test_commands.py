@@ -345,13 +345,18 @@ def test_a_messy_table_is_fitted_evaluated_and_transformed_as_it_is(gramian, tmp
     median = np.median([1000 + 13 * i for i in range(60) if i != 7])
     expected = gm.load("m.gram").transform([[31.5, 0, median], [40, 0, 5]])
     assert code == 0 and np.allclose(found, expected), err
-    assert gramian("transform", "m.gram", "new.csv")[0] == 2
+    assert gramian("transform", "m.gram", "new.csv")[1] == out, "gaps are filled in as the fit did"
+    assert gramian("transform", "m.gram", "new.csv", "--missing", "refuse")[0] == 2
+    unlabeled = MESSY.splitlines()
+    unlabeled[5] = unlabeled[5].rsplit(";", 1)[0] + ";"
+    (tmp_path / "unlabeled.csv").write_text("\n".join(unlabeled))
+    assert "1 row without a label left out" in gramian("fit", "unlabeled.csv", *options)[2]
     code, out, err = gramian("evaluate", "messy.csv", *options, "--folds", 2)
     assert code == 0 and "scaled" in out and "best" in out
     code, out, err = gramian(
         "fit", "messy.csv", "-l", "kind", "--missing", "drop", "--drop", "id,joined", "--learner", "rca"
     )
-    assert code == 0 and "39 rows × 3 columns" in out and "21 rows with gaps were left out" in err
+    assert code == 0 and "39 rows × 3 columns" in out and "21 rows with gaps left out" in err
 
 
 def test_evaluate_marks_the_best_pairs_the_folds_and_draws(gramian, wine, tmp_path):

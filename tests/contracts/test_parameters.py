@@ -17,7 +17,7 @@ X = np.random.default_rng(0).normal(size=(N, D)) * [1.0, 2.0, 0.5, 1.0] + 1.5 * 
 FEATURES = gm.KernelFeatures(gm.Gaussian(2.0), rank=5).fit(X)
 ONLINE = ("LEGO", "OnlineITML", "OnlinePOLA", "OnlineVonNeumann")
 CLUSTERINGS = ("ConvolutionalEM", "CooperativeVQ", "DecorrelatedKMeans", "MultipleCauseVQ")
-DETERMINISTIC = ("DNE", "LFDA", "LMNN", "MCML", "NCA", "PLDA", "RCA")
+DETERMINISTIC = ("Contrastive", "DNE", "LFDA", "LMNN", "MCML", "NCA", "PLDA", "RCA")
 """Learners that draw only what they hold out to find their anchor."""
 METRIC = gm.Mahalanobis.from_matrix(np.diag([1.0, 2.0, 3.0, 4.0]))
 
@@ -119,6 +119,7 @@ OTHER = {
     "subspace": "landmarks",
     "t": 0.2,
     "threshold": 3.0,
+    "temperature": 0.5,
     "tol": 0.5,
     "variant": "as_printed",
     "weight": 2.0,

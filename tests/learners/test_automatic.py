@@ -146,24 +146,56 @@ def test_strangers_are_among_the_pairs_that_a_metric_is_judged_by(rng):
         assert far % 2 == 0 and set(held.left[-far // 2 :]) <= set(held.left[held.similar])
 
 
-def test_the_careful_candidate_needs_one_error_where_no_other_gains_two():
-    """Trials with given gains of clusters, mean and error by hand."""
+@pytest.fixture
+def made_search():
+    """A search of trials with given gains of clusters at one weight, mean and error by hand."""
     from gramian.learners.trials import Search, Trial
 
-    def trial(gains, careful=False):
+    def trial(gains, place=0, **options):
         scores = np.zeros((len(gains), 14))
-        scores[:, 0] = gains
-        return Trial("", None, careful=careful, scores=[(0, "seen", scores)])
+        scores[:, place] = gains
+        return Trial("", None, scores=[(0, "seen", scores)], **options)
 
     search = Search.__new__(Search)
-    base = trial([0.0, 0.0, 0.0, 0.0])
-    search.starts = [base]
-    unsure = [1.0, 1.0, 1.0, -1.0]  # mean 0.5, error 0.5
-    likely = [1.0, 1.0, 1.0, -0.6]  # mean 0.6, error 0.4
-    sure = [1.0, 1.0, 1.0, 0.0]  # mean 0.75, error 0.25
-    careful, other = trial(likely, careful=True), trial(likely)
-    assert search.winner([base, careful, other]) == (careful, 1.0)
-    assert search.winner([base, other]) == (base, 1.0)
-    assert search.winner([base, trial(unsure, careful=True)]) == (base, 1.0)
-    clear = trial(sure)
-    assert search.winner([base, careful, clear]) == (clear, 2.0)
+    search.starts = [trial([0.0, 0.0, 0.0, 0.0])]
+    return search, search.starts[0], trial
+
+
+UNSURE = [1.0, 1.0, 1.0, -1.0]  # mean 0.5, error 0.5
+LIKELY = [1.0, 1.0, 1.0, -0.6]  # mean 0.6, error 0.4
+SURE = [1.0, 1.0, 1.0, 0.0]  # mean 0.75, error 0.25
+
+
+def test_the_careful_candidate_needs_one_error_where_no_other_gains_two(made_search):
+    search, base, trial = made_search
+    careful, other = trial(LIKELY, careful=True), trial(LIKELY)
+    assert search.winner([base, careful, other]) == (careful, 0)
+    assert search.winner([base, other])[0] is base
+    assert search.winner([base, trial(UNSURE, careful=True)])[0] is base
+    clear = trial(SURE)
+    assert search.winner([base, careful, clear]) == (clear, 0)
+
+
+def test_the_settled_candidate_is_what_others_must_be_better_than(made_search):
+    from gramian.learners.trials import SETTLED, WEIGHTS
+
+    search, base, trial = made_search
+    settled = trial(LIKELY, SETTLED, settled=True)
+    assert WEIGHTS[SETTLED] == 0.3
+    assert search.winner([base, settled]) == (settled, SETTLED)
+    assert search.winner([base, trial(UNSURE, SETTLED, settled=True)])[0] is base
+    assert search.winner([base, trial(LIKELY, 0, settled=True)])[0] is base, "another weight was picked out of many"
+    # Over the features it gains 0.75 ± 0.25, over the settled one 0.15 ± 0.15 only.
+    assert search.winner([base, settled, trial(SURE)]) == (settled, SETTLED)
+    better = trial([1.3, 1.4, 1.3, -0.2])  # 0.35 ± 0.03 over the settled one
+    assert search.winner([base, settled, better]) == (better, 0)
+
+
+def test_only_learners_that_take_what_is_given_are_tried():
+    X, y = gm.datasets.load("iris", return_X_y=True)
+    pairs = gm.Pairs.from_labels(y, n_pairs=300, random_state=0)
+    tried = {row["candidate"] for row in gm.AutoMetric(random_state=0).fit(X, pairs).report_}
+    assert {"GMML", "ITML"} <= tried
+    assert not {"PLDA", "RCA", "LMNN", "NCA", "Contrastive"} & tried
+    groups = {row["candidate"] for row in gm.AutoMetric(random_state=0).fit(X, gm.Chunklets(y)).report_}
+    assert {"PLDA", "RCA", "Contrastive"} <= groups

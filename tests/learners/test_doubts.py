@@ -7,6 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
+from gramian.learners import MetricLearner
+from gramian.learners.base import reason
 
 
 @pytest.fixture
@@ -45,6 +47,8 @@ def test_measurements_as_labels_are_doubted_or_refused(iris, rng):
 
 def test_few_pairs_for_many_columns_are_doubted(rng):
     X = rng.normal(size=(30, 13))
+    with pytest.warns(UserWarning, match="one pair says little about 13 columns"):
+        gm.ITML().fit(X, gm.Pairs([0], [20], [False]))
     with pytest.warns(UserWarning, match="3 pairs say little about 13 columns"):
         gm.ITML().fit(X, gm.Pairs([0, 1, 2], [3, 4, 5], [True, False, False]))
 
@@ -59,6 +63,27 @@ def test_columns_that_are_no_numbers_are_named(iris):
         gm.LMNN().fit(frame[["a", "d"]], y)
     with pytest.raises(ValueError, match="column 1 holds 'x'"):
         gm.RCA().fit(np.array([[1, "x"], [2, "y"]] * 5, dtype=object), [0, 1] * 5)
+
+
+def test_dates_alone_are_refused():
+    with pytest.raises(ValueError, match="RCA: X must hold real numbers, got dates or times; .*TableEncoder"):
+        gm.RCA().fit(np.array([["2020-01-01"], ["2020-01-02"]] * 5, dtype="datetime64[D]"), [0, 1] * 5)
+
+
+@pytest.mark.parametrize("side", [gm.Triplets([0, 1], [1, 2], [100, 120]), gm.Chunklets(np.arange(150) // 50)])
+def test_whoever_does_not_take_a_kind_of_side_information_says_who_does(iris, side):
+    X, _ = iris
+    kind = type(side).__name__
+    learners = [getattr(gm, name) for name in dir(gm) if isinstance(getattr(gm, name), type)]
+    refusing = [
+        one
+        for one in learners
+        if issubclass(one, MetricLearner) and one._accepts and not isinstance(side, one._accepts)
+    ]
+    assert gm.POLA in refusing
+    for one in refusing:
+        with pytest.raises(ValueError, match=f"{one.__name__}: takes labels.*, got {kind}; {kind} are taken by"):
+            one().fit(X, side)
 
 
 def test_those_who_take_triplets_are_named_and_do(iris):
@@ -111,7 +136,7 @@ def test_non_convergence_names_its_reason(iris):
         gm.LMNN(max_iter=3, anchor=0).fit(X, y)
     learner = gm.LMNN(anchor=0)
     solution = learner.fit(X, y).solution_
-    assert "more than max_iter=1000 would not help" in learner._reason(solution)
+    assert "more than max_iter=1000 would not help" in reason(learner, solution)
 
 
 def test_low_rank_lmnn_is_quiet_when_nothing_gets_better():

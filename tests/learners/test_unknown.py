@@ -5,7 +5,7 @@ import pytest
 
 import gramian as gm
 
-LEARNERS = [gm.RCA, gm.ITML, gm.NCA, gm.LMNN, gm.PLDA, gm.DNE, gm.AutoMetric]
+LEARNERS = [gm.RCA, gm.ITML, gm.NCA, gm.LMNN, gm.PLDA, gm.Contrastive, gm.DNE, gm.AutoMetric]
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda cls: cls.__name__)

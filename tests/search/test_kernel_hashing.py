@@ -214,7 +214,7 @@ def test_compared_distances_are_those_of_the_metric(rng, kernel, data, mode):
     metric = gm.KernelMetric(features, _core(rng, features.map_.shape[0]), alpha=0.7)
     index = gm.HashIndex(metric, 64, mode=mode, random_state=0).add(X)
     Q, unit = X[40:46] * 0.9, mode == "similarity"
-    encoder = index._encoder(index._items, X)
+    encoder = index._encoder(index._items)
     asked, candidates = encoder.ask(Q, np.float64, unit), Candidates(index._items, encoder, unit, None)
     K, own, other = metric.kernel(X, Q), np.diag(metric.kernel(X)), np.diag(metric.kernel(Q))
     want = 2 - 2 * K / np.sqrt(np.outer(own, other)) if unit else metric.sqdist(X, Q)

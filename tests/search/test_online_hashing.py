@@ -119,7 +119,7 @@ def test_the_stale_share_is_what_flips(rng):
     index = gm.OnlineHashIndex(gm.LEGO(eta=1e-5), n_bits=256, random_state=0).add(X)
     before, anchor = stored_bits(index), index.metric_
     teach(index, X, rng, 10)
-    expected = index._stale(anchor, index.metric_, index._items)
+    expected = index._anchors.stale(anchor, index.metric_, index._items)
     index.upkeep(force=True)
     assert np.isclose((stored_bits(index) != before).mean(), expected, rtol=0.3)
 
@@ -140,8 +140,8 @@ def test_stale_codes_move_at_the_tolerance(rng):
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_a_move_piece_by_piece_ends_where_a_move_at_once_does(rng, monkeypatch, dtype, share):
     """Queries, new and removed items in the middle of a move; all bits (share 0) or those that may have flipped."""
-    monkeypatch.setattr(online_hashing, "_STEP", (200, 64))
-    monkeypatch.setattr(online_hashing, "_PACE", 1)
+    monkeypatch.setattr(following, "STEP", (200, 64))
+    monkeypatch.setattr(following, "PACE", 1)
     X = cloud(rng, 2000).astype(dtype)
     settings = {"detector": "margin", "rehash_share": share, "random_state": 1}
     index = gm.OnlineHashIndex(gm.LEGO(eta=1e-3), n_bits=64, tol=0.001, **settings).add(X)
@@ -166,8 +166,8 @@ def test_a_move_piece_by_piece_ends_where_a_move_at_once_does(rng, monkeypatch, 
 
 
 def test_a_query_moves_a_bounded_number_of_items(rng, monkeypatch):
-    monkeypatch.setattr(online_hashing, "_STEP", (50, 64))
-    monkeypatch.setattr(online_hashing, "_PACE", 1)
+    monkeypatch.setattr(following, "STEP", (50, 64))
+    monkeypatch.setattr(following, "PACE", 1)
     X = cloud(rng, 1000)
     index = gm.OnlineHashIndex(gm.LEGO(eta=1e-3), n_bits=64, tol=0.001, random_state=0).add(X)
     teach(index, X, rng, 30)

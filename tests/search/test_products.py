@@ -190,7 +190,7 @@ def test_the_expected_comparisons_are_those_that_are_made(rng, estimate):
 
     X = _clustered(rng, 6000, 48, 100, 1.0)
     index = gm.HashIndex(gm.Mahalanobis.euclidean(48), estimate=estimate, random_state=0).add(X)
-    form = index._encoder(index._items, X).form
+    form = index._encoder(index._items).form
     cosines, least = budget._sampled(form, X)
     for b in (64, 128):
         made = gm.HashIndex(index.metric, b, estimate=estimate, random_state=0).add(X).compared(X[::250], 10).mean()

@@ -7,7 +7,7 @@ import pytest
 
 import gramian as gm
 from gramian.dask import ShardedIndex
-from gramian.search import online_hashing
+from gramian.search import following, online_hashing
 
 D = 5
 
@@ -102,7 +102,7 @@ def run(name, n_readers, n_updates):
 @pytest.mark.parametrize("name", MAKE)
 def test_readers_see_whole_states(name, monkeypatch):
     monkeypatch.setattr(online_hashing, "SCAN_BELOW", 0)
-    monkeypatch.setattr(online_hashing, "_STEP", (64, 64))
+    monkeypatch.setattr(following, "STEP", (64, 64))
     run(name, 4, 60)
 
 

@@ -213,3 +213,29 @@ def test_vectors_too_wide_for_a_matrix_are_refused_in_one_sentence(space, monkey
     with pytest.raises(ValueError, match="at most 5 features"):
         space.learn("a")
     assert not space.teacher.due(space.collection("a"))
+
+
+@pytest.mark.parametrize("size", [1, 3, 40])
+def test_sums_do_not_depend_on_how_clicks_are_read(size):
+    V = np.random.default_rng(0).normal(size=(40, 3)) * [1, 1e-3, 1e3]
+    V[5] = 0
+    whole = PairSums.of(V)
+    parts = PairSums.of_batches(lambda: (V[start : start + size] for start in range(0, 40, size)), 3)
+    np.testing.assert_array_equal(parts.mean, whole.mean)
+    assert parts.n == 40
+    for sums in (whole, parts):
+        assert sums.forget(V[7:9])
+    np.testing.assert_array_equal(parts.mean, whole.mean)
+    np.testing.assert_allclose(whole.mean, (V.T @ V - V[7:9].T @ V[7:9]) / 38, rtol=1e-4)
+
+
+@pytest.mark.parametrize("learner", learning.LEARNERS)
+def test_versions_do_not_depend_on_how_clicks_are_read(space, learner, monkeypatch):
+    teach(space)
+    space.feedback("a", [0.1] * D, 5, True)
+    metrics = []
+    for batch in (4096, 7):
+        monkeypatch.setattr(learning, "BATCH", batch)
+        number = space.learn("a", learner)["version"]
+        metrics.append(space.collection("a").version(number).metric.matrix)
+    np.testing.assert_array_equal(*metrics)

@@ -10,6 +10,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from gramian._array import namespace, to_numpy
 from gramian._device import indexing, ufuncs
+from gramian._device.described import Convertible, Described
 
 FUNCTIONS: dict[Any, Callable] = {}
 """NumPy's functions, each with what stands for it on a device."""
@@ -32,7 +33,7 @@ def implements(*names: Any) -> Callable:
     return register
 
 
-class DeviceArray(NDArrayOperatorsMixin):
+class DeviceArray(Described, Convertible, NDArrayOperatorsMixin):
     """``data`` of the array-API namespace ``xp``; NumPy arrays that it meets are sent to its device, in its precision.
 
     It turns into a NumPy array in :func:`to_host` alone: NumPy's own conversion is refused, so that no copy is hidden.
@@ -47,43 +48,14 @@ class DeviceArray(NDArrayOperatorsMixin):
         self.xp = namespace(data) if xp is None else xp
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes."""
-        return tuple(self.data.shape)
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.data.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return int(np.prod(self.shape))
-
-    @property
-    def dtype(self) -> np.dtype:
-        """NumPy's name of the type of the entries."""
-        return numpy_dtype(self.data.dtype)
-
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return self.size * self.dtype.itemsize
-
-    @property
-    def device(self) -> Any:
-        """Where the data are."""
-        return self.data.device
-
-    @property
     def T(self) -> Any:
         """Axes in reverse order."""
         if self.ndim == 2:
-            return self._with(self.data.T)
+            return self.wrap(self.data.T)
         return np.transpose(self)
 
-    def _with(self, data: Any) -> "DeviceArray":
+    def wrap(self, data: Any) -> "DeviceArray":
+        """Data of the same library."""
         return DeviceArray(data, self.xp)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
@@ -106,23 +78,11 @@ class DeviceArray(NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __float__(self) -> float:
-        return float(self.data)
-
-    def __int__(self) -> int:
-        return int(self.data)
-
-    def __index__(self) -> int:
-        return int(self.data)
-
-    def __bool__(self) -> bool:
-        return bool(self.data)
-
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> "DeviceArray":
-        return self._with(indexing.get(self, key))
+        return self.wrap(indexing.get(self, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         indexing.put(self, key, value)
@@ -136,23 +96,15 @@ class DeviceArray(NDArrayOperatorsMixin):
     def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> "DeviceArray":
         """Entries of another type; double becomes single where the device has no double."""
         wanted = own_dtype(self, dtype)
-        return self._with(self.xp.astype(self.data, wanted, copy=copy))
+        return self.wrap(self.xp.astype(self.data, wanted, copy=copy))
 
     def copy(self, order: Any = None) -> "DeviceArray":
         """A copy on the same device."""
-        return self._with(self.xp.asarray(self.data, copy=True))
+        return self.wrap(self.xp.asarray(self.data, copy=True))
 
     def fill(self, value: Any) -> None:
         """Set all entries."""
         self.data[...] = value
-
-    def tolist(self) -> Any:
-        """Entries as Python numbers."""
-        return to_host(self).tolist()
-
-    def item(self) -> Any:
-        """The only entry as a Python number."""
-        return to_host(self).item()
 
 
 def _method(name: str) -> Callable:
@@ -165,11 +117,6 @@ def _method(name: str) -> Callable:
 
 for _name in METHODS:
     setattr(DeviceArray, _name, _method(_name))
-
-
-def numpy_dtype(dtype: Any) -> np.dtype:
-    """NumPy's dtype of a dtype of any library."""
-    return dtype if isinstance(dtype, np.dtype) else np.dtype(str(dtype).rsplit(".", 1)[-1])
 
 
 def own_dtype(array: DeviceArray, dtype: Any) -> Any:
@@ -189,7 +136,7 @@ def to_device(host: Any, like: DeviceArray) -> Any:
     wanted = own_dtype(like, dtype)
     if not (host.flags.c_contiguous and host.flags.writeable):
         host = host.copy()
-    return like._with(like.xp.asarray(host, dtype=wanted, device=like.device))
+    return like.wrap(like.xp.asarray(host, dtype=wanted, device=like.device))
 
 
 def to_host(x: Any) -> Any:
@@ -207,7 +154,7 @@ def native(function: Callable) -> Callable:
             return function(*args, **kwargs)
         found = function(*map(outside, args), **{name: outside(x) for name, x in kwargs.items()})
         parts = found if isinstance(found, tuple) else (found,)
-        parts = tuple(given[0]._with(x) if hasattr(x, "shape") else x for x in parts)
+        parts = tuple(given[0].wrap(x) if hasattr(x, "shape") else x for x in parts)
         return parts if isinstance(found, tuple) else parts[0]
 
     return wrapped

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from gramian._device.described import numpy_dtype
+
 
 def get(array: Any, key: Any) -> Any:
     """Entries of an array, as its library holds them."""
@@ -28,11 +30,11 @@ def get(array: Any, key: Any) -> Any:
 
 def put(array: Any, key: Any, value: Any) -> None:
     """Set entries of an array."""
-    from gramian._device.ufuncs import _own
+    from gramian._device.ufuncs import on_device
 
     xp, data = array.xp, array.data
     parts = _parts(array, key)
-    value = _own(value, array)
+    value = on_device(value, array)
     if hasattr(value, "dtype") and value.dtype != data.dtype:
         value = xp.astype(value, data.dtype)
     if len(parts) == 1 and _kind(parts[0]) == "b":
@@ -53,7 +55,7 @@ def _scatter(array: Any, parts: list, value: Any) -> None:
         pass
     shape = data.shape
     numbers = xp.reshape(xp.arange(array.size, device=array.device), shape)
-    listed = array._with(numbers)[tuple(array._with(p) if hasattr(p, "dtype") else p for p in parts)].data
+    listed = array.wrap(numbers)[tuple(array.wrap(p) if hasattr(p, "dtype") else p for p in parts)].data
     value = xp.broadcast_to(xp.asarray(value, dtype=data.dtype, device=array.device), listed.shape)
     listed, value = xp.reshape(listed, (-1,)), xp.reshape(value, (-1,))
     if listed.shape[0] == 0:
@@ -119,8 +121,6 @@ def _bounded(parts: list, data: Any) -> tuple:
 
 
 def _kind(part: Any) -> str:
-    from gramian._device.array import numpy_dtype
-
     if not hasattr(part, "dtype"):
         return ""
     return "b" if numpy_dtype(part.dtype).kind == "b" else "i"

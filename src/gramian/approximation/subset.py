@@ -11,8 +11,9 @@ from gramian import _checks, _memory
 from gramian.approximation import projection as projections
 from gramian.approximation.projection import Measured
 from gramian.approximation.selection import METHODS, select_subset
-from gramian.kernels.base import Kernel, _length, objects, take
+from gramian.kernels.base import Kernel, objects
 from gramian.kernels.distance import DistanceKernel, negative_share
+from gramian.linalg import count, take
 
 OWNER = "SubsetDistance"
 PROJECTIONS = ("pinv", "span", "learned")
@@ -69,6 +70,11 @@ class SubsetDistance(BaseEstimator):
     n_clipped_ : int
         Estimates of d² below zero since fit ended; they were set to zero.
 
+    See Also
+    --------
+    gramian.select_subset : Which members are measured.
+    gramian.DistanceKernel : A kernel from all distances.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm
@@ -102,8 +108,8 @@ class SubsetDistance(BaseEstimator):
     def fit(self, Q: Any, y: Any = None) -> "SubsetDistance":
         """Measure Q, choose R, and compute the projection."""
         Q = self._objects(Q)
-        n = _length(Q)
-        most = n if self.members is None else _length(self.members)
+        n = count(Q)
+        most = n if self.members is None else count(self.members)
         m = _checks.number(self.m, OWNER, "m", low=1, high=most, integer=True)
         needed = f"the {n:,}² distances of all of Q"
         _memory.require(32.0 * n * n, OWNER, needed, "fit on a part of Q, and ask that for the rest")
@@ -153,8 +159,8 @@ class SubsetDistance(BaseEstimator):
     def _outside(self, Q: Any, m: int) -> Measured:
         """R as it was given."""
         R = self._objects(self.members)
-        if _length(R) != m:
-            raise ValueError(f"{OWNER}: members must hold m={m} objects, got {_length(R)}.")
+        if count(R) != m:
+            raise ValueError(f"{OWNER}: members must hold m={m} objects, got {count(R)}.")
         self.members_ = take(R, np.arange(m))
         self.subset_ = np.zeros(0, np.intp)
         if isinstance(self.distance, Kernel):
@@ -188,11 +194,11 @@ class SubsetDistance(BaseEstimator):
         """k_R(q) and k(q, q) from m evaluations for each object."""
         if isinstance(self.distance, Kernel):
             found = self.kernel_(X, self.members_), self.kernel_.diag(X)
-            self.n_evaluations_ += _length(X) * _length(self.members_)
+            self.n_evaluations_ += count(X) * count(self.members_)
             return found
         squared = self.kernel_.squared(X, self.members_)
         g = self._g(X, squared[:, self.origin_])
-        self.n_evaluations_ += _length(X) * _length(self.members_)
+        self.n_evaluations_ += count(X) * count(self.members_)
         return g[:, None] - squared / 2 + self.members_g_, 2 * g
 
     def sqdist(self, X: Any) -> np.ndarray:

@@ -99,7 +99,7 @@ def fit(
     with progress(f"{type(model).__name__} on {len(table.X)} rows"), choice.typed(settings or ()):
         model.fit(table.X / scale, y)
     seconds = time.process_time() - start
-    persist.save(models.rescaled(model.metric_, scale), output, about=models.about(model, table))
+    persist.save(models.rescaled(model.metric_, scale), output, about=models.about(model, table, missing))
     state = f"{'converged' if model.converged_ else 'stopped'} after {model.n_iter_} iterations in"
     state = state if model.n_iter_ else "in closed form,"
     count = len(set(y))
@@ -185,7 +185,7 @@ def transform(
     output: opt.Written = None,
     label: opt.Along = None,
     drop: opt.Drop = None,
-    missing: opt.Missing = opt.Gaps.refuse,
+    missing: opt.MissingAgain = None,
 ) -> None:
     """Map rows to coordinates in which the plain Euclidean distance is the learned one.
 
@@ -195,7 +195,7 @@ def transform(
     formats.check_output(output)
     metric, about = models.load(model), persist.describe(model)["about"]
     table = tables.read_again(data, about, label, models.unlabeled(data, about, label, drop or []), missing)
-    _left_out(table)
+    _left_out(table, missing or "refuse")
     Z = metric.transform(table.X)
     formats.write(output, [f"z{j}" for j in range(Z.shape[1])], Z, table.label or "y", table.y)
     if output is not None:
@@ -302,11 +302,13 @@ def _labeled(
     assert table.y is not None
     for doubt in table.doubts:
         _checks.warn(f"{data}: {doubt}.")
-    _left_out(table)
+    _left_out(table, missing)
     return table, table.y
 
 
-def _left_out(table: tables.Table) -> None:
-    """Say how many rows were left out."""
+def _left_out(table: tables.Table, missing: str) -> None:
+    """Say how many rows were left out, and why."""
     if table.dropped:
-        tell.print(f"{table.dropped} rows with gaps were left out, {len(table.X)} remain")
+        reason = "with gaps" if missing == "drop" else "without a label"
+        rows = "1 row" if table.dropped == 1 else f"{table.dropped} rows"
+        tell.print(f"{rows} {reason} left out, {len(table.X)} remain")

@@ -28,8 +28,8 @@ def rescaled(metric: Any, scale: np.ndarray) -> Any:
     return gramian.Mahalanobis(metric.components / scale)
 
 
-def about(model: Any, table: Table) -> dict[str, Any]:
-    """What a file says about the metric of a fitted learner."""
+def about(model: Any, table: Table, missing: str = "refuse") -> dict[str, Any]:
+    """What a file says about the metric of a fitted learner, and of the table it was learned from."""
     return {
         "learner": name(model),
         "settings": {k: v for k, v in model.get_params().items() if isinstance(v, str | int | float | bool)},
@@ -37,6 +37,7 @@ def about(model: Any, table: Table) -> dict[str, Any]:
         "columns": plain_data(table.columns),
         "spread": table.X.std(axis=0).tolist(),
         "label": table.label,
+        "missing": str(missing),
         "rows": len(table.X),
         "objective": model.objective_,
         "converged": model.converged_,
@@ -52,6 +53,8 @@ def facts(found: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
         known["rank"] = int(np.linalg.matrix_rank(metric.components))
     keys = ("learner", "rows", "label", "objective", "converged", "made with")
     known |= {key: about[key] for key in keys if key in about}
+    if isinstance(known.get("objective"), float):
+        known["objective"] = f"{known['objective']:.6g}"
     if about.get("settings"):
         known["settings"] = ", ".join(f"{k}={v}" for k, v in about["settings"].items())
     return known | {"file": f"{path}, {path.stat().st_size / 1024:.0f} kB, format version {found['version']}"}

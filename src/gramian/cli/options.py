@@ -40,6 +40,8 @@ class Gaps(StrEnum):
 
 GAPS = "Cells without a value: refuse says where they are, drop leaves their rows out, median fills them in."
 Missing = Annotated[Gaps, _option(GAPS, "--missing", panel=TABLE)]
+GAPS_AGAIN = "As in gramian fit; when absent, median where the fit filled gaps in, otherwise refuse."
+MissingAgain = Annotated[Gaps | None, _option(GAPS_AGAIN, "--missing", panel=TABLE)]
 Standardize = Annotated[bool, _option("Give every column unit variance first.", "--standardize", panel=TABLE)]
 Along = Annotated[str | None, _option("Copy this column of labels along.", "--label", "-l", metavar="COLUMN")]
 

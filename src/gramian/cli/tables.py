@@ -23,9 +23,14 @@ def columns_of(about: dict[str, Any]) -> list[Column] | None:
 
 
 def read_again(
-    data: Path, about: dict[str, Any], label: str | None, drop: Sequence[str], missing: str = "refuse"
+    data: Path, about: dict[str, Any], label: str | None, drop: Sequence[str], missing: str | None = None
 ) -> Table:
-    """A table as that of a fit was read: columns by their names, words as the words they were."""
+    """A table as that of a fit was read: columns by their names, words as the words they were.
+
+    Gaps are filled in, where nothing else is asked for, when the fit did so.
+    """
+    if missing is None:
+        missing = "median" if about.get("missing") == "median" else "refuse"
     columns = columns_of(about)
     features = about.get("features", [])
     only = None if columns or not features or all(name.isdigit() for name in features) else features

@@ -94,36 +94,24 @@ class Clusterings(BaseEstimator, ABC):
         given = None if self.init is None else given_labels(self.init, len(points), k, owner)
         given = linalg.placed(given, points.X)
         starts = starts if given is None else 1
+        few = points if given is not None else compared_on(self, points, starts, rng)
+
+        def started(start: int) -> Run:
+            run = self._run(few, k, self._first(few, k, start, rng) if given is None else given, rng)
+            if report is not None:
+                report(start + 1, run.objective, run.residual)
+            return run
+
         with progress(owner, self.verbose, starts, self.callback) as report:
-            few = points if given is not None else self._few(points, starts, rng)
-            best = lowest(self._started(few, k, i, given, rng, report) for i in range(starts))
+            best = lowest(map(started, range(starts)))
             if few is not points:
                 best = self._run(points, k, self._spread(points, best, k), rng)
             self._store(best, k)
         return self
 
-    def _few(self, points: Points, starts: int, rng: np.random.RandomState) -> Points:
-        """The points on which starts are compared, which a warning says where they are not all."""
-        most = self._most_points
-        if most is None or starts == 1 or len(points) <= most:
-            return points
-        _checks.warn(
-            f"{type(self).__name__}: compares its {starts} starts on {most:,} of the {len(points):,} points, and goes "
-            "on with the best one on all of them; n_init=1 uses all from the start."
-        )
-        return points.take(np.sort(rng.choice(len(points), most, replace=False)))
-
     def _spread(self, points: Points, run: Run, k: tuple[int, ...]) -> np.ndarray:
         """Labels of all points by a run on some of them."""
         return points.nearest(run.centers, k)
-
-    def _started(self, points: Points, k: tuple[int, ...], start: int, given: Any, rng: Any, report: Any) -> Run:
-        """One start, from the labels that were given or from its own, told of when it ends."""
-        labels = self._first(points, k, start, rng) if given is None else given
-        run = self._run(points, k, labels, rng)
-        if report is not None:
-            report(start + 1, run.objective, run.residual)
-        return run
 
     def _door(self, X: Any, **options: Any) -> Any:
         # (8.1) and the rest hold squares of inner products.
@@ -203,6 +191,18 @@ class ByLikelihood(Clusterings):
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
         _checks.number(self.tol, type(self).__name__, "tol", low=0)
+
+
+def compared_on(estimator: Clusterings, points: Points, starts: int, rng: np.random.RandomState) -> Points:
+    """The points on which starts are compared, which a warning says where they are not all."""
+    most = estimator._most_points
+    if most is None or starts == 1 or len(points) <= most:
+        return points
+    _checks.warn(
+        f"{type(estimator).__name__}: compares its {starts} starts on {most:,} of the {len(points):,} points, and goes "
+        "on with the best one on all of them; n_init=1 uses all from the start."
+    )
+    return points.take(np.sort(rng.choice(len(points), most, replace=False)))
 
 
 def between(C: np.ndarray, labels: np.ndarray) -> Mahalanobis:

@@ -8,14 +8,14 @@ with sparse ``left`` and ``right``, so that neither C_i nor A_i = Zᵀ C_i Z is 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _parameters
+from gramian import _checks, _parameters, linalg
+from gramian.constraints.bounds import Bounds
 from gramian.persist import Stored
 
 
@@ -33,15 +33,12 @@ class Terms:
         return self.right is self.left
 
 
-class Constraints(ABC, Stored):
+class Constraints(Bounds, Stored, ABC):
     """Linear constraints on the learned kernel of a set of points.
 
     Subclasses are frozen dataclasses of index arrays and give ``n_points`` (one more than the largest index),
     ``bound`` (m,) and ``terms(n)``.
     """
-
-    soft: bool = False
-    """Whether the bounds are a guess that rarely can hold for all; learners then allow violations."""
 
     @property
     @abstractmethod
@@ -61,37 +58,6 @@ class Constraints(ABC, Stored):
         """The terms, one block for each kind of constraint in it."""
         return (self.terms(n),)
 
-    @property
-    def from_data(self) -> bool:
-        """Whether bounds were left open, to be taken from the data (:meth:`with_bounds`)."""
-        return False
-
-    def with_bounds(
-        self,
-        X: Any,
-        percentiles: tuple[float, float] = (5, 95),
-        *,
-        max_points: int = 1000,
-        sqdist: Callable[[np.ndarray], np.ndarray] | None = None,
-    ) -> Self:
-        """Fill in bounds that were left open, from at most ``max_points`` points of X.
-
-        ``sqdist(rows)`` may give the squared distances among some rows of X in place of the Euclidean ones.
-        """
-        return self.filled(_checks.points(X, type(self).__name__), percentiles, max_points=max_points, sqdist=sqdist)
-
-    def filled(self, X: Any, percentiles: Any = (5, 95), *, max_points: int = 1000, sqdist: Any = None) -> Self:
-        """:meth:`with_bounds` of points that were checked."""
-        return self
-
-    def softened(self) -> Self:
-        """The same constraints, marked as a guess that rarely can hold everywhere where they can be."""
-        return self
-
-    def sizes(self) -> np.ndarray:
-        """Mean |b_i|, once for each constraint: the unit in which violations are measured by default."""
-        return np.full(len(self), np.abs(self.bound).mean())
-
     def __add__(self, other: Any) -> "Constraints":
         from gramian.constraints.mixed import Mixed
 
@@ -102,15 +68,10 @@ class Constraints(ABC, Stored):
 
     def check(self, X: Any, owner: str) -> Self:
         """Return the constraints as they apply to X: indices within range, data-dependent bounds filled in."""
-        self._within(X, owner)
+        within(self, X, owner)
         if len(self) == 0:
             raise ValueError(f"{owner}: needs at least one constraint, got none.")
-        return self
-
-    def _within(self, X: Any, owner: str) -> None:
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if self.n_points > n:
-            raise ValueError(f"{owner}: the constraints refer to point {self.n_points - 1}, but X has {n} points.")
+        return self.filled(X)
 
     def matrix(self, lam: Any, n: int | None = None) -> sparse.csr_array:
         """C(λ) = Σ λ_i C_i as one symmetric sparse (n, n) matrix."""
@@ -139,7 +100,7 @@ class Constraints(ABC, Stored):
         owner = type(self).__name__
         _parameters.require(_parameters.METRIC, metric, owner, "metric")
         X = metric.check(X)
-        self._within(X, owner)
+        within(self, X, owner)
         return np.maximum(self.values(metric, X) - self.bound, 0)
 
     def __getitem__(self, rows: Any) -> Self:
@@ -152,6 +113,13 @@ class Constraints(ABC, Stored):
             if isinstance(getattr(self, name), np.ndarray) and getattr(self, name).shape[:1] == (m,)
         }
         return replace(self, **taken)  # type: ignore[type-var]  # as above
+
+
+def within(side: Constraints, X: Any, owner: str) -> None:
+    """Refuse constraints on points that X does not have."""
+    n = linalg.count(X)
+    if side.n_points > n:
+        raise ValueError(f"{owner}: the constraints refer to point {side.n_points - 1}, but X has {n} points.")
 
 
 @dataclass(frozen=True)

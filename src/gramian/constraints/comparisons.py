@@ -63,14 +63,6 @@ class Comparisons(Constraints):
         margin = MARGIN * float(np.median(D)) if D.size else 1.0
         return replace(self, margin=margin, soft=True)  # type: ignore[type-var]  # dataclasses
 
-    def softened(self) -> Self:
-        """The same comparisons with a margin that may be violated."""
-        return replace(self, soft=True)  # type: ignore[type-var]  # dataclasses
-
-    def check(self, X: Any, owner: str) -> Self:
-        """Constraints that fit X, the margin filled in."""
-        return super().check(X, owner).filled(X)
-
     @property
     def n_points(self) -> int:
         """One more than the largest index."""

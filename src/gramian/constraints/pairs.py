@@ -11,7 +11,7 @@ from gramian._device import to_host
 from gramian.constraints.base import Constraints, Labels, Terms, as_bool, bound_field, differences, index_field, reach
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 from gramian.constraints.targets import target_pairs
-from gramian.kernels.base import take
+from gramian.linalg import take
 
 ROUNDING = 1e-14
 """Squared distances below this share of the large ones are those of copies, in coordinates that were computed."""
@@ -36,6 +36,12 @@ class Pairs(Constraints):
         Whether the bounds are a guess that rarely can hold for all pairs; learners then allow violations.
     weight : array (m,), optional
         What a violation of each pair counts in ITML; all the same when None.
+
+    See Also
+    --------
+    gramian.Triplets : Which of two is nearer.
+    gramian.Chunklets : Groups that belong together.
+    gramian.ITML : Learns from pairs.
 
     Examples
     --------
@@ -182,25 +188,6 @@ class Pairs(Constraints):
             soft=self.soft or other.soft,
         )
 
-    def softened(self) -> "Pairs":
-        """The same pairs with bounds that may be violated."""
-        return replace(self, soft=True)
-
-    def scaled(self, factor: float) -> "Pairs":
-        """The same pairs with their bounds times ``factor``."""
-        return self if self.bounds is None else replace(self, bounds=tuple(factor * bound for bound in self.bounds))
-
-    def apart(self, X: Any, owner: str, *, tol: float = 0.0) -> "Pairs":
-        """The pairs of points that differ; identical points say nothing about a metric.
-
-        In coordinates that were computed, copies differ by rounding: ``tol``, relative to the pair farthest apart.
-        """
-        size = to_host(linalg.row_extents(X[self.left] - X[self.right]))
-        differ = size > tol * size.max()
-        if not differ.any():
-            raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
-        return self if differ.all() else self[differ]
-
     @property
     def n_points(self) -> int:
         """One more than the largest index."""
@@ -232,10 +219,6 @@ class Pairs(Constraints):
         bounds = None if self.bounds is None else tuple(b[rows] for b in self.bounds)
         return Pairs(self.left[rows], self.right[rows], self.similar[rows], bounds=bounds, soft=self.soft)
 
-    def check(self, X: Any, owner: str) -> "Pairs":
-        """Constraints that fit X, bounds filled in."""
-        return super().check(X, owner).filled(X)
-
     def terms(self, n: int) -> Terms:
         """Bilinear terms over n points."""
         D = differences(self.left, self.right, n)
@@ -253,3 +236,15 @@ def typical_sqdist(X: Any, max_points: int = 1000, sqdist: Callable | None = Non
     D = to_host(linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows))
     D = D[np.triu_indices(len(rows), 1)]
     return D[ROUNDING * np.percentile(D, 95) < D] if D.size else D
+
+
+def apart(pairs: Pairs, X: Any, owner: str, *, tol: float = 0.0) -> Pairs:
+    """The pairs of points that differ; identical points say nothing about a metric.
+
+    In coordinates that were computed, copies differ by rounding: ``tol``, relative to the pair farthest apart.
+    """
+    size = to_host(linalg.row_extents(X[pairs.left] - X[pairs.right]))
+    differ = size > tol * size.max()
+    if not differ.any():
+        raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
+    return pairs if differ.all() else pairs[differ]

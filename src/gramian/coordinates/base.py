@@ -5,22 +5,21 @@ orthonormal there, so that k(x, y) = z(x)ᵀz(y) + ρ(x, y), with ρ the *rest* 
 matrix on z and one weight on the rest (Jain 2009, (3.6)–(3.8) and Theorem 5).
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from gramian import _checks, _device, linalg
+from gramian import linalg
+from gramian.coordinates.space import Space
 from gramian.persist import Stored
 
 
-class Coordinates(ABC, Stored):
+class Coordinates(Space, Stored):
     """One frozen map z with its door.
 
-    Subclasses give ``n_features``, ``size``, ``check``, ``z``, and the inner product of the space as ``inner``,
-    ``energy``, ``bilinear``, ``sqdist`` and ``pair_sqdist``; the rest follows from these. All methods but
-    ``check`` and ``one`` take points that went through ``check``.
+    Subclasses give the :class:`Space` (``n_features``, ``check``, and the inner product as ``inner``, ``energy``,
+    ``bilinear``, ``sqdist`` and ``pair_sqdist``), ``size`` and ``z``; the rest follows from these.
     """
 
     whole = False
@@ -30,30 +29,8 @@ class Coordinates(ABC, Stored):
 
     @property
     @abstractmethod
-    def n_features(self) -> int | None:
-        """Number of features of a point; None where points need not be vectors."""
-
-    @property
-    @abstractmethod
     def size(self) -> int:
         """Number of coordinates r."""
-
-    @abstractmethod
-    def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
-        """The door: points as the other methods take them, or one sentence in the name of ``owner``."""
-
-    def accept(self, X: Any, name: str = "X") -> Any:
-        """The part of the door behind the validation of vectors, for callers that did that themselves."""
-        return X
-
-    def one(self, x: Any, owner: str, name: str) -> Any:
-        """A set of one point, for the door."""
-        if sparse.issparse(x):
-            return sparse.csr_array(x.reshape(1, -1))
-        x = x if _device.foreign(x) else _checks.plain(x, owner, name)
-        if x.ndim != 1:
-            raise ValueError(f"{owner}: {name} must be a single point of shape (d,), got {x.shape}.")
-        return x[None, :]
 
     @abstractmethod
     def z(self, X: Any) -> Any:
@@ -62,26 +39,6 @@ class Coordinates(ABC, Stored):
     def difference(self, X: Any, Y: Any) -> np.ndarray:
         """z(x) − z(y) of paired points, (n, r)."""
         return self.z(X) - self.z(Y)
-
-    @abstractmethod
-    def inner(self, X: Any, Y: Any) -> np.ndarray:
-        """k(x, y), (n, m)."""
-
-    @abstractmethod
-    def energy(self, X: Any) -> np.ndarray:
-        """k(x, x), (n,)."""
-
-    @abstractmethod
-    def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
-        """Inner products of the combinations ``left`` and ``right`` (m, n) of the points, row by row, (m,)."""
-
-    @abstractmethod
-    def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
-        """k(x, x) + k(y, y) − 2k(x, y), (n, m); Y=None is X."""
-
-    @abstractmethod
-    def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
-        """Squared distance in the space of row i of X to row i of Y, (n,)."""
 
     def rest(self, X: Any, Y: Any | None, ZX: Any, ZY: Any | None) -> np.ndarray:
         """Squared distances outside of the coordinates, (n, m), given those of both sets."""
@@ -95,6 +52,10 @@ class Coordinates(ABC, Stored):
         """Points of the span with the coordinates Z, (n, d); None where the space has no vectors to give."""
         return None
 
+    def on_basis(self, X: Any, Y: Any, M: np.ndarray) -> np.ndarray | None:
+        """Shares of the points of a basis in (z(x) − z(y))ᵀM(z(x) − z(y)), of one x and one y; None without a basis."""
+        return None
+
     def rest_vectors(self, X: Any) -> Any:
         """Points as vectors of the rest, (n, q); None where these are not known, or a part of ``back``."""
         return None
@@ -102,10 +63,6 @@ class Coordinates(ABC, Stored):
     def lower(self, A: np.ndarray) -> np.ndarray:
         """A symmetric matrix on the features as the form UᵀAU on the coordinates; as it is where there is no U."""
         return A
-
-    def phi(self, X: Any) -> Any:
-        """Points as vectors of the space, rows of an array or CSR matrix; None where they are not known."""
-        return None
 
     def on_axes(self, project: Any) -> np.ndarray | None:
         """``project`` of the orthonormal axes that z refers to, with ``project`` linear on rows φ; None without φ."""

@@ -1,6 +1,7 @@
 """Coordinates in the feature space of a kernel."""
 
 import copy
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,64 @@ from gramian import _checks, linalg
 from gramian.coordinates.base import Coordinates
 
 
+class FeatureSpace(Coordinates):
+    """The space of a kernel: k(x, y) is its value, and points are whatever it takes."""
+
+    @property
+    @abstractmethod
+    def kernel(self) -> Any:
+        """The kernel k."""
+
+    def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
+        """Points of the kernel."""
+        if self.kernel.on_vectors:
+            X = _checks.points(
+                X, owner, n_features=self.n_features, name=name, min_points=min_points, devices=self.kernel.devices
+            )
+        return self.kernel.accept(X, name)
+
+    def accept(self, X: Any, name: str = "X") -> Any:
+        """What the kernel asks of vectors."""
+        return self.kernel.accept(X, name)
+
+    def one(self, x: Any, owner: str, name: str) -> Any:
+        """A set of one point: an object as it is, a vector as a row."""
+        return super().one(x, owner, name) if self.kernel.on_vectors else [x]
+
+    def inner(self, X: Any, Y: Any) -> np.ndarray:
+        """k(x, y)."""
+        return self.kernel._gram(X, Y)
+
+    def energy(self, X: Any) -> np.ndarray:
+        """k(x, x)."""
+        return linalg.dense(self.kernel._diag(X))
+
+    def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
+        """Left K rightᵀ on the diagonal; K is evaluated only on the points that a block of rows touches."""
+        total = linalg.empty(left.shape[0], X)
+        for rows in linalg.blocks(len(total), 16.0 * left.shape[1], 32 << 20):
+            L, R = left[rows], right[rows]
+            a, b = np.unique(L.indices), np.unique(R.indices)
+            K = self.kernel._gram(linalg.take(X, a), linalg.take(X, b))
+            total[rows] = linalg.row_inner(linalg.dense(linalg.product(L[:, a], K)), R[:, b].toarray())
+        return total
+
+    def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
+        """Squared distances in feature space."""
+        return self.kernel._sqdist(X, Y)
+
+    def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
+        """Squared distances of paired points in feature space."""
+        k = self.kernel
+        return k._diag(X) + k._diag(Y) - 2 * k._pairs(X, Y)
+
+    def phi(self, X: Any) -> Any:
+        """Explicit features of the kernel, where it has some."""
+        return self.kernel._phi(X)
+
+
 @dataclass(frozen=True, eq=False)
-class KernelSpace(Coordinates):
+class KernelSpace(FeatureSpace):
     """z(x) of a fitted :class:`~gramian.KernelFeatures`; k is its kernel."""
 
     features: Any
@@ -44,52 +101,15 @@ class KernelSpace(Coordinates):
         """Number of kernel coordinates."""
         return self.features.map_.shape[0]
 
-    def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
-        """Points of the kernel."""
-        if self.kernel.on_vectors:
-            X = _checks.points(
-                X, owner, n_features=self.n_features, name=name, min_points=min_points, devices=self.kernel.devices
-            )
-        return self.kernel.accept(X, name)
-
-    def accept(self, X: Any, name: str = "X") -> Any:
-        """What the kernel asks of vectors."""
-        return self.kernel.accept(X, name)
-
-    def one(self, x: Any, owner: str, name: str) -> Any:
-        """A set of one point: an object as it is, a vector as a row."""
-        return super().one(x, owner, name) if self.kernel.on_vectors else [x]
-
     def z(self, X: Any) -> np.ndarray:
         """z(x)."""
         return self.features.coordinates_of(X)
 
-    def inner(self, X: Any, Y: Any) -> np.ndarray:
-        """k(x, y)."""
-        return self.kernel._gram(X, Y)
-
-    def energy(self, X: Any) -> np.ndarray:
-        """k(x, x)."""
-        return linalg.dense(self.kernel._diag(X))
-
-    def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
-        """Left K rightᵀ on the diagonal; K is evaluated only on the points that a block of rows touches."""
-        total = linalg.empty(left.shape[0], X)
-        for rows in linalg.blocks(len(total), 16.0 * left.shape[1], 32 << 20):
-            L, R = left[rows], right[rows]
-            a, b = np.unique(L.indices), np.unique(R.indices)
-            K = self.kernel._gram(linalg.take(X, a), linalg.take(X, b))
-            total[rows] = linalg.row_inner(linalg.dense(linalg.product(L[:, a], K)), R[:, b].toarray())
-        return total
-
-    def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
-        """Squared distances in feature space."""
-        return self.kernel._sqdist(X, Y)
-
-    def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
-        """Squared distances of paired points in feature space."""
-        k = self.kernel
-        return k._diag(X) + k._diag(Y) - 2 * k._pairs(X, Y)
+    def on_basis(self, X: Any, Y: Any, M: np.ndarray) -> np.ndarray:
+        """δ_b (TᵀMTδ)_b with z = Tk(B, x) and δ = k(B, x) − k(B, y)."""
+        basis, T = self.features.basis_, self.features.map_
+        apart = (linalg.dense(self.kernel._gram(X, basis)) - linalg.dense(self.kernel._gram(Y, basis)))[0]
+        return apart * (T.T @ (M @ (T @ apart)))
 
     def lower(self, A: np.ndarray) -> np.ndarray:
         """PAPᵀ with z = Px, for a kernel whose φ are the features themselves."""
@@ -98,10 +118,6 @@ class KernelSpace(Coordinates):
             return A
         P = linalg.dense(self.features.map_ @ basis)
         return P @ A @ P.T if len(A) == P.shape[1] else A
-
-    def phi(self, X: Any) -> Any:
-        """Explicit features of the kernel, where it has some."""
-        return self.kernel._phi(X)
 
     def on_axes(self, project: Any) -> np.ndarray | None:
         """``project`` of the whitened basis points."""

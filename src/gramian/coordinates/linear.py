@@ -104,6 +104,8 @@ class Subspace(VectorSpace):
     basis: np.ndarray
 
     def __post_init__(self) -> None:
+        if not isinstance(self.basis, np.ndarray) or self.basis.ndim != 2 or self.basis.dtype.kind != "f":
+            raise ValueError(f"Subspace: basis must be an array (d, r) of numbers, got {_checks.shown(self.basis)}.")
         self.basis.flags.writeable = False
 
     @property

@@ -58,6 +58,14 @@ class SpreadRows:
         """A(λ) = Σ λ_i A_i, (d, d)."""
         return self.engine.total(said, [(part, "adjoint", own) for part, own in zip(self.parts, self._split(lam))])
 
+    def normal(self, S: np.ndarray) -> np.ndarray:
+        """Σ ⟨A_i, S⟩ A_i, (d, d): one round."""
+        return self.engine.total(said, [(part, "normal", S) for part in self.parts])
+
+    def moment(self) -> np.ndarray:
+        """Second moment of all vectors, (d, d)."""
+        return self.engine.total(said, [(part, "moment") for part in self.parts])
+
     def mapped(self, V: np.ndarray) -> "SpreadRows":
         """The rows of Vᵀ A_i V."""
         parts = self.engine.kept(said, [(part, "mapped", V) for part in self.parts])

@@ -123,7 +123,7 @@ def batch_of(
 def reach_of(batch: Batch, L: np.ndarray) -> np.ndarray:
     """How near an impostor of each anchor is: its farthest target, the margin and the buffer; −∞ without a target."""
     near, _ = batch.triplets.slacks(batch.triplets.Z @ L.T)
-    reach = np.where(batch.triplets._real.any(axis=1), 1 + BUFFER + near.max(axis=1), -np.inf)
+    reach = np.where(batch.triplets.real.any(axis=1), 1 + BUFFER + near.max(axis=1), -np.inf)
     return reach[np.searchsorted(batch.names, batch.own)]
 
 

@@ -27,6 +27,8 @@ def pair_gram(V: Rows, weights: np.ndarray | None = None) -> np.ndarray:
 
 def pair_values(V: Rows, function: Any) -> np.ndarray:
     """A number for each difference of rows, (m,)."""
+    if V.minus is not None and V.few(V.numbers):
+        return function(V.gathered())
     return np.concatenate(list(_in_rounds(V, batch_values, function, np.concatenate)))
 
 

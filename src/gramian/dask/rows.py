@@ -16,6 +16,9 @@ from gramian.dask import views
 from gramian.dask.blocks import Blocks
 from gramian.dask.views import View, packed
 
+HELD_BYTES = 128 << 20
+"""Rows, in double precision, that the client may hold between two passes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -141,7 +144,7 @@ class Rows:
         """One result for each row, in order."""
         tasks = list(self.tasks())
         found = self.engine.each(function, [(part, chosen, self.view, *args) for _, part, chosen in tasks])
-        out = np.empty((len(self), *found[0].shape[1:]))
+        out = np.empty((len(self), *found[0].shape[1:]), dtype=found[0].dtype)
         for (places, _, _), result in zip(tasks, found):
             out[places] = result
         return out
@@ -153,10 +156,25 @@ class Rows:
         if self.minus is None:
             return self.laid(views.rows_of)
         names, place = np.unique(np.concatenate([self.numbers, self.minus]), return_inverse=True)
-        ends = replace(self, rows=names, minus=None, view=replace(self.view, b=None)).gathered()
+        ends = self.some(names)
         m = len(self)
         V = ends[place[:m]] - ends[place[m:]]
         return V if self.view.b is None else V + self.view.b
+
+    def few(self, names: np.ndarray) -> bool:
+        """Whether so many rows of the blocks may be held in memory."""
+        return 8 * self.view.width * len(names) <= HELD_BYTES
+
+    def some(self, names: np.ndarray) -> np.ndarray:
+        """Rows of the blocks, ascending, under the view without its shift; few of them are held for the next pass."""
+        view = replace(self.view, b=None)
+        if not self.few(names):
+            return replace(self, rows=names, minus=None, view=view).gathered()
+        known = self.blocks.held.get("names")
+        if known is None or not np.array_equal(known, names):
+            stored = replace(self, rows=names, minus=None).laid(views.stored_of)
+            self.blocks.held.update(names=names, rows=stored)
+        return view.of(self.blocks.held["rows"])
 
     def sum(self, axis: int = 0) -> np.ndarray:
         """Sum of the rows."""
@@ -179,6 +197,9 @@ class Rows:
         S = sparse.csc_array(S) if sparse.issparse(S) else np.asarray(S)
         used = np.flatnonzero(np.diff(S.indptr)) if sparse.issparse(S) else np.arange(S.shape[1])
         some = self if len(used) == len(self) else self[used]
+        if some is not self and self.few(used) and (np.diff(some.numbers) > 0).all():
+            V = self.some(some.numbers)
+            return S[:, used] @ (V if self.view.b is None else V + self.view.b)
         for places, part, chosen in some.tasks():
             weights = S[:, used[places]]  # of the rows of this block
             rows: Any = slice(None)

@@ -97,6 +97,12 @@ def rows_of(part: Any, chosen: Any, view: View) -> np.ndarray:
     return view.of(part, chosen)
 
 
+def stored_of(part: Any, chosen: Any, view: View) -> np.ndarray:
+    """The rows as they are stored."""
+    X = read(part)
+    return view._checked(X if chosen is None else X[offsets(chosen)])
+
+
 def sums_of(part: Any, chosen: Any, view: View) -> np.ndarray:
     """Σ v."""
     return sum((V.sum(axis=0) for _, V in view.pieces(part, chosen)), start=np.zeros(view.size))

@@ -9,7 +9,8 @@ from gramian import _checks, linalg
 from gramian.export.maps import Isometry, Sphere, described, isometry
 from gramian.features import KernelFeatures
 from gramian.kernels import Cosine, Gaussian, Linear, Polynomial
-from gramian.kernels.base import Constant, Kernel, Product, Scaled, Sum
+from gramian.kernels.base import Kernel
+from gramian.kernels.combinations import Constant, Product, Scaled, Sum
 from gramian.kernels.weighted import Weighted
 
 

@@ -12,7 +12,8 @@ from gramian import _checks, linalg, persist
 from gramian.coordinates import Angles, BesideFeatures, UnitRows
 from gramian.features import KernelFeatures
 from gramian.kernels import Linear
-from gramian.kernels.base import Kernel, Scaled
+from gramian.kernels.base import Kernel
+from gramian.kernels.combinations import Scaled
 from gramian.metrics import KernelMetric, Mahalanobis, Metric, SubspaceMahalanobis
 
 

@@ -9,7 +9,7 @@ from gramian import _checks
 from gramian.features import landmarks
 from gramian.features.cholesky import PivotedCholesky, factorize
 from gramian.kernels import Kernel
-from gramian.kernels.base import _length, take
+from gramian.linalg import count, take
 
 BASES = ("cholesky", "random-cholesky", "kmeans", "uniform", "leverage", "all")
 OWNER = "KernelFeatures"
@@ -44,13 +44,13 @@ def given(kernel: Kernel, X: Any, points: Any) -> Any:
     points = kernel.check(points, "basis")
     if kernel.on_vectors and points.shape[1] != X.shape[1]:
         raise ValueError(f"{OWNER}: basis must have {X.shape[1]} features, got {points.shape[1]}.")
-    return take(points, np.arange(_length(points)))
+    return take(points, np.arange(count(points)))
 
 
 def drawn(kernel: Kernel, X: Any, basis: str, size: int | None, rng: np.random.RandomState) -> Any:
     """Landmarks: all points, centers of clusters, or some points."""
     if basis == "all":
-        return take(X, np.arange(_length(X)))
+        return take(X, np.arange(count(X)))
     if size is None:
         raise ValueError(f"{OWNER}: basis={basis!r} needs rank or n_basis, got None for both.")
     if basis == "kmeans":
@@ -59,4 +59,4 @@ def drawn(kernel: Kernel, X: Any, basis: str, size: int | None, rng: np.random.R
         return landmarks.kmeans_centers(X, size, rng)
     if basis == "leverage":
         return take(X, landmarks.leverage(kernel, X, size, rng))
-    return take(X, landmarks.uniform(_length(X), size, rng))
+    return take(X, landmarks.uniform(count(X), size, rng))

@@ -7,7 +7,8 @@ from scipy import sparse
 
 from gramian import linalg
 from gramian._device import to_host
-from gramian.kernels.base import Kernel, _length, take
+from gramian.kernels.base import Kernel
+from gramian.linalg import count, take
 
 
 def uniform(n: int, k: int, rng: np.random.RandomState) -> np.ndarray:
@@ -34,7 +35,7 @@ def leverage(kernel: Kernel, X: Any, k: int, rng: np.random.RandomState) -> np.n
     The score of point i is ℓ_i = (K (K + λI)⁻¹)_ii with λ = (1/k) Σ_{j > k/2} λ_j(K), the eigenvalues in falling order;
     it is estimated from the sample of the half-sized problem, never from K itself.
     """
-    n = _length(X)
+    n = count(X)
     levels = [rng.permutation(n)]
     while len(levels[-1]) > 4 * k:
         levels.append(levels[-1][: len(levels[-1]) // 2])

@@ -11,8 +11,8 @@ from gramian import _checks, _memory, linalg
 from gramian._device import outside, to_host
 from gramian.features.basis import choose
 from gramian.kernels import Gaussian, Kernel
-from gramian.kernels.base import _length, take
 from gramian.kernels.objects import as_kernel
+from gramian.linalg import count, take
 from gramian.persist import Stored
 
 COORDINATES = ("principal", "triangular", "symmetric")
@@ -70,6 +70,11 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     explained_variance_ratio_ : float
         Share of the trace of the training Gram matrix (centered with ``center``) that the coordinates hold.
 
+    See Also
+    --------
+    gramian.Kernelized : A learner on them.
+    gramian.pivoted_cholesky : How the basis is chosen.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm
@@ -120,14 +125,18 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.kernel_ = kernel.bound(X)
         rng = _checks.random(self.random_state, "KernelFeatures")
         tol = 0.0 if self.tol is None else _checks.number(self.tol, "KernelFeatures", "tol", low=0)
-        chosen = choose(self.kernel_, X, self.basis, self._size(_length(X)), tol, rng)
+        chosen = choose(self.kernel_, X, self.basis, self._size(count(X)), tol, rng)
         inner, C = chosen.factor, chosen.coordinates
         self.basis_ = to_host(chosen.points)
-        whiten = np.zeros((len(inner.pivots), _length(self.basis_)))
+        whiten = np.zeros((len(inner.pivots), count(self.basis_)))
         # L⁻¹, zero where points depend on others
-        whiten[:, inner.pivots] = _inverse(to_host(inner.factor[inner.pivots]))
-        R = self._rotate(whiten, *self._moments(X, whiten, C))
-        self._announce(_length(X))
+        whiten[:, inner.pivots] = lower_inverse(to_host(inner.factor[inner.pivots]))
+        R = self._rotate(whiten, *moments(self.kernel_, X, self.basis_, whiten, C))
+        if self._limited(count(X)):
+            _checks.warn(
+                f"KernelFeatures: keeps {len(self.map_)} coordinates of {count(X):,} points, which hold "
+                f"{self.explained_variance_ratio_:.3f} of the trace; give rank or tol for others."
+            )
         return self.coordinates_of(X) if C is None else C @ R.T - self.mean_
 
     def _door(self, X: Any, kernel: Kernel, reset: bool) -> Any:
@@ -153,43 +162,15 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         open_ended = self.rank is None and self.n_basis is None and self.tol is None
         return open_ended and n > MANY and isinstance(self.basis, str) and self.basis.endswith("cholesky")
 
-    def _announce(self, n: int) -> None:
-        if self._limited(n):
-            _checks.warn(
-                f"KernelFeatures: keeps {len(self.map_)} coordinates of {n:,} points, which hold "
-                f"{self.explained_variance_ratio_:.3f} of the trace; give rank or tol for others."
-            )
-
-    def _moments(self, X: Any, whiten: np.ndarray, C: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float, int]:
-        """Mean of the coordinates C of the training points, Q = CᵀC of (5), the trace of K, and n."""
-        n, r = _length(X), whiten.shape[0]
-        trace = float(np.maximum(self.kernel_._diag(X), 0).sum())
-        if C is not None:
-            return to_host(C.mean(axis=0)), to_host(C.T @ C), trace, n
-        mean, Q = linalg.full(r, 0.0, X), linalg.full((r, r), 0.0, X)
-        basis, turn = linalg.placed(self.basis_, X), linalg.placed(whiten.T, X)
-        for rows in linalg.blocks(n, 24 * max(r, 1), of=X):
-            block = self.kernel_._gram(take(X, rows), basis) @ turn
-            mean += block.sum(axis=0) / n
-            Q += block.T @ block
-        return to_host(mean), to_host(Q), trace, n
-
     def _rotate(self, whiten: np.ndarray, mean: np.ndarray, Q: np.ndarray, trace: float, n: int) -> np.ndarray:
         """Set T = R L⁻¹ and return R, with the rotation R that ``coordinates`` asks for."""
         spread = linalg.symmetrize(Q - n * np.outer(mean, mean)) if self.center else Q
-        R = np.eye(len(Q))
-        if self.coordinates == "principal" and len(Q):
-            R = linalg.eigh(spread)[1][:, ::-1].T  # V_qᵀ of (11), largest eigenvalue first
-        elif self.coordinates == "symmetric":
-            # K_BB^{-1/2} = (K_BB^{-1/2} L) L⁻¹, and the bracket is a rotation: the orthogonal polar factor of L⁻ᵀ.
-            U, _, V = np.linalg.svd(whiten.T, full_matrices=False)
-            R = U @ V
-            if self.rank is not None and self.rank < len(R):
-                raise ValueError(
-                    f"KernelFeatures: coordinates='symmetric' has no order to cut {len(R)} coordinates "
-                    f"to rank {self.rank}; use 'principal'."
-                )
-        R = R[: self.rank]
+        if self.coordinates == "symmetric" and self.rank is not None and self.rank < len(Q):
+            raise ValueError(
+                f"KernelFeatures: coordinates='symmetric' has no order to cut {len(Q)} coordinates "
+                f"to rank {self.rank}; use 'principal'."
+            )
+        R = rotation(self.coordinates, spread, whiten)[: self.rank]
         self.map_ = R @ whiten
         self.mean_ = R @ mean if self.center else np.zeros(len(R))
         self.eigenvalues_ = np.maximum(np.einsum("ij,ij->i", R @ spread, R), 0)
@@ -204,7 +185,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def coordinates_of(self, X: Any) -> np.ndarray:
         """:meth:`transform` of points that were checked, in blocks of rows."""
-        Z = linalg.empty((_length(X), self.map_.shape[0]), X)
+        Z = linalg.empty((count(X), self.map_.shape[0]), X)
         basis, turn, mean = (linalg.placed(part, X) for part in (self.basis_, self.map_.T, self.mean_))
         for rows in linalg.blocks(len(Z), 24 * max(self.map_.shape[1], 1), of=X):
             Z[rows] = self.kernel_._gram(take(X, rows), basis) @ turn - mean
@@ -243,6 +224,34 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return features
 
 
+def moments(
+    kernel: Kernel, X: Any, basis: Any, whiten: np.ndarray, C: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, float, int]:
+    """Mean of the coordinates C of the training points, Q = CᵀC of (5), the trace of K, and n."""
+    n, r = count(X), whiten.shape[0]
+    trace = float(np.maximum(kernel._diag(X), 0).sum())
+    if C is not None:
+        return to_host(C.mean(axis=0)), to_host(C.T @ C), trace, n
+    mean, Q = linalg.full(r, 0.0, X), linalg.full((r, r), 0.0, X)
+    basis, turn = linalg.placed(basis, X), linalg.placed(whiten.T, X)
+    for rows in linalg.blocks(n, 24 * max(r, 1), of=X):
+        block = kernel._gram(take(X, rows), basis) @ turn
+        mean += block.sum(axis=0) / n
+        Q += block.T @ block
+    return to_host(mean), to_host(Q), trace, n
+
+
+def rotation(coordinates: str, spread: np.ndarray, whiten: np.ndarray) -> np.ndarray:
+    """The rotation R of the coordinates L⁻¹k_B(x), whose second moments are ``spread``."""
+    if coordinates == "principal" and len(spread):
+        return linalg.eigh(spread)[1][:, ::-1].T  # V_qᵀ of (11), largest eigenvalue first
+    if coordinates == "symmetric":
+        # K_BB^{-1/2} = (K_BB^{-1/2} L) L⁻¹, and the bracket is a rotation: the orthogonal polar factor of L⁻ᵀ.
+        U, _, V = np.linalg.svd(whiten.T, full_matrices=False)
+        return U @ V
+    return np.eye(len(spread))
+
+
 def _fit_together(
     kernel_: Any, basis_: Any, map_: Any, mean_: Any, eigenvalues_: Any, n_features_in_: Any = None
 ) -> None:
@@ -256,9 +265,10 @@ def _fit_together(
             raise ValueError("the parts of its map do not fit together")
     basis = kernel_.check(basis_, "basis")
     wide = basis.shape[1] if kernel_.on_vectors else None
-    if _length(basis) != map_.shape[1] or wide != n_features_in_:
+    if count(basis) != map_.shape[1] or wide != n_features_in_:
         raise ValueError("its basis does not fit its map")
 
 
-def _inverse(L: np.ndarray) -> np.ndarray:
+def lower_inverse(L: np.ndarray) -> np.ndarray:
+    """L⁻¹ of a lower triangular matrix."""
     return solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False) if len(L) else np.zeros((0, 0))

@@ -8,13 +8,16 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _checks, linalg
-from gramian.kernels.base import Kernel, _length, take
+from gramian.kernels.base import Kernel
+from gramian.linalg import count, take
 from gramian.persist import Stored
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceKernel(Kernel):
-    """k(q, q′) = g(q) − ½ d²(q, q′) + g(q′), from any Hilbertian distance d (Epstein and Betke, (3)).
+    """Turn a distance into a kernel.
+
+    k(q, q′) = g(q) − ½ d²(q, q′) + g(q′), from any Hilbertian distance d (Epstein and Betke, (3)).
 
     Its distance in feature space is d again, whatever g is. With g(q) = ½ d²(q, origin) the kernel is positive
     semi-definite for every Hilbertian d. With a constant g it is so only on points of a common sphere (binary images
@@ -37,6 +40,12 @@ class DistanceKernel(Kernel):
     A kernel without its constant or origin takes them from the points: the origin is the first point of Y (of X when
     there is no Y), the constant half the largest squared distance to it. ``bound(X)`` settles them for good on X;
     KernelFeatures, pivoted_cholesky and SubsetDistance do so with their training set.
+
+    See Also
+    --------
+    gramian.Hamming : A distance to begin with.
+    gramian.SubsetDistance : For distances that are expensive.
+    gramian.FunctionKernel : From a similarity.
 
     Examples
     --------
@@ -66,7 +75,7 @@ class DistanceKernel(Kernel):
         if sparse.issparse(X):
             raise TypeError(f"DistanceKernel: {name} must hold objects, got a sparse matrix; pass it dense.")
         X = super().accept(X, name)
-        if _length(X) == 0:
+        if count(X) == 0:
             raise ValueError(f"DistanceKernel: {name} must hold at least one object, got none.")
         return X
 
@@ -91,7 +100,7 @@ class DistanceKernel(Kernel):
         return D
 
     def _one_by_one(self, X: Any, Y: Any) -> np.ndarray:
-        D = np.zeros((_length(X), _length(Y)))
+        D = np.zeros((count(X), count(Y)))
         for i in range(D.shape[0]):
             for j in range(i + 1 if Y is X else 0, D.shape[1]):
                 D[i, j] = self._between(X[i], Y[j])
@@ -108,12 +117,12 @@ class DistanceKernel(Kernel):
 
     def _g(self, X: Any) -> np.ndarray:
         if callable(self.g):
-            values = np.array([float(self.g(X[i])) for i in range(_length(X))])
+            values = np.array([float(self.g(X[i])) for i in range(count(X))])
             if not (np.isfinite(values).all() and (values >= 0).all()):
                 raise ValueError(f"DistanceKernel: g must be finite and nonnegative, got {values.min():.3g}.")
             return values
         if self.g == "constant":
-            return np.full(_length(X), self.constant)
+            return np.full(count(X), self.constant)
         return self.squared(X, _single(self.origin, X))[:, 0] / 2
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
@@ -126,7 +135,7 @@ class DistanceKernel(Kernel):
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
         kernel = self.bound(Y)
-        pairs = range(_length(X))
+        pairs = range(count(X))
         squared = np.array([kernel.squared(take(X, [i]), take(Y, [i]))[0, 0] for i in pairs])
         return kernel._g(X) - squared / 2 + kernel._g(Y)
 
@@ -166,6 +175,10 @@ class Hamming(Stored):
     root : bool
         Return the root of the count. The root is Hilbertian (binary images then are corners of a cube); the count
         itself is a distance, but need not embed in a Hilbert space.
+
+    See Also
+    --------
+    gramian.DistanceKernel : Makes a kernel of it.
 
     Examples
     --------

@@ -39,6 +39,11 @@ class ChiSquared(_Histograms):
     scale : float, > 0, or None
         Width, in units of χ²; None is the additive kernel.
 
+    See Also
+    --------
+    gramian.Intersection : What histograms have in common.
+    gramian.Gaussian : For vectors that are no histograms.
+
     Examples
     --------
     >>> import gramian as gm
@@ -84,6 +89,11 @@ class Intersection(_Histograms):
     """What two histograms have in common.
 
     k(x, y) = Σ_j min(x_j, y_j), the histogram intersection, dense or sparse.
+
+    See Also
+    --------
+    gramian.ChiSquared : Small bins count more.
+    gramian.PyramidMatch : For sets of vectors.
 
     Examples
     --------

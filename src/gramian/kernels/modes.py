@@ -8,8 +8,9 @@ from scipy.sparse.csgraph import connected_components
 
 from gramian import _checks, linalg
 from gramian._device import to_host
-from gramian.kernels.base import Kernel, take
+from gramian.kernels.base import Kernel
 from gramian.kernels.weighted import Weighted
+from gramian.linalg import take
 from gramian.neighbors import smallest
 
 MODE_SHARE, MODE_NEIGHBORS = 0.1, 5

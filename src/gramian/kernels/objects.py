@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.kernels.base import Kernel, _length
+from gramian.kernels.base import Kernel
+from gramian.linalg import count
 
 
 @dataclass(frozen=True)
 class FunctionKernel(Kernel):
-    """k(a, b) = function(a, b), for strings, graphs, sets or any other Python objects.
+    """Any Python function of two objects as a kernel: for strings, graphs and sets.
+
+    k(a, b) = function(a, b).
 
     Points are a sequence of objects (or the rows of an array). A Gram matrix of one set with itself calls the
     function once for each unordered pair.
@@ -21,6 +24,11 @@ class FunctionKernel(Kernel):
     ----------
     function : callable (a, b) → float
         Symmetric and positive semi-definite; KernelFeatures and pivoted_cholesky warn when it is not.
+
+    See Also
+    --------
+    gramian.DistanceKernel : From a distance.
+    gramian.Precomputed : From a matrix of all similarities.
 
     Examples
     --------
@@ -38,19 +46,21 @@ class FunctionKernel(Kernel):
             raise TypeError(f"FunctionKernel: function must be callable, got {type(self.function).__name__}.")
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        K = np.empty((_length(X), _length(Y)))
+        K = np.empty((count(X), count(Y)))
         for i in range(K.shape[0]):
             for j in range(i if Y is X else 0, K.shape[1]):
                 K[i, j] = self.function(X[i], Y[j])
         return np.triu(K) + np.triu(K, 1).T if Y is X else K
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return np.array([self.function(X[i], Y[i]) for i in range(_length(X))], dtype=float)
+        return np.array([self.function(X[i], Y[i]) for i in range(count(X))], dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
 class Precomputed(Kernel):
-    """k(i, j) = K̃_ij on the integers 0 … n − 1, from a given symmetric matrix K = V Λ Vᵀ.
+    """A kernel that was computed elsewhere, as a matrix.
+
+    k(i, j) = K̃_ij on the integers 0 … n − 1, from a given symmetric matrix K = V Λ Vᵀ.
 
     Points are row numbers: a list or array of integers, or one column of them. A matrix that is not positive
     semi-definite (a similarity somebody measured) is repaired through its spectrum, K̃ = V s(Λ) Vᵀ.
@@ -61,6 +71,11 @@ class Precomputed(Kernel):
         The kernel of all pairs of points.
     spectrum : {"keep", "clip", "flip", "shift"}
         s(λ) is λ, max(λ, 0), |λ|, or λ − min(λ_min, 0).
+
+    See Also
+    --------
+    gramian.FunctionKernel : Computes similarities when they are needed.
+    gramian.Kernelized : Learns on them.
 
     Examples
     --------

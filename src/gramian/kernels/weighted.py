@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gramian._parameters import COUNT, SIZES, checked
-from gramian.kernels.base import Kernel, _Combination
+from gramian.kernels.base import Kernel
 from gramian.kernels.basic import Gaussian, Polynomial
+from gramian.kernels.combinations import Combination
 
 WIDTHS = (0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 25, 50, 75, 100, 250, 500, 750, 1000)
 """The 21 widths of Chatpatanasiri et al. (2010), §5.1."""
@@ -28,7 +29,7 @@ def polynomials(n_features: int, degrees: Sequence[int] = (1, 2, 3, 4, 5)) -> li
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(_Combination):
+class Weighted(Combination):
     """k(x, y) = Σ_j weights_j k_j(x, y), weights ≥ 0; kernels of weight zero are not evaluated.
 
     ``alignment`` is the alignment (9) that the weights reach on the points they were found on.

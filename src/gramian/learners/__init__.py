@@ -2,6 +2,7 @@
 
 from gramian.learners.automatic import AutoMetric
 from gramian.learners.base import MetricLearner
+from gramian.learners.contrastive import Contrastive
 from gramian.learners.covariance import Covariance
 from gramian.learners.dne import DNE
 from gramian.learners.framework import Framework
@@ -39,6 +40,7 @@ __all__ = [
     "AutoMetric",
     "SCML",
     "SDML",
+    "Contrastive",
     "Covariance",
     "Framework",
     "Kernelized",

@@ -13,6 +13,7 @@ from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pai
 from gramian.coordinates import Rest
 from gramian.learners.anchor import WEIGHTS
 from gramian.learners.base import MetricLearner
+from gramian.learners.contrastive import Contrastive
 from gramian.learners.gmml import GMML
 from gramian.learners.itml import ITML
 from gramian.learners.lmnn import LMNN
@@ -28,19 +29,23 @@ from gramian.solvers.base import Solution
 
 
 def default_candidates(y: Labels | Constraints | None = None) -> dict[str, MetricLearner]:
-    """Learners from closed form to LMNN and NCA, the cheap ones first; those of comparisons where these are given."""
+    """Learners from closed form to LMNN and NCA that take what is given, the cheap ones first."""
     if isinstance(y, Comparisons):
         return {"LSML": LSML(), "SCML": SCML()}
-    return {
+    found: dict[str, MetricLearner] = {
         "PLDA, much shrunk": PLDA(0.7, 0.3),
         "PLDA": PLDA(0.3, 0.1),
         "PLDA, little shrunk": PLDA(0.1, 0.01),
+        "Contrastive": Contrastive(),
+        "Contrastive, farther": Contrastive(reg=0.01),
         "RCA": RCA(),
         "GMML": GMML(),
         "ITML": ITML(),
         "LMNN": LMNN(),
         "NCA": NCA(),
     }
+    given = y is None or isinstance(y, Labels)
+    return {name: learner for name, learner in found.items() if given or isinstance(y, learner._accepts)}
 
 
 class AutoMetric(MetricLearner):
@@ -53,7 +58,9 @@ class AutoMetric(MetricLearner):
     from the best one. The candidate with the largest gain less two standard errors is fitted again on everything, with
     the largest weight of its start that is within a quarter of an error of the best; where there is none, the first
     candidate wins if it gains more than one error. **Otherwise the features as they are do.**
-    Points of 64 and more columns are also compared by their angle, seen from their mean, under the metric learned.
+    Points of 64 and more columns, and those around the origin, are also compared by their angle, seen from their mean,
+    under the metric learned. There, with few labels, what is known of embeddings in general says more than folds do:
+    Contrastive with weight 0.3 of the features, if it gains more than one error, is what others must be better than.
     ``estimate_`` is honest: each fold is judged by the choice that the other folds would make.
 
     Parameters
@@ -62,9 +69,9 @@ class AutoMetric(MetricLearner):
         "precision@k" among the nearest of what was held out. Pairs are scored by the area under the ROC curve, and
         triplets by the share that holds.
     candidates : list or dict of learners, optional
-        Learners to try, by class, instance or public name; PLDA, RCA, GMML, ITML, LMNN and NCA when None, LSML and
-        SCML for triplets and quadruplets. Kernels are tried where ``Kernelized(learner)`` is among them; the metric may
-        then be one beside the features, which databases take as coordinates only.
+        Learners to try, by class, instance or public name; PLDA, Contrastive, RCA, GMML, ITML, LMNN and NCA when None,
+        LSML and SCML for triplets and quadruplets. Kernels are tried where ``Kernelized(learner)`` is among them; the
+        metric may then be one beside the features, which databases take as coordinates only.
     cv : int
         Folds.
     normalize : "auto", True or False
@@ -193,30 +200,33 @@ class AutoMetric(MetricLearner):
         d = X.shape[1]
         if isinstance(self.normalize, str) or not isinstance(self.normalize, bool | np.bool_):
             _checks.one_of(self.normalize, "AutoMetric", "normalize", ("auto",))
-            angles = [ByAngle(d)] if d >= FEWEST else []
-            rows = [LengthOne(d)] if around_origin(X) else []
+            around = around_origin(X)
+            angles = [ByAngle(d)] if d >= FEWEST or around else []
+            rows = [LengthOne(d)] if around else []
             return [AsTheyAre(d), Scaled(d), *angles, *rows]
         return [AsTheyAre(d), ByAngle(d), LengthOne(d)] if self.normalize else [AsTheyAre(d), Scaled(d)]
 
     def _tried(self, search: Search, starts: list[Start], candidates: dict[str, Any]) -> Iterator[Trial]:
         """Closed forms from every start, then the others from the one that is best by then."""
-        cheap = {name: learner for name, learner in candidates.items() if not learner._enough}
-        dear = {name: learner for name, learner in candidates.items() if learner._enough}
         hopeful = search.hopeful(starts)
-        first = next(iter(cheap.values()), None)
+        first = next((learner for learner in candidates.values() if not learner._enough), None)
         plan = [
             Trial(name + start.suffix, start, learner, careful=learner is first)
             for start in hopeful
-            for name, learner in cheap.items()
-            if learner._anywhere or start is starts[0]
+            for name, learner in candidates.items()
+            if _early(learner, start) and (learner._anywhere or start is starts[0])
         ]
+        settled = next((trial for trial in plan if trial.learner._by_angle), None)
+        if settled is not None:
+            settled.settled = True
         if self.normalize is True:
             plan = [trial for trial in plan if trial.start is not starts[0]]
+        dear = {name: learner for name, learner in candidates.items() if learner._enough}
         began, done = time.process_time(), 0
         best = starts[-1] if self.normalize is True else starts[0]
         with progress("AutoMetric", self.verbose, len(plan) + len(dear), self.callback) as report:
             for stage in (plan, dear):
-                trials = stage if stage is plan else [Trial(n + best.suffix, best, c) for n, c in dear.items()]
+                trials = plan if stage is plan else _later(dear, best)
                 for trial in trials:
                     if self.budget_s is not None and time.process_time() - began > self.budget_s:
                         trial.note = "not tried: the budget was spent"
@@ -231,23 +241,32 @@ class AutoMetric(MetricLearner):
 
     def _conclude(self, search: Search, tried: list[Trial]) -> None:
         plain = search.starts[1:] if self.normalize is True else search.starts
-        best, errors = search.winner([*plain, *tried])
-        best.errors = errors
+        best, place = search.winner([*plain, *tried])
         self.estimate_ = search.honest([*plain, *tried])
-        self.report_ = search.report(tried, best)
+        self.report_ = search.report(tried, best, place)
         self.chosen_ = best.name
         points = best.start.coordinates.accept(search.X)
         weights = best.start.weights(points)
         solution = Solution(factor=np.eye(search.X.shape[1]), objective=0.0)
         if best.learner is not None:
             points = points * weights
-            weight = float(WEIGHTS[best.best(search.base)[1]])
+            weight = float(WEIGHTS[place])
             coordinates, solution = best.learner._near_prior(points, search.y, weight, search.rng)
             if not best.learner._anywhere:
                 self._store(coordinates, solution)
                 return
         coordinates, factor = best.start.end(points, solution.factor * weights)
         self._store(coordinates, replace(solution, factor=factor))
+
+
+def _early(learner: Any, start: Start) -> bool:
+    """Whether a learner is tried before the best start is known: closed forms, and those of angles by angle."""
+    return not learner._enough or (learner._by_angle and isinstance(start, ByAngle))
+
+
+def _later(dear: dict[str, Any], start: Start) -> list[Trial]:
+    """The trials from the best start of those that take longer, without what was tried there."""
+    return [Trial(name + start.suffix, start, learner) for name, learner in dear.items() if not _early(learner, start)]
 
 
 def as_learner(candidate: Any) -> Any:

@@ -1,6 +1,5 @@
 """The learner contract: a scikit-learn estimator whose one hook is ``_learn(Z, side, rest, rng) -> Solution``."""
 
-import copy
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -13,19 +12,19 @@ from gramian import _checks, _device, _memory, linalg
 from gramian.constraints import Constraints, Feedback, Labels, Pairs
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners import doubts, many
-from gramian.learners.anchor import anchored, chosen, fold_path, is_unit_free, unanchored
+from gramian.learners.anchorable import Anchorable
 from gramian.learners.fitted import reading
 from gramian.learners.tuples import TupleMixin, are_tuples, split
-from gramian.metrics import Metric, answer, leading_root
+from gramian.metrics import Metric
+from gramian.metrics.distances import answer
+from gramian.metrics.words import leading_root
 from gramian.solvers.base import Solution, on_host
 
 COPIES = 6
 """Matrices of d × d that a fit holds at a time."""
-MOST = 128
-"""Directions that an anchored fit takes at most."""
 
 
-class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of all learners.
 
     ``fit(X, y)`` takes points (n, d) with labels or :class:`.Constraints`, pairs (n, 2, d) with ±1, or triplets
@@ -40,20 +39,18 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     _accepts: tuple[type[Constraints], ...] = (Constraints,)
     _sparse = False
     _min_points = 2
-    _enough: dict[str, Any] = {}
-    """Limits of an anchored fit, name → function of the limit that was set."""
     _most_points: int | None = None
     """Points that a fit with ``anchor="auto"`` learns from at most, where its work grows with n²; None is all."""
     _numbers = False
     """Whether labels may be measurements."""
-    _has_prior = False
-    """Whether the prior is a part of the problem itself."""
     _devices = False
     """Whether the fit runs where the points are; otherwise they must be on the host."""
     _has_unit = False
     """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
     _anywhere = True
     """Whether it may learn on points that were scaled or turned to unit length, as well as on those given."""
+    _by_angle = False
+    """Whether what it learns is meant for angles around the mean."""
     _remedy = "raise max_iter or tol"
     _scale_free = False
     """Whether columns of any unit weigh the same at the start."""
@@ -85,54 +82,6 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 f"{doubts.takers(MetricLearner, type(side))}."
             )
         return side.check(Z, owner)
-
-    def plain(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
-        """The optimum of the learner's own problem on given coordinates."""
-        return self._learn(Z, self._side(y, Z, rest, rng), rest, rng)
-
-    def solve(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
-        """What the learner finds on given coordinates, as near to its prior as ``anchor`` says; nothing is stored."""
-        if self._anchors(y):
-            return anchored(self, Z, y, rest, rng, self.anchor)
-        if not self._has_prior and not _checks.is_word(getattr(self, "prior", "identity"), "identity"):
-            raise ValueError(
-                f"{type(self).__name__}: prior must be 'identity' where the metric is not anchored to it, "
-                f"got {_checks.shown(self.prior)}; give anchor > 0 and no n_components."
-            )
-        variants = self._variants()
-        learner = self
-        if len(variants) > 1:
-            learner, _ = chosen(variants, linalg.dense(Z), y, is_unit_free(y), rng, 0.0)
-        return learner.plain(Z, y, rest, rng)
-
-    def _path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
-        """The way from what is learned on the rows of a fold to the prior, for the points as they are."""
-        return fold_path(unanchored(self, quiet=True), points, fold, True, rng)
-
-    def _near_prior(
-        self, points: Any, y: Labels | Constraints, weight: float, rng: Any
-    ) -> tuple[Coordinates, Solution]:
-        """What is learned on all points with a given weight of the identity, and the coordinates it refers to."""
-        learner = copy.copy(self)
-        learner.prior = "identity"
-        whole = Plain(points.shape[1])
-        return whole, anchored(learner, points, y, Rest(whole, points, points), rng, weight)
-
-    def _variants(self) -> list[Any]:
-        """Copies to choose from on what is held out, one for each value of a parameter that is "auto"."""
-        return [self]
-
-    def _directions(self, n: int) -> int:
-        """The most directions that an anchored fit on n points works in: each has five points at least."""
-        return min(max(2, n // 5), MOST)
-
-    def _anchors(self, y: Labels | Constraints) -> bool:
-        """Whether the metric is blended with its prior."""
-        anchor = getattr(self, "anchor", 0)
-        if isinstance(anchor, str):
-            _checks.one_of(anchor, type(self).__name__, "anchor", ("auto",))
-            return getattr(self, "n_components", None) is None
-        return _checks.number(anchor, type(self).__name__, "anchor", low=0, high=1) > 0
 
     def fit(self, X: Any, y: Any = None, *, unknown: Any = None) -> "MetricLearner":
         """Learn the metric.
@@ -178,25 +127,29 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if isinstance(y, list | tuple | np.ndarray):
             doubts.refuse_tuples(_checks.plain(y, owner, "y"), owner)
         if vectors:
+            # scikit-learn looks at points and labels together where these are nothing but labels
             plain = not given and unknown is None and _checks.plain(y, owner, "y").dtype != object
-            labels = y if plain else None
-            checked = _checks.estimator_points(
-                self,
-                X,
-                labels,
-                reset=True,
-                allow_sparse=self._sparse,
-                min_points=self._min_points,
-                devices=self._devices,
-            )
-            X, y = (checked, y) if labels is None else checked
-            X = X.astype(np.float64, copy=False)
+            X, y = self._vectors(X, y, plain)
         if isinstance(y, Feedback):
             return X, y.pairs(X)
         labels = y if given else Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers)
         if vectors:
             doubts.warn(self, X, y, unknown)
-        return (X, labels) if given else _labeled(X, labels, owner)
+        return (X, labels) if given else labeled(X, labels, owner)
+
+    def _vectors(self, X: Any, y: Any, plain: bool) -> tuple[Any, Any]:
+        """Points as float64, and labels that are ``plain`` as scikit-learn takes them."""
+        checked = _checks.estimator_points(
+            self,
+            X,
+            y if plain else None,
+            reset=True,
+            allow_sparse=self._sparse,
+            min_points=self._min_points,
+            devices=self._devices,
+        )
+        X, y = checked if plain else (checked, y)
+        return X.astype(np.float64, copy=False), y
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
         """Keep what was found; the only place that writes to the learner."""
@@ -211,18 +164,9 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if not self.converged_:
             _checks.warn(
                 f"{type(self).__name__}: stopped after {solution.n_iter} iterations with residual "
-                f"{solution.residual:.3g} > tol {solution.tol:.3g}; {self._reason(solution)}.",
+                f"{solution.residual:.3g} > tol {solution.tol:.3g}; {reason(self, solution)}.",
                 ConvergenceWarning,
             )
-
-    def _reason(self, solution: Solution) -> str:
-        """Why a fit stopped before its tolerance, and what helps."""
-        limit = getattr(self, "max_iter", None)
-        if isinstance(limit, int | np.integer) and solution.n_iter < limit:
-            return (
-                f"no further step made it better, so more than max_iter={limit} would not help; raise tol to accept it"
-            )
-        return self._remedy
 
     n_iter_ = reading("solution_", "n_iter", "Iterations taken.")
     converged_ = reading("solution_", "converged", "Whether the residual fell to ``tol``.", bool)
@@ -255,7 +199,15 @@ class MetricLearner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return tags
 
 
-def _labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
+def reason(learner: MetricLearner, solution: Solution) -> str:
+    """Why a fit stopped before its tolerance, and what helps."""
+    limit = getattr(learner, "max_iter", None)
+    if isinstance(limit, int | np.integer) and solution.n_iter < limit:
+        return f"no further step made it better, so more than max_iter={limit} would not help; raise tol to accept it"
+    return learner._remedy
+
+
+def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
     """The points that have a label."""
     known = np.flatnonzero(labels.codes >= 0)
     if len(known) == len(labels.codes):

@@ -72,6 +72,13 @@ class Combination:
         return float(self.margin @ lam) * min(1.0, float(ratio[prices < 0].min(initial=np.inf)))
 
 
+def unit_cost(X: np.ndarray, side: Any, beta: float) -> float:
+    """β of :meth:`Combination.make` where it counts bases of length 1: each adds 1/d of ‖v‖² to d² on average."""
+    V = np.concatenate([X[i] - X[j] for i, j in (side.near_ends, side.far_ends)])
+    size = float(linalg.row_norms(V).mean()) / X.shape[1]
+    return beta / size if size > 0 else beta
+
+
 @dataclass(frozen=True, eq=False)
 class Smoothed:
     """The problem on some bases, with the hinge made smooth: z²/2μ on [0, μ], z − μ/2 above.

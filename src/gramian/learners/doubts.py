@@ -52,10 +52,9 @@ def _warn_of_units(X: Any, owner: str, names: Any) -> None:
 def _warn_of_few(side: Constraints, d: int, owner: str) -> None:
     """A metric on d columns needs about as many pairs."""
     if isinstance(side, Pairs | Comparisons) and side.from_data and 2 * len(side) < d:
-        _checks.warn(
-            f"{owner}: {len(side)} {type(side).__name__.lower()} say little about {d} columns; "
-            "give more, or fewer columns (PCA)."
-        )
+        kind = type(side).__name__.lower()
+        said = f"{len(side)} {kind} say" if len(side) > 1 else f"one {kind.removesuffix('s')} says"
+        _checks.warn(f"{owner}: {said} little about {d} columns; give more, or fewer columns (PCA).")
 
 
 def _warn_of_labels(y: Any, owner: str) -> None:

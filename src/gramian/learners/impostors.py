@@ -5,20 +5,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import LinAlgError, eigh
 
 from gramian import _device, linalg
-from gramian._device.pairs import PairList
 from gramian.constraints import Labels
 from gramian.learners import initial, targets
+from gramian.learners.pair_graph import DevicePairGraph, PairGraph
 from gramian.solvers.descent import share, stationarity
 
-CACHE_BYTES = 1 << 20
 BUFFER = 0.15
 """How far beyond the margin a pair is still a candidate impostor."""
-DENSE = 1 / 16
-"""From this share of all pairs on, matrices over all pairs cost less than lists of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +50,7 @@ class Triplets:
         E = self.Z @ L.T
         reach = 1 + BUFFER + np.stack([linalg.pair_sqdist(E, E[column]) for column in self.near.T]).max(axis=0)
         order = targets.by_class(labels, E) if self.order is None else self.order
-        anchor, other = targets.closer_than(E, labels, np.where(self._real.any(axis=1), reach, -np.inf), order)
+        anchor, other = targets.closer_than(E, labels, np.where(self.real.any(axis=1), reach, -np.inf), order)
         lam = linalg.full((len(anchor), self.near.shape[1]), 0.0, E)
         if len(self.anchor):
             n = len(self.Z)
@@ -69,13 +65,14 @@ class Triplets:
         return replace(self, lam=self.multipliers(self.slacks(self.Z @ L.T)[1]))
 
     @cached_property
-    def _real(self) -> np.ndarray:
+    def real(self) -> np.ndarray:
+        """Which targets there are, (n, k); a point stands for one that is missing."""
         return self.near != linalg.numbers(len(self.near), self.near)[:, None]
 
     @cached_property
     def cap(self) -> np.ndarray:
         """Upper bounds c of the multipliers, (m, k): ``push`` times the weight, or zero where the target is missing."""
-        cap = self.push * self._real[self.anchor]
+        cap = self.push * self.real[self.anchor]
         return cap if self.weight is None else cap * self.weight[self.anchor][:, None]
 
     def _pulled(self, near: np.ndarray) -> float:
@@ -83,46 +80,17 @@ class Triplets:
         return float(near.sum() if self.weight is None else (near * self.weight[:, None]).sum())
 
     @cached_property
-    def _graph(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Order, columns and row pointers of the sparse matrix that holds target pairs and impostor pairs."""
-        n, k = self.near.shape
-        rows = np.concatenate([np.repeat(np.arange(n), k), self.anchor])
-        order = np.argsort(rows, kind="stable")
-        columns = np.concatenate([self.near.ravel(), self.other])[order]
-        return order, columns, np.searchsorted(rows[order], np.arange(n + 1))
-
-    @cached_property
-    def _by_anchor(self) -> sparse.csr_array:
-        m, n = len(self.anchor), len(self.near)
-        pointers = np.searchsorted(self.anchor, np.arange(n + 1))
-        return sparse.csr_array((np.ones(m), np.arange(m), pointers), shape=(n, m))
-
-    @cached_property
-    def _all_pairs(self) -> np.ndarray | None:
-        """Places of the pairs in an n × n matrix, where that is the cheaper way; otherwise None."""
-        n = len(self.near)
-        dense = len(self.anchor) >= DENSE * n**2 and not isinstance(self.Z, _device.DeviceArray)
-        return self.anchor * n + self.other if dense else None
+    def pairs(self) -> PairGraph:
+        """The pairs of points that distances are needed of, where the points are."""
+        kind = DevicePairGraph if isinstance(self.Z, _device.DeviceArray) else PairGraph
+        return kind(self.near, self.anchor, self.other)
 
     def slacks(self, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Target distances d²_ij (n, k) and s = 1 + d²_ij − d²_il (m, k) of the embedded points E."""
         near = np.stack([linalg.pair_sqdist(E, E[column]) for column in self.near.T], axis=1)
         s = near.take(self.anchor, axis=0)
-        s -= (self._far(E) - 1)[:, None]
+        s -= (self.pairs.sqdist(E) - 1)[:, None]
         return near, s
-
-    def _far(self, E: np.ndarray) -> np.ndarray:
-        """Distances d²_il of all pairs, (m,)."""
-        if self._all_pairs is not None:
-            return linalg.sqdist(E).take(self._all_pairs)
-        if isinstance(E, _device.DeviceArray):
-            return self._listed.sqdist(E)
-        far = np.empty(len(self.anchor))
-        for rows in linalg.blocks(len(far), 24 * E.shape[1], CACHE_BYTES):
-            V = E.take(self.anchor[rows], axis=0)
-            V -= E.take(self.other[rows], axis=0)
-            far[rows] = linalg.row_norms(V)
-        return far
 
     def multipliers(self, s: np.ndarray) -> np.ndarray:
         """λ = clip(λ⁰ + c s/μ, 0, c) (m, k); a missing target has c = 0."""
@@ -134,23 +102,8 @@ class Triplets:
     def scatter(self, lam: np.ndarray) -> np.ndarray:
         """S = Σ_ij w_i v_ij v_ijᵀ + Σ_ijl λ_ijl (v_ij v_ijᵀ − v_il v_ilᵀ), through one sparse Laplacian."""
         own: Any = 1 if self.weight is None else self.weight[:, None]
-        if isinstance(self.Z, _device.DeviceArray):
-            pull = linalg.neighbor_scatter(self.Z, self.near, own + self._listed.sums(lam))
-            return pull + self._listed.scatter(self.Z, -lam.sum(axis=1))
-        n, pull, push = len(self.near), own + self._by_anchor @ lam, -lam.sum(axis=1)
-        if self._all_pairs is not None:
-            W = np.zeros((n, n))
-            np.put(W, self._all_pairs, push)
-            np.put_along_axis(W, self.near, pull, axis=1)
-            return linalg.scatter(self.Z, W)
-        order, columns, pointers = self._graph
-        weights = np.concatenate([pull.ravel(), push])[order]
-        return linalg.scatter(self.Z, sparse.csr_array((weights, columns, pointers), shape=(n, n)))
-
-    @cached_property
-    def _listed(self) -> PairList:
-        """The pairs on a device."""
-        return PairList(self.anchor, self.other, len(self.near))
+        pairs = self.pairs
+        return pairs.scatter(self.Z, own + pairs.sums(lam), -lam.sum(axis=1))
 
     def pull(self) -> np.ndarray:
         """Σ_ij w_i v_ij v_ijᵀ over target pairs."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian import _checks
 from gramian.constraints import Comparisons, Labels, Pairs
+from gramian.constraints.pairs import apart
 from gramian.coordinates import Rest
 from gramian.learners.framework import FrameworkLearner
 from gramian.learners.weights import class_weights
@@ -169,7 +170,7 @@ class ITML(FrameworkLearner):
         near, far = (np.unique(side.limit[kind]) for kind in (side.similar, ~side.similar))
         if len(near) == len(far) == 1:  # one u for all similar pairs and one l for all others
             check_bounds((near[0], far[0]))
-        return side.apart(Z, "ITML", tol=ROUNDED)
+        return apart(side, Z, "ITML", tol=ROUNDED)
 
 
 def with_gamma(learner: ITML, gamma: float) -> ITML:

@@ -108,8 +108,9 @@ class POLA(FrameworkLearner):
             return Hard()
         return Hinge(_checks.number(self.slack, "POLA", "slack", low=0, open_low=True))
 
-    def _bounded(self, pairs: Pairs, Z: Any, rest: Rest) -> Pairs:
-        return replace(pairs, bounds=(0.0, 0.0))  # the margin takes the place of bounds
+    def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
+        # The margin takes the place of bounds; what is not pairs is refused where all learners refuse it.
+        return replace(side, bounds=(0.0, 0.0)) if isinstance(side, Pairs) else side
 
     def _problem(self, Z: np.ndarray, side: Pairs, rest: Rest) -> Problem:
         n, d = Z.shape

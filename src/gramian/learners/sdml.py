@@ -79,6 +79,10 @@ class SparseInverse:
             x = (x + 0.5) / 2
         return np.full_like(x, 0.5)
 
+    def has_minimum(self) -> bool:
+        """Whether some K + U ≻ 0 is found, as it is wherever K ≻ 0."""
+        return bool(np.isfinite(self.value(self.start())[0]))
+
     def value(self, x: np.ndarray) -> tuple[float, Any, Any]:
         """−log det(K + U), its gradient, and M = (K + U)⁻¹; infinite outside of the cone."""
         try:
@@ -151,13 +155,18 @@ def sparse_inverse(K: np.ndarray, lam: float, *, max_iter: int, tol: float, repo
     )
 
 
+def signed_scatter(V: np.ndarray, sign: np.ndarray) -> np.ndarray:
+    """Σ_i δ_i v_i v_iᵀ."""
+    return V.T @ (V * sign[:, None])
+
+
 def pair_balance(V: np.ndarray, sign: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, float]:
     """P = s · mean_i δ_i v_i v_iᵀ, as large as M₀⁻¹ on average, and the weight below which M₀⁻¹ + ηP ≻ 0.
 
     s = d / mean vᵀM₀v makes η independent of the units of X and of the number of pairs.
     """
     size = linalg.row_inner(V @ prior, V).mean()
-    P = V.T @ (V * sign[:, None]) * (len(prior) / (len(V) * size) if size > 0 else 0.0)
+    P = signed_scatter(V, sign) * (len(prior) / (len(V) * size) if size > 0 else 0.0)
     root = linalg.psd_sqrt(prior)
     low = float(linalg.eigh(linalg.symmetrize(root @ P @ root))[0][0])
     return P, 1 / -low if low < 0 else np.inf

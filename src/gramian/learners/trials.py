@@ -18,6 +18,8 @@ COUNTS = {"seen": 2.0, "new": 1.0}
 """What a gain on new points of known classes counts beside one on classes that were never seen."""
 SURE = 2.0
 """Standard errors that are taken off a gain before candidates are compared: the best of many looks too good."""
+SETTLED = int(np.flatnonzero(WEIGHTS == 0.3)[0])
+"""Place of the weight of a settled trial: nothing is chosen there, so that one error is enough."""
 NEAR = 0.25
 """Standard errors by which a gain may be smaller for a larger weight of the start."""
 BEHIND = 0.1
@@ -33,33 +35,36 @@ class Trial:
     learner: Any = None
     careful: bool = False
     """Whether one standard error is enough for it where no candidate gains more than two."""
-    errors: float = SURE
+    settled: bool = False
+    """Whether it takes the place of the points as they are where it gains more than one error at a settled weight."""
     scores: list[tuple[int, str, np.ndarray]] = field(default_factory=list)
     seconds: float = 0.0
     note: str = ""
 
-    def gains(self, base: "Trial", folds: Any = None) -> list[tuple[str, np.ndarray]]:
-        """Gains over the base on some of the folds."""
-        plain = {(fold, kind): scores[:, -1:] for fold, kind, scores in base.scores}
+    def gains(self, base: "Trial", folds: Any = None, place: int = -1) -> list[tuple[str, np.ndarray]]:
+        """Gains over what the base has with the weight at a place, on some of the folds."""
+        plain = {(fold, kind): scores[:, [place]] for fold, kind, scores in base.scores}
         return [
             (kind, scores - plain[fold, kind])
             for fold, kind, scores in self.scores
             if (folds is None or fold in folds) and (fold, kind) in plain
         ]
 
-    def best(self, base: "Trial", folds: Any = None, errors: float | None = None) -> tuple[float, int, float, float]:
-        """The largest lower bound of the gain; the place of a weight, the gain there, and its error.
+    def best(
+        self, base: "Trial", folds: Any = None, errors: float = SURE, place: int = -1
+    ) -> tuple[float, int, float, float]:
+        """The largest lower bound of the gain over the base; the place of a weight, the gain there, and its error.
 
         The weight is the largest whose gain is within a quarter of a standard error of the best one.
         """
-        found = self.gains(base, folds)
+        found = self.gains(base, folds, place)
         if not found:
             return -np.inf, len(WEIGHTS) - 1, 0.0, 0.0
         mean, error = gain_and_error(found, COUNTS)
-        bound = mean - (self.errors if errors is None else errors) * error
+        bound = mean - errors * error
         top = len(bound) - 1 - int(np.argmax(bound[::-1]))
-        place = int(np.flatnonzero(mean >= mean[top] - NEAR * error[top])[-1])
-        return float(bound[top]), place, float(mean[place]), float(error[place])
+        near = int(np.flatnonzero(mean >= mean[top] - NEAR * error[top])[-1])
+        return float(bound[top]), near, float(mean[near]), float(error[near])
 
 
 class Search:
@@ -95,16 +100,33 @@ class Search:
         best = max([*self.starts, *trials], key=lambda trial: trial.best(self.base)[0])
         return best.start if best.best(self.base)[0] > 0 else start
 
-    def winner(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, float]:
-        """The best of the trials, and how many errors of its gain it was compared by.
+    def winner(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, int]:
+        """The best of the trials, and the place of its weight.
 
-        Where none gains more than two, the careful one wins if it gains more than one: it is one, not the best of many.
+        A trial must gain more than two errors over the points as they are, or over the settled trial where that gains
+        more than one. Where none does it is the settled one, or the careful one if it gains more than one error: each
+        is one, not the best of many.
         """
-        best = max(trials, key=lambda trial: trial.best(self.base, folds, SURE)[0])
-        if best.best(self.base, folds, SURE)[0] > 0:
-            return best, SURE
+        stand, at = self.settled(trials, folds)
+        best = max(trials, key=lambda trial: trial.best(stand, folds, SURE, at)[0])
+        bound, place, *_ = best.best(stand, folds, SURE, at)
+        if bound > 0:
+            return best, place
+        if stand is not self.base:
+            return stand, at
         few = [trial for trial in trials if trial.careful or trial is trials[0]]
-        return max(few, key=lambda trial: trial.best(self.base, folds, 1.0)[0]), 1.0
+        best = max(few, key=lambda trial: trial.best(self.base, folds, 1.0)[0])
+        return best, best.best(self.base, folds, 1.0)[1]
+
+    def settled(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, int]:
+        """What others must be better than: a settled trial with its weight, or the points as they are."""
+        for trial in trials:
+            found = trial.gains(self.base, folds) if trial.settled else []
+            if found:
+                mean, error = gain_and_error(found, COUNTS)
+                if mean[SETTLED] > error[SETTLED]:
+                    return trial, SETTLED
+        return self.base, len(WEIGHTS) - 1
 
     def points(self, start: Start, fold: Fold) -> np.ndarray:
         """All points at a start that saw those of the fold only."""
@@ -149,20 +171,23 @@ class Search:
         found: list[tuple[str, np.ndarray]] = []
         for number in range(len(self.folds)):
             others = set(range(len(self.folds))) - {number}
-            best, errors = self.winner(trials, others)
-            place = best.best(self.base, others, errors)[1]
+            best, place = self.winner(trials, others)
             found += [(kind, gain[:, place : place + 1]) for kind, gain in best.gains(self.base, {number})]
         if not found:
             return 0.0, 0.0
         mean, error = gain_and_error(found, COUNTS)
         return float(mean[0]), float(error[0])
 
-    def report(self, tried: list[Trial], best: Trial) -> Report:
-        """A row for each start and candidate."""
-        return Report(self._row(trial, trial is best) for trial in [*self.starts, *tried])
+    def report(self, tried: list[Trial], best: Trial, place: int) -> Report:
+        """A row for each start and candidate, the best one with the place of its weight."""
+        return Report(self._row(trial, place if trial is best else None) for trial in [*self.starts, *tried])
 
-    def _row(self, trial: Trial, chosen: bool) -> dict[str, Any]:
+    def _row(self, trial: Trial, chosen: int | None) -> dict[str, Any]:
         _, place, gain, gain_error = trial.best(self.base)
+        if chosen is not None and trial.scores:
+            place = chosen
+            means, errors = gain_and_error(trial.gains(self.base), COUNTS)
+            gain, gain_error = float(means[place]), float(errors[place])
         scores = [(kind, scores[:, place : place + 1]) for _, kind, scores in trial.scores]
         mean, error = gain_and_error(scores, COUNTS) if scores else (np.array([np.nan]), np.array([np.nan]))
         return {
@@ -173,5 +198,5 @@ class Search:
             "gain_error": gain_error,
             "weight": float(WEIGHTS[place]),
             "seconds": trial.seconds,
-            "note": "chosen" if chosen else trial.note,
+            "note": trial.note if chosen is None else "chosen",
         }

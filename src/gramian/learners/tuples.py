@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, _device, linalg
 from gramian.constraints import Comparisons, Constraints, Labels, Pairs, Quadruplets, Triplets
+from gramian.constraints.base import within
 from gramian.learners.thresholds import best_threshold
 
 FIRST = {2: (0, 1), 3: (0, 1), 4: (0, 1)}
@@ -101,7 +102,7 @@ class TupleMixin:
                 y.check(X, owner)
                 return float((self._apart(X, y.near_ends) < self._apart(X, y.far_ends)).mean())
             pairs = y if isinstance(y, Pairs) else Pairs.from_labels(_labels(y, X, owner), random_state=0)
-            pairs._within(X, owner)
+            within(pairs, X, owner)
             near, similar = self._apart(X, (pairs.left, pairs.right)), pairs.similar
         else:
             near, beyond = self._sqdists(X, (2, 3, 4))
@@ -109,7 +110,8 @@ class TupleMixin:
                 return float((near < beyond).mean())
             similar = _similar(y, len(near), owner)
         if similar.all() or not similar.any():
-            raise ValueError(f"{owner}: score needs both similar and dissimilar pairs.")
+            remedy = "give points of two classes; sorted labels need shuffled folds, such as cv=StratifiedKFold()"
+            raise ValueError(f"{owner}: score needs both similar and dissimilar pairs; {remedy}.")
         return float(roc_auc_score(similar, -near))
 
     def calibrate_threshold(

@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Pairs
+from gramian.constraints.pairs import apart
 from gramian.divergences.base import Divergence
 from gramian.manifold.kernel_sets import KernelSet
 from gramian.solvers import Hard, Problem, Relative, Solver, rows_of
@@ -107,7 +108,7 @@ def bounded(side: Constraints, kernels: KernelSet, bounds: Any, percentiles: Any
             side = replace(side, bounds=bounds)
     side = side.check(start, owner)
     if isinstance(side, Pairs) and gamma is not None:
-        side = side.apart(start, owner, tol=kernels.resolution)
+        side = apart(side, start, owner, tol=kernels.resolution)
     if gamma is not None and (side.bound == 0).any():
         raise ValueError(f"{owner}: bounds must not be 0 with slack; drop such constraints or gamma=None.")
     return side

@@ -76,11 +76,11 @@ class PreTraining(OnlineRule):
         """All candidates while the phase lasts, the best one after it."""
         if len(state.etas) == 1:
             return self._settled(state, V, targets, signs, follow)
-        state = state if state.etas else self._candidates(state, V, targets)
+        state = state if state.etas else candidates(self.rule, state, V, targets)
         if not state.etas:
             return replace(state, n_seen=state.n_seen + len(V)), np.zeros(len(V))
         k = max(0, min(len(V), self.n - state.n_seen))
-        state, head = self._race(state, V[:k], targets[:k], signs[:k])
+        state, head = race(self.rule, state, V[:k], targets[:k], signs[:k])
         if state.n_seen < self.n:
             return state, head
         state = Trial((state.etas[state.best],), (state.states[state.best],), np.zeros(1), state.n_seen)
@@ -90,26 +90,6 @@ class PreTraining(OnlineRule):
     def _settled(self, state: Trial, V: Any, targets: Any, signs: Any, follow: Any) -> tuple[Trial, np.ndarray]:
         inner, predictions = replace(self.rule, eta=state.etas[0]).stream(state.states[0], V, targets, signs, follow)
         return replace(state, states=(inner,), n_seen=state.n_seen + len(V)), predictions
-
-    def _candidates(self, state: Trial, V: np.ndarray, targets: np.ndarray) -> Trial:
-        for v, y in zip(V, targets):
-            prediction = self.rule.predict(state.states[0], v)
-            if prediction > 0:
-                size = max(prediction, abs(y)) ** 2
-                if not 0 < size < np.inf:
-                    raise OverflowError("squared distances are too small or too large for a step size; rescale X")
-                etas = tuple((GRID / size).tolist())
-                return Trial(etas, state.states * len(etas), np.zeros(len(etas)), state.n_seen)
-        return state
-
-    def _race(self, state: Trial, V: np.ndarray, targets: np.ndarray, signs: np.ndarray) -> tuple[Trial, np.ndarray]:
-        runs = [replace(self.rule, eta=e).stream(s, V, targets, signs) for e, s in zip(state.etas, state.states)]
-        predictions = np.array([p for _, p in runs])
-        losses = np.nan_to_num(loss(predictions, targets, signs), nan=np.inf)
-        path = np.cumsum(np.column_stack([state.losses, losses]), axis=1)
-        leader = np.argmin(path[:, :-1], axis=0)
-        after = Trial(state.etas, tuple(s for s, _ in runs), path[:, -1], state.n_seen + len(V))
-        return after, predictions[leader, np.arange(len(V))]
 
     def grow(self, state: Trial, k: int) -> Trial:
         """Every candidate with k more coordinates."""
@@ -136,3 +116,27 @@ class PreTraining(OnlineRule):
         """The state of :meth:`pack`."""
         states = tuple(self.rule.unpack(s) for s in data["states"])
         return Trial(tuple(data["etas"]), states, data["losses"], data["n_seen"])
+
+
+def candidates(rule: OnlineRule, state: Trial, V: np.ndarray, targets: np.ndarray) -> Trial:
+    """One candidate for each η of the grid, in the unit of the first v ≠ 0; the state as it is before that."""
+    for v, y in zip(V, targets):
+        prediction = rule.predict(state.states[0], v)
+        if prediction > 0:
+            size = max(prediction, abs(y)) ** 2
+            if not 0 < size < np.inf:
+                raise OverflowError("squared distances are too small or too large for a step size; rescale X")
+            etas = tuple((GRID / size).tolist())
+            return Trial(etas, state.states * len(etas), np.zeros(len(etas)), state.n_seen)
+    return state
+
+
+def race(rule: Any, state: Trial, V: np.ndarray, targets: np.ndarray, signs: np.ndarray) -> tuple[Trial, np.ndarray]:
+    """All candidates after some constraints, and what the leader of the time predicted for each."""
+    runs = [replace(rule, eta=e).stream(s, V, targets, signs) for e, s in zip(state.etas, state.states)]
+    predictions = np.array([p for _, p in runs])
+    losses = np.nan_to_num(loss(predictions, targets, signs), nan=np.inf)
+    path = np.cumsum(np.column_stack([state.losses, losses]), axis=1)
+    leader = np.argmin(path[:, :-1], axis=0)
+    after = Trial(state.etas, tuple(s for s, _ in runs), path[:, -1], state.n_seen + len(V))
+    return after, predictions[leader, np.arange(len(V))]

@@ -11,11 +11,13 @@ from gramian.plotting.canvas import RIGHT, WRONG, bare, figure
 
 GAP = 0.35
 """Width of an empty place, in images."""
+ACROSS = 10
+"""Images in a row, where they come without rows."""
 
 
 def images(
-    rows: Sequence[Sequence[Any]],
-    image_shape: tuple[int, int],
+    rows: Sequence[Any],
+    image_shape: tuple[int, ...],
     *,
     row_names: Sequence[str] | None = None,
     column_names: Sequence[str] | None = None,
@@ -26,10 +28,13 @@ def images(
 
     Parameters
     ----------
-    rows : rows of images, each an array of height · width pixels, or None for an empty place
-        A column without any image is a narrow gap.
-    image_shape : (height, width)
+    rows : images (n, pixels), or rows of images, each an array of pixels or None for an empty place
+        Images without rows stand ten in a row. A column of them without any image is a narrow gap.
+    image_shape : (height, width), or (height, width, 3) in color
+        Colors are numbers in [0, 1] or [0, 255]; where some lie outside, as in means of scaled images, all images are
+        brought to [0, 1] together.
     row_names, column_names : sequences of str, optional
+        Words at the left and on top.
     frames : rows of colors, optional
         Color of the frame of each image; None for a thin gray one.
     cmap : str
@@ -42,6 +47,9 @@ def images(
     >>> len(gm.plotting.images([d.X[:3], d.X[3:6]], d.image_shape, row_names=["first", "next"]).axes)
     6
     """
+    if _are_images(rows, image_shape):
+        rows = _in_rows(rows)
+        frames = frames and _in_rows(frames)
     width = _width(rows, image_shape)
     columns = [any(row[j] is not None for row in rows) for j in range(width)]
     widths = [1.0 if used else GAP for used in columns]
@@ -50,6 +58,8 @@ def images(
     height = size * image_shape[0] / image_shape[1]
     picture = figure(size * sum(widths) + 0.085 * names, height * len(rows) + 0.3 * bool(column_names))
     grid = picture.subplots(len(rows), len(widths), squeeze=False, width_ratios=widths)
+    if len(image_shape) == 3 and any(columns):
+        rows = _colored(rows)
     for i, j in np.ndindex(grid.shape):
         _show(grid[i, j], rows[i][j], image_shape, frames and frames[i][j], cmap)
     for cells, name in zip(grid, row_names or ()):
@@ -59,7 +69,31 @@ def images(
     return picture
 
 
-def _width(rows: Sequence[Sequence[Any]], image_shape: tuple[int, int]) -> int:
+def _are_images(rows: Sequence[Any], image_shape: tuple[int, ...]) -> bool:
+    """Whether these are images themselves, and not rows of them."""
+    first = next((row for row in rows if row is not None), None)
+    shape = np.shape(first) if isinstance(first, np.ndarray) else ()
+    return shape == tuple(image_shape) or shape == (np.prod(image_shape),)
+
+
+def _in_rows(values: Sequence[Any]) -> list[list[Any]]:
+    """Ten in a row; the last row is filled up with nothing."""
+    across = min(ACROSS, len(values))
+    full = [*values, *[None] * (-len(values) % across)]
+    return [full[start : start + across] for start in range(0, len(full), across)]
+
+
+def _colored(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Colors in [0, 1]: as they are, divided by 255, or from the least to the largest of all images."""
+    found = [np.asarray(image, dtype=np.float64) for row in rows for image in row if image is not None]
+    low, high = min(image.min() for image in found), max(image.max() for image in found)
+    if low >= 0 and high <= 255:
+        low, high = 0.0, 1.0 if high <= 1 else 255.0
+    scale = max(high - low, np.finfo(float).tiny)
+    return [[None if image is None else (np.asarray(image) - low) / scale for image in row] for row in rows]
+
+
+def _width(rows: Sequence[Sequence[Any]], image_shape: tuple[int, ...]) -> int:
     """Images in a row, the same in all rows, each of the given shape."""
     lengths = sorted({len(row) for row in rows})
     if len(lengths) != 1 or lengths == [0]:
@@ -70,7 +104,7 @@ def _width(rows: Sequence[Sequence[Any]], image_shape: tuple[int, int]) -> int:
     return lengths[0]
 
 
-def _show(ax: Any, image: Any, shape: tuple[int, int], color: Any, cmap: str) -> None:
+def _show(ax: Any, image: Any, shape: tuple[int, ...], color: Any, cmap: str) -> None:
     bare(ax)
     ax.set_visible(image is not None)
     if image is not None:

@@ -6,25 +6,50 @@ an angle of at least π p_h from the query with probability ``recall`` (:func:`.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gramian import linalg
+from gramian._device import held
 from gramian._device.nearest import DeviceScan
+from gramian.search import codes
 from gramian.search.encoding import Encoder
 from gramian.search.items import Items
+
+if TYPE_CHECKING:
+    from gramian.search.hashing import HashIndex
+
+
+def check(index: "HashIndex", points: Any) -> None:
+    """One sentence for what items on a device cannot have."""
+    if not held(points):
+        return
+    plain = index.mode == "distance" and index.searcher == "scan" and index.epsilon is None
+    default = index.estimate == "collisions" and index.store is None and index.n_bits != "auto"
+    if not (plain and default and index._form(points, int(index.n_bits)).whole):
+        raise TypeError(
+            f"{index._owner}: items on a device are scanned with the defaults, for a metric that lies in its "
+            "coordinates; anything else runs on the CPU: pass the items as NumPy arrays."
+        )
+
+
+def scan(index: "HashIndex", items: Items, mask: np.ndarray | None) -> "CodeScan":
+    """Bounds of the distances to the items of a mask (None: all)."""
+    limits = codes.angle_limits(int(index.n_bits), index.recall)
+    found = items.cached("code scan", lambda: CodeScan.items(items, limits))
+    return found if mask is None else found.only(linalg.placed(mask, items["signs"]))
 
 
 def columns(encoder: Encoder, X: Any) -> dict[str, Any]:
     """What an index keeps of items on a device: ±1 for each bit, norms, and coordinates that are plain."""
-    P, sqnorms, _ = encoder._seen(encoder.form.rows(X), None)
+    P, sqnorms, _ = encoder.project(encoder.form.rows(X), None)
     return {"signs": signs(P), "sqnorms": sqnorms, "embedded": embedded(encoder, X)}
 
 
 def asked(encoder: Encoder, Q: Any) -> Any:
     """Queries as [signs, |q|², coordinates], (m, n_bits + 1 + q)."""
-    P, sqnorms, _ = encoder._seen(encoder.form.rows(Q), None)
+    P, sqnorms, _ = encoder.project(encoder.form.rows(Q), None)
     return np.concatenate([signs(P).astype(np.float64), sqnorms[:, None], embedded(encoder, Q)], axis=1)
 
 

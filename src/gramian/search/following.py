@@ -7,7 +7,7 @@ that have moved are searched under the new anchor and the others under the old o
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from gramian.search.candidates import norm_classes
 from gramian.search.columns import TILE, Dense, Tiles
 from gramian.search.encoding import Encoder
 from gramian.search.items import NEXT, Items
+
+if TYPE_CHECKING:
+    from gramian.search.online_hashing import OnlineHashIndex
+
+STEP, PACE = (128, 512), 4
+"""A query moves at least so many items, or one in so many; up to four times that when the codes are far behind."""
 
 
 def settle(encoder: Encoder, points: Any, most: int) -> dict[str, Any]:
@@ -69,7 +75,8 @@ def step(items: Items, target: Encoder, most: int) -> tuple[Items, dict[str, int
     first = done(items)
     last = min(first + most, items.n)
     chunk = linalg.take(items["points"], slice(first, last))
-    old = _codes(items, first, last)
+    tile = first - first % TILE
+    old = items.columns["codes"].part(tile, last).rows[first - tile :]
     settled = items.settled
     if settled["move"]["levels"] is None:
         new = derive(settled, target, target, chunk, 1)
@@ -99,11 +106,6 @@ def _roomy(rows: Any, n: int) -> Any:
 def _old_classes(items: Items) -> dict[Any, Any]:
     """What queries know of the items at the old anchor, which stay as they are until the move is over."""
     return {"old": items.cache["old"]} if "old" in items.cache else {}
-
-
-def _codes(items: Items, first: int, last: int) -> np.ndarray:
-    start = first - first % TILE
-    return items.columns["codes"].part(start, last).rows[first - start :]
 
 
 def _refreshed(
@@ -147,7 +149,36 @@ def parts(items: Items, mask: np.ndarray | None) -> Iterator[tuple[Items, Metric
     yield here, items.settled["anchor"], first, None if rest.all() else rest
 
 
-def unmoved(items: Items) -> Items:
-    """The same items without a move that is under way."""
-    columns = {name: part for name, part in items.columns.items() if not name.startswith(NEXT)}
-    return replace(items, columns=columns, settled={**items.settled, "move": None}, cache={})
+def tend(index: "OnlineHashIndex", live: Metric) -> None:
+    """Move some codes of an index toward the live metric if they are stale, unless another thread is at work."""
+    if index._lock.acquire(blocking=False):
+        try:
+            advance(index, live, force=False)
+        finally:
+            index._lock.release()
+
+
+def advance(index: "OnlineHashIndex", live: Metric, force: bool, least: int = 0) -> dict[str, int] | None:
+    """One step of a move that is under way or due; what it did, None when there was nothing to do."""
+    items, anchors = index._items, index._anchors
+    if items.n == 0:
+        return None
+    settled, points = items.settled, items["points"]
+    stale = anchors.stale(settled["anchor"], live, items)
+    if settled["move"] is None:
+        if not force and stale <= index.tol:
+            return None
+        base, target = (anchors.encoder(metric, points, settled) for metric in (settled["base"], live))
+        items = start(items, base, target, index.rehash_share, index.detector == "likely")
+    move = items.settled["move"]
+    # The further the metric has gone, the larger the steps that follow it.
+    pace = min(max(stale / max(index.tol, 1e-3), 1), PACE)
+    most = int(pace * max(least or STEP[0], items.n // STEP[1]))
+    index._items, counts = step(items, anchors.encoder(move["target"], points, settled), most)
+    rehashed = int(move["levels"] is None)
+    for name, count in counts.items():
+        index.stats_[name] += count
+    if index._items.settled["move"] is None:
+        index.stats_["moves"] += 1
+        index.stats_["rehashes"] += rehashed
+    return {**counts, "rehashed": rehashed}

@@ -1,6 +1,6 @@
 """Hashed search whose hash functions carry the metric (Jain 2009, §4.1 and §4.2)."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -9,20 +9,13 @@ from gramian import _checks, _threads, linalg, neighbors
 from gramian._device import held
 from gramian._device.nearest import search, search_radius
 from gramian.metrics import Metric
-from gramian.search import budget, codes, device_codes
+from gramian.search import budget, device_codes
 from gramian.search.base import Index
-from gramian.search.candidates import Candidates, Found
-from gramian.search.device_codes import CodeScan
-from gramian.search.encoding import Asked, Encoder
+from gramian.search.encoding import Encoder
 from gramian.search.forms import Form, form
+from gramian.search.hash_search import HashSearch
 from gramian.search.items import Items
-from gramian.search.orders import EPSILON, MOST_ORDERS, SortedOrders, n_candidates
-from gramian.search.products import ProductCandidates, ProductLaw
-from gramian.search.roads import listed_distances, unclear
 from gramian.search.rounded import STORES, stored
-
-SPARE = 8
-"""Neighbors kept beyond k until ties of rounding are settled."""
 
 
 class HashIndex(Index):
@@ -110,6 +103,8 @@ class HashIndex(Index):
     (3, 32)
     """
 
+    _devices = True
+
     def __init__(
         self,
         metric: Metric,
@@ -136,23 +131,33 @@ class HashIndex(Index):
         self.store = None if store is None else _checks.one_of(store, owner, "store", STORES)
         if store is not None and not metric.coordinates.whole:
             raise ValueError(f"{owner}: store must be None for a metric on coordinates, got {store!r}.")
-        self.seed = draw_seed(random_state, owner)
+        self.seed = self.random_state = draw_seed(random_state, owner)
         self._forms: dict[tuple[bool, int], Form] = {}
         if self.mode == "similarity":
-            self._check_similarity(metric)
-
-    _devices = True
+            check_similarity(metric, owner)
 
     @property
-    def _products(self) -> bool:
-        return self.estimate == "products"
+    def n_bits_(self) -> int:
+        """Bits in use; with ``n_bits="auto"`` those that the items settled."""
+        settled = self._items.settled
+        if settled:
+            return settled["n_bits"]
+        return budget.DEFAULT if self.n_bits == "auto" else int(self.n_bits)
 
-    def _check_similarity(self, metric: Metric) -> None:
-        """Cosines need the whole inner product."""
-        if np.any(metric.coordinates.mean):
-            raise ValueError(f"{self._owner}: mode must be 'distance' when the features are centered.")
-        if metric.alpha > 0 and metric.coordinates.on_axes(lambda rows: np.zeros((rows.shape[0], 1))) is None:
-            raise ValueError(f"{self._owner}: mode must be 'distance' for a kernel without φ and alpha > 0.")
+    def hash(self, X: Any) -> np.ndarray:
+        """Packed bits of points, uint8 (n, n_bits / 8), lowest bit first."""
+        items, X = self._items, self._check(X)
+        if items.n == 0:
+            return Encoder.around(self._form(X, self.n_bits_), X, centered=False).hash(X)
+        return self._encoder(items).hash(items.held(X))
+
+    def compared(self, X: Any, k: int = 10) -> np.ndarray:
+        """Number of items that a query with each point compares exactly, (m,)."""
+        k = _checks.number(k, self._owner, "k", low=1, integer=True)
+        items, Q, _, _ = self._asked(X, None, None)
+        if held(items["points"]):
+            raise TypeError(f"{self._owner}: compared counts on the CPU only; pass the items as NumPy arrays.")
+        return HashSearch(self, items, items.held(Q), None).found(min(k, items.n))[2]
 
     def _check(self, X: Any, name: str = "X") -> Any:
         X = super()._check(X, name)
@@ -160,41 +165,20 @@ class HashIndex(Index):
             raise TypeError(f"{self._owner}: {name} must be dense, got a sparse matrix; pass {name}.toarray().")
         return X
 
-    @property
-    def n_bits_(self) -> int:
-        """Bits in use; with ``n_bits="auto"`` those that the items settled."""
-        return self._bits(self._items.settled)
-
-    def _bits(self, settled: dict[str, Any]) -> int:
-        return settled["n_bits"] if settled else budget.DEFAULT if self.n_bits == "auto" else int(self.n_bits)
+    def _store(self, X: Any) -> Any:
+        return stored(X, self.store, self._owner)
 
     def _form(self, points: Any, n_bits: int) -> Form:
         """The metric as hashing sees it, for dense or for sparse points."""
         kind = sparse.issparse(points), n_bits
         if kind not in self._forms:
-            self._forms[kind] = form(self.metric, points, self.seed, n_bits, orthonormal=self._products)
+            orthonormal = self.estimate == "products"
+            self._forms[kind] = form(self.metric, points, self.seed, n_bits, orthonormal=orthonormal)
         return self._forms[kind]
 
-    def _encoder(self, items: Items, points: Any) -> Encoder:
-        return items.cached("encoder", lambda: self._settled_encoder(items.settled, points))
-
-    def _settled_encoder(self, settled: dict[str, Any], points: Any) -> Encoder:
-        given = {name: settled[name] for name in ("center", "mean", "axes")}
-        return Encoder(self._form(points, settled["n_bits"]), **given)
-
-    def hash(self, X: Any) -> np.ndarray:
-        """Packed bits of points, uint8 (n, n_bits / 8), lowest bit first."""
-        items, X = self._items, self._check(X)
-        if items.n == 0:
-            return Encoder.around(self._form(X, self.n_bits_), X, centered=False).hash(X)
-        return self._encoder(items, items["points"]).hash(items.held(X))
-
-    def _store(self, X: Any) -> Any:
-        return stored(X, self.store, self._owner)
-
     def _settle(self, points: Any) -> dict[str, Any]:
-        self._check_device(points)
-        bits = self._bits({})
+        device_codes.check(self, points)
+        bits = budget.DEFAULT if self.n_bits == "auto" else int(self.n_bits)
         if self.n_bits == "auto":
             bits = budget.bits_that_pay(self._form(points, bits), points, self.recall, self.estimate)
         encoder = Encoder.around(self._form(points, bits), points, self.mode == "distance")
@@ -204,122 +188,44 @@ class HashIndex(Index):
         encoder = self._settled_encoder(settled, X)
         return device_codes.columns(encoder, X) if held(X) else encoder.columns(X, threads)
 
-    def _limits(self, items: Items) -> np.ndarray:
-        return codes.angle_limits(self._bits(items.settled), self.recall)
+    def _settled_encoder(self, settled: dict[str, Any], points: Any) -> Encoder:
+        seen = self._form(points, settled["n_bits"])
+        return Encoder(seen, settled["center"], settled["mean"], settled["axes"])
 
-    def compared(self, X: Any, k: int = 10) -> np.ndarray:
-        """Number of items that a query with each point compares exactly, (m,)."""
-        k = _checks.number(k, self._owner, "k", low=1, integer=True)
-        items, Q, _, _ = self._asked(X, None, None)
-        if held(items["points"]):
-            raise TypeError(f"{self._owner}: compared counts on the CPU only; pass the items as NumPy arrays.")
-        return self._candidates(items, *self._ready(items, Q, None), min(k, items.n))[2]
-
-    def _ready(self, items: Items, Q: Any, mask: np.ndarray | None) -> tuple[Candidates, Asked]:
-        encoder, unit = self._encoder(items, items["points"]), self.mode == "similarity"
-        candidates = Candidates(items, encoder, unit, mask)
-        if self._products:
-            law = ProductLaw(encoder.dimension, encoder.form.n_bits, self.recall, self.seed)
-            candidates = ProductCandidates(items, encoder, unit, mask, law)
-        return candidates, encoder.ask(Q, candidates.dtype, unit)
-
-    def _candidates(self, items: Items, candidates: Candidates, asked: Asked, k: int) -> Found:
-        keep = min(k + SPARE, items.n)
-        if candidates.few():
-            return candidates.all(asked, keep)
-        epsilon = EPSILON if self.epsilon is None and self.searcher == "orders" else self.epsilon
-        most = 0 if epsilon is None else min(max(n_candidates(items.n, epsilon), keep), items.n)
-        if self.searcher == "scan":
-            return candidates.scan(asked, k, keep, self._limits(items), most)
-        return candidates.walk(asked, keep, items.cached("orders", lambda: self._orders(items, most)), most)
-
-    def _orders(self, items: Items, most: int) -> SortedOrders:
-        n_orders = self.n_orders or max(min(most // 2, MOST_ORDERS), 1)
-        return SortedOrders(items["codes"].view(np.uint8), self._bits(items.settled), n_orders, self.seed)
+    def _encoder(self, items: Items) -> Encoder:
+        """The hash functions of a snapshot."""
+        return items.cached("encoder", lambda: self._settled_encoder(items.settled, items["points"]))
 
     def _search(
         self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        Q, m = items.held(Q), linalg.count(Q)
+        Q = items.held(Q)
         if held(Q):
-            return search(self._code_scan(items, mask), items["embedded"], self._asked_codes(items, Q), k)
-        nearest = self._nearest if self._encoder(items, items["points"]).form.whole else self._nearest_outside
+            asked = device_codes.asked(self._encoder(items), Q)
+            return search(device_codes.scan(self, items, mask), items["embedded"], asked, k)
+        m = linalg.count(Q)
         pieces = neighbors.pieces(m, max(-(-m // threads), 1))
-        found = _threads.each(lambda rows: nearest(items, linalg.take(Q, rows), k, mask), pieces, threads)
+        found = _threads.each(
+            lambda rows: HashSearch(self, items, linalg.take(Q, rows), mask).nearest(k), pieces, threads
+        )
         return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
-
-    def _nearest(self, items: Items, Q: Any, k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest candidates; ties and small distances are computed from the differences."""
-        candidates, asked = self._ready(items, Q, mask)
-        near, D, _ = self._candidates(items, candidates, asked, k)
-        if self.mode == "distance":
-            i, j = unclear(D, asked.sizes)
-            D[i, j] = listed_distances(self.metric, items["points"], Q)(i, near[i, j])
-        return neighbors.smallest(D, k, near)
-
-    def _nearest_outside(self, items: Items, Q: Any, k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest where the bits see a part of the metric only: that part bounds the distance from below."""
-        candidates, asked = self._ready(items, Q, mask)
-        near, D, _ = self._candidates(items, candidates, asked, min(4 * k, items.n if mask is None else mask.sum()))
-        distances = listed_distances(self.metric, items["points"], Q)
-        whole = distances(np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()).reshape(near.shape)
-        names, values = neighbors.smallest(np.where(np.isfinite(D), whole, np.inf), k, near)
-        limits = self._limits(items)
-        for q in range(len(names)):
-            ids = candidates.within(asked, q, values[q, -1], limits)[None]
-            names[[q]], values[[q]] = neighbors.smallest(distances(np.full(ids.size, q), ids[0])[None], k, ids)
-        return names, values
 
     def _search_radius(
         self, items: Items, Q: Any, limit: float, mask: np.ndarray | None, threads: int
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         Q = items.held(Q)
         if held(Q):
-            return search_radius(self._code_scan(items, mask), items["embedded"], self._asked_codes(items, Q), limit)
-        candidates, asked = self._ready(items, Q, mask)
-        distances, limits = listed_distances(self.metric, items["points"], Q), self._limits(items)
+            asked = device_codes.asked(self._encoder(items), Q)
+            return search_radius(device_codes.scan(self, items, mask), items["embedded"], asked, limit)
+        return HashSearch(self, items, Q, mask).within(limit, threads)
 
-        def one(q: int) -> tuple[np.ndarray, np.ndarray]:
-            ids = candidates.within(asked, q, limit, limits)
-            D = candidates.listed(asked, q, ids) if candidates.unit else distances(np.full(len(ids), q), ids)
-            inside = int((limit >= D).sum())
-            names, values = neighbors.smallest(D[None], inside, ids[None])
-            return names[0], values[0]
 
-        return _threads.each(one, range(linalg.count(Q)), threads)
-
-    def _check_device(self, points: Any) -> None:
-        """One sentence for what items on a device cannot have."""
-        if not held(points):
-            return
-        plain = self.mode == "distance" and self.searcher == "scan" and self.epsilon is None
-        default = self.estimate == "collisions" and self.store is None and self.n_bits != "auto"
-        if not (plain and default and self._form(points, int(self.n_bits)).whole):
-            raise TypeError(
-                f"{self._owner}: items on a device are scanned with the defaults, for a metric that lies in its "
-                "coordinates; anything else runs on the CPU: pass the items as NumPy arrays."
-            )
-
-    def _code_scan(self, items: Items, mask: np.ndarray | None) -> CodeScan:
-        scan = items.cached("code scan", lambda: CodeScan.items(items, self._limits(items)))
-        return scan if mask is None else scan.only(linalg.placed(mask, items["signs"]))
-
-    def _asked_codes(self, items: Items, Q: Any) -> Any:
-        return device_codes.asked(self._encoder(items, items["points"]), Q)
-
-    def _settings(self) -> dict[str, Any]:
-        names = ("n_bits", "mode", "searcher", "recall", "epsilon", "n_orders", "estimate", "store")
-        return {**{name: getattr(self, name) for name in names}, "random_state": self.seed}
-
-    def _like(self, metric: Metric) -> Self:
-        return type(self)(metric, **self._settings())
-
-    def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "settings": self._settings()}
-
-    @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Self:
-        return cls(state["metric"], **state["settings"])._restore(state)
+def check_similarity(metric: Metric, owner: str) -> None:
+    """Cosines need the whole inner product."""
+    if np.any(metric.coordinates.mean):
+        raise ValueError(f"{owner}: mode must be 'distance' when the features are centered.")
+    if metric.alpha > 0 and metric.coordinates.on_axes(lambda rows: np.zeros((rows.shape[0], 1))) is None:
+        raise ValueError(f"{owner}: mode must be 'distance' for a kernel without φ and alpha > 0.")
 
 
 def whole_bytes(n_bits: Any, owner: str) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import linalg
+from gramian import _device, linalg
 from gramian._device import DeviceArray
 
 NEXT = "next:"
@@ -72,6 +72,17 @@ class Items:
         if sparse.issparse(X) and isinstance(points, np.ndarray):
             return X.toarray()
         return sparse.csr_array(X) if sparse.issparse(points) and isinstance(X, np.ndarray) else X
+
+    def same_place(self, X: Any, owner: str) -> None:
+        """Points on a device need items there; NumPy points are sent to where the items are."""
+        if self.n and isinstance(X, DeviceArray):
+            _device.same_place(owner, self["points"], X)
+
+    def unmoved(self) -> "Items":
+        """The same items without columns that are still growing."""
+        columns = {name: part for name, part in self.columns.items() if not name.startswith(NEXT)}
+        settled = {**self.settled, "move": None} if "move" in self.settled else self.settled
+        return replace(self, columns=columns, settled=settled, cache={})
 
     def cached(self, name: Any, compute: Any) -> Any:
         """A value of this snapshot, computed on first use; twice, when two threads ask at once."""

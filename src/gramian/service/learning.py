@@ -12,8 +12,9 @@ the anchor. Everything is a function of the live clicks and the items alone; not
 """
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,11 @@ SAMPLE = 20_000
 """Items from which the background of a metric is computed."""
 MOST_LEARNED = 2048
 """Widest vectors for which a d × d matrix is learned."""
+BATCH = 4096
+"""Clicks that are read together."""
+
+Judged = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Queries, items, and whether they were liked."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class Evidence:
     dislikes: PairSums
     background: Background
     through: int
-    pairs: Callable[[], tuple[np.ndarray, np.ndarray, np.ndarray]]
+    pairs: Callable[[], Judged]
 
     @property
     def n(self) -> int:
@@ -160,38 +166,49 @@ class Clicks:
         self._through = through
         assert self._background is not None
         likes, dislikes = self._sums[True], self._sums[False]
-        return Evidence(likes, dislikes, self._background, through, lambda: _pairs(_live(db, view, through), view))
+        return Evidence(likes, dislikes, self._background, through, lambda: _together(_live(db, view, through), view))
 
     def _begin(self, db: sqlite3.Connection, view: Collection, through: int) -> None:
         self._background = Background.of(view)
         self._revision = view.revision
-        left, right, liked = _pairs(_live(db, view, through), view)
-        V = left - right
-        self._sums = {like: PairSums.of(V[liked == like]) for like in (True, False)}
+
+        def differences(like: bool) -> Iterator[np.ndarray]:
+            for left, right, liked in _live(db, view, through):
+                yield (left - right)[liked == like]
+
+        self._sums = {like: PairSums.of_batches(partial(differences, like), view.n_features) for like in (True, False)}
 
     def _advance(self, db: sqlite3.Connection, view: Collection, through: int) -> bool:
-        new = _rows(db, view, "seq > ? AND seq <= ? AND undone IS NULL", (self._through, through))
-        gone = _rows(db, view, "seq <= ? AND undone > ? AND undone <= ?", (self._through, self._through, through))
-        for rows, forget in ((new, False), (gone, True)):
-            left, right, liked = _pairs(rows, view)
-            V = left - right
-            for like, sums in self._sums.items():
-                some = V[liked == like]
-                if not (sums.forget(some) if forget else sums.add(some)):
-                    return False
+        new = _clicks(db, view, "seq > ? AND seq <= ? AND undone IS NULL", (self._through, through))
+        gone = _clicks(db, view, "seq <= ? AND undone > ? AND undone <= ?", (self._through, self._through, through))
+        for clicks, forget in ((new, False), (gone, True)):
+            for left, right, liked in clicks:
+                for like, sums in self._sums.items():
+                    V = (left - right)[liked == like]
+                    if not (sums.forget(V) if forget else sums.add(V)):
+                        return False
         return True
 
 
-def _live(db: sqlite3.Connection, view: Collection, through: int) -> list[Any]:
-    return _rows(db, view, "seq <= ? AND (undone IS NULL OR undone > ?)", (through, through))
+def _live(db: sqlite3.Connection, view: Collection, through: int) -> Iterator[Judged]:
+    return _clicks(db, view, "seq <= ? AND (undone IS NULL OR undone > ?)", (through, through))
 
 
-def _rows(db: sqlite3.Connection, view: Collection, where: str, values: tuple[int, ...]) -> list[Any]:
+def _clicks(db: sqlite3.Connection, view: Collection, where: str, values: tuple[int, ...]) -> Iterator[Judged]:
+    """Clicks, some at a time, so that learning takes no more memory the more of them there are."""
     text = f"SELECT query_id, query_x, item, liked FROM feedback WHERE collection = ? AND {where} ORDER BY seq"
-    return db.execute(text, (view.number, *values)).fetchall()
+    found = db.execute(text, (view.number, *values))
+    while rows := found.fetchmany(BATCH):
+        yield _pairs(rows, view)
 
 
-def _pairs(rows: list[Any], view: Collection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _together(batches: Iterator[Judged], view: Collection) -> Judged:
+    """All clicks in memory."""
+    left, right, liked = zip(*batches, _pairs([], view))
+    return np.concatenate(left), np.concatenate(right), np.concatenate(liked)
+
+
+def _pairs(rows: list[Any], view: Collection) -> Judged:
     """Queries, items and judgments; clicks on items that are gone are left out."""
     there = view.known(np.array([row["item"] for row in rows], np.int64))
     asked = view.known(np.array([row["item"] if row["query_x"] else row["query_id"] for row in rows], np.int64))
@@ -203,4 +220,4 @@ def _pairs(rows: list[Any], view: Collection) -> tuple[np.ndarray, np.ndarray, n
         if row["query_x"] is not None:
             left[i] = np.frombuffer(row["query_x"], np.float64)
     right = view.points([row["item"] for row in rows])
-    return left, right, np.array([bool(row["liked"]) for row in rows])
+    return left, right, np.array([bool(row["liked"]) for row in rows], bool)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, _parameters
 from gramian.service import adding, changes, maps, querying, reports, teaching, versions
 from gramian.service.asking import Asker
 from gramian.service.changes import Request
@@ -18,9 +18,11 @@ from gramian.service.querying import one_id, one_point
 from gramian.service.snapshot import Collection, Snapshot
 from gramian.service.store import Store
 from gramian.service.upkeep import Upkeep
+from gramian.service.words import WORDS
 from gramian.service.writer import Writer
 
 
+@_parameters.checked_methods(**WORDS)
 class Space:
     """Collections of vectors that answer by similarity and learn it from clicks, durable in a folder.
 
@@ -152,7 +154,7 @@ class Space:
 
     def item(self, name: str, id: int) -> dict[str, Any]:
         """An item with its vector and meta."""
-        return reports.item(self.collection(name), id)
+        return reports.item(self.collection(name), one_id(id, "id"))
 
     # Questions
 

@@ -1,5 +1,7 @@
 """Sums of pairs that can forget: exact, so that what was taken out leaves no trace."""
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
 BITS = 20
@@ -31,10 +33,16 @@ class PairSums:
     @classmethod
     def of(cls, V: np.ndarray) -> "PairSums":
         """Sums of the rows of V (m, d)."""
-        sums = cls(V.shape[1])
-        if len(V):
-            sums.exponents = _exponents(V).max(axis=0)
-            assert sums._count(V, 1)
+        return cls.of_batches(lambda: [V], V.shape[1])
+
+    @classmethod
+    def of_batches(cls, batches: Callable[[], Iterable[np.ndarray]], n_features: int) -> "PairSums":
+        """The same of the rows of several arrays, which are asked for twice: for the grid, and for the sums."""
+        sums = cls(n_features)
+        for V in batches():
+            sums.exponents = np.maximum(sums.exponents, _exponents(V).max(axis=0, initial=_NOTHING))
+        for V in batches():
+            sums._take(V, 1)
         return sums
 
     def add(self, V: np.ndarray) -> bool:
@@ -51,13 +59,16 @@ class PairSums:
         largest = self._largest + sign * (_exponents(V) == self.exponents).sum(axis=0)
         if (largest <= 0).any() and self.n + sign * len(V) > 0:
             return False
+        self._take(V, sign)
+        return True
+
+    def _take(self, V: np.ndarray, sign: int) -> None:
         steps = np.exp2(np.where(self.exponents > _NOTHING, self.exponents, 0) - BITS)
         for start in range(0, len(V), CHUNK):
             whole = np.rint(V[start : start + CHUNK] / steps)
             self._total += sign * (whole.T @ whole).astype(np.int64)
-        self._largest = largest
+        self._largest = self._largest + sign * (_exponents(V) == self.exponents).sum(axis=0)
         self.n += sign * len(V)
-        return True
 
     @property
     def mean(self) -> np.ndarray:

@@ -166,7 +166,7 @@ def _damped(point: Point, curvature: Curvature, upper: Any, trust: float, effort
         inner = curvature.part(free)
         damping = inner.diagonal / trust
         direction[free] = conjugate_gradients(
-            lambda v: inner.product(v) + damping * v, inner.diagonal + damping, goal, *effort
+            lambda v: inner.product(v) + damping * v, _divided_by(inner.diagonal + damping), goal, *effort
         )
     return direction
 
@@ -179,7 +179,7 @@ def _sharpen(fun: Any, hessian: Any, point: Point, upper: Any) -> Point:
             break
         inner = hessian(point.x, point.info).part(free)
         step = namespace(point.x).zeros_like(point.x)
-        step[free] = conjugate_gradients(inner.product, inner.diagonal, -point.grad[free], rtol=1e-6)
+        step[free] = conjugate_gradients(inner.product, _divided_by(inner.diagonal), -point.grad[free], rtol=1e-6)
         x = clip(point.x + step, upper)
         new = Point(x, *fun(x))
         if not np.isfinite(new.value) or _projected_step(new, upper) >= _projected_step(point, upper):
@@ -188,28 +188,38 @@ def _sharpen(fun: Any, hessian: Any, point: Point, upper: Any) -> Point:
     return point
 
 
+def _divided_by(diagonal: Any) -> Callable[[Any], Any]:
+    """The inverse of a diagonal matrix."""
+    return lambda r: r / diagonal
+
+
 def conjugate_gradients(
-    product: Callable[[Any], Any], diagonal: Any, b: Any, rtol: float = 1e-2, max_iter: int = 100
+    product: Callable[[Any], Any],
+    precondition: Callable[[Any], Any],
+    b: Any,
+    rtol: float = 1e-2,
+    max_iter: int = 100,
 ) -> Any:
-    """Approximate solution of H p = b, preconditioned; stops on the residual or on flat curvature."""
-    xp = namespace(b)
-    p, r = xp.zeros_like(b), b
-    z = r / diagonal
+    """Approximate solution of H p = b, given about H⁻¹; stops on the residual or on flat curvature."""
+    p, r = namespace(b).zeros_like(b), b
+    z = precondition(r)
     q, rz = z, float(r @ z)
-    goal = rtol**2 * rz
+    goal, size = rtol**2 * rz, rz  # size is qᵀPq for the inverse P of the preconditioner
     for _ in range(max_iter):
         if rz <= goal:
             break
         Hq = product(q)
         curvature = float(q @ Hq)
-        if curvature <= 1e-16 * float((q * diagonal) @ q):
+        if curvature <= 1e-16 * size:
             break
         a = rz / curvature
         p, r = p + a * q, r - a * Hq
-        z = r / diagonal
+        z = precondition(r)
         new = float(r @ z)
-        q, rz = z + (new / rz) * q, new
-    return p if float(p @ p) > 0 else b / diagonal
+        turn = new / rz
+        q, rz = z + turn * q, new
+        size = new + turn**2 * size
+    return p if float(p @ p) > 0 else precondition(b)
 
 
 def clip(x: Any, upper: Any) -> Any:

@@ -6,9 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from gramian._array import cholesky, namespace
+from gramian._array import cholesky, like, namespace
 from gramian.solvers.base import Problem, Solution, Solver
 from gramian.solvers.newton import conjugate_gradients
+
+ROUGH, FINE = 0.1, 1e-4
+"""Relative residuals with which a direction is found: on the way, and at the end."""
+PLAIN = 1e-3
+"""Tolerances from which on a solution is rough, and the path to it straight."""
+NEARBY = 0.1
+"""Relative gap at which a problem on the path is left for the next."""
+FEW, MANY = 3, 8
+"""Steps that such a problem should take."""
 
 
 @dataclass(frozen=True)
@@ -16,9 +25,14 @@ class PrimalNewton(Solver):
     """min_M f(M) + Σ_i p(⟨A_i, M⟩) over M ≻ 0, f a multiple of LogDet and p a slack with a slope (ITML).
 
     With many constraints the matrix M is smaller than the vector of multipliers, and −log det M keeps it in the cone.
-    A step solves (∇²f + Σ p″ A_i ⊗ A_i) ΔM = −∇ by conjugate gradients over the violated constraints, on
-    I + B (∇²f)⁻¹ Bᵀ with B = √p″ A; (∇²f)⁻¹[H] = MHM / weight. The multipliers are λ_i = p′(⟨A_i, M⟩), and
-    their dual value says how far the optimum can be.
+    A step solves (∇²f + Σ p″ A_i ⊗ A_i) ΔM = −∇, with ∇²f[H] = weight · M⁻¹HM⁻¹ and the sum over the violated
+    constraints, by conjugate gradients on S with ΔM = FSFᵀ, M = FFᵀ; where the vectors of the constraints were normally
+    distributed the sum would be known from their second moments, and this is the preconditioner. The multipliers are
+    λ_i = p′(⟨A_i, M⟩), and their dual value says how far the optimum can be.
+
+    Many constraints would take M to the edge of the cone in the first few steps, along which all others would be
+    short. So f is emphasized first, τf + Σ p with τ falling to 1, and each problem begins where the last one ended (the
+    central path of Nesterov and Nemirovskii 1994).
 
     Parameters
     ----------
@@ -49,17 +63,18 @@ class PrimalNewton(Solver):
     def solve(self, problem: Problem, callback: Any = None) -> Solution:
         """Solve."""
         self.check(problem)
-        primal = _Primal(problem)
+        primal = _Primal(problem, self._first_emphasis(problem))
         point = primal.at(primal.begin())
-        n_iter = 0
-        while point is not None and point.residual > self.tol and n_iter < self.max_iter:
-            new = primal.search(point, primal.direction(point, 1e-3))
-            if new is None:
+        n_iter, factor = 0, 4.0
+        while True:
+            goal = self.tol if primal.emphasis == 1 else NEARBY
+            point, steps = primal.descended(point, goal, range(n_iter, self.max_iter), callback)
+            n_iter += steps
+            if primal.emphasis == 1:
                 break
-            point = new
-            n_iter += 1
-            if callback is not None:
-                callback(n_iter, point.value, point.residual)
+            factor = longer(factor, steps) if n_iter < self.max_iter else np.inf
+            primal = _Primal(problem, max(1.0, primal.emphasis / factor))
+            point = primal.at(point.M)
         residual = point.residual
         if residual <= self.tol <= 1e-5:
             point = primal.sharpened(point)
@@ -74,6 +89,19 @@ class PrimalNewton(Solver):
             residual=residual,
             tol=self.tol,
         )
+
+    def _first_emphasis(self, problem: Problem) -> float:
+        """About what makes f as heavy as all penalties; a rough solution, or one nearby, needs no such path."""
+        if self.tol > PLAIN or problem.start is not None:
+            return 1.0
+        return max(1.0, len(problem.rows) / problem.prior.shape[0])
+
+
+def longer(factor: float, steps: int) -> float:
+    """By how much the emphasis may fall next, given by how much it fell and how many steps that took."""
+    if steps <= FEW:
+        return min(2 * factor, 100.0)
+    return max(factor**0.5, 1.2) if steps >= MANY else factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +124,69 @@ class _Point:
         return abs(self.value - self.dual) / (1 + abs(self.value))
 
 
+@dataclass(frozen=True, eq=False)
+class _Curvature:
+    """S ↦ weight · S + Σ ⟨A_i, S⟩ A_i, for A_i whose m vectors u have Σ uuᵀ = m diag(spread).
+
+    Normally distributed u have Σ ⟨uuᵀ, S⟩ uuᵀ = m (2 CSC + ⟨C, S⟩ C), C = diag(spread), by Isserlis' theorem (1918): a
+    diagonal and a matrix of rank one, whose inverse is the preconditioner.
+    """
+
+    rows: Any
+    weight: float
+    spread: Any
+
+    def product(self, S: Any) -> Any:
+        """Two products with the vectors."""
+        return self.weight * S + self.rows.normal(S)
+
+    @cached_property
+    def diagonal(self) -> Any:
+        """The weights of S_ij in weight · S + 2m CSC."""
+        return self.weight + 2 * len(self.rows) * self.spread[:, None] * self.spread[None, :]
+
+    def preconditioned(self, R: Any) -> Any:
+        """The inverse where the vectors are normally distributed, by Sherman and Morrison."""
+        xp = namespace(R)
+        S = R / self.diagonal
+        line = self.spread / xp.linalg.diagonal(self.diagonal)
+        m = len(self.rows)
+        share = m * float(self.spread @ xp.linalg.diagonal(S)) / (1 + m * float(self.spread @ line))
+        unit = like(np.eye(S.shape[0]), S)
+        return S - unit * (share * line)
+
+    def solved(self, R: Any, rtol: float) -> Any:
+        """S of which R is the product, to a relative residual."""
+        xp = namespace(R)
+        square = R.shape
+        s = conjugate_gradients(
+            lambda v: xp.reshape(self.product(xp.reshape(v, square)), (-1,)),
+            lambda r: xp.reshape(self.preconditioned(xp.reshape(r, square)), (-1,)),
+            xp.reshape(R, (-1,)),
+            rtol,
+            max_iter=300,
+        )
+        return xp.reshape(s, square)
+
+
 @dataclass(frozen=True)
 class _Primal:
-    """The objective as a function of M."""
+    """The objective τf(M) + Σ p as a function of M, with the emphasis τ."""
 
     problem: Problem
+    emphasis: float = 1.0
 
     @cached_property
     def origin(self) -> tuple[Any, float]:
         """Θ₀ and the constant of the divergence."""
         return self.problem.divergence.start(self.problem.prior)
+
+    @cached_property
+    def weight(self) -> float:
+        """τf is this multiple of LogDet."""
+        found = self.problem.divergence.as_logdet(self.problem.prior)
+        assert found is not None  # see suits
+        return self.emphasis * found[1]
 
     def begin(self) -> Any:
         """M(λ) of multipliers to start from, the prior at the least."""
@@ -116,11 +197,13 @@ class _Primal:
         return self.problem.prior
 
     def value(self, M: Any) -> tuple[float, Any]:
-        """f(M) + Σ p and ⟨A_i, M⟩; inf outside of the cone."""
+        """τf(M) + Σ p and ⟨A_i, M⟩; inf outside of the cone."""
         if cholesky(M) is None:
             return np.inf, None
         values = self.problem.values(M)
-        return self.problem.objective(M, values), values
+        more = self.emphasis - 1
+        value = self.problem.objective(M, values)
+        return value + more * self.problem.divergence.value(M, self.problem.prior) if more else value, values
 
     def at(self, M: Any, found: tuple[float, Any] | None = None) -> _Point:
         """Everything at M, given its value where that is known."""
@@ -129,26 +212,39 @@ class _Primal:
         lam, root = problem.slack.multiplier(values, problem.bound)
         A = problem.rows.adjoint(lam)
         cost = namespace(lam).sum(problem.slack.cost(lam, problem.bound) - lam * problem.offset)
-        dual = constant - problem.divergence.conjugate(Theta - A)[0] - float(cost)
-        return _Point(M, value, values, lam, root, problem.divergence.grad(M) - Theta + A, dual)
+        tau = self.emphasis
+        dual = tau * (constant - problem.divergence.conjugate(Theta - A / tau)[0]) - float(cost)
+        return _Point(M, value, values, lam, root, tau * (problem.divergence.grad(M) - Theta) + A, dual)
+
+    def descended(self, point: _Point, goal: float, steps: range, callback: Any) -> tuple[_Point, int]:
+        """The point after Newton steps to a residual, as far as there are steps and they help, and their number."""
+        done = 0
+        for step in steps:
+            if point.residual <= goal:
+                break
+            new = self.search(point, self.direction(point, ROUGH))
+            if new is None:
+                break
+            point = new
+            done += 1
+            if callback is not None:
+                callback(step + 1, self.problem.objective(point.M, point.values), point.residual)
+        return point, done
 
     def direction(self, point: _Point, rtol: float) -> Any:
         """Newton's direction."""
         xp = namespace(point.M)
-        inverse = self.problem.divergence.hessian(self.problem.divergence.grad(point.M))
-        pull = point.gradient
+        F = cholesky(point.M)
         violated = point.root > 0
         if bool(xp.any(violated)):
-            part = self.problem.rows.take(violated).scaled(point.root[violated])
-            u = conjugate_gradients(
-                lambda q: q + part.linear(inverse(part.adjoint(q))),
-                1 + part.form(inverse),
-                -part.linear(inverse(pull)),
-                rtol,
-                max_iter=300,
-            )
-            pull = pull + part.adjoint(u)
-        step = -inverse(pull)
+            rows = self.problem.rows.take(violated).scaled(point.root[violated]).mapped(F)
+            moments, Q = xp.linalg.eigh(rows.moment() / len(rows))
+            spread = xp.where(moments > 0, moments, xp.zeros_like(moments))
+            F = F @ Q
+            S = _Curvature(rows.mapped(Q), self.weight, spread).solved(-(F.T @ point.gradient @ F), rtol)
+        else:
+            S = -(F.T @ point.gradient @ F) / self.weight
+        step = F @ S @ F.T
         return (step + step.T) / 2
 
     def search(self, point: _Point, direction: Any) -> _Point | None:
@@ -167,7 +263,7 @@ class _Primal:
         """A few more steps while the gradient still falls: near the end the value no longer tells points apart."""
         norm = namespace(point.M).linalg.matrix_norm
         for _ in range(3):
-            M = point.M + self.direction(point, 1e-4)
+            M = point.M + self.direction(point, FINE)
             value, values = self.value(M)
             if not np.isfinite(value):
                 break

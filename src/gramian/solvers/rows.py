@@ -11,6 +11,9 @@ from gramian._array import namespace
 from gramian._device import outside
 from gramian.constraints.base import Constraints, Terms
 
+PIECE = 1024
+"""Constraints that a fused product looks at together: about what a cache holds."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -39,6 +42,9 @@ class Rows:
 
     def linear(self, M: Any) -> Any:
         """⟨A_i, M⟩, shape (m,)."""
+        return namespace(M).concat([piece._linear(M) for piece in self._pieces(M)])
+
+    def _linear(self, M: Any) -> Any:
         xp = namespace(M)
         right = self.left if self.right is None else self.right
         products = xp.reshape(xp.sum((self.left @ M) * right, axis=1), self.weight.shape)
@@ -50,12 +56,40 @@ class Rows:
 
     def adjoint(self, lam: Any) -> Any:
         """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
+        pieces = self._pieces(lam)
+        ends = np.cumsum([0, *(len(piece) for piece in pieces)])
+        return sum(piece._adjoint(lam[start:stop]) for piece, start, stop in zip(pieces, ends[:-1], ends[1:]))
+
+    def _adjoint(self, lam: Any) -> Any:
         xp = namespace(lam)
         w = xp.reshape(self.weight * lam[:, None], (-1,))
         if self.right is None:
             return self.left.T @ (self.left * w[:, None])
         A = self.left.T @ (self.right * w[:, None])
         return (A + A.T) / 2
+
+    def normal(self, S: Any) -> Any:
+        """Σ ⟨A_i, S⟩ A_i, (d, d); the vectors are read from memory once."""
+        return sum(piece._adjoint(piece._linear(S)) for piece in self._pieces(S))
+
+    def _pieces(self, beside: Any) -> list["Rows"]:
+        """The rows of few constraints at a time, without copies, where a cache pays."""
+        if namespace(beside) is not np or len(self) <= PIECE:
+            return [self]
+        return [self._between(start, start + PIECE) for start in range(0, len(self), PIECE)]
+
+    def _between(self, start: int, stop: int) -> "Rows":
+        terms = self.weight.shape[1]
+        rows = slice(start * terms, stop * terms)
+        return Rows(self.left[rows], self.weight[start:stop], None if self.right is None else self.right[rows])
+
+    def moment(self) -> Any:
+        """Σ |weight_is| (p pᵀ + q qᵀ) / 2, (d, d)."""
+        xp = namespace(self.weight)
+        root = xp.reshape(xp.abs(self.weight) ** 0.5, (-1, 1))
+        sides = [self.left * root] if self.right is None else [self.left * root, self.right * root]
+        squares = [side.T @ side for side in sides]
+        return sum(squares[1:], start=squares[0]) / len(squares)
 
     def size(self, prior: Any = None) -> Any:
         """Σ_s |weight_is| (pᵀM₀p + qᵀM₀q) / 2, shape (m,); with I when no M₀ is given."""
@@ -121,6 +155,9 @@ class Stacked:
 
     parts: tuple[Rows, ...]
 
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.parts)
+
     @property
     def rank(self) -> int:
         """Largest rank that an A_i can have."""
@@ -145,6 +182,16 @@ class Stacked:
     def adjoint(self, lam: Any) -> Any:
         """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
         first, *rest = (part.adjoint(piece) for part, piece in zip(self.parts, self._split(lam)))
+        return sum(rest, start=first)
+
+    def normal(self, S: Any) -> Any:
+        """Σ ⟨A_i, S⟩ A_i, (d, d)."""
+        first, *rest = (part.normal(S) for part in self.parts)
+        return sum(rest, start=first)
+
+    def moment(self) -> Any:
+        """Second moment of all vectors, (d, d)."""
+        first, *rest = (part.moment() for part in self.parts)
         return sum(rest, start=first)
 
     def size(self, prior: Any = None) -> Any:

@@ -144,7 +144,7 @@ class _TupleClassifierMixin(ClassifierMixin, BaseMetricLearner):
     """Classifiers of tuples of ``_tuple_size`` points."""
 
     classes_ = np.array([-1, 1])
-    _tuple_size: int
+    _tuple_size: int | None
 
     def _formed_tuples(self, tuples: Any) -> np.ndarray:
         check_is_fitted(self, "preprocessor_")
@@ -167,7 +167,7 @@ class _TupleClassifierMixin(ClassifierMixin, BaseMetricLearner):
 class _PairsClassifierMixin(_TupleClassifierMixin):
     """Learners of pairs: those nearer than ``threshold_``, a distance, are similar."""
 
-    _tuple_size = 2
+    _tuple_size: int | None = 2
     threshold_: float
 
     def predict(self, pairs: Any) -> np.ndarray:
@@ -235,7 +235,7 @@ class _ComparisonsClassifierMixin(_TupleClassifierMixin):
 class _TripletsClassifierMixin(_ComparisonsClassifierMixin):
     """Learners of triplets (anchor, near, far)."""
 
-    _tuple_size = 3
+    _tuple_size: int | None = 3
     _near, _far = [0, 1], [0, 2]
 
     def predict(self, triplets: Any) -> np.ndarray:
@@ -254,7 +254,7 @@ class _TripletsClassifierMixin(_ComparisonsClassifierMixin):
 class _QuadrupletsClassifierMixin(_ComparisonsClassifierMixin):
     """Learners of quadruplets, a near pair and a far pair."""
 
-    _tuple_size = 4
+    _tuple_size: int | None = 4
     _near, _far = [0, 1], [2, 3]
 
     def predict(self, quadruplets: Any) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from gramian.compat.metric_learn.exceptions import renamed
+from gramian.compat.metric_learn.parameters import renamed
 from gramian.constraints import Chunklets, Labels
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 from gramian.learners.targets import neighbor_triplets
@@ -107,6 +107,16 @@ def wrap_pairs(X: np.ndarray, constraints: Any) -> tuple[np.ndarray, np.ndarray]
 
 
 def drawn_pairs(X: np.ndarray, y: Any, n_constraints: Any, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs for the supervised forms: 20 C² of each kind unless a number is given."""
+    """Pairs (n, 2, d) with ±1 for the supervised forms."""
+    return wrap_pairs(X, _drawn(y, n_constraints, random_state))
+
+
+def drawn_quadruplets(X: np.ndarray, y: Any, n_constraints: Any, random_state: Any) -> np.ndarray:
+    """Quadruplets (n, 4, d) for the supervised forms."""
+    return X[np.column_stack(_drawn(y, n_constraints, random_state, same_length=True))]
+
+
+def _drawn(y: Any, n_constraints: Any, random_state: Any, same_length: bool = False) -> tuple[np.ndarray, ...]:
+    """Indices of pairs: 20 C² of each kind unless a number is given."""
     count = 20 * len(np.unique(y)) ** 2 if n_constraints is None else n_constraints
-    return wrap_pairs(X, Constraints(y).positive_negative_pairs(count, random_state=random_state))
+    return Constraints(y).positive_negative_pairs(count, same_length=same_length, random_state=random_state)

@@ -1,7 +1,6 @@
 """Errors and warnings that callers of metric-learn match on."""
 
 import warnings
-from typing import Any
 
 from numpy.linalg import LinAlgError
 
@@ -32,16 +31,3 @@ def note(text: str) -> None:
     if text not in _noted:
         _noted.add(text)
         warnings.warn(f"{text} See 'Coming from metric-learn' in the documentation.", DifferenceWarning, stacklevel=3)
-
-
-def renamed(old: str, new: str, value: Any, default: Any) -> Any:
-    """The value of a parameter that may come under its old name."""
-    if isinstance(value, str) and value == "deprecated":
-        return default
-    warnings.warn(
-        f'"{old}" parameter has been renamed to "{new}". It has been deprecated in version 0.6.3 and will be removed '
-        "in 0.7.0",
-        FutureWarning,
-        stacklevel=3,
-    )
-    return value

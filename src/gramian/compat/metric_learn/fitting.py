@@ -11,6 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gramian.linalg import psd_sqrt
 
+NO_MINIMUM = (
+    "There was a problem in SDML when using scikit-learn's graphical lasso solver. skggm's graphical lasso can "
+    "sometimes converge on non SPD cases where scikit-learn's graphical lasso fails to converge. Try to install skggm "
+    "and rerun the algorithm (see the README.md for the right version of skggm)."
+)
+
 
 def fit_with(estimator: Any, learner: Any, X: Any, y: Any) -> Any:
     """Fit a learner of ours, keep its factor and its steps, and say when it did not converge."""
@@ -38,6 +44,24 @@ def as_theirs(estimator: Any) -> Iterator[None]:
 def square_root(M: np.ndarray) -> np.ndarray:
     """A factor (d, d) of M."""
     return psd_sqrt(M)
+
+
+def require_minimum(problem: Any) -> None:
+    """Warn as there where the matrix of SDML is not definite, and fail where the penalty does not help either."""
+    if np.linalg.eigvalsh(problem.K)[0] > 0:
+        return
+    warnings.warn(
+        "Warning, the input matrix of graphical lasso is not positive semi-definite (PSD). The algorithm may diverge, "
+        "and lead to degenerate solutions. To prevent that, try to decrease the balance parameter `balance_param` "
+        "and/or to set prior='identity'.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+    if problem.has_minimum():
+        return
+    diagonal = np.array_equal(problem.K, np.diag(np.diag(problem.K)))
+    reason = "" if diagonal else " The following error message was thrown: the matrix is not positive definite."
+    raise RuntimeError(NO_MINIMUM + reason)
 
 
 def table(estimator: Any, sign: float = 1.0) -> Callable | None:

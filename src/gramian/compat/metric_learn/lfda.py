@@ -8,6 +8,7 @@ import gramian as gm
 from gramian.compat.metric_learn.base_metric import MahalanobisMixin
 from gramian.compat.metric_learn.fitting import fit_with
 from gramian.compat.metric_learn.matrices import check_n_components
+from gramian.compat.metric_learn.parameters import store
 from gramian.learners.lfda import EMBEDDINGS
 
 
@@ -18,10 +19,7 @@ class LFDA(TransformerMixin, MahalanobisMixin):
     """
 
     def __init__(self, n_components=None, k=None, embedding_type="weighted", preprocessor=None):
-        self.n_components = n_components
-        self.embedding_type = embedding_type
-        self.k = k
-        super().__init__(preprocessor)
+        store(self, locals())
 
     def fit(self, X: Any, y: Any) -> "LFDA":
         """Learn from points with labels."""

@@ -8,9 +8,10 @@ from sklearn.base import TransformerMixin
 
 import gramian as gm
 from gramian.compat.metric_learn.base_metric import MahalanobisMixin
-from gramian.compat.metric_learn.exceptions import note, renamed
+from gramian.compat.metric_learn.exceptions import note
 from gramian.compat.metric_learn.fitting import fit_with
 from gramian.compat.metric_learn.matrices import check_n_components, start
+from gramian.compat.metric_learn.parameters import store
 
 
 class LMNN(TransformerMixin, MahalanobisMixin):
@@ -35,18 +36,7 @@ class LMNN(TransformerMixin, MahalanobisMixin):
         random_state=None,
         k="deprecated",
     ):
-        self.init = init
-        self.n_neighbors = renamed("k", "n_neighbors", k, n_neighbors)
-        self.k = "deprecated"
-        self.min_iter = min_iter
-        self.max_iter = max_iter
-        self.learn_rate = learn_rate
-        self.regularization = regularization
-        self.convergence_tol = convergence_tol
-        self.verbose = verbose
-        self.n_components = n_components
-        self.random_state = random_state
-        super().__init__(preprocessor)
+        store(self, locals(), k="n_neighbors")
 
     def fit(self, X: Any, y: Any) -> "LMNN":
         """Learn from points with labels."""

@@ -3,28 +3,20 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
 import gramian as gm
 from gramian.compat.metric_learn.base_metric import MahalanobisMixin, _QuadrupletsClassifierMixin
-from gramian.compat.metric_learn.constraints import Constraints
-from gramian.compat.metric_learn.exceptions import renamed
+from gramian.compat.metric_learn.constraints import drawn_quadruplets
 from gramian.compat.metric_learn.fitting import fit_with, lines
 from gramian.compat.metric_learn.matrices import metric_matrix
+from gramian.compat.metric_learn.parameters import store
+from gramian.compat.metric_learn.supervision import FromLabels
 
 
 class _BaseLSML(MahalanobisMixin):
-    _tuple_size = 4
+    _tuple_size: int | None = 4
 
-    def __init__(self, tol=1e-3, max_iter=1000, prior="identity", verbose=False, preprocessor=None, random_state=None):
-        self.prior = prior
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.random_state = random_state
-        super().__init__(preprocessor)
-
-    def _fit(self, quadruplets: Any, weights: Any = None) -> "_BaseLSML":
+    def _fit(self, quadruplets: Any, weights: Any = None) -> None:
         quadruplets = self._prepare_inputs(quadruplets, type_of_inputs="tuples")
         prior = metric_matrix(quadruplets, self.prior, "prior", self.random_state, definite=True)
         weights = np.ones(len(quadruplets)) if weights is None else np.asarray(weights, dtype=float)
@@ -32,11 +24,13 @@ class _BaseLSML(MahalanobisMixin):
         X, side = gm.Quadruplets.from_tuples(quadruplets, weight=weights)
         learner = gm.LSML(1.0, prior, anchor=0, max_iter=self.max_iter, tol=self.tol, callback=lines(self))
         fit_with(self, learner, X, side)
-        return self
 
 
 class LSML(_BaseLSML, _QuadrupletsClassifierMixin):
     """Least squared residuals of comparisons; see :class:`gramian.LSML`."""
+
+    def __init__(self, tol=1e-3, max_iter=1000, prior="identity", verbose=False, preprocessor=None, random_state=None):
+        store(self, locals())
 
     def fit(self, quadruplets: Any, weights: Any = None) -> "LSML":
         """Learn from quadruplets, the first pair of which should be nearer than the second."""
@@ -44,10 +38,8 @@ class LSML(_BaseLSML, _QuadrupletsClassifierMixin):
         return self
 
 
-class LSML_Supervised(TransformerMixin, _BaseLSML):
+class LSML_Supervised(FromLabels, _BaseLSML):
     """:class:`LSML` on quadruplets drawn from labels."""
-
-    _tuple_size = None  # type: ignore[assignment]  # points, not tuples
 
     def __init__(
         self,
@@ -61,15 +53,10 @@ class LSML_Supervised(TransformerMixin, _BaseLSML):
         random_state=None,
         num_constraints="deprecated",
     ):
-        super().__init__(tol, max_iter, prior, verbose, preprocessor, random_state)
-        self.n_constraints = renamed("num_constraints", "n_constraints", num_constraints, n_constraints)
-        self.num_constraints = "deprecated"
-        self.weights = weights
+        store(self, locals(), num_constraints="n_constraints")
 
     def fit(self, X: Any, y: Any) -> "LSML_Supervised":
         """Learn from points with labels."""
         X, y = self._prepare_inputs(X, y, ensure_min_samples=2)
-        count = 20 * len(np.unique(y)) ** 2 if self.n_constraints is None else self.n_constraints
-        index = Constraints(y).positive_negative_pairs(count, same_length=True, random_state=self.random_state)
-        self._fit(X[np.column_stack(index)], weights=self.weights)
+        self._fit(drawn_quadruplets(X, y, self.n_constraints, self.random_state), weights=self.weights)
         return self

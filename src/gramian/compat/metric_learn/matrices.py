@@ -8,8 +8,9 @@ from numpy.linalg import LinAlgError
 from sklearn.datasets import make_spd_matrix
 from sklearn.utils.validation import check_array, check_random_state
 
+import gramian as gm
 from gramian import linalg
-from gramian.compat.metric_learn.exceptions import NonPSDError
+from gramian.compat.metric_learn.exceptions import NonPSDError, note
 
 
 def metric_matrix(points: np.ndarray, init: Any, name: str, random_state: Any, definite: bool) -> np.ndarray:
@@ -60,6 +61,18 @@ def _inverse_covariance(points: np.ndarray, name: str, definite: bool) -> np.nda
             stacklevel=2,
         )
     return linalg.psd_power(C, -1.0)
+
+
+def distance_bounds(pairs: np.ndarray, bounds: Any, owner: str) -> np.ndarray:
+    """(u, l) as distances: given, or the 5th and 95th percentile of those among the points."""
+    if bounds is None:
+        u, l = gm.Pairs([0], [1], [True]).with_bounds(np.unique(np.concatenate(pairs), axis=0)).bounds
+        return np.sqrt([u[0], l[0]])
+    note(f"{owner}: bounds are distances here and compared as such; metric-learn compares them with squared distances.")
+    bounds = check_array(bounds, ensure_2d=False, ensure_min_samples=0, dtype=float).ravel()
+    if bounds.size != 2:
+        raise ValueError("`bounds` should be an array-like of two elements.")
+    return np.where(bounds == 0, 1e-9, bounds)
 
 
 def is_definite(eigenvalues: np.ndarray) -> bool:

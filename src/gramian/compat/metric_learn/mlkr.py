@@ -8,6 +8,7 @@ import gramian as gm
 from gramian.compat.metric_learn.base_metric import MahalanobisMixin
 from gramian.compat.metric_learn.fitting import fit_with, table, timed
 from gramian.compat.metric_learn.matrices import check_n_components, start
+from gramian.compat.metric_learn.parameters import store
 
 
 class MLKR(TransformerMixin, MahalanobisMixin):
@@ -23,13 +24,7 @@ class MLKR(TransformerMixin, MahalanobisMixin):
         preprocessor=None,
         random_state=None,
     ):
-        self.n_components = n_components
-        self.init = init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.random_state = random_state
-        super().__init__(preprocessor)
+        store(self, locals())
 
     def fit(self, X: Any, y: Any) -> "MLKR":
         """Learn from points with real targets."""

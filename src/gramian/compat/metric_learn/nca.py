@@ -9,6 +9,7 @@ import gramian as gm
 from gramian.compat.metric_learn.base_metric import MahalanobisMixin
 from gramian.compat.metric_learn.fitting import fit_with, table, timed
 from gramian.compat.metric_learn.matrices import check_n_components, start
+from gramian.compat.metric_learn.parameters import store
 
 
 class NCA(TransformerMixin, MahalanobisMixin):
@@ -24,13 +25,7 @@ class NCA(TransformerMixin, MahalanobisMixin):
         preprocessor=None,
         random_state=None,
     ):
-        self.n_components = n_components
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        super().__init__(preprocessor)
+        store(self, locals())
 
     def fit(self, X: Any, y: Any) -> "NCA":
         """Learn from points with labels; labels that say nothing leave the start as it is."""

@@ -9,17 +9,16 @@ from sklearn.base import TransformerMixin
 import gramian as gm
 from gramian.compat.metric_learn.base_metric import MahalanobisMixin
 from gramian.compat.metric_learn.constraints import Constraints
-from gramian.compat.metric_learn.exceptions import renamed
 from gramian.compat.metric_learn.fitting import fit_with
 from gramian.compat.metric_learn.matrices import check_n_components
+from gramian.compat.metric_learn.parameters import store
 
 
 class RCA(TransformerMixin, MahalanobisMixin):
     """Relevant component analysis from chunks; see :class:`gramian.RCA`."""
 
     def __init__(self, n_components=None, preprocessor=None):
-        self.n_components = n_components
-        super().__init__(preprocessor)
+        store(self, locals())
 
     def fit(self, X: Any, chunks: Any) -> "RCA":
         """Learn from points and the chunk of each, −1 for none."""
@@ -49,11 +48,7 @@ class RCA_Supervised(RCA):
         random_state=None,
         num_chunks="deprecated",
     ):
-        super().__init__(n_components, preprocessor)
-        self.n_chunks = renamed("num_chunks", "n_chunks", num_chunks, n_chunks)
-        self.num_chunks = "deprecated"
-        self.chunk_size = chunk_size
-        self.random_state = random_state
+        store(self, locals(), num_chunks="n_chunks")
 
     def fit(self, X: Any, y: Any) -> "RCA_Supervised":
         """Learn from points with labels, negative ones unknown."""

@@ -1,0 +1,26 @@
+"""What constructors do: keep their parameters, under new names where they come under old ones."""
+
+import warnings
+from typing import Any
+
+
+def store(estimator: Any, given: dict[str, Any], **new_names: str) -> None:
+    """Keep the parameters of a constructor, its ``locals()``; ``new_names`` says what old names are called now."""
+    values = {name: value for name, value in given.items() if name != "self"}
+    for old, new in new_names.items():
+        values[new] = renamed(old, new, values[old], values[new])
+        values[old] = "deprecated"
+    vars(estimator).update(values)
+
+
+def renamed(old: str, new: str, value: Any, default: Any) -> Any:
+    """The value of a parameter that may come under its old name."""
+    if isinstance(value, str) and value == "deprecated":
+        return default
+    warnings.warn(
+        f'"{old}" parameter has been renamed to "{new}". It has been deprecated in version 0.6.3 and will be removed '
+        "in 0.7.0",
+        FutureWarning,
+        stacklevel=4,
+    )
+    return value

@@ -1,0 +1,189 @@
+"""A linear map near the identity under which points of a class are found by their angle."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gramian import _array, _checks, _device, linalg
+from gramian.constraints import Chunklets, Labels
+from gramian.learners import softmax
+from gramian.learners.base import MetricLearner
+from gramian.learners.factored import ROUGH, SINGLE
+from gramian.learners.progress import progress
+from gramian.solvers.base import Solution
+from gramian.solvers.descent import descend
+
+WIDEST = 512
+"""Directions that an anchored fit takes at most: a step costs their square for each point."""
+
+
+@_device.native
+def contrastive_loss(L: Any, X: Any, codes: Any, temperature: float) -> tuple[float, Any]:
+    """f(L) = mean_i −log Σ_{j: y_j = y_i} p_ij and its gradient, p_ij ∝ exp(cos(Lx_i, Lx_j)/τ) over j ≠ i.
+
+    The mean is over points that have another of their class. Memory is n × d and one block of probabilities.
+    """
+    xp = _array.namespace(X)
+    classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes)
+    X = classes.sorted(X)
+    Z = X @ L.T
+    size = xp.sqrt(xp.sum(Z * Z, axis=1, keepdims=True))
+    size = xp.where(size > 0, size, xp.ones_like(size))
+    U = Z / size
+    G, value, n_asked = xp.zeros_like(U), 0.0, 0
+    tiny = float(xp.finfo(X.dtype).smallest_normal)
+    # |u_i − u_j|² = 2 − 2 cos for rows of length one, so that neighbors by distance are those by angle.
+    for rows, E, _ in softmax.neighborhoods(U / (2 * temperature) ** 0.5):
+        own = xp.zeros_like(E[:, :1])
+        for part, columns in classes.of(rows):
+            own[part, :] += xp.sum(E[part, columns], axis=1, keepdims=True)
+        total = xp.sum(E, axis=1, keepdims=True)
+        asked = xp.astype(_mates(classes, rows, own) > 0, X.dtype)
+        own = xp.where(own > tiny, own, tiny * xp.ones_like(own))
+        value -= float(xp.sum(asked * xp.log(own / total)))
+        n_asked += int(xp.sum(asked))
+        # ∂f/∂cos_ij = (p_ij − [y_i = y_j] p_ij / p_i) / τ
+        for part, columns in classes.of(rows):
+            E[part, columns] *= 1 - (total / own)[part, :]
+        slope = E * (asked / total)
+        G[rows, :] += slope @ U
+        G += slope.T @ U[rows, :]
+    G = G / (max(n_asked, 1) * temperature)
+    G = (G - U * xp.sum(G * U, axis=1, keepdims=True)) / size
+    return value / max(n_asked, 1), G.T @ X
+
+
+def _mates(classes: softmax.Classes, rows: slice, like: Any) -> Any:
+    """The number of other points of the class of each anchor of a block, (rows, 1)."""
+    mates = _array.namespace(like).zeros_like(like) - 1
+    for part, columns in classes.of(rows):
+        mates[part, :] += columns.stop - columns.start
+    return mates
+
+
+class Contrastive(MetricLearner):
+    """Turn and stretch embeddings a little, so that points of a class are found by their angle.
+
+    Minimize mean_i −log(Σ_{j ~ i} e^{c_ij/τ} / Σ_{j ≠ i} e^{c_ij/τ}) + reg/2 · ‖L − I‖² over L, with M = LᵀL.
+
+    c_ij = cos(L(x_i − μ), L(x_j − μ)) is the cosine seen from the mean μ of the points, and j ~ i are the others of the
+    class of i: the supervised contrastive loss (Khosla et al. 2020, (3)) of one linear layer, which vendors of
+    embeddings call an adapter. Descent starts at the identity, and ‖L − I‖² keeps it near: where labels say nothing
+    the points stay as they are, also for classes that have no label. It is deterministic, by L-BFGS on all points,
+    whose probabilities are computed in blocks of rows: memory is O(n d), not n × n.
+
+    Parameters
+    ----------
+    temperature : float, > 0
+        τ: how near a neighbor must be to count.
+    reg : float, ≥ 0
+        Weight of ‖L − I‖².
+    prior : {"identity", "covariance"} or array (d, d)
+        What the metric is where the labels say nothing.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
+        that are held out (see the guide on anchored learning).
+    max_iter : int
+        Most iterations; an anchored fit takes ten.
+    tol : float
+        Stop at ‖∇f‖ ‖L‖ ≤ tol.
+    verbose : bool
+        Show progress: a bar, or lines where rich is not installed.
+    callback : callable, optional
+        Called as ``callback(iteration, objective, residual)``.
+    random_state : int or generator, optional
+        For the points that are held out.
+
+    Attributes
+    ----------
+    metric_ : Metric
+        The learned distance, an immutable value.
+    n_iter_, converged_, objective_, solution_
+        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+
+    See Also
+    --------
+    gramian.NCA : Neighbors by distance, in few dimensions if you like.
+    gramian.AutoMetric : Tries it, and compares by angle where that is better.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> X, y = gm.datasets.load("wine", return_X_y=True)
+    >>> learner = gm.Contrastive(anchor=0).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    >>> learner.metric_.matrix.shape, learner.converged_
+    ((13, 13), True)
+    """
+
+    _accepts = (Chunklets,)
+    _devices = True
+    _most_points = 5_000
+    _by_angle = True
+    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 10)}
+
+    def __init__(
+        self,
+        temperature=0.1,
+        reg=0.03,
+        *,
+        prior="identity",
+        anchor="auto",
+        max_iter=200,
+        tol=1e-4,
+        verbose=False,
+        callback=None,
+        random_state=None,
+    ):
+        self.temperature = temperature
+        self.reg = reg
+        self.prior = prior
+        self.anchor = anchor
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def _directions(self, n: int) -> int:
+        """All that the points span, as far as a step stays cheap: the penalty holds what says nothing."""
+        return min(n, WIDEST)
+
+    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Chunklets:
+        return Chunklets(labels.codes)
+
+    def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
+        tau = _checks.number(self.temperature, "Contrastive", "temperature", low=0, open_low=True)
+        reg = _checks.number(self.reg, "Contrastive", "reg", low=0)
+        known = np.flatnonzero(side.ids >= 0)
+        codes = side.ids[known]
+        if len(np.unique(codes)) < 2 or np.bincount(np.unique(codes, return_inverse=True)[1]).max() < 2:
+            raise ValueError("Contrastive: needs two classes, and two points in one of them.")
+        order = known[np.argsort(codes, kind="stable")]
+        points = unit_rows(linalg.take(Z, order) - linalg.take(Z, known).mean(axis=0))
+        loss = partial(contrastive_loss, codes=softmax.Classes(side.ids[order]), temperature=tau)
+        eye = np.eye(Z.shape[1], like=points)
+
+        def objective(L: Any, X: Any = points) -> tuple[float, Any]:
+            value, gradient = loss(L.astype(X.dtype), X)
+            away = L - eye
+            return value + reg / 2 * float((away * away).sum()), gradient.astype(eye.dtype) + reg * away
+
+        rough = len(points) >= SINGLE and self.tol >= ROUGH
+        start = partial(objective, X=points.astype(np.float32)) if rough else objective
+        with progress("Contrastive", self.verbose, self.max_iter, self.callback) as report:
+            end = descend(start, eye, max_iter=self.max_iter, tol=self.tol, callback=report)
+        return Solution(
+            factor=end.point,
+            objective=objective(end.point)[0] if rough else end.value,
+            n_iter=max(end.n_iter, 1),  # scikit-learn counts the look at the start
+            converged=end.residual <= self.tol,
+            residual=end.residual,
+            tol=self.tol,
+        )
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows of length one; a row of zeros stays."""
+    size = np.sqrt(linalg.row_norms(X))[:, None]
+    return X / np.where(size > 0, size, 1.0)

@@ -1,0 +1,121 @@
+"""Points with ids: added, removed, and kept with what is derived from them."""
+
+import threading
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from gramian import _device, _threads, linalg
+from gramian.search.columns import column
+from gramian.search.ids import new_ids, positions
+from gramian.search.items import Items
+from gramian.search.rounded import RoundedRows
+
+
+class Collection:
+    """Points with integer ids, in immutable snapshots that replace each other.
+
+    A subclass gives the hooks of :class:`.Index`: ``_check(X)`` at the door, ``_store(X)`` for the form in which points
+    are kept, ``_settle(points)`` and ``_derive(settled, X, threads)`` for what is kept beside them.
+    """
+
+    _owner: str
+    _check: Any
+    _store: Any
+    _settle: Any
+    _derive: Any
+    _doubling = True
+    """Whether what is settled is chosen again when the items have doubled."""
+
+    def _begin(self) -> None:
+        self._items = Items()
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        """Number of items."""
+        return self._items.n
+
+    @property
+    def ids(self) -> np.ndarray:
+        """Ids of the items, ascending, int64."""
+        return self._items.ids.copy()
+
+    @property
+    def points(self) -> Any:
+        """The items themselves, in the order of ``ids``; arrays cannot be written to."""
+        points = self._items["points"] if self._items.columns else np.zeros((0, 0))
+        if isinstance(points, _device.DeviceArray):
+            return points.copy().data
+        if isinstance(points, np.ndarray | RoundedRows):
+            points = points[:]
+            points.flags.writeable = False
+        return points
+
+    def add(self, X: Any, ids: Any = None, *, n_jobs: int | None = None) -> Self:
+        """Add points; ids default to the numbers after the largest id ever used.
+
+        Parameters
+        ----------
+        X : points (m, d)
+        ids : array of int64 (m,), optional
+            Must be distinct, and new to this index.
+        n_jobs : int, optional
+            Threads; None is one, −1 all.
+        """
+        threads = _threads.count(n_jobs, self._owner)
+        X = self._check(X)
+        with self._lock:
+            self._items.same_place(X, self._owner)
+            new = new_ids(self._items, ids, linalg.count(X), self._owner)
+            if len(new):
+                self._items = grown(self, self._items, new, X, threads)
+        return self
+
+    def remove(self, ids: Any) -> Self:
+        """Remove items by id; unknown or repeated ids raise and nothing changes."""
+        with self._lock:
+            rows = positions(self._items, ids, self._owner)
+            if len(np.unique(rows)) < len(rows):
+                raise ValueError(f"{self._owner}: ids must be distinct, got an id to remove more than once.")
+            if len(rows):
+                self._items = self._items.take(np.delete(np.arange(len(self)), rows))
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+
+def grown(index: Collection, items: Items, ids: np.ndarray, X: Any, threads: int) -> Items:
+    """The items of an index and new ones."""
+    X = index._store(items.held(X))
+    new = {"ids": ids, "points": X if items.n else own(X)}
+    columns = {name: items.columns[name].append(rows) if items.n else column(rows) for name, rows in new.items()}
+    more = replace(items, columns=columns, next_id=max(items.next_id, int(ids.max()) + 1), cache={})
+    if more.n >= 2 * items.settled_on and (index._doubling or not items.settled_on):
+        more = rederived(index, more, threads)
+    else:
+        derived = index._derive(items.settled, X, threads)
+        columns.update({name: items.columns[name].append(rows) for name, rows in derived.items()})
+    behind = items.n == 0 or ids[0] > items.ids[-1]
+    return more if behind and (np.diff(ids) > 0).all() else more.unmoved().take(np.argsort(more.ids))
+
+
+def rederived(index: Collection, items: Items, threads: int) -> Items:
+    """The same points with everything else computed anew."""
+    points = items["points"]
+    settled = index._settle(points)
+    derived = {name: column(rows) for name, rows in index._derive(settled, points, threads).items()}
+    kept = {name: items.columns[name] for name in ("ids", "points")}
+    return replace(items, columns={**kept, **derived}, settled=settled, settled_on=items.n, cache={})
+
+
+def own(rows: Any) -> Any:
+    """Copy of what the caller passed, so that later changes of it are not seen."""
+    if isinstance(rows, np.ndarray) and isinstance(rows.base, np.memmap) and not rows.flags.writeable:
+        return rows  # a file that is open for reading only stays on disk
+    return rows.copy() if hasattr(rows, "copy") else list(rows)

@@ -1,0 +1,97 @@
+"""One search in hashed items: candidates by their bits, then the exact ranking of those that are left."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gramian import _threads, linalg, neighbors
+from gramian.search import codes
+from gramian.search.candidates import Candidates, Found
+from gramian.search.items import Items
+from gramian.search.orders import EPSILON, MOST_ORDERS, SortedOrders, n_candidates
+from gramian.search.products import ProductCandidates, ProductLaw
+from gramian.search.roads import listed_distances, unclear
+
+if TYPE_CHECKING:
+    from gramian.search.hashing import HashIndex
+
+SPARE = 8
+"""Neighbors kept beyond k until ties of rounding are settled."""
+Answer = tuple[np.ndarray, np.ndarray]
+"""Positions and squared distances, (m, k)."""
+
+
+class HashSearch:
+    """Queries among the items of one snapshot that are in a mask (None: all)."""
+
+    def __init__(self, index: "HashIndex", items: Items, Q: Any, mask: np.ndarray | None) -> None:
+        self.index = index
+        self.items = items
+        self.Q = Q
+        encoder = index._encoder(items)
+        unit = index.mode == "similarity"
+        self.whole = encoder.form.whole
+        self.limits = codes.angle_limits(encoder.form.n_bits, index.recall)
+        if index.estimate == "products":
+            law = ProductLaw(encoder.dimension, encoder.form.n_bits, index.recall, index.seed)
+            self.candidates: Candidates = ProductCandidates(items, encoder, unit, mask, law)
+        else:
+            self.candidates = Candidates(items, encoder, unit, mask)
+        self.asked = encoder.ask(Q, self.candidates.dtype, unit)
+        self.distances = listed_distances(index.metric, items["points"], Q)
+
+    def found(self, k: int) -> Found:
+        """The best candidates of each query, as many as are needed for k neighbors."""
+        index, n = self.index, self.items.n
+        keep = min(k + SPARE, n)
+        if self.candidates.few():
+            return self.candidates.all(self.asked, keep)
+        epsilon = EPSILON if index.epsilon is None and index.searcher == "orders" else index.epsilon
+        most = 0 if epsilon is None else min(max(n_candidates(n, epsilon), keep), n)
+        if index.searcher == "scan":
+            return self.candidates.scan(self.asked, k, keep, self.limits, most)
+        return self.candidates.walk(self.asked, keep, self.orders(most), most)
+
+    def orders(self, most: int) -> SortedOrders:
+        """The sorted orders of all codes."""
+        n_orders = self.index.n_orders or max(min(most // 2, MOST_ORDERS), 1)
+        n_bits = len(self.limits) - 1
+        return self.items.cached(
+            "orders", lambda: SortedOrders(self.items["codes"].view(np.uint8), n_bits, n_orders, self.index.seed)
+        )
+
+    def nearest(self, k: int) -> Answer:
+        """The k nearest candidates; ties and small distances are computed from the differences."""
+        if not self.whole:
+            return self.nearest_outside(k)
+        near, D, _ = self.found(k)
+        if not self.candidates.unit:
+            i, j = unclear(D, self.asked.sizes)
+            D[i, j] = self.distances(i, near[i, j])
+        return neighbors.smallest(D, k, near)
+
+    def nearest_outside(self, k: int) -> Answer:
+        """The k nearest where the bits see a part of the metric only: that part bounds the distance from below."""
+        near, D, _ = self.found(min(4 * k, self.candidates.allowed))
+        queries = np.repeat(np.arange(len(near)), near.shape[1])
+        whole = self.distances(queries, near.ravel()).reshape(near.shape)
+        names, values = neighbors.smallest(np.where(np.isfinite(D), whole, np.inf), k, near)
+        for q in range(len(names)):
+            ids = self.candidates.within(self.asked, q, values[q, -1], self.limits)
+            D = self.distances(np.full(ids.size, q), ids)
+            names[[q]], values[[q]] = neighbors.smallest(D[None], k, ids[None])
+        return names, values
+
+    def within(self, limit: float, threads: int) -> list[Answer]:
+        """All items with d² ≤ limit, for each query, ascending."""
+
+        def one(q: int) -> Answer:
+            ids = self.candidates.within(self.asked, q, limit, self.limits)
+            if self.candidates.unit:
+                D = self.candidates.listed(self.asked, q, ids)
+            else:
+                D = self.distances(np.full(len(ids), q), ids)
+            names, values = neighbors.smallest(D[None], int((limit >= D).sum()), ids[None])
+            return names[0], values[0]
+
+        return _threads.each(one, range(linalg.count(self.Q)), threads)
