@@ -153,7 +153,8 @@ def chosen(
 ) -> tuple[Any, float]:
     """The variant of a learner with the largest gain, and the weight of the prior for it.
 
-    "auto" is the largest weight whose gain is within a standard error of the best one: the prior where nothing is sure.
+    "auto" is the largest weight whose gain is within a standard error of the best one, the prior where nothing is sure,
+    or within as many errors as the learner says in ``_care``.
     ``path_of`` is what finds a path on a fold, :func:`fold_path` when None.
     """
     auto = isinstance(weight, str)
@@ -166,7 +167,7 @@ def chosen(
         if found:
             mean, error = gain_and_error(found)
             top = int(np.argmax(mean)) if auto else 0
-            careful = weights[mean >= mean[top] - error[top]].max() if auto else weight
+            careful = weights[mean >= mean[top] - variant._care * error[top]].max() if auto else weight
             best = max(best, (float(mean[top]), variant, float(careful)), key=lambda one: one[0])
     return best[1:]
 
