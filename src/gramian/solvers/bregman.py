@@ -59,21 +59,21 @@ class BregmanProjections(Solver):
         """Solve; hard constraints that cannot be met raise :class:`.InfeasibleError`."""
         self.check(problem)
         problem.check_trivial()
-        walk = _walk(problem)
-        lam = walk.begin()
+        steps = walk(problem)
+        lam = steps.begin()
         everything = np.arange(len(lam))
         active, before = everything, lam.copy()
         residual, n_iter = np.inf, 0
         while n_iter < self.max_iter:
             full = n_iter % 5 == 0
-            walk.project(lam, everything if full else active)
+            steps.project(lam, everything if full else active)
             n_iter += 1
             if not full:
                 continue
-            M = walk.metric(lam)
+            M = steps.metric(lam)
             values = problem.values(M)
             active = np.flatnonzero((lam > 0) | (values > problem.bound))
-            residual = self._residual(problem, M, values, lam * walk.weight)
+            residual = self._residual(problem, M, values, lam * steps.weight)
             if callback is not None:
                 callback(n_iter, np.nan, residual)
             if residual <= self.tol:
@@ -81,7 +81,7 @@ class BregmanProjections(Solver):
             if problem.slack.hard and n_iter % 20 == 1:
                 problem.check_feasible(lam, before)
                 before = lam.copy()
-        return self._solution(problem, walk.metric(lam), lam * walk.weight, n_iter, residual)
+        return self._solution(problem, steps.metric(lam), lam * steps.weight, n_iter, residual)
 
     def _solution(self, problem: Problem, M: np.ndarray, lam: np.ndarray, n_iter: int, residual: float) -> Solution:
         values = problem.values(M)
@@ -113,12 +113,13 @@ def _dual_value(problem: Problem, M: np.ndarray, values: np.ndarray, lam: np.nda
     return f + float(lam @ values) - float(np.sum(problem.slack.cost(lam, problem.bound)))
 
 
-def _walk(problem: Problem) -> "_UnderLogDet | Mirror":
+def walk(problem: Problem) -> "UnderLogDet | Mirror":
+    """The projections of a problem: on M itself under a multiple of LogDet, otherwise on Θ."""
     found = problem.divergence.as_logdet(problem.prior)
-    return Mirror(problem) if found is None else _UnderLogDet(problem, *found)
+    return Mirror(problem) if found is None else UnderLogDet(problem, *found)
 
 
-class _UnderLogDet:
+class UnderLogDet:
     """Projections under weight · D_ld(·, prior), where M itself is updated.
 
     Dividing the problem by the weight leaves LogDet, with multipliers and the weight of the slack divided by it.
