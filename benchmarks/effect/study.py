@@ -25,7 +25,7 @@ from benchmarks.effect.tasks import LABELS, Task, load
 
 DRAWS = 10
 MINUTES = float(os.environ.get("GRAMIAN_EFFECT_MINUTES", "inf"))
-"""Minutes after which a run stops with what it has; the next one goes on from there. 0 only puts the record together."""
+"""Minutes after which a run stops with what it has; the next one goes on from there. 0 only puts it together."""
 LIMIT = 5
 """CPU seconds that a cell may take; one that takes longer is left empty."""
 LONGER = {"AutoMetric": 60}
