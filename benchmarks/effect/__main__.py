@@ -31,7 +31,7 @@ def shown_gain(row: dict[str, Any], kind: str) -> str:
     gain, error = number(row.get(f"{kind}_gain")), number(row.get(f"{kind}_se"))
     if gain is None:
         return ""
-    return f"{gain:+.3f}" if error is None else f"{gain:+.3f} ± {error:.3f}"
+    return f"{gain:+.3f} (one)" if error is None else f"{gain:+.3f} ± {error:.3f}"
 
 
 def verdicts(rows: list[dict[str, Any]]) -> str:
@@ -78,8 +78,8 @@ def drawn(rows: list[dict[str, Any]]) -> str:
         tasks = {row["task"] for row in rows if int(row["labels"]) == labels}
         if counts:
             span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-            parts.append(f"{labels} labels on {len(tasks)} tasks, {span} draws of a task and method")
-    return "Draws: " + "; ".join(parts) + ". A gain without a standard error is of one draw.\n"
+            parts.append(f"{labels} labels on {len(tasks)} tasks, {span} draws of a task by a method")
+    return "Draws: " + "; ".join(parts) + ". *(one)* stands for a single draw, which has no standard error.\n"
 
 
 def no_help(rows: list[dict[str, Any]]) -> str:
