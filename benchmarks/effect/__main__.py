@@ -59,14 +59,16 @@ def contest(rows: list[dict[str, Any]]) -> str:
     """On how many cells the gain of each method is within 0.01 of the largest; gains, since draws may differ."""
     cells = [list(group) for _, group in groupby(rows, lambda row: (row["task"], row["labels"]))]
     wins: dict[str, int] = {}
+    tried: dict[str, int] = {}
     for cell in cells:
         gains = {row["method"]: number(row["seen_gain"]) for row in cell}
         best = max(gain for gain in gains.values() if gain is not None)
         for name, gain in gains.items():
             wins[name] = wins.get(name, 0) + (gain is not None and gain >= best - TOLERATED)
+            tried[name] = tried.get(name, 0) + (gain is not None)
     ranking = sorted(wins, key=lambda name: -wins[name])
     return f"Within {TOLERATED} of the best on unseen points, of {len(cells)} pairs of a task and a label count: " + (
-        ", ".join(f"{name} {wins[name]}" for name in ranking) + ".\n"
+        ", ".join(f"{name} {wins[name]} (has {tried[name]})" for name in ranking) + ".\n"
     )
 
 
