@@ -144,7 +144,7 @@ def require(kind: Kind | None, value: Any, owner: str, name: str) -> None:
         raise ValueError(f"{owner}: {name} must be {kind.phrase}, got {shown}.")
 
 
-def checked(owner: str | None = None, **kinds: Kind) -> Callable[[F], F]:
+def checked(owner: str | None = None, /, **kinds: Kind) -> Callable[[F], F]:
     """A function whose arguments of these names, and those in the table, are checked before it begins.
 
     A sentence names ``owner``, or the function where none is given.
