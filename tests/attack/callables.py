@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 import gramian as gm
 from gramian import _contents
 from gramian.constraints import Constraints
-from gramian.coordinates import Coordinates
+from gramian.coordinates import Coordinates, Plain
 from gramian.dask import ShardedIndex
 from gramian.kernels import Kernel
 from gramian.metrics import Metric
@@ -46,7 +46,6 @@ NOT_WALKED = {
     "votes": "takes arrays that were checked",
     "cli": "test_command_line asks it",
     "compat": "has the words and the habits of another package",
-    "plotting": "pictures: bad values are tried in tests/test_plotting.py",
     "export": "tests/export asks it",
 }
 """Public modules that are not walked, and why."""
@@ -56,6 +55,8 @@ NO_CALL = {
     "to_faiss": "tests/export asks it",
     "to_hnswlib": "tests/export asks it",
     "Terms": "made by constraints",
+    "Metric": "made by its words",
+    "answer": "of a question that was checked",
     "Labels": "made at the door",
     "Mixed": "the sum of constraints",
     "Problem": "made by learners, of arrays that were checked",
@@ -191,6 +192,8 @@ OWN: dict[str, Any] = {
     "TupleClassifier.fit.y": np.where(PAIRS.similar, 1, -1),
     "TupleClassifier.score.y": np.where(PAIRS.similar, 1, -1),
     "Hinge.weight": 1.0,
+    "Metric.coordinates": Plain(D),
+    "Metric.components": np.eye(D),
     "KernelMetric.features": gm.KernelFeatures(gm.Gaussian(2.0), rank=5).fit(X),
     "KernelMetric.core": np.eye(5),
     "LinearFrobenius.linear": np.eye(D),

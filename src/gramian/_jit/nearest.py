@@ -3,8 +3,8 @@
 import numba
 import numpy as np
 
-_CHUNK = 32
-"""Bounds that are compared with the threshold at once."""
+_CHUNK = 512
+"""Bounds that are compared with a level at once."""
 SHORT = 128
 """Lists up to this length are kept in order, longer ones as heaps."""
 _LANES = 256
@@ -99,12 +99,10 @@ def smallest(D, columns, skip, k):
 
 
 @numba.njit(cache=True, nogil=True)
-def any_below(halves, products, level):
-    """Whether any of halves − products is below a level; without a branch, so that it fills vector registers."""
-    found = np.int32(0)
+def flag_below(halves, products, level, flags):
+    """Mark the halves − products that are below a level; without a branch, so that it fills vector registers."""
     for j in range(len(halves)):
-        found |= np.int32(halves[j] - products[j] < level)
-    return found != 0
+        flags[j] = halves[j] - products[j] < level
 
 
 @numba.njit(cache=True, nogil=True)
@@ -153,18 +151,6 @@ def replace_largest(heap, value):
 
 
 @numba.njit(cache=True, nogil=True)
-def gather_below(halves, products, level, bounds, places):
-    """Collect the halves − products that are below a level, and where they stand; returns how many."""
-    count = 0
-    for j in range(len(halves)):
-        bound = halves[j] - products[j]
-        bounds[count] = bound
-        places[count] = j
-        count += bound < level
-    return count
-
-
-@numba.njit(cache=True, nogil=True)
 def keep_lowest(products, halves, first, values, ids):
     """Keep the smallest |x|²/2 − qᵀx of each query in lists ``values``, ``ids`` (m, size).
 
@@ -173,25 +159,43 @@ def keep_lowest(products, halves, first, values, ids):
     n, size = products.shape[1], values.shape[1]
     last = last_of(size)
     lanes, heap = np.empty(_LANES, halves.dtype), np.empty(size, halves.dtype)
-    bounds, places = np.empty(_CHUNK + 1, halves.dtype), np.empty(_CHUNK + 1, np.int64)
+    flags = np.zeros(_CHUNK, np.uint8)
     for q in range(len(products)):
-        level = values[q, last]
+        own, near, names = products[q], values[q], ids[q]
+        level = near[last]
         if level == np.inf and 2 * size <= _LANES <= n:
-            level = enough_below(halves, products[q], lanes, heap)
+            level = enough_below(halves, own, lanes, heap)
         for start in range(0, n, _CHUNK):
-            some, own = halves[start : start + _CHUNK], products[q, start : start + _CHUNK]
-            if any_below(some, own, level):
-                for j in range(gather_below(some, own, level, bounds, places)):
-                    if bounds[j] < level:
-                        put(values[q], ids[q], bounds[j], first + start + places[j])
-                        level = min(level, values[q, last])
+            count = min(_CHUNK, n - start)
+            flag_below(halves[start : start + count], own[start : start + count], level, flags)
+            level = keep_flagged(flags, count, halves, own, start, first, level, near, names)
 
 
 @numba.njit(cache=True, nogil=True)
-def sort_lists(values, ids):
-    """Sort each row, a list, in place."""
+def keep_flagged(flags, count, halves, products, start, first, level, values, ids):
+    """Keep those of the first ``count`` flagged items that are below the level; returns the level that is left."""
+    eights, last = flags.view(np.uint64), last_of(len(values))
+    for e in range((count + 7) // 8):
+        if eights[e] == 0:
+            continue
+        for j in range(8 * e, min(8 * e + 8, count)):
+            bound = halves[start + j] - products[start + j]
+            if flags[j] and bound < level:
+                put(values, ids, bound, first + start + j)
+                level = min(level, values[last])
+    return level
+
+
+@numba.njit(cache=True, nogil=True)
+def squared_lists(values, ids, own, scale):
+    """Sort each row, a list of halves − products, and turn it into squared distances; infinity stays."""
+    D = np.full(values.shape, np.inf)
     for q in range(len(values)):
         sort_list(values[q], ids[q])
+        for j in range(values.shape[1]):
+            if values[q, j] < np.inf:
+                D[q, j] = (own[q] + 2.0 * values[q, j]) * scale
+    return D
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -230,3 +234,42 @@ def add_postings(q_starts, q_columns, q_data, starts, items, data, out):
             weight, c = q_data[i], q_columns[i]
             for j in range(starts[c], starts[c + 1]):
                 out[q, items[j]] += weight * data[j]
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def inner(a, b):
+    """aᵀb in single precision, in any order."""
+    total = np.float32(0.0)
+    for t in range(len(a)):
+        total += a[t] * b[t]
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def few_products(rows, Z, out):
+    """Inner products of a few queries with all rows, each of which is read once, to out (m, n)."""
+    for i in range(len(rows)):
+        for q in range(len(Z)):
+            out[q, i] = inner(rows[i], Z[q])
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def placed_row(x, center, unit, z):
+    """Write (x − center) / unit to z in single precision; returns its squared norm before and after rounding."""
+    given, rounded = 0.0, 0.0
+    for t in range(len(x)):
+        value = (np.float64(x[t]) - center[t]) / unit
+        z[t] = np.float32(value)
+        given += value * value
+        rounded += np.float64(z[t]) * np.float64(z[t])
+    return given, rounded
+
+
+@numba.njit(cache=True, nogil=True)
+def placed_rows(X, center, unit, largest, rows, sqnorms):
+    """Write (x − center) / unit to rows, and their squared norms; 0 and −∞ for rows longer than ``largest``."""
+    for i in range(len(X)):
+        given, sqnorms[i] = placed_row(X[i], center, unit, rows[i])
+        if given > largest * largest:
+            rows[i] = 0
+            sqnorms[i] = -np.inf

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ class Spectral(Divergence):
 
     def hessian(self, Theta: Any) -> Callable[[Any], Any]:
         """Derivative of the matrix of maximizers, with slopes by differences."""
-        return SpectralDerivative.at(Theta, self._maximizer, self._slope)
+        return SpectralDerivative.at(Theta, self._maximizer, partial(slope_of, self._maximizer))
 
     def start(self, M0: Any) -> tuple[Any, float]:
         """Θ₀ and the constant c; both 0 without a prior."""
@@ -93,10 +94,6 @@ class Spectral(Divergence):
         if self.inverse is None:
             return monotone_inverse(self.derivative, theta)
         return np.where(self.derivative(np.full_like(theta, TINY)) >= theta, 0.0, self.inverse(theta))
-
-    def _slope(self, theta: np.ndarray) -> np.ndarray:
-        """dx/dθ; one-sided at the end of the domain."""
-        return slope_of(self._maximizer, theta)
 
 
 def monotone_inverse(derivative: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) -> np.ndarray:

@@ -147,17 +147,22 @@ class _Factorization:
         size = int(np.clip(np.sqrt(self.n), 1, 256))  # a candidate block costs about one kernel column
         while len(self.pivots) < self.rank and self.left.sum() > tol * trace:
             if greedy:
-                candidates, outside = _largest(self.left, size)
+                candidates, outside = largest(self.left, size)
                 bar = np.full(len(candidates), outside)
             else:
-                candidates = _drawn(to_host(self.left), size, rng)
+                candidates = drawn(to_host(self.left), size, rng)
                 bar = rng.uniform(size=size) * to_host(self.left[candidates])
             floor = FLOOR * self.diagonal[candidates]
             H = to_host(self._residual_gram(candidates))
-            picked, L = _pick(H, to_host(floor), to_host(bar), self.rank - len(self.pivots), greedy)
+            picked, L = pick(H, to_host(floor), to_host(bar), self.rank - len(self.pivots), greedy)
             self._extend(candidates[picked], L)
             self._absorb(candidates[picked], tol * trace)
-        self._warn()
+        if self.lowest < -_INDEFINITE * self.scale:
+            _checks.warn(
+                f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got a residual of "
+                f"{self.lowest:.3g} against the largest k(x, x) {self.scale:.3g}; negative parts count as zero "
+                f"(Precomputed(K, spectrum='clip') repairs a matrix).",
+            )
         return PivotedCholesky(self.factor[:, : len(self.pivots)], self.pivots, float(self.left.sum()), trace)
 
     def _residual_gram(self, rows: np.ndarray) -> np.ndarray:
@@ -195,16 +200,8 @@ class _Factorization:
             if self.left.sum() <= goal:
                 break
 
-    def _warn(self) -> None:
-        if self.lowest < -_INDEFINITE * self.scale:
-            _checks.warn(
-                f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got a residual of "
-                f"{self.lowest:.3g} against the largest k(x, x) {self.scale:.3g}; negative parts count as zero "
-                f"(Precomputed(K, spectrum='clip') repairs a matrix).",
-            )
 
-
-def _largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
+def largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
     """Rows of the largest residuals, ascending, and the largest residual outside of them."""
     if size >= len(left):
         return np.arange(len(left)), 0.0
@@ -218,14 +215,14 @@ def _largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
     return np.union1d(rows, [int(left.argmax())]), float(outside)
 
 
-def _drawn(left: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
+def drawn(left: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
     """Rows drawn with replacement in proportion to the residuals."""
     steps = np.cumsum(left)
     rows = np.searchsorted(steps, rng.uniform(size=size) * steps[-1], side="right")
     return np.minimum(rows, int(np.flatnonzero(left)[-1]))
 
 
-def _pick(H: np.ndarray, floor: np.ndarray, bar: np.ndarray, limit: int, greedy: bool) -> tuple[np.ndarray, np.ndarray]:
+def pick(H: np.ndarray, floor: np.ndarray, bar: np.ndarray, limit: int, greedy: bool) -> tuple[np.ndarray, np.ndarray]:
     """Pivots among the candidates with residual Gram matrix H, and their triangular factor L (lower).
 
     Candidate i counts while its residual exceeds bar_i. Greedy: the largest first, up to one that does not. Random: all

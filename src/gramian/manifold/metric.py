@@ -14,7 +14,7 @@ from gramian._device import held, to_host
 from gramian.coordinates import KernelSpace, Plain
 from gramian.features import KernelFeatures
 from gramian.manifold.extension import Extension, freeze
-from gramian.metrics import WORDS, Metric
+from gramian.metrics.base import WORDS, Metric
 
 
 @dataclass(frozen=True, eq=False)
