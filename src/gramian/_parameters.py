@@ -8,7 +8,7 @@ Settings with limits of their own (shapes, the number of points) are checked whe
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
-from inspect import signature
+from inspect import isfunction, signature
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, TypeVar, cast
@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 F = TypeVar("F", bound=Callable)
+C = TypeVar("C")
 MOST = 2**53
 """The largest integer that a setting may be."""
 
@@ -143,19 +144,38 @@ def require(kind: Kind | None, value: Any, owner: str, name: str) -> None:
         raise ValueError(f"{owner}: {name} must be {kind.phrase}, got {shown}.")
 
 
-def checked(**kinds: Kind) -> Callable[[F], F]:
-    """A function whose arguments of these names, and those in the table, are checked before it begins."""
+def checked(owner: str | None = None, /, **kinds: Kind) -> Callable[[F], F]:
+    """A function whose arguments of these names, and those in the table, are checked before it begins.
+
+    A sentence names ``owner``, or the function where none is given.
+    """
 
     def decorate(function: F) -> F:
         shape = signature(function)
-        known = {name: kinds.get(name, TABLE.get(name)) for name in shape.parameters}
+        more = next((name for name, given in shape.parameters.items() if given.kind is given.VAR_KEYWORD), "")
+        known = {**TABLE, **kinds}
+        name_of = owner or function.__name__
 
         @wraps(function)
         def begun(*args: Any, **kwargs: Any) -> Any:
-            for name, value in shape.bind(*args, **kwargs).arguments.items():
-                require(known[name], value, function.__name__, name)
+            bound = shape.bind(*args, **kwargs).arguments
+            for name, value in {**bound, **bound.get(more, {})}.items():
+                require(known.get(name), value, name_of, name)
             return function(*args, **kwargs)
 
         return cast(F, begun)
+
+    return decorate
+
+
+def checked_methods(**kinds: Kind) -> Callable[[type[C]], type[C]]:
+    """A class whose constructor and public methods, inherited ones too, check their arguments before they begin."""
+
+    def decorate(cls: type[C]) -> type[C]:
+        methods = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
+        for name, method in methods.items():
+            if isfunction(method) and (name == "__init__" or not name.startswith("_")):
+                setattr(cls, name, checked(cls.__name__, **kinds)(method))
+        return cls
 
     return decorate

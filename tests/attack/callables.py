@@ -9,7 +9,10 @@ import functools
 import inspect
 import os
 import pathlib
+import pkgutil
+import sys
 import tempfile
+from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -20,16 +23,16 @@ from sklearn.base import BaseEstimator
 import gramian as gm
 from gramian import _contents
 from gramian.constraints import Constraints
+from gramian.coordinates import Coordinates, Plain
+from gramian.dask import ShardedIndex
 from gramian.kernels import Kernel
 from gramian.metrics import Metric
 from gramian.search import Index
+from gramian.service import Client, Space
+from tests.attack import outside
+from tests.attack.outside import METRIC, PAIRS, D, Made, N, X, Y
 
-N, D = 24, 4
-Y = np.arange(N) % 3
-X = np.abs(np.random.default_rng(0).normal(size=(N, D)) + 3 * np.eye(3, D)[Y])
-METRIC = gm.Mahalanobis.from_matrix(np.diag([1.0, 2.0, 3.0, 4.0]))
 ADJACENCY = np.asarray(gm.manifold.NeighborGraph(5)(X).todense(), dtype=float)
-PAIRS = gm.Pairs.from_labels(Y, random_state=0)
 FOLDER = tempfile.mkdtemp()
 FILE = os.path.join(FOLDER, "metric.gram")
 gm.save(METRIC, FILE)
@@ -38,15 +41,22 @@ TABLE.write_text("a,b\n1,2\n3,4\n")
 
 NOT_WALKED = {
     "linalg": "takes arrays that were checked",
-    "coordinates": "takes points that were checked, all methods but check",
+    "neighbors": "takes arrays that were checked",
+    "scans": "takes arrays that were checked",
+    "votes": "takes arrays that were checked",
+    "cli": "test_command_line asks it",
     "compat": "has the words and the habits of another package",
-    "dask": "test_indexes and tests/dask ask it",
-    "service": "tests/service and fuzz.py ask it",
-    "plotting": "pictures: bad values are tried in tests/test_plotting.py",
+    "export": "tests/export asks it",
 }
 """Public modules that are not walked, and why."""
+AROUND = ("plotting", "export", "dask", "service", "compat.metric_learn", "coordinates")
+"""Modules whose names say where they are from: their words mean other things elsewhere."""
 NO_CALL = {
+    "to_faiss": "tests/export asks it",
+    "to_hnswlib": "tests/export asks it",
     "Terms": "made by constraints",
+    "Metric": "made by its words",
+    "answer": "of a question that was checked",
     "Labels": "made at the door",
     "Mixed": "the sum of constraints",
     "Problem": "made by learners, of arrays that were checked",
@@ -60,7 +70,9 @@ NO_CALL = {
     "RectangularResult": "what a function returns",
     "Match": "what a function returns",
     "Selection": "what a function returns",
-    "Report": "what a function returns",
+    "export.Report": "what a function returns",
+    "coordinates.Rest": "made by learners",
+    "dask.ClusterError": "an error",
     "ByGeodesics": "made by a fit",
     "AlongGraph": "made by a fit",
     "GraphMetric": "made by a fit",
@@ -70,8 +82,6 @@ NO_CALL = {
     "PersistError": "an error",
     "replacing": "a context",
     "Stored": "a mixin",
-    "check": "of an export that is there: tests/export",
-    "fill": "of an export that is there: tests/export",
     "LegoRule": "a rule behind a learner",
     "PolaRule": "a rule behind a learner",
     "OnlineITMLRule": "a rule behind a learner",
@@ -165,6 +175,7 @@ GIVEN = ("random_state", "max_iter", "n_init", "y")
 FIRST = ("Mahalanobis", "Gaussian", "ExactIndex", "ITML")
 """Classes of which inherited methods are asked."""
 OWN: dict[str, Any] = {
+    **outside.OWN,
     "anchor": np.array([0, 1]),
     "near": np.array([3, 4]),
     "far": np.array([1, 2]),
@@ -181,6 +192,8 @@ OWN: dict[str, Any] = {
     "TupleClassifier.fit.y": np.where(PAIRS.similar, 1, -1),
     "TupleClassifier.score.y": np.where(PAIRS.similar, 1, -1),
     "Hinge.weight": 1.0,
+    "Metric.coordinates": Plain(D),
+    "Metric.components": np.eye(D),
     "KernelMetric.features": gm.KernelFeatures(gm.Gaussian(2.0), rank=5).fit(X),
     "KernelMetric.core": np.eye(5),
     "LinearFrobenius.linear": np.eye(D),
@@ -272,8 +285,15 @@ OWN: dict[str, Any] = {
     "save.obj": METRIC,
 }
 """Good values of one callable: ``Class.argument``, ``Class.method.argument``, ``function.argument``."""
-INSTANCES: dict[str, Any] = {}
-"""Instances whose methods are asked, where the constructor with good values is not enough."""
+SHARED = {"service.Space": outside.space, "service.Client": outside.client}
+"""What is opened once for all calls, and not copied."""
+NOT_ASKED = {
+    "service.Client.events": "a stream without an end",
+    "service.Space.submit": "takes a change of the package",
+    "service.Space.transact": "takes a change of the package",
+    "dask.ShardedIndex.add_parts": "takes parts that were read",
+}
+"""Methods that are not asked, and why."""
 
 
 @dataclass(frozen=True)
@@ -287,54 +307,85 @@ class Call:
 
     def fresh(self) -> tuple[Any, dict[str, Any]]:
         """A copy of the owner, and copies of the arguments."""
-        owner = copy.deepcopy(self.owner)
+        owner = self.owner
+        if not isinstance(owner, Space | Client):
+            owner = copy.copy(owner) if isinstance(owner, ShardedIndex) else copy.deepcopy(owner)
         return owner, {name: _copied(value) for name, value in self.values.items()}
 
     def run(self, owner: Any, values: dict[str, Any]) -> Any:
         """Call, and for estimators fit, so that what a constructor only stored is looked at."""
         if owner is not None:
-            result = getattr(owner, self.function)(**values)
-            return list(result) if inspect.isgenerator(result) else result
-        made = self.function(**values)
+            return _consumed(getattr(owner, self.function)(**values))
+        made = _consumed(self.function(**values))
         return made.fit(*_training(self.name)) if isinstance(made, BaseEstimator) else made
+
+    @property
+    def asked(self) -> list[str]:
+        """The arguments that a caller gives; what the package says about itself is right."""
+        ours = ("owner", "name", "min_points") if self.name.startswith("coordinates.") else ()
+        return [name for name in self.values if name not in ours]
+
+    @property
+    def borrows(self) -> bool:
+        """Whether its sentences are those of another package."""
+        return self.name.startswith("compat.")
+
+
+def _consumed(result: Any) -> Any:
+    """What came back, iterators run to their end, pictures and spaces closed."""
+    if isinstance(result, Space):
+        result.close()
+    if isinstance(result, Future):
+        return result.result()
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+    return list(result) if inspect.isgenerator(result) else result
 
 
 def _copied(value: Any) -> Any:
+    if isinstance(value, Made):
+        return value.function()
     return copy.deepcopy(value) if isinstance(value, np.ndarray | list | dict) else value
 
 
 def _training(name: str) -> tuple:
     if name == "TupleClassifier":
         return OWN["TupleClassifier.fit.X"].copy(), OWN["TupleClassifier.fit.y"].copy()
+    home, _, last = name.rpartition(".")
+    if home == "compat.metric_learn" and last in outside.TUPLES:
+        return tuple(given.copy() for given in outside.TUPLES[last])
     return X.copy(), Y.copy()
+
+
+def modules() -> list[str]:
+    """The public modules of the package that say what is public in them."""
+    found = [module.name for module in pkgutil.iter_modules(gm.__path__) if not module.name.startswith("_")]
+    found = [name if name != "compat" else "compat.metric_learn" for name in found if name not in NOT_WALKED]
+    return sorted(found, key=lambda name: name in AROUND)
 
 
 def names() -> dict[str, Any]:
     """Public functions and classes by name, each once."""
     found = {name: getattr(gm, name) for name in _contents.HOME}
-    for module in _contents.MODULES:
-        if module not in NOT_WALKED:
-            home = import_module(f"gramian.{module}")
-            for name in getattr(home, "__all__", ()):
-                value = getattr(home, name)
-                found.setdefault(name if found.get(name, value) is value else f"{module}.{name}", value)
+    for module in modules():
+        home = import_module(f"gramian.{module}")
+        for name in getattr(home, "__all__", ()):
+            value = getattr(home, name)
+            if name in found and found[name] is value:
+                continue
+            found[f"{module}.{name}" if module in AROUND or name in found else name] = value
     for module in ("search.evaluation", "datasets"):
         home = import_module(f"gramian.{module}")
         for name, value in vars(home).items():
             if inspect.isfunction(value) and not name.startswith("_") and value.__module__.startswith("gramian"):
                 found.setdefault(f"{module.split('.')[-1]}.{name}", value)
-    exported = {name for name in found if name.startswith(("to_", "from_"))}
-    return {
-        name: value
-        for name, value in found.items()
-        if callable(value) and name not in NO_CALL | dict.fromkeys(exported)
-    }
+    return {name: value for name, value in found.items() if callable(value) and name not in NO_CALL}
 
 
 def good_value(key: str, name: str, parameter: inspect.Parameter) -> Any:
     """What a good call gives for an argument."""
-    parts = key.split(".")
-    for owner in (key, parts[-1]):
+    home, _, last = key.rpartition(".")
+    for owner in (key, home, last):
         if f"{owner}.{name}" in OWN:
             return OWN[f"{owner}.{name}"]
     if name in GOOD and (parameter.default is parameter.empty or name in GIVEN):
@@ -356,24 +407,32 @@ def arguments(key: str, function: Any, skip: int = 0) -> dict[str, Any]:
 @functools.cache
 def prepared(name: str) -> Any:
     """An instance to ask, fitted or filled."""
+    if name in SHARED:
+        return SHARED[name]()
     cls = names()[name]
     made = cls(**{key: _copied(value) for key, value in arguments(name, cls).items()})
     if isinstance(made, BaseEstimator):
         made.fit(*_training(name))
-    elif isinstance(made, Index):
+    elif isinstance(made, Index | ShardedIndex):
         made.add(X)
     return made
 
 
 def methods(name: str, cls: type) -> dict[str, Any]:
     """Public methods that take arguments, as attributes of the class."""
-    if not issubclass(cls, BaseEstimator | Index | Metric | Kernel | Constraints) and name != "RankMinimizer":
+    asked = BaseEstimator | Index | Metric | Kernel | Constraints | ShardedIndex | Space | Client
+    if issubclass(cls, Coordinates):
+        return {"check": cls.check}
+    if not issubclass(cls, asked) and name != "RankMinimizer":
         return {}
     found = {}
     for key in dir(cls):
         value = inspect.getattr_static(cls, key)
         special = key == "__call__" and issubclass(cls, Kernel | Metric)
-        if (key.startswith("_") and not special) or key in INSIDE - {"solve"} or (key in PLUMBING):
+        inside = key in INSIDE - {"solve"} and not issubclass(cls, Space | Client)
+        if (key.startswith("_") and not special) or inside or (key in PLUMBING):
+            continue
+        if f"{name}.{key}" in NOT_ASKED:
             continue
         if key == "solve" and name != "RankMinimizer":
             continue
@@ -393,7 +452,7 @@ def calls() -> dict[str, Call]:
     for name, value in sorted(names().items(), key=lambda item: (item[0] not in FIRST, item[0])):
         if inspect.isclass(value) and inspect.isabstract(value):
             continue
-        found[name] = Call(name, value, arguments(name.split(".")[-1], value))
+        found[name] = Call(name, value, arguments(name, value))
         if inspect.isclass(value):
             for key, method in methods(name, value).items():
                 if key != "fit" and getattr(method, "__func__", method) in known:

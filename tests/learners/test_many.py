@@ -96,13 +96,32 @@ def test_kernel_features_of_many_points_say_what_share_they_hold(points, monkeyp
         assert not said(lambda options=options: gm.KernelFeatures(gm.Gaussian(2.0), **options).fit(X))[1]
 
 
-def test_starts_are_compared_on_a_part_and_the_best_goes_on_with_all(points, monkeypatch):
+@pytest.mark.parametrize(
+    ("cls", "settings"),
+    [
+        (gm.MultipleCauseVQ, {}),
+        (gm.DecorrelatedKMeans, {}),
+        (gm.ConvolutionalEM, {}),
+        (gm.ConvolutionalEM, {"covariance": "full"}),
+    ],
+)
+def test_starts_are_compared_on_a_part_and_the_best_goes_on_with_all(cls, settings, points, monkeypatch):
     X, _ = points
-    monkeypatch.setattr(gm.MultipleCauseVQ, "_most_points", 50)
-    model, sentences = said(lambda: gm.MultipleCauseVQ((2, 2), n_init=3, random_state=0).fit(X))
+    monkeypatch.setattr(cls, "_most_points", 50)
+    model, sentences = said(lambda: cls((2, 2), n_init=3, random_state=0, **settings).fit(X))
     assert model.labels_.shape == (150, 2) and "compares its 3 starts on 50 of the 150 points" in sentences[0]
-    again, _ = said(lambda: gm.MultipleCauseVQ((2, 2), init=model.labels_, random_state=0).fit(X))
+    again, _ = said(lambda: cls((2, 2), init=model.labels_, random_state=0, **settings).fit(X))
     assert np.mean(again.labels_ == model.labels_) > 0.9  # what it ended with is where all points stay
+
+
+@pytest.mark.parametrize("cls", [gm.DecorrelatedKMeans, gm.ConvolutionalEM])
+def test_a_penalty_weighs_the_same_for_a_part_of_the_points(cls, monkeypatch):
+    data = gm.datasets.two_views(300, 4, random_state=0)
+    whole = cls((3, 3), random_state=0).fit(data.X)
+    monkeypatch.setattr(cls, "_most_points", 150)
+    part, _ = said(lambda: cls((3, 3), random_state=0).fit(data.X))
+    assert part.penalty_ == whole.penalty_
+    assert part.objective_ <= whole.objective_ + 0.01 * abs(whole.objective_)
 
 
 def test_auto_metric_leaves_out_what_grows_with_the_square(points, monkeypatch):

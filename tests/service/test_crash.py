@@ -159,6 +159,12 @@ def click_until_dead(client, name, promises):
         promises.append({"did": "click", "query": query, "item": item, "seq": done["seq"]})
 
 
+def wait_for(happened, seconds=60):
+    end = time.monotonic() + seconds
+    while not happened() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
 def serve_and_kill(folder, rounds, seed=0, restarts=None):
     pytest.importorskip("typer")
     pytest.importorskip("fastapi")
@@ -174,7 +180,9 @@ def serve_and_kill(folder, rounds, seed=0, restarts=None):
         threads = [threading.Thread(target=click_until_dead, args=(client, i, promises)) for i in range(4)]
         for thread in threads:
             thread.start()
-        time.sleep(moments.uniform(0.1, 0.6))
+        before = len(promises)
+        wait_for(lambda: len(promises) > before + 10)  # noqa: B023  # a busy machine needs its time
+        time.sleep(moments.uniform(0, 0.5))
         stop(server, signal.SIGKILL)
         for thread in threads:
             thread.join()

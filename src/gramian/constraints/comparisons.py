@@ -1,7 +1,7 @@
 """What triplets and quadruplets share: one pair of points is nearer than another."""
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -39,6 +39,12 @@ class Comparisons(Constraints):
     def weight(self) -> np.ndarray:
         """What a violation of each row counts, (m,)."""
         return np.ones(len(self))
+
+    def moved(self, place: np.ndarray) -> Self:
+        """The same comparisons of points that are elsewhere: point i is now row ``place[i]``."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        index = {name: place[value] for name, value in values.items() if name not in ("margin", "weight", "soft")}
+        return replace(self, **index)  # type: ignore[type-var]  # subclasses are dataclasses
 
     def _freeze_margin(self) -> None:
         """Validate the margin of a new object."""

@@ -152,8 +152,11 @@ def _spooled(X: Any, name: str) -> tuple[list[str], Any]:
     folder = tempfile.TemporaryDirectory(prefix="gramian-")
     paths = []
     for number, block in enumerate(X):
+        rows = _checks.plain(block, OWNER, f"a block of {name}")
+        if rows.dtype == object:
+            raise TypeError(f"{OWNER}: blocks of {name} must be arrays of numbers or text, got {_checks.shown(block)}.")
         paths.append(os.path.join(folder.name, f"{number}.npy"))
-        np.save(paths[-1], np.asarray(block))
+        np.save(paths[-1], rows)
     return paths, folder
 
 
@@ -174,8 +177,19 @@ def _parts(item: Any, name: str, rows: int | None, ndim: int) -> Iterator[tuple[
         whole = np.load(path, mmap_mode="r")
         yield from _sliced(whole, rows, ndim, name, lambda start, stop: NpyRows(str(path), start, stop))
     else:
-        whole = _zarr().open(str(path), mode="r")
+        whole = _opened_zarr(path, name)
         yield from _sliced(whole, rows, ndim, name, lambda start, stop: ZarrRows(str(path), start, stop))
+
+
+def _opened_zarr(path: Path, name: str) -> Any:
+    try:
+        return _zarr().open(str(path), mode="r")
+    except ImportError:
+        raise
+    except Exception as error:  # of several packages, which differ from version to version
+        raise ValueError(
+            f"{OWNER}: {name} must be .npy, Parquet or Zarr, got {str(path)!r}, which is none of them."
+        ) from error
 
 
 def _array_parts(X: np.ndarray, name: str, rows: int | None, ndim: int) -> Iterator[tuple[Any, int, int | None]]:
@@ -198,6 +212,8 @@ def _parquet_parts(path: Path, ndim: int) -> Iterator[tuple[Any, int, int | None
 def _sliced(X: Any, rows: int | None, ndim: int, name: str, part: Any) -> Iterator[tuple[Any, int, int | None]]:
     if len(X.shape) != ndim:
         raise ValueError(f"{OWNER}: {name} must have {ndim} dimension(s), got shape {X.shape}.")
+    if ndim == 2 and X.shape[1] == 0:
+        raise ValueError(f"{OWNER}: {name} must have at least one feature, got shape {X.shape}.")
     row_bytes = X.dtype.itemsize * (X.shape[1] if ndim == 2 else 64)
     step = rows or max(1, BLOCK_BYTES // max(row_bytes, 1))
     for start in range(0, X.shape[0], step):

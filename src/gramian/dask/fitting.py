@@ -1,18 +1,18 @@
 """``fit`` and ``transform`` over blocks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, _parameters
 from gramian.constraints import Labels
 from gramian.dask.blocks import OWNER, Blocks, read
 from gramian.dask.engine import Here, engine
 from gramian.dask.labels import side_of
 from gramian.dask.rows import Rows
 from gramian.dask.views import View
-from gramian.learners.base import MetricLearner, _labeled
+from gramian.learners.base import MetricLearner, labeled
 
 
 def fit(
@@ -57,8 +57,8 @@ def fit(
     """
     from gramian.dask.learners import inner_of
 
-    if block_rows is not None:
-        block_rows = _checks.number(block_rows, OWNER, "block_rows", low=1, integer=True)
+    block_rows = _rows(block_rows, OWNER)
+    _parameters.require(_parameters.LOUDNESS, verbose, OWNER, "verbose")
     runs = engine(client, verbose)
     blocks = Blocks.of(X, rows=block_rows)
     points = Rows(blocks, runs, View(blocks.columns))
@@ -78,7 +78,7 @@ def _fit_learner(learner: Any, points: Rows, side: Any) -> None:
     if len(points) < learner._min_points:
         raise ValueError(f"{owner}: X must hold at least {learner._min_points} points, got {len(points)}.")
     if isinstance(side, Labels):
-        points, side = _labeled(points, side, owner)
+        points, side = labeled(points, side, owner)
     rng = _checks.random(getattr(learner, "random_state", None), owner)
     learner._fit_checked(points, side, rng)
 
@@ -106,6 +106,9 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
     """
     engine(client)
     metric = getattr(metric, "metric_", metric)
+    if not hasattr(metric, "transform"):
+        raise TypeError(f"dask.transform: metric must be a metric or a fitted learner, got {_checks.shown(metric)}.")
+    block_rows = _rows(block_rows, "dask.transform")
     if client is None:
         return _streamed(metric, X, block_rows)
     blocks = Blocks.of(X, rows=block_rows)
@@ -120,10 +123,17 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
     return da.concatenate(arrays)
 
 
+def _rows(block_rows: Any, owner: str) -> int | None:
+    """Most rows of a block, checked."""
+    return None if block_rows is None else _checks.number(block_rows, owner, "block_rows", low=1, integer=True)
+
+
 def _streamed(metric: Any, X: Any, block_rows: int | None) -> Iterator[np.ndarray]:
     """Blocks under the metric, one at a time; those of an iterator are seen once and not kept."""
     if callable(X) or isinstance(X, Iterator):
         parts = X() if callable(X) else X
+        if not isinstance(parts, Iterable):
+            raise TypeError(f"dask.transform: X must give blocks when it is called, got {_checks.shown(parts)}.")
     else:
         parts = Blocks.of(X, rows=block_rows).parts
     for part in parts:

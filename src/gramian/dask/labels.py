@@ -15,7 +15,7 @@ def labels_of(y: Any, n: int, engine: Any, owner: str, unknown: Any = None, numb
         return y
     if isinstance(y, np.ndarray) and y.dtype == object:
         return Labels.from_array(y, owner, n, unknown, numbers)
-    blocks = Blocks.of(np.asarray(y) if isinstance(y, list) and not _paths(y) else y, "y", ndim=1)
+    blocks = Blocks.of(_checks.plain(y, owner, "y") if isinstance(y, list) and not _paths(y) else y, "y", ndim=1)
     if blocks.n != n:
         raise ValueError(f"{owner}: labels must have one entry per point ({n}), got {blocks.n}.")
     found = engine.each(codes_of, [(part, owner, unknown, numbers) for part in blocks.parts])
@@ -25,7 +25,7 @@ def labels_of(y: Any, n: int, engine: Any, owner: str, unknown: Any = None, numb
         known = values >= 0
         codes[start : start + len(values)][known] = np.searchsorted(classes, own)[values[known]]
     if not numbers:
-        _checks._refuse_continuous(classes, int((codes >= 0).sum()), owner)
+        _checks.refuse_continuous(classes, int((codes >= 0).sum()), owner)
     return Labels(codes, classes)
 
 

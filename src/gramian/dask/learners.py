@@ -3,6 +3,7 @@
 import copy
 from typing import Any
 
+from gramian import _checks
 from gramian.clustering import DecorrelatedKMeans
 from gramian.dask.automatic import BlockedAutoMetric
 from gramian.dask.blocks import OWNER
@@ -31,9 +32,8 @@ def inner_of(learner: Any) -> Any:
     if isinstance(learner, IN_MEMORY):
         raise TypeError(f"{OWNER}: {type(learner).__name__} needs all points in memory; {IN_MEMORY_REMEDY}.")
     if not isinstance(learner, MetricLearner) and type(learner) not in BLOCKED:
-        raise TypeError(
-            f"{OWNER}: learner must be a MetricLearner, KernelFeatures or DecorrelatedKMeans, got {learner!r}."
-        )
+        wanted = "a MetricLearner, KernelFeatures or DecorrelatedKMeans"
+        raise TypeError(f"{OWNER}: learner must be {wanted}, got {_checks.shown(learner)}.")
     if getattr(learner, "class_weight", None) is not None:
         raise ValueError(f"{OWNER}: class_weight is for points in memory; {IN_MEMORY_REMEDY}.")
     own = copy.copy(learner)

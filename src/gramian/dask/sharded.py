@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, persist
+from gramian import _checks, _parameters, persist
+from gramian._parameters import NONE, PATH
 from gramian.dask import shard as shards
 from gramian.dask.blocks import Blocks
 from gramian.dask.engine import engine, gathered
 from gramian.dask.shard import Shard, Standing
 from gramian.metrics import Metric
-from gramian.search import HashIndex
+from gramian.search import HashIndex, Index
 from gramian.search.ids import as_ids
 
 OWNER = "ShardedIndex"
 HEADER = "sharded.json"
+MOST_SHARDS = 100_000
 ROUNDING = 1e-13
 """Distances nearer to each other than this share of theirs are ties."""
 
@@ -70,10 +72,12 @@ class ShardedIndex:
         replicas: int = 1,
         **settings: Any,
     ) -> None:
+        if not isinstance(kind, type) or not issubclass(kind, Index):
+            raise TypeError(f"{OWNER}: kind must be a class of Index, got {_checks.shown(kind)}.")
         self.metric, self.kind, self.settings = metric, kind, settings
         self._connect(client, folder, replicas)
         n_shards = self._runs.workers if n_shards is None else n_shards
-        count = _checks.number(n_shards, OWNER, "n_shards", low=1, integer=True)
+        count = _checks.number(n_shards, OWNER, "n_shards", low=1, high=MOST_SHARDS, integer=True)
         if "random_state" not in settings and kind is HashIndex:
             self.settings = {**settings, "random_state": int(np.random.default_rng().integers(2**31))}
         new = [self._fresh(number) for number in range(count)]
@@ -83,6 +87,7 @@ class ShardedIndex:
         self.next_id = 0
 
     def _connect(self, client: Any, folder: Any, replicas: int) -> None:
+        _parameters.require(NONE | PATH, folder, OWNER, "folder")
         self._runs, self.client, self.folder = engine(client), client, None if folder is None else Path(folder)
         self.replicas = _checks.number(replicas, OWNER, "replicas", low=1, integer=True)
         if self.replicas > 1 and folder is None:
@@ -163,7 +168,8 @@ class ShardedIndex:
 
     def add(self, X: Any, ids: Any = None) -> "ShardedIndex":
         """Add points, an array or whatever :func:`.fit` takes; blocks go to the shards that hold the fewest items."""
-        X = np.asarray(X, dtype=float) if isinstance(X, list) and np.ndim(X) == 2 else X
+        if isinstance(X, list) and not all(isinstance(part, str | os.PathLike | np.ndarray) for part in X):
+            X = _checks.array(X, OWNER, "X")
         if isinstance(X, np.ndarray) and len(X) == 0:
             return self
         with self._changing:
@@ -235,7 +241,8 @@ class ShardedIndex:
         k = _checks.number(k, OWNER, "k", low=1, integer=True)
         standing = self._standing
         within, n = self._asked(standing, within)
-        found = self._all(shards.query, [(shard, np.asarray(X), k, within, None) for shard in standing.shards])
+        X = _checks.plain(X, OWNER, "X")
+        found = self._all(shards.query, [(shard, X, k, within, None) for shard in standing.shards])
         ids, D = merged(*(np.hstack(parts) for parts in zip(*found)))
         return ids[:, : min(k, n)], D[:, : min(k, n)]
 
@@ -244,7 +251,8 @@ class ShardedIndex:
         standing = self._standing
         within, _ = self._asked(standing, within)
         r = _checks.number(r, OWNER, "r", low=0)
-        found = self._all(shards.query, [(shard, np.asarray(X), 1, within, r) for shard in standing.shards])
+        X = _checks.plain(X, OWNER, "X")
+        found = self._all(shards.query, [(shard, X, 1, within, r) for shard in standing.shards])
         ids, sqdist = [], []
         for row in range(len(X)):
             own, D = (np.concatenate([np.asarray(part[side][row]) for part in found]) for side in (0, 1))
@@ -293,6 +301,7 @@ class ShardedIndex:
     @classmethod
     def open(cls, client: Any, folder: str | os.PathLike, *, replicas: int = 1) -> "ShardedIndex":
         """The index that :meth:`save` wrote; its shards are read where they are first asked for."""
+        _parameters.require(PATH, folder, OWNER, "folder")
         source = Path(folder)
         if not (source / HEADER).is_file():
             raise FileNotFoundError(f"{OWNER}: no shards at {str(source)!r}; save an index there first.")
@@ -313,6 +322,8 @@ class ShardedIndex:
 
 def merged(ids: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows by (distance, id); distances that differ by rounding alone, from shard to shard, are the same."""
+    if ids.shape[1] == 0:
+        return ids, D
     order = np.lexsort((ids, D), axis=1)
     ids, D = np.take_along_axis(ids, order, axis=1), np.take_along_axis(D, order, axis=1)
     steps = np.diff(D, axis=1) > ROUNDING * D[:, 1:]

@@ -74,6 +74,11 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     explained_variance_ratio_ : float
         Share of the trace of the training Gram matrix (centered with ``center``) that the coordinates hold.
 
+    See Also
+    --------
+    gramian.Kernelized : A learner on them.
+    gramian.pivoted_cholesky : How the basis is chosen.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm
@@ -228,7 +233,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 def _whitening(factor: PivotedCholesky) -> np.ndarray:
     """L⁻¹ with a column for each basis point, zero where it depends on others."""
     whiten = np.zeros((len(factor.pivots), len(factor.factor)))
-    whiten[:, factor.pivots] = _inverse(to_host(factor.factor[factor.pivots]))
+    whiten[:, factor.pivots] = lower_inverse(to_host(factor.factor[factor.pivots]))
     return whiten
 
 
@@ -294,5 +299,6 @@ def _fit_together(
         raise ValueError("its basis does not fit its map")
 
 
-def _inverse(L: np.ndarray) -> np.ndarray:
+def lower_inverse(L: np.ndarray) -> np.ndarray:
+    """L⁻¹ of a lower triangular matrix."""
     return solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False) if len(L) else np.zeros((0, 0))

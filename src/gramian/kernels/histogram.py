@@ -39,6 +39,11 @@ class ChiSquared(_Histograms):
     scale : float, > 0, or None
         Width, in units of χ²; None is the additive kernel.
 
+    See Also
+    --------
+    gramian.Intersection : What histograms have in common.
+    gramian.Gaussian : For vectors that are no histograms.
+
     Examples
     --------
     >>> import gramian as gm
@@ -93,6 +98,11 @@ class Intersection(_Histograms):
     levels : int, optional
         Points are counts 0, 1, …, levels, others are refused, and ``embed`` has ``levels`` coordinates for each
         feature, sparse. None: any numbers ≥ 0, without such vectors.
+
+    See Also
+    --------
+    gramian.ChiSquared : Small bins count more.
+    gramian.PyramidMatch : For sets of vectors.
 
     Examples
     --------

@@ -53,7 +53,10 @@ def _drop_refused(path: Path, future: Future) -> None:
 def _text(meta: dict[str, Any] | None) -> str | None:
     if not meta:
         return None
-    text = json.dumps(meta, separators=(",", ":"), allow_nan=False)
+    try:
+        text = json.dumps(meta, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise SpaceError(f"Space: meta must be what JSON can hold ({error}).") from error
     if len(text) > MOST_META:
         raise SpaceError(f"Space: meta must be at most {MOST_META} characters of JSON, got {len(text)}.")
     return text

@@ -1,5 +1,6 @@
 """A small client of ``gramian serve`` on the standard library."""
 
+import http.client
 import json
 import urllib.error
 import urllib.parse
@@ -7,7 +8,11 @@ import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from gramian import _checks, _parameters
 from gramian.service.errors import SpaceError
+from gramian.service.words import WORDS
 
 
 class Refused(SpaceError):
@@ -18,6 +23,7 @@ class Refused(SpaceError):
         self.status = status
 
 
+@_parameters.checked_methods(**WORDS)
 class Client:
     """Asks and teaches a space over HTTP, with the words of :class:`~gramian.service.Space`.
 
@@ -44,20 +50,9 @@ class Client:
 
     def request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
         """Send a request; returns what the JSON of the answer holds, or its bytes."""
-        with self._open(method, path, body, headers or {}) as answer:
+        with opened(self, method, path, body, headers or {}) as answer:
             content = answer.read()
             return json.loads(content) if answer.headers.get_content_type() == "application/json" else content
-
-    def _open(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        sent = {"Content-Type": "application/json", **headers}
-        if self.token is not None:
-            sent["Authorization"] = f"Bearer {self.token}"
-        request = urllib.request.Request(self.address + path, data, sent, method=method)
-        try:
-            return urllib.request.urlopen(request, timeout=self.timeout)
-        except urllib.error.HTTPError as error:
-            raise Refused(error.code, _detail(error)) from error
 
     def collections(self) -> list[dict[str, Any]]:
         """All collections."""
@@ -69,9 +64,9 @@ class Client:
 
     def add(self, name: str, X: Any, ids: Any = None, *, meta: Any = None, upsert: bool = False) -> dict[str, Any]:
         """Add items; ids default to the next free ones."""
-        rows = [{"x": [float(value) for value in x]} for x in X]
+        rows: list[dict[str, Any]] = [{"x": x} for x in _rows(X)]
         for row, number in zip(rows, ids if ids is not None else ()):
-            row["id"] = int(number)  # type: ignore[assignment]
+            row["id"] = _checks.number(number, "Client", "ids", integer=True)
         for row, about in zip(rows, meta if meta is not None else ()):
             row["meta"] = about
         return self.request("POST", _path(name, "items"), {"items": rows, "upsert": upsert})
@@ -86,7 +81,7 @@ class Client:
 
     def query(self, name: str, x: Any = None, **asked: Any) -> dict[str, Any]:
         """The most similar items, as :meth:`Space.query`."""
-        point = {} if x is None else {"x": [float(value) for value in x]}
+        point = {} if x is None else {"x": _checks.vector(x, "Client", "x").tolist()}
         return self.request("POST", _path(name, "query"), {**point, **asked})
 
     def feedback(
@@ -114,20 +109,54 @@ class Client:
 
     def transform(self, name: str, X: Any) -> list[list[float]]:
         """Coordinates of points under the active version."""
-        rows = [[float(value) for value in x] for x in X]
-        return self.request("POST", _path(name, "transform"), {"x": rows})["z"]
+        return self.request("POST", _path(name, "transform"), {"x": _rows(X)})["z"]
 
     def events(self, after: int | None = None) -> Iterator[dict[str, Any]]:
         """Events as they come, those after a number first; ends when the server does."""
         headers = {} if after is None else {"Last-Event-ID": str(after)}
-        with self._open("GET", "/v1/events", None, headers) as answer:
+        with opened(self, "GET", "/v1/events", None, headers) as answer:
             for line in answer:
                 if line.startswith(b"data: "):
                     yield json.loads(line[6:])
 
 
+def opened(client: "Client", method: str, path: str, body: Any, headers: dict[str, str]) -> Any:
+    """The answer to a request, to be read; one that is not a success raises :class:`Refused`."""
+    data = None if body is None else _json(body)
+    sent = {"Content-Type": "application/json", **headers}
+    if client.token is not None:
+        sent["Authorization"] = f"Bearer {client.token}"
+    try:
+        request = urllib.request.Request(client.address + path, data, sent, method=method)
+        return urllib.request.urlopen(request, timeout=client.timeout)
+    except urllib.error.HTTPError as error:
+        raise Refused(error.code, _detail(error)) from error
+    except urllib.error.URLError as error:
+        raise ConnectionError(f"Client: no answer at {client.address} ({error.reason}); is the server up?") from error
+    except http.client.InvalidURL as error:
+        raise SpaceError(f"Client: {path!r:.80} cannot be asked for ({error}).") from error
+
+
 def _path(name: str, *parts: Any) -> str:
     return "/".join(["/v1/collections", urllib.parse.quote(name, safe=""), *map(str, parts)])
+
+
+def _rows(X: Any) -> list[list[float]]:
+    return _checks.points(X, "Client", allow_sparse=False).tolist()
+
+
+def _json(body: Any) -> bytes:
+    """A body as bytes, numbers and arrays of NumPy among it."""
+    try:
+        return json.dumps(body, default=_plain).encode()
+    except (TypeError, ValueError) as error:
+        raise SpaceError(f"Client: a request must be what JSON can hold ({error}).") from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 def _detail(error: urllib.error.HTTPError) -> str:

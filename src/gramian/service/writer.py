@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from gramian import _checks
 from gramian.service.builder import Builder
 from gramian.service.draft import Draft
 from gramian.service.errors import Closed
@@ -111,4 +112,11 @@ class Writer:
             self.snapshot = load(self.store)
         if draft.seq > before:
             for listener in list(self.listeners):
-                listener(draft.seq)
+                self._tell(listener, draft.seq)
+
+    def _tell(self, listener: Callable[[int], None], seq: int) -> None:
+        """Call a listener; what is durable stands, so that an error in there is told and ends nothing."""
+        try:
+            listener(seq)
+        except Exception as error:
+            _checks.warn(f"Space: a listener failed after event {seq} ({type(error).__name__}: {error}).")

@@ -30,6 +30,11 @@ class BregmanProjections(Solver):
     tol : float
         As in :class:`DualAscent`.
 
+    See Also
+    --------
+    gramian.DualAscent : All multipliers at once, with a proven gap.
+    gramian.Framework : The learner that uses it.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

@@ -1,0 +1,102 @@
+"""What it costs to learn from a part of the points: the default beside the same fit on all of them."""
+
+import time
+import warnings
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+import gramian as gm
+from benchmarks import harness
+from benchmarks.speed.mnist import nearest_three
+
+TITLE = "A part of the points, and all of them"
+NOTES = """
+Learners whose work grows with n² learn from a part of many points by default, and say so. Here the same learner also
+learns from all of them, its default otherwise unchanged: images of MNIST in 40 principal components of the training
+images, and errors of 3-NN on 5,000 test images among all n training images, whichever of them the metric was
+learned from. *Error* has the standard error over test images, as has *part − whole*, which is of the pairs of
+answers: above zero the part is worse. *Plain* is the error without learning. CPU seconds are of one fit.
+"""
+FIXED_SIZE = {"DNE": 60_000, "LFDA": 60_000}
+"""Training images for learners whose part is 20,000; the others have 20,000."""
+NAMES = ("DNE", "LFDA", "LMNN", "MCML", "MLKR", "NCA", "SCML")
+COMPONENTS = 40
+
+
+def run(quick: bool = False) -> list[dict[str, Any]]:
+    """A row for each learner."""
+    if quick:
+        return [row("LFDA", compared("LFDA", 2000, most=500))]
+    return [row(name, kept(name, FIXED_SIZE.get(name, 20_000))) for name in NAMES]
+
+
+def kept(name: str, n: int) -> dict[str, Any]:
+    """One learner, measured once."""
+    return harness.remembered("part_whole", (name, n, COMPONENTS), partial(compared, name, n))
+
+
+@cache
+def images(n: int) -> tuple[np.ndarray, ...]:
+    """n training images and 5,000 test images, with their labels."""
+    from sklearn.decomposition import PCA
+
+    data = harness.load("mnist")
+    order = np.random.RandomState(0).permutation(60_000)[:n]
+    tested = 60_000 + np.random.RandomState(1).permutation(10_000)[:5000]
+    place = PCA(COMPONENTS, random_state=0).fit(data.X[order] / 255.0)
+    A, B = (place.transform(data.X[rows] / 255.0) for rows in (order, tested))
+    codes = data.y.astype(int)
+    return A, codes[order], B, codes[tested]
+
+
+def compared(name: str, n: int, most: int | None = None) -> dict[str, Any]:
+    """Which test images are wrong after the default fit, after the fit on all points, and without learning."""
+    A, a, B, b = images(n)
+    part = one_fit(name, A, a, most) if most else one_fit(name, A, a, default_size(name))
+    whole = one_fit(name, A, a, None)
+    metrics = {"part": part[0], "whole": whole[0], "plain": gm.Mahalanobis.euclidean(COMPONENTS)}
+    wrong = {key: (nearest_three(metric, A, a, B) != b).tolist() for key, metric in metrics.items()}
+    learned = most or min(n, default_size(name))
+    return {"n": n, "learned from": learned, "wrong": wrong, "part s": part[1], "whole s": whole[1]}
+
+
+def default_size(name: str) -> int:
+    """The most points that a learner uses by itself."""
+    return gm.MLKR().max_points if name == "MLKR" else getattr(gm, name)._most_points
+
+
+def one_fit(name: str, X: np.ndarray, y: np.ndarray, most: int | None) -> tuple[Any, float]:
+    """The metric that a learner finds from so many points at most, and its CPU seconds."""
+    cls = getattr(gm, name)
+    if name == "MLKR":
+        learner = cls(max_points=most, random_state=0)
+    else:
+        learner = type(name, (cls,), {"_most_points": most})(random_state=0)
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        metric = learner.fit(X, y).metric_
+    return metric, time.process_time() - start
+
+
+def row(name: str, found: dict[str, Any]) -> dict[str, Any]:
+    """A row of the table."""
+    wrong = {key: np.array(value, dtype=float) for key, value in found["wrong"].items()}
+    return {
+        "learner": name,
+        "n": found["n"],
+        "part": found["learned from"],
+        "error of the part": with_error(wrong["part"]),
+        "error of the whole": with_error(wrong["whole"]),
+        "part − whole": with_error(wrong["part"] - wrong["whole"], "+"),
+        "plain": with_error(wrong["plain"]),
+        "CPU s, part": found["part s"],
+        "CPU s, whole": found["whole s"],
+    }
+
+
+def with_error(values: np.ndarray, sign: str = "") -> str:
+    """The mean and its standard error."""
+    return f"{values.mean():{sign}.4f} ± {values.std(ddof=1) / np.sqrt(len(values)):.4f}"
