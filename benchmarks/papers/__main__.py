@@ -20,9 +20,9 @@ those that are drawings or algorithms, and *claims* what the document says of th
 
 """
 COSTS = """
-The {count} runs on record took {hours:.1f} CPU hours in all, one thread each; parts that were kept from an interrupted run
-are counted. From an empty cache `make papers` takes as long, with two jobs about half of it on the clock. It shows how
-far it is and how long the rest will take, and goes on where it was stopped.{unknown}{older}
+The {count} runs on record took {hours:.1f} CPU hours in all, one thread each; parts that were kept from an interrupted
+run are counted. From an empty cache `make papers` takes as long, with two jobs about half of it on the clock. It shows
+how far it is and how long the rest will take, and goes on where it was stopped.{unknown}{older}
 
 `make papers-quick` runs a short form of them all in minutes; it prints, and keeps nothing.
 `python -m benchmarks.papers NAME` runs one.
