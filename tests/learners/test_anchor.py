@@ -75,7 +75,7 @@ def test_the_choice_depends_on_the_seed_alone_and_units_change_nothing(learner):
     assert np.mean(order == np.argsort(large.metric_.sqdist(1024 * X[:10], 1024 * X), axis=1)[:, :5]) > 0.95
 
 
-@pytest.mark.parametrize("learner", [gm.RCA, gm.LMNN, gm.MMC, gm.MCML, gm.PLDA], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("learner", [gm.RCA, gm.LMNN, gm.MMC, gm.MCML, gm.PLDA, gm.SCML], ids=lambda cls: cls.__name__)
 def test_labels_that_mean_nothing_do_no_harm(learner):
     """More columns than rows and random labels: the plain optimum is far from the features, the anchored one is not."""
     rng = np.random.default_rng(5)

@@ -76,6 +76,17 @@ def test_a_number_for_the_anchor_learns_from_all(name, points, monkeypatch):
     assert np.array_equal(whole.metric_.matrix, again.metric_.matrix)
 
 
+@pytest.mark.parametrize("cls", [gm.OnlinePOLA, gm.OnlineVonNeumann])
+def test_a_stream_from_many_labels_has_fewer_pairs_and_says_so(cls, points, monkeypatch):
+    X, y = points
+    monkeypatch.setattr(cls, "_most_pairs", 70)
+    learner, sentences = said(lambda: cls(random_state=0).fit(X, y))
+    assert learner.n_seen_ == 70 and f"{cls.__name__}: learns from 70 pairs of 150 points" in sentences[0]
+    pairs = gm.Pairs.from_labels(y, random_state=0)
+    learner, sentences = said(lambda: cls().fit(X, pairs))
+    assert learner.n_seen_ == len(pairs) and not sentences
+
+
 def test_mlkr_draws_points_at_random_unless_told_otherwise(points):
     X, y = points
     _, sentences = said(lambda: gm.MLKR(max_points=50, max_iter=2, random_state=0).fit(X, X[:, 0]))
@@ -96,13 +107,32 @@ def test_kernel_features_of_many_points_say_what_share_they_hold(points, monkeyp
         assert not said(lambda options=options: gm.KernelFeatures(gm.Gaussian(2.0), **options).fit(X))[1]
 
 
-def test_starts_are_compared_on_a_part_and_the_best_goes_on_with_all(points, monkeypatch):
+@pytest.mark.parametrize(
+    ("cls", "settings"),
+    [
+        (gm.MultipleCauseVQ, {}),
+        (gm.DecorrelatedKMeans, {}),
+        (gm.ConvolutionalEM, {}),
+        (gm.ConvolutionalEM, {"covariance": "full"}),
+    ],
+)
+def test_starts_are_compared_on_a_part_and_the_best_goes_on_with_all(cls, settings, points, monkeypatch):
     X, _ = points
-    monkeypatch.setattr(gm.MultipleCauseVQ, "_most_points", 50)
-    model, sentences = said(lambda: gm.MultipleCauseVQ((2, 2), n_init=3, random_state=0).fit(X))
+    monkeypatch.setattr(cls, "_most_points", 50)
+    model, sentences = said(lambda: cls((2, 2), n_init=3, random_state=0, **settings).fit(X))
     assert model.labels_.shape == (150, 2) and "compares its 3 starts on 50 of the 150 points" in sentences[0]
-    again, _ = said(lambda: gm.MultipleCauseVQ((2, 2), init=model.labels_, random_state=0).fit(X))
+    again, _ = said(lambda: cls((2, 2), init=model.labels_, random_state=0, **settings).fit(X))
     assert np.mean(again.labels_ == model.labels_) > 0.9  # what it ended with is where all points stay
+
+
+@pytest.mark.parametrize("cls", [gm.DecorrelatedKMeans, gm.ConvolutionalEM])
+def test_a_penalty_weighs_the_same_for_a_part_of_the_points(cls, monkeypatch):
+    data = gm.datasets.two_views(300, 4, random_state=0)
+    whole = cls((3, 3), random_state=0).fit(data.X)
+    monkeypatch.setattr(cls, "_most_points", 150)
+    part, _ = said(lambda: cls((3, 3), random_state=0).fit(data.X))
+    assert part.penalty_ == whole.penalty_
+    assert part.objective_ <= whole.objective_ + 0.01 * abs(whole.objective_)
 
 
 def test_auto_metric_leaves_out_what_grows_with_the_square(points, monkeypatch):

@@ -91,10 +91,18 @@ class SumOfParts(Clusterings):
     def _nearest(self, points: Points, C: np.ndarray) -> np.ndarray:
         """The most probable combination of the parts C for each point."""
         k = tuple(len(part) for part in self.cluster_centers_)
-        state = State(C, np.concatenate(self.weights_), self.variance_ * len(k))
-        if np.prod(k, dtype=float) <= LIMIT:
-            return exact(points, state, k, soft=False).labels
-        return gibbs(points, state, k, False, points.nearest(state.C, k), np.random.RandomState(0)).labels
+        return likeliest(points, State(C, np.concatenate(self.weights_), self.variance_ * len(k)), k)
+
+    def _spread(self, points: Points, run: Run, k: tuple[int, ...]) -> np.ndarray:
+        state = State(run.centers, np.concatenate(run.extra["weights"]), run.extra["variance"] * len(k))
+        return likeliest(points, state, k)
+
+
+def likeliest(points: Points, state: State, k: tuple[int, ...]) -> np.ndarray:
+    """The most probable combination of parts for each point."""
+    if np.prod(k, dtype=float) <= LIMIT:
+        return exact(points, state, k, soft=False).labels
+    return gibbs(points, state, k, False, points.nearest(state.C, k), np.random.RandomState(0)).labels
 
 
 def _floor(points: Points) -> float:

@@ -57,6 +57,7 @@ class Clusterings(BaseEstimator, ABC):
     verbose: bool
     callback: Callable | None
     init: Any
+    penalty_: Any
 
     @abstractmethod
     def _run(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run: ...
@@ -95,6 +96,9 @@ class Clusterings(BaseEstimator, ABC):
         given = linalg.placed(given, points.X)
         starts = starts if given is None else 1
         few = points if given is not None else compared_on(self, points, starts, rng)
+        penalty = getattr(self, "penalty_", None)
+        if penalty is not None:  # stands beside sums over the points
+            self.penalty_ = penalty * (len(few) / len(points))
 
         def started(start: int) -> Run:
             run = self._run(few, k, self._first(few, k, start, rng) if given is None else given, rng)
@@ -105,6 +109,7 @@ class Clusterings(BaseEstimator, ABC):
         with progress(owner, self.verbose, starts, self.callback) as report:
             best = lowest(map(started, range(starts)))
             if few is not points:
+                self.penalty_ = penalty
                 best = self._run(points, k, self._spread(points, best, k), rng)
             self._store(best, k)
         return self

@@ -126,6 +126,8 @@ class ConvolutionalEM(SumOfParts):
     True
     """
 
+    _most_points = 20_000
+
     def __init__(
         self,
         n_clusters: Any = (2, 2),
@@ -191,6 +193,13 @@ class ConvolutionalEM(SumOfParts):
             return super()._labels(points)
         C = np.vstack(self.parts_) @ linalg.psd_power(self.shape_, -0.5)
         return self._nearest(whitened(points, self.shape_), C)
+
+    def _spread(self, points: Points, run: Run, k: tuple[int, ...]) -> np.ndarray:
+        S = run.extra["shape"]
+        if S is None:
+            return super()._spread(points, run, k)
+        turned = replace(run, centers=run.centers @ linalg.psd_power(S, -0.5))
+        return super()._spread(whitened(points, S), turned, k)
 
     def _means(self, m: Moments, C: np.ndarray, k: tuple[int, ...], energy: float) -> np.ndarray:
         last = np.inf

@@ -100,6 +100,8 @@ class DecorrelatedKMeans(Clusterings):
 
     _devices = True
 
+    _most_points = 20_000
+
     def __init__(
         self,
         n_clusters: Any = (2, 2),

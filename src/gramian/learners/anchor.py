@@ -51,6 +51,7 @@ def anchored(
     inner = unanchored(learner)
     solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
     if not solution.converged and solution.residual > FAR and inner.max_iter < learner.max_iter:
+        inner = unanchored(learner, quiet=True)  # one bar, and steps that ascend
         inner.max_iter = learner.max_iter
         solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
     found = {**solution.found, "anchor": float(weight)}
@@ -155,12 +156,13 @@ def chosen(
     rng: np.random.RandomState,
     weight: Any = "auto",
     path_of: Any = None,
-    errors: float = 1.0,
+    errors: float | None = None,
 ) -> tuple[Any, float]:
     """The variant of a learner with the largest gain, and the weight of the prior for it.
 
-    "auto" is the largest weight whose gain is within a standard error of the best one, or so many ``errors``: the prior
-    where nothing is sure. ``path_of`` is what finds a path on a fold, :func:`fold_path` when None.
+    "auto" is the largest weight whose gain is within a standard error of the best one, the prior where nothing is sure,
+    or within as many ``errors``, which the learner says in ``_care`` when None.
+    ``path_of`` is what finds a path on a fold, :func:`fold_path` when None.
     """
     auto = isinstance(weight, str)
     weights = WEIGHTS if auto else np.array([weight, 1.0])
@@ -172,7 +174,9 @@ def chosen(
         if found:
             mean, error = gain_and_error(found)
             top = int(np.argmax(mean)) if auto else 0
-            careful = weights[mean >= mean[top] - errors * error[top]].max() if auto else weight
+            care = variant._care if errors is None else errors
+            within = care * error[top] if care else 0.0  # an error may be infinite
+            careful = weights[mean >= mean[top] - within].max() if auto else weight
             best = max(best, (float(mean[top]), variant, float(careful)), key=lambda one: one[0])
     return best[1:]
 

@@ -5,10 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from gramian import _checks
+from gramian._parameters import checked
 from gramian.metrics import Mahalanobis
 from gramian.plotting.canvas import COLORS, MARKERS, QUIET, RIGHT, WRONG, axes, figure, open_frame
+from gramian.plotting.words import WORDS
 
 
+@checked(**WORDS)
 def margins(constraints: Any, X: Any, metric: Any, *, baseline: Any = None, ax: Any = None) -> Any:
     """Histogram of the margins (b_i − ⟨C_i, K_W⟩) / |b_i| under ``baseline`` (Euclidean when None) and ``metric``.
 
@@ -24,6 +28,7 @@ def margins(constraints: Any, X: Any, metric: Any, *, baseline: Any = None, ax: 
     >>> ax.get_xlabel()
     'margin relative to the bound'
     """
+    X = _checks.points(X, "margins", n_features=metric.coordinates.n_features)
     baseline = Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline
     constraints = constraints.check(X, "margins")
     ax = axes(ax, 5.6, 3.2)
@@ -42,6 +47,7 @@ def margins(constraints: Any, X: Any, metric: Any, *, baseline: Any = None, ax: 
     return ax
 
 
+@checked(**WORDS)
 def curves(
     series: Mapping[str, tuple[Any, Any]], xlabel: str, ylabel: str, *, ax: Any = None, title: str = "", log: str = ""
 ) -> Any:
@@ -77,6 +83,7 @@ def curves(
     return ax
 
 
+@checked(**WORDS)
 def gains(report: Any, ax: Any = None) -> Any:
     """What each candidate of an :class:`~gramian.AutoMetric` gains over the points as they are, with standard errors.
 
@@ -100,6 +107,7 @@ def gains(report: Any, ax: Any = None) -> Any:
     return ax
 
 
+@checked(**WORDS)
 def shares(explanation: Any, *, most: int = 12, ax: Any = None) -> Any:
     """Why a pair is near or far: what each feature adds to its squared distance, the largest ones first.
 
@@ -135,6 +143,7 @@ def shares(explanation: Any, *, most: int = 12, ax: Any = None) -> Any:
     return ax
 
 
+@checked(**WORDS)
 def stream(history: dict[str, Any]) -> Any:
     """Throughput, recall and mean loss along a stream of events, as a figure.
 

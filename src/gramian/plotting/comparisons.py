@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import checked
 from gramian.plotting.canvas import QUIET, RIGHT, axes, open_frame
+from gramian.plotting.words import WORDS
 
 
+@checked(**WORDS)
 def scores(results: Mapping[str, Sequence[float]], *, label: str = "accuracy", ax: Any = None) -> Any:
     """Scores of distances on the same folds: a dot for each fold, a bar at their mean, the best one in color.
 

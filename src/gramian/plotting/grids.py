@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
+from gramian._parameters import checked
 from gramian.metrics import Mahalanobis
 from gramian.plotting.canvas import RIGHT, WRONG, bare, figure
+from gramian.plotting.words import WORDS
 
 GAP = 0.35
 """Width of an empty place, in images."""
@@ -15,6 +17,7 @@ ACROSS = 10
 """Images in a row, where they come without rows."""
 
 
+@checked(**WORDS)
 def images(
     rows: Sequence[Any],
     image_shape: tuple[int, ...],
@@ -49,8 +52,10 @@ def images(
     """
     if _are_images(rows, image_shape):
         rows = _in_rows(rows)
-        frames = frames and _in_rows(frames)
+        frames = None if frames is None else _in_rows(frames)
     width = _width(rows, image_shape)
+    if frames is not None and [len(row) for row in frames if _is_row(row)] != [width] * len(rows):
+        raise ValueError(f"images: frames must be {len(rows)} rows of {width} colors, got {_checks.shown(frames)}.")
     columns = [any(row[j] is not None for row in rows) for j in range(width)]
     widths = [1.0 if used else GAP for used in columns]
     names = max((len(line) for name in row_names or () for line in name.split("\n")), default=0)
@@ -61,12 +66,16 @@ def images(
     if len(image_shape) == 3 and any(columns):
         rows = _colored(rows)
     for i, j in np.ndindex(grid.shape):
-        _show(grid[i, j], rows[i][j], image_shape, frames and frames[i][j], cmap)
+        _show(grid[i, j], rows[i][j], image_shape, None if frames is None else frames[i][j], cmap)
     for cells, name in zip(grid, row_names or ()):
         cells[0].set_ylabel(name, fontsize=9, rotation=0, ha="right", va="center")
     for cell, name in zip(grid[0], column_names or ()):
         _head(cell, name)
     return picture
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def _are_images(rows: Sequence[Any], image_shape: tuple[int, ...]) -> bool:
@@ -95,9 +104,13 @@ def _colored(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
 
 def _width(rows: Sequence[Sequence[Any]], image_shape: tuple[int, ...]) -> int:
     """Images in a row, the same in all rows, each of the given shape."""
+    if not all(map(_is_row, rows)):
+        raise ValueError(f"images: rows must hold images, got {_checks.shown(rows)}.")
     lengths = sorted({len(row) for row in rows})
     if len(lengths) != 1 or lengths == [0]:
         raise ValueError(f"images: rows must hold equally many images, got rows of {lengths or 'nothing'}.")
+    if any(np.asarray(image).dtype.kind not in "biuf" for row in rows for image in row if image is not None):
+        raise ValueError("images: rows must hold images of numbers, got something else.")
     pixels = {np.size(image) for row in rows for image in row if image is not None}
     if pixels - {np.prod(image_shape)}:
         raise ValueError(f"images: image_shape {tuple(image_shape)} must fit the images, got {max(pixels)} pixels.")
@@ -119,6 +132,7 @@ def _head(ax: Any, name: str) -> None:
     ax.annotate(name, (0, 1), fontsize=9, annotation_clip=False, **place).set_in_layout(False)
 
 
+@checked(**WORDS)
 def neighbors(
     metric: Any,
     X: Any,
@@ -155,8 +169,11 @@ def neighbors(
     30
     """
     X = _checks.points(X, "neighbors", allow_sparse=False)
-    queries = _checks.points(queries, "neighbors", name="queries")
+    queries = _checks.points(queries, "neighbors", name="queries", n_features=X.shape[1], allow_sparse=False)
     y, query_labels = np.asarray(y), np.asarray(query_labels)
+    if y.shape != (len(X),) or query_labels.shape != (queries.shape[0],):
+        shapes = f"{y.shape} for {len(X)} points and {query_labels.shape} for {queries.shape[0]} queries"
+        raise ValueError(f"neighbors: y and query_labels must have one label per point, got {shapes}.")
     k = min(_checks.number(k, "neighbors", "k", low=1, integer=True), len(X))
     sides = [Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline, metric]
     found = [np.argsort(side.sqdist(queries, X), axis=1, kind="stable")[:, :k] for side in sides]
@@ -174,6 +191,7 @@ def _colors(right: np.ndarray) -> list[str]:
     return [RIGHT if hit else WRONG for hit in right]
 
 
+@checked(**WORDS)
 def cluster_means(X: Any, labels: Any, image_shape: tuple[int, int], *, names: Any = None) -> Any:
     """Mean image of each cluster, one row of images per clustering.
 
@@ -195,7 +213,9 @@ def cluster_means(X: Any, labels: Any, image_shape: tuple[int, int], *, names: A
     X = _checks.points(X, "cluster_means", allow_sparse=False)
     if X.shape[1] != np.prod(image_shape):
         raise ValueError(f"cluster_means: image_shape must have {X.shape[1]} pixels, got {tuple(image_shape)}.")
-    columns = np.asarray(labels).reshape(len(X), -1).T
+    columns = np.asarray(labels).T if np.ndim(labels) == 2 else np.asarray(labels)[None]
+    if columns.shape[1] != len(X):
+        raise ValueError(f"cluster_means: labels must have one row per point ({len(X)}), got {columns.shape[1]}.")
     means = [[X[column == c].mean(axis=0) for c in np.unique(column)] for column in columns]
     width = max(map(len, means))
     rows = [[*row, *[None] * (width - len(row))] for row in means]

@@ -5,9 +5,12 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
+from gramian._parameters import checked
 from gramian.plotting.canvas import COLORS, MARKERS, axes, bare, figure, pyplot
+from gramian.plotting.words import WORDS
 
 
+@checked(**WORDS)
 def embedding(
     Z: Any, y: Any, *, ax: Any = None, title: str = "", names: Any = None, marked: Any = None, unknown: Any = None
 ) -> Any:
@@ -35,9 +38,12 @@ def embedding(
     ['setosa', 'versicolor', 'virginica']
     """
     Z, y = _checks.points(Z, "embedding", allow_sparse=False), np.asarray(y)
-    if Z.shape[1] < 2 or len(y) != len(Z):
-        raise ValueError(f"embedding: needs Z (n, 2) and n labels, got {Z.shape} and {len(y)}.")
-    marked = np.zeros(len(Z), bool) if marked is None else np.asarray(marked, dtype=bool)
+    if Z.shape[1] < 2 or y.shape != (len(Z),):
+        raise ValueError(f"embedding: needs Z (n, 2) and n labels, got {Z.shape} and {y.shape}.")
+    marked = np.zeros(len(Z), bool) if marked is None else _checks.plain(marked, "embedding", "marked")
+    if marked.shape != y.shape or marked.dtype.kind not in "biu":
+        raise ValueError(f"embedding: marked must be {len(Z)} of True and False, got {_checks.shown(marked)}.")
+    marked = marked.astype(bool)
     ax, size = axes(ax, 4.4, 4.2), np.clip(2500 / len(Z), 11, 36)
     if unknown is not None:
         ax.scatter(*Z[y == unknown, :2].T, s=size, color="0.8", linewidths=0)
@@ -46,7 +52,7 @@ def embedding(
         style = {"color": COLORS[c % len(COLORS)], "marker": MARKERS[c % len(MARKERS)]}
         ax.scatter(*Z[mine & ~marked, :2].T, s=size, alpha=0.75, linewidths=0, **style)
         ax.scatter(*Z[mine & marked, :2].T, s=110, edgecolors="black", linewidths=1.2, zorder=3, **style)
-        name = str(label if names is None else names[label])
+        name = _name(names, label)
         if name:
             box = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "boxstyle": "round,pad=0.15"}
             ax.text(*np.median(Z[mine, :2], axis=0), name, fontsize=10, ha="center", va="center", bbox=box, zorder=4)
@@ -55,6 +61,15 @@ def embedding(
     return ax
 
 
+def _name(names: Any, label: Any) -> str:
+    """The name of a class."""
+    try:
+        return str(label if names is None else names[label])
+    except (IndexError, KeyError, TypeError) as error:
+        raise ValueError(f"embedding: names must have one for {label!r}, got {_checks.shown(names)}.") from error
+
+
+@checked(**WORDS)
 def clusterings(X: Any, labels: Any, *, names: Any = None) -> Any:
     """One map of the points (their first two principal components), colored by each clustering side by side.
 
@@ -77,6 +92,8 @@ def clusterings(X: Any, labels: Any, *, names: Any = None) -> Any:
     labels = labels[:, None] if labels.ndim == 1 else labels
     if len(labels) != len(X):
         raise ValueError(f"clusterings: labels must have one row per point ({len(X)}), got {len(labels)}.")
+    if names is not None and (isinstance(names, dict) or len(names) != labels.shape[1]):
+        raise ValueError(f"clusterings: names must be {labels.shape[1]} titles, got {_checks.shown(names)}.")
     Z = X - X.mean(axis=0)
     V = np.linalg.svd(Z, full_matrices=False)[2][:2]
     place = np.zeros((len(X), 2))
@@ -99,6 +116,7 @@ def _scale(n_classes: int) -> dict[str, Any]:
     return {"cmap": colormap, "vmin": 0, "vmax": len(COLORS) - 1}
 
 
+@checked(**WORDS)
 def distance_field(metric: Any, center: Any, X: Any, y: Any, *, ax: Any = None, title: str = "") -> Any:
     """Distances from one point of the plane to all places under a metric: dark is near; returns the axes.
 
@@ -118,9 +136,10 @@ def distance_field(metric: Any, center: Any, X: Any, y: Any, *, ax: Any = None, 
     (120, 120)
     """
     X = _checks.points(X, "distance_field", n_features=2, allow_sparse=False)
-    if len(y) != len(X):
-        raise ValueError(f"distance_field: y must have one label per point ({len(X)}), got {len(y)}.")
-    center = _checks.points(np.atleast_2d(center), "distance_field", n_features=2, name="center")
+    if np.shape(y) != (len(X),):
+        found = len(y) if np.ndim(y) == 1 else np.shape(y)
+        raise ValueError(f"distance_field: y must have one label per point ({len(X)}), got {found}.")
+    center = _checks.vector(center, "distance_field", "center", 2)[None]
     ax = axes(ax, 4.2, 4.2)
     margin = 0.08 * np.ptp(X, axis=0)
     low, high = X.min(axis=0) - margin, X.max(axis=0) + margin
@@ -137,6 +156,7 @@ def distance_field(metric: Any, center: Any, X: Any, y: Any, *, ax: Any = None, 
     return ax
 
 
+@checked(**WORDS)
 def matrix(metric: Any, feature_names: Any = None, *, ax: Any = None) -> Any:
     """The matrix M of a metric as a heat map, blue below zero and red above; returns the axes.
 
