@@ -92,6 +92,7 @@ gpu: $(ARRAYS_DEPS)
 docs: $(DOCS_DEPS)
 	rm -rf docs/generated
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/links.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # All benchmarks of the source documents. What was stopped goes on where it ended; `make papers ARGS=NAME` runs one.

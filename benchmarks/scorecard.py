@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report
+from benchmarks import asked, report
 from benchmarks.harness import ROOT
 
 SOURCE = ROOT / "benchmarks" / "papers" / "scorecard.toml"
@@ -64,11 +64,6 @@ def rows(path: Path = SOURCE) -> list[Row]:
     return [Row(**{key: tuple(value) if key in lists else value for key, value in row.items()}) for row in found]
 
 
-def missing(path: Path = SOURCE) -> list[dict[str, str]]:
-    """What the documents ask for beside tables and figures, and is not here."""
-    return tomllib.loads(path.read_text(encoding="utf-8")).get("missing", [])
-
-
 def differences(row: Row, results: dict[str, report.Report]) -> list[float]:
     """|ours − printed| of all numbers that belong to a row."""
     found = []
@@ -106,11 +101,7 @@ def numbers(row: Row, results: dict[str, report.Report]) -> str:
 
 def links(row: Row, results: dict[str, report.Report]) -> str:
     """Sections of the pages of results, the page of the document, and tests."""
-    found = [
-        f"[{name}](results/{name.split('.')[0]}.md#{report.anchor(results[name].title)})"
-        for name in (*row.benchmarks, *row.also)
-        if name in results
-    ]
+    found = [asked.link(name, results) for name in (*row.benchmarks, *row.also) if name in results]
     if row.page:
         found.append(f"[page]({row.page})")
     return ", ".join(found + [f"`{name}`" for name in row.tests])
@@ -139,5 +130,4 @@ def page(results: list[report.Report]) -> str:
             for row in group
         ]
         parts += [f"## {document}\n", report.markdown(lines)]
-    parts += ["## Asked for in the text and not here\n", report.markdown(missing())]
-    return "\n".join(parts)
+    return "\n".join([*parts, asked.sections(kept)])

@@ -39,6 +39,8 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+toc_object_entries_show_parents = "hide"
+
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -70,6 +72,7 @@ if any(EXAMPLES.glob("plot_*.py")):
         "show_memory": False,
         "abort_on_example_error": True,
         "doc_module": ("gramian",),
+        "backreferences_dir": "gallery/backreferences",
     }
 
 

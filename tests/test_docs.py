@@ -147,25 +147,52 @@ def test_every_public_name_is_in_the_reference():
         assert hasattr(import_module(home), last), f"docs/api.md names {name}, which does not exist"
 
 
-def test_the_numbers_in_the_readme_are_right(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    space = {}
+def example_of_the_readme(draw):
+    """Shares of right neighbors of each digit as it is, scaled and learned, by the README's own code on one draw."""
     (block,) = blocks(ROOT / "README.md")
-    exec(block, space)
+    space = {}
+    exec(block.replace("stratify=y, random_state=0", f"stratify=y, random_state={draw}"), space)
     gm, X, X_new = space["gm"], space["X"], space["X_new"]
     scale = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
-    claimed = [float(number) for number in re.findall(r"0\.\d\d", block)]
-    learned = (space["y"][space["ids"]] == space["y_new"][:, None]).mean(axis=1)
-    measured, rows = [space["right"]], []
+    sides = []
     for unit in (1.0, scale):
         ids, _ = gm.ExactIndex(gm.Mahalanobis.euclidean(64)).add(X / unit).query(X_new / unit, k=10)
-        right = (space["y"][ids] == space["y_new"][:, None]).mean(axis=1)
-        gain = learned - right
-        measured.append(right.mean())
-        rows.append(f"| {right.mean():.3f} | {gain.mean():+.3f} ± {gain.std() / len(gain) ** 0.5:.3f} |")
-    assert [round(float(m), 2) for m in measured] == claimed
-    table = (ROOT / "README.md").read_text(encoding="utf-8").split("ten nearest of")[1].split("\n\n")[0]
-    assert all(row in table for row in [*rows, f"| {learned.mean():.3f} |"]), rows
+        sides.append((space["y"][ids] == space["y_new"][:, None]).mean(axis=1))
+    return [*sides, (space["y"][space["ids"]] == space["y_new"][:, None]).mean(axis=1)], space
+
+
+def test_the_numbers_in_the_readme_are_right(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = blocks(ROOT / "README.md")
+    (plain, scaled, learned), space = example_of_the_readme(0)
+    claimed = [float(number) for number in re.findall(r"0\.\d\d", block)]
+    assert [round(float(side.mean()), 2) for side in (learned, plain, scaled)] == claimed
+    rows = [f"| {learned.mean():.3f} |"]
+    for side in (plain, scaled):
+        gain = learned - side
+        rows.append(f"| {side.mean():.3f} | {gain.mean():+.3f} ± {gain.std() / len(gain) ** 0.5:.3f} |")
+    table = text.split("ten nearest of")[1].split("\n\n")[0]
+    assert all(row in table for row in rows), rows
+    number = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    learners = {re.split(r"[ ,(]", line.split("  ")[0])[0] for line in str(space["auto"].report_).splitlines()[1:]}
+    learners = {name for name in learners if name[0].isupper() and hasattr(gramian, name)}
+    assert f"tries {number[len(learners)]} learners" in block, learners
+
+
+def test_the_other_draws_and_the_wine_in_the_readme_are_right(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    means = np.mean([[side.mean() for side in example_of_the_readme(draw)[0]] for draw in range(5)], axis=0)
+    assert "the three have {:.3f}, {:.3f} and {:.3f}.".format(*means) in text, means
+    space = {}
+    for block in blocks(DOCS / "start.md")[:2]:
+        exec(block, space)
+    shown = "{:.3f} on the columns as they are, {:.3f} on scaled ones and {:.3f} after RCA".format(
+        *(scores.mean() for scores in space["scores"].values())
+    )
+    assert shown in text, shown
+    assert f"({space['gain'].mean():+.3f} ± {space['error']:.3f} over scaled)" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,13 @@ def test_what_is_seen_also_exists(name):
         assert other == "gramian" or other in NAMES and other != name
 
 
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_name_opens_with_plain_words_and_says_what_else_to_see(name):
+    doc = inspect.getdoc(getattr(gramian, name))
+    assert not re.search(r"[Σ²‖≤≥=∈⟨ᵀ|]", doc.split("\n")[0]), "the formula comes second"
+    assert entries(doc, "See Also")
+
+
 def anchors(page):
     """Anchors of the headings of a page, as they are made of their words."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
@@ -76,6 +84,15 @@ def test_anchors_lead_to_headings(page):
             assert anchor in anchors(page.parent / target if target else page), (
                 f"{page.name} links to {target}#{anchor}"
             )
+
+
+def test_a_dead_link_of_the_built_site_is_found(tmp_path):
+    dead = runpy.run_path(str(DOCS / "links.py"))["dead"]
+    (tmp_path / "a.html").write_text(
+        '<h1 id="top"></h1><a href="b.html#here">b</a><a href="#top">t</a><img src="x.png">'
+    )
+    (tmp_path / "b.html").write_text('<a href="a.html#gone">a</a><a href="https://example.org/#no">out</a>')
+    assert sorted(dead(tmp_path)) == ["a.html: b.html#here", "a.html: x.png", "b.html: a.html#gone"]
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "guide").glob("*.md")), ids=lambda page: page.name)

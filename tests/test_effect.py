@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks import harness
 from benchmarks.effect import draws, ours, rivals, study, summary, tasks
-from benchmarks.effect.__main__ import no_help, page
+from benchmarks.effect.__main__ import contest, drawn, no_help, page, shown_gain
 from benchmarks.effect.adapter import contrastive, train_adapter
 from benchmarks.report import Report
 from scipy.optimize import approx_fprime
@@ -159,3 +159,27 @@ def test_the_page_says_where_nothing_helps():
     found = no_help(summary.rows(cells))
     assert "- t, 5 labels: the features have 0.550; these labels say too little." in found
     assert no_help(summary.rows(_cells("features", [0.5]) + _cells("RCA", [0.6], ours=True))) == ""
+
+
+def test_methods_with_other_draws_are_compared_by_gains_and_the_page_counts_draws():
+    """The second one has the easier draw alone: its precision is higher and its gain smaller."""
+    cells = _cells("features", [0.2, 0.8]) + _cells("RCA", [0.3, 0.9]) + _cells("GMML", ["", 0.85])[1:]
+    rows = summary.rows(cells)
+    assert "RCA 1, features 0, GMML 0" in contest(rows)
+    assert "5 labels on 1 tasks, 1 to 2 draws" in drawn(rows)
+    shown = {row["method"]: shown_gain(row, "seen") for row in rows}
+    assert shown["GMML"] == "+0.050" and shown["RCA"] == "+0.100 ± 0.000"
+
+
+def test_what_gave_nothing_is_not_tried_again():
+    method = study.Method("RCA", None, "1")
+
+    def cell(labels, draw, seen):
+        return {"labels": str(labels), "draw": str(draw), "method": "RCA", "version": "1", "seen": seen}
+
+    assert not study.hopeless([], 5, method)
+    assert study.hopeless([cell(5, 0, "0.5"), cell(5, 1, "")], 5, method), "the mean of this count is lost"
+    assert not study.hopeless([cell(5, 0, "0.5"), cell(5, 1, "")], 20, method), "some draws with fewer labels worked"
+    assert study.hopeless([cell(5, 0, ""), cell(5, 1, "")], 20, method)
+    assert not study.hopeless([cell(20, 0, "")], 5, method)
+    assert not study.hopeless([cell(5, 0, "") | {"version": "0"}], 5, method), "that was other code"

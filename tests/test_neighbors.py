@@ -95,6 +95,51 @@ def test_more_ties_than_the_short_list_holds():
     assert ids.tolist() == [[0, 1, 2], [3000, 3001, 3002]] and (D == 0).all()
 
 
+@pytest.mark.parametrize("size", [1, 16, 128, 129, 400])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lists_hold_the_lowest_bounds_of_all_blocks(rng, size, dtype):
+    from gramian._jit.nearest import keep_lowest, squared_lists
+
+    products, halves = rng.integers(-9, 9, size=(7, 3000)).astype(dtype), rng.integers(0, 9, size=3000).astype(dtype)
+    halves[::5] = np.inf
+    values, ids = np.full((7, size), np.inf, dtype), np.zeros((7, size), np.int64)
+    for start in range(0, 3000, 1100):
+        some = slice(start, min(start + 1100, 3000))
+        keep_lowest(np.ascontiguousarray(products[:, some]), halves[some], start, values, ids)
+    own = rng.normal(size=7)
+    D = squared_lists(values, ids, own, 4.0)
+    assert all(len(set(row)) == size for row in ids)
+    bounds = halves - products
+    np.testing.assert_array_equal(values, np.sort(bounds, axis=1)[:, :size])
+    np.testing.assert_array_equal(values, np.take_along_axis(bounds, ids, axis=1))
+    np.testing.assert_allclose(D, (own[:, None] + 2.0 * values) * 4.0, rtol=1e-14, atol=1e-12)
+
+
+@given(st.integers(1, 128), st.integers(256, 2000), st.integers(1, 30), st.integers(0, 10**6))
+@settings(deadline=None)
+def test_below_a_level_lie_at_least_as_many_bounds_as_a_list_has_places(size, n, values, seed):
+    from gramian._jit.nearest import enough_below
+
+    draw = np.random.default_rng(seed)
+    products, halves = draw.integers(values, size=(2, n)).astype(np.float32)
+    level = enough_below(halves, products, np.empty(256, np.float32), np.empty(size, np.float32))
+    assert (halves - products < level).sum() >= size
+
+
+@pytest.mark.parametrize("m", [1, 5, 16, 17, 300])
+def test_batches_of_any_size_have_the_same_answers(rng, m):
+    X, Q = rng.normal(size=(3000, 70)).astype(np.float32), rng.normal(size=(m, 70)).astype(np.float32)
+    agree(neighbors.nearest(X, 10, Q), brute(X.astype(float), 10, Q.astype(float)))
+
+
+def test_many_queries_that_the_bounds_leave_undecided_are_answered_exactly(rng):
+    X = np.vstack([1e-3 * rng.normal(size=(3000, 5)), [1e3 * np.ones(5)]])  # one far row spoils the digits of all
+    scan = scans.DenseScan.of(X)
+    lower = scan.shortlist(scan.lift(X[:60]), 16)[1]
+    assert (lower[:, -1] < brute(X, 10, X[:60])[1][:, -1]).all()
+    agree(neighbors.nearest(X, 10, X[:60]), brute(X, 10, X[:60]))
+
+
 @pytest.mark.parametrize("k", [1, 8, 300])
 def test_sparse_rows_are_found_exactly(rng, k):
     X = sparse.random_array((400, 900), density=0.02, rng=rng, format="csr")
@@ -186,3 +231,9 @@ def test_learners_take_the_threads_of_the_joblib_configuration(rng, monkeypatch)
         assert _threads.count(None, "Test") == 2 and _threads.count(3, "Test") == 3
         np.testing.assert_allclose(gm.LMNN(max_iter=5, anchor=0).fit(X, y).metric_.matrix, alone)
     assert set(asked) - {0} == {2} and _threads.count(None, "Test") == 1
+
+
+def test_no_entry_is_asked_for_and_none_is_touched():
+    values = np.arange(6.0).reshape(2, 3)
+    names, found = neighbors.smallest(values, 0)
+    assert names.shape == found.shape == (2, 0)

@@ -1,6 +1,11 @@
 """The scorecard names every table and figure, and nothing on it is claimed that was not recorded."""
 
-from benchmarks import harness, papers, report, runner, scorecard
+import ast
+import re
+from importlib import import_module
+
+import pytest
+from benchmarks import asked, harness, papers, report, runner, scorecard
 
 CHAPTERS = {
     "Jain (2009), chapter 4": (8, 2),
@@ -74,6 +79,48 @@ def test_what_is_called_reproduced_meets_the_printed_numbers():
         share = scorecard.met(row, RESULTS)
         if row.state == "reproduced" and scorecard.differences(row, RESULTS):
             assert share is not None and share >= scorecard.ENOUGH, (row.document, row.item, share)
+
+
+@pytest.mark.parametrize("row", asked.asked(), ids=lambda row: row.item[:40])
+def test_what_is_asked_for_is_where_it_is_said_to_be(row):
+    assert row.state in asked.STATES
+    assert row.because if row.state != "here" else row.where and row.tests
+    for name in row.where:
+        assert named(name) is not None
+    for name in row.tests:
+        path, test = name.split("::")
+        tree = ast.parse((harness.ROOT / path).read_text(encoding="utf-8"))
+        assert test in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, name
+
+
+def named(name):
+    """The object of a dotted name: as much of it as is a module, attributes after that."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            found = import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[end:]:
+            found = getattr(found, attribute)
+        return found
+    return None
+
+
+def test_benchmarks_that_answer_a_doubt_are_there():
+    found = set(runner.discover(papers))
+    for row in [*asked.asked(), *asked.doubts()]:
+        assert set(row.benchmarks) <= found, row.item
+
+
+def test_a_section_begins_with_what_does_not_hold():
+    """Where no claim of the rows of a recorded benchmark holds whole, its first sentence is not one of praise."""
+    behind = asked.older(RESULTS)
+    for name in set(RESULTS) - behind:
+        claims = {row.claim for row in ROWS if name in row.benchmarks}
+        if claims and claims <= {"holds in part", "does not hold"}:
+            first = re.split(r"(?<=[.:]) ", RESULTS[name].notes.replace("\n", " "))[0]
+            assert re.search(r"\b(not|but|no|in part|nothing|less)\b", first), (name, first)
 
 
 def test_the_page_is_that_of_the_table_and_the_results():

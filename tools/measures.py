@@ -1,17 +1,19 @@
 """Print how heavy the code is: ``python tools/measures.py [PACKAGE…]``.
 
 Counts come from the syntax trees alone. *Nodes* are AST nodes of the body of a function without its docstring; a
-*private helper* is a function or method with one leading underscore; *code lines* are those with code on them.
+*private helper* is a function or method with one leading underscore, and a *hook* one of them that several classes
+define under one name; *code lines* are those with code on them.
 """
 
 import ast
 import sys
 import tokenize
+from collections import Counter
 from pathlib import Path
 from statistics import median
 
 ROOMS = ("learners", "kernelized", "search", "metrics", "online")
-"""Rooms whose lines are counted together (in older trees ``kernelized`` was a room of its own)."""
+"""Rooms that are weighed together too (in older trees ``kernelized`` was a room of its own)."""
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
 
 
@@ -54,28 +56,49 @@ def percentile(values, share):
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 
-def measure(package):
-    """Print the measures of one package folder."""
-    paths = sorted(package.rglob("*.py"))
-    trees = {path: ast.parse(path.read_text()) for path in paths}
-    lines = {path: code_lines(path) for path in paths}
-    total = sum(lines.values())
-    defined = [function for tree in trees.values() for function in functions(tree)]
+def weigh(paths, trees, lines, shared):
+    """Code lines, nodes per function and private helpers of some files."""
+    total = sum(lines[path] for path in paths)
+    defined = [function for path in paths for function in functions(trees[path])]
     nodes = [own_nodes(function) for function in defined]
-    helpers = sum(private(function.name) for function in defined)
-    classes = {}
+    names = [function.name for function in defined if private(function.name)]
+    hooks = sum(name in shared for name in names)
+    print(f"  code lines: {total} in {len(paths)} files, {len(defined)} functions")
+    print(f"  AST nodes per function: median {median(nodes):g}, p90 {percentile(nodes, 0.9)}, max {max(nodes)}")
+    print(f"  private helpers: {len(names)}, {1000 * len(names) / total:.1f} per 1,000 code lines", end="; ")
+    print(f"{hooks} are hooks, without them {1000 * (len(names) - hooks) / total:.1f}")
+
+
+def hooks_of(trees):
+    """Private names that more than one class defines a method under."""
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    methods = Counter(item.name for node in classes for item in node.body if isinstance(item, ast.FunctionDef))
+    return [name for name, count in methods.items() if count > 1 and private(name)]
+
+
+def many_methods(trees, most=15):
+    """Classes with more methods than that, as pairs (number, name)."""
     for path, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 count = sum(isinstance(item, ast.FunctionDef) for item in node.body)
-                classes[f"{node.name} ({path.relative_to(package)})"] = count
-    heavy = sorted(((count, name) for name, count in classes.items() if count > 15), reverse=True)
-    rooms = {name: sum(n for path, n in lines.items() if room(path, package) == name) for name in ROOMS}
+                if count > most:
+                    yield count, f"{node.name} ({path.name})"
 
-    print(f"{package}: {len(paths)} files, {total} code lines")
-    print(f"  AST nodes per function: median {median(nodes):g}, p90 {percentile(nodes, 0.9)}, max {max(nodes)}")
-    print(f"  private helpers: {helpers}, {1000 * helpers / total:.1f} per 1,000 code lines")
-    print(f"  code lines of {', '.join(f'{name} {n}' for name, n in rooms.items() if n)}: {sum(rooms.values())}")
+
+def measure(package):
+    """Print the measures of one package folder, and of the rooms that learn and search in it."""
+    paths = sorted(package.rglob("*.py"))
+    trees = {path: ast.parse(path.read_text()) for path in paths}
+    lines = {path: code_lines(path) for path in paths}
+    shared = set(hooks_of(trees.values()))
+    print(package)
+    weigh(paths, trees, lines, shared)
+    own = [path for path in paths if room(path, package) in ROOMS]
+    if own:
+        print(" ", ", ".join(ROOMS))
+        weigh(own, trees, lines, shared)
+    heavy = sorted(many_methods(trees), reverse=True)
     print(f"  classes of more than 15 methods: {', '.join(f'{name} {count}' for count, name in heavy) or 'none'}")
 
 

@@ -29,7 +29,9 @@ def columns(row: dict[str, Any]) -> dict[str, Any]:
 def shown_gain(row: dict[str, Any], kind: str) -> str:
     """Gain and standard error, nothing when there is none."""
     gain, error = number(row.get(f"{kind}_gain")), number(row.get(f"{kind}_se"))
-    return "" if gain is None or error is None else f"{gain:+.3f} ± {error:.3f}"
+    if gain is None:
+        return ""
+    return f"{gain:+.3f}" if error is None else f"{gain:+.3f} ± {error:.3f}"
 
 
 def verdicts(rows: list[dict[str, Any]]) -> str:
@@ -54,17 +56,30 @@ def _blank(kind: str) -> str:
 
 
 def contest(rows: list[dict[str, Any]]) -> str:
-    """On how many cells each method is within 0.01 of the best of all."""
+    """On how many cells the gain of each method is within 0.01 of the largest; gains, since draws may differ."""
     cells = [list(group) for _, group in groupby(rows, lambda row: (row["task"], row["labels"]))]
     wins: dict[str, int] = {}
     for cell in cells:
-        best = max(number(row["seen"]) or 0.0 for row in cell)
-        for row in cell:
-            wins[row["method"]] = wins.get(row["method"], 0) + ((number(row["seen"]) or 0.0) >= best - TOLERATED)
+        gains = {row["method"]: number(row["seen_gain"]) for row in cell}
+        best = max(gain for gain in gains.values() if gain is not None)
+        for name, gain in gains.items():
+            wins[name] = wins.get(name, 0) + (gain is not None and gain >= best - TOLERATED)
     ranking = sorted(wins, key=lambda name: -wins[name])
     return f"Within {TOLERATED} of the best on unseen points, of {len(cells)} pairs of a task and a label count: " + (
         ", ".join(f"{name} {wins[name]}" for name in ranking) + ".\n"
     )
+
+
+def drawn(rows: list[dict[str, Any]]) -> str:
+    """How many draws the means are of, by label count."""
+    parts = []
+    for labels in LABELS:
+        counts = [int(row["draws"]) for row in rows if int(row["labels"]) == labels and shown_gain(row, "seen")]
+        tasks = {row["task"] for row in rows if int(row["labels"]) == labels}
+        if counts:
+            span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+            parts.append(f"{labels} labels on {len(tasks)} tasks, {span} draws of a task and method")
+    return "Draws: " + "; ".join(parts) + ". A gain without a standard error is of one draw.\n"
 
 
 def no_help(rows: list[dict[str, Any]]) -> str:
@@ -103,7 +118,13 @@ def section(result: report.Report) -> str:
     """The section of one half."""
     parts = [f"## {result.title}\n", result.notes + "\n"]
     parts += [f"![Gain against the number of labels](results/{picture})\n" for picture in result.pictures]
-    parts += [verdicts(result.rows), contest(result.rows), no_help(result.rows), by_task(result.rows)]
+    parts += [
+        drawn(result.rows),
+        verdicts(result.rows),
+        contest(result.rows),
+        no_help(result.rows),
+        by_task(result.rows),
+    ]
     parts += [report.provenance(result) + "\n"]
     return "\n".join(parts)
 

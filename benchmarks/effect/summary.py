@@ -42,11 +42,11 @@ def row(cells: list[dict[str, Any]], baseline: list[dict[str, Any]]) -> dict[str
 
 
 def gain(differences: np.ndarray, kind: str) -> dict[str, float | None]:
-    """Mean and standard error of paired differences; nothing when a draw is missing."""
+    """Mean and standard error of paired differences; nothing when a draw is missing, and no error of a single one."""
     if np.isnan(differences).any() or not len(differences):
         return {f"{kind}_gain": None, f"{kind}_se": None}
-    error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else 0.0
-    return {f"{kind}_gain": float(differences.mean()), f"{kind}_se": float(error)}
+    error = float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else None
+    return {f"{kind}_gain": float(differences.mean()), f"{kind}_se": error}
 
 
 def _value(text: Any) -> float:

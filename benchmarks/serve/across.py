@@ -7,6 +7,7 @@ import numpy as np
 from benchmarks.harness import remembered
 from benchmarks.report import PICTURES
 from benchmarks.serve import people, tasks
+from gramian.learners import anchor, automatic, gmml, holdout, trials
 from gramian.metrics import Mahalanobis
 from gramian.service import Space, duels, learning, versions
 
@@ -41,7 +42,8 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 def course(name: str, wrong: float, visits: int) -> list[dict[str, Any]]:
     """All looks at one task, computed once for the same code."""
-    key = (learning.__file__, duels.__file__, versions.__file__, tasks.__file__, __file__, name, wrong, visits)
+    code = [learning, duels, versions, tasks, automatic, trials, holdout, anchor, gmml]
+    key = (*(module.__file__ for module in code), __file__, name, wrong, visits)
     return remembered("serve_across", key, lambda: played(name, wrong, visits))
 
 

@@ -7,7 +7,7 @@ from benchmarks import readme, report, runner, speed
 TARGET = "docs/speed.md"
 ROLES = {
     "search": ("Search", ("search", "sparse_search")),
-    "learners": ("Learners", ("learners", "learners_more", "neighbors", "nca", "mnist", "newsgroups")),
+    "learners": ("Learners", ("learners", "learners_more", "anchored", "neighbors", "nca", "mnist", "newsgroups")),
     "quality": ("Learners: accuracy with defaults", ("learners_quality", "learners_sets")),
     "online": ("Online learning", ("online", "flipped_bits")),
     "kernels": ("Kernels and subsets", ("kernel_features", "kernel_bases", "subset_selection")),

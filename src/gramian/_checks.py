@@ -338,7 +338,7 @@ def labels(
             f"{owner}: labels must be of one type, got {', '.join(kinds)}; convert them, or name gaps with unknown=."
         ) from error
     if not numbers:
-        _refuse_continuous(classes, int(known.sum()), owner)
+        refuse_continuous(classes, int(known.sum()), owner)
     return classes, codes
 
 
@@ -353,7 +353,7 @@ def _ranked(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(values, return_inverse=True)
 
 
-def _refuse_continuous(classes: np.ndarray, n: int, owner: str) -> None:
+def refuse_continuous(classes: np.ndarray, n: int, owner: str) -> None:
     """Raise when labels are measurements: fractions of which most occur only once."""
     if classes.dtype.kind == "f" and 2 * len(classes) > max(n, 4) and (classes != np.round(classes)).any():
         raise ValueError(

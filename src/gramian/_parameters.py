@@ -93,6 +93,7 @@ TABLE: dict[str, Kind] = {
     "n_init": COUNT,
     "n_neighbors": COUNT,
     "NCA.n_neighbors": NONE | COUNT,
+    "LFDA.n_neighbors": word("auto") | COUNT,
     "reselect": number(0, integer=True),
     "n_pairs": NONE | COUNT,
     "max_points": NONE | number(2, integer=True),
@@ -169,10 +170,11 @@ def checked(owner: str | None = None, /, **kinds: Kind) -> Callable[[F], F]:
 
 
 def checked_methods(**kinds: Kind) -> Callable[[type[C]], type[C]]:
-    """A class whose public methods, and its constructor, check their arguments of these names before they begin."""
+    """A class whose constructor and public methods, inherited ones too, check their arguments before they begin."""
 
     def decorate(cls: type[C]) -> type[C]:
-        for name, method in list(vars(cls).items()):
+        methods = {name: method for base in reversed(cls.__mro__) for name, method in vars(base).items()}
+        for name, method in methods.items():
             if isfunction(method) and (name == "__init__" or not name.startswith("_")):
                 setattr(cls, name, checked(cls.__name__, **kinds)(method))
         return cls

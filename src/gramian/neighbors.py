@@ -13,10 +13,12 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _device, _threads, linalg
-from gramian.scans import DenseScan, sparse_scan
+from gramian.scans import FEW, DenseScan, sparse_scan
 
 QUERIES, BLOCK_BYTES = 1024, 64 << 20
 """Queries that share one pass over the rows, fewer where their products would not fit into so many bytes."""
+LONGER = 16
+"""Many queries that a list leaves undecided get one with so many times the spare rows, all others one by one."""
 
 
 Distances = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
@@ -89,7 +91,9 @@ def search(
     """
     n = linalg.count(Q)
     skip = np.full(n, -1) if skip is None else skip
-    step = min(QUERIES, max(-(-n // threads), 1), max(BLOCK_BYTES // (8 * scan.step), 1))
+    if threads == 1 and n <= FEW:
+        threads = 0
+    step = min(QUERIES, max(-(-n // max(threads, 1)), 1), max(BLOCK_BYTES // (8 * scan.step), 1))
     found = _threads.each(lambda rows: _piece(scan, Q, distances, k, skip, rows), pieces(n, step), threads)
     return np.concatenate([ids for ids, _ in found]), np.concatenate([values for _, values in found])
 
@@ -100,15 +104,19 @@ def pieces(n: int, step: int) -> list[np.ndarray]:
 
 
 def _piece(
-    scan: Any, Q: Any, distances: Distances, k: int, skip: np.ndarray, rows: np.ndarray
+    scan: Any, Q: Any, distances: Distances, k: int, skip: np.ndarray, rows: np.ndarray, more: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Neighbors of some of the queries."""
+    """Neighbors of some of the queries, from lists with ``more`` times the usual number of spare rows."""
     wanted = k + int((skip[rows] >= 0).any())
-    ids, lower = scan.shortlist(scan.lift(linalg.take(Q, rows)), min(wanted + max(scan.spare, wanted // 4), scan.n))
+    length = min(wanted + more * max(scan.spare, wanted // 4), scan.n)
+    ids, lower = scan.shortlist(scan.lift(linalg.take(Q, rows)), length)
     D = distances(rows, ids, lower, wanted)
     D[lower == np.inf] = np.inf
     names, values = smallest(D, k, ids, skip[rows])
-    undecided = np.flatnonzero(values[:, -1] >= lower[:, -1]) if ids.shape[1] < scan.n else ()
+    undecided = np.flatnonzero(values[:, -1] >= lower[:, -1]) if length < scan.n else np.zeros(0, np.int64)
+    if len(undecided) > FEW and more < LONGER:
+        names[undecided], values[undecided] = _piece(scan, Q, distances, k, skip, rows[undecided], LONGER * more)
+        return names, values
     for i in undecided:
         one = rows[[i]]
         ids = scan.within(scan.lift(linalg.take(Q, one)), values[i, -1])[None]

@@ -56,6 +56,10 @@ def save(obj: Any, path: str | os.PathLike, *, about: dict[str, Any] | None = No
     about : dict of plain data, optional
         Plain data to store beside it.
 
+    See Also
+    --------
+    gramian.load : Reads it again.
+
     Examples
     --------
     >>> import gramian as gm, numpy as np, tempfile, os
@@ -133,6 +137,10 @@ def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) ->
         Leave arrays on disk until they are touched.
     verify : bool
         Compare all arrays with their checksums. False opens a file of any size at once, and believes what it holds.
+
+    See Also
+    --------
+    gramian.save : Writes the file.
 
     Examples
     --------

@@ -18,10 +18,12 @@ from scipy import sparse
 
 from gramian import _threads, linalg
 
-ITEMS = 512
-"""Rows of one product: with the queries of a pass, a block that the cache holds."""
-FEW, PRODUCTS = 16, 1 << 16
-"""Products of a few queries with many rows are made at once: each return to Python may wait for other threads."""
+ITEMS, PRODUCTS = 2048, 1 << 20
+"""Rows of one product, more where the products are fewer: a block that the cache holds."""
+ODD = 16
+"""A bit of the length of its rows: after powers of two all of a column would fight for one place in the cache."""
+FEW = 16
+"""Products of so few queries, no more than a quarter of the coordinates, need no linear algebra library."""
 VARIANCE, SHARE = 0.95, 4
 """A projection keeps this share of the variance in at most one of so many directions."""
 PROJECTED = 2000, 128
@@ -57,23 +59,22 @@ class Frame:
 
         A row too far away for single precision has z = 0 and |z|² = −∞, the lowest of all bounds.
         """
+        from gramian._jit.nearest import placed_rows
+
         p = X.shape[1] if self.directions is None else self.directions.shape[1] + 1
         rows, sqnorms = np.empty((X.shape[0], p), np.float32), np.empty(X.shape[0])
 
         def fill(block: slice) -> None:
-            Z = self._coordinates(X[block])
-            far = linalg.row_norms(Z) > LARGEST**2
-            Z[far] = 0
-            rows[block] = Z
-            sqnorms[block] = np.where(far, -np.inf, linalg.row_norms(rows[block].astype(np.float64)))
+            V, center, unit = np.ascontiguousarray(X[block]), self.center, self.unit
+            if self.directions is not None:
+                V, center, unit = self._projected(V), np.zeros(p), 1.0
+            placed_rows(V, center, unit, LARGEST, rows[block], sqnorms[block])
 
         _threads.each(fill, linalg.blocks(X.shape[0], 24 * X.shape[1], BLOCK_BYTES), threads)
         return rows, sqnorms * (1 - (1.01 * p + 8) * 2.0**-24)
 
-    def _coordinates(self, X: np.ndarray) -> np.ndarray:
+    def _projected(self, X: np.ndarray) -> np.ndarray:
         V = (X - self.center) / self.unit
-        if self.directions is None:
-            return V
         Z = V @ self.directions
         rest = np.sqrt(np.maximum(linalg.row_norms(V) - linalg.row_norms(Z), 0))
         return np.column_stack([Z, rest])
@@ -94,7 +95,7 @@ class Scan(ABC):
     rows: Any
     halves: np.ndarray
     unit = 1.0
-    spare = 16
+    spare = 6
     """Rows beyond k that a list of candidates should hold."""
 
     @abstractmethod
@@ -121,30 +122,24 @@ class Scan(ABC):
 
     def shortlist(self, lifted: tuple[Any, np.ndarray], m: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids and bounds of the m rows with the lowest bounds, ascending, (n, m) each."""
-        from gramian._jit.nearest import keep_lowest, sort_heaps
+        from gramian._jit.nearest import keep_lowest, squared_lists
 
         Z, own = lifted
         bounds, ids = np.full((len(own), m), np.inf, self.halves.dtype), np.zeros((len(own), m), np.int64)
-        long = PRODUCTS // max(len(own), 1) if len(own) <= FEW else 0
-        step = min(max(self.step, long), max(self.n, 1))
+        step = min(max(self.step, PRODUCTS // max(len(own), 1)) | ODD, max(self.n, 1))
         room = np.empty((len(own), step), self.halves.dtype)
         for start in range(0, self.n, step):
             items = slice(start, min(start + step, self.n))
             products = self.products(Z, items, room[:, : items.stop - start])
             keep_lowest(products, self.halves[items], start, bounds, ids)
-        sort_heaps(bounds, ids)
-        return ids, self._squared(own[:, None], bounds)
+        return ids, squared_lists(bounds, ids, own, self.unit**2)
 
     def within(self, lifted: tuple[Any, np.ndarray], limit: float) -> np.ndarray:
         """Rows whose bound for one query is at most the limit."""
         Z, own = lifted
         room = np.empty((1, self.n), self.halves.dtype)
-        bounds = self.halves - self.products(Z, slice(0, self.n), room)[0]
-        return np.flatnonzero(self._squared(own, bounds) <= limit)
-
-    def _squared(self, own: Any, bounds: np.ndarray) -> np.ndarray:
-        """|z_q|² + 2 (|z|²/2 − z_qᵀz) in the units of the data; infinity stays."""
-        return np.where(bounds == np.inf, np.inf, (own + 2.0 * bounds.astype(np.float64)) * self.unit**2)
+        bounds = (self.halves - self.products(Z, slice(0, self.n), room)[0]).astype(np.float64)
+        return np.flatnonzero((bounds < np.inf) & ((own + 2 * bounds) * self.unit**2 <= limit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +163,7 @@ class DenseScan(Scan):
     @property
     def spare(self) -> int:  # type: ignore[override]
         """A projection needs a longer list."""
-        return 16 if self.frame.directions is None else 100
+        return 6 if self.frame.directions is None else 100
 
     def lift(self, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Queries as z."""
@@ -176,10 +171,12 @@ class DenseScan(Scan):
         return Z, sqnorms - _TINY * Z.shape[1]
 
     def products(self, Z: np.ndarray, items: slice, room: np.ndarray) -> np.ndarray:
-        """One matrix product; of few queries as rows · queries, which reads the rows once."""
-        if len(Z) > FEW:
+        """One matrix product; a loop that reads the rows once, for few queries."""
+        from gramian._jit.nearest import few_products
+
+        if len(Z) > FEW or 4 * len(Z) > Z.shape[1]:
             return np.matmul(Z, self.rows[items].T, out=room)
-        room[:] = (self.rows[items] @ Z.T).T
+        few_products(self.rows[items], Z, room)
         return room
 
 

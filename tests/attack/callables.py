@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 import gramian as gm
 from gramian import _contents
 from gramian.constraints import Constraints
-from gramian.coordinates import Coordinates
+from gramian.coordinates import Coordinates, Plain
 from gramian.dask import ShardedIndex
 from gramian.kernels import Kernel
 from gramian.metrics import Metric
@@ -189,6 +189,8 @@ OWN: dict[str, Any] = {
     "TupleClassifier.fit.y": np.where(PAIRS.similar, 1, -1),
     "TupleClassifier.score.y": np.where(PAIRS.similar, 1, -1),
     "Hinge.weight": 1.0,
+    "Metric.coordinates": Plain(D),
+    "Metric.components": np.eye(D),
     "KernelMetric.features": gm.KernelFeatures(gm.Gaussian(2.0), rank=5).fit(X),
     "KernelMetric.core": np.eye(5),
     "LinearFrobenius.linear": np.eye(D),

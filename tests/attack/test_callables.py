@@ -88,6 +88,12 @@ def bad_values(seed=0):
     }
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """A word may be a path: what a call makes there is not left beside the code."""
+    monkeypatch.chdir(tmp_path)
+
+
 class Hung(BaseException):
     """A call that takes too long."""
 

@@ -6,6 +6,7 @@ the CPU must say so in one sentence, and then gets NumPy after all.
 """
 
 import functools
+import inspect
 
 import numpy as np
 import pytest
@@ -71,8 +72,8 @@ def library(request, monkeypatch):
     carrier = Carrier(make, apart=request.param == "strict")
     for cls, names in CALLS.items():
         for name in names:
-            if name in vars(cls):
-                monkeypatch.setattr(cls, name, carrier.around(vars(cls)[name]))
+            if hasattr(cls, name):
+                monkeypatch.setattr(cls, name, carrier.around(inspect.getattr_static(cls, name)))
 
 
 class Carrier:

@@ -52,6 +52,10 @@ EXAMPLES = {
         lambda: (gm.DistanceKernel(euclidean, g="origin", origin=np.ones(6)), histograms()),
         lambda: (gm.DistanceKernel(gm.Mahalanobis(np.eye(6)), g="origin", origin=np.ones(6)), histograms()),
     ],
+    "Intersection": [
+        gm.Intersection,
+        lambda: (gm.Intersection(levels=9), np.random.default_rng(0).integers(0, 10, size=(8, 6)).astype(float)),
+    ],
     "FunctionKernel": [lambda: (gm.FunctionKernel(shared_letters), WORDS)],
     "Precomputed": [lambda: (gm.Precomputed(gm.Gaussian()(histograms())), np.arange(10))],
     "ProximityDistribution": [

@@ -32,6 +32,34 @@ def test_kernel_pca_is_all_points_centered(data):
         np.testing.assert_allclose(align(ours.transform(points), W), W, atol=1e-10)
 
 
+def test_coordinates_on_combinations_are_projections_on_their_span(data, rng):
+    """With a linear kernel the combinations are the vectors XᵀJ; one that depends on others adds nothing."""
+    X, new = data
+    J = rng.normal(size=(60, 3))
+    J[:, 2] = J[:, 0] - 2 * J[:, 1]
+    f = gm.KernelFeatures(gm.Linear(), basis="all", combination=J).fit(X)
+    assert f.transform(X).shape == (60, 2)
+    U = np.linalg.qr(X.T @ J[:, :2])[0]
+    np.testing.assert_allclose(f.transform(new) @ f.transform(new).T, new @ U @ U.T @ new.T, atol=1e-10)
+    np.testing.assert_allclose(f.residual(new), ((new - new @ U @ U.T) ** 2).sum(axis=1), atol=1e-10)
+
+
+def test_combinations_that_pick_points_are_these_points(data):
+    X, new = data
+    picked = np.eye(60)[:, [3, 8, 11]]
+    f = gm.KernelFeatures(gm.Gaussian(2.0), basis="all", combination=picked, center=True).fit(X)
+    g = gm.KernelFeatures(gm.Gaussian(2.0), basis=X[[3, 8, 11]], center=True).fit(X)
+    np.testing.assert_allclose(align(f.transform(new), g.transform(new)), g.transform(new), atol=1e-9)
+
+
+def test_combinations_name_what_is_wrong(data):
+    X, _ = data
+    with pytest.raises(ValueError, match="combination needs basis='all' or points.*got 'cholesky'"):
+        gm.KernelFeatures(combination=np.eye(60)).fit(X)
+    with pytest.raises(ValueError, match="a row for each of 60 basis points, got 4"):
+        gm.KernelFeatures(basis="all", combination=np.eye(4)).fit(X)
+
+
 def test_linear_kernel_pca_is_pca(data):
     X, new = data
     W = PCA(3).fit(X).transform(new)

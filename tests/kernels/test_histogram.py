@@ -35,6 +35,41 @@ def test_intersection_is_the_sum_of_minima_dense_and_sparse(histograms):
     np.testing.assert_allclose(gm.Intersection()(sparse.csr_array(X), sparse.csr_array(Y)), want, atol=1e-12)
 
 
+def test_counts_in_unary_are_the_vectors_of_the_intersection(rng):
+    counts = rng.integers(0, 5, size=(9, 4))
+    kernel = gm.Intersection(levels=4)
+    phi = kernel.embed(counts)
+    written = [[[1.0] * c + [0.0] * (4 - c) for c in row] for row in counts]  # one count after the other
+    np.testing.assert_array_equal(phi.toarray(), np.array(written).reshape(9, 16))
+    np.testing.assert_allclose((phi @ phi.T).toarray(), np.minimum(counts[:, None], counts[None]).sum(-1))
+    np.testing.assert_array_equal(kernel.embed(sparse.csr_array(counts.astype(float))).toarray(), phi.toarray())
+    np.testing.assert_allclose(kernel(counts), gm.Intersection()(counts))
+    assert gm.Intersection().embed(counts) is None
+
+
+@pytest.mark.parametrize("bad, shown", [(2.5, "2.5"), (7.0, "7")])
+def test_levels_take_counts_only(bad, shown):
+    for X in (np.array([[1.0, bad]]), sparse.csr_array(np.array([[1.0, bad]]))):
+        with pytest.raises(ValueError, match=f"Intersection: X must be counts up to levels=4, got {shown};"):
+            gm.Intersection(levels=4)(X)
+    with pytest.raises(ValueError, match="Intersection: levels"):
+        gm.Intersection(levels=0)
+
+
+def test_a_learned_intersection_is_searched_through_its_vectors(rng):
+    """Sparse vectors in place of a kernel: the same metric, explicit and implicit (Jain 2009, Theorem 5)."""
+    counts = rng.integers(0, 4, size=(30, 6)).astype(float)
+    y = np.arange(30) % 2
+    kernel = gm.Intersection(levels=3)
+    learner = gm.Framework(slack=1.0, tol=1e-10, anchor=0)
+    pairs = gm.Pairs.from_labels(y, 20, random_state=0).with_bounds(counts)
+    implicit = gm.Kernelized(learner, kernel).fit(counts, pairs).metric_
+    explicit = learner.fit(kernel.embed(counts).toarray(), pairs).metric_
+    np.testing.assert_allclose(
+        implicit.sqdist(counts), explicit.sqdist(kernel.embed(counts).toarray()), rtol=1e-4, atol=1e-6
+    )
+
+
 def test_domain_is_checked(histograms):
     X, _ = histograms
     for kernel in (gm.ChiSquared(), gm.Intersection()):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.constraints import Labels
@@ -74,7 +75,7 @@ def test_the_choice_depends_on_the_seed_alone_and_units_change_nothing(learner):
     assert np.mean(order == np.argsort(large.metric_.sqdist(1024 * X[:10], 1024 * X), axis=1)[:, :5]) > 0.95
 
 
-@pytest.mark.parametrize("learner", [gm.RCA, gm.LMNN, gm.MMC, gm.MCML, gm.PLDA], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("learner", [gm.RCA, gm.LMNN, gm.MMC, gm.MCML, gm.PLDA, gm.SCML], ids=lambda cls: cls.__name__)
 def test_labels_that_mean_nothing_do_no_harm(learner):
     """More columns than rows and random labels: the plain optimum is far from the features, the anchored one is not."""
     rng = np.random.default_rng(5)
@@ -182,3 +183,19 @@ def test_the_threshold_of_a_blend_tells_pairs_apart_under_the_blend():
     near = pola.metric_.pair_sqdist(X[pairs.left], X[pairs.right])
     right = np.mean((near <= pola.threshold_) == pairs.similar)
     assert right == max(np.mean((near <= cut) == pairs.similar) for cut in near)
+
+
+def test_a_fit_that_early_stopping_leaves_far_from_its_optimum_goes_on():
+    """With 20,000 pairs ITML takes more steps than an anchored fit is given at first, and nothing is known before."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=2000)
+    X = rng.standard_normal((2000, 16)) + 2 * rng.standard_normal((5, 16))[y]
+    left, right = rng.integers(2000, size=(2, 20_000))
+    apart = left != right
+    pairs = gm.Pairs(left[apart], right[apart], (y[left] == y[right])[apart])
+    short = gm.ITML(max_iter=5, anchor=0.5)
+    with pytest.warns(ConvergenceWarning, match="after 5 iterations"):
+        assert not short.fit(X, pairs).converged_
+    learner = gm.ITML(anchor=0.5).fit(X, pairs)
+    assert learner.converged_
+    assert learner.solution_.residual <= learner.solution_.tol

@@ -189,3 +189,13 @@ def test_the_settled_candidate_is_what_others_must_be_better_than(made_search):
     assert search.winner([base, settled, trial(SURE)]) == (settled, SETTLED)
     better = trial([1.3, 1.4, 1.3, -0.2])  # 0.35 ± 0.03 over the settled one
     assert search.winner([base, settled, better]) == (better, 0)
+
+
+def test_only_learners_that_take_what_is_given_are_tried():
+    X, y = gm.datasets.load("iris", return_X_y=True)
+    pairs = gm.Pairs.from_labels(y, n_pairs=300, random_state=0)
+    tried = {row["candidate"] for row in gm.AutoMetric(random_state=0).fit(X, pairs).report_}
+    assert {"GMML", "ITML"} <= tried
+    assert not {"PLDA", "RCA", "LMNN", "NCA", "Contrastive"} & tried
+    groups = {row["candidate"] for row in gm.AutoMetric(random_state=0).fit(X, gm.Chunklets(y)).report_}
+    assert {"PLDA", "RCA", "Contrastive"} <= groups

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.learners import MetricLearner
+from gramian.learners.base import reason
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_non_convergence_names_its_reason(iris):
         gm.LMNN(max_iter=3, anchor=0).fit(X, y)
     learner = gm.LMNN(anchor=0)
     solution = learner.fit(X, y).solution_
-    assert "more than max_iter=1000 would not help" in learner._reason(solution)
+    assert "more than max_iter=1000 would not help" in reason(learner, solution)
 
 
 def test_low_rank_lmnn_is_quiet_when_nothing_gets_better():

@@ -75,6 +75,31 @@ def test_subspace_form_equals_kernel_on_the_same_basis(rank, rng):
         agree(explicit.fit(X, pairs), implicit.fit(X, pairs), X, new)
 
 
+@pytest.mark.parametrize("rank", [2, 3])
+def test_a_basis_of_combinations_of_points_is_the_subspace_that_they_span(rank, rng):
+    """R = XJ for any J (Jain 2009, Theorem 5), here class means in the space of a kernel and a third combination."""
+    X, y, new = rng.normal(size=(20, 2)), np.arange(20) % 2, rng.normal(size=(5, 2))
+    J = np.c_[y == 0, y == 1, rng.normal(size=20)][:, :rank] / 10.0
+    pairs = gm.Pairs.from_labels(y, 15, random_state=0, X=X)
+    kernel = gm.Polynomial(2, offset=0.0)
+
+    def phi(A):  # (aᵀb)² in vectors
+        return np.c_[A[:, 0] ** 2, np.sqrt(2) * A[:, 0] * A[:, 1], A[:, 1] ** 2]
+
+    settings = {"slack": 0.1, "anchor": 0, "tol": 1e-11}
+    explicit = gm.Framework(rank=rank, subspace=phi(X).T @ J, **settings).fit(phi(X), pairs).metric_
+    features = gm.KernelFeatures(kernel, basis="all", combination=J)
+    implicit = gm.Kernelized(gm.Framework(**settings), features=features).fit(X, pairs).metric_
+    D = explicit.sqdist(phi(new), phi(X))
+    np.testing.assert_allclose(implicit.sqdist(new, X), D, atol=1e-6 * D.max())
+
+
+def test_a_rank_belongs_to_the_coordinates(iris):
+    X, y, _ = iris
+    with pytest.raises(ValueError, match="Kernelized: learner must have rank=None, got 2; give rank to Kernelized"):
+        gm.Kernelized(gm.ITML(rank=2), gm.Gaussian()).fit(X, y)
+
+
 def test_full_subspace_is_the_plain_learner(iris):
     X, y, new = iris
     plain = gm.Framework(slack=0.1, random_state=0, anchor=0).fit(X, y)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian.constraints import Labels
-from gramian.learners import impostors, targets
+from gramian.learners import pair_graph, targets
 from gramian.learners.impostors import State, Triplets
 from gramian.learners.margins import PATIENCE, Watch
 
@@ -24,9 +24,9 @@ def test_lists_and_matrices_of_pairs_are_one_loss(pairs, monkeypatch):
     triplets, L, _ = pairs
     results = {}
     for share, dense in ((0.0, True), (np.inf, False)):
-        monkeypatch.setattr(impostors, "DENSE", share)
+        monkeypatch.setattr(pair_graph, "DENSE", share)
         fresh = replace(triplets)
-        assert (fresh._all_pairs is not None) == dense
+        assert (fresh.pairs.places is not None) == dense
         results[dense] = fresh.updated(L).smoothed(1.1 * L)
     assert results[True][0] == pytest.approx(results[False][0], rel=1e-12)
     np.testing.assert_allclose(results[True][1], results[False][1], rtol=1e-9, atol=1e-9)

@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 
 import gramian as gm
 from gramian.constraints import Labels
+from gramian.constraints.comparisons import moved
 from gramian.learners import targets
 from gramian.learners.combinations import Combination, combine
 from gramian.learners.lsml import Residuals, lsml
@@ -180,3 +181,35 @@ def test_neighbor_triplets_join_the_nearest_of_both_kinds(rng):
         near, far = [j for j in order if y[j] == y[i]][:2], [j for j in order if y[j] != y[i]][:3]
         expected |= {(i, j, k) for j in near for k in far}
     assert set(zip(found.anchor.tolist(), found.near.tolist(), found.far.tolist())) == expected
+
+
+def test_scml_leaves_a_column_alone_that_never_varied(rng):
+    X, y = rng.normal(size=(120, 4)), np.arange(120) % 3
+    X[:, 0] += 2 * y
+    metric = gm.SCML(anchor=0, random_state=0).fit(np.insert(X, 2, 5.0, axis=1), y).metric_
+    assert metric.matrix[2, 2] < 1e-6 * np.trace(metric.matrix)
+
+
+def test_local_bases_of_few_points_are_in_their_leading_directions(rng):
+    X = rng.normal(size=(40, 30)) * np.linspace(3, 1, 30)
+    side = gm.Triplets.from_labels(np.arange(40) % 2, 100, random_state=0)
+    bases = local_bases(X, side, 50, np.random.RandomState(0))
+    values, vectors = np.linalg.eigh(np.cov(X.T))
+    outside = vectors[:, :-8]  # five points for each of eight
+    assert np.linalg.matrix_rank(bases) == 8
+    np.testing.assert_allclose(bases @ outside, 0, atol=1e-8)
+
+
+@pytest.mark.parametrize("anchor", [0, 0.3])
+def test_scml_finds_the_same_from_tuples_as_from_their_indices(anchor):
+    X, first = np.unique(load_iris().data, axis=0, return_index=True)
+    y = load_iris().target[first]
+    side = gm.Triplets.from_labels(y, 1000, random_state=0)
+    index = np.stack([side.anchor, side.near, side.far], axis=1)
+    seen = np.unique(index)  # tuples know of no other points
+    elsewhere = moved(side, np.searchsorted(seen, np.arange(len(X))))
+    scml = gm.SCML(anchor=anchor, random_state=0)
+    from_indices = scml.fit(X[seen], elsewhere).metric_.matrix
+    from_tuples = scml.fit(X[index]).metric_.matrix
+    scale = np.trace(from_indices) / np.trace(from_tuples)
+    np.testing.assert_allclose(scale * from_tuples, from_indices, atol=1e-6 * np.abs(from_indices).max())

@@ -236,5 +236,6 @@ def test_versions_do_not_depend_on_how_clicks_are_read(space, learner, monkeypat
     metrics = []
     for batch in (4096, 7):
         monkeypatch.setattr(learning, "BATCH", batch)
-        metrics.append(space.collection("a").version(space.learn("a", learner)["version"]).metric.matrix)
+        number = space.learn("a", learner)["version"]
+        metrics.append(space.collection("a").version(number).metric.matrix)
     np.testing.assert_array_equal(*metrics)

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
+import gramian as gm
 from gramian.solvers.primal import _Curvature
 from gramian.solvers.rows import PIECE, Rows, Stacked
 
@@ -68,3 +70,29 @@ def test_newtons_equations_are_solved_as_a_dense_solver_does():
     R = R + R.T
     found = Q @ _Curvature(rows.mapped(Q), 0.3, spread).solved(Q.T @ R @ Q, 1e-10) @ Q.T
     np.testing.assert_allclose(found, np.linalg.solve(H, R.ravel()).reshape(d, d), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_many_pairs_of_features_in_their_own_units_are_solved_with_proof(scaled):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0) if scaled else X
+    itml = gm.ITML(anchor=0, max_iter=200).fit(X, gm.Pairs.from_labels(y, 5000, random_state=0))
+    assert itml.converged_
+    assert abs(itml.solution_.gap) <= 1e-5 * itml.objective_
+
+
+@pytest.mark.parametrize("max_iter", [1, 7])
+def test_a_path_that_is_cut_short_ends_with_the_objective_that_was_asked_for(max_iter):
+    X, y = load_breast_cancer(return_X_y=True)
+    pairs = gm.Pairs.from_labels(y, 1000, random_state=0).with_bounds(X)
+    with pytest.warns(UserWarning, match="stopped after"):
+        short = gm.ITML(anchor=0, max_iter=max_iter).fit(X, pairs)
+    assert short.n_iter_ == max_iter
+    assert not short.converged_
+    d2 = short.metric_.pair_sqdist(X[pairs.left], X[pairs.right])
+    u, l = pairs.bounds
+    ratio = d2 / np.where(pairs.similar, u, l)
+    missed = np.where(pairs.similar, ratio > 1, ratio < 1)
+    M = short.metric_.matrix
+    value = np.trace(M) - np.linalg.slogdet(M)[1] - len(M) + (missed * (ratio - np.log(ratio) - 1)).sum()
+    assert short.objective_ == pytest.approx(value, rel=1e-6)

@@ -11,7 +11,9 @@ from benchmarks.papers.kpca_trick.protocol import LEARNERS, SETS
 TITLE = "Kernelized learners on ten data sets (Chatpatanasiri et al. 2010, Tables 1–3)"
 SPLITS = 40
 NOTES = f"""\
-1-NN test accuracy, mean over {SPLITS} random splits with 200 training points (100 for GLASS and IRIS), the same for
+Accuracies are 0.018 from the print on average, but wins are not as many: kernel forms are strictly ahead of the plain
+learner on 18 of 30 sets (paper 28), aligned ones on 19 (paper 24), also because the linear kernel is a candidate. 1-NN
+test accuracy, mean over {SPLITS} random splits with 200 training points (100 for GLASS and IRIS), the same for
 all methods. KNCA, KLMNN and KDNE take a kernel by cross-validation on the training points (three folds, five with 100
 points), the AK forms the kernel of `align`, from the family of §5.1: 21 scaled Gaussian kernels, for M-USPS
 polynomials of degrees 1–5. Alignment centers the kernels, as §3 assumes of the feature space. Cross-validation looks

@@ -10,7 +10,7 @@ from scipy import sparse
 import gramian as gm
 from benchmarks import harness
 from gramian.solvers import Problem, Relative, Rows
-from gramian.solvers.bregman import _projections
+from gramian.solvers.bregman import walk
 
 TITLE = "Growth of the costs (thesis Table 4.1)"
 NOTES = """
@@ -29,10 +29,11 @@ def projections(d: int, rng: np.random.Generator) -> float:
     V = rng.normal(size=(300, d)) / np.sqrt(d)
     bound = np.full(300, 0.5)
     problem = Problem(Rows(V, np.ones((300, 1))), bound, np.eye(d), gm.LogDet(), Relative(1.0))
-    sweep = _projections(problem, bound, 1.0)
+    steps = walk(problem)
 
     def once() -> None:
-        sweep(np.eye(d), np.zeros(300), np.arange(300))
+        steps.M[:] = np.eye(d)
+        steps.project(np.zeros(300), np.arange(300))
 
     return harness.cpu_time(once) / 300
 

@@ -51,10 +51,11 @@ class DeviceArray(Described, Convertible, NDArrayOperatorsMixin):
     def T(self) -> Any:
         """Axes in reverse order."""
         if self.ndim == 2:
-            return self._with(self.data.T)
+            return self.wrap(self.data.T)
         return np.transpose(self)
 
-    def _with(self, data: Any) -> "DeviceArray":
+    def wrap(self, data: Any) -> "DeviceArray":
+        """Data of the same library."""
         return DeviceArray(data, self.xp)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
@@ -81,7 +82,7 @@ class DeviceArray(Described, Convertible, NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> "DeviceArray":
-        return self._with(indexing.get(self, key))
+        return self.wrap(indexing.get(self, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         indexing.put(self, key, value)
@@ -95,11 +96,11 @@ class DeviceArray(Described, Convertible, NDArrayOperatorsMixin):
     def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> "DeviceArray":
         """Entries of another type; double becomes single where the device has no double."""
         wanted = own_dtype(self, dtype)
-        return self._with(self.xp.astype(self.data, wanted, copy=copy))
+        return self.wrap(self.xp.astype(self.data, wanted, copy=copy))
 
     def copy(self, order: Any = None) -> "DeviceArray":
         """A copy on the same device."""
-        return self._with(self.xp.asarray(self.data, copy=True))
+        return self.wrap(self.xp.asarray(self.data, copy=True))
 
     def fill(self, value: Any) -> None:
         """Set all entries."""
@@ -135,7 +136,7 @@ def to_device(host: Any, like: DeviceArray) -> Any:
     wanted = own_dtype(like, dtype)
     if not (host.flags.c_contiguous and host.flags.writeable):
         host = host.copy()
-    return like._with(like.xp.asarray(host, dtype=wanted, device=like.device))
+    return like.wrap(like.xp.asarray(host, dtype=wanted, device=like.device))
 
 
 def to_host(x: Any) -> Any:
@@ -153,7 +154,7 @@ def native(function: Callable) -> Callable:
             return function(*args, **kwargs)
         found = function(*map(outside, args), **{name: outside(x) for name, x in kwargs.items()})
         parts = found if isinstance(found, tuple) else (found,)
-        parts = tuple(given[0]._with(x) if hasattr(x, "shape") else x for x in parts)
+        parts = tuple(given[0].wrap(x) if hasattr(x, "shape") else x for x in parts)
         return parts if isinstance(found, tuple) else parts[0]
 
     return wrapped

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian._device.array import DeviceArray, implements, own_dtype, to_device
-from gramian._device.ufuncs import _own
+from gramian._device.ufuncs import on_device
 
 REDUCTIONS = {np.max: "max", np.min: "min", np.amax: "max", np.amin: "min", np.prod: "prod"}
 
@@ -29,7 +29,7 @@ def total(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, *
     if dtype is None and axis is None and x.dtype.kind == "f":
         wanted = own_dtype(x, np.float64)
     data = x.xp.astype(x.data, x.xp.int64) if x.dtype.kind == "b" else x.data
-    return x._with(x.xp.sum(data, axis=axis, dtype=wanted, keepdims=keepdims))
+    return x.wrap(x.xp.sum(data, axis=axis, dtype=wanted, keepdims=keepdims))
 
 
 @implements(np.mean)
@@ -37,14 +37,14 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **
     """Means."""
     x = x if dtype is None else x.astype(dtype, copy=False)
     x = x if x.dtype.kind == "f" else x.astype(np.float64)
-    return x._with(x.xp.mean(x.data, axis=axis, keepdims=keepdims))
+    return x.wrap(x.xp.mean(x.data, axis=axis, keepdims=keepdims))
 
 
 def _reduction(name: str) -> Any:
     def reduce(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None) -> DeviceArray:
         if initial is not None and x.size == 0:
-            return x._with(x.xp.asarray(initial, dtype=x.data.dtype, device=x.device))
-        found = x._with(getattr(x.xp, name)(x.data, axis=axis, keepdims=keepdims))
+            return x.wrap(x.xp.asarray(initial, dtype=x.data.dtype, device=x.device))
+        found = x.wrap(getattr(x.xp, name)(x.data, axis=axis, keepdims=keepdims))
         if initial is None or name == "prod":
             return found
         return (np.maximum if name == "max" else np.minimum)(found, initial)
@@ -59,13 +59,13 @@ for _function, _name in REDUCTIONS.items():
 @implements(np.any)
 def some(x: Any, axis: Any = None, keepdims: bool = False, **kwargs: Any) -> DeviceArray:
     """Whether any entry is not zero."""
-    return x._with(x.xp.any(_truth(x), axis=axis, keepdims=keepdims))
+    return x.wrap(x.xp.any(_truth(x), axis=axis, keepdims=keepdims))
 
 
 @implements(np.all)
 def every(x: Any, axis: Any = None, keepdims: bool = False, **kwargs: Any) -> DeviceArray:
     """Whether no entry is zero."""
-    return x._with(x.xp.all(_truth(x), axis=axis, keepdims=keepdims))
+    return x.wrap(x.xp.all(_truth(x), axis=axis, keepdims=keepdims))
 
 
 def _truth(x: DeviceArray) -> Any:
@@ -75,19 +75,19 @@ def _truth(x: DeviceArray) -> Any:
 @implements(np.count_nonzero)
 def count(x: Any, axis: Any = None) -> DeviceArray:
     """Number of entries that are not zero."""
-    return x._with(x.xp.sum(x.xp.astype(_truth(x), x.xp.int64), axis=axis))
+    return x.wrap(x.xp.sum(x.xp.astype(_truth(x), x.xp.int64), axis=axis))
 
 
 @implements(np.var)
 def variance(x: Any, axis: Any = None, ddof: int = 0, **kwargs: Any) -> DeviceArray:
     """Variances."""
-    return x._with(x.xp.var(x.data, axis=axis, correction=ddof))
+    return x.wrap(x.xp.var(x.data, axis=axis, correction=ddof))
 
 
 @implements(np.std)
 def deviation(x: Any, axis: Any = None, ddof: int = 0, **kwargs: Any) -> DeviceArray:
     """Standard deviations."""
-    return x._with(x.xp.std(x.data, axis=axis, correction=ddof))
+    return x.wrap(x.xp.std(x.data, axis=axis, correction=ddof))
 
 
 @implements(np.cumsum)
@@ -95,7 +95,7 @@ def cumulative(x: Any, axis: Any = None, **kwargs: Any) -> DeviceArray:
     """Sums so far."""
     x = np.reshape(x, (-1,)) if axis is None else x
     data = x.xp.astype(x.data, x.xp.int64) if x.dtype.kind == "b" else x.data
-    return x._with(x.xp.cumulative_sum(data, axis=0 if axis is None else axis % x.ndim))
+    return x.wrap(x.xp.cumulative_sum(data, axis=0 if axis is None else axis % x.ndim))
 
 
 @implements(np.where)
@@ -106,9 +106,9 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     like = device_of(x, y, condition)
     reals = [v for v in (x, y) if isinstance(v, DeviceArray)]
     dtype = reals[0].data.dtype if reals else own_dtype(like, np.result_type(type(x), type(y)))
-    values = [_own(v, like) for v in (x, y)]
+    values = [on_device(v, like) for v in (x, y)]
     values = [v if hasattr(v, "dtype") else like.xp.asarray(v, dtype=dtype, device=like.device) for v in values]
-    return like._with(like.xp.where(_own(condition, like), *values))
+    return like.wrap(like.xp.where(on_device(condition, like), *values))
 
 
 @implements(np.clip)
@@ -144,19 +144,19 @@ def empty(shape: Any, dtype: Any = None, *, like: DeviceArray, **kwargs: Any) ->
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, like: DeviceArray, **kwargs: Any) -> DeviceArray:
     """One value everywhere."""
     wanted = _dtype(np.result_type(type(fill_value)) if dtype is None else dtype, like)
-    return like._with(like.xp.full(shape, fill_value, dtype=wanted, device=like.device))
+    return like.wrap(like.xp.full(shape, fill_value, dtype=wanted, device=like.device))
 
 
 @implements(np.eye)
 def eye(n: int, m: int | None = None, dtype: Any = None, *, like: DeviceArray, **kwargs: Any) -> DeviceArray:
     """The identity."""
-    return like._with(like.xp.eye(n, n if m is None else m, dtype=_dtype(dtype, like), device=like.device))
+    return like.wrap(like.xp.eye(n, n if m is None else m, dtype=_dtype(dtype, like), device=like.device))
 
 
 @implements(np.arange)
 def arange(*args: Any, dtype: Any = None, like: DeviceArray, **kwargs: Any) -> DeviceArray:
     """Numbers in a row."""
-    return like._with(like.xp.arange(*args, dtype=own_dtype(like, dtype or np.int64), device=like.device))
+    return like.wrap(like.xp.arange(*args, dtype=own_dtype(like, dtype or np.int64), device=like.device))
 
 
 @implements(np.asarray, np.array)
@@ -167,7 +167,7 @@ def asarray(x: Any, dtype: Any = None, *, like: DeviceArray, **kwargs: Any) -> D
 
 
 def _made(name: str, shape: Any, dtype: Any, like: DeviceArray) -> DeviceArray:
-    return like._with(getattr(like.xp, name)(shape, dtype=_dtype(dtype, like), device=like.device))
+    return like.wrap(getattr(like.xp, name)(shape, dtype=_dtype(dtype, like), device=like.device))
 
 
 def _dtype(dtype: Any, like: DeviceArray) -> Any:
@@ -199,7 +199,7 @@ def empty_like(x: Any, dtype: Any = None, **kwargs: Any) -> DeviceArray:
 def full_like(x: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> DeviceArray:
     """One value everywhere."""
     wanted = x.data.dtype if dtype is None else own_dtype(x, dtype)
-    return x._with(x.xp.full(x.shape, fill_value, dtype=wanted, device=x.device))
+    return x.wrap(x.xp.full(x.shape, fill_value, dtype=wanted, device=x.device))
 
 
 @implements(np.astype)

@@ -30,11 +30,11 @@ def get(array: Any, key: Any) -> Any:
 
 def put(array: Any, key: Any, value: Any) -> None:
     """Set entries of an array."""
-    from gramian._device.ufuncs import _own
+    from gramian._device.ufuncs import on_device
 
     xp, data = array.xp, array.data
     parts = _parts(array, key)
-    value = _own(value, array)
+    value = on_device(value, array)
     if hasattr(value, "dtype") and value.dtype != data.dtype:
         value = xp.astype(value, data.dtype)
     if len(parts) == 1 and _kind(parts[0]) == "b":
@@ -55,7 +55,7 @@ def _scatter(array: Any, parts: list, value: Any) -> None:
         pass
     shape = data.shape
     numbers = xp.reshape(xp.arange(array.size, device=array.device), shape)
-    listed = array._with(numbers)[tuple(array._with(p) if hasattr(p, "dtype") else p for p in parts)].data
+    listed = array.wrap(numbers)[tuple(array.wrap(p) if hasattr(p, "dtype") else p for p in parts)].data
     value = xp.broadcast_to(xp.asarray(value, dtype=data.dtype, device=array.device), listed.shape)
     listed, value = xp.reshape(listed, (-1,)), xp.reshape(value, (-1,))
     if listed.shape[0] == 0:

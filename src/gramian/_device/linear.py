@@ -37,7 +37,7 @@ def _needs_double(numpy_function: Callable) -> Callable:
 def _same(name: str) -> Any:
     def function(x: Any, **kwargs: Any) -> Any:
         found = getattr(x.xp.linalg, name)(x.data, **kwargs)
-        return tuple(x._with(part) for part in found) if isinstance(found, tuple) else x._with(found)
+        return tuple(x.wrap(part) for part in found) if isinstance(found, tuple) else x.wrap(found)
 
     return function
 
@@ -50,28 +50,28 @@ for _name in SAME:
 def eigh(x: Any, **kwargs: Any) -> tuple[DeviceArray, DeviceArray]:
     """Eigenvalues, ascending, and eigenvectors."""
     values, vectors = x.xp.linalg.eigh(x.data)
-    return x._with(values), x._with(vectors)
+    return x.wrap(values), x.wrap(vectors)
 
 
 @_needs_double(np.linalg.qr)
 def qr(x: Any, **kwargs: Any) -> tuple[DeviceArray, DeviceArray]:
     """Orthonormal and triangular factor."""
     Q, R = x.xp.linalg.qr(x.data)
-    return x._with(Q), x._with(R)
+    return x.wrap(Q), x.wrap(R)
 
 
 @_needs_double(np.linalg.slogdet)
 def slogdet(x: Any) -> tuple[DeviceArray, DeviceArray]:
     """Sign and logarithm of the determinant."""
     sign, value = x.xp.linalg.slogdet(x.data)
-    return x._with(sign), x._with(value)
+    return x.wrap(sign), x.wrap(value)
 
 
 @_needs_double(np.linalg.solve)
 def solve(A: Any, b: Any) -> DeviceArray:
     """Solution of linear equations."""
     like = device_of(A, b)
-    return like._with(like.xp.linalg.solve(own(A, like).data, own(b, like).data))
+    return like.wrap(like.xp.linalg.solve(own(A, like).data, own(b, like).data))
 
 
 @implements(np.linalg.norm)
@@ -85,13 +85,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> D
 @implements(np.trace, np.linalg.trace)
 def trace(x: Any, *args: Any, **kwargs: Any) -> DeviceArray:
     """Sum of the diagonal."""
-    return x._with(x.xp.linalg.trace(x.data))
+    return x.wrap(x.xp.linalg.trace(x.data))
 
 
 @implements(np.linalg.diagonal)
 def diagonal(x: Any, **kwargs: Any) -> DeviceArray:
     """Diagonal of a matrix."""
-    return x._with(x.xp.linalg.diagonal(x.data))
+    return x.wrap(x.xp.linalg.diagonal(x.data))
 
 
 @implements(np.dot)

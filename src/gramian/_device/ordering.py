@@ -13,25 +13,25 @@ from gramian._device.shapes import concatenate, diff
 @implements(np.argmax)
 def argmax(x: Any, axis: Any = None, **kwargs: Any) -> DeviceArray:
     """Place of the largest entry."""
-    return x._with(x.xp.argmax(x.data, axis=axis))
+    return x.wrap(x.xp.argmax(x.data, axis=axis))
 
 
 @implements(np.argmin)
 def argmin(x: Any, axis: Any = None, **kwargs: Any) -> DeviceArray:
     """Place of the smallest entry."""
-    return x._with(x.xp.argmin(x.data, axis=axis))
+    return x.wrap(x.xp.argmin(x.data, axis=axis))
 
 
 @implements(np.sort)
 def sort(x: Any, axis: int = -1, **kwargs: Any) -> DeviceArray:
     """Entries in ascending order."""
-    return x._with(x.xp.sort(x.data, axis=axis))
+    return x.wrap(x.xp.sort(x.data, axis=axis))
 
 
 @implements(np.argsort)
 def argsort(x: Any, axis: int = -1, **kwargs: Any) -> DeviceArray:
     """Places in ascending order; equal entries keep their order."""
-    return x._with(x.xp.argsort(x.data, axis=axis, stable=True))
+    return x.wrap(x.xp.argsort(x.data, axis=axis, stable=True))
 
 
 @implements(np.argpartition)
@@ -61,20 +61,20 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> DeviceArray:
     like = device_of(x, indices)
     x, indices = own(x, like), own(indices, like)
     if hasattr(like.xp, "take_along_axis"):
-        return like._with(like.xp.take_along_axis(x.data, indices.data, axis=axis))
+        return like.wrap(like.xp.take_along_axis(x.data, indices.data, axis=axis))
     return x[np.arange(x.shape[0], like=x)[:, None], indices]
 
 
 @implements(np.nonzero)
 def nonzero(x: Any) -> tuple[DeviceArray, ...]:
     """Places of entries that are not zero."""
-    return tuple(x._with(part) for part in x.xp.nonzero(x.data))
+    return tuple(x.wrap(part) for part in x.xp.nonzero(x.data))
 
 
 @implements(np.flatnonzero)
 def flatnonzero(x: Any) -> DeviceArray:
     """Places of entries that are not zero, in a row."""
-    return x._with(x.xp.nonzero(x.xp.reshape(x.data, (-1,)))[0])
+    return x.wrap(x.xp.nonzero(x.xp.reshape(x.data, (-1,)))[0])
 
 
 @implements(np.searchsorted)
@@ -83,7 +83,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
     like = device_of(a, v)
     a, v = own(a, like), own(v, like)
     flat = like.xp.searchsorted(a.data, like.xp.reshape(v.data, (-1,)), side=side)
-    return like._with(like.xp.reshape(flat, v.shape))
+    return like.wrap(like.xp.reshape(flat, v.shape))
 
 
 @implements(np.unique)
@@ -92,10 +92,10 @@ def unique(x: Any, return_inverse: bool = False, **kwargs: Any) -> Any:
     if any(kwargs.values()):
         raise TypeError(f"numpy.unique has no {', '.join(kwargs)} for arrays on a device.")
     if not return_inverse:
-        return sort(x._with(x.xp.unique_values(x.data)))
+        return sort(x.wrap(x.xp.unique_values(x.data)))
     values, inverse = x.xp.unique_inverse(x.data)
-    order = argsort(x._with(values))
-    return x._with(values)[order], argsort(order)[x._with(inverse)]
+    order = argsort(x.wrap(values))
+    return x.wrap(values)[order], argsort(order)[x.wrap(inverse)]
 
 
 @implements(np.bincount)
@@ -125,7 +125,7 @@ def median(x: Any, axis: Any = None, **kwargs: Any) -> DeviceArray:
     n = x.shape[axis]
     before = (slice(None),) * (axis % x.ndim)
     low, high = ordered[(*before, (n - 1) // 2)], ordered[(*before, n // 2)]
-    return x._with((low.data + high.data) / 2)
+    return x.wrap((low.data + high.data) / 2)
 
 
 @implements(np.quantile)
@@ -151,10 +151,10 @@ def lowest(D: Any, k: int) -> tuple[Any, Any]:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(D.data, torch.Tensor):
         values, columns = torch.topk(D.data, k, dim=1, largest=False, sorted=True)
-        return D._with(values), D._with(columns)
+        return D.wrap(values), D.wrap(columns)
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(D.data, cupy.ndarray) and k < D.shape[1]:
-        near = D._with(cupy.argpartition(D.data, k, axis=1)[:, :k])
+        near = D.wrap(cupy.argpartition(D.data, k, axis=1)[:, :k])
         order = argsort(take_along_axis(D, near, axis=1), axis=1)
         near = take_along_axis(near, order, axis=1)
         return take_along_axis(D, near, axis=1), near

@@ -48,7 +48,7 @@ class PairList:
         norms = np.sum(E * E, axis=1)
         pattern = self._matrix(torch, torch.zeros(len(self.first), dtype=E.data.dtype, device=E.data.device))
         products = torch.sparse.sampled_addmm(pattern, E.data, E.data.T, beta=0.0).values()
-        return np.maximum(norms[self.first] + norms[self.second] - 2 * E._with(products), 0)
+        return np.maximum(norms[self.first] + norms[self.second] - 2 * E.wrap(products), 0)
 
     def scatter(self, Z: Any, weight: Any) -> Any:
         """Σ_t weight_t (z_first − z_second)(…)ᵀ, (d, d)."""
@@ -62,7 +62,7 @@ class PairList:
         degree = self.sums(weight[:, None])[:, 0]
         other = torch.zeros_like(degree.data).index_add_(0, self.second.data, weight.data)
         # Folded into one graph Laplacian, as in linalg.scatter.
-        H = Z * ((degree + Z._with(other)) / 2)[:, None] - Z._with(self._matrix(torch, weight.data) @ Z.data)
+        H = Z * ((degree + Z.wrap(other)) / 2)[:, None] - Z.wrap(self._matrix(torch, weight.data) @ Z.data)
         H = Z.T @ H
         return H + H.T
 

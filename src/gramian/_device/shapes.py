@@ -17,14 +17,14 @@ def concatenate(arrays: Any, axis: int = 0, **kwargs: Any) -> DeviceArray:
     if len(kinds) > 1:
         wanted = np.result_type(*kinds)
         parts = [part.astype(wanted, copy=False) for part in parts]
-    return like._with(like.xp.concat([part.data for part in parts], axis=axis))
+    return like.wrap(like.xp.concat([part.data for part in parts], axis=axis))
 
 
 @implements(np.stack)
 def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> DeviceArray:
     """Arrays along a new axis."""
     like = device_of(*arrays)
-    return like._with(like.xp.stack([own(x, like).data for x in arrays], axis=axis))
+    return like.wrap(like.xp.stack([own(x, like).data for x in arrays], axis=axis))
 
 
 @implements(np.hstack, np.column_stack)
@@ -55,38 +55,38 @@ def reshape(x: Any, *shape: Any, **kwargs: Any) -> DeviceArray:
     """The same entries in another shape."""
     wanted = shape[0] if len(shape) == 1 else shape
     wanted = (wanted,) if isinstance(wanted, int) else tuple(wanted)
-    return x._with(x.xp.reshape(x.data, wanted))
+    return x.wrap(x.xp.reshape(x.data, wanted))
 
 
 @implements(np.ravel)
 def ravel(x: Any, *args: Any, **kwargs: Any) -> DeviceArray:
     """All entries in a row."""
-    return x._with(x.xp.reshape(x.data, (-1,)))
+    return x.wrap(x.xp.reshape(x.data, (-1,)))
 
 
 @implements(np.transpose)
 def transpose(x: Any, axes: Any = None) -> DeviceArray:
     """Axes in another order."""
-    return x._with(x.xp.permute_dims(x.data, tuple(reversed(range(x.ndim))) if axes is None else tuple(axes)))
+    return x.wrap(x.xp.permute_dims(x.data, tuple(reversed(range(x.ndim))) if axes is None else tuple(axes)))
 
 
 @implements(np.broadcast_to)
 def broadcast_to(x: Any, shape: Any, **kwargs: Any) -> DeviceArray:
     """An array repeated along new axes."""
-    return x._with(x.xp.broadcast_to(x.data, shape))
+    return x.wrap(x.xp.broadcast_to(x.data, shape))
 
 
 @implements(np.repeat)
 def repeat(x: Any, repeats: Any, axis: Any = None) -> DeviceArray:
     """Each entry several times."""
     x = ravel(x) if axis is None else x
-    return x._with(x.xp.repeat(x.data, repeats, axis=0 if axis is None else axis))
+    return x.wrap(x.xp.repeat(x.data, repeats, axis=0 if axis is None else axis))
 
 
 @implements(np.tile)
 def tile(x: Any, reps: Any) -> DeviceArray:
     """An array several times."""
-    return x._with(x.xp.tile(x.data, reps if isinstance(reps, tuple) else (reps,)))
+    return x.wrap(x.xp.tile(x.data, reps if isinstance(reps, tuple) else (reps,)))
 
 
 @implements(np.atleast_1d)
@@ -104,7 +104,7 @@ def atleast_2d(x: Any) -> DeviceArray:
 @implements(np.diagonal)
 def diagonal(x: Any, *args: Any, **kwargs: Any) -> DeviceArray:
     """Diagonal of a matrix."""
-    return x._with(x.xp.linalg.diagonal(x.data))
+    return x.wrap(x.xp.linalg.diagonal(x.data))
 
 
 @implements(np.diag)
@@ -119,19 +119,19 @@ def fill_diagonal(x: Any, value: Any, **kwargs: Any) -> None:
     numbers = x.xp.arange(x.shape[0], device=x.device)
     on = numbers[:, None] == numbers[None, :]
     value = value if np.ndim(value) == 0 else own(value, x)
-    x.data = np.where(x._with(on), value, x).data
+    x.data = np.where(x.wrap(on), value, x).data
 
 
 @implements(np.tril)
 def tril(x: Any, k: int = 0) -> DeviceArray:
     """Entries on and below a diagonal."""
-    return x._with(x.xp.tril(x.data, k=k))
+    return x.wrap(x.xp.tril(x.data, k=k))
 
 
 @implements(np.triu)
 def triu(x: Any, k: int = 0) -> DeviceArray:
     """Entries on and above a diagonal."""
-    return x._with(x.xp.triu(x.data, k=k))
+    return x.wrap(x.xp.triu(x.data, k=k))
 
 
 @implements(np.diff)

@@ -53,9 +53,9 @@ def apply(ufunc: Any, method: str, inputs: tuple, kwargs: dict) -> Any:
         return _in_place(ufunc.__name__, out, values)
     result = _function(ufunc.__name__, like, values)(*values)
     if where is not True:
-        result = like.xp.where(_own(where, like), result, out.data)
+        result = like.xp.where(on_device(where, like), result, out.data)
     if out is None:
-        return like._with(result)
+        return like.wrap(result)
     out.data = result
     return out
 
@@ -83,7 +83,7 @@ def _operands(name: str, inputs: tuple, dtype: Any) -> tuple[Any, list]:
 
     arrays = [x for x in inputs if isinstance(x, DeviceArray)]
     like = max(arrays, key=lambda x: (x.dtype.kind == "f", x.ndim > 0))
-    values = [_own(x, like) for x in inputs]
+    values = [on_device(x, like) for x in inputs]
     if dtype is not None:
         return like, [like.xp.astype(x, own_dtype(like, dtype)) if hasattr(x, "dtype") else x for x in values]
     kinds = {_kind(x) for x in values}
@@ -95,7 +95,7 @@ def _operands(name: str, inputs: tuple, dtype: Any) -> tuple[Any, list]:
     return like, values
 
 
-def _own(x: Any, like: Any) -> Any:
+def on_device(x: Any, like: Any) -> Any:
     """An argument as an array of a library, or as a Python number."""
     from gramian._device.array import DeviceArray, to_device
 

@@ -49,6 +49,11 @@ def select_subset(K: Any, m: int, *, criterion: str = "trace", method: str = "ex
     The trace criterion is monotone but not submodular, and (27) neither: greedy has no guarantee, which is why
     exchange is the default. For (27) gains are evaluated lazily, a heuristic for the same reason.
 
+    See Also
+    --------
+    gramian.SubsetDistance : Estimates distances from the chosen ones.
+    gramian.pivoted_cholesky : A basis by greedy pivots.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

@@ -70,6 +70,11 @@ class SubsetDistance(BaseEstimator):
     n_clipped_ : int
         Estimates of d² below zero since fit ended; they were set to zero.
 
+    See Also
+    --------
+    gramian.select_subset : Which members are measured.
+    gramian.DistanceKernel : A kernel from all distances.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

@@ -64,7 +64,9 @@ def run(out: Path, seed: int) -> None:
     scaled = _scaled(stage.X)
     learners = {
         "NCA": gramian.NCA(random_state=seed),
-        "NCA, kernel": gramian.Kernelized(gramian.NCA(), gramian.Gaussian("median")),
+        "NCA, kernel": gramian.Kernelized(
+            gramian.NCA(random_state=seed), gramian.Gaussian("median"), random_state=seed
+        ),
     }
     results = {"Euclidean": stage.judge(plain), "scaled": stage.judge(scaled)}
     for name, learner in learners.items():

@@ -37,11 +37,14 @@ class Counted:
 
 def run(model: Path, to: str, data: Path | None, out: str | None, check: bool, only: bool, **options: Any) -> None:
     """Write the target, then check it where asked."""
-    target = _target(to)
+    if to not in TARGETS:
+        raise ValueError(f"no target {to!r}; the targets are {', '.join(TARGETS)}.")
+    target = TARGETS[to]
     columns = {name: options.pop(name) for name in ("id", "label", "drop", "column")}
     width = isometry(model, f"to {to}").n_features
     points = None if data is None else read(data, model, width, **columns)
-    place = _place(out or f"{model.stem}{target.suffix}")
+    named = out or f"{model.stem}{target.suffix}"
+    place = named if "://" in named else Path(named)
     chosen = _options(to, target, options)
     if target.takes_data and points is None and (to not in ("pgvector", "qdrant") or only):
         raise ValueError(f"--to {to} stores points: give them with --data.")
@@ -61,12 +64,6 @@ def run(model: Path, to: str, data: Path | None, out: str | None, check: bool, o
         show.print(str(export.check(model, to, place, X, ids=ids, **known)))
 
 
-def _target(to: str) -> Target:
-    if to not in TARGETS:
-        raise ValueError(f"no target {to!r}; the targets are {', '.join(TARGETS)}.")
-    return TARGETS[to]
-
-
 def _options(to: str, target: Target, options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, each of which the target must know."""
     given = {name: value for name, value in options.items() if value is not None}
@@ -83,11 +80,6 @@ def _knows(to: str, target: Target, name: str) -> bool:
     if name == "original":
         return target.takes_data and to not in ("faiss", "hnswlib", "usearch")
     return target.table if name == "table" else target.forms
-
-
-def _place(text: str) -> Any:
-    """A path, or the address of a server as it was typed."""
-    return text if "://" in text else Path(text)
 
 
 def _write(model: Path, to: str, target: Target, points: Points | None, place: Any, options: dict[str, Any]) -> None:

@@ -246,7 +246,9 @@ def export_events(space: Path, out: Path | None) -> None:
     from gramian.service.space import Space
 
     formats.check_output(out)
-    with Space(_there(space), learning=False) as opened:
+    if not (space / "space.db").is_file():
+        raise formats.TableError(f"{space}: no space there; to export a metric, name a target with --to.")
+    with Space(space, learning=False) as opened:
         if out is None:
             for line in transfer.export_events(opened):
                 print(line)
@@ -264,9 +266,3 @@ def import_events(space: Path, source: Path) -> None:
     with source.open(encoding="utf-8") as lines, Space(space, learning=False) as opened:
         done = transfer.import_events(opened, lines)
     say.print(f"{done['events']:,} events replayed; {space} is at event {done['seq']:,}", markup=False)
-
-
-def _there(space: Path) -> Path:
-    if not (space / "space.db").is_file():
-        raise formats.TableError(f"{space}: no space there; to export a metric, name a target with --to.")
-    return space

@@ -31,6 +31,11 @@ class CooperativeVQ(ByLikelihood, SumOfParts):
     callback : callable, optional
         Called as ``callback(start, objective, residual)`` after each start.
 
+    See Also
+    --------
+    gramian.DecorrelatedKMeans : Clusterings that tell different things.
+    gramian.MultipleCauseVQ : Each feature has one cause.
+
     Examples
     --------
     >>> import gramian as gm

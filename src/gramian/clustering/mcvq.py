@@ -42,6 +42,11 @@ class MultipleCauseVQ(ByLikelihood):
     cluster_centers_, objective_, objective_path_, mean_, n_iter_, converged_
         As in :class:`DecorrelatedKMeans`.
 
+    See Also
+    --------
+    gramian.CooperativeVQ : Outputs that add up.
+    gramian.DecorrelatedKMeans : Clusterings that tell different things.
+
     Examples
     --------
     >>> import gramian as gm

@@ -27,6 +27,11 @@ class Chunklets(Constraints):
     weight : array (n,), optional
         What each point counts in the mean, and in the mean μ_l of its chunklet; all the same when None.
 
+    See Also
+    --------
+    gramian.Pairs : Also says what is dissimilar.
+    gramian.RCA : Learns from groups in closed form.
+
     Examples
     --------
     >>> import gramian as gm

@@ -1,7 +1,7 @@
 """What triplets and quadruplets share: one pair of points is nearer than another."""
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -89,3 +89,10 @@ class Comparisons(Constraints):
         X = metric.check(X)
         near, far = (metric.pair_sqdist_of(take(X, i), take(X, j)) for i, j in (self.near_ends, self.far_ends))
         return self.weight * (near - far)
+
+
+def moved(side: Comparisons, place: np.ndarray) -> Comparisons:
+    """The same comparisons of points that are elsewhere: point i is now row ``place[i]``."""
+    values = {field.name: getattr(side, field.name) for field in fields(side)}  # type: ignore[arg-type]
+    index = {name: place[value] for name, value in values.items() if name not in ("margin", "weight", "soft")}
+    return replace(side, **index)  # type: ignore[type-var]  # subclasses are dataclasses

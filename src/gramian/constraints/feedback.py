@@ -30,6 +30,11 @@ class Feedback(Stored):
     shown : indices, or m sequences of indices, optional
         The list on the screen, in any order; what was liked and disliked when None.
 
+    See Also
+    --------
+    gramian.LEGO : Learns from it, click by click.
+    gramian.Pairs : Without a list on the screen.
+
     Examples
     --------
     >>> import gramian as gm
@@ -102,8 +107,5 @@ def _lists(value: Any, m: int, many: bool, name: str) -> tuple[tuple[int, ...], 
     lists = list(value) if many else [value]
     if len(lists) != m:
         raise ValueError(f"Feedback: {name} must have one list for each query ({m}), got {len(lists)}.")
-    return tuple(tuple(_one_list(part, name).tolist()) for part in lists)
-
-
-def _one_list(part: Any, name: str) -> np.ndarray:
-    return _checks.indices(np.atleast_1d(_checks.plain(part, "Feedback", name)), "Feedback", name)
+    rows = [np.atleast_1d(_checks.plain(part, "Feedback", name)) for part in lists]
+    return tuple(tuple(_checks.indices(row, "Feedback", name).tolist()) for row in rows)

@@ -37,6 +37,12 @@ class Pairs(Constraints):
     weight : array (m,), optional
         What a violation of each pair counts in ITML; all the same when None.
 
+    See Also
+    --------
+    gramian.Triplets : Which of two is nearer.
+    gramian.Chunklets : Groups that belong together.
+    gramian.ITML : Learns from pairs.
+
     Examples
     --------
     >>> import gramian as gm

@@ -12,7 +12,9 @@ from gramian.constraints.base import Constraints, Labels, Terms, as_bool, bound_
 
 @dataclass(frozen=True, eq=False)
 class Probabilities(Constraints):
-    """p(c | x) = Σ_{i∈c} xᵀM x_i / Σ_j xᵀM x_j ≥ p, or ≤ p, for a point x and a class c (Jain 2009, §3.1 item 3).
+    """How probable a class should be for a point.
+
+    p(c | x) = Σ_{i∈c} xᵀM x_i / Σ_j xᵀM x_j ≥ p, or ≤ p, for a point x and a class c (Jain 2009, §3.1 item 3).
 
     Written, as there, without the quotient: ± xᵀ M (Σ_{i∈c} x_i − p Σ_j x_j) ≥ 0. The two agree where the denominator
     is positive, as it is for nonnegative kernels.
@@ -29,6 +31,11 @@ class Probabilities(Constraints):
         The probability p, in [0, 1].
     at_least : bool or bool array (m,)
         True where the probability must be at least p, False where it must be at most p.
+
+    See Also
+    --------
+    gramian.Similarities : Bounds on inner products.
+    gramian.Framework : The learner that takes them.
 
     Examples
     --------

@@ -13,7 +13,9 @@ from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 
 @dataclass(frozen=True, eq=False)
 class Quadruplets(Comparisons):
-    """d²(far_left, far_right) − d²(near_left, near_right) ≥ margin; triplets are those that share an end.
+    """These two points are nearer to each other than those two.
+
+    d²(far_left, far_right) − d²(near_left, near_right) ≥ margin; triplets are those that share an end.
 
     Parameters
     ----------
@@ -26,6 +28,11 @@ class Quadruplets(Comparisons):
         What a violation of each counts, positive.
     soft : bool
         Whether the margin is a guess that rarely can hold for all; learners then allow violations.
+
+    See Also
+    --------
+    gramian.Triplets : Two pairs that share a point.
+    gramian.LSML : Learns from quadruplets.
 
     Examples
     --------

@@ -11,7 +11,9 @@ from gramian.constraints.triplets import Triplets
 
 @dataclass(frozen=True, eq=False)
 class RelativeSimilarities(Constraints):
-    """x_aᵀ M x_near − x_aᵀ M x_far ≥ margin (Jain 2009, §3.1 item 2, for similarities).
+    """This point is more like the second than the third.
+
+    x_aᵀ M x_near − x_aᵀ M x_far ≥ margin (Jain 2009, §3.1 item 2, for similarities).
 
     Parameters
     ----------
@@ -19,6 +21,12 @@ class RelativeSimilarities(Constraints):
         Indices into X of the points x_a, x_near and x_far.
     margin : float or array (m,)
         Margin on learned inner products, ≥ 0.
+
+    See Also
+    --------
+    gramian.Similarities : Bounds, without a comparison.
+    gramian.Triplets : By distances.
+    gramian.Framework : The learner that takes them.
 
     Examples
     --------

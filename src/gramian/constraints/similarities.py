@@ -12,7 +12,9 @@ from gramian.constraints.pairs import Pairs
 
 @dataclass(frozen=True, eq=False)
 class Similarities(Constraints):
-    """x_iᵀ M x_j ≥ bound for similar pairs, ≤ bound for dissimilar ones (Jain 2009, §3.1 item 1).
+    """How alike two points should be, by their inner product.
+
+    x_iᵀ M x_j ≥ bound for similar pairs, ≤ bound for dissimilar ones (Jain 2009, §3.1 item 1).
 
     Parameters
     ----------
@@ -22,6 +24,12 @@ class Similarities(Constraints):
         True where the inner product must be at least the limit; ±1 accepted.
     limit : float or array (m,)
         Bounds on the learned inner product.
+
+    See Also
+    --------
+    gramian.RelativeSimilarities : Which of two is more alike.
+    gramian.Pairs : Bounds on distances.
+    gramian.Framework : The learner that takes them.
 
     Examples
     --------

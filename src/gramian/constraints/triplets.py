@@ -32,6 +32,12 @@ class Triplets(Comparisons):
     soft : bool
         Whether the margin is a guess that rarely can hold for all triplets; learners then allow violations.
 
+    See Also
+    --------
+    gramian.Quadruplets : Four points.
+    gramian.Pairs : Near or far, without a comparison.
+    gramian.AutoMetric : Learns from triplets.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

@@ -9,9 +9,9 @@ from gramian import _checks, linalg
 from gramian.dask.blocks import OWNER
 from gramian.dask.rows import Rows
 from gramian.dask.views import View, summed
-from gramian.features.cholesky import FLOOR, PivotedCholesky, _drawn, _largest, _pick, factorize
+from gramian.features.cholesky import FLOOR, PivotedCholesky, drawn, factorize, largest, pick
 from gramian.features.landmarks import uniform
-from gramian.features.nystrom import COORDINATES, KernelFeatures, _inverse
+from gramian.features.nystrom import COORDINATES, KernelFeatures, lower_inverse
 from gramian.kernels import Gaussian
 from gramian.kernels.objects import as_kernel
 
@@ -72,7 +72,7 @@ def choose_pivots(kernel: Any, X: Rows, rank: int, tol: float, greedy: bool, rng
         np.fill_diagonal(H, residual)
         floor = FLOOR * np.maximum(kernel._diag(points), 0)
         before = len(pivots.points)
-        picked, L = _pick(H, floor, bar(residual), rank - before, greedy)
+        picked, L = pick(H, floor, bar(residual), rank - before, greedy)
         pivots = pivots.grown(points[picked], L)
         if tol > 0:  # those after the goal is met are dropped
             met = np.flatnonzero(X.total(traces_of, pivots, before) <= tol * trace)
@@ -84,12 +84,12 @@ def _candidates(X: Rows, pivots: Pivots, size: int, greedy: bool, rng: Any) -> t
     """Rows to pick from, the bar that each must pass, and the trace that is left."""
     if not greedy:
         left = X.laid(residual_of, pivots)
-        rows = _drawn(left, size, rng) if left.any() else np.zeros(0, np.intp)
+        rows = drawn(left, size, rng) if left.any() else np.zeros(0, np.intp)
         share = rng.uniform(size=size)
         return rows, lambda residual: share * residual, float(left.sum())
     names, left, total = X.total(largest_of, pivots, size, each=np.arange(len(X)), merge=_largest_of_all)
     order = np.argsort(names)
-    at, outside = _largest(left[order], size)
+    at, outside = largest(left[order], size)
     return names[order][at], lambda residual: np.full(len(at), outside), total
 
 
@@ -151,7 +151,7 @@ class BlockedKernelFeatures(KernelFeatures):
         self.kernel_ = kernel
         self.basis_, inner = self._basis(X)
         whiten = np.zeros((len(inner.pivots), len(self.basis_)))
-        whiten[:, inner.pivots] = _inverse(inner.factor[inner.pivots])
+        whiten[:, inner.pivots] = lower_inverse(inner.factor[inner.pivots])
         total, Q, trace = X.total(spread_of, self, whiten, merge=summed)
         self._rotate(whiten, total / len(X), Q, float(trace), len(X))
 

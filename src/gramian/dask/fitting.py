@@ -12,7 +12,7 @@ from gramian.dask.engine import Here, engine
 from gramian.dask.labels import side_of
 from gramian.dask.rows import Rows
 from gramian.dask.views import View
-from gramian.learners.base import MetricLearner, _labeled
+from gramian.learners.base import MetricLearner, labeled
 
 
 def fit(
@@ -78,7 +78,7 @@ def _fit_learner(learner: Any, points: Rows, side: Any) -> None:
     if len(points) < learner._min_points:
         raise ValueError(f"{owner}: X must hold at least {learner._min_points} points, got {len(points)}.")
     if isinstance(side, Labels):
-        points, side = _labeled(points, side, owner)
+        points, side = labeled(points, side, owner)
     rng = _checks.random(getattr(learner, "random_state", None), owner)
     learner._fit_checked(points, side, rng)
 

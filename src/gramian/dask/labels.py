@@ -25,7 +25,7 @@ def labels_of(y: Any, n: int, engine: Any, owner: str, unknown: Any = None, numb
         known = values >= 0
         codes[start : start + len(values)][known] = np.searchsorted(classes, own)[values[known]]
     if not numbers:
-        _checks._refuse_continuous(classes, int((codes >= 0).sum()), owner)
+        _checks.refuse_continuous(classes, int((codes >= 0).sum()), owner)
     return Labels(codes, classes)
 
 

@@ -15,6 +15,11 @@ class Frobenius(Divergence):
 
     M(λ) = [M₀ − A(λ)]₊. With M₀ = 0 and margin constraints this is batch POLA.
 
+    See Also
+    --------
+    gramian.LogDet : Does not depend on units.
+    gramian.VonNeumann : Multiplies eigenvalues.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

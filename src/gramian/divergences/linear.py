@@ -77,6 +77,11 @@ class LinearFrobenius(_Linear):
     gamma : float, > 0
         Weight γ of the second term.
 
+    See Also
+    --------
+    gramian.LinearLogDet : With a barrier.
+    gramian.Frobenius : A distance from a prior.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm
@@ -116,6 +121,11 @@ class LinearLogDet(_Linear):
         A₀, or C₀ over the points with A₀ = XᵀC₀X.
     gamma : float, > 0
         Weight γ of the second term.
+
+    See Also
+    --------
+    gramian.LinearFrobenius : With squares.
+    gramian.LogDet : A divergence from a prior.
 
     Examples
     --------

@@ -18,6 +18,12 @@ class LogDet(Divergence):
     M(λ) = (M₀⁻¹ + A(λ))⁻¹ stays positive definite by itself. From a singular prior the divergence is finite only for M
     of the same range, and the problem is solved there (Kulis et al. 2006).
 
+    See Also
+    --------
+    gramian.VonNeumann : Also for matrices below full rank.
+    gramian.Frobenius : Plain squares.
+    gramian.ITML : The learner that it makes.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ TINY = 1e-300
 
 @dataclass(frozen=True)
 class Spectral(Divergence):
-    """φ(M) = Σ_i f(λ_i(M)) on M ⪰ 0, for a convex f with derivative f′ (Jain 2009, Theorem 4).
+    """A divergence of your own: any convex function of the eigenvalues.
+
+    φ(M) = Σ_i f(λ_i(M)) on M ⪰ 0, for a convex f with derivative f′ (Jain 2009, Theorem 4).
 
     The divergence is D(M, M₀) = φ(M) − φ(M₀) − ⟨∇φ(M₀), M − M₀⟩, or φ(M) itself with ``relative=False``.
     f(x) = −log x is LogDet, x log x − x is von Neumann, x²/2 is Frobenius. M(λ) has the eigenvalues (f′)⁻¹(θ_i) for
@@ -28,6 +31,12 @@ class Spectral(Divergence):
         (f′)⁻¹ on arrays; inf where f′ never rises so far.
     relative : bool
         The Bregman divergence from the prior (True), or Σ f(λ_i) without a prior (False).
+
+    See Also
+    --------
+    gramian.LogDet : −log.
+    gramian.VonNeumann : x log x.
+    gramian.Frobenius : Squares.
 
     Examples
     --------
@@ -74,7 +83,7 @@ class Spectral(Divergence):
 
     def hessian(self, Theta: Any) -> Callable[[Any], Any]:
         """Derivative of the matrix of maximizers, with slopes by differences."""
-        return SpectralDerivative.at(Theta, self._maximizer, self._slope)
+        return SpectralDerivative.at(Theta, self._maximizer, partial(slope_of, self._maximizer))
 
     def start(self, M0: Any) -> tuple[Any, float]:
         """Θ₀ and the constant c; both 0 without a prior."""
@@ -85,10 +94,6 @@ class Spectral(Divergence):
         if self.inverse is None:
             return monotone_inverse(self.derivative, theta)
         return np.where(self.derivative(np.full_like(theta, TINY)) >= theta, 0.0, self.inverse(theta))
-
-    def _slope(self, theta: np.ndarray) -> np.ndarray:
-        """dx/dθ; one-sided at the end of the domain."""
-        return slope_of(self._maximizer, theta)
 
 
 def monotone_inverse(derivative: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) -> np.ndarray:

@@ -17,6 +17,11 @@ class VonNeumann(Divergence):
 
     M(λ) = exp(log M₀ − A(λ)) (3.24). The gradient printed after (3.25) has its first sign wrong.
 
+    See Also
+    --------
+    gramian.LogDet : Does not depend on units.
+    gramian.Spectral : Any function of the eigenvalues.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

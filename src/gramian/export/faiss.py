@@ -50,7 +50,9 @@ def to_faiss(
     callback: Callable | None = None,
     **options: Any,
 ) -> Any:
-    """A faiss index of X whose squared L2 distance is d²_M(x, y) = |Lx − Ly|².
+    """Search under a learned metric in faiss.
+
+    A faiss index of X whose squared L2 distance is d²_M(x, y) = |Lx − Ly|².
 
     For a linear metric the map x ↦ L(x − μ) is part of the index (``IndexPreTransform``), so that it takes
     raw queries, and saves and loads in plain faiss. For a KernelMetric with α = 0 the index holds the coordinates of
@@ -78,6 +80,11 @@ def to_faiss(
     Returns
     -------
     path, or the index where no path is given
+
+    See Also
+    --------
+    gramian.to_hnswlib : A graph index.
+    gramian.HashIndex : Ours, which takes a new metric at once.
 
     Examples
     --------

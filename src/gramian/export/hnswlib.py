@@ -42,7 +42,9 @@ def to_hnswlib(
     callback: Callable | None = None,
     random_state: int = 0,
 ) -> Any:
-    """An hnswlib index of Lx whose squared L2 distance is d²_M; query it with ``metric.transform(points)``.
+    """Search under a learned metric in hnswlib.
+
+    The index holds Lx, so that its squared L2 distance is d²_M; query it with ``metric.transform(points)``.
 
     hnswlib holds no linear map, so queries must be transformed first; a metric without an isometry of finite
     dimension (α > 0 outside of the basis of a kernel) is refused.
@@ -66,6 +68,11 @@ def to_hnswlib(
     Returns
     -------
     path, or the index where no path is given
+
+    See Also
+    --------
+    gramian.to_faiss : Indexes of faiss.
+    gramian.HashIndex : Ours, which takes a new metric at once.
 
     Examples
     --------

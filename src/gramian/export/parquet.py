@@ -141,7 +141,8 @@ def chosen(
     pa: Any, schema: Any, column: str | None, id: str | None, where: str, owner: str
 ) -> tuple[list[str], str | None]:
     """Names of the columns that hold the points, and of the column of ids."""
-    lists = [field.name for field in schema if pa.types.is_list(field.type) or _is_fixed(pa, field.type)]
+    kinds = (pa.types.is_list, pa.types.is_fixed_size_list, pa.types.is_large_list)
+    lists = [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
     names = id if id is not None else ("id" if "id" in schema.names else None)
     for wanted in (column, id):
         if wanted is not None and wanted not in schema.names:
@@ -157,10 +158,6 @@ def chosen(
     if not found:
         raise ValueError(f"{owner}: {where} has no column of vectors or numbers.")
     return found, names
-
-
-def _is_fixed(pa: Any, kind: Any) -> bool:
-    return pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)
 
 
 def _points(batch: Any, vectors: list[str], owner: str) -> np.ndarray:

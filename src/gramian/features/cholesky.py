@@ -45,7 +45,9 @@ def pivoted_cholesky(
     pivots: str = "greedy",
     random_state: Any = None,
 ) -> PivotedCholesky:
-    """Factor K ≈ C Cᵀ, stopping when tr(K − C Cᵀ) ≤ tol · tr(K) or at the given rank (Teixeira et al. 2008, §2.1, §4).
+    """Describe all points by a few of them, as far as a kernel sees.
+
+    Factor K ≈ C Cᵀ, stopping when tr(K − C Cᵀ) ≤ tol · tr(K) or at the given rank (Teixeira et al. 2008, §2.1, §4).
 
     The pivot rows of C form the triangular L of their (4), K_r = L Lᵀ here, and C Cᵀ is the Nyström approximation (2)
     on the pivots. K is never formed: r columns and some small blocks of it are evaluated, in n × r memory.
@@ -74,6 +76,11 @@ def pivoted_cholesky(
     -----
     An indefinite kernel matrix shows as a residual well below zero. Such residuals are set to zero, and one warning
     says how far below they were. Where k(x, x) = 0 there is no residual to tell, and k(x, y) ≠ 0 is an error.
+
+    See Also
+    --------
+    gramian.KernelFeatures : Also for new points.
+    gramian.select_subset : A few members of a set.
 
     Examples
     --------
@@ -140,17 +147,22 @@ class _Factorization:
         size = int(np.clip(np.sqrt(self.n), 1, 256))  # a candidate block costs about one kernel column
         while len(self.pivots) < self.rank and self.left.sum() > tol * trace:
             if greedy:
-                candidates, outside = _largest(self.left, size)
+                candidates, outside = largest(self.left, size)
                 bar = np.full(len(candidates), outside)
             else:
-                candidates = _drawn(to_host(self.left), size, rng)
+                candidates = drawn(to_host(self.left), size, rng)
                 bar = rng.uniform(size=size) * to_host(self.left[candidates])
             floor = FLOOR * self.diagonal[candidates]
             H = to_host(self._residual_gram(candidates))
-            picked, L = _pick(H, to_host(floor), to_host(bar), self.rank - len(self.pivots), greedy)
+            picked, L = pick(H, to_host(floor), to_host(bar), self.rank - len(self.pivots), greedy)
             self._extend(candidates[picked], L)
             self._absorb(candidates[picked], tol * trace)
-        self._warn()
+        if self.lowest < -_INDEFINITE * self.scale:
+            _checks.warn(
+                f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got a residual of "
+                f"{self.lowest:.3g} against the largest k(x, x) {self.scale:.3g}; negative parts count as zero "
+                f"(Precomputed(K, spectrum='clip') repairs a matrix).",
+            )
         return PivotedCholesky(self.factor[:, : len(self.pivots)], self.pivots, float(self.left.sum()), trace)
 
     def _residual_gram(self, rows: np.ndarray) -> np.ndarray:
@@ -188,16 +200,8 @@ class _Factorization:
             if self.left.sum() <= goal:
                 break
 
-    def _warn(self) -> None:
-        if self.lowest < -_INDEFINITE * self.scale:
-            _checks.warn(
-                f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got a residual of "
-                f"{self.lowest:.3g} against the largest k(x, x) {self.scale:.3g}; negative parts count as zero "
-                f"(Precomputed(K, spectrum='clip') repairs a matrix).",
-            )
 
-
-def _largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
+def largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
     """Rows of the largest residuals, ascending, and the largest residual outside of them."""
     if size >= len(left):
         return np.arange(len(left)), 0.0
@@ -211,14 +215,14 @@ def _largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
     return np.union1d(rows, [int(left.argmax())]), float(outside)
 
 
-def _drawn(left: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
+def drawn(left: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
     """Rows drawn with replacement in proportion to the residuals."""
     steps = np.cumsum(left)
     rows = np.searchsorted(steps, rng.uniform(size=size) * steps[-1], side="right")
     return np.minimum(rows, int(np.flatnonzero(left)[-1]))
 
 
-def _pick(H: np.ndarray, floor: np.ndarray, bar: np.ndarray, limit: int, greedy: bool) -> tuple[np.ndarray, np.ndarray]:
+def pick(H: np.ndarray, floor: np.ndarray, bar: np.ndarray, limit: int, greedy: bool) -> tuple[np.ndarray, np.ndarray]:
     """Pivots among the candidates with residual Gram matrix H, and their triangular factor L (lower).
 
     Candidate i counts while its residual exceeds bar_i. Greedy: the largest first, up to one that does not. Random: all

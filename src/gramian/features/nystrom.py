@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _checks, _memory, linalg
 from gramian._device import outside, to_host
 from gramian.features.basis import choose
-from gramian.kernels import Gaussian, Kernel
+from gramian.features.cholesky import PivotedCholesky, factorize
+from gramian.kernels import Gaussian, Kernel, Precomputed
 from gramian.kernels.objects import as_kernel
 from gramian.linalg import count, take
 from gramian.persist import Stored
@@ -49,6 +50,9 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Center the coordinates on the training mean, as kernel PCA does.
     n_basis : int, optional
         Number of basis points; ``rank`` when None.
+    combination : array (k, c), optional
+        J: the basis is c combinations Σ_i J_ij φ(b_i) of the k basis points, R = XJ of Jain (2009), Theorem 5, such as
+        the means of classes; ``basis`` must be "all" or points then, so that rows of J have a meaning.
     coordinates : {"principal", "triangular", "symmetric"}
         The rotation of z: ordered by training variance as above; T = L⁻¹, which gives the factor of
         :func:`pivoted_cholesky` itself on the training points; T = K_BB^{-1/2}, as scikit-learn's Nystroem.
@@ -70,6 +74,11 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     explained_variance_ratio_ : float
         Share of the trace of the training Gram matrix (centered with ``center``) that the coordinates hold.
 
+    See Also
+    --------
+    gramian.Kernelized : A learner on them.
+    gramian.pivoted_cholesky : How the basis is chosen.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm
@@ -88,6 +97,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         basis="cholesky",
         center=False,
         n_basis=None,
+        combination=None,
         coordinates="principal",
         random_state=None,
     ):
@@ -97,6 +107,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.basis = basis
         self.center = center
         self.n_basis = n_basis
+        self.combination = combination
         self.coordinates = coordinates
         self.random_state = random_state
 
@@ -121,11 +132,11 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         rng = _checks.random(self.random_state, "KernelFeatures")
         tol = 0.0 if self.tol is None else _checks.number(self.tol, "KernelFeatures", "tol", low=0)
         chosen = choose(self.kernel_, X, self.basis, self._size(count(X)), tol, rng)
-        inner, C = chosen.factor, chosen.coordinates
+        C = chosen.coordinates
         self.basis_ = to_host(chosen.points)
-        whiten = np.zeros((len(inner.pivots), count(self.basis_)))
-        # L⁻¹, zero where points depend on others
-        whiten[:, inner.pivots] = _inverse(to_host(inner.factor[inner.pivots]))
+        whiten = _whitening(chosen.factor)
+        if self.combination is not None:
+            whiten = combined(chosen.factor, self.combination, self.basis)
         R = self._rotate(whiten, *moments(self.kernel_, X, self.basis_, whiten, C))
         if self._limited(count(X)):
             _checks.warn(
@@ -219,6 +230,30 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return features
 
 
+def _whitening(factor: PivotedCholesky) -> np.ndarray:
+    """L⁻¹ with a column for each basis point, zero where it depends on others."""
+    whiten = np.zeros((len(factor.pivots), len(factor.factor)))
+    whiten[:, factor.pivots] = lower_inverse(to_host(factor.factor[factor.pivots]))
+    return whiten
+
+
+def combined(factor: PivotedCholesky, combination: Any, basis: Any) -> np.ndarray:
+    """L⁻¹Jᵀ with LLᵀ = Jᵀ K_BB J, for coordinates on the combinations of basis points that the columns of J are."""
+    if isinstance(basis, str) and basis != "all":
+        raise ValueError(
+            f"KernelFeatures: combination needs basis='all' or points, which its rows stand for, got {basis!r}."
+        )
+    J = _checks.points(combination, "KernelFeatures", name="combination")
+    F = to_host(factor.factor)
+    if len(J) != len(F):
+        raise ValueError(
+            f"KernelFeatures: combination must have a row for each of {len(F)} basis points, got {len(J)}."
+        )
+    images = F.T @ linalg.dense(J)
+    gram = factorize(Precomputed(linalg.symmetrize(images.T @ images)), np.arange(images.shape[1]))
+    return _whitening(gram) @ linalg.dense(J).T
+
+
 def moments(
     kernel: Kernel, X: Any, basis: Any, whiten: np.ndarray, C: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, float, int]:
@@ -264,5 +299,6 @@ def _fit_together(
         raise ValueError("its basis does not fit its map")
 
 
-def _inverse(L: np.ndarray) -> np.ndarray:
+def lower_inverse(L: np.ndarray) -> np.ndarray:
+    """L⁻¹ of a lower triangular matrix."""
     return solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False) if len(L) else np.zeros((0, 0))

@@ -27,7 +27,9 @@ def align(
     n_neighbors: int | None = None,
     warn: bool = True,
 ) -> Weighted:
-    """The kernel k = Σ_j α_j k_j of largest alignment ⟨K, Y⟩ / (‖K‖ ‖Y‖) with the labels.
+    """Weigh several kernels by how well they fit the labels.
+
+    The kernel k = Σ_j α_j k_j of largest alignment ⟨K, Y⟩ / (‖K‖ ‖Y‖) with the labels.
 
     Y_ij = 1 within a class and −1/(p − 1) across p classes. With S_ij = ⟨K_i, K_j⟩ and b_i = ⟨K_i, Y⟩ this is
     min_α αᵀSα s.t. α ≥ 0, αᵀb = 1 (Chatpatanasiri et al. 2010, (11)), here with each K_j divided by its norm, (12),
@@ -59,6 +61,11 @@ def align(
     -------
     Weighted
         A kernel with ``weights`` (m,) and ``alignment``.
+
+    See Also
+    --------
+    gramian.Kernelized : Learns in the space of the kernel found.
+    gramian.Gaussian : A kernel to begin with.
 
     Examples
     --------
@@ -112,45 +119,38 @@ def _nonnegative(S: np.ndarray, b: np.ndarray) -> np.ndarray:
     return scale * nnls(R, target, maxiter=100 * len(b))[0] if keep.any() else np.zeros_like(b)
 
 
-def _ideal(codes: np.ndarray, rows: slice, p: int) -> np.ndarray:
-    """Rows of Y: 1 within a class, −1/(p − 1) across classes."""
-    return np.where(codes[rows, None] == codes, 1.0, -1.0 / max(p - 1, 1))
+def _blocks(kernels: list[Kernel], X: Any, codes: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Rows and the stacked blocks (m + 1, rows, n) of all Gram matrices and of Y, about half a Gram matrix at a time.
 
-
-def _blocks(kernels: list[Kernel], X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-    """Rows and the stacked blocks (m, rows, n) of all Gram matrices, about half a Gram matrix at a time."""
-    n, m = count(X), len(kernels)
-    for rows in linalg.blocks(n, 8.0 * n * m, max(4 * n * n, 1 << 20)):
-        G = linalg.empty((m, rows.stop - rows.start, n), X)
+    Y is 1 within a class and −1/(p − 1) across p classes.
+    """
+    n, m = len(codes), len(kernels)
+    across = -1.0 / max(int(codes.max()), 1)
+    placed = linalg.placed(codes, X)
+    for rows in linalg.blocks(n, 8.0 * n * (m + 1), max(4 * n * n, 1 << 20)):
+        G = linalg.empty((m + 1, rows.stop - rows.start, n), X)
         for j, kernel in enumerate(kernels):
             G[j] = kernel._gram(take(X, rows), X)
+        G[m] = np.where(placed[rows, None] == placed, 1.0, across)
         yield rows, G
 
 
 def _products(kernels: list[Kernel], X: Any, codes: np.ndarray, center: bool, mask: Any) -> tuple[Any, Any, float]:
     """S (m, m), b (m,) and ‖Y‖, one pass over blocks of rows; centering needs the row sums only."""
-    n, m, p = len(codes), len(kernels), int(codes.max()) + 1
+    n, m = len(codes), len(kernels)
     S = linalg.full((m + 1, m + 1), 0.0, X).astype(np.float64, copy=False)
     sums = linalg.full((m + 1, n), 0.0, X)
-    codes = linalg.placed(codes, X)
-    for rows, G in _blocks(kernels, X):
-        Y = _ideal(codes, rows, p)
+    for rows, G in _blocks(kernels, X, codes):
         if mask is not None:
-            inside = linalg.placed(mask[rows].toarray(), X)
-            G *= inside
-            Y *= inside
-        sums[:m, rows], sums[m, rows] = G.sum(axis=2), Y.sum(axis=1)
-        flat = G.reshape(m, -1)
+            G *= linalg.placed(mask[rows].toarray(), X)
+        flat = G.reshape(m + 1, -1)
         if not np.abs(flat).max(initial=0.0) < np.sqrt(_checks.LARGEST):
             raise ValueError("align: kernel values must be below 1e150, got larger ones or NaN; rescale X.")
-        S[:m, :m] += flat @ flat.T
-        S[:m, m] += flat @ Y.ravel()
-        S[m, m] += float((Y**2).sum())
+        sums[:, rows] = G.sum(axis=2)
+        S += flat @ flat.T
     S, sums = to_host(S), to_host(sums)
     if center:
         # ⟨HKH, HK'H⟩ = ⟨K, K'⟩ − (2/n) K1ᵀK'1 + (1ᵀK1)(1ᵀK'1)/n², for symmetric K and K'.
         total = sums.sum(axis=1)
-        S[:m, :m] += np.outer(total[:m], total[:m]) / n**2 - 2 / n * sums[:m] @ sums[:m].T
-        S[:m, m] += total[:m] * total[m] / n**2 - 2 / n * sums[:m] @ sums[m]
-        S[m, m] += total[m] ** 2 / n**2 - 2 / n * sums[m] @ sums[m]
+        S = S + np.outer(total, total) / n**2 - 2 / n * sums @ sums.T
     return S[:m, :m], S[:m, m], float(np.sqrt(S[m, m]))

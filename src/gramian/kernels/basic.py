@@ -11,7 +11,14 @@ from gramian.kernels.base import Kernel
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """The linear kernel, k(x, y) = xᵀy.
+    """The inner product of the vectors as they are.
+
+    k(x, y) = xᵀy.
+
+    See Also
+    --------
+    gramian.Polynomial : Products of features as well.
+    gramian.Cosine : Whatever the lengths.
 
     Examples
     --------
@@ -47,6 +54,11 @@ class Polynomial(Kernel):
         Added before the power is taken; 0 leaves only terms of the full degree.
     scale : float, > 0
         Multiplies the inner product.
+
+    See Also
+    --------
+    gramian.Linear : Without products.
+    gramian.Gaussian : Fades with the distance.
 
     Examples
     --------
@@ -94,6 +106,11 @@ class Gaussian(Kernel):
         is fitted on (``bound(X)`` gives that kernel for points X).
     metric : Metric, optional
         The distance d; Euclidean when None.
+
+    See Also
+    --------
+    gramian.Laplacian : Less smooth.
+    gramian.Kernelized : Learns in the space of a kernel.
 
     Examples
     --------
@@ -169,6 +186,11 @@ class Laplacian(Kernel):
     scale : float
         Width, in units of the distance.
 
+    See Also
+    --------
+    gramian.Gaussian : Smoother.
+    gramian.ChiSquared : For histograms.
+
     Examples
     --------
     >>> import gramian as gm
@@ -196,6 +218,11 @@ class Cosine(Kernel):
     """Similarity of directions, whatever the lengths: for texts and embeddings.
 
     k(x, y) = xᵀy / (‖x‖ ‖y‖); a zero vector has kernel zero with everything.
+
+    See Also
+    --------
+    gramian.Linear : Lengths count too.
+    gramian.Gaussian : Fades with the distance.
 
     Examples
     --------

@@ -15,7 +15,9 @@ from gramian.persist import Stored
 
 @dataclass(frozen=True, eq=False)
 class DistanceKernel(Kernel):
-    """k(q, q′) = g(q) − ½ d²(q, q′) + g(q′), from any Hilbertian distance d (Epstein and Betke, (3)).
+    """Turn a distance into a kernel.
+
+    k(q, q′) = g(q) − ½ d²(q, q′) + g(q′), from any Hilbertian distance d (Epstein and Betke, (3)).
 
     Its distance in feature space is d again, whatever g is. With g(q) = ½ d²(q, origin) the kernel is positive
     semi-definite for every Hilbertian d. With a constant g it is so only on points of a common sphere (binary images
@@ -38,6 +40,12 @@ class DistanceKernel(Kernel):
     A kernel without its constant or origin takes them from the points: the origin is the first point of Y (of X when
     there is no Y), the constant half the largest squared distance to it. ``bound(X)`` settles them for good on X;
     KernelFeatures, pivoted_cholesky and SubsetDistance do so with their training set.
+
+    See Also
+    --------
+    gramian.Hamming : A distance to begin with.
+    gramian.SubsetDistance : For distances that are expensive.
+    gramian.FunctionKernel : From a similarity.
 
     Examples
     --------
@@ -167,6 +175,10 @@ class Hamming(Stored):
     root : bool
         Return the root of the count. The root is Hilbertian (binary images then are corners of a cube); the count
         itself is a distance, but need not embed in a Hilbert space.
+
+    See Also
+    --------
+    gramian.DistanceKernel : Makes a kernel of it.
 
     Examples
     --------

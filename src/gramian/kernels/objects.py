@@ -13,7 +13,9 @@ from gramian.linalg import count
 
 @dataclass(frozen=True)
 class FunctionKernel(Kernel):
-    """k(a, b) = function(a, b), for strings, graphs, sets or any other Python objects.
+    """Any Python function of two objects as a kernel: for strings, graphs and sets.
+
+    k(a, b) = function(a, b).
 
     Points are a sequence of objects (or the rows of an array). A Gram matrix of one set with itself calls the
     function once for each unordered pair.
@@ -22,6 +24,11 @@ class FunctionKernel(Kernel):
     ----------
     function : callable (a, b) → float
         Symmetric and positive semi-definite; KernelFeatures and pivoted_cholesky warn when it is not.
+
+    See Also
+    --------
+    gramian.DistanceKernel : From a distance.
+    gramian.Precomputed : From a matrix of all similarities.
 
     Examples
     --------
@@ -51,7 +58,9 @@ class FunctionKernel(Kernel):
 
 @dataclass(frozen=True, eq=False)
 class Precomputed(Kernel):
-    """k(i, j) = K̃_ij on the integers 0 … n − 1, from a given symmetric matrix K = V Λ Vᵀ.
+    """A kernel that was computed elsewhere, as a matrix.
+
+    k(i, j) = K̃_ij on the integers 0 … n − 1, from a given symmetric matrix K = V Λ Vᵀ.
 
     Points are row numbers: a list or array of integers, or one column of them. A matrix that is not positive
     semi-definite (a similarity somebody measured) is repaired through its spectrum, K̃ = V s(Λ) Vᵀ.
@@ -62,6 +71,11 @@ class Precomputed(Kernel):
         The kernel of all pairs of points.
     spectrum : {"keep", "clip", "flip", "shift"}
         s(λ) is λ, max(λ, 0), |λ|, or λ − min(λ_min, 0).
+
+    See Also
+    --------
+    gramian.FunctionKernel : Computes similarities when they are needed.
+    gramian.Kernelized : Learns on them.
 
     Examples
     --------

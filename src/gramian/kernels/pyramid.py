@@ -15,7 +15,9 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class PyramidMatch(Kernel):
-    """k(A, B) = Σ_i w_i N_i: how well the vectors of two sets can be paired (Grauman and Darrell 2005).
+    """How well the vectors of two sets can be paired, without pairing them.
+
+    k(A, B) = Σ_i w_i N_i: how well the vectors of two sets can be paired (Grauman and Darrell 2005).
 
     A grid of side s·2^i divides the space at level i = 0 … L. I_i = Σ_bins min(#A, #B) pairs can be matched there,
     N_i = I_i − I_{i−1} of them for the first time, and a match in bins twice as wide counts half, w_i = 2^{-i}. So
@@ -41,6 +43,11 @@ class PyramidMatch(Kernel):
         Average over this many randomly shifted grids, against accidents at the borders of bins.
     random_state : int
         Seed of the shifts and of the hash: a number, because a kernel is a value.
+
+    See Also
+    --------
+    gramian.Correspondence : Best matches one by one.
+    gramian.ProximityDistribution : For visual words in the plane.
 
     Examples
     --------

@@ -16,7 +16,9 @@ MOST = 1024
 
 @dataclass(frozen=True)
 class ProximityDistribution(Kernel):
-    """k(A, B) = Σ_ijr min(H^A_ijr, H^B_ijr): which visual words have which others near them (Ling and Soatto 2007).
+    """Images are alike when the same visual words lie near each other.
+
+    k(A, B) = Σ_ijr min(H^A_ijr, H^B_ijr): which visual words have which others near them (Ling and Soatto 2007).
 
     H_ijr counts, over all features of word i, the features of word j among their r nearest in the image, r = 1 … R.
     A count m written in unary, m ones, turns each min into an inner product (as in :class:`PyramidMatch`), so that
@@ -33,6 +35,11 @@ class ProximityDistribution(Kernel):
         R, how many nearest features are looked at.
     normalize : bool
         Divide by √(k(A, A) k(B, B)), so that images with many features are not favored.
+
+    See Also
+    --------
+    gramian.PyramidMatch : Matches vectors, not words.
+    gramian.Correspondence : Best matches one by one.
 
     Examples
     --------
@@ -119,6 +126,11 @@ class Correspondence(Stored):
         The first so many columns of a feature are its place, the others its descriptor.
     weight : float
         Weight of places beside descriptors.
+
+    See Also
+    --------
+    gramian.PyramidMatch : Faster matches of two sets.
+    gramian.ProximityDistribution : Which words lie near which.
 
     Examples
     --------

@@ -13,7 +13,9 @@ TANGENTS = ("x", "y", "rotation", "scaling", "hyperbolic", "diagonal", "thicknes
 
 @dataclass(frozen=True)
 class TangentDistance(Stored):
-    """d²(x, y) = min ‖(x + T_x α) − (y + T_y β)‖² over α and β: distance of the tangent planes of two images.
+    """A distance of images that small shifts, turns and the like hardly change.
+
+    d²(x, y) = min ‖(x + T_x α) − (y + T_y β)‖² over α and β: distance of the tangent planes of two images.
 
     Simard, LeCun, Denker and Victorri (1998). The columns of T_x are the derivatives of the image under seven
     transformations; with orthonormal bases the minimum is ‖v‖² less the part of v = x − y in the span of both planes.
@@ -28,6 +30,11 @@ class TangentDistance(Stored):
         2: both images move. 1: only the first one, x, moves (β = 0), which is not symmetric.
     smoothing : float
         Standard deviation, in pixels, of the Gaussian that is differentiated to get image gradients.
+
+    See Also
+    --------
+    gramian.TDL : Its graph may use it.
+    gramian.DistanceKernel : Makes a kernel of a distance.
 
     Examples
     --------

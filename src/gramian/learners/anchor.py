@@ -28,6 +28,8 @@ from gramian.solvers.base import Solution
 
 WEIGHTS = np.array([0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 """Weights w of the prior to choose from."""
+FAR = 1.0
+"""A residual from which on a fit that was stopped early has not come near its optimum, and goes on."""
 UNKNOWN = 0.5
 """The weight of the prior where nothing can be held out."""
 
@@ -48,6 +50,10 @@ def anchored(
         learner, weight = chosen(variants, points, y, unit_free, rng, weight)
     inner = unanchored(learner)
     solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
+    if not solution.converged and solution.residual > FAR and inner.max_iter < learner.max_iter:
+        inner = unanchored(learner, quiet=True)  # one bar, and steps that ascend
+        inner.max_iter = learner.max_iter
+        solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
     found = {**solution.found, "anchor": float(weight)}
     factor = frame.lift(blended(core_of(solution), points @ frame.U, weight, unit_free))
     # Stopping early is a part of the method, not a failure, where the limit is ours and not the caller's.
@@ -150,10 +156,12 @@ def chosen(
     rng: np.random.RandomState,
     weight: Any = "auto",
     path_of: Any = None,
+    errors: float | None = None,
 ) -> tuple[Any, float]:
     """The variant of a learner with the largest gain, and the weight of the prior for it.
 
-    "auto" is the largest weight whose gain is within a standard error of the best one: the prior where nothing is sure.
+    "auto" is the largest weight whose gain is within a standard error of the best one, the prior where nothing is sure,
+    or within as many ``errors``, which the learner says in ``_care`` when None.
     ``path_of`` is what finds a path on a fold, :func:`fold_path` when None.
     """
     auto = isinstance(weight, str)
@@ -166,7 +174,8 @@ def chosen(
         if found:
             mean, error = gain_and_error(found)
             top = int(np.argmax(mean)) if auto else 0
-            careful = weights[mean >= mean[top] - error[top]].max() if auto else weight
+            care = variant._care if errors is None else errors
+            careful = weights[mean >= mean[top] - care * error[top]].max() if auto else weight
             best = max(best, (float(mean[top]), variant, float(careful)), key=lambda one: one[0])
     return best[1:]
 

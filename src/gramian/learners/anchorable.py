@@ -26,6 +26,8 @@ class Anchorable:
     """Limits of an anchored fit, name → function of the limit that was set."""
     _has_prior = False
     """Whether the prior is a part of the problem itself."""
+    _care = 1.0
+    """Standard errors of the gain that the weight of the prior may cost, where it is chosen."""
 
     def plain(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
         """The optimum of the learner's own problem on given coordinates."""

@@ -29,10 +29,10 @@ from gramian.solvers.base import Solution
 
 
 def default_candidates(y: Labels | Constraints | None = None) -> dict[str, MetricLearner]:
-    """Learners from closed form to LMNN and NCA, the cheap ones first; those of comparisons where these are given."""
+    """Learners from closed form to LMNN and NCA that take what is given, the cheap ones first."""
     if isinstance(y, Comparisons):
         return {"LSML": LSML(), "SCML": SCML()}
-    return {
+    found: dict[str, MetricLearner] = {
         "PLDA, much shrunk": PLDA(0.7, 0.3),
         "PLDA": PLDA(0.3, 0.1),
         "PLDA, little shrunk": PLDA(0.1, 0.01),
@@ -44,6 +44,8 @@ def default_candidates(y: Labels | Constraints | None = None) -> dict[str, Metri
         "LMNN": LMNN(),
         "NCA": NCA(),
     }
+    given = y is None or isinstance(y, Labels)
+    return {name: learner for name, learner in found.items() if given or isinstance(y, learner._accepts)}
 
 
 class AutoMetric(MetricLearner):

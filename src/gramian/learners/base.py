@@ -15,7 +15,9 @@ from gramian.learners import doubts, many
 from gramian.learners.anchorable import Anchorable
 from gramian.learners.fitted import reading
 from gramian.learners.tuples import TupleMixin, are_tuples, split
-from gramian.metrics import Metric, answer, leading_root
+from gramian.metrics import Metric
+from gramian.metrics.distances import answer
+from gramian.metrics.words import leading_root
 from gramian.solvers.base import Solution, on_host
 
 COPIES = 6
@@ -125,25 +127,29 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         if isinstance(y, list | tuple | np.ndarray):
             doubts.refuse_tuples(_checks.plain(y, owner, "y"), owner)
         if vectors:
+            # scikit-learn looks at points and labels together where these are nothing but labels
             plain = not given and unknown is None and _checks.plain(y, owner, "y").dtype != object
-            labels = y if plain else None
-            checked = _checks.estimator_points(
-                self,
-                X,
-                labels,
-                reset=True,
-                allow_sparse=self._sparse,
-                min_points=self._min_points,
-                devices=self._devices,
-            )
-            X, y = (checked, y) if labels is None else checked
-            X = X.astype(np.float64, copy=False)
+            X, y = self._vectors(X, y, plain)
         if isinstance(y, Feedback):
             return X, y.pairs(X)
         labels = y if given else Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers)
         if vectors:
             doubts.warn(self, X, y, unknown)
-        return (X, labels) if given else _labeled(X, labels, owner)
+        return (X, labels) if given else labeled(X, labels, owner)
+
+    def _vectors(self, X: Any, y: Any, plain: bool) -> tuple[Any, Any]:
+        """Points as float64, and labels that are ``plain`` as scikit-learn takes them."""
+        checked = _checks.estimator_points(
+            self,
+            X,
+            y if plain else None,
+            reset=True,
+            allow_sparse=self._sparse,
+            min_points=self._min_points,
+            devices=self._devices,
+        )
+        X, y = checked if plain else (checked, y)
+        return X.astype(np.float64, copy=False), y
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
         """Keep what was found; the only place that writes to the learner."""
@@ -201,7 +207,7 @@ def reason(learner: MetricLearner, solution: Solution) -> str:
     return learner._remedy
 
 
-def _labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
+def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
     """The points that have a label."""
     known = np.flatnonzero(labels.codes >= 0)
     if len(known) == len(labels.codes):

@@ -26,6 +26,8 @@ from gramian.learners.holdout import Fold
 from gramian.learners.path import Path, mixed
 from gramian.solvers.base import Solution
 
+SURE = 2.0
+"""Standard errors that a gain must exceed here: what is learned lies in another space than the features."""
 HALF = np.array([0.5])
 """Weight of the kernel's own distance in the learned one."""
 
@@ -40,7 +42,7 @@ def beside_features(
     weight = learner.anchor
     variants = learner._variants()
     if isinstance(weight, str) or len(variants) > 1:
-        learner, weight = chosen(variants, rest.X, y, True, rng, weight, KernelPaths(space))
+        learner, weight = chosen(variants, rest.X, y, True, rng, weight, KernelPaths(space), SURE)
         weight = max(weight, WEIGHTS[1])  # without the features, points far from the basis would be all the same
     solution = anchored(learner, Z, y, rest, rng, float(HALF[0]))
     inside = (1 - weight) * spread(rest.X) / spread(Z)

@@ -16,6 +16,8 @@ WIDTH, NARROWER = 1.0, 0.25
 """First width of the smoothed hinge, relative to the mean margin, and the factor from one width to the next."""
 BATCH, STEPS, SHARP = 30, 30, 0.2
 """Bases that enter at a time; Newton steps between two looks at all bases; how well these solve, relative to tol."""
+ROUNDING = 1e-24
+"""Share of its possible length below which a basis does not see the pairs at all."""
 DAMPING, SHORTEST = 1e-6, 1e-8
 """Least share of the size of a Hessian that is added to its diagonal; the shortest step."""
 
@@ -47,7 +49,8 @@ class Combination:
         pairs, place = np.unique(keys, return_inverse=True)
         V = X[pairs // n] - X[pairs % n]
         size = linalg.row_inner(bases @ (V.T @ V), bases) / len(V)
-        bases = bases[size > 0] / np.sqrt(size[size > 0])[:, None]
+        seen = size > ROUNDING * linalg.row_norms(bases) * (V**2).sum() / len(V)
+        bases = bases[seen] / np.sqrt(size[seen])[:, None]
         share = side.weight / side.weight.sum()
         cost = np.full(len(bases), beta)
         return cls(V, place[: len(side)], place[len(side) :], side.margin, share, bases, cost)

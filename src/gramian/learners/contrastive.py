@@ -111,7 +111,7 @@ class Contrastive(MetricLearner):
     --------
     >>> import gramian as gm
     >>> X, y = gm.datasets.load("wine", return_X_y=True)
-    >>> learner = gm.Contrastive(anchor=0).fit(X, y)
+    >>> learner = gm.Contrastive(anchor=0).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
     >>> learner.metric_.matrix.shape, learner.converged_
     ((13, 13), True)
     """

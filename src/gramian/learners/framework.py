@@ -192,7 +192,7 @@ class Framework(FrameworkLearner):
         What a violation costs: in proportion, or its square.
     solver : {"auto", "primal", "dual", "bregman"} or Solver
         Newton's method on M (LogDet with a slack that curves), the box-constrained dual (everything), or cyclic
-        Bregman projections (LogDet); "auto" takes the first of these that suits.
+        Bregman projections (constraints of rank two at most; fast under LogDet); "auto" takes the first that suits.
     rank : int, optional
         Learn W = αI + U(M − αI)Uᵀ on a subspace of that dimension (Jain 2009, (3.6)); linear in d, takes sparse X.
     subspace : {"svd", "landmarks"} or array (d, k)

@@ -16,6 +16,7 @@ from gramian.learners.anchor import is_unit_free, unanchored
 from gramian.learners.base import MetricLearner
 from gramian.learners.beside import KernelPaths, beside_features
 from gramian.learners.foreign import solve_foreign
+from gramian.learners.framework import FrameworkLearner
 from gramian.learners.itml import ITML
 from gramian.solvers.base import Solution
 
@@ -117,7 +118,12 @@ class Kernelized(MetricLearner):
         return KernelSpace(features), Z
 
     def _inner(self) -> Any:
-        return ITML() if self.learner is None else clone(_estimator(self.learner, "learner", "fit"))
+        if self.learner is None:
+            return ITML()
+        inner = clone(_estimator(self.learner, "learner", "fit"))
+        if isinstance(inner, FrameworkLearner) and inner.rank is not None:
+            raise ValueError(f"Kernelized: learner must have rank=None, got {inner.rank}; give rank to Kernelized.")
+        return inner
 
     def _learn(self, Z: np.ndarray, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
         raise TypeError("Kernelized: an inner learner cannot be kernelized twice.")

@@ -199,7 +199,10 @@ class LMNN(FactorLearner):
         _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
         if _checks.is_word(self.init, "lda"):
             raise ValueError("LMNN: init must not be 'lda' without labels; give 'pca' or 'identity'.")
-        near = self._near_pairs(side, linalg.count(X))
+        n = linalg.count(X)
+        i, j = side.near_ends
+        once = np.unique(i * n + j)  # a pair that stands in several comparisons counts once
+        near = once // n, once % n
         start = Start.around(self, X, None, rng, near, self._weight(X, near), ridge=1e-9)
         hinges = Hinges.of(start.Z, side, self.push)
         found = descend_margins(start, None, hinges, max_iter=self.max_iter, tol=self.tol, report=report)
@@ -207,12 +210,6 @@ class LMNN(FactorLearner):
         return replace(
             found, factor=np.sqrt(size) * found.factor, objective=size * found.objective, gap=size * found.gap
         )
-
-    def _near_pairs(self, side: Comparisons, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Both ends of the near pairs, each pair once."""
-        i, j = side.near_ends
-        pairs = np.unique(i * n + j)
-        return pairs // n, pairs % n
 
     def _targets(self, X: Any, labels: Labels, k: int) -> np.ndarray:
         """Target neighbors (n, k)."""

@@ -7,7 +7,9 @@ from scipy import linalg as sla
 
 from gramian import _checks, linalg
 from gramian.constraints import Comparisons, Labels, Triplets
+from gramian.constraints.comparisons import moved
 from gramian.learners import targets
+from gramian.learners.anchor import leading_directions
 from gramian.learners.base import MetricLearner
 from gramian.learners.combinations import Combination, combine
 from gramian.learners.progress import progress
@@ -17,6 +19,8 @@ MOST_BASES = 10_000
 """Local bases that are made at most."""
 SHARES = (1.0, 0.3, 0.1)
 """Shares of the anchors that the cells of local bases hold."""
+POINTS_EACH = 5
+"""Points that a direction needs."""
 RIDGE = 0.1
 """Share of the scatter of all near pairs that is added to that of a cell."""
 
@@ -25,8 +29,14 @@ def local_bases(X: np.ndarray, side: Comparisons, n_bases: int, rng: np.random.R
     """Directions (K, d) along which, in cells of near anchors, far pairs differ most relative to near pairs.
 
     Each cell gives leading generalized eigenvectors of the scatter of its far pairs against that of its near pairs:
-    Fisher's directions, computed from comparisons. Cells are of three sizes, around anchors drawn at random.
+    Fisher's directions, computed from comparisons. Cells are of three sizes, around anchors drawn at random. Few points
+    in many dimensions could be told apart by anything, so all bases are in the leading directions U of the points, at
+    least five points for each.
     """
+    most = max(2, len(X) // POINTS_EACH)
+    if most < X.shape[1]:
+        U = leading_directions(X - X.mean(axis=0), most)
+        return local_bases(X @ U, side, n_bases, rng) @ U.T
     near, far = (PairScatter(X, *ends) for ends in (side.near_ends, side.far_ends))
     whole = near(np.ones(len(X), dtype=bool))
     whole += 1e-6 * max(np.trace(whole) / len(whole), np.finfo(float).tiny) * np.eye(len(whole))
@@ -40,6 +50,12 @@ def local_bases(X: np.ndarray, side: Comparisons, n_bases: int, rng: np.random.R
         inside[anchors[np.argsort(linalg.row_norms(X[anchors] - center), kind="stable")[:size]]] = True
         found.append(_leading(far(inside), near(inside) + RIDGE * whole, each))
     return np.concatenate(found)[:n_bases]
+
+
+def joined(X: np.ndarray, side: Comparisons) -> tuple[np.ndarray, Comparisons]:
+    """Points without copies, and the comparisons of them; in tuples a point comes as often as it is compared."""
+    points, place = np.unique(X, axis=0, return_inverse=True)
+    return points, moved(side, place.ravel())
 
 
 class PairScatter:
@@ -86,12 +102,14 @@ class SCML(MetricLearner):
         "local": directions that tell far pairs from near ones best in cells of the data, which is Fisher's criterion
         on comparisons.
     n_bases : int, optional
-        Number of local bases; 10 d + 20 when None.
+        Number of local bases; 10 d + 20 when None. They lie in as many leading directions of the points as have five
+        points each.
     prior : {"identity", "covariance"} or array (d, d)
         What the metric is where the labels say nothing.
     anchor : "auto" or float in [0, 1]
-        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
-        that are held out, in the leading directions of the points (see the guide on anchored learning).
+        Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight with the largest gain on
+        points and on classes that are held out, in the leading directions of the points (see the guide on anchored
+        learning).
     n_near, n_far : int
         Nearest points of the same class and of others that make triplets from labels.
     max_iter, tol
@@ -126,6 +144,7 @@ class SCML(MetricLearner):
 
     _accepts = (Comparisons,)
     _enough = {"tol": lambda tol: max(tol, 0.2)}
+    _care = 0.0
     _most_points = 10_000
 
     def __init__(
@@ -163,6 +182,10 @@ class SCML(MetricLearner):
         far = min(_checks.number(self.n_far, "SCML", "n_far", low=1, integer=True), most)
         targets.require_classes(labels, "SCML")
         return targets.neighbor_triplets(Z, labels, near, far)
+
+    def _fewer(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
+        X, y = joined(X, y) if isinstance(y, Comparisons) else (X, y)
+        return super()._fewer(X, y, rng)
 
     def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
         beta = _checks.number(self.beta, "SCML", "beta", low=0, open_low=True)

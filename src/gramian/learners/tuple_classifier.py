@@ -13,7 +13,9 @@ from gramian.learners.itml import ITML
 
 
 class TupleClassifier(ClassifierMixin, BaseEstimator):
-    """A learner whose samples are tuples: (n, t, d) of points, or (n, t) of their indices or keys, t = 2, 3 or 4.
+    """A learner whose samples are pairs, triplets or quadruplets, for the model selection of scikit-learn.
+
+    Tuples are arrays (n, t, d) of points, or (n, t) of their indices or keys, t = 2, 3 or 4.
 
     A metric learner takes points *or* tuples and so is no classifier to scikit-learn before it is fitted; this one is
     one from the start, with classes ±1: folds over pairs are stratified, and every scorer of classifiers works.
@@ -35,6 +37,11 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
         The fitted learner.
     classes_ : array, [−1, 1]
         What ``predict`` answers for pairs.
+
+    See Also
+    --------
+    gramian.Pairs : Pairs of points by their index.
+    gramian.ITML : A learner to put inside.
 
     Examples
     --------

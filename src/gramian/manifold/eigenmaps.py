@@ -45,6 +45,11 @@ class LaplacianEigenmaps(GraphEmbedding):
     n_connected_components_ : int
         Of the graph. Zero eigenvalues beyond the trivial one come first and stay.
 
+    See Also
+    --------
+    gramian.TDL : With a few labels.
+    gramian.KernelFeatures : Coordinates of a kernel.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

@@ -14,7 +14,7 @@ from gramian._device import held, to_host
 from gramian.coordinates import KernelSpace, Plain
 from gramian.features import KernelFeatures
 from gramian.manifold.extension import Extension, freeze
-from gramian.metrics import WORDS, Metric
+from gramian.metrics.base import WORDS, Metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +84,11 @@ class GraphMetric(Metric):
         F.
     extension : Extension
         How points that were not there get coordinates.
+
+    See Also
+    --------
+    gramian.TDL : Learns such an embedding.
+    gramian.LaplacianEigenmaps : Without labels.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """Learned distances as immutable values."""
 
-from gramian.metrics.base import WORDS, Metric
-from gramian.metrics.distances import answer
-from gramian.metrics.words import KernelMetric, Mahalanobis, SubspaceMahalanobis, leading_root
+from gramian.metrics.base import Metric
+from gramian.metrics.words import KernelMetric, Mahalanobis, SubspaceMahalanobis
 
-__all__ = ["WORDS", "KernelMetric", "Mahalanobis", "Metric", "SubspaceMahalanobis", "answer", "leading_root"]
+__all__ = ["KernelMetric", "Mahalanobis", "Metric", "SubspaceMahalanobis"]

@@ -22,6 +22,11 @@ class Mahalanobis(Metric):
     components : array (r, d)
         The factor L.
 
+    See Also
+    --------
+    gramian.SubspaceMahalanobis : For very many features.
+    gramian.KernelMetric : In the space of a kernel.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm
@@ -63,6 +68,11 @@ class SubspaceMahalanobis(Metric):
     alpha : float
         Weight of what lies outside of the subspace.
 
+    See Also
+    --------
+    gramian.Mahalanobis : All features, with a full matrix.
+    gramian.ITML : Learns one with ``rank``.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm
@@ -98,6 +108,11 @@ class KernelMetric(Metric):
         PSD matrix M on the coordinates.
     alpha : float
         Weight of the part of the kernel outside of the span of the basis.
+
+    See Also
+    --------
+    gramian.Mahalanobis : On the features themselves.
+    gramian.Kernelized : Learns one.
 
     Examples
     --------

@@ -52,6 +52,11 @@ class OnlineITML(OnlineLearner):
     metric_, loss_, comparator_loss_, regret_, n_seen_, eta_
         As in :class:`LEGO`.
 
+    See Also
+    --------
+    gramian.LEGO : Steps of any size keep the matrix positive.
+    gramian.ITML : All pairs at once.
+
     Examples
     --------
     >>> import gramian as gm

@@ -43,24 +43,27 @@ def clicks(learner: Any, query: Any, liked: Any, disliked: Any, shown: Any) -> P
     """After clicks on a list: what is liked goes to the first place of it, what is disliked behind the last."""
     owner = type(learner).__name__
     now = here(learner, _width(query))
-    space = now.coordinates
-    q = _one(space, query, owner, "query")
-    groups = [_group(space, points, owner, name) for points, name in ((liked, "liked"), (disliked, "disliked"))]
-    judged = [group for group in groups if group is not None]
+    q = _one(now.coordinates, query, owner, "query")
+    near, far = (_group(now.coordinates, *part, owner) for part in ((liked, "liked"), (disliked, "disliked")))
+    judged = [group for group in (near, far) if group is not None]
     if not judged:
         raise ValueError(f"{owner}: feedback needs something liked or disliked, got neither.")
-    screen = judged if shown is None else [_group(space, shown, owner, "shown")]
-    seen = [points for points in screen if points is not None]
-    if not seen:
-        raise ValueError(f"{owner}: shown must hold the points of the list, got none; leave it out if it is not known.")
-    d = np.concatenate([now.metric.sqdist_of(q, points)[0] for points in seen])
+    d = now.metric.sqdist_of(q, stacked(judged if shown is None else [_screen(now.coordinates, shown, owner)]))[0]
     if isinstance(now.rule, PreTraining) and d.max() > 0:
         now = replace(now, state=now.rule.given(now.state, GENTLE / float(d.max()) ** 2))
-    sizes = [0 if group is None else linalg.count(group) for group in groups]
+    sizes = [0 if group is None else linalg.count(group) for group in (near, far)]
     targets = np.repeat([d[d > 0].min(initial=d.max()), d.max()], sizes)
     signs = np.repeat([KINDS["at_most"], KINDS["at_least"]], sizes)
     queries = linalg.take(q, np.zeros(sum(sizes), np.intp))
     return _after(learner, now, queries, stacked(judged), targets, signs)
+
+
+def _screen(space: Coordinates, shown: Any, owner: str) -> Any:
+    """The points of the list."""
+    points = _group(space, shown, "shown", owner)
+    if points is None:
+        raise ValueError(f"{owner}: shown must hold the points of the list, got none; leave it out if it is not known.")
+    return points
 
 
 def few(learner: Any, points: tuple, side: Constraints) -> Progress:
@@ -125,7 +128,7 @@ def _is_vector(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype == np.float64
 
 
-def _group(space: Coordinates, points: Any, owner: str, name: str) -> Any:
+def _group(space: Coordinates, points: Any, name: str, owner: str) -> Any:
     """Checked points, None when there are none."""
     if points is None:
         return None

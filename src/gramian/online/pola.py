@@ -121,6 +121,11 @@ class OnlinePOLA(OnlineLearner):
     threshold_ : float
         b, when it is learned.
 
+    See Also
+    --------
+    gramian.LEGO : Faster, without a threshold.
+    gramian.POLA : All pairs at once.
+
     Examples
     --------
     >>> import gramian as gm

@@ -103,6 +103,11 @@ class OnlineVonNeumann(OnlineLearner):
     metric_, loss_, comparator_loss_, regret_, n_seen_, eta_
         As in :class:`LEGO`.
 
+    See Also
+    --------
+    gramian.LEGO : By the LogDet divergence.
+    gramian.VonNeumann : The divergence.
+
     Examples
     --------
     >>> import gramian as gm

@@ -85,6 +85,11 @@ class LowRankKernel(MetricLearner):
     features_ : KernelFeatures
         Coordinates of k₀ in use.
 
+    See Also
+    --------
+    gramian.RankMinimizer : Any linear constraints.
+    gramian.Kernelized : Kernels of full rank.
+
     Examples
     --------
     >>> import gramian as gm

@@ -59,6 +59,10 @@ class RankMinimizer:
         Called as ``callback(t, violation)`` after each oracle call ("factored": each rank tried on the way up;
         "trace", "logdet": each convex problem).
 
+    See Also
+    --------
+    gramian.LowRankKernel : For kernels and pairs.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

@@ -72,7 +72,7 @@ def solve_rectangular(minimizer: RankMinimizer, A: Any, b: Any) -> RectangularRe
     ball = SchattenBall() if minimizer.oracle is None else minimizer.oracle
     if not (isinstance(ball, SchattenBall) and ball.psd):
         raise ValueError(f"{OWNER}: rectangular problems need a SchattenBall of PSD matrices, got {ball}.")
-    matrices = [_rectangle(a, i) for i, a in enumerate(A)]
+    matrices = [_checks.points(a, OWNER, name=f"A[{i}]").astype(float, copy=False) for i, a in enumerate(A)]
     shapes = {a.shape for a in matrices}
     if len(shapes) != 1:
         raise ValueError(f"{OWNER}: the matrices of A must have one size, got {sorted(shapes)}.")
@@ -95,7 +95,3 @@ def dilation(A: Any) -> Any:
     whole[:p, p:] = A / 2
     whole[p:, :p] = A.T / 2
     return whole
-
-
-def _rectangle(A: Any, i: int) -> Any:
-    return _checks.points(A, OWNER, name=f"A[{i}]").astype(float, copy=False)

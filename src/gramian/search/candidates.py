@@ -27,7 +27,10 @@ class Candidates:
         self.kept = encoder.kept(items)
         sqnorms = items.cached("ones", lambda: np.ones(items.n)) if unit else items["sqnorms"]
         edges, masks = items.cached("classes", lambda: norm_classes(sqnorms))
-        self.coded = items.columns["codes"].tiles, items.n, _allowed(mask), sqnorms, edges, masks  # type: ignore[union-attr]
+        allowed = np.zeros(0, np.uint64)
+        if mask is not None:
+            allowed = codes.words(np.packbits(mask, bitorder="little")[None])[0]
+        self.coded = items.columns["codes"].tiles, items.n, allowed, sqnorms, edges, masks
 
     @property
     def dtype(self) -> Any:
@@ -95,8 +98,3 @@ def norm_classes(sqnorms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     edges = np.quantile(sqnorms[:: max(1, len(sqnorms) // _SAMPLE)], _QUANTILES)
     edges[0], edges[-1] = sqnorms.min(), sqnorms.max()
     return edges, class_masks(sqnorms, edges)
-
-
-def _allowed(mask: np.ndarray | None) -> np.ndarray:
-    """A mask as words of 64 items, empty for none."""
-    return np.zeros(0, np.uint64) if mask is None else codes.words(np.packbits(mask, bitorder="little")[None])[0]

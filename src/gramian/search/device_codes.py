@@ -43,13 +43,13 @@ def scan(index: "HashIndex", items: Items, mask: np.ndarray | None) -> "CodeScan
 
 def columns(encoder: Encoder, X: Any) -> dict[str, Any]:
     """What an index keeps of items on a device: ±1 for each bit, norms, and coordinates that are plain."""
-    P, sqnorms, _ = encoder._seen(encoder.form.rows(X), None)
+    P, sqnorms, _ = encoder.project(encoder.form.rows(X), None)
     return {"signs": signs(P), "sqnorms": sqnorms, "embedded": embedded(encoder, X)}
 
 
 def asked(encoder: Encoder, Q: Any) -> Any:
     """Queries as [signs, |q|², coordinates], (m, n_bits + 1 + q)."""
-    P, sqnorms, _ = encoder._seen(encoder.form.rows(Q), None)
+    P, sqnorms, _ = encoder.project(encoder.form.rows(Q), None)
     return np.concatenate([signs(P).astype(np.float64), sqnorms[:, None], embedded(encoder, Q)], axis=1)
 
 

@@ -69,7 +69,7 @@ class Encoder:
         """Dimension of the rotation that the bits are axes of."""
         return self.form.dimension if self.axes is None else max(self.axes.shape[1] + 1, self.form.n_bits)
 
-    def _project(self, C: np.ndarray, sqnorms: np.ndarray, dtype: Any) -> np.ndarray:
+    def _projected(self, C: np.ndarray, sqnorms: np.ndarray, dtype: Any) -> np.ndarray:
         """Projections of centered rows."""
         first, R = self._maps[np.dtype(dtype).name]
         Z = C.astype(dtype, copy=False) @ first
@@ -98,13 +98,13 @@ class Encoder:
     def _alpha(self) -> float:
         return self.form.metric.alpha
 
-    def _seen(self, V: np.ndarray, U: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def project(self, V: np.ndarray, U: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Projections of points, |x|² as the bits see it, and |x|² as it ranks."""
         if U is None:
             # Centered in double precision: items may be far from the origin.
             C = np.subtract(V, linalg.placed(self.center, V), dtype=np.float64)
             sqnorms = np.maximum(self.form.sqnorms(C), 0)
-            return self._project(C, sqnorms, V.dtype), sqnorms, sqnorms
+            return self._projected(C, sqnorms, V.dtype), sqnorms, sqnorms
         W = self.form.weigh(V)
         P = V @ self.form.projection + self.form.project(U)
         sizes = np.maximum(linalg.row_inner(V, W) + self._alpha * linalg.row_norms(U), 0)
@@ -122,7 +122,7 @@ class Encoder:
         alignments = np.empty(n if self.form.orthonormal else 0, np.float32)
 
         def fill(block: slice) -> None:
-            P, sqnorms[block], sizes[block] = self._seen(V[block], None if U is None else U[block])
+            P, sqnorms[block], sizes[block] = self.project(V[block], None if U is None else U[block])
             packed[block] = codes.pack(P)
             if self.form.orthonormal:
                 alignments[block] = np.abs(P).mean(axis=1) * np.sqrt(b * _inverse(sqnorms[block]))
@@ -143,13 +143,13 @@ class Encoder:
         """Packed bits of points."""
         V, U = self.form.rows(X), self.form.outside(X)
         if U is None and self.axes is None:
-            return codes.pack(self._project(np.subtract(V, self.center, dtype=np.float64), _NONE[2], V.dtype))
-        return codes.pack(self._seen(V, U)[0])
+            return codes.pack(self._projected(np.subtract(V, self.center, dtype=np.float64), _NONE[2], V.dtype))
+        return codes.pack(self.project(V, U)[0])
 
     def ask(self, Q: Any, dtype: Any, unit: bool) -> Asked:
         """Queries of items of this type; with ``unit`` normalized ones."""
         V, U = self.form.rows(Q), self.form.outside(Q)
-        P, sqnorms, sizes = self._seen(V.astype(dtype, copy=False), U)
+        P, sqnorms, sizes = self.project(V.astype(dtype, copy=False), U)
         W = self.form.weigh(np.subtract(V, self.center, dtype=np.float64) if U is None else V)
         none = np.zeros((len(V), 0), np.float32)
         scaled = (P * np.sqrt(_inverse(sqnorms))[:, None]).astype(np.float32) if self.form.orthonormal else none

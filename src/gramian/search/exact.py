@@ -12,7 +12,9 @@ from gramian.search.roads import OnDevice, Road, road
 
 
 class ExactIndex(Index):
-    """The k items x with the smallest d²_W(q, x), found by comparing q with all of them.
+    """Find neighbors by comparing a query with all items; nothing is missed.
+
+    The k items x with the smallest d²_W(q, x).
 
     The items are kept in coordinates in which the metric is Euclidean. Products in single precision bound the
     distances of all items from below, the most promising ones are computed in double precision, and more of them

@@ -75,7 +75,8 @@ def step(items: Items, target: Encoder, most: int) -> tuple[Items, dict[str, int
     first = done(items)
     last = min(first + most, items.n)
     chunk = linalg.take(items["points"], slice(first, last))
-    old = _codes(items, first, last)
+    tile = first - first % TILE
+    old = items.columns["codes"].part(tile, last).rows[first - tile :]
     settled = items.settled
     if settled["move"]["levels"] is None:
         new = derive(settled, target, target, chunk, 1)
@@ -105,11 +106,6 @@ def _roomy(rows: Any, n: int) -> Any:
 def _old_classes(items: Items) -> dict[Any, Any]:
     """What queries know of the items at the old anchor, which stay as they are until the move is over."""
     return {"old": items.cache["old"]} if "old" in items.cache else {}
-
-
-def _codes(items: Items, first: int, last: int) -> np.ndarray:
-    start = first - first % TILE
-    return items.columns["codes"].part(start, last).rows[first - start :]
 
 
 def _refreshed(

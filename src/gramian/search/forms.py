@@ -115,7 +115,9 @@ class Whole(Form):
     """Dense points under a matrix: v(x) = x, B = M."""
 
     def _directions(self) -> np.ndarray:
-        self.scales = np.diag(self.metric.core).copy() if _is_diagonal(self.metric.components) else None
+        L = self.metric.components
+        diagonal = L.shape[0] == L.shape[1] and np.count_nonzero(L) == np.count_nonzero(np.diagonal(L))
+        self.scales = np.diag(self.metric.core).copy() if diagonal else None
         return self.factor.T @ self._first(len(self.factor))
 
     @property
@@ -201,7 +203,3 @@ class Mixed(Form):
     def weigh(self, V: np.ndarray) -> np.ndarray:
         """(M − αI)V."""
         return V @ self.inside
-
-
-def _is_diagonal(L: np.ndarray) -> bool:
-    return L.shape[0] == L.shape[1] and np.count_nonzero(L) == np.count_nonzero(np.diagonal(L))

@@ -65,6 +65,11 @@ class OnlineHashIndex(Taught, Index):
     stats_ : dict
         Counts: ``updates``, ``queries``, ``moves`` and ``rehashes`` of the codes, bits ``touched`` and ``flipped``.
 
+    See Also
+    --------
+    gramian.HashIndex : For a metric that stays.
+    gramian.LEGO : The learner to begin with.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

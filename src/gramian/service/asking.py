@@ -1,6 +1,7 @@
 """Questions to a collection: nearest items under a version, ranked items after clicks, filtered by meta."""
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,35 +117,29 @@ class Asker:
             ids, values = index.query(question.x[None], question.k, within=view.ids[allowed])  # type: ignore[index]
             return ids[0], values[0]
         out = sorted(view.hidden) + ([question.own] if question.own is not None else [])
-        found, sqdist = self._together(_neighbors, view).ask((index, question.x, question.k + len(out)))
+        found, sqdist = self._together(neighbors, view).ask((index, question.x, question.k + len(out)))
         keep = ~np.isin(found, out)
         return found[keep][: question.k], sqdist[keep][: question.k]
 
     def _ranked(self, view: Collection, version: Version, question: Question) -> tuple[np.ndarray, np.ndarray]:
-        near, far = view.points(question.likes), view.points(question.dislikes)
-        if question.x is not None:
-            near = np.concatenate([question.x[None], near])
-        if len(near) == 0:
-            raise SpaceError("Space: a query with dislikes alone must have x, id or likes, got none of them.")
-        barred = [] if question.own is None else [question.own]
-        barred += [*question.likes, *question.dislikes] if question.unseen else []
-        out = np.unique(np.searchsorted(view.ids, barred))
+        near, far = judged(view, question)
         examples = Examples.of(view, self.cloud(view, version), near, far)
+        out = barred(view, question)
         if question.where is not None:
             out = np.union1d(out, np.flatnonzero(~self.fields.matching(view, question.where)))
         at = self._listed(view, version, examples, out)
         if len(at) == 0:
             return np.zeros(0, np.int64), np.zeros(0)
         scores = query_model.fit(examples).scores(view.vectors.take(view.rows[at]).astype(np.float64))
-        ids, negated = _sorted(view.ids[at], -scores, question.k)
-        return ids, -negated
+        best = np.lexsort((view.ids[at], -scores))[: question.k]
+        return view.ids[at][best], scores[best]
 
     def _listed(self, view: Collection, version: Version, examples: Examples, out: np.ndarray) -> np.ndarray:
         """Positions of the items that are ranked: all but those that are out, or the best of them by a first pass."""
         if len(view.ids) - len(out) <= LISTED:
             return np.delete(np.arange(len(view.ids)), out)
         norms, first = self.norms(view, version), scout.fit(examples)
-        product = self._together(_products, view).ask((view.vectors, first.product(norms.origin)))
+        product = self._together(products, view).ask((view.vectors, first.product(norms.origin)))
         scores = first.scores(view, norms, product)
         scores[out] = -np.inf
         return highest(scores, LISTED)
@@ -154,26 +149,47 @@ class Asker:
             return self._passes.setdefault((work, view.number), Together(work))
 
 
-def _neighbors(asked: list[tuple[Any, np.ndarray, int]]) -> list[tuple[np.ndarray, np.ndarray]]:
+def judged(view: Collection, question: Question) -> tuple[np.ndarray, np.ndarray]:
+    """Points that should be near and far: what is asked for with what is liked, and what is disliked."""
+    near, far = view.points(question.likes), view.points(question.dislikes)
+    if question.x is not None:
+        near = np.concatenate([question.x[None], near])
+    if len(near) == 0:
+        raise SpaceError("Space: a query with dislikes alone must have x, id or likes, got none of them.")
+    return near, far
+
+
+def barred(view: Collection, question: Question) -> np.ndarray:
+    """Positions of the items that are left out."""
+    ids = [] if question.own is None else [question.own]
+    ids += [*question.likes, *question.dislikes] if question.unseen else []
+    return np.unique(np.searchsorted(view.ids, ids))
+
+
+def neighbors(asked: list[tuple[Any, np.ndarray, int]]) -> list[tuple[np.ndarray, np.ndarray]]:
     """Answers of indexes to (index, point, k); those to one index by one pass."""
     answers: list[Any] = [None] * len(asked)
-    for index in {id(question[0]): question[0] for question in asked}.values():
-        places = [i for i, question in enumerate(asked) if question[0] is index]
+    for index, places in by_first(asked):
         ids, sqdist = index.query(np.stack([asked[i][1] for i in places]), max(asked[i][2] for i in places))
         for i, row, values in zip(places, ids, sqdist):
             answers[i] = row[: asked[i][2]], values[: asked[i][2]]
     return answers
 
 
-def _products(asked: list[tuple[Vectors, np.ndarray]]) -> list[np.ndarray]:
+def products(asked: list[tuple[Vectors, np.ndarray]]) -> list[np.ndarray]:
     """Inner products of all rows with w for (vectors, w); those of one collection by one pass."""
     answers: list[Any] = [None] * len(asked)
-    for vectors in {id(question[0]): question[0] for question in asked}.values():
-        places = [i for i, question in enumerate(asked) if question[0] is vectors]
-        products = vectors.product(np.column_stack([asked[i][1] for i in places]))
-        for i, column in zip(places, products.T):
+    for vectors, places in by_first(asked):
+        found = vectors.product(np.column_stack([asked[i][1] for i in places]))
+        for i, column in zip(places, found.T):
             answers[i] = column
     return answers
+
+
+def by_first(asked: list[Any]) -> Iterator[tuple[Any, list[int]]]:
+    """The objects that questions begin with, each with the places of its questions."""
+    for one in {id(question[0]): question[0] for question in asked}.values():
+        yield one, [i for i, question in enumerate(asked) if question[0] is one]
 
 
 def highest(scores: np.ndarray, k: int) -> np.ndarray:
@@ -189,9 +205,3 @@ def highest(scores: np.ndarray, k: int) -> np.ndarray:
     if k < len(at):
         at = np.sort(at[np.argpartition(-scores[at], k - 1)[:k]])
     return at
-
-
-def _sorted(ids: np.ndarray, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k smallest values with their ids, ties by id."""
-    order = np.lexsort((ids, values))[:k]
-    return ids[order], values[order]

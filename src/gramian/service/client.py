@@ -50,24 +50,9 @@ class Client:
 
     def request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
         """Send a request; returns what the JSON of the answer holds, or its bytes."""
-        with self._open(method, path, body, headers or {}) as answer:
+        with opened(self, method, path, body, headers or {}) as answer:
             content = answer.read()
             return json.loads(content) if answer.headers.get_content_type() == "application/json" else content
-
-    def _open(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Any:
-        data = None if body is None else _json(body)
-        sent = {"Content-Type": "application/json", **headers}
-        if self.token is not None:
-            sent["Authorization"] = f"Bearer {self.token}"
-        try:
-            request = urllib.request.Request(self.address + path, data, sent, method=method)
-            return urllib.request.urlopen(request, timeout=self.timeout)
-        except urllib.error.HTTPError as error:
-            raise Refused(error.code, _detail(error)) from error
-        except urllib.error.URLError as error:
-            raise ConnectionError(f"Client: no answer at {self.address} ({error.reason}); is the server up?") from error
-        except http.client.InvalidURL as error:
-            raise SpaceError(f"Client: {path!r:.80} cannot be asked for ({error}).") from error
 
     def collections(self) -> list[dict[str, Any]]:
         """All collections."""
@@ -129,10 +114,27 @@ class Client:
     def events(self, after: int | None = None) -> Iterator[dict[str, Any]]:
         """Events as they come, those after a number first; ends when the server does."""
         headers = {} if after is None else {"Last-Event-ID": str(after)}
-        with self._open("GET", "/v1/events", None, headers) as answer:
+        with opened(self, "GET", "/v1/events", None, headers) as answer:
             for line in answer:
                 if line.startswith(b"data: "):
                     yield json.loads(line[6:])
+
+
+def opened(client: "Client", method: str, path: str, body: Any, headers: dict[str, str]) -> Any:
+    """The answer to a request, to be read; one that is not a success raises :class:`Refused`."""
+    data = None if body is None else _json(body)
+    sent = {"Content-Type": "application/json", **headers}
+    if client.token is not None:
+        sent["Authorization"] = f"Bearer {client.token}"
+    try:
+        request = urllib.request.Request(client.address + path, data, sent, method=method)
+        return urllib.request.urlopen(request, timeout=client.timeout)
+    except urllib.error.HTTPError as error:
+        raise Refused(error.code, _detail(error)) from error
+    except urllib.error.URLError as error:
+        raise ConnectionError(f"Client: no answer at {client.address} ({error.reason}); is the server up?") from error
+    except http.client.InvalidURL as error:
+        raise SpaceError(f"Client: {path!r:.80} cannot be asked for ({error}).") from error
 
 
 def _path(name: str, *parts: Any) -> str:

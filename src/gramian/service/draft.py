@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gramian.service.errors import SpaceError, Unknown
-from gramian.service.store import Store, event_sum, refused_by_disk
+from gramian.service.opening import event_sum
+from gramian.service.store import Store, refused_by_disk
 
 Delta = Callable[[Any], None]
 """A change of the snapshot, made once the transaction is durable."""

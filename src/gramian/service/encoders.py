@@ -29,7 +29,7 @@ def kinds(arrays: Arrays | None) -> list[str]:
     if arrays is None:
         return []
     found = ["text"] if "words" in arrays and words() is not None else []
-    return found + (["image"] if "color_mean" in arrays and _pillow() is not None else [])
+    return found + (["image"] if "color_mean" in arrays and pillow_or_none() is not None else [])
 
 
 def text(arrays: Arrays, content: str) -> np.ndarray:
@@ -67,7 +67,7 @@ def looks(pictures: Iterable[np.ndarray]) -> tuple[np.ndarray, Arrays]:
 
 def read_picture(content: bytes) -> np.ndarray:
     """Red, green, blue and opacity in [0, 1], (SIDE, SIDE, 4)."""
-    pillow = _pillow()
+    pillow = pillow_or_none()
     if pillow is None:
         raise ImportError("pictures need Pillow: pip install 'gramian[demo]'.")
     try:
@@ -140,7 +140,8 @@ def words() -> tuple[Any, np.ndarray] | None:
     return Tokenizer.from_file(str(tokenizer)), np.asarray(table, np.float32)
 
 
-def _pillow() -> Any:
+def pillow_or_none() -> Any:
+    """The package that reads images, None where it is not installed."""
     try:
         from PIL import Image
     except ImportError:

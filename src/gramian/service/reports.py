@@ -12,7 +12,8 @@ from gramian.service.draft import public
 from gramian.service.snapshot import Collection
 
 if TYPE_CHECKING:
-    from gramian.service.space import Space
+    from gramian.service.asking import Asker
+    from gramian.service.open_folder import OpenFolder
 
 COMPARED = 500
 """Items whose neighbors are compared between two versions, evenly spaced by id."""
@@ -33,14 +34,14 @@ def item(view: Collection, number: int) -> dict[str, Any]:
     return {"id": number, "x": view.points([number])[0].tolist(), "meta": metas(view, [number])[0]}
 
 
-def events(space: "Space", after: int, limit: int) -> list[dict[str, Any]]:
+def events(space: "OpenFolder", after: int, limit: int) -> list[dict[str, Any]]:
     """Events after a number, in their order."""
     with space.store.reading() as db:
         rows = db.execute("SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)).fetchall()
     return [public(row) for row in rows]
 
 
-def clicks(space: "Space", name: str, after: int, limit: int) -> list[dict[str, Any]]:
+def clicks(space: "OpenFolder", name: str, after: int, limit: int) -> list[dict[str, Any]]:
     """Clicks after an event, in their order, undone ones among them."""
     view = space.collection(name)
     text = """
@@ -76,7 +77,7 @@ def ubi(click: dict[str, Any], collection: str, position: int | None) -> dict[st
     }
 
 
-def positions(space: "Space", found: list[dict[str, Any]]) -> list[int | None]:
+def positions(space: "OpenFolder", found: list[dict[str, Any]]) -> list[int | None]:
     """Where each click's item stood in the list that its duel showed, counted from 1; None where nobody knows."""
     shown: dict[str, list[int]] = {}
     with space.store.reading() as db:
@@ -86,7 +87,7 @@ def positions(space: "Space", found: list[dict[str, Any]]) -> list[int | None]:
     return [shown[c["duel_id"]].index(c["item"]) + 1 if c["duel_id"] else None for c in found]
 
 
-def versions(space: "Space", name: str) -> dict[str, Any]:
+def versions(space: "OpenFolder", name: str) -> dict[str, Any]:
     """All versions with their records, and which one is active."""
     view = space.collection(name)
     with space.store.reading() as db:
@@ -109,13 +110,12 @@ def _version(db: Any, view: Collection, number: int) -> dict[str, Any]:
     }
 
 
-def diff(space: "Space", name: str, number: int, to: int, k: int) -> dict[str, Any]:
+def diff(asker: "Asker", view: Collection, number: int, to: int, k: int) -> dict[str, Any]:
     """How the k nearest items of each item differ between two versions; those that changed most come first."""
     k = _checks.number(k, "Space", "k", low=1, high=MOST_K, integer=True)
-    view = space.collection(name)
     chosen = view.ids[linalg.spread(len(view.ids), COMPARED)]
     X = view.points(chosen)
-    sides = [neighbors(space, view, view.version(v), X, chosen, k) for v in (number, to)]
+    sides = [neighbors(asker, view, view.version(v), X, chosen, k) for v in (number, to)]
     rows = []
     for own, before, after in zip(chosen.tolist(), *sides):
         gone = [i for i in before if i not in after]
@@ -127,9 +127,9 @@ def diff(space: "Space", name: str, number: int, to: int, k: int) -> dict[str, A
     return {"version": number, "to": to, "k": k, "compared": len(rows), "kept_share": mean, "items": rows[:SHOWN]}
 
 
-def neighbors(space: "Space", view: Collection, version: Any, X: Any, own: Any, k: int) -> list[list[int]]:
+def neighbors(asker: "Asker", view: Collection, version: Any, X: Any, own: Any, k: int) -> list[list[int]]:
     """The k nearest other items of some items."""
     if len(view.ids) == 0:
         return []
-    ids, _ = space.asker.index(view, version).query(X, k + 1 + len(view.hidden))
+    ids, _ = asker.index(view, version).query(X, k + 1 + len(view.hidden))
     return [[i for i in row if i != o and i not in view.hidden][:k] for row, o in zip(ids.tolist(), own.tolist())]

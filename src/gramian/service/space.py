@@ -1,29 +1,27 @@
 """A space: collections of items that learn from clicks, in one folder, with or without HTTP in front."""
 
 import os
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from concurrent.futures import Future
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gramian import _checks, _parameters
-from gramian.service import adding, changes, maps, querying, reports, teaching, versions
+from gramian.service import adding, changes, maps, querying, reports, versions
 from gramian.service.asking import Asker
 from gramian.service.changes import Request
-from gramian.service.draft import Draft
 from gramian.service.learning import named_learner
-from gramian.service.querying import one_id, one_point
-from gramian.service.snapshot import Collection, Snapshot
+from gramian.service.querying import one_id
 from gramian.service.store import Store
+from gramian.service.teachable import Teachable
 from gramian.service.upkeep import Upkeep
 from gramian.service.words import WORDS
 from gramian.service.writer import Writer
 
 
 @_parameters.checked_methods(**WORDS)
-class Space:
+class Space(Teachable):
     """Collections of vectors that answer by similarity and learn it from clicks, durable in a folder.
 
     Every change is an event with a number, and its method returns once the event is on disk. Readers see one
@@ -73,55 +71,6 @@ class Space:
             self.store.close()
             raise
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """What is durable, as one immutable value."""
-        return self._writer.snapshot
-
-    @property
-    def alive(self) -> bool:
-        """Whether changes are taken."""
-        return self._writer.alive
-
-    @property
-    def seq(self) -> int:
-        """Number of the last event."""
-        return self.snapshot.seq
-
-    def collection(self, name: str) -> Collection:
-        """A collection as it is now."""
-        return self.snapshot.collection(name)
-
-    def listen(self, listener: Callable[[int], None]) -> Callable[[], None]:
-        """Call ``listener(seq)`` after each commit, in the thread that writes; returns what stops it."""
-        self._writer.listeners.append(listener)
-        return partial(self._writer.listeners.remove, listener)
-
-    def submit(self, change: Callable[..., Any], *values: Any, **named: Any) -> Future:
-        """Queue one of the changes of ``gramian.service.changes``; the future has its answer once it is durable."""
-        return self._writer.submit(lambda draft: change(draft, *values, **named))
-
-    def transact(self, change: Callable[[Draft], Any]) -> Any:
-        """Run a change of one's own in the thread that writes."""
-        return self._writer.submit(change).result()
-
-    def close(self) -> None:
-        """Finish what is queued and let go of the folder; may be called twice."""
-        if self._closed:
-            return
-        self._closed = True
-        self._upkeep.close()
-        self._writer.close()
-        self.store.close()
-
-    def __enter__(self) -> "Space":
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.close()
-
-    # Items
-
     def create(self, name: str, n_features: int, user: str | None = None) -> dict[str, Any]:
         """Make a collection of vectors with so many features."""
         n_features = _checks.number(n_features, "Space", "n_features", low=1, integer=True)
@@ -155,8 +104,6 @@ class Space:
     def item(self, name: str, id: int) -> dict[str, Any]:
         """An item with its vector and meta."""
         return reports.item(self.collection(name), one_id(id, "id"))
-
-    # Questions
 
     def query(
         self,
@@ -203,68 +150,3 @@ class Space:
     def map(self, name: str, version: Any = "active") -> np.ndarray:
         """All items in the plane, float32 (n, 2), in the order of ascending ids."""
         return maps.plane(self.collection(name), version)
-
-    # Clicks
-
-    def feedback(
-        self,
-        name: str,
-        query: Any,
-        item: int,
-        like: bool,
-        *,
-        user: str | None = None,
-        duel_id: str | None = None,
-        request: Request | None = None,
-    ) -> dict[str, Any]:
-        """Say that an item is (not) like a query, an id or a vector; returns when it is durable."""
-        return self.feedback_later(name, query, item, like, user=user, duel_id=duel_id, request=request).result()
-
-    def feedback_later(
-        self,
-        name: str,
-        query: Any,
-        item: int,
-        like: bool,
-        *,
-        user: Any = None,
-        duel_id: Any = None,
-        request: Any = None,
-    ) -> Future:
-        """As :meth:`feedback`, with a future in place of the answer."""
-        view = self.collection(name)
-        query = one_id(query, "query") if isinstance(query, int | np.integer) else one_point(query, view, "query")
-        click = teaching.Click(query, one_id(item, "item"), bool(like), user, duel_id)
-        return self.submit(teaching.give_feedback, name, click, request)
-
-    def undo(self, name: str, seq: int, user: str | None = None, request: Request | None = None) -> dict[str, Any]:
-        """Take a click back; what is learned afterwards is as if it had never been."""
-        return self.submit(teaching.undo, name, seq, user, request).result()
-
-    def clicks(self, name: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
-        """Clicks in the order of their events, undone ones among them."""
-        return reports.clicks(self, name, after, limit)
-
-    def events(self, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
-        """Events after a number."""
-        return reports.events(self, after, limit)
-
-    # Versions
-
-    def learn(
-        self, name: str, learner: str | None = None, label: str | None = None, user: str | None = None
-    ) -> dict[str, Any]:
-        """Learn a candidate from all live clicks, now, with the learner of the space unless another is named."""
-        return self.teacher.learn(name, learner or self.learner, label, user)
-
-    def activate(self, name: str, version: int, user: str | None = None) -> dict[str, Any]:
-        """Let a version answer from here on."""
-        return self.teacher.activate(name, version, user)
-
-    def versions(self, name: str) -> dict[str, Any]:
-        """All versions with their records in duels, and which one is active."""
-        return reports.versions(self, name)
-
-    def diff(self, name: str, version: int, to: int, k: int = 10) -> dict[str, Any]:
-        """Which neighbors changed most between two versions."""
-        return reports.diff(self, name, version, to, k)

@@ -2,21 +2,16 @@
 
 import os
 import queue
-import secrets
 import sqlite3
-import time
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from gramian.persist import PersistError
 from gramian.service.errors import StorageFull
 from gramian.service.files import FolderLock
+from gramian.service.opening import connect, prepare, verify
 
-FORMAT = "1"
-SCHEMA = Path(__file__).with_name("schema.sql")
 CHECKPOINT_PAGES = 1000
 """Pages of the write-ahead log from which on the background copies them to the main file."""
 
@@ -40,9 +35,9 @@ class Store:
         self._lock = FolderLock(self.folder)
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         try:
-            self.db = self._connect()
-            self._prepare()
-            self._verify()
+            self.db = connect(self.path)
+            prepare(self)
+            verify(self)
         except BaseException as error:
             self.close()
             if isinstance(error, sqlite3.DatabaseError):
@@ -63,45 +58,6 @@ class Store:
     def metrics(self) -> Path:
         """Folder of the learned metrics."""
         return self.folder / "metrics"
-
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30)
-        db.row_factory = sqlite3.Row
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA wal_autocheckpoint = 0")  # done beside the writer, so that no click waits for it
-        return db
-
-    def _prepare(self) -> None:
-        if list(self.folder.glob("events-*.log")):
-            raise PersistError(
-                f"Space: {str(self.folder)!r} is a stream of gramian 0.1; feed its events to a new folder."
-            )
-        if self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-            with self.writing():
-                for statement in _statements(SCHEMA.read_text(encoding="utf-8")):
-                    self.db.execute(statement)
-                values = {"format": FORMAT, "secret": secrets.token_hex(32), "made": str(time.time())}
-                self.db.executemany("INSERT INTO space VALUES (?, ?)", values.items())
-        found = self.setting("format")
-        if found != FORMAT:
-            raise PersistError(f"Space: {str(self.folder)!r} has format {found!r}, this gramian reads {FORMAT!r}.")
-
-    def _verify(self) -> None:
-        """Raise when events are missing or damaged, and remove files that no table names."""
-        for expected, row in enumerate(self.db.execute("SELECT * FROM events ORDER BY seq"), 1):
-            if row["seq"] != expected:
-                raise PersistError(f"Space: event {expected} is missing in {str(self.folder)!r}; restore a backup.")
-            if row["sum"] != event_sum(row):
-                raise PersistError(f"Space: event {expected} is damaged in {str(self.folder)!r}; restore a backup.")
-        for folder, table in ((self.vectors, "parts"), (self.metrics, "versions")):
-            named = {row[0] for row in self.db.execute(f"SELECT file FROM {table} WHERE file IS NOT NULL")}
-            there = {path.name for path in folder.iterdir()}
-            if named - there:
-                lost = sorted(named - there)[0]
-                raise PersistError(f"Space: file {lost!r} is missing in {str(folder)!r}; restore a backup.")
-            for name in there - named:
-                (folder / name).unlink()
 
     def setting(self, key: str) -> str | None:
         """A value that was fixed when the folder was made."""
@@ -138,7 +94,7 @@ class Store:
                 self.db.execute("ROLLBACK")
         except sqlite3.Error:  # a connection that cannot roll back is of no more use
             self.db.close()
-            self.db = self._connect()
+            self.db = connect(self.path)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -146,7 +102,7 @@ class Store:
         try:
             db = self._readers.get_nowait()
         except queue.Empty:
-            db = self._connect()
+            db = connect(self.path)
             db.execute("PRAGMA query_only = 1")
         try:
             yield db
@@ -169,23 +125,9 @@ class Store:
         self._lock.release()
 
 
-def event_sum(event: Any) -> int:
-    """Checksum of an event."""
-    content = (event[name] for name in ("seq", "time", "op", "collection", "user", "data"))
-    return zlib.crc32("\x1f".join(map(repr, content)).encode())
-
-
 def refused_by_disk(error: BaseException) -> bool:
     """Whether an error means that the disk is full or does not write."""
     if isinstance(error, sqlite3.Error):
         name = getattr(error, "sqlite_errorname", "") or ""
         return name.startswith(("SQLITE_FULL", "SQLITE_IOERR"))
     return isinstance(error, OSError) and not isinstance(error, FileNotFoundError | ConnectionError)
-
-
-def _statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one, so that they share a transaction."""
-    lines = [line for line in script.splitlines() if not line.lstrip().startswith("--")]
-    for statement in "\n".join(lines).split(";"):
-        if statement.strip():
-            yield statement

@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-from typing import Any
 
 import numpy as np
 
@@ -65,12 +64,9 @@ class Page:
 def _line(meta: str | None) -> str:
     fields = json.loads(meta) if meta else {}
     name = next((fields[field] for field in NAMES if isinstance(fields.get(field), str)), "")
-    rest = " ".join(_words(value) for value in fields.values() if value is not name)
+    others = [value for value in fields.values() if value is not name]
+    rest = " ".join(value if isinstance(value, str) else json.dumps(value) for value in others)
     return f"{name}\t{rest}".lower().replace("\n", " ")
-
-
-def _words(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _rank(name: str, wanted: str, words: list[re.Pattern[str]]) -> tuple[int, int, str]:

@@ -6,17 +6,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
-from gramian import _checks
-from gramian.metrics import Mahalanobis
-from gramian.service import changes, teaching, versions
-from gramian.service.changes import Batch, known_ids
-from gramian.service.draft import Draft, public
-from gramian.service.duels import Duel
-from gramian.service.errors import SpaceError
-from gramian.service.files import narrow
-from gramian.service.snapshot import Version
+from gramian.service.draft import public
+from gramian.service.replaying import Replay
 from gramian.service.space import Space
 
 PAGE = 500
@@ -56,88 +47,3 @@ def import_events(space: Space, lines: Iterable[str]) -> dict[str, int]:
     while page := list(islice(rest, PAGE)):
         done += space.transact(partial(replay.page, page))
     return {"events": done, "seq": space.seq}
-
-
-class Replay:
-    """Events of one space as changes of another, with the new numbers of what they speak of."""
-
-    def __init__(self) -> None:
-        self.events: dict[int, int] = {}
-        self.versions: dict[tuple[str, int], int] = {}
-
-    def page(self, page: list[tuple[int, str]], draft: Draft) -> int:
-        """Make the events of some lines happen in one transaction; returns how many did."""
-        done = 0
-        for number, line in page:
-            if not line.strip():
-                continue
-            try:
-                done += self.take(draft, json.loads(line))
-            except (KeyError, TypeError, ValueError) as error:
-                reason = f"needs {error}" if isinstance(error, KeyError) else str(error)
-                raise SpaceError(f"import: line {number} cannot be replayed ({reason}).") from error
-        return done
-
-    def take(self, draft: Draft, event: dict[str, Any]) -> bool:
-        """Make one event happen; False when there is nothing to do for it."""
-        make = getattr(self, f"_{event['op']}", None)
-        done = None if make is None else make(draft, event, event.get("collection") or "stream")
-        if done is not None and "seq" in event:
-            self.events[event["seq"]] = done["seq"]
-        return done is not None
-
-    def _collection(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
-        return changes.make_collection(draft, name, event["n_features"], event.get("user"))
-
-    def _items(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
-        items = event["items"]
-        own = draft.collection(name)
-        said: dict[str, Any] = {word: event[word] for word in ("added", "updated", "ids") if word in event}
-        seq = draft.event("items", said or {"added": len(items), "updated": 0}, collection=name, user=event.get("user"))
-        if items:
-            X = _checks.points([item["x"] for item in items], "import", n_features=own["n_features"])
-            metas = [json.dumps(item["meta"], separators=(",", ":")) if item.get("meta") else None for item in items]
-            ids = changes.numbered([item["id"] for item in items], own["next_id"])
-            changes.place(draft, own, ids, Batch(list(ids), narrow(X), metas), seq)
-        return {"seq": seq}
-
-    def _add(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
-        changes.make_collection(draft, name, len(event["x"]))
-        return self._items(draft, {"items": [event]}, name)
-
-    def _remove(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
-        if known_ids(draft.db, draft.collection(name)["number"], [event["id"]]):
-            return changes.remove_item(draft, name, event["id"], event.get("user"))
-        return {"seq": draft.event("remove", {"id": event["id"]}, collection=name, user=event.get("user"))}
-
-    def _feedback(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
-        query = event["query"]
-        if not isinstance(query, int):
-            query = _checks.vector(query, "import", "query", draft.collection(name)["n_features"])
-        click = teaching.Click(query, event["item"], event["like"], event.get("user"), event.get("duel_id"))
-        return teaching.take_click(draft, name, click)
-
-    def _undo(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
-        target = self.events.get(event["undone"])
-        return None if target is None else teaching.undo(draft, name, target, event.get("user"))
-
-    def _version(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
-        through = self.events.get(event["through"], draft.seq)
-        status = event.get("status", "candidate")
-        version = Version(0, event["name"], event["learner"], 0, event["events"], through, status)
-        file = versions.save_metric(draft.store.metrics, Mahalanobis(np.array(event["components"])), version)
-        done = teaching.add_version(draft, name, version, file, revision=-1, user=event.get("user"))
-        self.versions[name, event["version"]] = done["version"]
-        return done
-
-    def _activate(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
-        return teaching.activate(draft, name, self._number(name, event["version"]), revision=-1, user=event.get("user"))
-
-    def _duel(self, draft: Draft, event: dict[str, Any], name: str) -> Any:
-        version, against = self._number(name, event["version"]), self._number(name, event["against"])
-        teams = [self._number(name, team) for team in event["team"]]
-        duel = Duel(event["duel_id"], version, against, event["ids"], teams)
-        return teaching.open_duel(draft, name, duel, event["query"], event.get("user"))
-
-    def _number(self, name: str, number: int) -> int:
-        return self.versions.get((name, number), number)

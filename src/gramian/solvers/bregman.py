@@ -1,6 +1,5 @@
-"""Cyclic Bregman projections under LogDet."""
+"""Cyclic Bregman projections."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from gramian import linalg
 from gramian._array import cholesky
 from gramian._jit import own_loop
 from gramian.solvers.base import InfeasibleError, Problem, Solution, Solver
+from gramian.solvers.mirror import Mirror
 from gramian.solvers.projections import sweep
 
 
@@ -17,10 +17,11 @@ from gramian.solvers.projections import sweep
 class BregmanProjections(Solver):
     """Project onto one constraint after the other, with correction, until all agree (Davis et al. 2007, Algorithm 1).
 
-    Each projection maximizes the dual exactly over one multiplier: closed form for a pair (rank one), a root in one
-    variable for rank-two constraints and slack. O(d²) a projection, in compiled code for the slacks that name a loop.
-    Constraints that stay satisfied with λ = 0 are forgotten for a few sweeps; every fifth sweep visits all, and M
-    is then rebuilt from λ, so that no drift is kept.
+    Each projection maximizes the dual exactly over one multiplier. Under LogDet: closed form for a pair (rank one), a
+    root in one variable for rank-two constraints and slack; O(d²) a projection, in compiled code for the slacks that
+    name a loop. Under other divergences, von Neumann and Frobenius among them (Jain 2009, §3.3.1.1), a root in one
+    variable, O(d³) for each value tried. Constraints that stay satisfied with λ = 0 are forgotten for a few sweeps;
+    every fifth sweep visits all, and M is then rebuilt from λ, so that no drift is kept.
 
     Parameters
     ----------
@@ -28,6 +29,11 @@ class BregmanProjections(Solver):
         Sweeps.
     tol : float
         As in :class:`DualAscent`.
+
+    See Also
+    --------
+    gramian.DualAscent : All multipliers at once, with a proven gap.
+    gramian.Framework : The learner that uses it.
 
     Examples
     --------
@@ -43,8 +49,7 @@ class BregmanProjections(Solver):
     tol: float = 1e-8
 
     def check(self, problem: Problem) -> None:
-        """Needs a divergence that is a multiple of LogDet, and constraints of rank at most two."""
-        _as_logdet(problem)
+        """Needs constraints of rank at most two."""
         if problem.rows.rank > 2:
             raise ValueError(
                 f"BregmanProjections: needs constraints of rank at most two, got {problem.rows.rank}; use DualAscent."
@@ -54,24 +59,21 @@ class BregmanProjections(Solver):
         """Solve; hard constraints that cannot be met raise :class:`.InfeasibleError`."""
         self.check(problem)
         problem.check_trivial()
-        prior, tau = _as_logdet(problem)
-        prior_inverse = np.linalg.inv(prior)
-        bound = np.ascontiguousarray(problem.bound, dtype=float)
-        project = _projections(problem, bound, tau)
-        lam, M = _begin(prior, prior_inverse, problem, tau)
-        everything, before = np.arange(len(bound)), lam.copy()
-        active = everything
+        steps = walk(problem)
+        lam = steps.begin()
+        everything = np.arange(len(lam))
+        active, before = everything, lam.copy()
         residual, n_iter = np.inf, 0
         while n_iter < self.max_iter:
             full = n_iter % 5 == 0
-            project(M, lam, everything if full else active)
+            steps.project(lam, everything if full else active)
             n_iter += 1
             if not full:
                 continue
-            M = _metric(prior_inverse, problem, lam)
+            M = steps.metric(lam)
             values = problem.values(M)
-            active = np.flatnonzero((lam > 0) | (values > bound))
-            residual = self._residual(problem, M, values, lam * tau)
+            active = np.flatnonzero((lam > 0) | (values > problem.bound))
+            residual = self._residual(problem, M, values, lam * steps.weight)
             if callback is not None:
                 callback(n_iter, np.nan, residual)
             if residual <= self.tol:
@@ -79,7 +81,7 @@ class BregmanProjections(Solver):
             if problem.slack.hard and n_iter % 20 == 1:
                 problem.check_feasible(lam, before)
                 before = lam.copy()
-        return self._solution(problem, _metric(prior_inverse, problem, lam), lam * tau, n_iter, residual)
+        return self._solution(problem, steps.metric(lam), lam * steps.weight, n_iter, residual)
 
     def _solution(self, problem: Problem, M: np.ndarray, lam: np.ndarray, n_iter: int, residual: float) -> Solution:
         values = problem.values(M)
@@ -105,49 +107,61 @@ class BregmanProjections(Solver):
         return max(gap, float(((values - problem.bound) / reach).max()))
 
 
-def _as_logdet(problem: Problem) -> tuple[Any, float]:
-    found = problem.divergence.as_logdet(problem.prior)
-    if found is None:
-        raise ValueError(
-            "BregmanProjections: needs a divergence with as_logdet (LogDet, or LinearLogDet with positive definite "
-            f"linear), got {type(problem.divergence).__name__}; use DualAscent."
-        )
-    return found
-
-
-def _projections(problem: Problem, bound: np.ndarray, tau: float) -> Callable[[Any, Any, Any], None]:
-    """One sweep, as a function of M, λ and the constraints to visit: compiled where the slack names a loop.
-
-    f = τ D_ld + …: dividing by τ leaves LogDet, with multipliers and the weight of the slack divided by τ.
-    """
-    vectors, signs = problem.rows.squares()
-    offset = np.broadcast_to(np.asarray(problem.offset, dtype=float), bound.shape).copy()
-    loop = own_loop(problem.slack, "bregman")
-    if loop is None:
-        return lambda M, lam, active: sweep(M, vectors, signs, offset, bound, lam, active, problem.slack, tau)
-    weight = np.broadcast_to(problem.slack.weight / tau, bound.shape).copy()
-    return lambda M, lam, active: loop(M, vectors, signs, offset, bound, lam, active, weight)
-
-
 def _dual_value(problem: Problem, M: np.ndarray, values: np.ndarray, lam: np.ndarray) -> float:
     """f(M(λ)) + ⟨A(λ), M(λ)⟩ − s(λ), the dual at λ with its inner minimizer M."""
     f = problem.divergence.value(M, problem.prior)
     return f + float(lam @ values) - float(np.sum(problem.slack.cost(lam, problem.bound)))
 
 
-def _metric(prior_inverse: np.ndarray, problem: Problem, lam: np.ndarray) -> np.ndarray:
-    """M(λ) = (M₀⁻¹ + A(λ))⁻¹."""
-    S = linalg.symmetrize(prior_inverse + problem.rows.adjoint(lam))
-    if cholesky(S) is None:
-        raise InfeasibleError("the projections ran out of the positive definite cone; set slack.")
-    return linalg.symmetrize(np.linalg.inv(S))
+def walk(problem: Problem) -> "UnderLogDet | Mirror":
+    """The projections of a problem: on M itself under a multiple of LogDet, otherwise on Θ."""
+    found = problem.divergence.as_logdet(problem.prior)
+    return Mirror(problem) if found is None else UnderLogDet(problem, *found)
 
 
-def _begin(prior: np.ndarray, prior_inverse: np.ndarray, problem: Problem, tau: float) -> tuple[np.ndarray, np.ndarray]:
-    """λ to start from, where M(λ) is positive definite, and M(λ)."""
-    for lam in problem.starts():
-        if lam.any() and np.isfinite(problem.slack.cost(lam, problem.bound)).all():
-            lam = np.array(lam, dtype=float) / tau
-            if cholesky(linalg.symmetrize(prior_inverse + problem.rows.adjoint(lam))) is not None:
-                return lam, _metric(prior_inverse, problem, lam)
-    return np.zeros(len(problem.bound)), np.array(prior, dtype=float)
+class UnderLogDet:
+    """Projections under weight · D_ld(·, prior), where M itself is updated.
+
+    Dividing the problem by the weight leaves LogDet, with multipliers and the weight of the slack divided by it.
+    """
+
+    def __init__(self, problem: Problem, prior: Any, weight: float) -> None:
+        self.problem = problem
+        self.weight = weight
+        self.prior_inverse = np.linalg.inv(prior)
+        self.M = np.array(prior, dtype=float)
+        self.bound = np.ascontiguousarray(problem.bound, dtype=float)
+        self.offset = np.broadcast_to(np.asarray(problem.offset, dtype=float), self.bound.shape).copy()
+        self.squares = problem.rows.squares()
+
+    def begin(self) -> np.ndarray:
+        """λ to start from, where M(λ) is positive definite."""
+        problem = self.problem
+        for lam in problem.starts():
+            if lam.any() and np.isfinite(problem.slack.cost(lam, problem.bound)).all():
+                lam = np.array(lam, dtype=float) / self.weight
+                if cholesky(self._inverse(lam)) is not None:
+                    self.metric(lam)
+                    return lam
+        return np.zeros(len(self.bound))
+
+    def metric(self, lam: np.ndarray) -> np.ndarray:
+        """M(λ) = (M₀⁻¹ + A(λ))⁻¹, from where the next sweep goes on."""
+        S = self._inverse(lam)
+        if cholesky(S) is None:
+            raise InfeasibleError("the projections ran out of the positive definite cone; set slack.")
+        self.M = linalg.symmetrize(np.linalg.inv(S))
+        return self.M.copy()
+
+    def project(self, lam: np.ndarray, active: np.ndarray) -> None:
+        """One sweep over the active constraints; M and λ change in place."""
+        slack = self.problem.slack
+        loop = own_loop(slack, "bregman")
+        if loop is None:
+            sweep(self.M, *self.squares, self.offset, self.bound, lam, active, slack, self.weight)
+            return
+        weight = np.broadcast_to(slack.weight / self.weight, self.bound.shape).copy()
+        loop(self.M, *self.squares, self.offset, self.bound, lam, active, weight)
+
+    def _inverse(self, lam: np.ndarray) -> np.ndarray:
+        return linalg.symmetrize(self.prior_inverse + self.problem.rows.adjoint(lam))

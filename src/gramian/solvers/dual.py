@@ -31,6 +31,11 @@ class DualAscent(Solver):
         Stop when the duality gap, relative to the objective, and the worst violation of a hard constraint, relative to
         the size of the constraint and its bound, are both at most ``tol``.
 
+    See Also
+    --------
+    gramian.BregmanProjections : One constraint after the other.
+    gramian.Framework : The learner that uses it.
+
     Examples
     --------
     >>> import numpy as np, gramian as gm

@@ -12,6 +12,12 @@ from gramian.solvers.newton import conjugate_gradients
 
 ROUGH, FINE = 0.1, 1e-4
 """Relative residuals with which a direction is found: on the way, and at the end."""
+PLAIN = 1e-3
+"""Tolerances from which on a solution is rough, and the path to it straight."""
+NEARBY = 0.1
+"""Relative gap at which a problem on the path is left for the next."""
+FEW, MANY = 3, 8
+"""Steps that such a problem should take."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,10 @@ class PrimalNewton(Solver):
     constraints, by conjugate gradients on S with ΔM = FSFᵀ, M = FFᵀ; where the vectors of the constraints were normally
     distributed the sum would be known from their second moments, and this is the preconditioner. The multipliers are
     λ_i = p′(⟨A_i, M⟩), and their dual value says how far the optimum can be.
+
+    Many constraints would take M to the edge of the cone in the first few steps, along which all others would be
+    short. So f is emphasized first, τf + Σ p with τ falling to 1, and each problem begins where the last one ended (the
+    central path of Nesterov and Nemirovskii 1994).
 
     Parameters
     ----------
@@ -53,17 +63,18 @@ class PrimalNewton(Solver):
     def solve(self, problem: Problem, callback: Any = None) -> Solution:
         """Solve."""
         self.check(problem)
-        primal = _Primal(problem)
+        primal = _Primal(problem, self._first_emphasis(problem))
         point = primal.at(primal.begin())
-        n_iter = 0
-        while point is not None and point.residual > self.tol and n_iter < self.max_iter:
-            new = primal.search(point, primal.direction(point, ROUGH))
-            if new is None:
+        n_iter, factor = 0, 4.0
+        while True:
+            goal = self.tol if primal.emphasis == 1 else NEARBY
+            point, steps = primal.descended(point, goal, range(n_iter, self.max_iter), callback)
+            n_iter += steps
+            if primal.emphasis == 1:
                 break
-            point = new
-            n_iter += 1
-            if callback is not None:
-                callback(n_iter, point.value, point.residual)
+            factor = longer(factor, steps) if n_iter < self.max_iter else np.inf
+            primal = _Primal(problem, max(1.0, primal.emphasis / factor))
+            point = primal.at(point.M)
         residual = point.residual
         if residual <= self.tol <= 1e-5:
             point = primal.sharpened(point)
@@ -78,6 +89,19 @@ class PrimalNewton(Solver):
             residual=residual,
             tol=self.tol,
         )
+
+    def _first_emphasis(self, problem: Problem) -> float:
+        """About what makes f as heavy as all penalties; a rough solution, or one nearby, needs no such path."""
+        if self.tol > PLAIN or problem.start is not None:
+            return 1.0
+        return max(1.0, len(problem.rows) / problem.prior.shape[0])
+
+
+def longer(factor: float, steps: int) -> float:
+    """By how much the emphasis may fall next, given by how much it fell and how many steps that took."""
+    if steps <= FEW:
+        return min(2 * factor, 100.0)
+    return max(factor**0.5, 1.2) if steps >= MANY else factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +171,10 @@ class _Curvature:
 
 @dataclass(frozen=True)
 class _Primal:
-    """The objective as a function of M."""
+    """The objective τf(M) + Σ p as a function of M, with the emphasis τ."""
 
     problem: Problem
+    emphasis: float = 1.0
 
     @cached_property
     def origin(self) -> tuple[Any, float]:
@@ -158,10 +183,10 @@ class _Primal:
 
     @cached_property
     def weight(self) -> float:
-        """The divergence is this multiple of LogDet."""
+        """τf is this multiple of LogDet."""
         found = self.problem.divergence.as_logdet(self.problem.prior)
         assert found is not None  # see suits
-        return found[1]
+        return self.emphasis * found[1]
 
     def begin(self) -> Any:
         """M(λ) of multipliers to start from, the prior at the least."""
@@ -172,11 +197,13 @@ class _Primal:
         return self.problem.prior
 
     def value(self, M: Any) -> tuple[float, Any]:
-        """f(M) + Σ p and ⟨A_i, M⟩; inf outside of the cone."""
+        """τf(M) + Σ p and ⟨A_i, M⟩; inf outside of the cone."""
         if cholesky(M) is None:
             return np.inf, None
         values = self.problem.values(M)
-        return self.problem.objective(M, values), values
+        more = self.emphasis - 1
+        value = self.problem.objective(M, values)
+        return value + more * self.problem.divergence.value(M, self.problem.prior) if more else value, values
 
     def at(self, M: Any, found: tuple[float, Any] | None = None) -> _Point:
         """Everything at M, given its value where that is known."""
@@ -185,8 +212,24 @@ class _Primal:
         lam, root = problem.slack.multiplier(values, problem.bound)
         A = problem.rows.adjoint(lam)
         cost = namespace(lam).sum(problem.slack.cost(lam, problem.bound) - lam * problem.offset)
-        dual = constant - problem.divergence.conjugate(Theta - A)[0] - float(cost)
-        return _Point(M, value, values, lam, root, problem.divergence.grad(M) - Theta + A, dual)
+        tau = self.emphasis
+        dual = tau * (constant - problem.divergence.conjugate(Theta - A / tau)[0]) - float(cost)
+        return _Point(M, value, values, lam, root, tau * (problem.divergence.grad(M) - Theta) + A, dual)
+
+    def descended(self, point: _Point, goal: float, steps: range, callback: Any) -> tuple[_Point, int]:
+        """The point after Newton steps to a residual, as far as there are steps and they help, and their number."""
+        done = 0
+        for step in steps:
+            if point.residual <= goal:
+                break
+            new = self.search(point, self.direction(point, ROUGH))
+            if new is None:
+                break
+            point = new
+            done += 1
+            if callback is not None:
+                callback(step + 1, self.problem.objective(point.M, point.values), point.residual)
+        return point, done
 
     def direction(self, point: _Point, rtol: float) -> Any:
         """Newton's direction."""

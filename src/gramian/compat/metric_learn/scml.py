@@ -12,7 +12,13 @@ from gramian.compat.metric_learn.constraints import Constraints
 from gramian.compat.metric_learn.fitting import fit_with, lines, square_root
 from gramian.compat.metric_learn.parameters import store
 from gramian.learners.combinations import unit_cost
-from gramian.metrics import leading_root
+from gramian.metrics.words import leading_root
+
+LEAST, GAP = 1e-2, 0.2
+"""The least β, relative to the mean of d², and the relative gap of a solution.
+
+There a smaller β makes no difference, since its descent ends long before; an exact solution would fit the noise.
+"""
 
 
 class _BaseSCML(MahalanobisMixin):
@@ -31,9 +37,9 @@ class _BaseSCML(MahalanobisMixin):
         if isinstance(bases, str) and n_basis is None:
             n_basis = count_from_triplets(self, triplets)
         X, side = gm.Triplets.from_tuples(triplets)
-        beta = unit_cost(X, side, self.beta)
+        beta = max(unit_cost(X, side, self.beta), LEAST)
         options = {"max_iter": self.max_iter, "callback": lines(self), "random_state": self.random_state}
-        fit_with(self, gm.SCML(beta, bases, n_bases=n_basis, anchor=0, **options), X, side)
+        fit_with(self, gm.SCML(beta, bases, n_bases=n_basis, anchor=0, tol=GAP, **options), X, side)
         M = self.get_mahalanobis_matrix()
         self.components_ = leading_root(M)
         r, d = self.components_.shape

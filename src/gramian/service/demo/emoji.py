@@ -20,7 +20,7 @@ HUES = ((15, "red"), (38, "orange"), (62, "yellow"), (165, "green"), (255, "blue
 
 def make(step: Callable[[int, int], None]) -> Made:
     """Color (64), shape (64) and name (64) features of every emoji without its skin tones."""
-    if encoders._pillow() is None:
+    if encoders.pillow_or_none() is None:
         raise Unavailable("pictures need Pillow (pip install 'gramian[demo]').")
     place = fetch(PACKAGE, ("emoji.json", PICTURES))
     entries = json.loads((place / "emoji.json").read_text(encoding="utf-8"))
