@@ -86,6 +86,8 @@ def smallest(D, columns, skip, k):
     """
     n, m = D.shape
     names, values, last = np.full((n, k), -1, np.int64), np.full((n, k), np.inf), last_of(k)
+    if k == 0:
+        return names, values
     for i in range(n):
         for j in range(m):
             d = D[i, j]

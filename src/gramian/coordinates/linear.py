@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import _checks, _device, linalg
 from gramian.coordinates.base import Coordinates
 
 INDEPENDENT = 1e-10
@@ -104,7 +104,8 @@ class Subspace(VectorSpace):
     basis: np.ndarray
 
     def __post_init__(self) -> None:
-        if not isinstance(self.basis, np.ndarray) or self.basis.ndim != 2 or self.basis.dtype.kind != "f":
+        there = isinstance(self.basis, np.ndarray | _device.DeviceArray)
+        if not there or self.basis.ndim != 2 or self.basis.dtype.kind != "f":
             raise ValueError(f"Subspace: basis must be an array (d, r) of numbers, got {_checks.shown(self.basis)}.")
         self.basis.flags.writeable = False
 
