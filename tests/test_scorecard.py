@@ -5,7 +5,6 @@ import re
 from importlib import import_module
 
 import pytest
-
 from benchmarks import asked, harness, papers, report, runner, scorecard
 
 CHAPTERS = {
