@@ -93,8 +93,8 @@ def sections(results: dict[str, report.Report]) -> str:
 
 DOUBTS = """## Where a result could be doubted
 
-What a strict reader held against earlier forms of these results, and what the sections do about it. *Record*: the day of
-the run on record; *older* where the benchmark was changed after it and waits to be run again.
+What a strict reader held against earlier forms of these results, and what the sections do about it. *Record*: the day
+of the run on record; *older* where the benchmark was changed after it and waits to be run again.
 """
 
 

@@ -42,7 +42,7 @@ def test_page_holds_ours_paper_and_the_difference(tmp_path):
 def test_pages_state_their_hours_and_link_to_their_sections():
     made = pages([_report(cpu_s=5400.0), _report("doc.other", title="Other: a (Fig. 1–2)", cpu_s=1800.0)])
     front, text = made["docs/results.md"], made["docs/results/doc.md"]
-    assert "2 benchmarks took 2.0 CPU hours" in front
+    assert "2 runs on record took 2.0 CPU hours" in front and "not in the sum: `disparate." in front
     assert "| [doc](results/doc.md) | 4 | 2 |  |  | 7200 |\n" in front and "doc <results/doc>" in front
     assert "| [A title](#a-title) | 2 | 1 | 5400 |\n" in text
     assert "(#other-a-fig-12)" in text and "## Other: a (Fig. 1–2)" in text

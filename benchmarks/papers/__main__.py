@@ -4,7 +4,7 @@ import re
 import sys
 from itertools import groupby
 
-from benchmarks import papers, report, runner, scorecard
+from benchmarks import asked, papers, report, runner, scorecard
 from benchmarks.harness import ROOT
 
 TARGET = "docs/results.md"
@@ -20,7 +20,10 @@ those that are drawings or algorithms, and *claims* what the document says of th
 
 """
 COSTS = """
-All {count} benchmarks took {hours:.1f} CPU hours, one thread each, less what a section says was kept from before.
+The {count} runs on record took {hours:.1f} CPU hours in all, one thread each; parts that were kept from an interrupted
+run are counted. From an empty cache `make papers` takes as long, with two jobs about half of it on the clock. It shows
+how far it is and how long the rest will take, and goes on where it was stopped.{unknown}{older}
+
 `make papers-quick` runs a short form of them all in minutes; it prints, and keeps nothing.
 `python -m benchmarks.papers NAME` runs one.
 
@@ -115,10 +118,25 @@ def page(name: str, results: list[report.Report]) -> str:
     return "\n".join([DOCUMENT.format(title=title, link=link) + summary(results), *map(section, results)])
 
 
+def costs_of(results: list[report.Report]) -> str:
+    """What all benchmarks cost, which of them are not in that sum, and which were changed after their run."""
+    kept = {result.name: result for result in results}
+    absent = sorted(set(runner.discover(papers)) - set(kept))
+    behind = sorted(asked.older(kept))
+    unknown = f"\nNot on record yet, and not in the sum: {_listed(absent)}." if absent else ""
+    older = f"\nChanged after their run on record: {_listed(behind)}." if behind else ""
+    hours = sum(result.cpu_s for result in results) / 3600
+    return COSTS.format(count=len(results), hours=hours, unknown=unknown, older=older)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def front(documents: dict[str, list[report.Report]]) -> str:
     """All of docs/results.md."""
     results = [result for group in documents.values() for result in group]
-    costs = COSTS.format(count=len(results), hours=sum(result.cpu_s for result in results) / 3600)
+    costs = costs_of(results)
     table = report.markdown([row_of_document(name, group) for name, group in documents.items()])
     titles = {f"results/{name}": listed().get(name, name) for name in documents}
     return INTRODUCTION + table + costs + report.toctree(titles)
