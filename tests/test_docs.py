@@ -4,6 +4,7 @@ import ast
 import builtins
 import doctest
 import re
+import shlex
 import warnings
 from importlib import import_module
 from importlib.util import find_spec
@@ -49,22 +50,58 @@ def at_hand(tree):
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_on_a_page_runs(page, tmp_path, monkeypatch):
-    """A block that uses data the page does not make is a sketch: it must parse and name what exists.
-
-    So is one that imports another library which is not installed.
-    """
+    """As pasted, one after the other; a block that imports a library which is not installed must only parse."""
     monkeypatch.chdir(tmp_path)
     space = {"__name__": "page"}
     for block in blocks(page):
         tree = ast.parse(block)
-        if not at_hand(tree):
-            continue
-        if free_names(tree) <= set(space):
+        if at_hand(tree):
+            assert free_names(tree) <= set(space), f"{page.name} must define {free_names(tree) - set(space)}"
             exec(compile(tree, str(page), "exec"), space)
             continue
-        assert page.parent != ROOT, f"{page.name} must define {free_names(tree) - set(space)}"
         for name in re.findall(r"\bgm\.(\w+)", block):
             assert hasattr(gramian, name), f"{page.name} names gm.{name}"
+
+
+def commands(page):
+    """Lines of the shell on a page, with their comments taken off."""
+    for block in [*blocks(page, "sh"), *blocks(page, "bash")]:
+        for line in block.replace("\\\n", " ").splitlines():
+            yield from (part.strip() for part in re.split(r"\s#\s|\s[|]\s", line) if part.strip())
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if list(commands(p))], ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_on_a_page_exist_with_their_options(page):
+    typer = pytest.importorskip("typer")
+    from gramian.cli.app import app
+
+    known = typer.main.get_command(app).commands
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    for line in commands(page):
+        words = shlex.split(line, comments=True) if line.startswith("gramian ") else line.split()
+        if words[:1] == ["gramian"]:
+            assert words[1] in known, f"{page.name}: {line}"
+            options = {name for option in known[words[1]].params for name in [*option.opts, *option.secondary_opts]}
+            asked = {word.split("=")[0] for word in words[2:] if re.match(r"--?[a-z]", word)}
+            assert asked <= options | {"--help"}, f"{page.name}: {line} has {asked - options}"
+        elif words[:1] == ["make"]:
+            assert words[1] in targets, f"{page.name}: {line}"
+        elif words[:2] == ["python", "-m"] and words[2].startswith("benchmarks"):
+            assert find_spec(words[2]), f"{page.name}: {line}"
+
+
+def test_the_commands_of_the_first_steps_run(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("typer")
+    from gramian.cli.app import run
+
+    monkeypatch.chdir(tmp_path)
+    space = {}
+    for block in blocks(DOCS / "start.md"):
+        exec(block, space)
+    done = [line for line in commands(DOCS / "start.md") if line.startswith("gramian ")]
+    for line in done:
+        assert run(shlex.split(line)[1:]) == 0, line + capsys.readouterr().err
+    assert len(done) == 4 and (tmp_path / "learned.csv").is_file() and (tmp_path / "scores.png").is_file()
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "pycon")], ids=lambda page: str(page.relative_to(ROOT)))
@@ -147,25 +184,52 @@ def test_every_public_name_is_in_the_reference():
         assert hasattr(import_module(home), last), f"docs/api.md names {name}, which does not exist"
 
 
-def test_the_numbers_in_the_readme_are_right(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    space = {}
+def example_of_the_readme(draw):
+    """Shares of right neighbors of each digit as it is, scaled and learned, by the README's own code on one draw."""
     (block,) = blocks(ROOT / "README.md")
-    exec(block, space)
+    space = {}
+    exec(block.replace("stratify=y, random_state=0", f"stratify=y, random_state={draw}"), space)
     gm, X, X_new = space["gm"], space["X"], space["X_new"]
     scale = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
-    claimed = [float(number) for number in re.findall(r"0\.\d\d", block)]
-    learned = (space["y"][space["ids"]] == space["y_new"][:, None]).mean(axis=1)
-    measured, rows = [space["right"]], []
+    sides = []
     for unit in (1.0, scale):
         ids, _ = gm.ExactIndex(gm.Mahalanobis.euclidean(64)).add(X / unit).query(X_new / unit, k=10)
-        right = (space["y"][ids] == space["y_new"][:, None]).mean(axis=1)
-        gain = learned - right
-        measured.append(right.mean())
-        rows.append(f"| {right.mean():.3f} | {gain.mean():+.3f} ± {gain.std() / len(gain) ** 0.5:.3f} |")
-    assert [round(float(m), 2) for m in measured] == claimed
-    table = (ROOT / "README.md").read_text(encoding="utf-8").split("ten nearest of")[1].split("\n\n")[0]
-    assert all(row in table for row in [*rows, f"| {learned.mean():.3f} |"]), rows
+        sides.append((space["y"][ids] == space["y_new"][:, None]).mean(axis=1))
+    return [*sides, (space["y"][space["ids"]] == space["y_new"][:, None]).mean(axis=1)], space
+
+
+def test_the_numbers_in_the_readme_are_right(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = blocks(ROOT / "README.md")
+    (plain, scaled, learned), space = example_of_the_readme(0)
+    claimed = [float(number) for number in re.findall(r"0\.\d\d", block)]
+    assert [round(float(side.mean()), 2) for side in (learned, plain, scaled)] == claimed
+    rows = [f"| {learned.mean():.3f} |"]
+    for side in (plain, scaled):
+        gain = learned - side
+        rows.append(f"| {side.mean():.3f} | {gain.mean():+.3f} ± {gain.std() / len(gain) ** 0.5:.3f} |")
+    table = text.split("ten nearest of")[1].split("\n\n")[0]
+    assert all(row in table for row in rows), rows
+    number = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    learners = {re.split(r"[ ,(]", line.split("  ")[0])[0] for line in str(space["auto"].report_).splitlines()[1:]}
+    learners = {name for name in learners if name[0].isupper() and hasattr(gramian, name)}
+    assert f"tries {number[len(learners)]} learners" in block, learners
+
+
+def test_the_other_draws_and_the_wine_in_the_readme_are_right(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    means = np.mean([[side.mean() for side in example_of_the_readme(draw)[0]] for draw in range(5)], axis=0)
+    assert "the three have {:.3f}, {:.3f} and {:.3f}.".format(*means) in text, means
+    space = {}
+    for block in blocks(DOCS / "start.md")[:2]:
+        exec(block, space)
+    shown = "{:.3f} on the columns as they are, {:.3f} on scaled ones and {:.3f} after RCA".format(
+        *(scores.mean() for scores in space["scores"].values())
+    )
+    assert shown in text, shown
+    assert f"({space['gain'].mean():+.3f} ± {space['error']:.3f} over scaled)" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

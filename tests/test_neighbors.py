@@ -231,3 +231,9 @@ def test_learners_take_the_threads_of_the_joblib_configuration(rng, monkeypatch)
         assert _threads.count(None, "Test") == 2 and _threads.count(3, "Test") == 3
         np.testing.assert_allclose(gm.LMNN(max_iter=5, anchor=0).fit(X, y).metric_.matrix, alone)
     assert set(asked) - {0} == {2} and _threads.count(None, "Test") == 1
+
+
+def test_no_entry_is_asked_for_and_none_is_touched():
+    values = np.arange(6.0).reshape(2, 3)
+    names, found = neighbors.smallest(values, 0)
+    assert names.shape == found.shape == (2, 0)

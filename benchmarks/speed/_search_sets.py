@@ -46,3 +46,11 @@ def stored(name: str) -> tuple[np.ndarray, np.ndarray]:
     """A set that comes with its own queries."""
     data = harness.load(name)
     return data.X.astype(np.float32), data.queries.astype(np.float32)[:300]
+
+
+def on_disk(n: int, m: int = 30) -> tuple[np.ndarray, np.ndarray]:
+    """The clustered points of the benchmark of fits over blocks, 64 dimensions, in a file that stays on disk."""
+    from benchmarks.beyond.blocks import data
+
+    X = np.load(data(n)[0], mmap_mode="r")
+    return X[: n - m], np.array(X[n - m :])

@@ -46,5 +46,5 @@ def row(found: dict[str, Any]) -> dict[str, Any]:
         "CPU s": found["cpu_s"] if done else None,
         "peak GB": found["peak_gb"] if done else None,
         "precision@10": found.get("precision", {}).get("default"),
-        "says": " ".join(said if done else [found["outcome"]]),
+        "says": " ".join(said if done else [found["outcome"], *said]),
     }

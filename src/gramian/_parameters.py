@@ -93,6 +93,7 @@ TABLE: dict[str, Kind] = {
     "n_init": COUNT,
     "n_neighbors": COUNT,
     "NCA.n_neighbors": NONE | COUNT,
+    "LFDA.n_neighbors": word("auto") | COUNT,
     "reselect": number(0, integer=True),
     "n_pairs": NONE | COUNT,
     "max_points": NONE | number(2, integer=True),

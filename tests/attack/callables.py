@@ -46,14 +46,11 @@ NOT_WALKED = {
     "votes": "takes arrays that were checked",
     "cli": "test_command_line asks it",
     "compat": "has the words and the habits of another package",
-    "export": "tests/export asks it",
 }
 """Public modules that are not walked, and why."""
 AROUND = ("plotting", "export", "dask", "service", "compat.metric_learn", "coordinates")
 """Modules whose names say where they are from: their words mean other things elsewhere."""
 NO_CALL = {
-    "to_faiss": "tests/export asks it",
-    "to_hnswlib": "tests/export asks it",
     "Terms": "made by constraints",
     "Metric": "made by its words",
     "answer": "of a question that was checked",

@@ -145,7 +145,7 @@ def complaint(call, argument, kind, value):
     copies, before = {name: kept(given) for name, given in values.items()}, state(owner)
     where = f"{call.name}({argument}={kind})"
     try:
-        with limited(), warnings.catch_warnings(), np.errstate(all="ignore"):
+        with limited(), contextlib.chdir(BESIDE), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             call.run(owner, values)
     except Hung:
@@ -166,6 +166,8 @@ def is_said(error, call):
     """Whether an error is a sentence of ours; another package's words for it must still come from a check."""
     if not isinstance(error, ValueError | TypeError | ImportError | OSError):
         return False
+    if isinstance(error, ImportError):
+        return "gramian[" in str(error)
     if call.borrows and not one_sentence(str(error)):
         return any(part in traceback.extract_tb(error.__traceback__)[-1].filename for part in CHECKS)
     return one_sentence(str(error))

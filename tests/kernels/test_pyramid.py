@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.search.frequencies import collision_probability, hamming
 
 import gramian as gm
 
@@ -98,15 +99,13 @@ def test_sets_are_learned_hashed_and_searched_without_a_dense_vector(shapes):
 
 
 def test_bits_of_sets_collide_as_the_learned_angle_says(shapes):
-    from gramian.search import codes
-
     sets, _ = shapes
     features = gm.KernelFeatures(gm.PyramidMatch(side=0.5, n_levels=6), basis=sets[:8]).fit(sets[:8])
     metric = gm.KernelMetric(features, np.diag(np.linspace(0.5, 4, 8)), alpha=1.0)
     K = metric.kernel(sets[:16])
-    p = codes.collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))[np.triu_indices(16, 1)]
+    p = collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))[np.triu_indices(16, 1)]
     packed = gm.KernelHashIndex(metric, 8192, mode="similarity", random_state=1).hash(sets[:16])
-    frequency = 1 - codes.hamming(packed, packed)[np.triu_indices(16, 1)] / 8192
+    frequency = 1 - hamming(packed, packed)[np.triu_indices(16, 1)] / 8192
     assert np.abs((frequency - p) / np.sqrt(p * (1 - p) / 8192)).max() < 4.5
 
 

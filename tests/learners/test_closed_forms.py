@@ -86,6 +86,15 @@ def test_lfda_maximizes_its_criterion(wine, rng):
         assert criterion(fitted.components_ + 0.1 * rng.normal(size=(2, 13))) < best
 
 
+def test_the_neighbors_of_lfda_are_those_of_the_paper_or_chosen_with_the_weight(wine):
+    X, y = wine
+    papers, seven = (gm.LFDA(n_neighbors=k, anchor=0).fit(X, y).metric_.matrix for k in ("auto", 7))
+    np.testing.assert_array_equal(papers, seven)
+    auto = gm.LFDA(random_state=0).fit(X, y)
+    given = [gm.LFDA(n_neighbors=k, anchor=auto.anchor_).fit(X, y).metric_.matrix for k in (7, 30)]
+    assert 0 < auto.anchor_ < 1 and sum(np.allclose(auto.metric_.matrix, M) for M in given) == 1
+
+
 def test_embeddings_of_lfda_differ_by_their_lengths_only(wine):
     X, y = wine
     labels = Labels.from_array(y, "test")

@@ -76,6 +76,17 @@ def test_a_number_for_the_anchor_learns_from_all(name, points, monkeypatch):
     assert np.array_equal(whole.metric_.matrix, again.metric_.matrix)
 
 
+@pytest.mark.parametrize("cls", [gm.OnlinePOLA, gm.OnlineVonNeumann])
+def test_a_stream_from_many_labels_has_fewer_pairs_and_says_so(cls, points, monkeypatch):
+    X, y = points
+    monkeypatch.setattr(cls, "_most_pairs", 70)
+    learner, sentences = said(lambda: cls(random_state=0).fit(X, y))
+    assert learner.n_seen_ == 70 and f"{cls.__name__}: learns from 70 pairs of 150 points" in sentences[0]
+    pairs = gm.Pairs.from_labels(y, random_state=0)
+    learner, sentences = said(lambda: cls().fit(X, pairs))
+    assert learner.n_seen_ == len(pairs) and not sentences
+
+
 def test_mlkr_draws_points_at_random_unless_told_otherwise(points):
     X, y = points
     _, sentences = said(lambda: gm.MLKR(max_points=50, max_iter=2, random_state=0).fit(X, X[:, 0]))

@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 
 import gramian as gm
 from gramian.constraints import Labels
+from gramian.constraints.comparisons import moved
 from gramian.learners import targets
 from gramian.learners.combinations import Combination, combine
 from gramian.learners.lsml import Residuals, lsml
@@ -206,9 +207,9 @@ def test_scml_finds_the_same_from_tuples_as_from_their_indices(anchor):
     side = gm.Triplets.from_labels(y, 1000, random_state=0)
     index = np.stack([side.anchor, side.near, side.far], axis=1)
     seen = np.unique(index)  # tuples know of no other points
-    moved = side.moved(np.searchsorted(seen, np.arange(len(X))))
+    elsewhere = moved(side, np.searchsorted(seen, np.arange(len(X))))
     scml = gm.SCML(anchor=anchor, random_state=0)
-    from_indices = scml.fit(X[seen], moved).metric_.matrix
+    from_indices = scml.fit(X[seen], elsewhere).metric_.matrix
     from_tuples = scml.fit(X[index]).metric_.matrix
     scale = np.trace(from_indices) / np.trace(from_tuples)
     np.testing.assert_allclose(scale * from_tuples, from_indices, atol=1e-6 * np.abs(from_indices).max())

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import gramian as gm
 from gramian.search import codes
 from gramian.search.columns import Tiles
+from tests.search.frequencies import collision_probability, hamming
 
 
 def _metric(rng, d, rank=None):
@@ -30,10 +31,10 @@ def test_bits_collide_as_the_angle_says(rng, mode):
     metric, X = _metric(rng, d), rng.normal(size=(12, d)) + 1.0
     V = X - (X.mean(axis=0) if mode == "distance" else 0)
     K = V @ metric.matrix @ V.T
-    p = codes.collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))[np.triu_indices(12, 1)]
+    p = collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))[np.triu_indices(12, 1)]
     for seed in range(8):
         packed = gm.HashIndex(metric, n_bits=b, mode=mode, random_state=seed).add(X).hash(X)
-        frequency = 1 - codes.hamming(packed, packed)[np.triu_indices(12, 1)] / b
+        frequency = 1 - hamming(packed, packed)[np.triu_indices(12, 1)] / b
         z.append((frequency - p) / np.sqrt(p * (1 - p) / b))
     assert np.abs(z).max() < 4.5
     # The pairs of one seed share directions: the mean square of a seed scatters by about 0.32 around one.
@@ -43,7 +44,7 @@ def test_bits_collide_as_the_angle_says(rng, mode):
 def test_each_bit_alone_is_fair_over_seeds(rng):
     x, y = np.array([[1.0, 0.2, 0.0]]), np.array([[0.3, 1.0, 0.5]])
     metric = gm.Mahalanobis.from_matrix(np.diag([1.0, 3.0, 0.5]))
-    p = codes.collision_probability(metric.kernel(x, y) / np.sqrt(metric.kernel(x, x) * metric.kernel(y, y)))[0, 0]
+    p = collision_probability(metric.kernel(x, y) / np.sqrt(metric.kernel(x, x) * metric.kernel(y, y)))[0, 0]
     agree = np.zeros(16)
     for seed in range(2000):
         index = gm.HashIndex(metric, n_bits=16, mode="similarity", random_state=seed)
@@ -163,7 +164,7 @@ def test_short_keys_collide_and_all_that_collide_are_compared(rng):
     fine = gm.HashIndex(gm.Mahalanobis.euclidean(4), 256, searcher="orders", n_orders=1, random_state=0).add(X)
     assert coarse.compared(X[:50], k=1).mean() > fine.compared(X[:50], k=1).mean()
     packed = coarse.hash(X)
-    same = (codes.hamming(packed[:50], packed) == 0).sum(axis=1)
+    same = (hamming(packed[:50], packed) == 0).sum(axis=1)
     assert (coarse.compared(X[:50], k=1) >= same).all()
 
 
@@ -172,7 +173,7 @@ def test_a_budget_takes_the_nearest_codes(rng):
     index = gm.HashIndex(gm.Mahalanobis.euclidean(8), 64, epsilon=1.0, random_state=0).add(X)
     assert (index.compared(X[:5], k=3) == 60).all()
     Q = rng.normal(size=(5, 8))
-    h = codes.hamming(index.hash(Q), index.hash(X))
+    h = hamming(index.hash(Q), index.hash(X))
     D = index.metric.sqdist(Q, X)
     for i, ids in enumerate(index.query(Q, k=3)[0]):
         nearest = np.lexsort((np.arange(900), h[i]))[:60]
@@ -227,7 +228,7 @@ def test_hamming_scan_equals_a_bit_count(rng):
         distances = np.empty((3, len(tiles.tiles) * 64), np.uint16)
         least = np.empty((3, len(tiles.tiles)), np.uint16)
         hamming_tiles(tiles.tiles, n, np.zeros(0, np.uint64), rows[:3], distances, least)
-        want = codes.hamming(rows[:3].view(np.uint8), rows.view(np.uint8))
+        want = hamming(rows[:3].view(np.uint8), rows.view(np.uint8))
         assert np.array_equal(distances[:, :n], want)
         assert np.array_equal(least[:, 0], want[:, :64].min(axis=1))
 

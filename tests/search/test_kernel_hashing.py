@@ -7,6 +7,7 @@ from scipy import sparse
 import gramian as gm
 from gramian.search import codes
 from tests.search import reference as implicit
+from tests.search.frequencies import collision_probability, hamming
 
 
 def _core(rng, r):
@@ -86,11 +87,11 @@ def test_both_factors_collide_as_the_learned_angle_says(learned):
     X = np.vstack([Phi, np.random.default_rng(1).normal(size=(6, 40))])
     G = np.eye(40) + Phi.T @ general @ Phi
     gram = X @ G @ G @ X.T
-    p = codes.collision_probability(gram / np.sqrt(np.outer(np.diag(gram), np.diag(gram))))
+    p = collision_probability(gram / np.sqrt(np.outer(np.diag(gram), np.diag(gram))))
     upper = np.triu_indices(30, 1)
     for factor in (S, general):
         packed = codes.pack(implicit.implicit_projection(X, Phi, factor, 11, b))
-        z = ((1 - codes.hamming(packed, packed) / b - p) / np.sqrt(p * (1 - p) / b + 1e-12))[upper]
+        z = ((1 - hamming(packed, packed) / b - p) / np.sqrt(p * (1 - p) / b + 1e-12))[upper]
         assert np.abs(z).max() < 5
 
 
@@ -143,11 +144,11 @@ def test_sparse_bits_collide_as_the_angle_says(rng):
     features = gm.KernelFeatures(gm.Linear(), basis=X[:4]).fit(X)
     metric = gm.KernelMetric(features, 3 * _core(rng, 4), alpha=1.0)
     K = metric.kernel(X)
-    p = codes.collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))[np.triu_indices(14, 1)]
+    p = collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))[np.triu_indices(14, 1)]
     z = []
     for seed in range(6):
         packed = gm.KernelHashIndex(metric, b, mode="similarity", random_state=seed).hash(X)
-        frequency = 1 - codes.hamming(packed, packed)[np.triu_indices(14, 1)] / b
+        frequency = 1 - hamming(packed, packed)[np.triu_indices(14, 1)] / b
         z.append((frequency - p) / np.sqrt(p * (1 - p) / b))
     assert np.abs(z).max() < 5
     assert 0.4 < np.mean(np.square(z)) < 1.8
@@ -158,9 +159,9 @@ def test_bits_of_a_kernel_without_features_collide_in_its_coordinates(rng):
     features = gm.KernelFeatures(gm.Gaussian(1.5), rank=6).fit(X)
     metric = gm.KernelMetric(features, _core(rng, 6), alpha=0.0)
     K = metric.kernel(X)
-    p = codes.collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))
+    p = collision_probability(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))
     packed = gm.KernelHashIndex(metric, b, mode="similarity", random_state=0).hash(X)
-    z = (1 - codes.hamming(packed, packed) / b - p) / np.sqrt(p * (1 - p) / b + 1e-12)
+    z = (1 - hamming(packed, packed) / b - p) / np.sqrt(p * (1 - p) / b + 1e-12)
     assert np.abs(z[np.triu_indices(12, 1)]).max() < 4.5
 
 

@@ -6,6 +6,7 @@ import pytest
 import gramian as gm
 from gramian.search import codes
 from gramian.search.products import ProductLaw, aligned_classes
+from tests.search.frequencies import collision_probability
 
 
 def _clustered(rng, n, d, n_clusters, spread=2.0):
@@ -25,7 +26,7 @@ def test_directions_are_orthonormal_and_each_bit_collides_as_the_angle_says(d, b
     x, y = np.eye(d)[0], np.full(d, 1.0) / np.sqrt(d)
     draws = np.array([codes.orthonormal_directions(seed, d, b) for seed in range(400)])
     agree = ((x @ draws >= 0) == (y @ draws >= 0)).mean()
-    p = codes.collision_probability(x @ y)
+    p = collision_probability(x @ y)
     assert abs(agree - p) < 4.5 * np.sqrt(p * (1 - p) / 400)
 
 

@@ -1,5 +1,6 @@
 """Readers beside a writer: every answer is that of the items before or after a change, never between."""
 
+import inspect
 import threading
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 
 import gramian as gm
 from gramian.dask import ShardedIndex
-from gramian.search import following, online_hashing
+from gramian.online.learner import OnlineLearner
+from gramian.search import Index, following, online_hashing
 
 D = 5
 
@@ -22,6 +24,7 @@ MAKE = {
     "ExactIndex": lambda X: gm.ExactIndex(gm.Mahalanobis.from_matrix(np.diag(np.linspace(0.5, 2, D)))),
     "HashIndex": lambda X: gm.HashIndex(gm.Mahalanobis.euclidean(D), 64, recall=1 - 1e-9, random_state=0),
     "orders": lambda X: gm.HashIndex(gm.Mahalanobis.euclidean(D), 64, searcher="orders", epsilon=0.01, random_state=0),
+    "KernelHashIndex": lambda X: gm.KernelHashIndex(_kernel(X), 64, recall=1 - 1e-9, random_state=0),
     "kernel": lambda X: gm.HashIndex(_kernel(X), 64, recall=1 - 1e-9, random_state=0),
     "shards": lambda X: ShardedIndex(None, gm.Mahalanobis.euclidean(D), gm.ExactIndex, n_shards=3),
     "OnlineHashIndex": lambda X: gm.OnlineHashIndex(gm.LEGO(eta=1e-4), 64, recall=1 - 1e-9, random_state=0),
@@ -103,7 +106,7 @@ def run(name, n_readers, n_updates):
 def test_readers_see_whole_states(name, monkeypatch):
     monkeypatch.setattr(online_hashing, "SCAN_BELOW", 0)
     monkeypatch.setattr(following, "STEP", (64, 64))
-    run(name, 4, 60)
+    run(name, 8, 60)
 
 
 @pytest.mark.slow
@@ -112,8 +115,26 @@ def test_eight_readers_during_ten_thousand_updates(name):
     run(name, 8, 10_000)
 
 
-@pytest.mark.parametrize("cls", [gm.LEGO, gm.OnlineITML, gm.OnlinePOLA])
-def test_readers_of_a_learner_see_whole_states(cls):
+def online_learners():
+    """All public online learners."""
+    return [
+        value
+        for value in map(gm.__getattr__, gm.__all__)
+        if inspect.isclass(value) and issubclass(value, OnlineLearner)
+    ]
+
+
+def test_every_index_and_every_online_learner_is_read_beside_a_writer():
+    indexes = {
+        value for value in map(gm.__getattr__, gm.__all__) if inspect.isclass(value) and issubclass(value, Index)
+    }
+    X = np.random.default_rng(1).normal(size=(60, D))
+    assert indexes | {ShardedIndex} <= {type(make(X)) for make in MAKE.values()}
+    assert {gm.LEGO, gm.OnlineITML, gm.OnlinePOLA, gm.OnlineVonNeumann} <= set(online_learners())
+
+
+@pytest.mark.parametrize("cls", online_learners())
+def test_eight_readers_of_a_learner_see_whole_states(cls):
     X = np.random.default_rng(0).normal(size=(61, D))
     alone, seen = cls(), set()
     for u, v in zip(X, X[1:]):
@@ -124,7 +145,7 @@ def test_readers_of_a_learner_see_whole_states(cls):
         while not stop.is_set():
             found.add(learner.metric_.matrix.tobytes())
 
-    readers = [threading.Thread(target=read) for _ in range(3)]
+    readers = [threading.Thread(target=read) for _ in range(8)]
     for reader in readers:
         reader.start()
     for u, v in zip(X[1:], X[2:]):

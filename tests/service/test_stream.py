@@ -50,6 +50,27 @@ def check(service, n):
     assert service.index.ids.tolist() == ids
 
 
+def test_clicks_on_a_list_teach_as_the_library_does_and_survive_a_restart(tmp_path):
+    service = Stream(tmp_path, n_bits=64)
+    beside = gm.OnlineHashIndex(gm.LEGO(), n_bits=64, random_state=0)
+    for i in range(1, 30):
+        ask(service, {"op": "add", "id": i, "x": POINTS[i].tolist()})
+        beside.add(POINTS[[i]], [i])
+    for q in (31, 32, 33):
+        shown = beside.query(POINTS[[q]], 6)[0][0].tolist()
+        judged = {"liked": shown[3:5], "disliked": shown[:2], "shown": shown}
+        assert ask(service, {"op": "feedback", "x": POINTS[q].tolist(), **judged})["ok"]
+        beside.feedback(POINTS[q], **judged)
+    assert np.array_equal(service.index.metric_.matrix, beside.metric_.matrix)
+    for bad in ({"liked": [999]}, {"liked": ["a"]}, {"liked": 3}, {}):
+        assert not ask(service, {"op": "feedback", "x": POINTS[31].tolist(), **bad})["ok"]
+    service.commit()
+    service.store.close()  # without a snapshot: the events are read again
+    again = Stream(tmp_path, n_bits=64)
+    assert np.array_equal(again.index.metric_.matrix, beside.metric_.matrix) and again.seq == 32
+    again.close()
+
+
 def test_answers(tmp_path):
     service = Stream(tmp_path, eta=0.5, n_bits=64)
     for i in range(20):

@@ -269,7 +269,7 @@ def info(model: opt.Model, picture: opt.Picture = None) -> None:
     epilog=opt.examples(
         """echo '{"op": "add", "id": 1, "x": [0.5, 2]}' | gramian stream --state items""",
         "gramian stream --state items --report events.jsonl",
-        "The events are add, learn, query and metric; docs/guide/online.md has their fields.",
+        "The events are add, learn, feedback, query and metric; docs/guide/online.md has their fields.",
     ),
 )
 def stream(state: opt.State, eta: opt.Eta = None, bits: opt.Bits = None, report: opt.Events = None) -> None:

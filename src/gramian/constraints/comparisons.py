@@ -40,12 +40,6 @@ class Comparisons(Constraints):
         """What a violation of each row counts, (m,)."""
         return np.ones(len(self))
 
-    def moved(self, place: np.ndarray) -> Self:
-        """The same comparisons of points that are elsewhere: point i is now row ``place[i]``."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        index = {name: place[value] for name, value in values.items() if name not in ("margin", "weight", "soft")}
-        return replace(self, **index)  # type: ignore[type-var]  # subclasses are dataclasses
-
     def _freeze_margin(self) -> None:
         """Validate the margin of a new object."""
         if self.margin is None:
@@ -95,3 +89,10 @@ class Comparisons(Constraints):
         X = metric.check(X)
         near, far = (metric.pair_sqdist_of(take(X, i), take(X, j)) for i, j in (self.near_ends, self.far_ends))
         return self.weight * (near - far)
+
+
+def moved(side: Comparisons, place: np.ndarray) -> Comparisons:
+    """The same comparisons of points that are elsewhere: point i is now row ``place[i]``."""
+    values = {field.name: getattr(side, field.name) for field in fields(side)}  # type: ignore[arg-type]
+    index = {name: place[value] for name, value in values.items() if name not in ("margin", "weight", "soft")}
+    return replace(side, **index)  # type: ignore[type-var]  # subclasses are dataclasses

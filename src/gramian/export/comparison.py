@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _checks, _parameters, linalg
+from gramian._parameters import checked
 from gramian.export.columns import check_query_form
 from gramian.export.maps import Isometry, isometry
 from gramian.export.nearest import Nearest, between
 from gramian.export.rows import rows
 from gramian.export.targets import TARGETS
+from gramian.export.words import SOURCE, WORDS
 
 N_QUERIES, K = 100, 10
 CLOSE = 1e-5
@@ -44,6 +46,7 @@ class Report:
         return f"{self.target}: {self.queries} queries × {self.k} neighbors: {found}{error}"
 
 
+@checked(**WORDS)
 def check(
     metric: Any,
     target: str,
@@ -87,6 +90,7 @@ def check(
     _checks.one_of(target, "check", "target", tuple(TARGETS))
     inner = isometry(metric, "check")
     kind = TARGETS[target]
+    _parameters.require(SOURCE["path"], path, "check", "path")
     if not kind.takes_data:
         module = import_module(f"gramian.export.{kind.module}")
         return _check_model(inner, target, Path(path), X, getattr(module, f"apply_{kind.function[3:]}"))

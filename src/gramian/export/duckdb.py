@@ -4,12 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gramian._parameters import checked
 from gramian.export import arrow
 from gramian.export.columns import Columns, columns
 from gramian.export.maps import isometry
 from gramian.export.places import loading, needs, readme, required
 from gramian.export.rows import rows
 from gramian.export.tables import check_name, ours
+from gramian.export.words import WORDS
 from gramian.search.progress import progress
 
 VECTOR = """
@@ -28,6 +30,7 @@ ids = [row[0] for row in found]
 """
 
 
+@checked(**WORDS)
 def to_duckdb(
     metric: Any,
     X: Any,

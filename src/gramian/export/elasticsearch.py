@@ -5,12 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gramian._parameters import checked
 from gramian.export import bulk
 from gramian.export.columns import Columns, columns
 from gramian.export.maps import Isometry, isometry
 from gramian.export.places import loading, required
 from gramian.export.rows import rows
 from gramian.export.tables import check_name
+from gramian.export.words import WORDS
 
 WIDEST = {"elasticsearch": 4096, "opensearch": 16_000}
 """Dimensions that a field of vectors holds."""
@@ -43,6 +45,7 @@ ids = [hit["_source"]["id"] for hit in found["hits"]["hits"]]
 """
 
 
+@checked(**WORDS)
 def to_elasticsearch(
     metric: Any,
     X: Any,
@@ -102,6 +105,7 @@ def to_elasticsearch(
     return target
 
 
+@checked(**WORDS)
 def to_opensearch(
     metric: Any,
     X: Any,

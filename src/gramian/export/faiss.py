@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._parameters import checked
 from gramian.export.columns import single
 from gramian.export.maps import Isometry, isometry
 from gramian.export.nearest import Nearest, between, settle
 from gramian.export.places import loading, needs, place, readme
 from gramian.export.rows import Rows, is_path, labels, rows
+from gramian.export.words import SOURCE, WORDS
 from gramian.persist import replacing
 from gramian.search.progress import progress
 
@@ -35,6 +37,7 @@ sqdist, ids = index.search(z, 10)
 """
 
 
+@checked(**WORDS)
 def to_faiss(
     metric: Any,
     X: Any,
@@ -200,6 +203,7 @@ def _settle(faiss: Any, index: Any, near: Nearest, fixed: bool) -> None:
     setattr(settings, name, min(most, settle(search, near.ids, most)))
 
 
+@checked(**SOURCE)
 def from_faiss(path: Any, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks (ids, vectors) of a faiss index, or of its file, as they are stored.
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import checked
 from gramian.export.columns import single
 from gramian.export.maps import isometry
 from gramian.export.nearest import Nearest, between, settle
 from gramian.export.places import loading, needs, place, readme
 from gramian.export.rows import is_path, labels, rows
+from gramian.export.words import SOURCE, WORDS
 from gramian.persist import replacing
 from gramian.search.progress import progress
 
@@ -26,6 +28,7 @@ ids, sqdist = index.knn_query({metric}.transform([x]), k=10)
 """
 
 
+@checked(**WORDS)
 def to_hnswlib(
     metric: Any,
     X: Any,
@@ -123,6 +126,7 @@ def _settled(index: Any, near: Nearest) -> int:
     return beam
 
 
+@checked(**SOURCE)
 def from_hnswlib(path: Any, dim: int | None = None, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks (ids, vectors) of an hnswlib index, or of its file.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import checked
 from gramian.export import arrow
 from gramian.export.columns import columns
 from gramian.export.maps import isometry
@@ -12,6 +13,7 @@ from gramian.export.parquet import chosen
 from gramian.export.places import folder, loading, needs, readme, required
 from gramian.export.rows import rows
 from gramian.export.tables import check_name, ours
+from gramian.export.words import SOURCE, WORDS
 from gramian.search.progress import progress
 
 QUERY = """
@@ -23,6 +25,7 @@ ids = found.to_arrow()["id"].to_pylist()
 """
 
 
+@checked(**WORDS)
 def to_lancedb(
     metric: Any,
     X: Any,
@@ -94,6 +97,7 @@ def names(database: Any) -> list[str]:
     return list(getattr(found, "tables", found))
 
 
+@checked(**SOURCE)
 def from_lancedb(
     path: Any, table: str = "items", *, column: str | None = None, id: str | None = None, block: int = 8192
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -76,11 +76,6 @@ class Isometry:
             return Sphere(space.center, space.factor, None if whole else C)
         return None
 
-    @property
-    def is_isometric(self) -> bool:
-        """Whether squared distances of E are those of the metric; features have none of their own."""
-        return isinstance(self.source, Metric)
-
     def __call__(self, X: Any) -> np.ndarray:
         """E(x), float64 (n, r)."""
         if isinstance(self.source, KernelMetric) and self.source.alpha > 0 and not _is_beside(self.source):

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import checked
 from gramian.export.columns import Columns, columns
 from gramian.export.maps import isometry
 from gramian.export.places import loading, needs, readme, required
 from gramian.export.rows import rows
 from gramian.export.tables import check_name, ours
+from gramian.export.words import WORDS
 from gramian.search.progress import progress
 
 BATCH = 1024
@@ -25,6 +27,7 @@ ids = [hit["id"] for hit in found[0]]
 """
 
 
+@checked(**WORDS)
 def to_milvus(
     metric: Any,
     X: Any,

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._parameters import checked
 from gramian.export.graphs import kernel_map
 from gramian.export.maps import Isometry, isometry
 from gramian.export.onnx import center_of
 from gramian.export.places import readme, required
+from gramian.export.words import WORDS
 from gramian.kernels import Gaussian, Polynomial
 from gramian.kernels.base import Kernel
 from gramian.persist import replacing
@@ -43,6 +45,7 @@ FORMULAS = {
 }
 
 
+@checked(**WORDS)
 def to_npz(metric: Any, path: Any = None, *, center: Any = None, out: Any = None) -> Path | dict[str, np.ndarray]:
     """The arrays of the map E(x), float64, in a file that NumPy alone reads.
 

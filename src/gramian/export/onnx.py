@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
+from gramian._parameters import checked
 from gramian.export.graphs import Graph, embedded
 from gramian.export.maps import Isometry, isometry
 from gramian.export.places import needs, place, readme
+from gramian.export.words import WORDS
 from gramian.persist import replacing
 
 OPSET, IR = 17, 8
@@ -23,6 +25,7 @@ z = model.run(["learned"], {{"x": x}})[0]  # |z - z'|^2 is the learned squared d
 """
 
 
+@checked(**WORDS)
 def to_onnx(metric: Any, path: Any = None, *, center: Any = None, out: Any = None) -> Any:
     """An ONNX model ``x (n, d) → learned (n, r)``, float32, whose plain squared distances are d²(x, y).
 

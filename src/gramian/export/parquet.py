@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import checked
 from gramian.export import arrow
 from gramian.export.columns import columns
 from gramian.export.maps import isometry
 from gramian.export.places import loading, needs, readme, required
 from gramian.export.rows import rows
+from gramian.export.words import SOURCE, WORDS
 from gramian.persist import replacing
 from gramian.search.progress import progress
 
@@ -30,6 +32,7 @@ ids = table["id"].to_numpy()[(norm - 2 * X @ q).argsort()[:10]]
 """
 
 
+@checked(**WORDS)
 def to_parquet(
     metric: Any,
     X: Any,
@@ -93,6 +96,7 @@ def to_parquet(
     return target
 
 
+@checked(**SOURCE)
 def from_parquet(
     path: Any, column: str | None = None, *, id: str | None = None, block: int = 8192
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:

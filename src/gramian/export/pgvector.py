@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import checked
 from gramian.export import sql
 from gramian.export.columns import columns
 from gramian.export.maps import isometry
 from gramian.export.places import loading, needs, readme, required
 from gramian.export.rows import rows
 from gramian.export.tables import check_name
+from gramian.export.words import SOURCE, WORDS
 from gramian.persist import replacing
 from gramian.search.progress import progress
 
@@ -19,6 +21,7 @@ WIDEST = 16_000
 """Dimensions that the type vector holds."""
 
 
+@checked(**WORDS)
 def to_pgvector(
     metric: Any,
     X: Any = None,
@@ -111,6 +114,7 @@ def _execute(address: Any, parts: Iterator[tuple[str, str, Any]], owner: str) ->
             connection.close()
 
 
+@checked(**SOURCE)
 def from_pgvector(
     path: Any, table: str = "items", *, column: str = "embedding", id: str = "id", block: int = 8192
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:

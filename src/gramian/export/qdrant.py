@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import checked
 from gramian.export.columns import Columns, columns
 from gramian.export.maps import Isometry, isometry
 from gramian.export.places import folder, loading, needs, readme, required
 from gramian.export.rows import rows
 from gramian.export.tables import OWN, check_name
+from gramian.export.words import SOURCE, WORDS
 from gramian.search.progress import progress
 
 BATCH = 256
@@ -33,6 +35,7 @@ ids = [p.id for p in QdrantClient(path="{name}").query_points("{table}", prefetc
 """
 
 
+@checked(**WORDS)
 def to_qdrant(
     metric: Any,
     X: Any = None,
@@ -193,6 +196,7 @@ def _add(client: Any, inner: Isometry, table: str, source: str | None, verbose: 
     return total
 
 
+@checked(**SOURCE)
 def from_qdrant(
     path: Any, table: str = "items", *, vector: str | None = None, block: int = 1024
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:

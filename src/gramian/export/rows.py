@@ -42,8 +42,10 @@ def rows(X: Any, ids: Any, owner: str, n_features: int | None, block: int | None
         blocks, total, streamed = _numbered(X, owner), getattr(X, "total", None), True
     else:
         streamed = False
-        X = X if hasattr(X, "shape") or n_features is None else np.asarray(X)
+        X = X if hasattr(X, "shape") or n_features is None else _checks.plain(X, owner, "X")
         X = X.to_numpy() if hasattr(X, "iloc") else X
+        if n_features is not None and len(X.shape) != 2:
+            raise ValueError(f"{owner}: X must be points (n, {n_features}), got {_checks.shown(X)}.")
         total = linalg.count(X)
         blocks = _sliced(X, _all_ids(ids, total, owner), n_features, block)
     first = next(blocks, None)
@@ -70,9 +72,9 @@ def _all_ids(ids: Any, n: int, owner: str) -> np.ndarray:
 
 def as_ids(ids: Any, owner: str) -> np.ndarray:
     """Ids as int64, or as words."""
-    found = np.asarray(ids)
-    if found.dtype.kind == "O":
-        found = found.astype(str)
+    found = _checks.plain(ids, owner, "ids")
+    if found.dtype.kind == "O" and found.ndim == 1:
+        found = np.array([str(name) for name in found.tolist()])
     if found.ndim != 1 or found.dtype.kind not in "iuUS":
         raise ValueError(
             f"{owner}: ids must be integers or words in one row, got shape {found.shape} of {found.dtype}."

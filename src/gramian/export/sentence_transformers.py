@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import checked
 from gramian.export.maps import isometry
 from gramian.export.places import folder, needs, readme, required
 from gramian.export.torch import linear_state
+from gramian.export.words import WORDS
 from gramian.persist import replacing
 
 QUERY = """
@@ -20,6 +22,7 @@ z = model.encode(["a sentence"])  # Euclidean distances are the learned ones
 """
 
 
+@checked(**WORDS)
 def to_sentence_transformers(metric: Any, path: Any = None, *, center: Any = None, out: Any = None) -> Path:
     """A folder with a ``Dense`` module (weight L, identity activation) to append to a sentence-transformers model.
 

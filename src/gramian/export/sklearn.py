@@ -12,9 +12,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gramian import _checks
+from gramian._parameters import checked
 from gramian.export.graphs import kernel_map
 from gramian.export.maps import Isometry, isometry
 from gramian.export.places import place, readme
+from gramian.export.words import WORDS
 from gramian.kernels import Cosine, Gaussian, Polynomial
 from gramian.kernels.base import Kernel
 from gramian.persist import replacing
@@ -40,6 +42,7 @@ class LearnedDistance(FrozenEstimator):
         return float(np.sqrt(difference @ difference))
 
 
+@checked(**WORDS)
 def to_sklearn(metric: Any, path: Any = None, *, out: Any = None) -> Any:
     """A scikit-learn transformer x ↦ E(x) that stays as it is in a ``Pipeline``, made of scikit-learn's own classes.
 

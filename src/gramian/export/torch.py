@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import checked
 from gramian.export.maps import isometry
 from gramian.export.onnx import center_of
 from gramian.export.places import needs, place, readme
+from gramian.export.words import WORDS
 from gramian.persist import replacing
 
 QUERY = """
@@ -19,6 +21,7 @@ z = layer(torch.as_tensor(x, dtype=torch.float32))  # |z - z'|^2 is the learned 
 """
 
 
+@checked(**WORDS)
 def to_torch(metric: Any, path: Any = None, *, center: Any = None, out: Any = None) -> Any:
     """``torch.nn.Linear`` with weight L and bias −Lc, whose outputs have d²(x, y) as their squared distances.
 

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import checked
 from gramian.export.columns import single
 from gramian.export.hnswlib import graph_size
 from gramian.export.maps import isometry
 from gramian.export.nearest import Nearest, between, settle
 from gramian.export.places import loading, needs, place, readme
 from gramian.export.rows import is_path, labels, rows
+from gramian.export.words import WORDS
 from gramian.persist import replacing
 from gramian.search.progress import progress
 
@@ -23,6 +25,7 @@ ids = index.search({metric}.transform([x])[0].astype("float32"), 10).keys
 """
 
 
+@checked(**WORDS)
 def to_usearch(
     metric: Any,
     X: Any,

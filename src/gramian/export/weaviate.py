@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gramian._parameters import checked
 from gramian.export import bulk
 from gramian.export.columns import columns
 from gramian.export.maps import isometry
 from gramian.export.places import loading, required
 from gramian.export.rows import rows
 from gramian.export.tables import check_name
+from gramian.export.words import WORDS
 
 LOAD = """
 curl localhost:8080/v1/schema -H 'Content-Type: application/json' --data-binary @{index}
@@ -30,6 +32,7 @@ ids = [thing.properties["item"] for thing in found.objects]
 """
 
 
+@checked(**WORDS)
 def to_weaviate(
     metric: Any,
     X: Any,

@@ -1,5 +1,6 @@
 """Local Fisher discriminant analysis."""
 
+import copy
 from functools import singledispatch
 from typing import Any
 
@@ -13,6 +14,8 @@ from gramian.learners.targets import require_classes
 from gramian.solvers.base import Solution
 
 EMBEDDINGS = ("weighted", "orthonormalized", "plain")
+NEIGHBORS = (7, 30)
+"""Neighbors that "auto" stands for: the first one, or the better one on held-out points."""
 FLOOR = 1e-8
 """Least scale around a point, relative to the largest: copies are near each other and nothing else."""
 
@@ -114,8 +117,9 @@ class LFDA(LabelLearner):
     ----------
     n_components : int, optional
         Rows of L; the number of features when None.
-    n_neighbors : int
-        k; a class with fewer points uses what it has.
+    n_neighbors : int or "auto"
+        k; a class with fewer points uses what it has. "auto" is 7, as in the paper; where the weight of the prior is
+        chosen on held-out points, 7 or 30 is chosen there too. The larger k, the more the result is that of LDA.
     embedding : {"weighted", "orthonormalized", "plain"}
         Rows φ√λ, an orthonormal basis of their span, or φ as they are, with φᵀS_wφ = 1.
     reg : float, > 0
@@ -155,7 +159,7 @@ class LFDA(LabelLearner):
     def __init__(
         self,
         n_components=None,
-        n_neighbors=7,
+        n_neighbors="auto",
         *,
         embedding="weighted",
         reg=1e-6,
@@ -171,8 +175,21 @@ class LFDA(LabelLearner):
         self.anchor = anchor
         self.random_state = random_state
 
+    def _variants(self) -> list["LFDA"]:
+        chooses = isinstance(self.anchor, str) and self.n_components is None
+        if not chooses or not isinstance(self.n_neighbors, str):
+            return [self]
+        return [self._with_neighbors(k) for k in NEIGHBORS]
+
+    def _with_neighbors(self, k: int) -> "LFDA":
+        found = copy.copy(self)
+        found.n_neighbors = k
+        return found
+
     def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
         d = Z.shape[1]
+        if isinstance(self.n_neighbors, str):
+            return self._with_neighbors(NEIGHBORS[0])._learn(Z, side, rest, rng)
         k = _checks.number(self.n_neighbors, "LFDA", "n_neighbors", low=1, integer=True)
         r = d
         if self.n_components is not None:

@@ -7,6 +7,7 @@ from scipy import linalg as sla
 
 from gramian import _checks, linalg
 from gramian.constraints import Comparisons, Labels, Triplets
+from gramian.constraints.comparisons import moved
 from gramian.learners import targets
 from gramian.learners.anchor import leading_directions
 from gramian.learners.base import MetricLearner
@@ -54,7 +55,7 @@ def local_bases(X: np.ndarray, side: Comparisons, n_bases: int, rng: np.random.R
 def joined(X: np.ndarray, side: Comparisons) -> tuple[np.ndarray, Comparisons]:
     """Points without copies, and the comparisons of them; in tuples a point comes as often as it is compared."""
     points, place = np.unique(X, axis=0, return_inverse=True)
-    return points, side.moved(place.ravel())
+    return points, moved(side, place.ravel())
 
 
 class PairScatter:

@@ -12,6 +12,7 @@ from gramian.constraints import Comparisons, Pairs, RelativeSimilarities, Simila
 from gramian.coordinates import Coordinates, Rest
 from gramian.learners.base import MetricLearner, are_tuples
 from gramian.learners.fitted import reading
+from gramian.learners.many import usual
 from gramian.online import lessons
 from gramian.online.base import KINDS, OnlineRule
 from gramian.online.beginning import beginning, here
@@ -30,6 +31,8 @@ class OnlineLearner(MetricLearner, Stored):
     _accepts = (Pairs, Comparisons, Similarities, RelativeSimilarities)
     _has_prior = True
     _infinite = False
+    _most_pairs: int | None = None
+    """Pairs that are drawn from labels at most; None where steps are cheap."""
     progress_: Progress
 
     def __init__(
@@ -60,6 +63,15 @@ class OnlineLearner(MetricLearner, Stored):
 
     def _kinds(self) -> tuple[str, ...]:
         return tuple(KINDS)
+
+    def _from_labels(self, Z: Any, labels: Any, rest: Rest, rng: np.random.RandomState) -> Pairs:
+        count = usual(None, self._most_pairs, labels, 5)
+        if count is not None:
+            _checks.warn(
+                f"{type(self).__name__}: learns from {count:,} pairs of {len(labels.codes):,} points, since each step "
+                "takes an eigenvalue problem; give Pairs for more of them."
+            )
+        return Pairs.from_labels(labels, count, random_state=rng)
 
     @property
     def _sparse(self) -> bool:  # type: ignore[override]  # a constant elsewhere

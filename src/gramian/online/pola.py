@@ -135,6 +135,7 @@ class OnlinePOLA(OnlineLearner):
     """
 
     _infinite = True
+    _most_pairs = 50_000
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Hash bits: random directions, packing, Hamming distances, and what a Hamming distance says about an angle."""
+"""Hash bits: random directions, packing, and what a Hamming distance says about an angle."""
 
 from functools import lru_cache
 from typing import Any
@@ -71,23 +71,6 @@ def words(packed: np.ndarray) -> np.ndarray:
     padded = np.zeros((n, -(-width // 8) * 8), np.uint8)
     padded[:, :width] = packed
     return padded.view(np.uint64)
-
-
-def hamming(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Hamming distances (n, m) between packed codes."""
-    A, B = words(A), words(B)
-    total = np.zeros((len(A), len(B)), np.int64)
-    for a, b in zip(A.T, B.T):
-        total += np.bitwise_count(a[:, None] ^ b[None, :])
-    return total
-
-
-def collision_probability(cosine: Any) -> np.ndarray:
-    """Pr[h(x) = h(y)] = 1 − arccos(cos_W(x, y)) / π (Jain 2009, §4.1.1).
-
-    The thesis prints a root over |Gx||Gy| in the cosine; the norms stand there without it.
-    """
-    return 1 - np.arccos(np.clip(cosine, -1, 1)) / np.pi
 
 
 @lru_cache(maxsize=16)

@@ -7,7 +7,7 @@ from gramian.online import LEGO
 from gramian.search.online_hashing import OnlineHashIndex
 from gramian.service.store import Store
 
-OPS = ("learn", "add", "query", "metric")
+OPS = ("learn", "feedback", "add", "query", "metric")
 DEFAULTS: dict[str, Any] = {"eta": "auto", "n_bits": 256}
 MOST_FEATURES = 4096
 """Widest vectors that are learned online: the metric has the square of it as many numbers."""
@@ -30,6 +30,9 @@ def clean(event: dict[str, Any]) -> dict[str, Any]:
         if type(event["id"]) is not int or not -(2**63) <= event["id"] < 2**63:
             raise ValueError(f"id must be a 64-bit integer, got {event['id']!r}.")
         return {"op": "add", "id": event["id"], "x": vector(event, "x")}
+    if event["op"] == "feedback":
+        lists: dict[str, Any] = {name: ids(event, name) for name in ("liked", "disliked", "shown") if name in event}
+        return {"op": "clicks", "x": vector(event, "x"), **lists}  # in a space a feedback is one click of a person
     u, v = vector(event, "u"), vector(event, "v")
     return {"op": "learn", "u": u, "v": v, "target": event["target"], "kind": event.get("kind", "equal")}
 
@@ -41,6 +44,14 @@ def vector(event: dict[str, Any], name: str) -> list[float]:
         raise ValueError(f"{name} must be a list of numbers, got {value!r:.80}.")
     if len(value) > MOST_FEATURES:
         raise ValueError(f"{name} must have at most {MOST_FEATURES} numbers, got {len(value)}; reduce them first.")
+    return value
+
+
+def ids(event: dict[str, Any], name: str) -> list[int]:
+    """A list of ids of items in an event."""
+    value = event[name]
+    if not isinstance(value, list) or not all(type(one) is int for one in value):
+        raise ValueError(f"{name} must be a list of ids of items, got {value!r:.80}.")
     return value
 
 

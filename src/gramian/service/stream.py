@@ -83,7 +83,7 @@ class Stream:
                 raise ValueError(
                     f"Stream: event {row['seq']} changed the items of {NAME!r} over HTTP; serve it instead."
                 )
-            if row["op"] in ("add", "learn"):
+            if row["op"] in ("add", "learn", "clicks"):
                 self._apply({"op": row["op"], **json.loads(row["data"])})
         self.seq = self.store.seq
         self._whole = True
@@ -118,12 +118,16 @@ class Stream:
         return {"ok": True, "seq": self.seq}
 
     def _apply(self, event: dict[str, Any]) -> None:
+        if event["op"] == "add":
+            self.index.add(np.asarray([event["x"]], dtype=float), [event["id"]])
+            return
         if event["op"] == "learn":
             self.index.learn_one(event["u"], event["v"], event["target"], event["kind"])
-            if self.index.stale_ > STALE:
-                self.index.upkeep(force=True)
         else:
-            self.index.add(np.asarray([event["x"]], dtype=float), [event["id"]])
+            query = np.asarray(event["x"], dtype=float)
+            self.index.feedback(query, event.get("liked", ()), event.get("disliked", ()), event.get("shown"))
+        if self.index.stale_ > STALE:
+            self.index.upkeep(force=True)
 
     def commit(self) -> None:
         """Make every event answered so far durable; after a failure none of them has happened."""
@@ -199,7 +203,7 @@ def _restored(path: Path) -> OnlineHashIndex:
 def _record(draft: Draft, event: dict[str, Any]) -> None:
     """An event of the stream as an event of the space; the first one makes the collection."""
     data = {name: value for name, value in event.items() if name != "op"}
-    width = len(event["x"] if event["op"] == "add" else event["u"])
+    width = len(event["u"] if event["op"] == "learn" else event["x"])
     if draft.db.execute("SELECT 1 FROM collections WHERE name = ?", (NAME,)).fetchone() is None:
         changes.insert_collection(draft, NAME, width)
     seq = draft.event(event["op"], data, collection=NAME)
