@@ -33,6 +33,8 @@ class OnlineLearner(MetricLearner, Stored):
     _infinite = False
     _most_pairs: int | None = None
     """Pairs that are drawn from labels at most; None where steps are cheap."""
+    _kinds: tuple[str, ...] = tuple(KINDS)
+    """What a target may be."""
     progress_: Progress
 
     def __init__(
@@ -60,9 +62,6 @@ class OnlineLearner(MetricLearner, Stored):
 
     @abstractmethod
     def _rule(self, eta: float, d: int) -> OnlineRule: ...
-
-    def _kinds(self) -> tuple[str, ...]:
-        return tuple(KINDS)
 
     def _from_labels(self, Z: Any, labels: Any, rest: Rest, rng: np.random.RandomState) -> Pairs:
         count = usual(None, self._most_pairs, labels, 5)

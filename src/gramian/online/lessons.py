@@ -30,7 +30,7 @@ ORDINARY = 1e100
 def pair(learner: Any, u: Any, v: Any, target: float, kind: str) -> Progress:
     """After one pair of points."""
     owner = type(learner).__name__
-    _checks.one_of(kind, owner, "kind", learner._kinds())
+    _checks.one_of(kind, owner, "kind", learner._kinds)
     target = _checks.number(target, owner, "target", low=0)
     now = here(learner, _width(u))
     U, W = _two(now.coordinates, u, v, owner)

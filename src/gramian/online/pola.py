@@ -176,8 +176,9 @@ class OnlinePOLA(OnlineLearner):
             return PolaRule(eta, None, margin)
         return PolaRule(eta, _checks.psd(prior, "OnlinePOLA", "prior", d), margin)
 
-    def _kinds(self) -> tuple[str, ...]:
-        return ("at_most", "at_least") if self.margin > 0 else super()._kinds()
+    @property
+    def _kinds(self) -> tuple[str, ...]:  # type: ignore[override]  # a constant elsewhere
+        return ("at_most", "at_least") if self.margin > 0 else super()._kinds
 
     @property
     def threshold_(self) -> float:  # type: ignore[override]  # it lives in the state
