@@ -61,7 +61,12 @@ def dense_distances(Q: np.ndarray, X: np.ndarray) -> Distances:
     """Squared distances of listed pairs of rows, in double precision."""
     from gramian._jit.nearest import listed_sqdist
 
-    return lambda rows, ids, lower, k: listed_sqdist(Q[rows], X, ids, lower, k)
+    return lambda rows, ids, lower, k: listed_sqdist(_chosen(Q, rows), X, ids, lower, k)
+
+
+def _chosen(Q: Any, rows: np.ndarray) -> Any:
+    """Queries at ascending positions; all of them are not copied."""
+    return Q if len(rows) == linalg.count(Q) else linalg.take(Q, rows)
 
 
 def sparse_distances(Q: Any, X: Any) -> Distances:
@@ -109,7 +114,7 @@ def _piece(
     """Neighbors of some of the queries, from lists with ``more`` times the usual number of spare rows."""
     wanted = k + int((skip[rows] >= 0).any())
     length = min(wanted + more * max(scan.spare, wanted // 4), scan.n)
-    ids, lower = scan.shortlist(scan.lift(linalg.take(Q, rows)), length)
+    ids, lower = scan.shortlist(scan.lift(_chosen(Q, rows)), length)
     D = distances(rows, ids, lower, wanted)
     D[lower == np.inf] = np.inf
     names, values = smallest(D, k, ids, skip[rows])

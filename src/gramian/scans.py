@@ -24,7 +24,7 @@ ODD = 16
 """A bit of the length of its rows: after powers of two all of a column would fight for one place in the cache."""
 FEW = 16
 """Products of so few queries, no more than a quarter of the coordinates, need no linear algebra library."""
-VARIANCE, SHARE = 0.95, 4
+VARIANCE, SHARE = 0.95, 3
 """A projection keeps this share of the variance in at most one of so many directions."""
 PROJECTED = 2000, 128
 """Least numbers of rows and of features for which a projection is tried."""

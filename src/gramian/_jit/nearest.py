@@ -213,7 +213,8 @@ def sqdist(a, b):
 def listed_sqdist(Q, X, ids, lower, k):
     """Squared Euclidean distance of row i of Q to the rows ids[i] of X, (n, m), as far as needed for the k nearest.
 
-    ``lower`` (n, m) bounds them from below, ascending; what is ruled out by its bound is left at infinity.
+    ``lower`` (n, m) bounds them from below, ascending; what is ruled out by its bound is left at infinity, unless k is
+    so large that this would cost more than it saves.
     """
     D = np.full(ids.shape, np.inf)
     best, places, last = np.empty(k), np.empty(k, np.int64), last_of(k)
@@ -223,8 +224,8 @@ def listed_sqdist(Q, X, ids, lower, k):
             if lower[i, s] > best[last]:
                 break
             D[i, s] = sqdist(Q[i], X[ids[i, s]])
-            if D[i, s] < best[last]:
-                put(best, places, D[i, s], s)
+            if k <= SHORT and D[i, s] < best[last]:
+                insert(best, places, D[i, s], s)
     return D
 
 
