@@ -18,7 +18,7 @@ SMOKE = $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .PHONY: demo serve page browser smoke smoke-ready test lint types quick slow exports arrays gpu docs papers papers-quick speed beyond
-.PHONY: effect clicks fuzz clean
+.PHONY: effect clicks fuzz beside clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -116,6 +116,15 @@ clicks: $(TEST_DEPS)
 
 fuzz: $(TEST_DEPS) $(VENV)/fuzz/bin/schemathesis
 	$(ONE_THREAD) PYTHONPATH=src:. $(BIN)/python -m tests.service.fuzz $(VENV)/fuzz/bin/schemathesis $(ARGS)
+
+# The pages for users of other libraries with these at hand, in an environment of their own: umap compiles for minutes.
+beside: $(VENV)/beside/.ready
+	$(ONE_THREAD) $(VENV)/beside/bin/python -m pytest tests/test_docs.py -k 'python_on_a_page and coming-from' $(ARGS)
+
+$(VENV)/beside/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)/beside
+	$(VENV)/beside/bin/python -m pip install --quiet --editable '.[test,beside]'
+	touch $@
 
 $(VENV)/fuzz/bin/schemathesis:
 	$(PYTHON) -m venv $(VENV)/fuzz

@@ -4,6 +4,7 @@ import ast
 import builtins
 import doctest
 import re
+import shlex
 import warnings
 from importlib import import_module
 from importlib.util import find_spec
@@ -49,22 +50,58 @@ def at_hand(tree):
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_on_a_page_runs(page, tmp_path, monkeypatch):
-    """A block that uses data the page does not make is a sketch: it must parse and name what exists.
-
-    So is one that imports another library which is not installed.
-    """
+    """As pasted, one after the other; a block that imports a library which is not installed must only parse."""
     monkeypatch.chdir(tmp_path)
     space = {"__name__": "page"}
     for block in blocks(page):
         tree = ast.parse(block)
-        if not at_hand(tree):
-            continue
-        if free_names(tree) <= set(space):
+        if at_hand(tree):
+            assert free_names(tree) <= set(space), f"{page.name} must define {free_names(tree) - set(space)}"
             exec(compile(tree, str(page), "exec"), space)
             continue
-        assert page.parent != ROOT, f"{page.name} must define {free_names(tree) - set(space)}"
         for name in re.findall(r"\bgm\.(\w+)", block):
             assert hasattr(gramian, name), f"{page.name} names gm.{name}"
+
+
+def commands(page):
+    """Lines of the shell on a page, with their comments taken off."""
+    for block in [*blocks(page, "sh"), *blocks(page, "bash")]:
+        for line in block.replace("\\\n", " ").splitlines():
+            yield from (part.strip() for part in re.split(r"\s#\s|\s[|]\s", line) if part.strip())
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if list(commands(p))], ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_on_a_page_exist_with_their_options(page):
+    typer = pytest.importorskip("typer")
+    from gramian.cli.app import app
+
+    known = typer.main.get_command(app).commands
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    for line in commands(page):
+        words = shlex.split(line, comments=True) if line.startswith("gramian ") else line.split()
+        if words[:1] == ["gramian"]:
+            assert words[1] in known, f"{page.name}: {line}"
+            options = {name for option in known[words[1]].params for name in [*option.opts, *option.secondary_opts]}
+            asked = {word.split("=")[0] for word in words[2:] if re.match(r"--?[a-z]", word)}
+            assert asked <= options | {"--help"}, f"{page.name}: {line} has {asked - options}"
+        elif words[:1] == ["make"]:
+            assert words[1] in targets, f"{page.name}: {line}"
+        elif words[:2] == ["python", "-m"] and words[2].startswith("benchmarks"):
+            assert find_spec(words[2]), f"{page.name}: {line}"
+
+
+def test_the_commands_of_the_first_steps_run(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("typer")
+    from gramian.cli.app import run
+
+    monkeypatch.chdir(tmp_path)
+    space = {}
+    for block in blocks(DOCS / "start.md"):
+        exec(block, space)
+    done = [line for line in commands(DOCS / "start.md") if line.startswith("gramian ")]
+    for line in done:
+        assert run(shlex.split(line)[1:]) == 0, line + capsys.readouterr().err
+    assert len(done) == 4 and (tmp_path / "learned.csv").is_file() and (tmp_path / "scores.png").is_file()
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "pycon")], ids=lambda page: str(page.relative_to(ROOT)))

@@ -165,10 +165,10 @@ def test_methods_with_other_draws_are_compared_by_gains_and_the_page_counts_draw
     """The second one has the easier draw alone: its precision is higher and its gain smaller."""
     cells = _cells("features", [0.2, 0.8]) + _cells("RCA", [0.3, 0.9]) + _cells("GMML", ["", 0.85])[1:]
     rows = summary.rows(cells)
-    assert "RCA 1, features 0, GMML 0" in contest(rows)
+    assert "RCA 1 (has 1), features 0 (has 1), GMML 0 (has 1)" in contest(rows)
     assert "5 labels on 1 tasks, 1 to 2 draws" in drawn(rows)
     shown = {row["method"]: shown_gain(row, "seen") for row in rows}
-    assert shown["GMML"] == "+0.050" and shown["RCA"] == "+0.100 ± 0.000"
+    assert shown["GMML"] == "+0.050 (one)" and shown["RCA"] == "+0.100 ± 0.000"
 
 
 def test_what_gave_nothing_is_not_tried_again():

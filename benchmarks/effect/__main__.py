@@ -31,7 +31,7 @@ def shown_gain(row: dict[str, Any], kind: str) -> str:
     gain, error = number(row.get(f"{kind}_gain")), number(row.get(f"{kind}_se"))
     if gain is None:
         return ""
-    return f"{gain:+.3f}" if error is None else f"{gain:+.3f} ± {error:.3f}"
+    return f"{gain:+.3f} (one)" if error is None else f"{gain:+.3f} ± {error:.3f}"
 
 
 def verdicts(rows: list[dict[str, Any]]) -> str:
@@ -59,14 +59,16 @@ def contest(rows: list[dict[str, Any]]) -> str:
     """On how many cells the gain of each method is within 0.01 of the largest; gains, since draws may differ."""
     cells = [list(group) for _, group in groupby(rows, lambda row: (row["task"], row["labels"]))]
     wins: dict[str, int] = {}
+    tried: dict[str, int] = {}
     for cell in cells:
         gains = {row["method"]: number(row["seen_gain"]) for row in cell}
         best = max(gain for gain in gains.values() if gain is not None)
         for name, gain in gains.items():
             wins[name] = wins.get(name, 0) + (gain is not None and gain >= best - TOLERATED)
+            tried[name] = tried.get(name, 0) + (gain is not None)
     ranking = sorted(wins, key=lambda name: -wins[name])
     return f"Within {TOLERATED} of the best on unseen points, of {len(cells)} pairs of a task and a label count: " + (
-        ", ".join(f"{name} {wins[name]}" for name in ranking) + ".\n"
+        ", ".join(f"{name} {wins[name]} (has {tried[name]})" for name in ranking) + ".\n"
     )
 
 
@@ -78,8 +80,8 @@ def drawn(rows: list[dict[str, Any]]) -> str:
         tasks = {row["task"] for row in rows if int(row["labels"]) == labels}
         if counts:
             span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-            parts.append(f"{labels} labels on {len(tasks)} tasks, {span} draws of a task and method")
-    return "Draws: " + "; ".join(parts) + ". A gain without a standard error is of one draw.\n"
+            parts.append(f"{labels} labels on {len(tasks)} tasks, {span} draws of a task by a method")
+    return "Draws: " + "; ".join(parts) + ". *(one)* stands for a single draw, which has no standard error.\n"
 
 
 def no_help(rows: list[dict[str, Any]]) -> str:

@@ -59,7 +59,7 @@ class Frame:
 
         A row too far away for single precision has z = 0 and |z|² = −∞, the lowest of all bounds.
         """
-        from gramian._jit.nearest import placed_rows
+        from gramian._jit.rows import placed_rows
 
         p = X.shape[1] if self.directions is None else self.directions.shape[1] + 1
         rows, sqnorms = np.empty((X.shape[0], p), np.float32), np.empty(X.shape[0])

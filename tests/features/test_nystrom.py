@@ -54,7 +54,7 @@ def test_combinations_that_pick_points_are_these_points(data):
 
 def test_combinations_name_what_is_wrong(data):
     X, _ = data
-    with pytest.raises(ValueError, match="combination needs basis='all' or points.*got 'cholesky'"):
+    with pytest.raises(ValueError, match="basis must be 'all' or points.*got 'cholesky'"):
         gm.KernelFeatures(combination=np.eye(60)).fit(X)
     with pytest.raises(ValueError, match="a row for each of 60 basis points, got 4"):
         gm.KernelFeatures(basis="all", combination=np.eye(4)).fit(X)

@@ -241,7 +241,7 @@ def combined(factor: PivotedCholesky, combination: Any, basis: Any) -> np.ndarra
     """L⁻¹Jᵀ with LLᵀ = Jᵀ K_BB J, for coordinates on the combinations of basis points that the columns of J are."""
     if isinstance(basis, str) and basis != "all":
         raise ValueError(
-            f"KernelFeatures: combination needs basis='all' or points, which its rows stand for, got {basis!r}."
+            f"KernelFeatures: basis must be 'all' or points, which the rows of combination stand for, got {basis!r}."
         )
     J = _checks.points(combination, "KernelFeatures", name="combination")
     F = to_host(factor.factor)

@@ -175,7 +175,8 @@ def chosen(
             mean, error = gain_and_error(found)
             top = int(np.argmax(mean)) if auto else 0
             care = variant._care if errors is None else errors
-            careful = weights[mean >= mean[top] - care * error[top]].max() if auto else weight
+            within = care * error[top] if care else 0.0  # an error may be infinite
+            careful = weights[mean >= mean[top] - within].max() if auto else weight
             best = max(best, (float(mean[top]), variant, float(careful)), key=lambda one: one[0])
     return best[1:]
 

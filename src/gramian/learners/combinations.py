@@ -49,7 +49,8 @@ class Combination:
         pairs, place = np.unique(keys, return_inverse=True)
         V = X[pairs // n] - X[pairs % n]
         size = linalg.row_inner(bases @ (V.T @ V), bases) / len(V)
-        seen = size > ROUNDING * linalg.row_norms(bases) * (V**2).sum() / len(V)
+        spread = (V**2).sum() / len(V)
+        seen = size > (ROUNDING * linalg.row_norms(bases) * spread if spread > 0 else np.inf)
         bases = bases[seen] / np.sqrt(size[seen])[:, None]
         share = side.weight / side.weight.sum()
         cost = np.full(len(bases), beta)

@@ -15,7 +15,8 @@ from gramian.search.forms import Form
 from gramian.search.items import Items
 from gramian.search.rounded import RoundedRows
 
-_BLOCK = 16 << 20
+_BLOCK = 8 << 20
+"""Bytes of work of one block: larger temporaries go back to the system each time, which holds up all threads."""
 _NONE = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
 """No sparse rows."""
 _SAMPLE = 4000
@@ -60,7 +61,7 @@ class Encoder:
     def around(cls, form: Form, points: Any, centered: bool) -> "Encoder":
         """Encoder centered on points, or on the origin."""
         V, U = form.rows(points), form.outside(points)
-        center = to_host(V.mean(axis=0, dtype=np.float64)) if centered else np.zeros(V.shape[1])
+        center = _mean(V) if centered else np.zeros(V.shape[1])
         axes = principal_axes(form, V, center) if form.orthonormal else None
         return cls(form, center, None if U is None or not centered else _mean_row(U), axes)
 
@@ -188,6 +189,15 @@ def principal_axes(form: Form, V: np.ndarray, center: np.ndarray) -> np.ndarray 
     share = 2 * b / (np.pi * form.dimension)
     saved = _QUANTILE * (np.sqrt((1 - share) / (share * form.dimension)) - np.sqrt((np.pi / 2 - 1) / b))
     return E @ directions if left < saved else None
+
+
+def _mean(V: Any) -> np.ndarray:
+    """Mean of dense rows, in double precision."""
+    from gramian._jit.rows import column_means
+
+    if isinstance(V, np.ndarray) and V.flags.c_contiguous and V.dtype in (np.float32, np.float64):
+        return column_means(np.asarray(V))
+    return to_host(V.mean(axis=0, dtype=np.float64))
 
 
 def _inverse(values: np.ndarray) -> np.ndarray:

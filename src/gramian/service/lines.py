@@ -31,7 +31,7 @@ def clean(event: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"id must be a 64-bit integer, got {event['id']!r}.")
         return {"op": "add", "id": event["id"], "x": vector(event, "x")}
     if event["op"] == "feedback":
-        lists = {name: ids(event, name) for name in ("liked", "disliked", "shown") if name in event}
+        lists: dict[str, Any] = {name: ids(event, name) for name in ("liked", "disliked", "shown") if name in event}
         return {"op": "clicks", "x": vector(event, "x"), **lists}  # in a space a feedback is one click of a person
     u, v = vector(event, "u"), vector(event, "v")
     return {"op": "learn", "u": u, "v": v, "target": event["target"], "kind": event.get("kind", "equal")}

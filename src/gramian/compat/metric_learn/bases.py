@@ -31,9 +31,8 @@ def given_bases(estimator: Any, d: int) -> Any:
     return "local"
 
 
-def count_from_triplets(estimator: Any, triplets: np.ndarray) -> int:
-    """The number of bases from triplets, 80 d unless it is given."""
-    n, _, d = triplets.shape
+def count_from_triplets(estimator: Any, n: int, d: int) -> int:
+    """The number of bases from n triplets, 80 d unless it is given."""
     count = _count(estimator, 80 * d)
     if d > n:
         raise ValueError(

@@ -27,16 +27,14 @@ class _BaseSCML(MahalanobisMixin):
     _tuple_size: int | None = 3
     _authorized_basis = ["triplet_diffs"]
 
-    def _fit(self, triplets: Any, n_basis: int | None = None) -> None:
+    def _fit(self, X: Any, side: gm.Triplets, n_basis: int | None = None) -> None:
         for name in ("max_iter", "output_iter", "batch_size"):
             integer(self, name)
         if self.output_iter > self.max_iter:
             raise ValueError("The value of output_iter must be equal or smaller than max_iter.")
-        triplets = self._prepare_inputs(triplets, type_of_inputs="tuples")
-        bases = given_bases(self, triplets.shape[2])
+        bases = given_bases(self, X.shape[1])
         if isinstance(bases, str) and n_basis is None:
-            n_basis = count_from_triplets(self, triplets)
-        X, side = gm.Triplets.from_tuples(triplets)
+            n_basis = count_from_triplets(self, len(side), X.shape[1])
         beta = max(unit_cost(X, side, self.beta), LEAST)
         options = {"max_iter": self.max_iter, "callback": lines(self), "random_state": self.random_state}
         fit_with(self, gm.SCML(beta, bases, n_bases=n_basis, anchor=0, tol=GAP, **options), X, side)
@@ -73,7 +71,8 @@ class SCML(_BaseSCML, _TripletsClassifierMixin):
 
     def fit(self, triplets: Any) -> "SCML":
         """Learn from triplets (anchor, near, far)."""
-        self._fit(triplets)
+        triplets = self._prepare_inputs(triplets, type_of_inputs="tuples")
+        self._fit(*gm.Triplets.from_tuples(triplets))
         return self
 
 
@@ -106,5 +105,6 @@ class SCML_Supervised(TransformerMixin, _BaseSCML):
         local = isinstance(self.basis, str) and self.basis == "lda"
         n_basis = count_from_labels(self, X, y) if local else None
         near, far = integer(self, "k_genuine"), integer(self, "k_impostor")
-        self._fit(X[Constraints(y).generate_knntriplets(X, near, far)], n_basis)
+        index = Constraints(y).generate_knntriplets(X, near, far)
+        self._fit(X, gm.Triplets(*index.T), n_basis)
         return self
