@@ -20,8 +20,8 @@ POINTS = Kind(
     lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes | dict | set | frozenset),
 )
 WORDS: dict[str, Kind] = {
-    **dict.fromkeys(("table", "form"), TEXT),
-    **dict.fromkeys(("column", "id", "vector", "source", "collection"), NONE | TEXT),
+    "form": TEXT,
+    **dict.fromkeys(("table", "column", "id", "vector", "source", "collection"), NONE | TEXT),
     **dict.fromkeys(("n_links", "ef_construction", "dim"), NONE | COUNT),
     "block": COUNT,
     "X": NONE | POINTS,

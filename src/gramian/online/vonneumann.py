@@ -116,7 +116,7 @@ class OnlineVonNeumann(OnlineLearner):
     [[0.662, 0.0], [0.0, 1.0]]
     """
 
-    _most_pairs = 50_000
+    _most_pairs = 10_000
 
     def _rule(self, eta: float, d: int) -> VonNeumannRule:
         G = prior_factor(self.prior, type(self).__name__, d)

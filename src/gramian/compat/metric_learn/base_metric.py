@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABCMeta, abstractmethod
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,32 @@ from gramian.compat.metric_learn.inputs import ArrayIndexer, check_input
 from gramian.learners.thresholds import STRATEGIES, best_threshold
 
 
+def unchanged_by_errors(fit: Any) -> Any:
+    """A ``fit`` that, when it fails, leaves a learner as it was."""
+
+    @wraps(fit)
+    def done(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return done
+
+
 class BaseMetricLearner(BaseEstimator, metaclass=ABCMeta):
     """Base of all learners."""
 
     def __init__(self, preprocessor=None):
         self.preprocessor = preprocessor
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        if "fit" in vars(cls):
+            cls.fit = unchanged_by_errors(vars(cls)["fit"])  # type: ignore[attr-defined]
 
     @abstractmethod
     def score_pairs(self, pairs: Any) -> np.ndarray:
