@@ -42,7 +42,7 @@ class View:
     def of(self, part: Any, chosen: Any = None) -> np.ndarray:
         """The rows of a part as they are seen, in double precision."""
         X = read(part)
-        X = self._checked(X if chosen is None else X[offsets(chosen)])
+        X = self.checked(X if chosen is None else X[offsets(chosen)])
         return self._seen(X.astype(np.float64, copy=False))
 
     def pieces(self, part: Any, chosen: Any = None) -> Iterator[tuple[slice, np.ndarray]]:
@@ -56,10 +56,11 @@ class View:
         held = np.empty((max((piece.stop - piece.start for piece in pieces), default=0), self.width))
         for piece in pieces:
             V = held[: piece.stop - piece.start]
-            V[...] = self._checked(X[piece] if rows is None else X[rows[piece]])
+            V[...] = self.checked(X[piece] if rows is None else X[rows[piece]])
             yield piece, self._seen(V)
 
-    def _checked(self, X: Any) -> np.ndarray:
+    def checked(self, X: Any) -> np.ndarray:
+        """Stored rows at the door."""
         return _checks.points(np.asarray(X), OWNER, n_features=self.width, allow_sparse=False, min_points=0)
 
     def _seen(self, X: np.ndarray) -> np.ndarray:
@@ -100,7 +101,7 @@ def rows_of(part: Any, chosen: Any, view: View) -> np.ndarray:
 def stored_of(part: Any, chosen: Any, view: View) -> np.ndarray:
     """The rows as they are stored."""
     X = read(part)
-    return view._checked(X if chosen is None else X[offsets(chosen)])
+    return view.checked(X if chosen is None else X[offsets(chosen)])
 
 
 def sums_of(part: Any, chosen: Any, view: View) -> np.ndarray:

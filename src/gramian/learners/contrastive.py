@@ -160,7 +160,7 @@ class Contrastive(MetricLearner):
         if len(np.unique(codes)) < 2 or np.bincount(np.unique(codes, return_inverse=True)[1]).max() < 2:
             raise ValueError("Contrastive: needs two classes, and two points in one of them.")
         order = known[np.argsort(codes, kind="stable")]
-        points = unit_rows(linalg.take(Z, order) - linalg.take(Z, known).mean(axis=0))
+        points = linalg.unit_rows(linalg.take(Z, order) - linalg.take(Z, known).mean(axis=0))
         loss = partial(contrastive_loss, codes=softmax.Classes(side.ids[order]), temperature=tau)
         eye = np.eye(Z.shape[1], like=points)
 
@@ -181,9 +181,3 @@ class Contrastive(MetricLearner):
             residual=end.residual,
             tol=self.tol,
         )
-
-
-def unit_rows(X: Any) -> Any:
-    """Rows of length one; a row of zeros stays."""
-    size = np.sqrt(linalg.row_norms(X))[:, None]
-    return X / np.where(size > 0, size, 1.0)
