@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _device, _parameters
+from gramian._parameters import shown as shown
 
 LARGEST = 1e300
 """No power of the data may exceed it, or double precision would overflow."""
@@ -446,17 +447,11 @@ def random(random_state: Any, owner: str) -> np.random.RandomState:
         return np.random.RandomState(random_state.bit_generator)
     try:
         return check_random_state(random_state)
-    except ValueError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"{owner}: random_state must be None, an integer in [0, 2**32), a RandomState or a Generator, "
             f"got {shown(random_state)}."
         ) from error
-
-
-def shown(value: Any) -> str:
-    """A value on one line of a message."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def psd(M: Any, owner: str, name: str = "matrix", d: int | None = None) -> np.ndarray:

@@ -140,9 +140,16 @@ def check(obj: Any) -> None:
 def require(kind: Kind | None, value: Any, owner: str, name: str) -> None:
     """Raise one sentence for a value that is not of its kind; no kind takes anything."""
     if kind is not None and not kind.holds(value):
+        raise ValueError(f"{owner}: {name} must be {kind.phrase}, got {shown(value)}.")
+
+
+def shown(value: Any) -> str:
+    """A value on one line of a message; its type where it cannot be written."""
+    try:
         text = " ".join(repr(value).split())
-        shown = text if len(text) <= 80 else f"{text[:77]}..."
-        raise ValueError(f"{owner}: {name} must be {kind.phrase}, got {shown}.")
+    except Exception:
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def checked(owner: str | None = None, /, **kinds: Kind) -> Callable[[F], F]:
