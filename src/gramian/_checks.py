@@ -380,9 +380,12 @@ def tuples(values: Any, size: int, owner: str) -> np.ndarray:
 
 
 def _equal(array: np.ndarray, value: Any) -> np.ndarray:
-    """Where a label equals a value; NaN equals NaN here."""
+    """Where a label equals a value; NaN equals NaN here, and what says neither yes nor no equals itself."""
     nan = isinstance(value, Real) and value != value
-    return np.broadcast_to(array != array if nan else array == value, array.shape)
+    found = np.asarray(array != array if nan else array == value)
+    if found.dtype != bool:
+        found = np.array([label is value for label in array], dtype=bool)
+    return np.broadcast_to(found, array.shape)
 
 
 def number(
