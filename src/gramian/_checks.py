@@ -400,7 +400,7 @@ def number(
 ) -> Any:
     """Return a finite real (or integer) in [low, high], or (low, high] with open_low."""
     kind = Integral if integer else Real
-    ok = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    ok = isinstance(value, kind) and not isinstance(value, bool | np.bool_ | np.timedelta64)
     if not ok or not low <= value <= high or abs(value) == np.inf or (open_low and value == low):
         what = "an integer" if integer else "a number"
         left = "(" if open_low or low == -np.inf else "["

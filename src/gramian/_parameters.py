@@ -40,7 +40,9 @@ def number(low: float, high: float = np.inf, *, integer: bool = False, open_low:
     phrase = f"{'an integer' if integer else 'a number'} in {left}{low}, {high}{')' if high == np.inf else ']'}"
 
     def holds(value: Any) -> bool:
-        if not isinstance(value, kind) or isinstance(value, bool | np.bool_) or not abs(value) < np.inf:
+        if not isinstance(value, kind) or isinstance(value, bool | np.bool_ | np.timedelta64):  # an Integral to NumPy
+            return False
+        if not abs(value) < np.inf:
             return False
         return low <= value <= top and not (open_low and value == low)
 

@@ -186,7 +186,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
 def _opened(path: str | os.PathLike) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """Open a file and check its header; whatever goes wrong inside is a PersistError."""
     source = Path(path)
-    if not source.is_file():
+    if not os.path.isfile(source):  # also of a name that no file can have
         raise FileNotFoundError(f"load: no file at {str(source)!r}.")
     with open(source, "rb") as stream:
         try:
