@@ -12,12 +12,12 @@ TITLE = "100,000 × 100 with defaults"
 NOTES = """
 Every public estimator with its defaults on 100,000 points of 100 features in ten classes of two clusters each, in a
 process of its own. The aim is to end within 60 CPU seconds and 2 GB, or to say in one sentence before the work begins
-why not; `python -m pytest tests/attack/test_many_points.py -m slow` asks for it. *Peak* is the largest resident size of
-the process, the points and the libraries included. *precision@10* is the share of the ten nearest that have the class of
-a new point, for 2,000 of them among 20,000 others; the last row has that of the plain distance. *Few*: two labels in a
-hundred; *numbers*: a number in place of a class. *Says* is what a warning or a refusal said. LaplacianEigenmaps and
-GeometryAwareKernel give the coordinates of a graph, which are not anchored to the plain distance. Rows are measured one
-after the other, beside other work, and kept until the file of an estimator changes.
+why not; `python -m pytest tests/attack/test_many_points.py -m slow` asks for it. *Peak* is the largest resident size
+of the process, the points and the libraries included. *precision@10* is the share of the ten nearest that have the
+class of a new point, for 2,000 of them among 20,000 others; the last row has that of the plain distance. *Few*: two
+labels in a hundred; *numbers*: a number in place of a class. *Says* is what a warning or a refusal said.
+LaplacianEigenmaps and GeometryAwareKernel give the coordinates of a graph, which are not anchored to the plain
+distance. Rows are measured one after the other, beside other work, and kept until the file of an estimator changes.
 """
 
 

@@ -86,6 +86,8 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
     The file that was there keeps its mode, and stays as it is when the block fails. What is no file (a folder, a pipe,
     a device) is refused. Leftovers of writers that were killed an hour ago or earlier are cleared away.
     """
+    if "\0" in os.fspath(path):
+        raise ValueError(f"{owner}: path must be the name of a file, got {str(path)!r}.")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{owner}: no folder at {str(Path(path).parent)!r}.")

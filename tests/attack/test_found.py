@@ -55,3 +55,26 @@ def test_sparse_points_are_no_blocks():
 def test_a_sparse_number_of_clusters():
     with pytest.raises(ValueError, match="CooperativeVQ: n_clusters must be "):
         gm.CooperativeVQ(sparse.bsr_matrix(np.eye(3))).fit(X)
+
+
+def test_ids_of_an_array_are_ids_of_a_space(tmp_path):
+    """An id that is no integer of Python would be stored as bytes."""
+    with gm.service.Space(tmp_path / "space", learning=False) as space:
+        space.create("a", 3)
+        for n in (2, 2000):  # short lists of ids are part of the event
+            ids = np.arange(n) + 10 * n
+            assert space.add("a", np.ones((n, 3)), ids)["added"] == n
+            assert space.add("a", np.zeros((n, 3)), ids, upsert=ids)["updated"] == n
+            assert space.add("a", np.zeros((n, 3)), list(ids), upsert=np.bool_(True))["updated"] == n
+            with pytest.raises(ValueError, match="ids must be new"):
+                space.add("a", np.zeros((n, 3)), ids, upsert=ids[1:])
+        assert space.feedback("a", np.int64(20), np.int32(21), np.bool_(True))["seq"] > 0
+        with pytest.raises(ValueError, match="ids must be"):
+            space.add("a", np.ones((1, 3)), np.array([2**63 + 5], dtype=np.uint64))
+    with gm.service.Space(tmp_path / "space", learning=False) as again:
+        assert again.query("a", x=[0.0, 0.0, 0.0], k=1) and again.item("a", 21)["id"] == 21
+
+
+def test_a_path_that_no_file_can_have():
+    with pytest.raises(ValueError, match="save: path must be the name of a file"):
+        gm.save(gm.Mahalanobis.euclidean(2), "a\0b")
