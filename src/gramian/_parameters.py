@@ -119,6 +119,10 @@ def _is_bit(value: Any) -> bool:
     return isinstance(value, Integral) and value in (0, 1)
 
 
+def _is_numpys(value: Any) -> bool:
+    return isinstance(value, np.integer) and not isinstance(value, np.timedelta64)
+
+
 def kind_of(owner: type, name: str) -> Kind | None:
     """What a setting of a class may be, None where the table does not say."""
     own = (TABLE.get(f"{cls.__name__}.{name}") for cls in owner.__mro__)
@@ -157,7 +161,8 @@ def shown(value: Any) -> str:
 def checked(owner: str | None = None, /, **kinds: Kind) -> Callable[[F], F]:
     """A function whose arguments of these names, and those in the table, are checked before it begins.
 
-    A sentence names ``owner``, or the function where none is given.
+    NumPy's integers become Python's, which files and databases understand. A sentence names ``owner``, or the function
+    where none is given.
     """
 
     def decorate(function: F) -> F:
@@ -168,10 +173,12 @@ def checked(owner: str | None = None, /, **kinds: Kind) -> Callable[[F], F]:
 
         @wraps(function)
         def begun(*args: Any, **kwargs: Any) -> Any:
-            bound = shape.bind(*args, **kwargs).arguments
+            call = shape.bind(*args, **kwargs)
+            bound = call.arguments
             for name, value in {**bound, **bound.get(more, {})}.items():
                 require(known.get(name), value, name_of, name)
-            return function(*args, **kwargs)
+            bound.update({name: int(value) for name, value in bound.items() if _is_numpys(value)})
+            return function(*call.args, **call.kwargs)
 
         return cast(F, begun)
 

@@ -69,6 +69,7 @@ def test_ids_of_an_array_are_ids_of_a_space(tmp_path):
             with pytest.raises(ValueError, match="ids must be new"):
                 space.add("a", np.zeros((n, 3)), ids, upsert=ids[1:])
         assert space.feedback("a", np.int64(20), np.int32(21), np.bool_(True))["seq"] > 0
+        assert space.remove("a", np.int64(20)) and len(space.events(np.int64(1), limit=np.int8(3))) == 3
         with pytest.raises(ValueError, match="ids must be"):
             space.add("a", np.ones((1, 3)), np.array([2**63 + 5], dtype=np.uint64))
     with gm.service.Space(tmp_path / "space", learning=False) as again:
