@@ -17,6 +17,8 @@ from gramian.scans import FEW, DenseScan, sparse_scan
 
 QUERIES, BLOCK_BYTES = 1024, 64 << 20
 """Queries that share one pass over the rows, fewer where their products would not fit into so many bytes."""
+SMALL = 1 << 18
+"""So few distances in all are found before a limit on threads is set."""
 LONGER = 16
 """Many queries that a list leaves undecided get one with so many times the spare rows, all others one by one."""
 
@@ -96,7 +98,7 @@ def search(
     """
     n = linalg.count(Q)
     skip = np.full(n, -1) if skip is None else skip
-    if threads == 1 and n <= FEW:
+    if threads == 1 and (n <= FEW or n * scan.n <= SMALL):
         threads = 0
     step = min(QUERIES, max(-(-n // max(threads, 1)), 1), max(BLOCK_BYTES // (8 * scan.step), 1))
     found = _threads.each(lambda rows: _piece(scan, Q, distances, k, skip, rows), pieces(n, step), threads)

@@ -127,28 +127,27 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         if isinstance(y, list | tuple | np.ndarray):
             doubts.refuse_tuples(_checks.plain(y, owner, "y"), owner)
         if vectors:
-            # scikit-learn looks at points and labels together where these are nothing but labels
-            plain = not given and unknown is None and _checks.plain(y, owner, "y").dtype != object
-            X, y = self._vectors(X, y, plain)
+            X, y = self._vectors(X, y, together=not given and unknown is None)
         if isinstance(y, Feedback):
             return X, y.pairs(X)
-        labels = y if given else Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers)
+        side = y if given else Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers)
         if vectors:
-            doubts.warn(self, X, y, unknown)
-        return (X, labels) if given else labeled(X, labels, owner)
+            doubts.warn(self, X, side, unknown)
+        return (X, side) if given else labeled(X, side, owner)
 
-    def _vectors(self, X: Any, y: Any, plain: bool) -> tuple[Any, Any]:
-        """Points as float64, and labels that are ``plain`` as scikit-learn takes them."""
+    def _vectors(self, X: Any, y: Any, together: bool) -> tuple[Any, Any]:
+        """Points as float64, and y; ``together`` with them scikit-learn looks at what may be wrong with labels."""
+        together = together and _may_be_wrong(_checks.plain(y, type(self).__name__, "y"))
         checked = _checks.estimator_points(
             self,
             X,
-            y if plain else None,
+            y if together else None,
             reset=True,
             allow_sparse=self._sparse,
             min_points=self._min_points,
             devices=self._devices,
         )
-        X, y = checked if plain else (checked, y)
+        X, y = checked if together else (checked, y)
         return X.astype(np.float64, copy=False), y
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
@@ -205,6 +204,11 @@ def reason(learner: MetricLearner, solution: Solution) -> str:
     if isinstance(limit, int | np.integer) and solution.n_iter < limit:
         return f"no further step made it better, so more than max_iter={limit} would not help; raise tol to accept it"
     return learner._remedy
+
+
+def _may_be_wrong(y: np.ndarray) -> bool:
+    """Whether labels may have gaps or columns; objects are looked at later, where some may be unknown."""
+    return y.dtype != object and (y.ndim != 1 or y.dtype.kind not in "biuU")
 
 
 def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:

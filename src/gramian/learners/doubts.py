@@ -13,15 +13,15 @@ UNEVEN = 1e4
 """Ratio of the spreads of two columns from which the wider one decides every distance."""
 
 
-def warn(learner: Any, X: Any, y: Any, unknown: Any) -> None:
+def warn(learner: Any, X: Any, side: Labels | Constraints, unknown: Any) -> None:
     """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
     owner = type(learner).__name__
     if not learner._scale_free and _checks.is_word(getattr(learner, "prior", "identity"), "identity"):
         _warn_of_units(X, owner, getattr(learner, "feature_names_in_", range(X.shape[1])))
-    if isinstance(y, Constraints):
-        _warn_of_few(y, X.shape[1], owner)
+    if isinstance(side, Constraints):
+        _warn_of_few(side, X.shape[1], owner)
     elif unknown is None and not learner._numbers:
-        _warn_of_labels(y, owner)
+        _warn_of_labels(side.classes, owner)
 
 
 def refuse_tuples(y: Any, owner: str) -> None:
@@ -57,12 +57,10 @@ def _warn_of_few(side: Constraints, d: int, owner: str) -> None:
         _checks.warn(f"{owner}: {said} little about {d} columns; give more, or fewer columns (PCA).")
 
 
-def _warn_of_labels(y: Any, owner: str) -> None:
+def _warn_of_labels(classes: np.ndarray, owner: str) -> None:
     """Beside 0, 1, 2, … others write −1 for what has no label; fractions are measurements and rarely classes."""
-    values = np.unique(y.classes) if isinstance(y, Labels) else np.asarray(y)
-    if values.dtype.kind not in "if" or values.ndim != 1:
+    if classes.dtype.kind not in "if":
         return
-    classes = np.unique(values[np.isfinite(values)])
     if (classes != np.round(classes)).any() and len(classes) > 2:
         _checks.warn(
             f"{owner}: labels are {len(classes)} different fractions, such as {classes[0]:g}, and each is a class; "
