@@ -103,7 +103,8 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         X, y = self._fewer(X, y, rng)
         coordinates, Z = self._coordinates(X)
         solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
-        self._forget_decisions()
+        for name in ("tuple_size_", "threshold_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self._store(coordinates, solution)
         self._learn_to_decide(X, y)
 
@@ -137,7 +138,10 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
 
     def _vectors(self, X: Any, y: Any, together: bool) -> tuple[Any, Any]:
         """Points as float64, and y; ``together`` with them scikit-learn looks at what may be wrong with labels."""
-        together = together and _may_be_wrong(_checks.plain(y, type(self).__name__, "y"))
+        if together:
+            array = _checks.plain(y, type(self).__name__, "y")
+            sound = array.ndim == 1 and array.dtype.kind in "biuU"  # whole numbers or words, nothing to find there
+            together = not sound and array.dtype != object
         checked = _checks.estimator_points(
             self,
             X,
@@ -204,11 +208,6 @@ def reason(learner: MetricLearner, solution: Solution) -> str:
     if isinstance(limit, int | np.integer) and solution.n_iter < limit:
         return f"no further step made it better, so more than max_iter={limit} would not help; raise tol to accept it"
     return learner._remedy
-
-
-def _may_be_wrong(y: np.ndarray) -> bool:
-    """Whether labels may have gaps or columns; objects are looked at later, where some may be unknown."""
-    return y.dtype != object and (y.ndim != 1 or y.dtype.kind not in "biuU")
 
 
 def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:

@@ -21,13 +21,13 @@ def neighbor_signs(X: np.ndarray, labels: Labels, k: int) -> sparse.csr_array:
     The union makes W symmetric (Chatpatanasiri et al. 2010, §2.3); the two graphs share no pair.
     """
     n = X.shape[0]
-    alike = _joined(_device.to_host(targets.same_class(X, labels, k)))
-    unlike = _joined(_device.to_host(targets.other_class(X, labels, k)))
+    alike = both_ways(_device.to_host(targets.same_class(X, labels, k)))
+    unlike = both_ways(_device.to_host(targets.other_class(X, labels, k)))
     signs = np.repeat([1.0, -1.0], [len(alike), len(unlike)])
     return sparse.csr_array((signs, np.divmod(np.concatenate([alike, unlike]), n)), shape=(n, n))
 
 
-def _joined(near: np.ndarray) -> np.ndarray:
+def both_ways(near: np.ndarray) -> np.ndarray:
     """Both orders i·n + j and j·n + i of all pairs of a point and another one that is near to it, once each."""
     n, k = near.shape
     i, j = np.repeat(np.arange(n), k), near.ravel()

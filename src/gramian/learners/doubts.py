@@ -17,11 +17,11 @@ def warn(learner: Any, X: Any, side: Labels | Constraints, unknown: Any) -> None
     """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
     owner = type(learner).__name__
     if not learner._scale_free and _checks.is_word(getattr(learner, "prior", "identity"), "identity"):
-        _warn_of_units(X, owner, getattr(learner, "feature_names_in_", range(X.shape[1])))
+        warn_of_units(X, owner, getattr(learner, "feature_names_in_", range(X.shape[1])))
     if isinstance(side, Constraints):
-        _warn_of_few(side, X.shape[1], owner)
+        warn_of_few(side, X.shape[1], owner)
     elif unknown is None and not learner._numbers:
-        _warn_of_labels(side.classes, owner)
+        warn_of_labels(side.classes, owner)
 
 
 def refuse_tuples(y: Any, owner: str) -> None:
@@ -34,7 +34,7 @@ def refuse_tuples(y: Any, owner: str) -> None:
         )
 
 
-def _warn_of_units(X: Any, owner: str, names: Any) -> None:
+def warn_of_units(X: Any, owner: str, names: Any) -> None:
     if not isinstance(X, np.ndarray):
         return
     spread = X.std(axis=0)
@@ -49,7 +49,7 @@ def _warn_of_units(X: Any, owner: str, names: Any) -> None:
     )
 
 
-def _warn_of_few(side: Constraints, d: int, owner: str) -> None:
+def warn_of_few(side: Constraints, d: int, owner: str) -> None:
     """A metric on d columns needs about as many pairs."""
     if isinstance(side, Pairs | Comparisons) and side.from_data and 2 * len(side) < d:
         kind = type(side).__name__.lower()
@@ -57,7 +57,7 @@ def _warn_of_few(side: Constraints, d: int, owner: str) -> None:
         _checks.warn(f"{owner}: {said} little about {d} columns; give more, or fewer columns (PCA).")
 
 
-def _warn_of_labels(classes: np.ndarray, owner: str) -> None:
+def warn_of_labels(classes: np.ndarray, owner: str) -> None:
     """Beside 0, 1, 2, … others write −1 for what has no label; fractions are measurements and rarely classes."""
     if classes.dtype.kind not in "if":
         return

@@ -137,7 +137,7 @@ class MMC(MetricLearner):
         with progress("MMC", self.verbose, self.max_iter, self.callback) as report:
             while n_iter < self.max_iter:
                 budget = min(25, self.max_iter - n_iter)
-                x, value, steps = _descended(partial(objective, W=W, shape=F.shape), F.ravel(), budget)
+                x, value, steps = descended(partial(objective, W=W), F.ravel(), budget)
                 F = x.reshape(F.shape) / np.linalg.norm(x)
                 n_iter += max(steps, 1)
                 gap = duality_gap(W, F)
@@ -148,7 +148,7 @@ class MMC(MetricLearner):
         return F, gap, n_iter
 
 
-def _descended(objective: Any, x: Any, max_iter: int) -> tuple[Any, float, int]:
+def descended(objective: Any, x: Any, max_iter: int) -> tuple[Any, float, int]:
     """Where L-BFGS comes to from x, the value there, and the steps it took."""
     if _device.held(x):
         end = descend(objective, x, max_iter=max_iter, memory=20)
@@ -158,9 +158,9 @@ def _descended(objective: Any, x: Any, max_iter: int) -> tuple[Any, float, int]:
     return result.x, float(result.fun), int(result.nit)
 
 
-def full_objective(x: np.ndarray, W: np.ndarray, shape: tuple) -> tuple[float, np.ndarray]:
+def full_objective(x: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
     """−log Σ ‖Fᵀw‖ + ½ log ‖F‖² and its gradient."""
-    F = x.reshape(shape)
+    F = x.reshape(W.shape[1], W.shape[1])
     P = W @ F
     lengths = np.sqrt(linalg.row_norms(P))
     total, size = lengths.sum(), x @ x
@@ -169,7 +169,7 @@ def full_objective(x: np.ndarray, W: np.ndarray, shape: tuple) -> tuple[float, n
     return 0.5 * np.log(size) - np.log(total), grad.ravel()
 
 
-def diagonal_objective(x: np.ndarray, W: np.ndarray, shape: tuple) -> tuple[float, np.ndarray]:
+def diagonal_objective(x: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
     """The same for diagonal F; W holds squared coordinates."""
     lengths = np.sqrt(W @ x**2)
     total, size = lengths.sum(), x @ x
@@ -182,14 +182,12 @@ def duality_gap(W: np.ndarray, F: np.ndarray) -> float:
     """Bound on (g* − g)/g: with G = ∇g(B), Tr B' ≤ 1 gives g(B') ≤ g(B) + ⟨G, B'−B⟩ ≤ g/2 + λ_max(G)."""
     if F.ndim == 1:
         lengths = np.sqrt(W @ F**2)
-        top = float((W.T @ _safe_inverse(lengths)).max()) / 2
     else:
         lengths = np.sqrt(linalg.row_norms(W @ F))
-        G = W.T @ (W * _safe_inverse(lengths)[:, None]) / 2
+    inverse = 1 / np.maximum(lengths, 1e-12 * lengths.max())
+    if F.ndim == 1:
+        top = float((W.T @ inverse).max()) / 2
+    else:
+        G = W.T @ (W * inverse[:, None]) / 2
         top = float(linalg.eigh(G)[0][-1])
-    g = float(lengths.sum())
-    return top / g - 0.5
-
-
-def _safe_inverse(lengths: np.ndarray) -> np.ndarray:
-    return 1 / np.maximum(lengths, 1e-12 * lengths.max())
+    return top / float(lengths.sum()) - 0.5

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 SECONDS = 1.0
@@ -15,7 +16,7 @@ def progress(owner: str, verbose: bool, total: int, callback: Callable | None = 
     if not verbose:
         yield callback
         return
-    shown = _bar if _has_rich() else _lines
+    shown = _lines if find_spec("rich") is None else _bar
     with shown(owner, total) as show:
 
         def report(n_iter: int, value: float, residual: float, *rest: Any) -> None:
@@ -24,14 +25,6 @@ def progress(owner: str, verbose: bool, total: int, callback: Callable | None = 
                 callback(n_iter, value, residual, *rest)
 
         yield report
-
-
-def _has_rich() -> bool:
-    try:
-        import rich  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 @contextmanager

@@ -60,7 +60,7 @@ class Classes:
         self.in_order = bool((np.diff(self.order) > 0).all())
         self.n_anchors = int(inside.sum())
         first, last = codes[self.order[: self.n_anchors]], codes[self.order[self.n_anchors :]]
-        self._slices = [(_range(first, c, 0), _range(last, c, self.n_anchors)) for c in np.unique(codes)]
+        self._slices = [(place_of(first, c, 0), place_of(last, c, self.n_anchors)) for c in np.unique(codes)]
 
     def sorted(self, X: Any) -> Any:
         """Rows of X in this order."""
@@ -78,7 +78,7 @@ class Classes:
                     yield slice(a - rows.start, b - rows.start), columns
 
 
-def _range(ascending: np.ndarray, value: int, offset: int) -> slice:
+def place_of(ascending: np.ndarray, value: int, offset: int) -> slice:
     """Where a value stands in a sorted array that starts at ``offset``."""
     return slice(*(offset + int(np.searchsorted(ascending, value, side=side)) for side in ("left", "right")))
 

@@ -183,10 +183,6 @@ class TupleMixin:
                 near = self._between(linalg.take(X, y.left), linalg.take(X, y.right))
                 self.threshold_ = -best_threshold(-near, y.similar)
 
-    def _forget_decisions(self) -> None:
-        for name in ("tuple_size_", "threshold_"):
-            self.__dict__.pop(name, None)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # of the estimator that this is mixed into
         if _decides(self):  # so that scorers of classifiers take it

@@ -47,7 +47,7 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
     _checks.number(n_neighbors, owner, "n_neighbors", low=1, integer=True)
     rule = graph if isinstance(graph, Graph) else NeighborGraph(n_neighbors)
     if graph is None:
-        _announce(X, owner)
+        announce_cost(X, owner)
     X = X if rule.on_devices else _device.to_host(X)
     A = rule(X) if graph is None or isinstance(graph, Graph) else _adjacency(graph, X.shape[0], owner)
     pieces = n_connected_components(A)
@@ -59,7 +59,7 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
     return Connected(A, rule, pieces)
 
 
-def _announce(X: Any, owner: str) -> None:
+def announce_cost(X: Any, owner: str) -> None:
     """Say what the exact graph of many points costs, before it is made."""
     n, d = X.shape
     seconds = n * n * (d + 10) / PAIRS_PER_SECOND

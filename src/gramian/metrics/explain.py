@@ -62,11 +62,11 @@ def along_the_way(function: Callable[[np.ndarray], np.ndarray], start: Any, end:
         here = start + (end - start) * (t / steps)
         there = end if t + 1 == steps else start + (end - start) * ((t + 1) / steps)
         for order in (moving, moving[::-1]):
-            shares[order] += np.diff(_one_by_one(function, here, there, order)) / 2
+            shares[order] += np.diff(one_by_one(function, here, there, order)) / 2
     return shares
 
 
-def _one_by_one(function: Callable, here: np.ndarray, there: np.ndarray, order: np.ndarray) -> np.ndarray:
+def one_by_one(function: Callable, here: np.ndarray, there: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Values of f while the features of ``order`` move, (m + 1,); a block of points at a time."""
     values = np.empty(len(order) + 1)
     for rows in linalg.blocks(len(values), 24 * len(here)):

@@ -109,11 +109,11 @@ class LEGO(OnlineLearner):
         progress = self.progress_
         if not isinstance(progress.rule, FactoredRule):
             raise ValueError('LEGO: loss_bound holds for one step size, got eta="auto"; give eta a number.')
-        divergence = LogDet().value(_core_on(progress, comparator), progress.start.core)
+        divergence = LogDet().value(core_on(progress, comparator), progress.start.core)
         return loss_bound(self.eta_, progress.reach, progress.peak, comparator_loss, divergence)
 
 
-def _core_on(progress: Any, metric: Metric) -> np.ndarray:
+def core_on(progress: Any, metric: Metric) -> np.ndarray:
     """The core of a metric on the coordinates of a learner; raises when the metric is not of that form."""
     space, other = progress.coordinates, metric.coordinates
     if space.whole:

@@ -55,7 +55,7 @@ def descend(
     compared with ``tol``. It may also end where no step lowers the value within rounding, with the residual there.
     """
     if isinstance(start, DeviceArray):
-        return _descend_on_device(fun, start, max_iter, tol, scale, memory, callback)
+        return descend_on_device(fun, start, max_iter, tol, scale, memory, callback)
 
     def residual_at(x: np.ndarray, value: float, gradient: np.ndarray) -> float:
         residual = stationarity(x, gradient, scale)
@@ -92,7 +92,7 @@ def descend(
     return Descent(x.reshape(shape), value, gradient, steps, residual_at(x, value, gradient))
 
 
-def _descend_on_device(
+def descend_on_device(
     fun: Callable, start: Any, max_iter: int, tol: float, scale: float, memory: int, callback: Any
 ) -> Descent:
     """:func:`descend` where the start is; it also ends where steps lower the value by no more than its rounding."""
