@@ -65,9 +65,13 @@ class Frame:
         rows, sqnorms = np.empty((X.shape[0], p), np.float32), np.empty(X.shape[0])
 
         def fill(block: slice) -> None:
-            V, center, unit = np.ascontiguousarray(X[block]), self.center, self.unit
+            V = np.ascontiguousarray(X[block])
+            center = self.center
+            unit = self.unit
             if self.directions is not None:
-                V, center, unit = self._projected(V), np.zeros(p), 1.0
+                V = self._projected(V)
+                center = np.zeros(p)
+                unit = 1.0
             placed_rows(V, center, unit, LARGEST, rows[block], sqnorms[block])
 
         _threads.each(fill, linalg.blocks(X.shape[0], 24 * X.shape[1], BLOCK_BYTES), threads)
@@ -125,7 +129,8 @@ class Scan(ABC):
         from gramian._jit.nearest import keep_lowest, squared_lists
 
         Z, own = lifted
-        bounds, ids = np.full((len(own), m), np.inf, self.halves.dtype), np.zeros((len(own), m), np.int64)
+        bounds = np.full((len(own), m), np.inf, self.halves.dtype)
+        ids = np.zeros((len(own), m), np.int64)
         step = min(max(self.step, PRODUCTS // max(len(own), 1)) | ODD, max(self.n, 1))
         room = np.empty((len(own), step), self.halves.dtype)
         for start in range(0, self.n, step):

@@ -46,7 +46,8 @@ def leverage(kernel: Kernel, X: Any, k: int, rng: np.random.RandomState) -> np.n
         scores = leverage_scores(kernel, X, level, rows, weights, k)
         share = scores / scores.sum()
         chosen = rng.choice(len(level), min(k, int(np.count_nonzero(share))), replace=False, p=share)
-        rows, weights = level[chosen], 1 / np.sqrt(np.minimum(k * share[chosen], 1.0))
+        rows = level[chosen]
+        weights = 1 / np.sqrt(np.minimum(k * share[chosen], 1.0))
     return rows
 
 

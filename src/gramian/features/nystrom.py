@@ -258,7 +258,8 @@ def moments(
     kernel: Kernel, X: Any, basis: Any, whiten: np.ndarray, C: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, float, int]:
     """Mean of the coordinates C of the training points, Q = CᵀC of (5), the trace of K, and n."""
-    n, r = count(X), whiten.shape[0]
+    n = count(X)
+    r = whiten.shape[0]
     trace = float(np.maximum(kernel._diag(X), 0).sum())
     if C is not None:
         return to_host(C.mean(axis=0)), to_host(C.T @ C), trace, n

@@ -111,13 +111,8 @@ class PyramidMatch(Kernel):
         key = np.full(len(points), (self.random_state * 64 + grid) * 64 + level + 1, np.uint64)
         for column in cells.T.astype(np.int64).astype(np.uint64):
             key = splitmix(key * _STEP + column)
-        order = np.lexsort((key, owner))
-        new = np.ones(len(order), bool)
-        new[1:] = (key[order][1:] != key[order][:-1]) | (owner[order][1:] != owner[order][:-1])
-        start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
-        unit = np.empty(len(order), np.uint64)
-        unit[order] = np.arange(len(order)) - start
-        return (splitmix(key + (unit + np.uint64(1)) * _STEP) % np.uint64(self.n_dims)).astype(np.int64)
+        turn = occurrences(owner, key) + np.uint64(1)
+        return (splitmix(key + turn * _STEP) % np.uint64(self.n_dims)).astype(np.int64)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         phi = self._phi(X)
@@ -128,6 +123,17 @@ class PyramidMatch(Kernel):
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.row_inner(self._phi(X), self._phi(Y))
+
+
+def occurrences(owner: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """How often each pair (owner, key) came before, (n,)."""
+    order = np.lexsort((key, owner))
+    new = np.ones(len(order), bool)
+    new[1:] = (key[order][1:] != key[order][:-1]) | (owner[order][1:] != owner[order][:-1])
+    start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    found = np.empty(len(order), np.uint64)
+    found[order] = np.arange(len(order)) - start
+    return found
 
 
 def splitmix(x: np.ndarray) -> np.ndarray:

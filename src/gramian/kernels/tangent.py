@@ -171,7 +171,8 @@ def tangent_vectors(images: np.ndarray, names: tuple[str, ...], smoothing: float
     images = images.astype(np.float64)
     gx = gaussian_filter(images, (0, smoothing, smoothing), order=(0, 0, 1), mode="nearest")
     gy = gaussian_filter(images, (0, smoothing, smoothing), order=(0, 1, 0), mode="nearest")
-    x, y = np.arange(width) - (width - 1) / 2, (np.arange(height) - (height - 1) / 2)[:, None]
+    x = np.arange(width) - (width - 1) / 2
+    y = (np.arange(height) - (height - 1) / 2)[:, None]
     formulas = {
         "x": lambda: gx,
         "y": lambda: gy,

@@ -60,7 +60,8 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
 
     def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
         """The coordinates to learn on, and the points in them."""
-        d, owner = X.shape[1], type(self).__name__
+        d = X.shape[1]
+        owner = type(self).__name__
         remedy = "drop columns, or give Kernelized(…, kernel=Linear(), rank=…)"
         _memory.require(8.0 * COPIES * d * d, owner, f"{COPIES} matrices of {d} × {d}", remedy)
         return Plain(d), X
@@ -119,9 +120,7 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         owner = type(self).__name__
         y = _device.whole_numbers(y)
         if vectors and are_tuples(X):
-            X = _checks.placed(X, owner, devices=self._devices)
-            X, y = split(X if _device.held(X) else np.asarray(X), y, owner)
-            X = _device.outside(X)
+            X, y = split(_checks.placed(X, owner, devices=self._devices), y, owner)
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
@@ -140,7 +139,8 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         """Points as float64, and y; ``together`` with them scikit-learn looks at what may be wrong with labels."""
         if together:
             array = _checks.plain(y, type(self).__name__, "y")
-            sound = array.ndim == 1 and array.dtype.kind in "biuU"  # whole numbers or words, nothing to find there
+            # Whole numbers or words, one for each point: nothing to find there.
+            sound = array.dtype.kind in "biuU" and array.shape == (linalg.count(X),)
             together = not sound and array.dtype != object
         checked = _checks.estimator_points(
             self,

@@ -24,7 +24,8 @@ def mcml_loss(L: Any, X: Any, codes: Any) -> tuple[float, Any]:
     X = classes.sorted(X)
     mates, V = within_classes(X, classes)
     anchor = xp.astype(mates > 0, X.dtype)
-    cross, pull = softmax.Cross(L, X), V @ L.T
+    cross = softmax.Cross(L, X)
+    pull = V @ L.T
     value = float(xp.sum(pull * pull))
     for rows, E, top in softmax.neighborhoods(cross.Z):
         sums = cross.sums(E)

@@ -112,7 +112,8 @@ class MMC(MetricLearner):
         ridge = _checks.number(self.reg, "MMC", "reg", low=0, open_low=True)
         V = Z[side.left] - Z[side.right]
         similar = linalg.placed(side.similar, Z)
-        near, far = V[similar], linalg.gathered(V[~similar])
+        near = V[similar]
+        far = linalg.gathered(V[~similar])
         far = far[linalg.row_norms(far) > 0]
         if len(near) == 0 or len(far) == 0:
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")
@@ -133,7 +134,8 @@ class MMC(MetricLearner):
 
     def _maximize(self, W: np.ndarray, F: np.ndarray, objective: Any) -> tuple[np.ndarray, float, int]:
         """L-BFGS in rounds, each ended by the exact duality gap."""
-        n_iter, gap = 0, np.inf
+        n_iter = 0
+        gap = np.inf
         with progress("MMC", self.verbose, self.max_iter, self.callback) as report:
             while n_iter < self.max_iter:
                 budget = min(25, self.max_iter - n_iter)
@@ -163,7 +165,8 @@ def full_objective(x: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
     F = x.reshape(W.shape[1], W.shape[1])
     P = W @ F
     lengths = np.sqrt(linalg.row_norms(P))
-    total, size = lengths.sum(), x @ x
+    total = lengths.sum()
+    size = x @ x
     safe = np.where(lengths > 0, lengths, 1.0)
     grad = -(W.T @ (P / safe[:, None])) / total + F / size
     return 0.5 * np.log(size) - np.log(total), grad.ravel()
@@ -172,7 +175,8 @@ def full_objective(x: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
 def diagonal_objective(x: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
     """The same for diagonal F; W holds squared coordinates."""
     lengths = np.sqrt(W @ x**2)
-    total, size = lengths.sum(), x @ x
+    total = lengths.sum()
+    size = x @ x
     safe = np.where(lengths > 0, lengths, 1.0)
     grad = -(W.T @ (1 / safe)) * x / total + x / size
     return 0.5 * np.log(size) - np.log(total), grad

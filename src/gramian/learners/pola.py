@@ -71,7 +71,9 @@ class POLA(FrameworkLearner):
         "tol": lambda tol: max(tol, 5e-2),
         "max_iter": lambda most: min(most, 20),
     }
-    alpha, rank, subspace = 0.0, None, "svd"
+    alpha = 0.0
+    rank = None
+    subspace = "svd"
 
     def __init__(
         self,

@@ -42,14 +42,16 @@ def _bar(owner: str, total: int) -> Iterator[Callable[[int, float], None]]:
 @contextmanager
 def _lines(owner: str, total: int) -> Iterator[Callable[[int, float], None]]:
     """A line a second, and one at the end."""
-    printed, last = -SECONDS, ""
+    printed = -SECONDS
+    last = ""
 
     def show(n_iter: int, residual: float) -> None:
         nonlocal printed, last
         last = f"{owner}: step {n_iter} of at most {total}, residual {residual:.2e}"
         if time.monotonic() - printed >= SECONDS:
             print(last, flush=True)
-            printed, last = time.monotonic(), ""
+            printed = time.monotonic()
+            last = ""
 
     yield show
     if last:

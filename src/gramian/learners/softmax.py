@@ -25,7 +25,8 @@ def neighborhoods(Z: Any, anchors: slice | None = None) -> Iterator[tuple[slice,
     norms = xp.sum(Z * Z, axis=1, keepdims=True)
     ones = xp.ones_like(norms)
     # One matrix product gives −‖z_i − z_j‖² with nothing left to add.
-    left, right = xp.concat([2 * Z, -norms, -ones], axis=1), xp.concat([Z, ones, norms], axis=1).T
+    left = xp.concat([2 * Z, -norms, -ones], axis=1)
+    right = xp.concat([Z, ones, norms], axis=1).T
     bytes_per_row = xp.finfo(Z.dtype).bits // 8 * n
     block = max(BLOCK_BYTES, LEAST_ROWS * bytes_per_row)
     anchors = slice(0, n) if anchors is None else anchors

@@ -30,18 +30,22 @@ def are_tuples(X: Any) -> bool:
 
 def split(tuples: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, Constraints]:
     """The points of pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d), and what is said of them."""
+    tuples = tuples if _device.held(tuples) else np.asarray(tuples)
     size = tuples.shape[1]
+    side: Constraints
     if size == 2:
         if y is None:
             raise ValueError(f"{owner}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
-        return Pairs.from_tuples(tuples, y)
-    if size == 3:
-        return Triplets.from_tuples(tuples, margin=None)
-    if size == 4:
-        return Quadruplets.from_tuples(tuples, margin=None)
-    raise ValueError(
-        f"{owner}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), got shape {tuples.shape}."
-    )
+        X, side = Pairs.from_tuples(tuples, y)
+    elif size == 3:
+        X, side = Triplets.from_tuples(tuples, margin=None)
+    elif size == 4:
+        X, side = Quadruplets.from_tuples(tuples, margin=None)
+    else:
+        raise ValueError(
+            f"{owner}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), got shape {tuples.shape}."
+        )
+    return _device.outside(X), side
 
 
 def _decides(learner: Any) -> bool:
@@ -103,7 +107,8 @@ class TupleMixin:
                 return float((self._apart(X, y.near_ends) < self._apart(X, y.far_ends)).mean())
             pairs = y if isinstance(y, Pairs) else Pairs.from_labels(_labels(y, X, owner), random_state=0)
             within(pairs, X, owner)
-            near, similar = self._apart(X, (pairs.left, pairs.right)), pairs.similar
+            near = self._apart(X, (pairs.left, pairs.right))
+            similar = pairs.similar
         else:
             near, beyond = self._sqdists(X, (2, 3, 4))
             if beyond is not None:

@@ -21,7 +21,8 @@ def of_features(metric: Any, x: Any, y: Any) -> np.ndarray:
         V = linalg.dense(X).astype(np.float64) - linalg.dense(Y)
         return (V * (inside + alpha * V))[0]
     if metric.n_features is None:
-        owner, remedy = type(metric).__name__, 'give by="basis" for those of the points of the basis'
+        owner = type(metric).__name__
+        remedy = 'give by="basis" for those of the points of the basis'
         raise TypeError(f"{owner}: points that are no vectors have no shares of features; {remedy}.")
     start, end = (linalg.dense(_device.to_host(_device.inside(point)))[0] for point in (y, x))
     return along_the_way(lambda P: metric.sqdist(P, start[None])[:, 0], start, end)

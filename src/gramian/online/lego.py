@@ -24,7 +24,9 @@ class LegoRule(FactoredRule):
     compiled = "lego_stream"
 
     def _after(self, prediction: float, target: float) -> tuple[float, float]:
-        eta, p, y = self.eta, prediction, target
+        eta = self.eta
+        p = prediction
+        y = target
         t = eta * y * p - 1
         h = hypot(t, 2 * sqrt(eta) * p)
         after = 2 * p / (h - t) if t < 0 else (t + h) / (2 * eta * p)  # (5.4), written without cancellation

@@ -62,8 +62,10 @@ class BregmanProjections(Solver):
         steps = walk(problem)
         lam = steps.begin()
         everything = np.arange(len(lam))
-        active, before = everything, lam.copy()
-        residual, n_iter = np.inf, 0
+        active = everything
+        before = lam.copy()
+        residual = np.inf
+        n_iter = 0
         while n_iter < self.max_iter:
             full = n_iter % 5 == 0
             steps.project(lam, everything if full else active)

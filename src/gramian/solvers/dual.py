@@ -84,7 +84,8 @@ class _Dual:
 
     def value(self, x: Any) -> tuple[float, Any, Any]:
         """φ*(Θ₀ − A(λ)) + s(λ), its gradient, and (M(λ), ⟨A_i, M⟩)."""
-        problem, lam = self.problem, x / self.problem.scale
+        problem = self.problem
+        lam = x / self.problem.scale
         xp = namespace(x)
         conjugate, M = problem.divergence.conjugate(self.start[0] - problem.rows.adjoint(lam))
         cost = problem.slack.cost(lam, problem.bound) - lam * problem.offset
@@ -96,7 +97,8 @@ class _Dual:
 
     def hessian(self, x: Any, info: Any) -> "_Curvature":
         """∇² at x."""
-        problem, lam = self.problem, x / self.problem.scale
+        problem = self.problem
+        lam = x / self.problem.scale
         derivative = problem.divergence.hessian(self.start[0] - problem.rows.adjoint(lam))
         slope = problem.slack.slope(lam, problem.bound, problem.scale)
         if hasattr(derivative, "form"):

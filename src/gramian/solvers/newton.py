@@ -109,7 +109,9 @@ def minimize_box(
     at the end while they still sharpen x.
     """
     point = Point(x, *fun(x))
-    residual, n_iter, trust = stop(point), 0, 1.0
+    residual = stop(point)
+    n_iter = 0
+    trust = 1.0
     effort = effort or (ROUGH if tol >= 1e-2 else FINE)
     while residual > tol and n_iter < max_iter:
         new, trust = _step(fun, hessian(point.x, point.info), point, upper, trust, effort)
@@ -196,9 +198,11 @@ def conjugate_gradients(
     max_iter: int = 100,
 ) -> Any:
     """Approximate solution of H p = b, given about H⁻¹; stops on the residual or on flat curvature."""
-    p, r = namespace(b).zeros_like(b), b
+    p = namespace(b).zeros_like(b)
+    r = b
     z = precondition(r)
-    q, rz = z, float(r @ z)
+    q = z
+    rz = float(r @ z)
     goal, size = rtol**2 * rz, rz  # size is qᵀPq for the inverse P of the preconditioner
     for _ in range(max_iter):
         if rz <= goal:
@@ -212,7 +216,8 @@ def conjugate_gradients(
         z = precondition(r)
         new = float(r @ z)
         turn = new / rz
-        q, rz = z + turn * q, new
+        q = z + turn * q
+        rz = new
         size = new + turn**2 * size
     return p if float(p @ p) > 0 else precondition(b)
 

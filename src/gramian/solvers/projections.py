@@ -65,7 +65,8 @@ def bisection(rising: Callable[[float], Any], low: float, high: float, scale: fl
     if not np.isfinite(high):
         high = max(low, 0.0) + scale
         while rising(high) and high < 1e18 * scale:
-            low, high = high, 2 * high + scale
+            low = high
+            high = 2 * high + scale
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high:
