@@ -39,8 +39,9 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any 
     xp = _array.namespace(X)
     classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes, rows)
     cross = softmax.Cross(L, classes.sorted(X))
-    value = 0.0
     each = None if weight is None else classes.sorted(xp.asarray(weight, dtype=X.dtype, device=X.device)[:, None])
+    # −Σ w_i + Σ w_i (1 − p_i): near the end p_i is almost 1, and in single precision only 1 − p_i keeps its digits.
+    value = -float(classes.n_anchors if each is None else xp.sum(each[: classes.n_anchors, :]))
     for block, E, _ in softmax.neighborhoods(cross.Z, slice(0, classes.n_anchors)):
         everyone = cross.sums(E)
         own = xp.zeros_like(everyone)
@@ -49,7 +50,8 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any 
         total = everyone[:, -1:]
         p = own[:, -1:] / total
         share = 1 / total if each is None else each[block, :] / total  # w_i / total_i
-        value -= float(xp.sum(p if each is None else p * each[block, :]))
+        missed = 1 - p if each is None else (1 - p) * each[block, :]
+        value += float(xp.sum(missed))
         # ∂(−p_i)/∂d²_ij = [y_i = y_j] p_ij − p_i p_ij, the bracket of (5), with p_ij = E_ij / total_i.
         cross.add_rows(block, (own - p * everyone) * share)
         cross.add_columns(block, -p * share, E)
