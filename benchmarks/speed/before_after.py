@@ -20,6 +20,10 @@ Version 0.1 (before coordinates came under everything) and the tree as it is, ea
 medians of CPU seconds on one thread after one call that is not measured. *Ratio* is now over then; below 1 is faster.
 Learners are those that 0.1 had, not anchored (`anchor=0`), on data at unit variance; items of an index are 20,000 × 64,
 queries are 200 at a time. A new metric includes one query.
+
+ExactIndex keeps coordinates in single precision beside its items, for which adding and a new metric pay and a query
+gains. NCA on breast cancer takes more steps than it did, to a lower loss: in single precision the old loss stopped
+falling before it was at its least.
 """
 COMMIT = "516d834"
 """The last one of version 0.1."""

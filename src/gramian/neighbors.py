@@ -42,7 +42,7 @@ def nearest(X: Any, k: int, queries: Any = None, *, threads: int | None = None) 
         None: one, or as many as ``joblib.parallel_config(n_jobs=…)`` says, which is how learners get more.
     """
     if isinstance(X, _device.DeviceArray):
-        return nearest_on_device(X, k, queries)
+        return _on_device(X, k, queries)
     threads = _threads.count(None, "nearest") if threads is None else threads
     Q = X if queries is None else queries
     skip = np.arange(X.shape[0]) if queries is None else None
@@ -52,7 +52,7 @@ def nearest(X: Any, k: int, queries: Any = None, *, threads: int | None = None) 
     return search(DenseScan.of(X), Q, dense_distances(Q, X), k, skip=skip, threads=threads)
 
 
-def nearest_on_device(X: Any, k: int, queries: Any) -> tuple[Any, Any]:
+def _on_device(X: Any, k: int, queries: Any) -> tuple[Any, Any]:
     """:func:`nearest` where X is."""
     skip = np.arange(len(X), like=X) if queries is None else None
     scan = _device.nearest.DeviceScan.of(X)
@@ -63,10 +63,10 @@ def dense_distances(Q: np.ndarray, X: np.ndarray) -> Distances:
     """Squared distances of listed pairs of rows, in double precision."""
     from gramian._jit.nearest import listed_sqdist
 
-    return lambda rows, ids, lower, k: listed_sqdist(queries_at(Q, rows), X, ids, lower, k)
+    return lambda rows, ids, lower, k: listed_sqdist(_chosen(Q, rows), X, ids, lower, k)
 
 
-def queries_at(Q: Any, rows: np.ndarray) -> Any:
+def _chosen(Q: Any, rows: np.ndarray) -> Any:
     """Queries at ascending positions; all of them are not copied."""
     return Q if len(rows) == linalg.count(Q) else linalg.take(Q, rows)
 
@@ -101,7 +101,7 @@ def search(
     if threads == 1 and (n <= FEW or n * scan.n <= SMALL):
         threads = 0
     step = min(QUERIES, max(-(-n // max(threads, 1)), 1), max(BLOCK_BYTES // (8 * scan.step), 1))
-    found = _threads.each(lambda rows: search_piece(scan, Q, distances, k, skip, rows), pieces(n, step), threads)
+    found = _threads.each(lambda rows: _piece(scan, Q, distances, k, skip, rows), pieces(n, step), threads)
     return np.concatenate([ids for ids, _ in found]), np.concatenate([values for _, values in found])
 
 
@@ -110,19 +110,19 @@ def pieces(n: int, step: int) -> list[np.ndarray]:
     return [np.arange(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
 
 
-def search_piece(
+def _piece(
     scan: Any, Q: Any, distances: Distances, k: int, skip: np.ndarray, rows: np.ndarray, more: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
     """Neighbors of some of the queries, from lists with ``more`` times the usual number of spare rows."""
     wanted = k + int((skip[rows] >= 0).any())
     length = min(wanted + more * max(scan.spare, wanted // 4), scan.n)
-    ids, lower = scan.shortlist(scan.lift(queries_at(Q, rows)), length)
+    ids, lower = scan.shortlist(scan.lift(_chosen(Q, rows)), length)
     D = distances(rows, ids, lower, wanted)
     D[lower == np.inf] = np.inf
     names, values = smallest(D, k, ids, skip[rows])
     undecided = np.flatnonzero(values[:, -1] >= lower[:, -1]) if length < scan.n else np.zeros(0, np.int64)
     if len(undecided) > FEW and more < LONGER:
-        names[undecided], values[undecided] = search_piece(scan, Q, distances, k, skip, rows[undecided], LONGER * more)
+        names[undecided], values[undecided] = _piece(scan, Q, distances, k, skip, rows[undecided], LONGER * more)
         return names, values
     for i in undecided:
         one = rows[[i]]

@@ -52,7 +52,7 @@ class Frame:
         sample = X[:: max(1, n // PROJECTED[0])] - center
         unit = 2.0 ** int(np.frexp(np.abs(sample).max(initial=0.0))[1])
         tried = n >= PROJECTED[0] and d >= PROJECTED[1]
-        return cls(center, unit, leading_subspace(sample / unit) if tried else None)
+        return cls(center, unit, _directions(sample / unit) if tried else None)
 
     def lower(self, X: np.ndarray, threads: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Rows z in single precision, (n, p), and |z|² made smaller by its rounding, (n,); 0 threads are this one.
@@ -65,13 +65,9 @@ class Frame:
         rows, sqnorms = np.empty((X.shape[0], p), np.float32), np.empty(X.shape[0])
 
         def fill(block: slice) -> None:
-            V = np.ascontiguousarray(X[block])
-            center = self.center
-            unit = self.unit
+            V, center, unit = np.ascontiguousarray(X[block]), self.center, self.unit
             if self.directions is not None:
-                V = self._projected(V)
-                center = np.zeros(p)
-                unit = 1.0
+                V, center, unit = self._projected(V), np.zeros(p), 1.0
             placed_rows(V, center, unit, LARGEST, rows[block], sqnorms[block])
 
         _threads.each(fill, linalg.blocks(X.shape[0], 24 * X.shape[1], BLOCK_BYTES), threads)
@@ -84,7 +80,7 @@ class Frame:
         return np.column_stack([Z, rest])
 
 
-def leading_subspace(V: np.ndarray) -> np.ndarray | None:
+def _directions(V: np.ndarray) -> np.ndarray | None:
     """Leading principal directions of centered rows, by one step of subspace iteration; None when many are needed."""
     most = V.shape[1] // SHARE
     directions, values = linalg.leading_directions(V, most)
@@ -129,8 +125,7 @@ class Scan(ABC):
         from gramian._jit.nearest import keep_lowest, squared_lists
 
         Z, own = lifted
-        bounds = np.full((len(own), m), np.inf, self.halves.dtype)
-        ids = np.zeros((len(own), m), np.int64)
+        bounds, ids = np.full((len(own), m), np.inf, self.halves.dtype), np.zeros((len(own), m), np.int64)
         step = min(max(self.step, PRODUCTS // max(len(own), 1)) | ODD, max(self.n, 1))
         room = np.empty((len(own), step), self.halves.dtype)
         for start in range(0, self.n, step):
@@ -200,7 +195,7 @@ class MixedScan(Scan):
     def of(cls, Z: np.ndarray, phi: Any, sqnorms: np.ndarray, alpha: float, lifting: Any) -> "MixedScan":
         """Scan of rows (z, φ) with their norms."""
         by_column = sparse.csr_array(phi.T) if sparse.issparse(phi) else phi
-        return cls(Z, sqnorms * (1 - rounding_error(Z, phi)) / 2, by_column, alpha, lifting)
+        return cls(Z, sqnorms * (1 - _rounding(Z, phi)) / 2, by_column, alpha, lifting)
 
     @property
     def step(self) -> int:
@@ -210,7 +205,7 @@ class MixedScan(Scan):
     def lift(self, Q: Any) -> tuple[tuple[np.ndarray, Any], np.ndarray]:
         """Queries as (w, αφ)."""
         W, phi, sqnorms = self.lifting(Q)
-        return (W, self.alpha * phi), sqnorms * (1 - rounding_error(W, phi))
+        return (W, self.alpha * phi), sqnorms * (1 - _rounding(W, phi))
 
     def products(self, Z: tuple[np.ndarray, Any], items: slice, room: np.ndarray) -> np.ndarray:
         """Products of all rows: of z by a matrix product, of sparse φ by the postings of each feature of a query."""
@@ -237,7 +232,7 @@ def sparse_scan(X: sparse.csr_array) -> MixedScan:
     return MixedScan.of(np.zeros((X.shape[0], 0)), X, sqnorms, 1.0, lifting)
 
 
-def rounding_error(Z: np.ndarray, phi: Any) -> float:
+def _rounding(Z: np.ndarray, phi: Any) -> float:
     """Relative rounding error of a bound from so many products, in double precision."""
     p = Z.shape[1] + (np.diff(phi.indptr).max(initial=0) if sparse.issparse(phi) else phi.shape[1])
     return (1.01 * p + 8) * 2.0**-53

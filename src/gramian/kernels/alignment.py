@@ -88,7 +88,7 @@ def align(
         raise ValueError(f"align: needs at least two classes, got {len(classes)}.")
     mask = None if n_neighbors is None else local_pairs(kernels, X, codes, n_neighbors)
     S, b, norm = gram_products(kernels, X, codes, center, mask)
-    alpha = nonnegative_weights(S, b)
+    alpha = nonnegative_weights(S, b)  # (11)
     reached = float(b @ alpha / (np.sqrt(alpha @ S @ alpha) * norm)) if alpha.any() else 0.0
     if reached <= 0:
         raise ValueError("align: no kernel has a positive inner product with the labels.")

@@ -140,7 +140,7 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         if together:
             array = _checks.plain(y, type(self).__name__, "y")
             # Whole numbers or words, one for each point: nothing to find there.
-            sound = array.dtype.kind in "biuU" and array.shape == (linalg.count(X),)
+            sound = array.dtype.kind in "biuU" and array.shape == getattr(X, "shape", ())[:1]
             together = not sound and array.dtype != object
         checked = _checks.estimator_points(
             self,

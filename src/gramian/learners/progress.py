@@ -1,4 +1,4 @@
-"""Progress of long fits: a bar when verbose, or lines where rich is not installed, and the user's callback."""
+"""Progress of long fits: a bar when verbose, or lines where none can be drawn, and the user's callback."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ def progress(owner: str, verbose: bool, total: int, callback: Callable | None = 
     if not verbose:
         yield callback
         return
-    shown = _lines if find_spec("rich") is None else _bar
+    shown = _bar if can_draw() else _lines
     with shown(owner, total) as show:
 
         def report(n_iter: int, value: float, residual: float, *rest: Any) -> None:
@@ -25,6 +25,15 @@ def progress(owner: str, verbose: bool, total: int, callback: Callable | None = 
                 callback(n_iter, value, residual, *rest)
 
         yield report
+
+
+def can_draw() -> bool:
+    """Whether there is rich, and a terminal or a notebook for it; a bar leaves nothing in a file."""
+    if find_spec("rich") is None:
+        return False
+    from rich import get_console
+
+    return get_console().is_terminal or get_console().is_jupyter
 
 
 @contextmanager

@@ -38,19 +38,18 @@ class VonNeumannRule(OnlineRule):
 
     def predict(self, state: Logarithm, v: Any) -> float:
         """⟨A, M⟩, A = vvᵀ for a difference v."""
-        return value_of(state.S, as_form(v))
+        return _value(state.S, _form(v))
 
     def update(self, state: Logarithm, v: Any, target: float, kind: str = "equal") -> Logarithm:
         """The exact step: c lies between 0 and η(ŷ − y), where ⟨A, exp(S − cA)⟩ − y − c/η changes its sign."""
-        form = as_form(v)
-        sign = KINDS[kind]
+        form, sign = _form(v), KINDS[kind]
         A = form.matrix
-        gap = value_of(state.S, form) - target
+        gap = _value(state.S, form) - target
         if not A.any() or gap == 0 or (sign != 0 and sign * gap <= 0):
             return state
 
         def excess(c: float) -> float:
-            return value_of(state.S - c * A, form) - target - c / self.eta
+            return _value(state.S - c * A, form) - target - c / self.eta
 
         end = self.eta * gap
         # Where rounding hides the change of sign, the two ends are one number.
@@ -66,8 +65,7 @@ class VonNeumannRule(OnlineRule):
 
     def metric(self, state: Logarithm) -> Mahalanobis:
         """The metric of exp S, with its symmetric root."""
-        values, U = np.linalg.eigh(state.S / 2)
-        return Mahalanobis((U * np.exp(values)) @ U.T)
+        return Mahalanobis(_exp(state.S / 2))
 
     def finite(self, state: Logarithm) -> bool:
         """Whether S is finite and small enough for exp."""
@@ -128,13 +126,18 @@ class OnlineVonNeumann(OnlineLearner):
         return VonNeumannRule(eta, (U * np.log(values)) @ U.T)
 
 
-def as_form(v: Any) -> Form:
+def _form(v: Any) -> Form:
     """A difference as a form, a form as it is."""
     return v if isinstance(v, Form) else Form(v[None], np.ones(1))
 
 
-def value_of(S: np.ndarray, form: Form) -> float:
+def _value(S: np.ndarray, form: Form) -> float:
     """⟨A, exp S⟩, a large number where it would overflow."""
     values, U = np.linalg.eigh(S)
     images = np.einsum("i,ij->j", form.weights, (form.vectors @ U) ** 2)
     return float(np.exp(np.minimum(values, LARGEST)) @ images)
+
+
+def _exp(S: np.ndarray) -> np.ndarray:
+    values, U = np.linalg.eigh(S)
+    return (U * np.exp(values)) @ U.T

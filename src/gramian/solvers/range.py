@@ -17,7 +17,7 @@ def solve_in_range(solver: Solver, problem: Problem, callback: Callable | None =
     D(V B Vᵀ, V Λ Vᵀ) = D(B, Λ) for spectral divergences (Kulis et al. 2006, for LogDet and von Neumann), and
     ⟨A_i, V B Vᵀ⟩ = ⟨Vᵀ A_i V, B⟩.
     """
-    V, values = range_of(problem)
+    V, values = _range(problem)
     if V is None:
         return solver.solve(problem, callback)
     xp = namespace(values)
@@ -31,7 +31,7 @@ def solve_in_range(solver: Solver, problem: Problem, callback: Callable | None =
     return replace(solution, M=V @ solution.M @ V.T)
 
 
-def range_of(problem: Problem) -> tuple[Any, Any]:
+def _range(problem: Problem) -> tuple[Any, Any]:
     """Eigenvectors V (d, r) and eigenvalues (r,) of a singular prior that counts, otherwise (None, None)."""
     if not problem.divergence.keeps_range:
         return None, None
