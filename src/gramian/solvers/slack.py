@@ -6,7 +6,7 @@ enforced, s′(λ), the largest λ, and the primal penalty of a value v = ⟨A, 
 
 import copy
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,21 +60,19 @@ class Slack(ABC):
         """The same slack with its weights, where there are several, where ``beside`` is."""
         if not isinstance(beside, _device.DeviceArray) or np.ndim(self.weight) == 0:
             return self
-        return self._weighted(_device.outside(_device.to_device(self.weight, beside)))
-
-    def of(self, i: int) -> "Slack":
-        """The slack of one constraint, where each has a weight of its own."""
-        return self if np.ndim(self.weight) == 0 else self._weighted(float(self.weight[i]))
-
-    def _weighted(self, weight: Any) -> "Slack":
-        """The same slack with other weights."""
         other = copy.copy(self)
-        object.__setattr__(other, "weight", weight)
+        object.__setattr__(other, "weight", _device.outside(_device.to_device(self.weight, beside)))
         return other
 
     def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
         """λ = p′(v) and √p″(v), for a penalty with a slope."""
         raise NotImplementedError(f"{type(self).__name__}: its penalty has no slope everywhere.")
+
+    def of(self, i: int) -> "Slack":
+        """The slack of one constraint, where each has a weight of its own."""
+        if np.ndim(self.weight) == 0:
+            return self
+        return replace(self, weight=float(self.weight[i]))  # type: ignore[type-var]  # every slack is a dataclass
 
 
 @dataclass(frozen=True)
