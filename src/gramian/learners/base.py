@@ -161,7 +161,7 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         names = getattr(self, "feature_names_in_", None)
         names = names if names is not None and len(names) == coordinates.n_features else None
         self.metric_ = Metric.of(coordinates, components, solution.alpha, names)
-        if not self.converged_:
+        if not solution.converged:
             _checks.warn(
                 f"{type(self).__name__}: stopped after {solution.n_iter} iterations with residual "
                 f"{solution.residual:.3g} > tol {solution.tol:.3g}; {reason(self, solution)}.",
