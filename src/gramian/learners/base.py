@@ -76,10 +76,9 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         if isinstance(side, Labels):
             return side
         if not isinstance(side, self._accepts):
-            wanted = " or ".join(t.__name__ for t in self._accepts)
+            wanted = doubts.listed(self._accepts)
             raise ValueError(
-                f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}; "
-                f"{doubts.takers(MetricLearner, type(side))}."
+                f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(MetricLearner, type(side))}."
             )
         return side.check(Z, owner)
 
