@@ -51,11 +51,11 @@ def peer(python: Any, learner: str, X: np.ndarray, repeats: int = 1, **given: An
     return harness.run_peer(python, PEER, {"learner": learner, "X": X, "repeats": repeats, **given})
 
 
-def until(fit: Callable[[Callable], Any], goal: float, unit: float = 1.0) -> float:
+def until(fit: Callable[[Callable], Any], goal: float) -> float:
     """CPU seconds of a fit with a callback until its objective is at most ``goal``."""
 
     def look(n_iter: int, value: float, residual: float) -> None:
-        if unit * value <= goal:
+        if value <= goal:
             raise Reached
 
     def stopped() -> None:
@@ -95,7 +95,7 @@ def mlkr(python: Any, name: str, X: np.ndarray, y: np.ndarray) -> list[dict[str,
     target = y.astype(float)[:, None]
     goal = mlkr_loss(_factor(theirs), X, target)[0]
     seconds, ours = harness.timed(lambda: gm.MLKR().fit(X, y), repeats=5)
-    early = until(lambda look: gm.MLKR(callback=look).fit(X, y), goal, unit=float(target.var()))
+    early = until(lambda look: gm.MLKR(callback=look).fit(X, y), goal)
     single = [array.astype(np.float32) for array in (ours.components_, X, target)]
     once = harness.cpu_time(lambda: mlkr_loss(*single), repeats=21)
     found = [("gramian", seconds, ours.objective_), ("gramian, as good", early, goal)]
