@@ -187,7 +187,7 @@ def test_bad_parameters_are_one_clear_sentence(options, message):
 
 def test_wrong_kind_of_constraints_is_named():
     X, y = problem(0)
-    with pytest.raises(ValueError, match="ITML: takes labels or Pairs or Comparisons, got Chunklets; .*PLDA, RCA"):
+    with pytest.raises(ValueError, match="labels or Pairs or Triplets or Quadruplets, got Chunklets; .*PLDA, RCA"):
         gm.ITML(anchor=0).fit(X, gm.Chunklets.from_labels(y))
 
 

@@ -77,10 +77,9 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         if isinstance(side, Labels):
             return side
         if not isinstance(side, self._accepts):
-            wanted = " or ".join(t.__name__ for t in self._accepts)
+            wanted = doubts.listed(self._accepts)
             raise ValueError(
-                f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}; "
-                f"{doubts.takers(MetricLearner, type(side))}."
+                f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(MetricLearner, type(side))}."
             )
         return side.check(Z, owner)
 
@@ -164,7 +163,7 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         names = getattr(self, "feature_names_in_", None)
         names = names if names is not None and len(names) == coordinates.n_features else None
         self.metric_ = Metric.of(coordinates, components, solution.alpha, names)
-        if not self.converged_:
+        if not solution.converged:
             _checks.warn(
                 f"{type(self).__name__}: stopped after {solution.n_iter} iterations with residual "
                 f"{solution.residual:.3g} > tol {solution.tol:.3g}; {reason(self, solution)}.",

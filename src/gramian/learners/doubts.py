@@ -12,6 +12,9 @@ from gramian.constraints.base import Labels
 UNEVEN = 1e4
 """Ratio of the spreads of two columns from which the wider one decides every distance."""
 
+COMPARED = "Triplets", "Quadruplets"
+"""What there is of comparisons."""
+
 
 def warn(learner: Any, X: Any, side: Labels | Constraints, unknown: Any) -> None:
     """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
@@ -71,6 +74,12 @@ def warn_of_labels(classes: np.ndarray, owner: str) -> None:
             f"{owner}: labels hold -1 beside {len(classes) - 1} others, and it is a class of its own here; "
             "give unknown=-1 where it stands for no label."
         )
+
+
+def listed(kinds: tuple[type, ...]) -> str:
+    """Labels and some kinds of constraints, in words."""
+    names = [name for kind in kinds for name in (COMPARED if kind is Comparisons else (kind.__name__,))]
+    return " or ".join(["labels", *names])
 
 
 def takers(base: type, kind: type) -> str:

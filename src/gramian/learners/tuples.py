@@ -52,6 +52,16 @@ def _decides(learner: Any) -> bool:
     return hasattr(learner, "tuple_size_")
 
 
+def _must_decide(learner: Any) -> bool:
+    """Raise where there is nothing to decide; scikit-learn shows why below its own words."""
+    if not _decides(learner):
+        raise AttributeError(
+            f"{type(learner).__name__}: tells tuples apart after a fit on pairs, triplets or quadruplets, or, for "
+            "pairs, after calibrate_threshold or set_threshold."
+        )
+    return True
+
+
 class TupleMixin:
     """What a learner says of tuples (n, 2, d), (n, 3, d) and (n, 4, d) once it is fitted.
 
@@ -73,7 +83,7 @@ class TupleMixin:
         """−d² of each pair (n, 2, d), the larger the more similar, shape (n,)."""
         return -self._sqdists(pairs, (2,))[0]
 
-    @available_if(_decides)
+    @available_if(_must_decide)
     def decision_function(self, tuples: Any) -> np.ndarray:
         """How much a tuple is as it should be: threshold − d² for pairs, d²(far pair) − d²(near pair) for others."""
         check_is_fitted(self, "metric_")
@@ -85,7 +95,7 @@ class TupleMixin:
             raise AttributeError(f"{owner}: has no threshold for pairs; call calibrate_threshold or set_threshold.")
         return self.threshold_ - near
 
-    @available_if(_decides)
+    @available_if(_must_decide)
     def predict(self, tuples: Any) -> np.ndarray:
         """1 for pairs that are similar, and for triplets and quadruplets in the right order; −1 for others."""
         value = self.decision_function(tuples)
