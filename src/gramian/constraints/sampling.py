@@ -5,7 +5,7 @@ import numpy as np
 from gramian.constraints.base import Labels
 
 
-def shares(sizes: np.ndarray, total: int) -> np.ndarray:
+def _shares(sizes: np.ndarray, total: int) -> np.ndarray:
     """Split ``total`` draws over groups in proportion to their size, at least one for each nonempty group."""
     wanted = sizes / max(sizes.sum(), 1) * total
     return np.where(sizes > 0, np.maximum(1, np.round(wanted)), 0).astype(int)
@@ -25,7 +25,7 @@ def similar_pairs(labels: Labels, count: int, rng: np.random.RandomState) -> tup
     left, right = [], []
     groups = [g for g in labels.groups() if len(g) > 1]
     sizes = np.array([len(g) for g in groups], dtype=float)
-    for members, share in zip(groups, shares(sizes, count)):
+    for members, share in zip(groups, _shares(sizes, count)):
         size = len(members)
         everything = size * (size - 1) // 2
         if share >= everything // 2:
@@ -56,22 +56,20 @@ def dissimilar_pairs(labels: Labels, count: int, rng: np.random.RandomState) -> 
         cross = labels.codes[known[a]] != labels.codes[known[b]]
         pick = rng.permutation(np.flatnonzero(cross))[:count]
         return known[a[pick]], known[b[pick]]
-    anchors = np.concatenate([g[rng.randint(len(g), size=4 * s)] for g, s in zip(groups, shares(sizes, count))])
-    others = of_other_classes(anchors, known, labels.codes, rng)
-    order = interleaved(anchors, labels.codes, rng)
+    anchors = np.concatenate([g[rng.randint(len(g), size=4 * s)] for g, s in zip(groups, _shares(sizes, count))])
+    others = _other_class(anchors, known, labels.codes, rng)
+    order = _interleave(anchors, labels.codes, rng)
     return distinct(anchors[order], others[order], n, count)
 
 
-def interleaved(anchors: np.ndarray, codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+def _interleave(anchors: np.ndarray, codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """A random order that puts one anchor of each class first."""
     order = rng.permutation(len(anchors))
     _, first = np.unique(codes[anchors[order]], return_index=True)
     return np.concatenate([order[first], np.delete(order, first)])
 
 
-def of_other_classes(
-    anchors: np.ndarray, known: np.ndarray, codes: np.ndarray, rng: np.random.RandomState
-) -> np.ndarray:
+def _other_class(anchors: np.ndarray, known: np.ndarray, codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """For each anchor a uniformly drawn known point of another class."""
     order = known[np.argsort(codes[known], kind="stable")]
     sorted_codes = codes[order]
@@ -89,14 +87,14 @@ def triplets(labels: Labels, count: int, rng: np.random.RandomState) -> tuple[np
         return _stack([]), _stack([]), _stack([])
     sizes = np.array([len(g) for g in groups], dtype=float)
     anchors, mates = [], []
-    for members, share in zip(groups, shares(sizes, count)):
+    for members, share in zip(groups, _shares(sizes, count)):
         a = rng.randint(len(members), size=2 * share)
         b = (a + rng.randint(1, len(members), size=2 * share)) % len(members)
         anchors.append(members[a])
         mates.append(members[b])
     anchor, near = np.concatenate(anchors), np.concatenate(mates)
-    far = of_other_classes(anchor, known, labels.codes, rng)
-    order = interleaved(anchor, labels.codes, rng)
+    far = _other_class(anchor, known, labels.codes, rng)
+    order = _interleave(anchor, labels.codes, rng)
     _, first = np.unique(np.stack([anchor, near, far], 1)[order], axis=0, return_index=True)
     keep = order[np.sort(first)[:count]]
     return anchor[keep], near[keep], far[keep]
