@@ -22,8 +22,7 @@ Learners are those that 0.1 had, not anchored (`anchor=0`), on data at unit vari
 queries are 200 at a time. A new metric includes one query.
 
 ExactIndex keeps coordinates in single precision beside its items, for which adding and a new metric pay and a query
-gains. NCA on breast cancer takes more steps than it did, to a lower loss: in single precision the old loss stopped
-falling before it was at its least.
+gains. NCA on breast cancer takes 29 steps in place of 21, and ends at a loss of −566.999998 in place of −566.99995.
 """
 COMMIT = "516d834"
 """The last one of version 0.1."""
