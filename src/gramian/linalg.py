@@ -157,7 +157,7 @@ def moments(X: Any, groups: np.ndarray, room: Any = None) -> tuple[np.ndarray, n
     """
     sizes = np.bincount(groups)
     n = len(groups)
-    average = sparse.csr_array((1 / sizes[groups], (groups, np.arange(n))), shape=(len(sizes), n))
+    average = sparse.csc_array((1 / sizes[groups], groups, np.arange(n + 1)), shape=(len(sizes), n))
     means = product(average, X)
     if room is None:
         V = X - means[groups]
