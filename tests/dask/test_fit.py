@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 import gramian as gm
-from gramian.dask import automatic, constraints, fit, margins, pairs, references, rows, transform
+from gramian.dask import automatic, constraints, fit, margins, pairs, passes, references, transform
 
 N, D = 120, 4
 
@@ -85,12 +85,12 @@ def test_any_blocks_give_the_fit_of_all_points(name, anchor, places):
 def test_pairs_travel_in_batches_of_any_size(places, size):
     X, y = data()
     side = _side("pairs")
-    before = pairs.BATCH_BYTES, rows.HELD_BYTES
-    pairs.BATCH_BYTES, rows.HELD_BYTES = 16 * D * size, 0
+    before = pairs.BATCH_BYTES, passes.HELD_BYTES
+    pairs.BATCH_BYTES, passes.HELD_BYTES = 16 * D * size, 0
     try:
         learner = fit(None, gm.GMML(anchor=0), np.split(X, places), side)
     finally:
-        pairs.BATCH_BYTES, rows.HELD_BYTES = before
+        pairs.BATCH_BYTES, passes.HELD_BYTES = before
     np.testing.assert_allclose(learner.metric_.matrix, gm.GMML(anchor=0).fit(X, side).metric_.matrix, rtol=1e-9)
     assert learner.threshold_ == pytest.approx(gm.GMML(anchor=0).fit(X, side).threshold_)
 
@@ -109,9 +109,7 @@ def test_anchored_iterations_agree_to_their_tolerance(anchor):
 def test_the_ends_of_pairs_are_read_once_for_all_passes(monkeypatch):
     X, _ = data()
     seen = []
-    monkeypatch.setattr(
-        rows.Rows, "laid", lambda self, function, laid=rows.Rows.laid: seen.append(1) or laid(self, function)
-    )
+    monkeypatch.setattr(passes, "laid", lambda X, function, laid=passes.laid: seen.append(1) or laid(X, function))
     monkeypatch.setattr(pairs, "_exchanged", None)
     side = _side("pairs").with_bounds(X)
     learner = fit(None, gm.ITML(anchor=0), np.split(X.astype(np.float32), [17, 90]), side)
@@ -328,7 +326,7 @@ def test_constraints_that_stay_with_the_workers_give_the_same_metric(kind, monke
     local = gm.Framework(anchor=0, slack=1.0).fit(X, _side(kind))
     monkeypatch.setattr(constraints, "MEMORY_BYTES", 0)
     monkeypatch.setattr(constraints, "PART_BYTES", 900)
-    monkeypatch.setattr(rows, "HELD_BYTES", 0)
+    monkeypatch.setattr(passes, "HELD_BYTES", 0)
     found = fit(None, gm.Framework(anchor=0, slack=1.0), np.split(X, [33, 100]), _side(kind))
     np.testing.assert_allclose(
         found.metric_.matrix, local.metric_.matrix, rtol=0, atol=1e-6 * local.metric_.matrix.max()

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Chunklets, Constraints, Labels
 from gramian.dask.rows import Rows
 from gramian.learners.automatic import AutoMetric
@@ -24,7 +24,7 @@ class BlockedAutoMetric(AutoMetric):
 
         rows, side = sampled(y, len(X), rng)
         cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, integer=True)
-        search = Search(X[rows].gathered(), side, self._neighbors(), cv, rng)
+        search = Search(linalg.gathered(X[rows]), side, self._neighbors(), cv, rng)
         starts = self._starts(search.X)
         for start in starts:
             search.score_start(start)

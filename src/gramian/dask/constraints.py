@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian.constraints.base import Terms
-from gramian.dask import views
+from gramian.dask import passes, views
 from gramian.dask.rows import Rows
 from gramian.dask.views import View
 from gramian.solvers.rows import Rows as ConstraintRows
@@ -110,7 +110,7 @@ def _(Z: Rows, terms: Terms) -> Any:
         names = np.unique(np.concatenate([side.indices for side in own]))
         wanted.append(names)
         args.append((Z.view, [side[:, names] for side in own], terms.weight[start:stop]))
-    parts = Z.engine.exchange(views.pieces_of, Z.sending(wanted), part_of, args)
+    parts = Z.engine.exchange(views.pieces_of, passes.sending(Z, wanted), part_of, args)
     rank = t * len(sides)
     return SpreadRows(Z.engine, tuple(parts), ends, rank)
 
