@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian.dask import views
-from gramian.dask.views import packed
+from gramian.dask.views import View, packed
 
 if TYPE_CHECKING:
     from gramian.dask.rows import Rows
@@ -105,15 +105,19 @@ def stored(X: "Rows", names: np.ndarray) -> np.ndarray:
 
 def weighted(S: Any, X: "Rows") -> np.ndarray:
     """S V for weights S (k, m), dense or sparse, of all rows."""
-    S = sparse.csc_array(S) if sparse.issparse(S) else np.asarray(S)
-    used = np.flatnonzero(np.diff(S.indptr)) if sparse.issparse(S) else np.arange(S.shape[1])
+    used = np.arange(S.shape[1])
+    if sparse.issparse(S):
+        S = sparse.csr_array(S)
+        used = np.unique(S.indices)
+        S = sparse.csr_array((S.data, np.searchsorted(used, S.indices), S.indptr), shape=(S.shape[0], len(used)))
     some = X if len(used) == len(X) else X[used]
     if some is not X and few(X, used) and (np.diff(some.numbers) > 0).all():
-        return S[:, used] @ X.view.of(stored(X, some.numbers))
+        return weighted_in_pieces(S, stored(X, some.numbers), X.view)
     out = np.zeros((S.shape[0], X.view.size))
     calls, targets = [], []
+    S = S.tocsc() if sparse.issparse(S) else S
     for places, part, chosen in tasks(some):
-        weights, rows = _rows_used(S[:, used[places]])
+        weights, rows = rows_used(S[:, places])
         targets.append(rows)
         calls.append((part, chosen, X.view, weights))
     for rows, result in zip(targets, X.engine.each(views.product_of, calls)):
@@ -121,7 +125,18 @@ def weighted(S: Any, X: "Rows") -> np.ndarray:
     return out
 
 
-def _rows_used(weights: Any) -> tuple[Any, Any]:
+def weighted_in_pieces(S: Any, ends: np.ndarray, view: View) -> np.ndarray:
+    """S V of stored rows for sparse weights S, a few of the sums at a time."""
+    out = np.empty((S.shape[0], view.size))
+    for piece in views.cut(S.shape[0], view.width):
+        own = S[piece]
+        used, place = np.unique(own.indices, return_inverse=True)
+        own = sparse.csr_array((own.data, place, own.indptr), shape=(own.shape[0], len(used)))
+        out[piece] = own @ view.of(ends[used])
+    return out
+
+
+def rows_used(weights: Any) -> tuple[Any, Any]:
     """The rows of sparse weights that hold any, and which they are; all of dense ones."""
     if not sparse.issparse(weights):
         return weights, slice(None)

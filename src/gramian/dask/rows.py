@@ -66,7 +66,7 @@ class Rows:
         if isinstance(key, slice) and key == slice(None):
             return self
         minus = None if self.minus is None else self.minus[key]
-        return replace(self, rows=self.numbers[key], minus=minus)
+        return replace(self, rows=numbered(self, key), minus=minus)
 
     def __sub__(self, other: Any) -> "Rows":
         if not isinstance(other, Rows):
@@ -110,6 +110,12 @@ class Rows:
     def __rmatmul__(self, S: Any) -> np.ndarray:
         """S V for weights S (k, m), dense or sparse."""
         return passes.weighted(S, self) if self.minus is None else S @ passes.gathered(self)
+
+
+def numbered(X: Rows, key: Any) -> np.ndarray:
+    """Row numbers of some of the rows; where all are there, those that are asked for, without a list of all."""
+    plain = isinstance(key, np.ndarray) and key.dtype.kind in "iu" and key.min(initial=0) >= 0
+    return key if plain and X.rows is None and key.max(initial=-1) < len(X) else X.numbers[key]
 
 
 @dataclass(frozen=True, eq=False)
