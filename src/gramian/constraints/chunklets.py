@@ -159,7 +159,7 @@ class Chunklets(Constraints):
 
     def terms(self, n: int) -> Terms:
         """Bilinear terms over n points."""
-        # Σ|x − μ|² = Σ|x|² − Σ size·|μ|²
+        # Jain 2009, (3.4): Σ|x − μ|² = Σ|x|² − Σ size·|μ|²
         inside = self.members()
         average, size = self._averages(n)
         rows = sparse.csr_array(sparse.vstack([selections(inside, n), average]))
