@@ -80,7 +80,7 @@ class ExactIndex(Index):
         if isinstance(way, OnDevice):
             return way.nearest(items, Q, k, mask)
         Q, distances = way.prepare(items, Q)
-        scan = way.scan(items)
+        scan = way.scan(items, k)
         return neighbors.search(scan if mask is None else scan.only(mask), Q, distances, k, threads=threads)
 
     def _search_radius(
