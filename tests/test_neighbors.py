@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+import gramian as gm
 from gramian import _threads, neighbors, scans
 
 
@@ -218,9 +219,6 @@ def test_smallest_leaves_out_names_infinity_and_nan():
 def test_learners_take_the_threads_of_the_joblib_configuration(rng, monkeypatch):
     import joblib
 
-    import gramian as gm
-    from gramian import _threads
-
     X, y, asked = rng.normal(size=(60, 4)), np.arange(60) % 3, []
     each = _threads.each
     monkeypatch.setattr(
@@ -278,3 +276,24 @@ def test_a_value_of_a_rank_is_that_of_the_sorted_values(n, different, seed):
     values = np.random.default_rng(seed).integers(different, size=n).astype(np.float32)
     k = seed % n
     assert ranked(values.copy(), k) == np.sort(values)[k]
+
+
+@pytest.mark.parametrize("k", [10, 60, 200, 999])
+def test_single_precision_far_from_the_origin_with_copies(rng, k):
+    X = (rng.integers(0, 12, size=(900, 3)) + 2.0**20).astype(np.float32)  # many ties, and few digits left
+    Q = X[:25] + np.float32(0.5)
+    index = gm.ExactIndex(gm.Mahalanobis.euclidean(3)).add(X)
+    agree(index.query(Q, k), brute(X.astype(float), min(k, 900), Q.astype(float)))
+    within = rng.permutation(900)[:500]
+    ids, sqdist = index.query(Q, k, within=within)
+    true = brute(X[np.sort(within)].astype(float), min(k, 500), Q.astype(float))
+    agree((ids, sqdist), (np.sort(within)[true[0]], true[1]))
+
+
+def test_a_radius_without_items_and_one_with_all(rng):
+    X = rng.normal(size=(700, 6)).astype(np.float32)
+    index = gm.ExactIndex(gm.Mahalanobis.euclidean(6)).add(X)
+    ids, sqdist = index.query_radius(X[:2] + np.float32(50), 1.0)
+    assert [len(row) for row in (*ids, *sqdist)] == [0, 0, 0, 0]
+    ids, sqdist = index.query_radius(X[:2], 100.0)
+    agree((np.array(ids), np.array(sqdist)), brute(X.astype(float), 700, X[:2].astype(float)))

@@ -121,7 +121,7 @@ def _piece(
     everything = length == scan.n
     ids, lower = scan.everything(len(rows)) if everything else scan.shortlist(scan.lift(_chosen(Q, rows)), length)
     D = distances(rows, ids, lower, wanted)
-    D[lower == np.inf] = np.inf
+    np.copyto(D, np.inf, where=lower == np.inf)
     names, values = smallest(D, k, ids, own)
     if everything:
         return names, values
@@ -164,7 +164,7 @@ def smallest(
 
     n, m = D.shape
     names = np.broadcast_to(np.arange(m), (n, m)) if columns is None else columns
-    skip = np.full(n, -1) if skip is None else skip
+    skip = np.repeat(-1, n) if skip is None else skip
     if k <= selection.NEARLY:
         return selection.in_order(D, names, skip, k)
     names, values = selection.gathered(D, names, skip, k)

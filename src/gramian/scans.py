@@ -80,7 +80,10 @@ class Frame:
                 V, center, unit = self._projected(V), np.zeros(p), 1.0
             placed_rows(V, center, unit, LARGEST, rows[block], sqnorms[block])
 
-        _threads.each(fill, linalg.blocks(X.shape[0], 24 * X.shape[1], BLOCK_BYTES), threads)
+        if 24 * X.size <= BLOCK_BYTES:
+            fill(slice(None))
+        else:
+            _threads.each(fill, linalg.blocks(X.shape[0], 24 * X.shape[1], BLOCK_BYTES), threads)
         return rows, sqnorms * (1 - (1.01 * p + 8) * 2.0**-24)
 
     def _projected(self, X: np.ndarray) -> np.ndarray:
@@ -102,28 +105,31 @@ class Lists:
     """The ``size`` rows with the lowest bounds, for each of m queries, from one block of n rows after the other."""
 
     def __init__(self, m: int, size: int, n: int, dtype: Any) -> None:
-        from gramian._jit.selection import CHUNK, SHORT
+        from gramian._jit import selection
 
-        self.size, self.short = size, size <= SHORT
-        room = size if self.short else min(2 * size, n) + CHUNK
-        self.bounds, self.ids = np.full((m, room), np.inf, dtype), np.zeros((m, room), np.int64)
-        self.counts, self.levels = np.zeros(m, np.int64), np.full(m, np.inf, dtype)
+        self.loops, self.size, self.short = selection, size, size <= selection.SHORT
+        room = size if self.short else min(2 * size, n) + selection.CHUNK
+        self.bounds, self.ids = np.empty((m, room), dtype), np.zeros((m, room), np.int64)
+        self.counts, self.levels = np.zeros(m, np.int64), np.empty(m, dtype)
+        self.bounds.fill(np.inf)
+        self.levels.fill(np.inf)
 
     def keep(self, products: np.ndarray, halves: np.ndarray, first: int) -> None:
         """Take in the rows from the number ``first`` on: their products (m, n) with the queries and |z|²/2."""
-        from gramian._jit.selection import keep_lowest
-
-        keep_lowest(products, halves, first, self.bounds, self.ids, self.counts, self.levels, self.size)
+        self.loops.keep_lowest(products, halves, first, self.bounds, self.ids, self.counts, self.levels, self.size)
 
     def ascending(self) -> tuple[np.ndarray, np.ndarray]:
         """Ids and |z|²/2 − zᵀz_q, (m, size) each."""
-        from gramian._jit.selection import arranged, cut_lists
-
         if self.short:
             return self.ids, self.bounds
-        cut_lists(self.bounds, self.ids, self.counts, self.size)
+        self.loops.cut_lists(self.bounds, self.ids, self.counts, self.size)
         bounds, ids = self.bounds[:, : self.size].copy(), self.ids[:, : self.size].copy()
-        return arranged(bounds, ids, np.argsort(bounds, axis=1))
+        return self.loops.arranged(bounds, ids, np.argsort(bounds, axis=1))
+
+    def sqdist(self, own: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and bounds of squared distances, ascending, (m, size) each; ``own`` is the part of each query."""
+        ids, bounds = self.ascending()
+        return ids, self.loops.squared_lists(bounds, own, unit**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +168,6 @@ class Scan(ABC):
 
     def shortlist(self, lifted: tuple[Any, np.ndarray], m: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids and bounds of the m rows with the lowest bounds, ascending, (n, m) each."""
-        from gramian._jit.selection import squared_lists
-
         Z, own = lifted
         lists = Lists(len(own), m, self.n, self.halves.dtype)
         step = min(max(self.step, PRODUCTS // max(len(own), 1)) | ODD, max(self.n, 1))
@@ -171,8 +175,7 @@ class Scan(ABC):
         for start in range(0, self.n, step):
             items = slice(start, min(start + step, self.n))
             lists.keep(self.products(Z, items, room[:, : items.stop - start]), self.halves[items], start)
-        ids, bounds = lists.ascending()
-        return ids, squared_lists(bounds, own, self.unit**2)
+        return lists.sqdist(own, self.unit)
 
     def everything(self, m: int) -> tuple[np.ndarray, np.ndarray]:
         """All rows for each of m queries, with bounds that rule out only those that are infinitely far away."""
