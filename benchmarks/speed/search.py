@@ -53,7 +53,7 @@ DRAWN = ("images 30,000 × 784", "sentences 5,700 × 512", "embedded 30,000 × 7
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """Rows per data set and method; the quick form has 4,000 clustered points and every method."""
     if quick:
-        return table("clustered", measured(lambda: sets.clustered(4000, 64, 100, 1.5, 50), ()))
+        return table("clustered", measured("", lambda: sets.clustered(4000, 64, 100, 1.5, 50), ()))
     curves = {name: piece(name) for name in CASES}
     draw({name: curves[name] for name in DRAWN})
     rows = [row for name, found in curves.items() for row in table(name, found)]
@@ -65,8 +65,7 @@ def piece(name: str) -> list[dict[str, Any]]:
     if name in OTHERS:
         return harness.remembered("search", (name, beside(OTHERS[name][1])), OTHERS[name][0])
     make, skip = CASES[name]
-    key = name, skip, *map(beside, ("methods", "rivals", "sets"))
-    return harness.remembered("search", key, lambda: measured(make, skip, again=name != HUGE))
+    return measured(name, make, skip, again=name != HUGE)
 
 
 def beside(part: str) -> Path:
