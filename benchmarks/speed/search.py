@@ -30,7 +30,8 @@ takes more than a minute. *ratio* is the time per query over that of `HashIndex 
 before they were rounded. *two threads* compares wall seconds: the ratio is one thread over two. *orders* are the
 sorted orders of the thesis for k = 1, their ratio the time over that of the scan. *exact* are searches that miss
 nothing, over k, with few items and one query in a call; their ratio is over `ExactIndex`. *while learning*: a query
-after each of 3,000 steps of LEGO that move the codes, ratio over the median; and a step beside a plain NumPy loop.
+after each of 3,000 steps of LEGO that keep the codes moving, ratio over the median; and a step beside a plain NumPy
+loop.
 """
 CASES: dict[str, tuple[Callable, tuple[str, ...]]] = {
     "images 30,000 × 784": (lambda: sets.images(30_000), ("faiss HNSW",)),
