@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from benchmarks import report as reports
+from benchmarks.fingerprint import fingerprint
 from benchmarks.harness import ROOT, cpu_seconds
 from benchmarks.report import Pages, Report, aligned, write_pages
 from benchmarks.rounds import Bar, Round
@@ -49,6 +50,7 @@ def execute(name: str, module_name: str, package: str, quick: bool) -> Report:
     import gramian
 
     module = import_module(module_name)
+    code = fingerprint(module_name, package)  # before the run: files may be edited while it lasts
     start = cpu_seconds()
     with _saved_pictures(keep=not quick) as pictures:
         rows = module.run(quick=quick)
@@ -63,6 +65,7 @@ def execute(name: str, module_name: str, package: str, quick: bool) -> Report:
         date=datetime.now(UTC).date().isoformat(),
         version=gramian.__version__,
         machine=machine(),
+        code=code,
     )
 
 
