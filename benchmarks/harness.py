@@ -80,6 +80,13 @@ def cached(name: str, make: Callable[[], Any]) -> tuple[Any, float]:
     return stored["value"], float(stored["seconds"])
 
 
+def standard_error(values: Iterable[float], digits: int = 3, words: str = "") -> str:
+    """The standard error of a mean as notes have it, "± 0.012; words"; the words alone where there is one value."""
+    found = np.asarray(list(values), dtype=float)
+    error = f"± {found.std(ddof=1) / np.sqrt(len(found)):.{digits}f}" if len(found) > 1 else ""
+    return "; ".join(filter(None, (error, words)))
+
+
 def peak_memory(fn: Callable[[], Any]) -> int:
     """Largest resident size in bytes of a child process that runs ``fn()`` once, on one thread."""
     return process_cost(fn)[1]

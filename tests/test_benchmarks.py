@@ -238,3 +238,9 @@ def test_remembered_parts_are_resumed_with_the_seconds_they_took(tmp_path, monke
     assert harness.remembered("x", (*key[:2], 2), part) == {"score": 1}
     source.write_text("another protocol")
     assert harness.remembered("x", key, part) == {"score": 2}
+
+
+def test_notes_have_standard_errors():
+    assert harness.standard_error([1.0, 2.0, 3.0], 2) == "± 0.58"  # 1 / √3
+    assert harness.standard_error([1.0, 3.0], 1, "two draws") == "± 1.0; two draws"
+    assert harness.standard_error([1.0], words="one draw") == "one draw"
