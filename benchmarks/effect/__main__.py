@@ -105,7 +105,7 @@ def by_task(rows: list[dict[str, Any]]) -> str:
         for row in group:
             line = lines.setdefault(row["method"], {"method": row["method"]})
             for kind, title in (("seen", ""), ("new", "new, ")):
-                gain = shown_gain(row, kind)
+                gain = shown_gain(row, kind) or (row.get("note") if kind == "seen" else "")
                 if gain:
                     plain = row["method"] == "features"
                     line[f"{title}{row['labels']}"] = f"{float(row[kind]):.3f}" if plain else gain
