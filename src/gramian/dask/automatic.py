@@ -9,6 +9,7 @@ from gramian import _checks
 from gramian.constraints import Chunklets, Constraints, Labels
 from gramian.dask.rows import Rows
 from gramian.learners.automatic import AutoMetric
+from gramian.learners.blend import Blend
 from gramian.learners.trials import Search
 
 SAMPLE = 20_000
@@ -17,7 +18,7 @@ ENDS = ("left", "right", "anchor", "near", "far", "near_left", "near_right", "fa
 
 
 class BlockedAutoMetric(AutoMetric):
-    """AutoMetric of points in blocks; ``report_`` and ``estimate_`` are those of the sample."""
+    """AutoMetric of points in blocks; ``report_`` and ``estimate_`` are those of the sample; it tries no blends."""
 
     def _fit_checked(self, X: Rows, y: Any, rng: np.random.RandomState) -> None:
         from gramian.dask.learners import inner_of
@@ -28,7 +29,8 @@ class BlockedAutoMetric(AutoMetric):
         starts = self._starts(search.X)
         for start in starts:
             search.score_start(start)
-        tried = list(self._tried(search, starts, self._candidates()))
+        candidates = {name: one for name, one in self._candidates().items() if not isinstance(one, Blend)}
+        tried = list(self._tried(search, starts, candidates))
         for trial in tried:
             trial.learner = inner_of(trial.learner)
         search.X, search.y = X, y
