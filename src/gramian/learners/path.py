@@ -85,7 +85,7 @@ class MeanPath(Straight):
 
 def mean_of(found: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     """The mean of what was learned, and the prior of all."""
-    return sum(learned for learned, _ in found) / len(found), found[0][1]
+    return np.mean([learned for learned, _ in found], axis=0), found[0][1]
 
 
 def mixed(both: tuple[np.ndarray, np.ndarray], weight: Any) -> np.ndarray:

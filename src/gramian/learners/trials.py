@@ -128,12 +128,12 @@ class Search:
 
         The unit of a column is no knowledge: where one has more than half of all variance, the others are not heard.
         """
-        scaled = next((trial for trial in self.starts if isinstance(trial.start, Scaled)), None)
-        found = scaled.gains(self.base, folds) if scaled and self.dominated else []
-        if not found:
-            return self.base
-        mean, error = gain_and_error(found, COUNTS)
-        return scaled if mean[-1] >= -error[-1] else self.base
+        for trial in self.starts:
+            found = trial.gains(self.base, folds) if isinstance(trial.start, Scaled) and self.dominated else []
+            if found:
+                mean, error = gain_and_error(found, COUNTS)
+                return trial if mean[-1] >= -error[-1] else self.base
+        return self.base
 
     def settled(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, int]:
         """What others must be better than: a settled trial of the prior with its weight, or the prior."""
