@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 from benchmarks.effect import cells, draws, ours, rivals, study, summary, tasks
-from benchmarks.effect.__main__ import contest, drawn, no_help, page, shown_gain
+from benchmarks.effect.__main__ import contest, drawn, means, no_help, page, shown_gain
 from benchmarks.effect.adapter import contrastive, train_adapter
 from benchmarks.report import Report
 from scipy.optimize import approx_fprime
@@ -177,6 +177,19 @@ def test_methods_with_other_draws_are_compared_by_gains_and_the_page_counts_draw
     assert "5 labels on 1 tasks, 1 to 2 draws" in drawn(rows)
     shown = {row["method"]: shown_gain(row, "seen") for row in rows}
     assert shown["GMML"] == "+0.050 (one)" and shown["RCA"] == "+0.100 ± 0.000"
+
+
+def test_tasks_are_counted_by_the_mean_over_their_label_counts():
+    """One is best with few labels and one with many; on the mean the first is ahead, and the third lacks a count."""
+
+    def row(method, labels, gain):
+        return {"task": "t", "labels": labels, "method": method, "seen_gain": gain}
+
+    rows = [row("A", 5, 0.10), row("B", 5, 0.05), row("C", 5, 0.2), row("A", 20, 0.125), row("B", 20, 0.13)]
+    assert means(rows) == {"A": pytest.approx(0.1125), "B": pytest.approx(0.09), "C": None}
+    pairs, tasks = contest(rows).split("\n\n")
+    assert "of 2 pairs" in pairs and "A 1 (has 2), B 1 (has 2), C 1 (has 1)" in pairs
+    assert "of 1 tasks" in tasks and "A 1 (has 1), B 0 (has 1), C 0 (has 0)" in tasks
 
 
 def test_what_gave_nothing_is_not_tried_again():
