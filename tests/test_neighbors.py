@@ -225,7 +225,7 @@ def test_learners_take_the_threads_of_the_joblib_configuration(rng, monkeypatch)
         _threads, "each", lambda function, pieces, threads: asked.append(threads) or each(function, pieces, threads)
     )
     alone = gm.LMNN(max_iter=5, anchor=0).fit(X, y).metric_.matrix
-    assert set(asked) - {0} == {1}  # 0 are small products that the caller makes itself
+    assert asked and max(asked) <= 1  # 0 is small work, done without a limit on threads
     asked.clear()
     with joblib.parallel_config(n_jobs=2):
         assert _threads.count(None, "Test") == 2 and _threads.count(3, "Test") == 3

@@ -142,6 +142,11 @@ def estimator_points(
     if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
         remedy = "encode them with gm.tables.TableEncoder(), or drop them"
         raise ValueError(f"{owner}: X must hold real numbers, got dates or times; {remedy}.")
+    if reset and _is_plain(X, y, min_points):
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+        X = _sound(X, owner, degree=degree, learns=True)
+        return X if y is None else (X, y)
     try:
         checked = validate_data(
             estimator,
@@ -159,6 +164,14 @@ def estimator_points(
     X, *rest = (checked,) if y is None else checked
     X = _sound(X, owner, degree=degree, learns=reset)
     return (X, *rest) if rest else X
+
+
+def _is_plain(X: Any, y: Any, min_points: int) -> bool:
+    """Whether scikit-learn would take points and labels as they are and have nothing to say of them."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
+        return False
+    labels = y is None or (type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biu")
+    return labels and X.shape[0] >= min_points and X.shape[1] > 0
 
 
 def _device_points(estimator: Any, X: Any, reset: bool, min_points: int, degree: int) -> Any:

@@ -19,6 +19,8 @@ QUERIES, BLOCK_BYTES = 1024, 64 << 20
 """Queries that share one pass over the rows, fewer where their products would not fit into so many bytes."""
 LONGER = 16
 """Many queries that a list leaves undecided get one with so many times the spare rows, all others one by one."""
+SMALL = 1 << 18
+"""So few distances in all are found before a limit on threads is set."""
 
 
 Distances = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
@@ -43,6 +45,8 @@ def nearest(X: Any, k: int, queries: Any = None, *, threads: int | None = None) 
         return _on_device(X, k, queries)
     threads = _threads.count(None, "nearest") if threads is None else threads
     Q = X if queries is None else queries
+    if threads == 1 and X.shape[0] * Q.shape[0] <= SMALL:
+        threads = 0
     skip = np.arange(X.shape[0]) if queries is None else None
     if sparse.issparse(X) or sparse.issparse(Q):
         X, Q = sparse.csr_array(X), sparse.csr_array(Q)

@@ -1,6 +1,5 @@
 """Base classes: what every learner of metric-learn can be asked, and what its pairs, triplets and quadruplets are."""
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from functools import wraps
 from typing import Any
@@ -10,8 +9,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import _is_arraylike, check_is_fitted, validate_data
 
+from gramian import _checks
 from gramian.compat.metric_learn.inputs import ArrayIndexer, check_input
 from gramian.learners.thresholds import STRATEGIES, best_threshold
+
+NO_LABELS: Any = object()
+"""What stands for labels that a learner does not take."""
 
 
 def unchanged_by_errors(fit: Any) -> Any:
@@ -68,9 +71,13 @@ class BaseMetricLearner(BaseEstimator, metaclass=ABCMeta):
                 "array-like object, or a callable."
             )
 
-    def _prepare_inputs(self, X: Any, y: Any = None, type_of_inputs: str = "classic", **checks: Any) -> Any:
+    def _prepare_inputs(self, X: Any, y: Any = NO_LABELS, type_of_inputs: str = "classic", **checks: Any) -> Any:
         """What ``fit`` was given, formed and validated."""
         self._check_preprocessor()
+        if y is None:
+            wanted = "labels (n,)" if type_of_inputs == "classic" else "1 or -1 for each pair"
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None; give {wanted}.")
+        y = None if y is NO_LABELS else y
         found = check_input(
             X,
             y,
@@ -103,11 +110,10 @@ class MahalanobisMixin(BaseMetricLearner, MetricTransformer, metaclass=ABCMeta):
 
     def score_pairs(self, pairs: Any) -> np.ndarray:
         """Distance of each pair; deprecated there."""
-        warnings.warn(
+        _checks.warn(
             "score_pairs will be deprecated in release 0.7.0. Use pair_score to compute similarity scores, or "
             "pair_distances to compute distances.",
             FutureWarning,
-            stacklevel=2,
         )
         return self.pair_distance(pairs)
 
