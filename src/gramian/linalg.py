@@ -143,7 +143,8 @@ def covariance(X: Any) -> np.ndarray:
 def renamed(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The numbers that occur, ascending, and the place of each entry among them; by a table where they are small."""
     if len(ids) and ids.min() >= 0 and ids.max() < 4 * len(ids):
-        used = np.bincount(ids) > 0
+        used = np.zeros(int(ids.max()) + 1, bool)
+        used[ids] = True
         return np.flatnonzero(used), ids if used.all() else (np.cumsum(used) - 1)[ids]
     names, place = np.unique(ids, return_inverse=True)
     return names, place

@@ -92,6 +92,7 @@ NO_CALL = {
     "loss_bound": "of the numbers of a learner",
     "solve_rectangular": "tests/rankmin asks it",
     "Burg": "settings of a method",
+    "Projection": "settings of a method",
     "Game": "settings of a method",
     "Descent": "settings of a method",
 }

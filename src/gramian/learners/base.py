@@ -211,9 +211,9 @@ def reason(learner: MetricLearner, solution: Solution) -> str:
 
 def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
     """The points that have a label."""
-    known = np.flatnonzero(labels.codes >= 0)
-    if len(known) == len(labels.codes):
+    if (labels.codes >= 0).all():
         return X, labels
+    known = np.flatnonzero(labels.codes >= 0)
     if len(known) < 2:
         raise ValueError(f"{owner}: needs at least two labeled points, got {len(known)}.")
     return linalg.take(X, known), labels.of(known)

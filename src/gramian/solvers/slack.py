@@ -60,8 +60,15 @@ class Slack(ABC):
         """The same slack with its weights, where there are several, where ``beside`` is."""
         if not isinstance(beside, _device.DeviceArray) or np.ndim(self.weight) == 0:
             return self
+        return self._with_weight(_device.outside(_device.to_device(self.weight, beside)))
+
+    def part(self, keep: Any, factor: float) -> "Slack":
+        """The slack of some of the constraints, chosen by a mask (m,), each of which counts for more."""
+        return self._with_weight(factor * (self.weight if np.ndim(self.weight) == 0 else self.weight[keep]))
+
+    def _with_weight(self, weight: Any) -> "Slack":
         other = copy.copy(self)
-        object.__setattr__(other, "weight", _device.outside(_device.to_device(self.weight, beside)))
+        object.__setattr__(other, "weight", weight)
         return other
 
     def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
