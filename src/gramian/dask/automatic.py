@@ -9,6 +9,7 @@ from gramian import _checks, linalg
 from gramian.constraints import Chunklets, Constraints, Labels
 from gramian.dask.rows import Rows
 from gramian.learners.automatic import AutoMetric
+from gramian.learners.blend import Blend
 from gramian.learners.trials import Search
 
 SAMPLE = 20_000
@@ -17,7 +18,7 @@ ENDS = ("left", "right", "anchor", "near", "far", "near_left", "near_right", "fa
 
 
 class BlockedAutoMetric(AutoMetric):
-    """AutoMetric of points in blocks; ``report_`` and ``estimate_`` are those of the sample."""
+    """AutoMetric of points in blocks; ``report_`` and ``estimate_`` are those of the sample; it tries no blends."""
 
     def _fit_checked(self, X: Rows, y: Any, rng: np.random.RandomState) -> None:
         from gramian.dask.learners import inner_of
@@ -40,7 +41,9 @@ class BlockedAutoMetric(AutoMetric):
         from gramian.dask.learners import IN_MEMORY, inner_of
 
         if self.candidates is None:
-            return {name: learner for name, learner in candidates.items() if not isinstance(learner, IN_MEMORY)}
+            return {
+                name: learner for name, learner in candidates.items() if not isinstance(learner, (*IN_MEMORY, Blend))
+            }
         for learner in candidates.values():
             inner_of(learner)
         return candidates
