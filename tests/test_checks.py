@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
 
 import gramian
 from gramian import _checks
@@ -88,10 +89,31 @@ def test_what_came_stands_on_one_line():
         _checks.psd([["a"]], "T", "prior")
 
 
+@pytest.mark.parametrize("y", [None, np.array([0, 1, 1, 0]), np.array([True, False, False, True])])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, ">f8"])
+def test_plain_arrays_pass_the_door_as_those_that_scikit_learn_looks_at(rng, y, dtype):
+    X = (10 * rng.random((4, 3))).astype(dtype)
+    glanced, looked = BaseEstimator(), BaseEstimator()
+    glanced.feature_names_in_ = looked.feature_names_in_ = np.array(["a", "b"])
+    named = {"reset": True, "min_points": 2}
+    first = _checks.estimator_points(glanced, X, y, **named)
+    again = _checks.estimator_points(looked, X.tolist(), None if y is None else y.tolist(), **named)
+    for one, other in [(first, again)] if y is None else zip(first, again):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert vars(glanced) == vars(looked) == {"n_features_in_": 3}
+
+
+@pytest.mark.parametrize(
+    ("X", "y"), [(np.ones((1, 3)), None), (np.ones((4, 0)), None), (np.ones((4, 3)), np.zeros(3, dtype=int))]
+)
+def test_arrays_that_are_not_what_they_should_be_are_refused_as_before(X, y):
+    with pytest.raises(ValueError, match=r"BaseEstimator: Found (array with|input variables with)"):
+        _checks.estimator_points(BaseEstimator(), X, y, reset=True, min_points=2)
+
+
 def test_warnings_point_at_the_caller_and_are_given_in_one_place():
     package = pathlib.Path(gramian.__file__).parent
-    elsewhere = {"_checks.py", "compat"}  # compat warns as the package it stands for
-    files = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in elsewhere]
+    files = [path for path in package.rglob("*.py") if path.name != "_checks.py"]
     assert not [str(path) for path in files if "warnings.warn(" in path.read_text()]
 
 
@@ -101,3 +123,21 @@ def test_labels_by_a_table_are_those_by_sorting(values, dtype):
     classes, codes = _checks.labels(y, "Test")
     assert classes.dtype == y.dtype and np.array_equal(classes, np.unique(y))
     assert np.array_equal(classes[codes], y)
+
+
+def test_a_label_that_says_neither_yes_nor_no_is_itself_alone():
+    pd = pytest.importorskip("pandas")
+    y = np.array([1, 2, pd.NA, 1], dtype=object)
+    assert _checks.labels(y, "Owner", unknown=pd.NA)[1].tolist() == [0, 1, -1, 0]
+    assert _checks.labels([1, 2], "Owner", unknown=pd.NA)[1].tolist() == [0, 1]
+
+
+def test_a_value_without_words_is_named_by_its_type():
+    class Silent:
+        def __repr__(self):
+            raise RuntimeError
+
+    with pytest.raises(ValueError, match="Owner: k must .* got a value of type Silent"):
+        _checks.number(Silent(), "Owner", "k")
+    with pytest.raises(ValueError, match="Owner: random_state must "):
+        _checks.random(np.timedelta64(3, "D"), "Owner")

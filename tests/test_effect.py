@@ -1,10 +1,11 @@
 """The benchmark of what learning brings: draws, precision, rivals, gains, and a record that can be resumed."""
 
+import sys
+
 import numpy as np
 import pytest
-from benchmarks import harness
-from benchmarks.effect import draws, ours, rivals, study, summary, tasks
-from benchmarks.effect.__main__ import contest, drawn, no_help, page, shown_gain
+from benchmarks.effect import cells, draws, ours, rivals, study, summary, tasks
+from benchmarks.effect.__main__ import contest, drawn, means, no_help, page, shown_gain
 from benchmarks.effect.adapter import contrastive, train_adapter
 from benchmarks.report import Report
 from scipy.optimize import approx_fprime
@@ -94,10 +95,10 @@ def test_a_stopped_run_goes_on_where_it_was(blobs, tmp_path, monkeypatch):
         return lambda T: T
 
     some = [study.Method("features", counted, "1"), study.Method("double", lambda X, y, s: lambda T: 2 * T, "1", True)]
-    monkeypatch.setattr(harness, "PARTS", tmp_path)
+    monkeypatch.setattr(cells, "FOLDER", tmp_path)
     monkeypatch.setattr(study, "load", lambda name: blobs)
     monkeypatch.setattr(study, "methods", lambda quick: some)
-    monkeypatch.setattr(study, "DRAWS", 2)
+    monkeypatch.setattr(study, "PLAN", ((5, 1), (20, 1), (5, 2), (20, 2), (100, 2)))
     monkeypatch.setattr(study, "warm_up", lambda: None)
     monkeypatch.setattr(study, "limited", lambda fn, seconds: fn())
     monkeypatch.setattr(study, "MINUTES", 0.0)
@@ -110,22 +111,28 @@ def test_a_stopped_run_goes_on_where_it_was(blobs, tmp_path, monkeypatch):
     study.fill(("blobs",))
     assert list(study.on_record("blobs")) == first
     assert calls == [0] * 4 + [1] * 4, "two fits of each draw and count, in the first run alone"
-    assert len(list(study.on_record("blobs", quick=True))) == 4, "the first draws"
     some[0] = study.Method("features", counted, "2")
     study.fill(("blobs",))
     assert len(calls) == 16, "another version of the code is run again"
+    assert len(cells.recorded(cells.path("blobs"))) == 8, "and what the one before it found is gone"
 
 
-def test_a_cell_that_takes_too_long_or_fails_is_empty():
+def test_some_methods_can_be_asked_for_or_left_out():
+    assert study.asked("RCA", "") and study.asked("RCA", "GMML,RCA") and study.asked("RCA", "-GMML,NCA")
+    assert not study.asked("RCA", "GMML") and not study.asked("RCA", "-RCA")
+
+
+def test_a_cell_that_takes_too_long_or_fails_says_which():
     def endless():
         while True:
             pass
 
     def failing():
-        raise SystemExit(1)
+        raise ValueError("no")
 
-    assert study.limited(endless, seconds=1) == {}
-    assert study.limited(failing) == {}
+    assert study.limited(endless, seconds=1) == {"note": "over 1 s"}
+    assert study.limited(failing) == {"note": "failed: ValueError"}
+    assert study.limited(lambda: sys.exit(1)) == {"note": "failed"}
     assert study.limited(lambda: {"seen": 1.0}) == {"seen": 1.0}
 
 
@@ -148,10 +155,11 @@ def test_gains_are_paired_by_draw_and_carry_their_standard_error():
 
 def test_the_page_shows_gains_by_task_and_who_fell_below_the_features(tmp_path):
     cells = _cells("features", [0.5, 0.6]) + _cells("RCA", [0.4, 0.5], ours=True) + _cells("GMML", ["", ""], ours=True)
+    cells[-1]["note"] = "over 20 s"
     fields = {"title": "Reported half", "notes": "N", "command": "c", "cpu_s": 1.0, "rows": summary.rows(cells)}
     text = page([Report.read(Report("reported", **fields).save(tmp_path))])
     assert "| RCA | -0.100 ± 0.000 |" in text and "1 of 1" in text
-    assert "| features | 0.55 |" in text and "| GMML |  |" in text
+    assert "| features | 0.55 |" in text and "| GMML | over 20 s |" in text
 
 
 def test_the_page_says_where_nothing_helps():
@@ -169,6 +177,19 @@ def test_methods_with_other_draws_are_compared_by_gains_and_the_page_counts_draw
     assert "5 labels on 1 tasks, 1 to 2 draws" in drawn(rows)
     shown = {row["method"]: shown_gain(row, "seen") for row in rows}
     assert shown["GMML"] == "+0.050 (one)" and shown["RCA"] == "+0.100 ± 0.000"
+
+
+def test_tasks_are_counted_by_the_mean_over_their_label_counts():
+    """One is best with few labels and one with many; on the mean the first is ahead, and the third lacks a count."""
+
+    def row(method, labels, gain):
+        return {"task": "t", "labels": labels, "method": method, "seen_gain": gain}
+
+    rows = [row("A", 5, 0.10), row("B", 5, 0.05), row("C", 5, 0.2), row("A", 20, 0.125), row("B", 20, 0.13)]
+    assert means(rows) == {"A": pytest.approx(0.1125), "B": pytest.approx(0.09), "C": None}
+    pairs, tasks = contest(rows).split("\n\n")
+    assert "of 2 pairs" in pairs and "A 1 (has 2), B 1 (has 2), C 1 (has 1)" in pairs
+    assert "of 1 tasks" in tasks and "A 1 (has 1), B 0 (has 1), C 0 (has 0)" in tasks
 
 
 def test_what_gave_nothing_is_not_tried_again():

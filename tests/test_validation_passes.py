@@ -39,6 +39,7 @@ ROADS = {
     "kernel transform": (lambda: KERNEL.transform(X), 1),
     "hashed add": (lambda: gm.HashIndex(LINEAR, random_state=0).add(X), 1),
     "hashed query": (lambda: HASHED.query(Y, 3), 1),
+    "TDL": (lambda: gm.TDL().fit(X, LABELS), 1),
     "one stream": (lambda: LEGO.partial_fit(X, LABELS), 1),
 }
 """A road, and the number of sets of points that it is given."""

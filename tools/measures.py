@@ -28,6 +28,11 @@ def own_nodes(function):
     return sum(1 for statement in body for _ in ast.walk(statement))
 
 
+def is_text(node):
+    """Whether a statement is a string that stands alone, such as a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
 def code_lines(path):
     """Lines with code on them: no comments, blank lines or docstrings."""
     lines = set()
@@ -36,7 +41,7 @@ def code_lines(path):
             if token.type not in NO_CODE and token.type != tokenize.ENDMARKER:
                 lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        if is_text(node):
             lines -= set(range(node.lineno, node.end_lineno + 1))
     return len(lines)
 
@@ -56,6 +61,27 @@ def percentile(values, share):
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 
+def long_lines(path, tree, most=90):
+    """Lines of more columns than that without their indentation; docstrings are not counted."""
+    text = {line for node in ast.walk(tree) if is_text(node) for line in range(node.lineno, node.end_lineno + 1)}
+    lines = enumerate(path.read_text().splitlines(), 1)
+    return sum(len(line.strip()) > most for number, line in lines if number not in text)
+
+
+def tuple_assignments(path, tree):
+    """Statements ``a, b = x, y``."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)]
+    return sum(isinstance(node.targets[0], ast.Tuple) for node in found)
+
+
+def ternaries(path, tree):
+    """Expressions ``x if … else y``."""
+    return sum(isinstance(node, ast.IfExp) for node in ast.walk(tree))
+
+
+PACKING = {"lines over 90 columns": long_lines, "a, b = x, y": tuple_assignments, "ternaries": ternaries}
+
+
 def weigh(paths, trees, lines, shared):
     """Code lines, nodes per function and private helpers of some files."""
     total = sum(lines[path] for path in paths)
@@ -67,6 +93,8 @@ def weigh(paths, trees, lines, shared):
     print(f"  AST nodes per function: median {median(nodes):g}, p90 {percentile(nodes, 0.9)}, max {max(nodes)}")
     print(f"  private helpers: {len(names)}, {1000 * len(names) / total:.1f} per 1,000 code lines", end="; ")
     print(f"{hooks} are hooks, without them {1000 * (len(names) - hooks) / total:.1f}")
+    packed = {name: 100 * sum(count(path, trees[path]) for path in paths) / total for name, count in PACKING.items()}
+    print("  per 100 code lines:", ", ".join(f"{name} {share:.1f}" for name, share in packed.items()))
 
 
 def hooks_of(trees):

@@ -79,9 +79,9 @@ def new_metric(case: str, client: Any, index: ShardedIndex, Q: np.ndarray) -> di
 
 def by_worker(client: Any, index: ShardedIndex, function: Any, argument: Any) -> float:
     """The larger of the times that the shards of a worker take, one after the other, with the other worker at rest."""
-    homes = index._homes(len(index._shards))
+    homes = index.homes.of(len(index.standing.shards))
     totals: dict[str, float] = {}
-    for home, shard in zip(homes, index._shards):
+    for home, shard in zip(homes, index.standing.shards):
         took = client.submit(function, shard, argument, workers=[home], pure=False).result()
         totals[home] = totals.get(home, 0.0) + took
     return max(totals.values())

@@ -56,20 +56,39 @@ def _blank(kind: str) -> str:
 
 
 def contest(rows: list[dict[str, Any]]) -> str:
-    """On how many cells the gain of each method is within 0.01 of the largest; gains, since draws may differ."""
+    """How often the gain of each method is within 0.01 of the largest, by task and label count, and by task alone."""
     cells = [list(group) for _, group in groupby(rows, lambda row: (row["task"], row["labels"]))]
+    pairs = [{row["method"]: number(row["seen_gain"]) for row in cell} for cell in cells]
+    tasks = [means(list(group)) for _, group in groupby(rows, lambda row: row["task"])]
+    told = (
+        (pairs, f"of {len(pairs)} pairs of a task and a label count"),
+        (tasks, f"of {len(tasks)} tasks, by the mean over label counts of what has all of them"),
+    )
+    return "\n".join(
+        f"Within {TOLERATED} of the best on unseen points, {of}: {_ranking(gains)}.\n" for gains, of in told
+    )
+
+
+def means(rows: list[dict[str, Any]]) -> dict[str, float | None]:
+    """Mean gain of each method over the label counts of a task; nothing where it lacks one."""
+    gains: dict[str, list[float | None]] = {}
+    for row in rows:
+        gains.setdefault(row["method"], []).append(number(row["seen_gain"]))
+    full = len({row["labels"] for row in rows})
+    has = {name: len(found) == full and None not in found for name, found in gains.items()}
+    return {name: sum(found) / full if has[name] else None for name, found in gains.items()}  # type: ignore[arg-type]
+
+
+def _ranking(cells: list[dict[str, float | None]]) -> str:
+    """Methods by the number of cells in which they are near the best. Gains, since draws may differ."""
     wins: dict[str, int] = {}
     tried: dict[str, int] = {}
-    for cell in cells:
-        gains = {row["method"]: number(row["seen_gain"]) for row in cell}
+    for gains in cells:
         best = max(gain for gain in gains.values() if gain is not None)
         for name, gain in gains.items():
             wins[name] = wins.get(name, 0) + (gain is not None and gain >= best - TOLERATED)
             tried[name] = tried.get(name, 0) + (gain is not None)
-    ranking = sorted(wins, key=lambda name: -wins[name])
-    return f"Within {TOLERATED} of the best on unseen points, of {len(cells)} pairs of a task and a label count: " + (
-        ", ".join(f"{name} {wins[name]} (has {tried[name]})" for name in ranking) + ".\n"
-    )
+    return ", ".join(f"{name} {wins[name]} (has {tried[name]})" for name in sorted(wins, key=lambda name: -wins[name]))
 
 
 def drawn(rows: list[dict[str, Any]]) -> str:
@@ -105,7 +124,7 @@ def by_task(rows: list[dict[str, Any]]) -> str:
         for row in group:
             line = lines.setdefault(row["method"], {"method": row["method"]})
             for kind, title in (("seen", ""), ("new", "new, ")):
-                gain = shown_gain(row, kind)
+                gain = shown_gain(row, kind) or (row.get("note") if kind == "seen" else "")
                 if gain:
                     plain = row["method"] == "features"
                     line[f"{title}{row['labels']}"] = f"{float(row[kind]):.3f}" if plain else gain

@@ -1,15 +1,14 @@
-"""Every method on every task, label count and draw: cells that are kept in a CSV file, so that a run can be resumed."""
+"""Every method on every task, label count and draw: cells that are kept in CSV files, so that runs add up."""
 
-import csv
 import hashlib
 import os
 import resource
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -18,22 +17,23 @@ import numpy as np
 
 import gramian as gm
 from benchmarks import harness
-from benchmarks.effect import ours, peers, rivals
+from benchmarks.effect import cells, ours, peers, rivals
 from benchmarks.effect.draws import draws, precision
 from benchmarks.effect.summary import BASELINE
-from benchmarks.effect.tasks import LABELS, Task, load
+from benchmarks.effect.tasks import Task, load
 
-DRAWS = 10
+PLAN = ((5, 3), (20, 1), (100, 1), (20, 3), (5, 5), (20, 5), (100, 3), (5, 10), (20, 10), (100, 10))
+"""Label counts and draws to have of them, one step after the other: what is cheap and tells most comes first."""
 MINUTES = float(os.environ.get("GRAMIAN_EFFECT_MINUTES", "inf"))
 """Minutes after which a run stops with what it has; the next one goes on from there. 0 only puts it together."""
-LIMIT = 5
-"""CPU seconds that a cell may take; one that takes longer is left empty."""
+ASKED = os.environ.get("GRAMIAN_EFFECT_METHODS", "")
+"""Methods to fill cells of, with commas between them, or after a "-" those to leave out; all when empty."""
+LIMIT = 20
+"""CPU seconds that a cell may take; one that takes longer stays empty and says so."""
 LONGER = {"AutoMetric": 60}
 """Methods that try many others may take longer."""
 WIDEST_PEERS = 100
 """Columns up to which metric-learn is tried: with 384 of them and 5 labels it takes more than 10 CPU seconds."""
-
-COLUMNS = ("labels", "draw", "method", "version", "seen", "new", "cpu_s")
 
 
 @dataclass(frozen=True)
@@ -58,60 +58,64 @@ def methods(quick: bool = False) -> list[Method]:
 
 
 def fill(tasks: tuple[str, ...], quick: bool = False) -> None:
-    """Compute what is not on record, draw by draw and few labels first, so that all tasks and counts get on together.
-
-    The quick form has one draw with five labels in each class.
-    """
+    """Compute what is not on record, step by step of the plan; the quick form has one draw with five labels."""
     if MINUTES <= 0:
         return
     warm_up()
-    began = time.monotonic()
-    for seed, count in product(range(1 if quick else DRAWS), LABELS[:1] if quick else LABELS):
-        for task in tasks:
-            if not len(load(task).among(count)):
-                continue
-            known = _recorded(_file(task))
-            for method in _suited(methods(quick), load(task)):
-                if time.monotonic() - began > 60 * MINUTES:
-                    return
-                key = (str(count), str(seed), method.name, method.version)
-                if key not in known and not hopeless(known.values(), count, method):
-                    row = {"labels": count, "draw": seed, "method": method.name, "version": method.version}
-                    seconds = LONGER.get(method.name, LIMIT)
-                    _record(_file(task), row | limited(partial(cell, task, count, seed, method), seconds))
+    ending = time.monotonic() + 60 * MINUTES
+    for count, draws_of_it in ((5, 1),) if quick else PLAN:
+        for seed, task in ((seed, task) for seed in range(draws_of_it) for task in tasks):
+            if len(load(task).among(count)) and not _fill(task, count, seed, quick, ending):
+                return
 
 
-def hopeless(cells: Iterable[dict[str, Any]], count: int, method: Method) -> bool:
+def _fill(task: str, count: int, seed: int, quick: bool, ending: float) -> bool:
+    """One draw of one task; whether there was time for all of it."""
+    file = cells.path(task, quick)
+    known = cells.recorded(file)
+    for method in _suited(methods(quick), load(task)):
+        key = (str(count), str(seed), method.name, method.version)
+        if key in known or hopeless(known.values(), count, method):
+            continue
+        if time.monotonic() > ending:
+            return False
+        found = limited(partial(cell, task, count, seed, method), LONGER.get(method.name, LIMIT))
+        cells.record(file, dict(zip(cells.KEY, key)) | found)
+    return True
+
+
+def hopeless(known: Iterable[dict[str, Any]], count: int, method: Method) -> bool:
     """Whether a method gave nothing at another draw of this count, or at every draw of a smaller one.
 
     One empty draw leaves its place on the page empty whatever the others say, so that time goes where it informs.
     """
     found: dict[int, list[bool]] = {}
-    for cell in cells:
-        if (cell["method"], cell["version"]) == (method.name, method.version):
-            found.setdefault(int(cell["labels"]), []).append(not cell["seen"])
+    for one in known:
+        if (one["method"], one["version"]) == (method.name, method.version):
+            found.setdefault(int(one["labels"]), []).append(not one["seen"])
     return any(found.get(count, [])) or any(all(empty) for labels, empty in found.items() if labels < count)
 
 
 def on_record(task: str, quick: bool = False) -> Iterator[dict[str, Any]]:
     """Cells of the methods as they are now, those draws only that have the features as they are."""
-    known = _recorded(_file(task))
-    current = {(method.name, method.version): method for method in methods(quick)}
+    known = cells.recorded(cells.path(task, quick))
+    current = {(method.name, method.version): method.ours for method in methods(quick)}
+    current |= {(f"{name} (metric-learn)", peers.VERSION): False for name in peers.LEARNERS}
     drawn = {(labels, draw) for labels, draw, name, _ in known if name == BASELINE}
-    for (labels, draw, name, version), row in sorted(known.items(), key=lambda item: int(item[0][0])):
-        method = current.get((name, version))
-        if method is not None and (labels, draw) in drawn and int(draw) < (1 if quick else DRAWS):
-            yield {"task": task, "ours": method.ours, **row}
+    for (labels, draw, *method), row in sorted(known.items(), key=lambda item: (int(item[0][0]), int(item[0][1]))):
+        if tuple(method) in current and (labels, draw) in drawn:
+            yield {"task": task, "ours": current[tuple(method)], **row}
 
 
 def _suited(found: list[Method], task: Task) -> list[Method]:
-    """metric-learn takes longer than the limit on many columns, whatever the labels."""
+    """Those asked for; metric-learn takes longer than the limit on many columns, whatever the labels."""
     wide = task.X.shape[1] > WIDEST_PEERS
-    return [method for method in found if not (wide and method.version == peers.VERSION)]
+    return [method for method in found if asked(method.name) and not (wide and method.version == peers.VERSION)]
 
 
-def _file(task: str) -> Path:
-    return harness.PARTS / "effect" / f"{hashlib.sha256(task.encode()).hexdigest()[:12]}.csv"
+def asked(name: str, which: str = ASKED) -> bool:
+    """Whether a method is among those to fill."""
+    return not which or (name in which.lstrip("-").split(",")) != which.startswith("-")
 
 
 def cell(task: str, labels: int, seed: int, method: Method) -> dict[str, float]:
@@ -126,7 +130,7 @@ def cell(task: str, labels: int, seed: int, method: Method) -> dict[str, float]:
 
 
 def limited(fn: Callable[[], dict[str, Any]], seconds: int = LIMIT) -> dict[str, Any]:
-    """``fn()`` in a process of its own, nothing when it fails or takes more than so many CPU seconds."""
+    """``fn()`` in a process of its own; a note of why, when it fails or takes more than so many CPU seconds."""
     context = get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_send, args=(fn, sender, seconds))
@@ -135,9 +139,12 @@ def limited(fn: Callable[[], dict[str, Any]], seconds: int = LIMIT) -> dict[str,
     try:
         result = receiver.recv()
     except EOFError:
-        result = {}
+        result = None
     child.join()
-    return result
+    if result is not None:
+        return result
+    late = child.exitcode in (-signal.SIGXCPU, -signal.SIGKILL)
+    return {"note": f"over {seconds} s" if late else "failed"}
 
 
 def _send(fn: Callable[[], dict[str, Any]], sender: Any, seconds: int) -> None:
@@ -145,8 +152,12 @@ def _send(fn: Callable[[], dict[str, Any]], sender: Any, seconds: int) -> None:
 
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    with threadpool_limits(1):
-        sender.send(fn())
+    try:
+        with threadpool_limits(1):
+            sender.send(fn())
+    except Exception as error:  # a peer is a process of its own, with the same limit
+        late = sum(os.times()[:4]) >= 0.9 * seconds
+        sender.send({"note": f"over {seconds} s" if late else f"failed: {type(error).__name__}"})
 
 
 @cache
@@ -156,7 +167,8 @@ def warm_up() -> None:
     X, y = rng.standard_normal((60, 3)), np.repeat([0, 1, 2], 20)
     warnings.simplefilter("ignore")
     for name in ours.names():
-        limited(partial(_compiled, name, X, y), seconds=60) and _compiled(name, X, y)
+        if "note" not in limited(partial(_compiled, name, X, y), seconds=60):
+            _compiled(name, X, y)
 
 
 def _compiled(name: str, X: np.ndarray, y: np.ndarray) -> dict[str, bool]:
@@ -167,22 +179,3 @@ def _compiled(name: str, X: np.ndarray, y: np.ndarray) -> dict[str, bool]:
 def _digest(paths: list[Path]) -> str:
     text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def _recorded(path: Path) -> dict[tuple[str, ...], dict[str, Any]]:
-    if not path.is_file():
-        return {}
-    with path.open(newline="", encoding="utf-8") as stream:
-        return {tuple(row[k] for k in COLUMNS[:4]): row for row in csv.DictReader(stream)}
-
-
-def _record(path: Path, row: dict[str, Any]) -> dict[str, Any]:
-    """Append a row to the file of cells."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = not path.is_file()
-    with path.open("a", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        if fresh:
-            writer.writeheader()
-        writer.writerow(row)
-    return {k: "" if row.get(k) is None else str(row[k]) for k in COLUMNS}

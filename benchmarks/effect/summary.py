@@ -38,6 +38,7 @@ def row(cells: list[dict[str, Any]], baseline: list[dict[str, Any]]) -> dict[str
         result[kind] = _mean(values)
         result |= gain(values - [_value(cell[kind]) for cell in baseline], kind)
     result["cpu_s"] = _mean(np.array([_value(cell["cpu_s"]) for cell in cells]))
+    result["note"] = next((cell["note"] for cell in cells if cell.get("note")), "")
     return result
 
 

@@ -7,7 +7,10 @@ from benchmarks import readme, report, runner, speed
 TARGET = "docs/speed.md"
 ROLES = {
     "search": ("Search", ("search", "sparse_search")),
-    "learners": ("Learners", ("learners", "learners_more", "anchored", "neighbors", "nca", "mnist", "newsgroups")),
+    "learners": (
+        "Learners",
+        ("learners", "learners_more", "anchored", "neighbors", "nca", "mnist", "newsgroups", "before_after"),
+    ),
     "quality": ("Learners: accuracy with defaults", ("learners_quality", "learners_sets")),
     "online": ("Online learning", ("online", "flipped_bits")),
     "kernels": ("Kernels and subsets", ("kernel_features", "kernel_bases", "subset_selection")),

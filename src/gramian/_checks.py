@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _device, _parameters
+from gramian._parameters import shown as shown
 
 LARGEST = 1e300
 """No power of the data may exceed it, or double precision would overflow."""
@@ -142,6 +143,11 @@ def estimator_points(
     if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
         remedy = "encode them with gm.tables.TableEncoder(), or drop them"
         raise ValueError(f"{owner}: X must hold real numbers, got dates or times; {remedy}.")
+    if reset and _is_plain(X, y, min_points):
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+        X = _sound(X, owner, degree=degree, learns=True)
+        return X if y is None else (X, y)
     try:
         checked = validate_data(
             estimator,
@@ -159,6 +165,14 @@ def estimator_points(
     X, *rest = (checked,) if y is None else checked
     X = _sound(X, owner, degree=degree, learns=reset)
     return (X, *rest) if rest else X
+
+
+def _is_plain(X: Any, y: Any, min_points: int) -> bool:
+    """Whether scikit-learn would take points and labels as they are and have nothing to say of them."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
+        return False
+    labels = y is None or (type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biu")
+    return labels and X.shape[0] >= min_points and X.shape[1] > 0
 
 
 def _device_points(estimator: Any, X: Any, reset: bool, min_points: int, degree: int) -> Any:
@@ -379,9 +393,12 @@ def tuples(values: Any, size: int, owner: str) -> np.ndarray:
 
 
 def _equal(array: np.ndarray, value: Any) -> np.ndarray:
-    """Where a label equals a value; NaN equals NaN here."""
+    """Where a label equals a value; NaN equals NaN here, and what says neither yes nor no equals itself."""
     nan = isinstance(value, Real) and value != value
-    return np.broadcast_to(array != array if nan else array == value, array.shape)
+    found = np.asarray(array != array if nan else array == value)
+    if found.dtype != bool:
+        found = np.array([label is value for label in array], dtype=bool)
+    return np.broadcast_to(found, array.shape)
 
 
 def number(
@@ -396,7 +413,7 @@ def number(
 ) -> Any:
     """Return a finite real (or integer) in [low, high], or (low, high] with open_low."""
     kind = Integral if integer else Real
-    ok = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    ok = isinstance(value, kind) and not isinstance(value, bool | np.bool_ | np.timedelta64)
     if not ok or not low <= value <= high or abs(value) == np.inf or (open_low and value == low):
         what = "an integer" if integer else "a number"
         left = "(" if open_low or low == -np.inf else "["
@@ -446,17 +463,11 @@ def random(random_state: Any, owner: str) -> np.random.RandomState:
         return np.random.RandomState(random_state.bit_generator)
     try:
         return check_random_state(random_state)
-    except ValueError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"{owner}: random_state must be None, an integer in [0, 2**32), a RandomState or a Generator, "
             f"got {shown(random_state)}."
         ) from error
-
-
-def shown(value: Any) -> str:
-    """A value on one line of a message."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def psd(M: Any, owner: str, name: str = "matrix", d: int | None = None) -> np.ndarray:

@@ -143,7 +143,8 @@ def covariance(X: Any) -> np.ndarray:
 def renamed(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The numbers that occur, ascending, and the place of each entry among them; by a table where they are small."""
     if len(ids) and ids.min() >= 0 and ids.max() < 4 * len(ids):
-        used = np.bincount(ids) > 0
+        used = np.zeros(int(ids.max()) + 1, bool)
+        used[ids] = True
         return np.flatnonzero(used), ids if used.all() else (np.cumsum(used) - 1)[ids]
     names, place = np.unique(ids, return_inverse=True)
     return names, place
@@ -157,7 +158,7 @@ def moments(X: Any, groups: np.ndarray, room: Any = None) -> tuple[np.ndarray, n
     """
     sizes = np.bincount(groups)
     n = len(groups)
-    average = sparse.csr_array((1 / sizes[groups], (groups, np.arange(n))), shape=(len(sizes), n))
+    average = sparse.csc_array((1 / sizes[groups], groups, np.arange(n + 1)), shape=(len(sizes), n))
     means = product(average, X)
     if room is None:
         V = X - means[groups]

@@ -86,6 +86,8 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
     The file that was there keeps its mode, and stays as it is when the block fails. What is no file (a folder, a pipe,
     a device) is refused. Leftovers of writers that were killed an hour ago or earlier are cleared away.
     """
+    if "\0" in os.fspath(path):
+        raise ValueError(f"{owner}: path must be the name of a file, got {str(path)!r}.")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{owner}: no folder at {str(Path(path).parent)!r}.")
@@ -102,7 +104,7 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
         with open(temporary, "rb") as stream:
             os.fsync(stream.fileno())
         os.replace(temporary, target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -115,7 +117,7 @@ def _clear_leftovers(target: Path) -> None:
                 found.unlink()
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Ask for the new name to be on the disk; where folders cannot be synced, it is there a little later."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -152,8 +154,8 @@ def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) ->
     """
     before = believed.set(not verify)
     try:
-        with _opened(path) as (archive, header):
-            return _decode(header["value"], _reader(archive, mmap, verify))
+        with opened(path) as (archive, header):
+            return _decode(header["value"], array_reader(archive, mmap, verify))
     finally:
         believed.reset(before)
 
@@ -170,23 +172,23 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     >>> gm.persist.describe(path)
     {'kind': 'Gaussian', 'version': 1, 'about': {'made by': 'me'}, 'arrays': {}}
     """
-    with _opened(path) as (archive, header):
+    with opened(path) as (archive, header):
         value = header["value"]
         kind = value.get("kind", next(iter(value))) if isinstance(value, dict) else type(value).__name__
         entries = [info.filename for info in archive.infolist() if info.filename.endswith(".npy")]
         arrays = {}
         for entry in entries:
             with archive.open(entry) as stream:
-                shape, _, dtype = _array_head(stream, archive.getinfo(entry))
+                shape, _, dtype = array_head(stream, archive.getinfo(entry))
             arrays[entry.removesuffix(".npy")] = (shape, str(dtype))
         return {"kind": kind, "version": header["version"], "about": header.get("about", {}), "arrays": arrays}
 
 
 @contextmanager
-def _opened(path: str | os.PathLike) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
+def opened(path: str | os.PathLike) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """Open a file and check its header; whatever goes wrong inside is a PersistError."""
     source = Path(path)
-    if not source.is_file():
+    if not os.path.isfile(source):  # also of a name that no file can have
         raise FileNotFoundError(f"load: no file at {str(source)!r}.")
     with open(source, "rb") as stream:
         try:
@@ -217,18 +219,18 @@ def _write(stream: Any, header: str, arrays: dict[str, np.ndarray]) -> None:
         for name, array in arrays.items():
             info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             # 30 bytes of local header, the name, 20 bytes of zip64 sizes: then the array, aligned for mmap.
-            info.extra = _padding(stream.tell() + 30 + len(info.filename) + 20)
+            info.extra = padding(stream.tell() + 30 + len(info.filename) + 20)
             with archive.open(info, "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, version=(1, 0), allow_pickle=False)
 
 
-def _padding(offset: int) -> bytes:
+def padding(offset: int) -> bytes:
     """An ignorable zip extra field (4 bytes of head) that ends at a multiple of the alignment."""
     size = -(offset + 4) % _ALIGN
     return b"\x47\x4d" + size.to_bytes(2, "little") + b"\0" * size
 
 
-def _reader(archive: zipfile.ZipFile, mmap: bool, verify: bool) -> Callable[[str], np.ndarray]:
+def array_reader(archive: zipfile.ZipFile, mmap: bool, verify: bool) -> Callable[[str], np.ndarray]:
     """A function that reads an array by its name, once: a header cannot ask for more memory than the file has."""
     seen: set[str] = set()
 
@@ -244,20 +246,20 @@ def _reader(archive: zipfile.ZipFile, mmap: bool, verify: bool) -> Callable[[str
 def _read_array(archive: zipfile.ZipFile, name: str, mmap: bool, verify: bool) -> np.ndarray:
     info = archive.getinfo(f"{name}.npy")
     with archive.open(info) as stream:
-        shape, fortran, dtype = _array_head(stream, info)
+        shape, fortran, dtype = array_head(stream, info)
         order: Literal["C", "F"] = "F" if fortran else "C"
         if mmap and 0 not in shape:
             while verify and stream.read(_CHUNK):  # at the end the archive compares its checksum
                 pass
             size = dtype.itemsize * math.prod(shape)
             source: Any = archive.fp
-            offset = _data_start(source, info) + info.file_size - size
+            offset = data_start(source, info) + info.file_size - size
             return np.memmap(source, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
         # Read to the very end, where the archive compares its checksum.
         return np.frombuffer(bytearray(stream.read()), dtype).reshape(shape, order=order)
 
 
-def _array_head(stream: Any, info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype]:
+def array_head(stream: Any, info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, order and type of a stored array, whose data must fill the rest of the entry exactly."""
     if np.lib.format.read_magic(stream) != (1, 0):
         raise PersistError(f"entry {info.filename} has an unknown array version")
@@ -269,7 +271,7 @@ def _array_head(stream: Any, info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bo
     return shape, fortran, dtype
 
 
-def _data_start(stream: Any, info: zipfile.ZipInfo) -> int:
+def data_start(stream: Any, info: zipfile.ZipInfo) -> int:
     """Where the bytes of an entry start in the file: after its local header, name and extra field."""
     stream.seek(info.header_offset)
     local = stream.read(30)

@@ -45,7 +45,6 @@ NOT_WALKED = {
     "scans": "takes arrays that were checked",
     "votes": "takes arrays that were checked",
     "cli": "test_command_line asks it",
-    "compat": "has the words and the habits of another package; outside.py has good values for it",
 }
 """Public modules that are not walked, and why."""
 AROUND = ("plotting", "export", "dask", "service", "compat.metric_learn", "coordinates")

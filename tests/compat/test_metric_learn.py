@@ -258,3 +258,29 @@ def test_sdml_warns_where_its_matrix_is_not_definite_and_solves_where_the_penalt
 def test_fits_leave_what_fits_left_there(pairs, iris):
     assert metric_learn.MMC().fit(pairs[0], pairs[2]).converged_
     np.testing.assert_array_equal(metric_learn.LMNN().fit(*iris).labels_, iris[1])
+
+
+@pytest.mark.parametrize("learner", [*ON_PAIRS, *SUPERVISED[1:]], ids=name)
+def test_what_needs_labels_says_so(learner, iris, pairs):
+    given = pairs[0] if learner in ON_PAIRS else iris[0]
+    with pytest.raises(ValueError, match=f"{name(learner)} requires y to be passed, but the target y is None; give"):
+        clone(learner).fit(given, None)
+
+
+def test_warnings_point_at_the_line_of_the_caller(iris):
+    X, y = iris
+    _noted.clear()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        metric_learn.LMNN(learn_rate=1e-6).fit(X, y)
+        metric_learn.NCA(max_iter=2).fit(X, y)
+        metric_learn.SCML_Supervised(random_state=0).fit(X, y)
+        metric_learn.ITML_Supervised(num_constraints=20)
+    assert {warning.filename for warning in caught} == {__file__}
+    assert {warning.category for warning in caught} >= {DifferenceWarning, ConvergenceWarning, FutureWarning}
+
+
+def test_sdml_without_a_minimum_says_what_helps(pairs):
+    T, _, signs = pairs
+    with pytest.warns(ConvergenceWarning), pytest.raises(RuntimeError, match="Lower balance_param, or take gramian"):
+        metric_learn.SDML(balance_param=0.5).fit(T, signs)

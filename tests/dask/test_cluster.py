@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.dask import ClusterError, engine, fit, transform
+from gramian.dask import ClusterError, constraints, engine, fit, transform
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -67,6 +67,24 @@ def test_a_worker_killed_in_fit_changes_nothing(client, points, tmp_path):
     found = fit(client, gm.RCA(anchor=0), deadly, y)
     assert (tmp_path / "killed").exists()
     np.testing.assert_allclose(found.metric_.matrix, gm.RCA(anchor=0).fit(X, y).metric_.matrix, rtol=1e-10)
+
+
+def test_a_worker_killed_while_it_keeps_constraints_changes_nothing(client, points, monkeypatch):
+    X, y = points
+    pairs = gm.Pairs.from_labels(y, 100, random_state=0)
+    monkeypatch.setattr(constraints, "MEMORY_BYTES", 0)
+    monkeypatch.setattr(constraints, "PART_BYTES", 900)
+    killed = []
+
+    def kill(n_iter, value, residual):
+        if not killed:
+            killed.append(min(client.run(os.getpid).values()))
+            os.kill(killed[0], signal.SIGKILL)
+
+    found = fit(client, gm.ITML(anchor=0, callback=kill), da.from_array(X, chunks=(60, 5)), pairs).metric_.matrix
+    assert killed
+    np.testing.assert_allclose(found, gm.ITML(anchor=0).fit(X, pairs).metric_.matrix, rtol=1e-8)
+    client.wait_for_workers(2, timeout=60)
 
 
 def test_a_block_that_kills_every_worker_is_one_clear_error(client, points):

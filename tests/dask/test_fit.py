@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 import gramian as gm
-from gramian.dask import automatic, constraints, fit, margins, pairs, references, rows, transform
+from gramian.dask import automatic, constraints, fit, margins, pairs, passes, references, transform
+from gramian.dask.learners import IN_MEMORY
 
 N, D = 120, 4
 
@@ -43,6 +44,9 @@ EXACT = {
     "DNE": (lambda a: gm.DNE(2, anchor=a, random_state=0), "labels"),
     "LFDA": (lambda a: gm.LFDA(anchor=a, random_state=0), "labels"),
     "LSML": (lambda a: gm.LSML(anchor=a, random_state=0), "triplets"),
+    "POLA": (lambda a: gm.POLA(anchor=a, n_pairs=80, random_state=0), "labels"),
+    "POLA of pairs": (lambda a: gm.POLA(anchor=a, random_state=0), "pairs"),
+    "POLA, threshold given": (lambda a: gm.POLA(2.0, anchor=a, random_state=0), "pairs"),
 }
 AT_ZERO = {
     "ITML": (lambda a: gm.ITML(anchor=0, n_pairs=80, random_state=0), "labels"),
@@ -70,6 +74,16 @@ def cuts(draw):
 @settings(max_examples=40)
 @given(name=st.sampled_from([*EXACT, *AT_ZERO]), anchor=st.sampled_from([0, 0.3, "auto"]), places=cuts())
 def test_any_blocks_give_the_fit_of_all_points(name, anchor, places):
+    _compare(name, anchor, places)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*EXACT, *AT_ZERO])
+def test_each_learner_over_three_blocks_gives_the_fit_of_all_points(name):
+    _compare(name, 0, [17, 90])
+
+
+def _compare(name, anchor, places):
     make, kind = {**EXACT, **AT_ZERO}[name]
     blocks = np.split(data()[0], places)
     learner = fit(None, make(anchor), blocks, None if kind is None else _side(kind))
@@ -85,12 +99,12 @@ def test_any_blocks_give_the_fit_of_all_points(name, anchor, places):
 def test_pairs_travel_in_batches_of_any_size(places, size):
     X, y = data()
     side = _side("pairs")
-    before = pairs.BATCH_BYTES, rows.HELD_BYTES
-    pairs.BATCH_BYTES, rows.HELD_BYTES = 16 * D * size, 0
+    before = pairs.BATCH_BYTES, passes.HELD_BYTES
+    pairs.BATCH_BYTES, passes.HELD_BYTES = 16 * D * size, 0
     try:
         learner = fit(None, gm.GMML(anchor=0), np.split(X, places), side)
     finally:
-        pairs.BATCH_BYTES, rows.HELD_BYTES = before
+        pairs.BATCH_BYTES, passes.HELD_BYTES = before
     np.testing.assert_allclose(learner.metric_.matrix, gm.GMML(anchor=0).fit(X, side).metric_.matrix, rtol=1e-9)
     assert learner.threshold_ == pytest.approx(gm.GMML(anchor=0).fit(X, side).threshold_)
 
@@ -109,9 +123,7 @@ def test_anchored_iterations_agree_to_their_tolerance(anchor):
 def test_the_ends_of_pairs_are_read_once_for_all_passes(monkeypatch):
     X, _ = data()
     seen = []
-    monkeypatch.setattr(
-        rows.Rows, "laid", lambda self, function, laid=rows.Rows.laid: seen.append(1) or laid(self, function)
-    )
+    monkeypatch.setattr(passes, "laid", lambda X, function, laid=passes.laid: seen.append(1) or laid(X, function))
     monkeypatch.setattr(pairs, "_exchanged", None)
     side = _side("pairs").with_bounds(X)
     learner = fit(None, gm.ITML(anchor=0), np.split(X.astype(np.float32), [17, 90]), side)
@@ -266,10 +278,33 @@ def test_auto_metric_chooses_on_a_sample_and_learns_from_all(monkeypatch):
     local, found = make().fit(X, y), fit(None, make(), np.split(X, [60]), y)
     assert found.chosen_ == local.chosen_
     np.testing.assert_allclose(found.metric_.matrix, local.metric_.matrix, rtol=1e-8, atol=1e-10)
+    with pytest.raises(TypeError, match="SCML needs all points in memory"):
+        fit(None, gm.AutoMetric(candidates=["RCA", "SCML"]), [X], y)
     monkeypatch.setattr(automatic, "SAMPLE", 80)
     assert fit(None, make(), np.split(X, [60]), y).score(X, y) > 0.8
     side = gm.Pairs.from_labels(y, 300, random_state=0)
     assert np.isfinite(fit(None, make(candidates=["GMML"]), np.split(X, [60]), side).metric_.matrix).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["labels", "triplets"])
+def test_auto_metric_by_default_leaves_out_what_needs_all_points_in_memory(kind):
+    X, _ = data()
+    found = fit(None, gm.AutoMetric(random_state=0), np.split(X, [60]), _side(kind))
+    names = {row["candidate"].split(",")[0] for row in found.report_}
+    assert names & {"PLDA", "LSML"}
+    assert not names & {"Contrastive", "SCML"}
+
+
+LEARNERS = {"NCA", "MCML", "LMNN", "AutoMetric"}
+"""Those that have tests of their own below."""
+
+
+def test_every_learner_is_compared_with_the_local_fit_or_refused():
+    tried = {type(make(0)).__name__ for make, _ in {**EXACT, **AT_ZERO}.values()} | LEARNERS
+    refused = {learner.__name__ for learner in IN_MEMORY}
+    assert not tried & refused
+    assert tried | refused | {"MetricLearner"} == set(gm.learners.__all__)
 
 
 def test_constraints_of_some_rows_speak_of_the_same_points():
@@ -299,8 +334,9 @@ def test_transform_is_lazy_and_that_of_the_metric():
 
 def test_errors_are_sentences():
     X, y = data()
-    with pytest.raises(TypeError, match="Kernelized needs all points in memory"):
-        fit(None, gm.Kernelized(), [X], y)
+    for learner in (gm.Kernelized(), gm.Contrastive(), gm.MLKR(), gm.SCML()):
+        with pytest.raises(TypeError, match=f"{type(learner).__name__} needs all points in memory; fit it on a sample"):
+            fit(None, learner, [X], y)
     with pytest.raises(TypeError, match="learner must be"):
         fit(None, object(), [X], y)
     with pytest.raises(TypeError, match="client must be"):
@@ -328,7 +364,7 @@ def test_constraints_that_stay_with_the_workers_give_the_same_metric(kind, monke
     local = gm.Framework(anchor=0, slack=1.0).fit(X, _side(kind))
     monkeypatch.setattr(constraints, "MEMORY_BYTES", 0)
     monkeypatch.setattr(constraints, "PART_BYTES", 900)
-    monkeypatch.setattr(rows, "HELD_BYTES", 0)
+    monkeypatch.setattr(passes, "HELD_BYTES", 0)
     found = fit(None, gm.Framework(anchor=0, slack=1.0), np.split(X, [33, 100]), _side(kind))
     np.testing.assert_allclose(
         found.metric_.matrix, local.metric_.matrix, rtol=0, atol=1e-6 * local.metric_.matrix.max()

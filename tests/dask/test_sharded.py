@@ -111,7 +111,7 @@ def test_saved_shards_are_read_again_anywhere(tmp_path):
 
 def _kill_holder(client, index, number=0):
     """Kill the worker that holds a shard, and wait until the cluster has noticed."""
-    held = client.run(lambda key: (key in shard._HELD, os.getpid()), index._shards[number].key)
+    held = client.run(lambda key: (key in shard._HELD, os.getpid()), index.standing.shards[number].key)
     (pid,) = [pid for holds, pid in held.values() if holds]
     os.kill(pid, signal.SIGKILL)
     return pid
@@ -147,8 +147,8 @@ def test_points_of_a_dask_array_go_to_the_workers_themselves(client):
     X = _points()
     index = ShardedIndex(client, OTHER, gm.ExactIndex).add(da.from_array(X, chunks=(20, D)))
     np.testing.assert_array_equal(index.query(X, 4)[0], gm.ExactIndex(OTHER).add(X).query(X, 4)[0])
-    assert len(index._shards) == 2
-    assert min(index._sizes) >= 40
+    assert len(index.standing.shards) == 2
+    assert min(index.standing.sizes) >= 40
 
 
 def test_no_answer_mixes_two_metrics(client):
@@ -184,7 +184,7 @@ def test_replicas_answer_in_turn(client, tmp_path):
     expected = gm.ExactIndex(PLAIN).add(X).query(X, 3)[0]
     for _ in range(3):
         np.testing.assert_array_equal(index.query(X, 3)[0], expected)
-    held = client.run(lambda key: key in shard._HELD, index._shards[0].key)
+    held = client.run(lambda key: key in shard._HELD, index.standing.shards[0].key)
     assert all(held.values())
     with pytest.raises(ValueError, match="folder"):
         ShardedIndex(client, PLAIN, replicas=2)
@@ -192,7 +192,7 @@ def test_replicas_answer_in_turn(client, tmp_path):
 
 def test_workers_let_go_of_what_no_index_needs(client):
     index = ShardedIndex(client, PLAIN, gm.ExactIndex, n_shards=2).add(_points())
-    keys = {held.key for held in index._shards}
+    keys = {held.key for held in index.standing.shards}
     assert any(client.run(lambda: set(shard._HELD) & keys).values())
     del index
     gc.collect()

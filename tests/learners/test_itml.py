@@ -158,8 +158,11 @@ def test_verbose_and_callback(capsys):
     seen = []
     gm.ITML(random_state=0, callback=lambda n, value, residual: seen.append((n, residual)), anchor=0).fit(X, y)
     assert [n for n, _ in seen] == list(range(1, len(seen) + 1))
-    gm.ITML(random_state=0, verbose=True, anchor=0).fit(X, y)
-    gm.ITML(random_state=0, anchor=0).fit(X, y)
+    quiet = gm.ITML(random_state=0, anchor=0).fit(X, y)
+    assert capsys.readouterr().out == ""
+    loud = gm.ITML(random_state=0, verbose=True, anchor=0).fit(X, y)
+    assert "ITML" in capsys.readouterr().out
+    np.testing.assert_array_equal(loud.metric_.matrix, quiet.metric_.matrix)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +188,7 @@ def test_bad_parameters_are_one_clear_sentence(options, message):
 
 def test_wrong_kind_of_constraints_is_named():
     X, y = problem(0)
-    with pytest.raises(ValueError, match="ITML: takes labels or Pairs or Comparisons, got Chunklets; .*PLDA, RCA"):
+    with pytest.raises(ValueError, match="labels or Pairs or Triplets or Quadruplets, got Chunklets; .*PLDA, RCA"):
         gm.ITML(anchor=0).fit(X, gm.Chunklets.from_labels(y))
 
 

@@ -49,6 +49,13 @@ def test_objective_and_score_are_the_errors_on_the_points(diabetes):
     assert mlkr.score(X, y) == pytest.approx(1 - (errors**2).sum() / ((y - y.mean()) ** 2).sum(), rel=1e-6)
 
 
+def test_the_callback_hears_the_objective_in_the_units_of_the_targets(diabetes):
+    X, y = diabetes
+    heard = []
+    mlkr = gm.MLKR(n_components=2, max_iter=20, tol=1e-6, callback=lambda *state: heard.append(state)).fit(X, y)
+    assert heard[-1][1] == pytest.approx(mlkr.objective_, rel=1e-6) and heard[-1][0] == mlkr.n_iter_
+
+
 def test_units_of_points_and_targets_do_not_matter(diabetes):
     X, y = diabetes
     first = gm.MLKR(max_iter=15, tol=0).fit(X, y)

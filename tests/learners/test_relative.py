@@ -66,8 +66,8 @@ def test_lsml_satisfies_its_optimality_condition(rng):
 
 def test_gradient_of_lsml_is_that_of_finite_differences(rng):
     X, side = quadruplets(rng)
-    near, far = (X[i] - X[j] for i, j in (side.near_ends, side.far_ends))
-    problem = Residuals(near, far, rng.random(len(side)), np.diag([1.0, 3.0, 0.2]))
+    pairs = np.stack([X[i] - X[j] for i, j in (side.near_ends, side.far_ends)])
+    problem = Residuals(pairs, rng.random(len(side)), np.diag([1.0, 3.0, 0.2]))
     F = np.eye(3) + 0.3 * rng.normal(size=(3, 3))
     value, slope = (lambda x, place=place: problem(x.reshape(3, 3))[place] for place in (0, 1))
     assert check_grad(value, lambda x: slope(x).ravel(), F.ravel()) < 1e-4
@@ -76,8 +76,8 @@ def test_gradient_of_lsml_is_that_of_finite_differences(rng):
 @pytest.mark.parametrize("steps", [1, 5, 8])
 def test_the_gap_of_lsml_bounds_the_distance_from_the_optimum(rng, steps):
     X, side = quadruplets(rng)
-    near, far = (X[i] - X[j] for i, j in (side.near_ends, side.far_ends))
-    problem = Residuals(near, far, np.full(len(side), 0.2), np.eye(3))
+    pairs = np.stack([X[i] - X[j] for i, j in (side.near_ends, side.far_ends)])
+    problem = Residuals(pairs, np.full(len(side), 0.2), np.eye(3))
     best = lsml(problem, max_iter=1000, tol=1e-12).objective
     early = lsml(problem, max_iter=steps, tol=0.0)
     assert 0 <= early.objective - best <= early.gap + 1e-12

@@ -112,6 +112,9 @@ def test_there_is_nothing_to_predict_without_tuples(iris, pairs):
     T, _, s = pairs
     fitted = gm.GMML(random_state=0).fit(X, y)
     assert not hasattr(fitted, "predict") and not hasattr(fitted, "threshold_")
+    with pytest.raises(AttributeError) as error:
+        fitted.predict(T)
+    assert "GMML: tells tuples apart after a fit on pairs" in str(error.value.__cause__)
     fitted.calibrate_threshold(T, s, strategy="f_beta")
     assert f1_score(s, fitted.predict(T)) > 0.8
     assert not hasattr(fitted.fit(X, y), "predict")
@@ -175,6 +178,8 @@ def test_folds_over_index_pairs_are_stratified(iris, pairs):
 def test_tuples_of_other_shapes_are_named(iris, pairs):
     X, _ = iris
     T, index, s = pairs
+    with pytest.raises(ValueError, match=r"got \(200, 2\); give points= for tuples of indices"):
+        gm.TupleClassifier(gm.ITML()).fit(pairs[1], pairs[2])
     with pytest.raises(ValueError, match=r"TupleClassifier: X must have shape \(n, t\) with t = 2, 3 or 4"):
         gm.TupleClassifier(points=X).fit(T, s)
     with pytest.raises(ValueError, match=r"GMML: tuples must have shape \(n, 2, d\), got shape \(200, 2\)"):

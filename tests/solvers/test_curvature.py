@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import gramian as gm
+from gramian.solvers import primal
 from gramian.solvers.primal import _Curvature
 from gramian.solvers.rows import PIECE, Rows, Stacked
 
@@ -33,6 +34,38 @@ def test_the_fused_product_is_the_sum_over_the_matrices(kind, m):
     np.testing.assert_allclose(both.normal(S), 2 * expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     np.testing.assert_allclose(both.moment(), 2 * rows.moment())
     assert len(both) == 2 * m
+
+
+@pytest.mark.parametrize("kind", ["pairs", "triplets", "products"])
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+def test_constraints_without_a_multiplier_are_left_out_of_the_sum(kind, share):
+    rng = np.random.default_rng(0)
+    rows, A = constraint_rows(PIECE + 40, 3, kind, rng)
+    lam = rng.uniform(size=len(rows)) * (rng.uniform(size=len(rows)) < share)
+    expected = np.einsum("i,iab->ab", lam, A)
+    np.testing.assert_allclose(rows.adjoint(lam), expected, rtol=0, atol=1e-12 * len(rows))
+
+
+@pytest.mark.parametrize("weight", [None, "each"])
+def test_a_draw_from_many_constraints_is_only_where_to_begin(weight, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) * np.array([1.0, 3.0, 0.5])
+    left, right = rng.integers(300, size=(2, 1000))
+    similar = rng.uniform(size=1000) < 0.5
+    own = None if weight is None else rng.uniform(0.5, 2, size=1000)
+    pairs = gm.Pairs(left, right, similar, bounds=(2.0, 12.0), weight=own)
+    draws = []
+    monkeypatch.setattr(primal, "drawn", lambda problem, drawn=primal.drawn: draws.append(drawn(problem)) or draws[-1])
+    by_draw = gm.ITML(anchor=0).fit(X, pairs)
+    (part,) = draws
+    assert 50 < len(part.rows) < 200
+    assert np.mean(part.slack.weight) * len(part.rows) == pytest.approx(
+        1000 * np.mean(1 if own is None else own), rel=0.3
+    )
+    monkeypatch.setattr(primal, "ENOUGH", np.inf)
+    along_the_path = gm.ITML(anchor=0).fit(X, pairs)
+    assert len(draws) == 1 and by_draw.converged_
+    np.testing.assert_allclose(by_draw.metric_.matrix, along_the_path.metric_.matrix, rtol=1e-9, atol=1e-12)
 
 
 def test_the_preconditioner_inverts_what_isserlis_says_of_normal_vectors():

@@ -200,12 +200,11 @@ def as_bool(value: Any, m: int, owner: str, name: str) -> np.ndarray:
 def differences(i: np.ndarray, j: np.ndarray, n: int) -> sparse.csr_array:
     """Rows e_i − e_j, shape (m, n)."""
     m = len(i)
-    rows = np.concatenate([np.arange(m), np.arange(m)])
-    data = np.concatenate([np.ones(m), -np.ones(m)])
-    return sparse.csr_array((data, (rows, np.concatenate([i, j]))), shape=(m, n))
+    columns = np.column_stack([i, j]).ravel()
+    return sparse.csr_array((np.tile([1.0, -1.0], m), columns, np.arange(0, 2 * m + 1, 2)), shape=(m, n))
 
 
 def selections(i: np.ndarray, n: int) -> sparse.csr_array:
     """Rows e_i, shape (m, n)."""
     m = len(i)
-    return sparse.csr_array((np.ones(m), (np.arange(m), i)), shape=(m, n))
+    return sparse.csr_array((np.ones(m), i, np.arange(m + 1)), shape=(m, n))

@@ -49,7 +49,9 @@ class Chunklets(Constraints):
         ids = _checks.plain(self.ids, "Chunklets", "ids")
         if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.max(initial=0) > np.iinfo(np.intp).max:
             raise ValueError(f"Chunklets: ids must be a 1-D integer array, got shape {ids.shape}, {ids.dtype}.")
-        ids = np.where(ids < 0, -1, ids).astype(np.intp)
+        ids = ids.astype(np.intp, copy=ids.flags.writeable or ids.base is not None)
+        if ids.min(initial=0) < -1:
+            ids = np.maximum(ids, -1)
         ids.flags.writeable = False
         object.__setattr__(self, "ids", ids)
         _checks.number(self.limit, "Chunklets", "limit", low=0)
@@ -139,9 +141,10 @@ class Chunklets(Constraints):
         if self.weight is not None:
             V = self.centered(X)
             return self._averages(X.shape[0])[1], self.means(X), V.T @ (V * linalg.placed(self._counts(), V)[:, None])
+        if (self.ids >= 0).all():
+            return linalg.moments(X, linalg.renamed(self.ids)[1])
         inside = self.members()
-        ids = self.ids if len(inside) == len(self.ids) else self.ids[inside]
-        return linalg.moments(X if len(inside) == len(self.ids) else X[inside], linalg.renamed(ids)[1])
+        return linalg.moments(X[inside], linalg.renamed(self.ids[inside])[1])
 
     def centered(self, X: Any) -> Any:
         """Points of the chunklets minus the mean of theirs, (n_inside, d)."""
@@ -156,7 +159,7 @@ class Chunklets(Constraints):
 
     def terms(self, n: int) -> Terms:
         """Bilinear terms over n points."""
-        # Σ|x − μ|² = Σ|x|² − Σ size·|μ|²
+        # Jain 2009, (3.4): Σ|x − μ|² = Σ|x|² − Σ size·|μ|²
         inside = self.members()
         average, size = self._averages(n)
         rows = sparse.csr_array(sparse.vstack([selections(inside, n), average]))

@@ -1,5 +1,6 @@
 """What triplets and quadruplets share: one pair of points is nearer than another."""
 
+import copy
 from abc import abstractmethod
 from dataclasses import fields, replace
 from typing import Any, Self
@@ -54,6 +55,12 @@ class Comparisons(Constraints):
     def from_data(self) -> bool:
         """Whether the margin is to be taken from the data."""
         return self.margin is None
+
+    def without_margin(self) -> Self:
+        """The same comparisons where any difference will do."""
+        found = copy.copy(self)
+        object.__setattr__(found, "margin", np.zeros(len(self)))
+        return found
 
     def filled(self, X: Any, percentiles: Any = (5, 95), *, max_points: int = 1000, sqdist: Any = None) -> Self:
         """Fill in a missing margin: the share ``MARGIN`` of the median squared distance of X."""

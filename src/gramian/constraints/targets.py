@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.constraints.sampling import distinct
+from gramian.constraints.sampling import asked, distinct
 
 ROUNDS = 20
 """Draws of a far partner for each point before it is given up."""
@@ -15,12 +15,12 @@ def target_pairs(
     Y: Any, n_near: int, threshold: float | None, n_pairs: int | None, owner: str, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
     """Similar pairs (2, a) and dissimilar pairs (2, b) of points, a + b ≤ n_pairs, all distinct."""
-    known, Y = _known(Y, owner)
+    known, Y = with_target(Y, owner)
     count = _count(n_pairs, len(known), owner, "n_pairs")
     half = (count + 1) // 2
-    anchors = _anchors(len(Y), 2 * half, rng)
-    similar = distinct(anchors, _near(Y, anchors, n_near, owner, rng), len(Y), half)
-    anchors, far = _far(Y, _anchors(len(Y), 2 * half, rng), threshold, owner, rng)
+    anchors = in_turn(len(Y), 2 * half, rng)
+    similar = distinct(anchors, near_targets(Y, anchors, n_near, owner, rng), len(Y), half)
+    anchors, far = far_targets(Y, in_turn(len(Y), 2 * half, rng), threshold, owner, rng)
     dissimilar = distinct(anchors, far, len(Y), count - half)
     return known[np.stack(similar)], known[np.stack(dissimilar)]
 
@@ -29,16 +29,16 @@ def target_triplets(
     Y: Any, n_near: int, threshold: float | None, n_triplets: int | None, owner: str, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct (anchor, near, far) of points."""
-    known, Y = _known(Y, owner)
+    known, Y = with_target(Y, owner)
     count = _count(n_triplets, len(known), owner, "n_triplets")
-    anchors, far = _far(Y, _anchors(len(Y), 2 * count, rng), threshold, owner, rng)
-    rows = np.stack([anchors, _near(Y, anchors, n_near, owner, rng), far])
+    anchors, far = far_targets(Y, in_turn(len(Y), 2 * count, rng), threshold, owner, rng)
+    rows = np.stack([anchors, near_targets(Y, anchors, n_near, owner, rng), far])
     _, first = np.unique(rows, axis=1, return_index=True)
     anchor, mate, other = known[rows[:, np.sort(first)[:count]]]
     return anchor, mate, other
 
 
-def _known(Y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
+def with_target(Y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """Indices of the points with a target, and their targets (n, t)."""
     Y = _checks.array(Y, owner, "targets")
     Y = Y[:, None] if Y.ndim == 1 else Y
@@ -51,15 +51,15 @@ def _known(Y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _count(given: int | None, n: int, owner: str, name: str) -> int:
-    return 5 * n if given is None else _checks.number(given, owner, name, low=1, integer=True)
+    return 5 * n if given is None else asked(given, owner, name)
 
 
-def _anchors(n: int, count: int, rng: np.random.RandomState) -> np.ndarray:
+def in_turn(n: int, count: int, rng: np.random.RandomState) -> np.ndarray:
     """Points in turn, in a random order, ``count`` of them."""
     return np.resize(rng.permutation(n), count)
 
 
-def _near(Y: np.ndarray, anchors: np.ndarray, n_near: int, owner: str, rng: np.random.RandomState) -> np.ndarray:
+def near_targets(Y: np.ndarray, anchors: np.ndarray, n_near: int, owner: str, rng: np.random.RandomState) -> np.ndarray:
     """For each anchor one of the n_near points with the nearest targets, drawn."""
     from scipy.spatial import cKDTree
 
@@ -71,11 +71,11 @@ def _near(Y: np.ndarray, anchors: np.ndarray, n_near: int, owner: str, rng: np.r
     return near[anchors, rng.randint(k, size=len(anchors))]
 
 
-def _far(
+def far_targets(
     Y: np.ndarray, anchors: np.ndarray, threshold: float | None, owner: str, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
     """Anchors, and for each a random point whose target is apart by the threshold; anchors without one are left out."""
-    limit = _threshold(Y, threshold, owner)
+    limit = dissimilar_from(Y, threshold, owner)
     far = np.full(len(anchors), -1)
     for _ in range(ROUNDS):
         missing = np.flatnonzero(far < 0)
@@ -89,7 +89,7 @@ def _far(
     return anchors[found], far[found]
 
 
-def _threshold(Y: np.ndarray, threshold: float | None, owner: str) -> float:
+def dissimilar_from(Y: np.ndarray, threshold: float | None, owner: str) -> float:
     """The distance of targets from which on points are dissimilar."""
     if threshold is not None:
         return _checks.number(threshold, owner, "threshold", low=0)

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Chunklets, Constraints, Labels
 from gramian.dask.rows import Rows
 from gramian.learners.automatic import AutoMetric
+from gramian.learners.blend import Blend
 from gramian.learners.trials import Search
 
 SAMPLE = 20_000
@@ -17,22 +18,35 @@ ENDS = ("left", "right", "anchor", "near", "far", "near_left", "near_right", "fa
 
 
 class BlockedAutoMetric(AutoMetric):
-    """AutoMetric of points in blocks; ``report_`` and ``estimate_`` are those of the sample."""
+    """AutoMetric of points in blocks; ``report_`` and ``estimate_`` are those of the sample; it tries no blends."""
 
     def _fit_checked(self, X: Rows, y: Any, rng: np.random.RandomState) -> None:
         from gramian.dask.learners import inner_of
 
+        candidates = self._in_blocks(self._candidates(y))
         rows, side = sampled(y, len(X), rng)
         cv = _checks.number(self.cv, "AutoMetric", "cv", low=2, integer=True)
-        search = Search(X[rows].gathered(), side, self._neighbors(), cv, rng)
+        search = Search(linalg.gathered(X[rows]), side, self._neighbors(), cv, rng)
         starts = self._starts(search.X)
         for start in starts:
             search.score_start(start)
-        tried = list(self._tried(search, starts, self._candidates()))
+        tried = list(self._tried(search, starts, candidates))
         for trial in tried:
             trial.learner = inner_of(trial.learner)
         search.X, search.y = X, y
         self._conclude(search, tried)
+
+    def _in_blocks(self, candidates: dict[str, Any]) -> dict[str, Any]:
+        """The candidates without those that need all points in memory, unless they were named: then it is an error."""
+        from gramian.dask.learners import IN_MEMORY, inner_of
+
+        if self.candidates is None:
+            return {
+                name: learner for name, learner in candidates.items() if not isinstance(learner, (*IN_MEMORY, Blend))
+            }
+        for learner in candidates.values():
+            inner_of(learner)
+        return candidates
 
 
 def sampled(y: Any, n: int, rng: np.random.RandomState) -> tuple[np.ndarray, Any]:

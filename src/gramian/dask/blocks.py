@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramian import _checks
 
 BLOCK_BYTES = 32 << 20
 """Size of a block, as it lies on disk, where nobody else has cut the rows into blocks."""
+LABEL = 8
+"""Entries of a row that a label counts for: what a task makes of one is larger than itself."""
 OWNER = "dask.fit"
 
 
@@ -144,7 +147,7 @@ def _is_list_of_parts(X: Any) -> bool:
 
 def _spooled(X: Any, name: str) -> tuple[list[str], Any]:
     """Blocks of an iterator, written to a temporary folder, since they are gone once they were seen."""
-    if not hasattr(X, "__iter__"):
+    if not hasattr(X, "__iter__") or sparse.issparse(X):
         raise TypeError(
             f"{OWNER}: {name} must be an array, a dask array, paths of parts or an iterator of blocks, "
             f"got {_checks.shown(X)}."
@@ -214,7 +217,7 @@ def _sliced(X: Any, rows: int | None, ndim: int, name: str, part: Any) -> Iterat
         raise ValueError(f"{OWNER}: {name} must have {ndim} dimension(s), got shape {X.shape}.")
     if ndim == 2 and X.shape[1] == 0:
         raise ValueError(f"{OWNER}: {name} must have at least one feature, got shape {X.shape}.")
-    row_bytes = X.dtype.itemsize * (X.shape[1] if ndim == 2 else 64)
+    row_bytes = X.dtype.itemsize * (X.shape[1] if ndim == 2 else LABEL)
     step = rows or max(1, BLOCK_BYTES // max(row_bytes, 1))
     for start in range(0, X.shape[0], step):
         stop = min(start + step, X.shape[0])

@@ -9,6 +9,7 @@ from gramian import linalg
 from gramian.clustering import DecorrelatedKMeans
 from gramian.clustering.base import sizes
 from gramian.clustering.points import Points
+from gramian.dask import passes
 from gramian.dask.rows import Rows
 from gramian.dask.views import View
 
@@ -26,7 +27,7 @@ class BlockedPoints(Points):
     def sample(self, size: int, rng: np.random.RandomState) -> Points:
         """At most ``size`` points, in memory."""
         rows = np.arange(len(self)) if len(self) <= size else np.sort(rng.choice(len(self), size, replace=False))
-        return Points.of(self.X[rows].gathered(), self.centered and len(self) > size)
+        return Points.of(linalg.gathered(self.X[rows]), self.centered and len(self) > size)
 
     def take(self, rows: np.ndarray) -> "BlockedPoints":
         """The points at some rows, around the same origin."""
@@ -34,15 +35,15 @@ class BlockedPoints(Points):
 
     def dense(self, rows: Any) -> np.ndarray:
         """Some points as an array."""
-        return self.X[rows].gathered()
+        return linalg.gathered(self.X[rows])
 
     def inner(self, C: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
         """Inner products with the rows of C."""
-        return (self.X[rows] @ C.T).gathered()
+        return linalg.gathered(self.X[rows] @ C.T)
 
     def nearest(self, C: np.ndarray, k: tuple[int, ...]) -> np.ndarray:
         """Labels (n, T): in each clustering the center that is closest."""
-        return self.X.laid(nearest_of, C, k).astype(np.int32)
+        return passes.laid(self.X, nearest_of, C, k).astype(np.int32)
 
     def errors(self, C: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Squared distance of each point to its own center."""
@@ -50,13 +51,13 @@ class BlockedPoints(Points):
 
     def _own(self, C: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """zᵀc − |c|²/2 for the own center c of each point, (n, 1)."""
-        near = (self.X @ C.T - linalg.row_norms(C) / 2).gathered()
+        near = linalg.gathered(self.X @ C.T - linalg.row_norms(C) / 2)
         return near[np.arange(len(near)), labels, None]
 
     def sums(self, labels: np.ndarray, k: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Sums (K, d) of the points of each cluster, and their numbers (K,)."""
         kind = np.min_scalar_type(max(k))
-        S = self.X.total(sums_of, k, each=labels.astype(kind))
+        S = passes.total(self.X, sums_of, k, each=labels.astype(kind))
         return S, np.concatenate([np.bincount(labels[:, t], minlength=size) for t, size in enumerate(k)])
 
 

@@ -1,13 +1,13 @@
 """Constraint matrices over blocks: their rows stay on the workers, M goes out, and one d × d matrix comes back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from gramian.constraints.base import Terms
-from gramian.dask import views
+from gramian.dask import passes, views
 from gramian.dask.rows import Rows
 from gramian.dask.views import View
 from gramian.solvers.rows import Rows as ConstraintRows
@@ -16,81 +16,108 @@ from gramian.solvers.rows import rows_of_terms
 MEMORY_BYTES = 512 << 20
 """Rows of constraints up to this size are gathered, and the solver works on the client alone."""
 PART_BYTES = 32 << 20
-"""Size of what one task works on."""
+"""Size of what one task works on; some of the constraints are gathered up to this size."""
 
 
 @dataclass(frozen=True, eq=False)
 class SpreadRows:
-    """The words of :class:`gramian.solvers.rows.Rows` for parts of the constraints that workers keep."""
+    """The words of :class:`gramian.solvers.rows.Rows` for parts of the constraints that workers keep.
+
+    A map of all vectors is not applied to them: with ``V`` (d, q), ⟨VᵀAV, S⟩ = ⟨A, VSVᵀ⟩.
+    """
 
     engine: Any
     parts: tuple[Any, ...]
     ends: np.ndarray
     rank: int
+    V: np.ndarray
 
     def __len__(self) -> int:
         return int(self.ends[-1])
 
-    def _split(self, values: np.ndarray) -> list[np.ndarray]:
-        return np.split(values, self.ends[:-1])
-
-    def _laid(self, word: str, *args: Any) -> np.ndarray:
-        found = self.engine.each(said, [(part, word, *args) for part in self.parts])
-        return np.concatenate(found)
-
     def linear(self, M: np.ndarray) -> np.ndarray:
         """⟨A_i, M⟩, shape (m,)."""
-        return self._laid("linear", M)
+        return laid(self, said, "linear", self.V @ M @ self.V.T)
 
     def size(self, prior: Any = None) -> np.ndarray:
         """Size of each A_i under M₀, shape (m,)."""
-        return self._laid("size", prior)
+        return laid(self, said, "size", self.V @ (self.V.T if prior is None else prior @ self.V.T))
 
     def form(self, derivative: Any) -> np.ndarray:
         """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,)."""
-        return self._laid("form", derivative)
+        return laid(self, form_of, self.V, derivative)
 
     def positive(self) -> np.ndarray:
         """1 for constraints whose A_i is known to be PSD, shape (m,)."""
-        return self._laid("positive")
+        return laid(self, said, "positive")
 
     def adjoint(self, lam: np.ndarray) -> np.ndarray:
         """A(λ) = Σ λ_i A_i, (d, d)."""
-        return self.engine.total(said, [(part, "adjoint", own) for part, own in zip(self.parts, self._split(lam))])
+        return summed(self, [(part, "adjoint", own) for part, own in zip(self.parts, split(self, lam))])
 
     def normal(self, S: np.ndarray) -> np.ndarray:
         """Σ ⟨A_i, S⟩ A_i, (d, d): one round."""
-        return self.engine.total(said, [(part, "normal", S) for part in self.parts])
+        outer = self.V @ S @ self.V.T
+        return summed(self, [(part, "normal", outer) for part in self.parts])
 
     def moment(self) -> np.ndarray:
         """Second moment of all vectors, (d, d)."""
-        return self.engine.total(said, [(part, "moment") for part in self.parts])
+        return summed(self, [(part, "moment") for part in self.parts])
 
     def mapped(self, V: np.ndarray) -> "SpreadRows":
         """The rows of Vᵀ A_i V."""
-        parts = self.engine.kept(said, [(part, "mapped", V) for part in self.parts])
-        return SpreadRows(self.engine, tuple(parts), self.ends, self.rank)
+        return replace(self, V=self.V @ V)
 
-    def take(self, keep: np.ndarray) -> "SpreadRows":
-        """The rows of some of the constraints, chosen by a mask (m,)."""
-        masks = self._split(keep)
-        parts = self.engine.kept(said, [(part, "take", own) for part, own in zip(self.parts, masks)])
-        return SpreadRows(self.engine, tuple(parts), np.cumsum([int(own.sum()) for own in masks]), self.rank)
+    def take(self, keep: np.ndarray) -> Any:
+        """The rows of some of the constraints, chosen by a mask (m,); few of them come into memory."""
+        masks = split(self, keep)
+        tasks = [(part, "take", own) for part, own in zip(self.parts, masks)]
+        ends = np.cumsum([int(own.sum()) for own in masks])
+        if 8 * self.rank * len(self.V) * ends[-1] <= PART_BYTES:
+            return joined(self.engine.each(said, tasks)).mapped(self.V)
+        return replace(self, parts=tuple(self.engine.kept(said, tasks)), ends=ends)
 
     def scaled(self, factor: np.ndarray) -> "SpreadRows":
         """The rows of factor_i A_i."""
-        parts = self.engine.kept(said, [(part, "scaled", own) for part, own in zip(self.parts, self._split(factor))])
-        return SpreadRows(self.engine, tuple(parts), self.ends, self.rank)
+        tasks = [(part, "scaled", own) for part, own in zip(self.parts, split(self, factor))]
+        return replace(self, parts=tuple(self.engine.kept(said, tasks)))
 
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Each A_i as a sum of two signed squares, in memory."""
         vectors, signs = zip(*self.engine.each(said, [(part, "squares") for part in self.parts]))
-        return np.concatenate(vectors), np.concatenate(signs)
+        return np.concatenate(vectors) @ self.V, np.concatenate(signs)
+
+
+def split(rows: SpreadRows, values: np.ndarray) -> list[np.ndarray]:
+    """Values (m,) as one array for each part."""
+    return np.split(values, rows.ends[:-1])
+
+
+def laid(rows: SpreadRows, function: Any, *args: Any) -> np.ndarray:
+    """A number for each constraint, (m,)."""
+    return np.concatenate(rows.engine.each(function, [(part, *args) for part in rows.parts]))
+
+
+def summed(rows: SpreadRows, tasks: list[tuple]) -> np.ndarray:
+    """VᵀAV of the sum A of what all parts say."""
+    return rows.V.T @ rows.engine.total(said, tasks) @ rows.V
 
 
 def said(part: ConstraintRows, word: str, *args: Any) -> Any:
     """What one part of the constraints answers."""
     return getattr(part, word)(*args)
+
+
+def form_of(part: ConstraintRows, V: np.ndarray, derivative: Any) -> np.ndarray:
+    """What it answers to ``form`` when its vectors are mapped."""
+    return part.mapped(V).form(derivative)
+
+
+def joined(parts: list[ConstraintRows]) -> ConstraintRows:
+    """All parts as one."""
+    left, weight = (np.concatenate([getattr(part, name) for part in parts]) for name in ("left", "weight"))
+    right = None if parts[0].right is None else np.concatenate([part.right for part in parts])
+    return ConstraintRows(left, weight, right)
 
 
 @rows_of_terms.register
@@ -110,9 +137,9 @@ def _(Z: Rows, terms: Terms) -> Any:
         names = np.unique(np.concatenate([side.indices for side in own]))
         wanted.append(names)
         args.append((Z.view, [side[:, names] for side in own], terms.weight[start:stop]))
-    parts = Z.engine.exchange(views.pieces_of, Z.sending(wanted), part_of, args)
+    parts = Z.engine.exchange(views.pieces_of, passes.sending(Z, wanted), part_of, args)
     rank = t * len(sides)
-    return SpreadRows(Z.engine, tuple(parts), ends, rank)
+    return SpreadRows(Z.engine, tuple(parts), ends, rank, np.eye(Z.view.size))
 
 
 def part_of(pieces: list[np.ndarray], view: View, sides: list[Any], weight: np.ndarray) -> ConstraintRows:

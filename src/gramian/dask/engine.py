@@ -6,6 +6,7 @@ as a block of a dask array, arrives computed. Nothing stays on a worker between 
 computed again.
 """
 
+import uuid
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
@@ -107,6 +108,46 @@ def _bar(total: int, verbose: bool) -> Any:
         yield step
 
 
+class Awaited:
+    """Stands, in a call, for what dask computes."""
+
+
+class Call:
+    """A function and its arguments, but for those that dask computes: it would look into all of the others, slowly."""
+
+    def __init__(self, function: Callable, args: list[Any]) -> None:
+        self.function, self.args = function, args
+
+    @classmethod
+    def of(cls, function: Callable, task: tuple) -> tuple["Call", list[Any]]:
+        """A call, and what it waits for; of lists only those are opened that hold such."""
+        awaited: list[Any] = []
+
+        def held(argument: Any) -> Any:
+            if hasattr(argument, "__dask_graph__"):
+                awaited.append(argument)
+                return Awaited
+            if isinstance(argument, list) and any(hasattr(item, "__dask_graph__") for item in argument):
+                return [held(item) for item in argument]
+            return argument
+
+        return cls(function, [held(argument) for argument in task]), awaited
+
+
+def called(call: Call, *values: Any) -> Any:
+    """The result of a call, with the values that it waited for."""
+    left = iter(values)
+
+    def given(argument: Any) -> Any:
+        if argument is Awaited:
+            return next(left)
+        if isinstance(argument, list) and any(item is Awaited for item in argument):
+            return [given(item) for item in argument]
+        return argument
+
+    return call.function(*[given(argument) for argument in call.args])
+
+
 class Cluster:
     """Tasks of a dask cluster, merged in a tree."""
 
@@ -121,8 +162,10 @@ class Cluster:
     def _lazy(self, function: Callable, tasks: Iterable[tuple]) -> list[Any]:
         from dask import delayed
 
-        lazy = delayed(function, pure=False, traverse=False)
-        return [lazy(*task) for task in tasks]
+        lazy = delayed(called, pure=False, traverse=False)
+        calls = [Call.of(function, task) for task in tasks]
+        name = function.__name__
+        return [lazy(call, *awaited, dask_key_name=f"{name}-{uuid.uuid4().hex}") for call, awaited in calls]
 
     def each(self, function: Callable, tasks: Iterable[tuple]) -> list[Any]:
         """``function(*task)`` of every task, in order."""

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from gramian import _checks, linalg
+from gramian.dask import passes
 from gramian.dask.blocks import OWNER
 from gramian.dask.rows import Rows
 from gramian.dask.views import View, summed
@@ -65,7 +66,7 @@ def choose_pivots(kernel: Any, X: Rows, rank: int, tol: float, greedy: bool, rng
         trace = left if trace is None else trace
         if left <= tol * trace or left == 0:
             break
-        points = X[rows].gathered()
+        points = linalg.gathered(X[rows])
         F = pivots.factor(points)
         H = linalg.symmetrize(kernel._gram(points, points) - F @ F.T)
         residual = pivots.residual(points)
@@ -75,7 +76,7 @@ def choose_pivots(kernel: Any, X: Rows, rank: int, tol: float, greedy: bool, rng
         picked, L = pick(H, floor, bar(residual), rank - before, greedy)
         pivots = pivots.grown(points[picked], L)
         if tol > 0:  # those after the goal is met are dropped
-            met = np.flatnonzero(X.total(traces_of, pivots, before) <= tol * trace)
+            met = np.flatnonzero(passes.total(X, traces_of, pivots, before) <= tol * trace)
             pivots = pivots.first(before + 1 + int(met[0])) if len(met) else pivots
     return pivots
 
@@ -83,11 +84,11 @@ def choose_pivots(kernel: Any, X: Rows, rank: int, tol: float, greedy: bool, rng
 def _candidates(X: Rows, pivots: Pivots, size: int, greedy: bool, rng: Any) -> tuple[np.ndarray, Any, float]:
     """Rows to pick from, the bar that each must pass, and the trace that is left."""
     if not greedy:
-        left = X.laid(residual_of, pivots)
+        left = passes.laid(X, residual_of, pivots)
         rows = drawn(left, size, rng) if left.any() else np.zeros(0, np.intp)
         share = rng.uniform(size=size)
         return rows, lambda residual: share * residual, float(left.sum())
-    names, left, total = X.total(largest_of, pivots, size, each=np.arange(len(X)), merge=_largest_of_all)
+    names, left, total = passes.total(X, largest_of, pivots, size, each=np.arange(len(X)), merge=_largest_of_all)
     order = np.argsort(names)
     at, outside = largest(left[order], size)
     return names[order][at], lambda residual: np.full(len(at), outside), total
@@ -152,7 +153,7 @@ class BlockedKernelFeatures(KernelFeatures):
         self.basis_, inner = self._basis(X)
         whiten = np.zeros((len(inner.pivots), len(self.basis_)))
         whiten[:, inner.pivots] = lower_inverse(inner.factor[inner.pivots])
-        total, Q, trace = X.total(spread_of, self, whiten, merge=summed)
+        total, Q, trace = passes.total(X, spread_of, self, whiten, merge=summed)
         self._rotate(whiten, total / len(X), Q, float(trace), len(X))
 
     def _basis(self, X: Rows) -> tuple[np.ndarray, PivotedCholesky]:
@@ -166,7 +167,7 @@ class BlockedKernelFeatures(KernelFeatures):
         if size is None:
             raise ValueError(f"{OWNER}: KernelFeatures needs rank or n_basis for points in blocks, got None for both.")
         if self.basis == "uniform":
-            points = X[uniform(len(X), size, rng)].gathered()
+            points = linalg.gathered(X[uniform(len(X), size, rng)])
             return points, factorize(self.kernel_, points)
         tol = 0.0 if self.tol is None else _checks.number(self.tol, "KernelFeatures", "tol", low=0)
         pivots = choose_pivots(self.kernel_, X, size, tol, self.basis == "cholesky", rng)

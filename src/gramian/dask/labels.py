@@ -20,10 +20,11 @@ def labels_of(y: Any, n: int, engine: Any, owner: str, unknown: Any = None, numb
         raise ValueError(f"{owner}: labels must have one entry per point ({n}), got {blocks.n}.")
     found = engine.each(codes_of, [(part, owner, unknown, numbers) for part in blocks.parts])
     classes = np.unique(np.concatenate([own for own, _ in found]))
-    codes = np.full(n, -1, dtype=np.intp)
+    codes = np.empty(n, dtype=np.intp)
     for start, (own, values) in zip(blocks.edges, found):
-        known = values >= 0
-        codes[start : start + len(values)][known] = np.searchsorted(classes, own)[values[known]]
+        names = np.append(np.searchsorted(classes, own), -1)  # the last one is that of −1
+        np.take(names, values, out=codes[start : start + len(values)], mode="wrap")
+    codes.flags.writeable = False
     if not numbers:
         _checks.refuse_continuous(classes, int((codes >= 0).sum()), owner)
     return Labels(codes, classes)

@@ -12,7 +12,7 @@ from gramian.dask.features import BlockedKernelFeatures
 from gramian.dask.margins import BlockedLMNN
 from gramian.dask.references import ReferenceMCML, ReferenceNCA
 from gramian.features import KernelFeatures
-from gramian.learners import LMNN, MCML, MLKR, NCA, SCML, AutoMetric, Kernelized, TupleClassifier
+from gramian.learners import LMNN, MCML, MLKR, NCA, SCML, AutoMetric, Contrastive, Kernelized, TupleClassifier
 from gramian.learners.base import MetricLearner
 
 BLOCKED: dict[type, type] = {
@@ -23,7 +23,7 @@ BLOCKED: dict[type, type] = {
     KernelFeatures: BlockedKernelFeatures,
     DecorrelatedKMeans: BlockedKMeans,
 }
-IN_MEMORY = (Kernelized, MLKR, SCML, TupleClassifier)
+IN_MEMORY = (Contrastive, Kernelized, MLKR, SCML, TupleClassifier)
 IN_MEMORY_REMEDY = "fit it on a sample, or fit KernelFeatures here and a linear learner on the transform of it"
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from gramian import linalg
 from gramian.constraints import Labels
-from gramian.dask import views
+from gramian.dask import passes, views
 from gramian.dask.rows import Rows
 from gramian.dask.sharded import ShardedIndex
 from gramian.dask.views import View
@@ -72,7 +73,7 @@ class BlockedTriplets:
             wanted.append(names)
             args.append((self.Z.view, names, own, self.near[own], anchor, other, self.push, old))
         some = replace(self.Z, view=View(self.Z.view.width))
-        return tuple(some.engine.exchange(views.pieces_of, some.sending(wanted), batch_of, args))
+        return tuple(some.engine.exchange(views.pieces_of, passes.sending(some, wanted), batch_of, args))
 
     def updated(self, L: np.ndarray) -> "BlockedTriplets":
         """λ⁰ ← λ(L)."""
@@ -154,7 +155,7 @@ def questions(Z: Rows, labels: Labels) -> Any:
     for number, members in enumerate(labels.groups()):
         for start in range(0, len(members), ANCHORS):
             rows = members[start : start + ANCHORS]
-            yield number, members, rows, raw[rows].gathered()
+            yield number, members, rows, linalg.gathered(raw[rows])
 
 
 def impostors(index: ShardedIndex, Z: Rows, labels: Labels, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -180,7 +181,7 @@ class BlockedLMNN(LMNN):
         raw = replace(X, view=View(X.view.width))
         d = X.view.width
         index = ShardedIndex(getattr(X.engine, "client", None), Mahalanobis.euclidean(d), ExactIndex)
-        places, parts, chosen = zip(*raw.tasks())
+        places, parts, chosen = zip(*passes.tasks(raw))
         everyone = np.arange(len(X))
         return index.add_parts(parts, chosen, [everyone[at] for at in places])
 

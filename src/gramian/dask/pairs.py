@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg, neighbors
-from gramian.dask import views
+from gramian.dask import passes, views
 from gramian.dask.engine import added
 from gramian.dask.rows import Rows
 from gramian.dask.views import View
@@ -27,8 +27,8 @@ def pair_gram(V: Rows, weights: np.ndarray | None = None) -> np.ndarray:
 
 def pair_values(V: Rows, function: Any) -> np.ndarray:
     """A number for each difference of rows, (m,)."""
-    if V.minus is not None and V.few(V.numbers):
-        return function(V.gathered())
+    if V.minus is not None and passes.few(V, V.numbers):
+        return np.concatenate([function(some) for _, some in passes.differences(V)])
     return np.concatenate(list(_in_rounds(V, batch_values, function, np.concatenate)))
 
 
@@ -49,7 +49,7 @@ def _exchanged(V: Rows, batches: list[slice], receive: Any, what: Any, merge: An
         names, place = np.unique(np.concatenate([V.numbers[batch], V.minus[batch]]), return_inverse=True)
         wanted.append(names)
         args.append((place.astype(np.int32), V.view, what[batch] if isinstance(what, np.ndarray) else what))
-    tasks = replace(V, rows=None, minus=None).sending(wanted)
+    tasks = passes.sending(replace(V, rows=None, minus=None), wanted)
     return V.engine.exchange(views.pieces_of, tasks, receive, args, merge)
 
 
@@ -87,7 +87,7 @@ def _(X: Rows, k: int, queries: Any = None, *, threads: int = 1) -> tuple[np.nda
     ids, D = np.empty((Q.shape[0], k), np.intp), np.empty((Q.shape[0], k))
     for places, *asked in _asked(Q):
         own = _numbers(places) if queries is None else None
-        tasks = [(*asked, part, chosen, X.view, _numbers(at), k, own) for at, part, chosen in X.tasks()]
+        tasks = [(*asked, part, chosen, X.view, _numbers(at), k, own) for at, part, chosen in passes.tasks(X)]
         ids[places], D[places] = X.engine.total(near_of, tasks, merge=_nearest_of_all)
     return ids, D
 
@@ -99,7 +99,7 @@ def _numbers(places: Any) -> np.ndarray:
 def _asked(Q: Any) -> Iterator[tuple[Any, Any, Any, View]]:
     """Queries, a block at a time."""
     if isinstance(Q, Rows):
-        for places, part, chosen in Q.tasks():
+        for places, part, chosen in passes.tasks(Q):
             yield places, part, chosen, Q.view
     else:
         yield slice(0, len(Q)), Q, None, View(Q.shape[1])
@@ -140,7 +140,7 @@ def _(X: Rows, Y: Rows, k: int) -> np.ndarray:
     X = X - X.mean(axis=0)
     scale = lfda.floored(np.sqrt(neighbors.nearest(X, min(k, n - 1))[1][:, -1]))
     total = np.zeros((Y.view.size, Y.view.size))
-    tasks = list(X.tasks())
+    tasks = list(passes.tasks(X))
     for places, part, chosen in tasks:
         pairs = [(part, chosen, scale[places], other, rows, scale[at], X.view, Y.view) for at, other, rows in tasks]
         total += X.engine.total(affinity_of, pairs)

@@ -12,6 +12,7 @@ import numpy as np
 
 from gramian import linalg
 from gramian.constraints import Labels
+from gramian.dask import passes
 from gramian.dask.rows import Rows
 from gramian.dask.views import View, summed
 from gramian.learners.factored import Start
@@ -38,7 +39,7 @@ def by_reference(learner: Any, X: Rows, labels: Labels, rng: Any, report: Any, c
     """Descend over L with a reference in place of all neighbors; the start is that of the reference alone."""
     first, second = drawn(labels, REFERENCE, rng)
     options = {"ridge": 1e-10} if collapse else {}
-    R = X[first].gathered()
+    R = linalg.gathered(X[first])
     start = Start.make(learner, R, labels.of(first), rng, **options)
     Z: Any = start.coordinates.of(X)  # type: ignore[arg-type]  # an affine map of points in blocks
 
@@ -47,12 +48,12 @@ def by_reference(learner: Any, X: Rows, labels: Labels, rng: Any, report: Any, c
 
     def loss(L: np.ndarray, chosen: Reference) -> tuple[float, np.ndarray]:
         names = np.column_stack([labels.codes, np.arange(len(X))])
-        return Z.total(loss_of, L, chosen, each=names, merge=summed)
+        return passes.total(Z, loss_of, L, chosen, each=names, merge=summed)
 
     own = reference(first, R)
     fun = start.penalized(lambda L: loss(L, own))
     end = descend(fun, start.L, max_iter=learner.max_iter, tol=learner.tol, scale=len(X), callback=report)
-    other = start.penalized(lambda L: loss(L, reference(second, X[second].gathered())))(end.point)[0]
+    other = start.penalized(lambda L: loss(L, reference(second, linalg.gathered(X[second]))))(end.point)[0]
     error = abs(other - end.value) / max(abs(end.value), np.finfo(float).tiny)
     return replace(start.solution(end, learner.tol), found={"reference_error": float(error)})
 

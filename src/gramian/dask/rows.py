@@ -1,23 +1,18 @@
 """Points in blocks, with as much of the manners of an array as learners ask for.
 
-A learner's own ``_learn`` works on them: sums over all rows become passes over the blocks, differences and maps are
-remembered until then, and only what is :func:`gramian.linalg.gathered` comes into memory.
+A learner's own ``_learn`` works on them: sums over all rows become :mod:`.passes` over the blocks, differences and maps
+are remembered until then, and only what is :func:`gramian.linalg.gathered` comes into memory.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gramian import linalg
-from gramian.dask import views
+from gramian.dask import passes, views
 from gramian.dask.blocks import Blocks
-from gramian.dask.views import View, packed
-
-HELD_BYTES = 128 << 20
-"""Rows, in double precision, that the client may hold between two passes."""
+from gramian.dask.views import View
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +66,7 @@ class Rows:
         if isinstance(key, slice) and key == slice(None):
             return self
         minus = None if self.minus is None else self.minus[key]
-        return replace(self, rows=self.numbers[key], minus=minus)
+        return replace(self, rows=numbered(self, key), minus=minus)
 
     def __sub__(self, other: Any) -> "Rows":
         if not isinstance(other, Rows):
@@ -92,7 +87,7 @@ class Rows:
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Transposed):
-            return self.gathered() @ other.of.gathered().T
+            return passes.gathered(self) @ passes.gathered(other.of).T
         return replace(self, view=self.view.mapped(np.asarray(other)))
 
     @property
@@ -100,85 +95,9 @@ class Rows:
         """The transpose, for products."""
         return Transposed(self)
 
-    def tasks(self) -> Iterator[tuple[Any, Any, Any]]:
-        """For each block that holds some of the rows: where they stand here, the part, and which of its rows."""
-        edges = self.blocks.edges
-        if self.rows is None:
-            for start, stop, part in zip(edges[:-1], edges[1:], self.blocks.parts):
-                if start < stop:
-                    yield slice(start, stop), part, None
-            return
-        order = None if (np.diff(self.rows) >= 0).all() else np.argsort(self.rows, kind="stable")
-        numbers = self.rows if order is None else self.rows[order]
-        for block, span in self.blocks.cut(numbers):
-            size = int(edges[block + 1] - edges[block])
-            yield (
-                span if order is None else order[span],
-                self.blocks.parts[block],
-                packed(numbers[span] - edges[block], size),
-            )
-
-    def sending(self, wanted: list[np.ndarray]) -> list[tuple]:
-        """Tasks in which each block takes out the rows, ascending, that several receivers want."""
-        tasks = []
-        wanted = wanted if self.rows is None else [self.rows[names] for names in wanted]
-        if self.rows is not None and not all((np.diff(names) > 0).all() for names in wanted):
-            raise ValueError("dask.fit: rows in blocks must ascend here; sort them first.")
-        ends = [np.searchsorted(names, self.blocks.edges) for names in wanted]
-        for block, part in enumerate(self.blocks.parts):
-            low = self.blocks.edges[block]
-            chosen = [names[at[block] : at[block + 1]] - low for names, at in zip(wanted, ends)]
-            if any(len(rows) for rows in chosen):
-                tasks.append((part, [rows.astype(np.int32) for rows in chosen]))
-        return tasks
-
-    def total(self, function: Any, *args: Any, merge: Any = None, each: Any = None) -> Any:
-        """A reduction over the blocks; ``each`` (m, …) is cut along the rows and given to the function."""
-        tasks = [
-            (part, chosen, self.view, *(() if each is None else (each[places],)), *args)
-            for places, part, chosen in self.tasks()
-        ]
-        return self.engine.total(function, tasks, **({} if merge is None else {"merge": merge}))
-
-    def laid(self, function: Any, *args: Any) -> np.ndarray:
-        """One result for each row, in order."""
-        tasks = list(self.tasks())
-        found = self.engine.each(function, [(part, chosen, self.view, *args) for _, part, chosen in tasks])
-        out = np.empty((len(self), *found[0].shape[1:]), dtype=found[0].dtype)
-        for (places, _, _), result in zip(tasks, found):
-            out[places] = result
-        return out
-
-    def gathered(self) -> np.ndarray:
-        """The rows in memory."""
-        if len(self) == 0:
-            return np.zeros(self.shape)
-        if self.minus is None:
-            return self.laid(views.rows_of)
-        names, place = np.unique(np.concatenate([self.numbers, self.minus]), return_inverse=True)
-        ends = self.some(names)
-        m = len(self)
-        V = ends[place[:m]] - ends[place[m:]]
-        return V if self.view.b is None else V + self.view.b
-
-    def few(self, names: np.ndarray) -> bool:
-        """Whether so many rows of the blocks may be held in memory."""
-        return 8 * self.view.width * len(names) <= HELD_BYTES
-
-    def some(self, names: np.ndarray) -> np.ndarray:
-        """Rows of the blocks, ascending, under the view without its shift; few of them are held for the next pass."""
-        view = replace(self.view, b=None)
-        if not self.few(names):
-            return replace(self, rows=names, minus=None, view=view).gathered()
-        known = self.blocks.held.get("names")
-        if known is None or not np.array_equal(known, names):
-            stored = replace(self, rows=names, minus=None).laid(views.stored_of)
-            self.blocks.held.update(names=names, rows=stored)
-        return view.of(self.blocks.held["rows"])
-
     def sum(self, axis: int = 0) -> np.ndarray:
         """Sum of the rows."""
-        return self.total(views.sums_of)
+        return passes.total(self, views.sums_of)
 
     def mean(self, axis: int = 0, dtype: Any = None) -> np.ndarray:
         """Mean of the rows."""
@@ -190,36 +109,13 @@ class Rows:
 
     def __rmatmul__(self, S: Any) -> np.ndarray:
         """S V for weights S (k, m), dense or sparse."""
-        if self.minus is not None:
-            return S @ self.gathered()
-        out = np.zeros((S.shape[0], self.view.size))
-        tasks, targets = [], []
-        S = sparse.csc_array(S) if sparse.issparse(S) else np.asarray(S)
-        used = np.flatnonzero(np.diff(S.indptr)) if sparse.issparse(S) else np.arange(S.shape[1])
-        some = self if len(used) == len(self) else self[used]
-        if some is not self and self.few(used) and (np.diff(some.numbers) > 0).all():
-            V = self.some(some.numbers)
-            return S[:, used] @ (V if self.view.b is None else V + self.view.b)
-        for places, part, chosen in some.tasks():
-            weights = S[:, used[places]]  # of the rows of this block
-            rows: Any = slice(None)
-            if sparse.issparse(weights):
-                weights = weights.tocsr()
-                rows = np.flatnonzero(np.diff(weights.indptr))
-                weights = weights[rows]
-            targets.append(rows)
-            tasks.append((part, chosen, self.view, weights))
-        for rows, result in zip(targets, self.engine.each(views.product_of, tasks)):
-            out[rows] += result
-        return out
+        return passes.weighted(S, self) if self.minus is None else S @ passes.gathered(self)
 
-    def gram(self, other: "Rows | None" = None) -> np.ndarray:
-        """Σ v wᵀ over the rows."""
-        if self.minus is not None:
-            from gramian.dask.pairs import pair_gram
 
-            return pair_gram(self)
-        return self.total(views.gram_of, None if other is None or other is self else other.view)
+def numbered(X: Rows, key: Any) -> np.ndarray:
+    """Row numbers of some of the rows; where all are there, those that are asked for, without a list of all."""
+    plain = isinstance(key, np.ndarray) and key.dtype.kind in "iu" and key.min(initial=0) >= 0
+    return key if plain and X.rows is None and key.max(initial=-1) < len(X) else X.numbers[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +128,7 @@ class Transposed:
     def __matmul__(self, other: Any) -> np.ndarray:
         """Vᵀ W, of the same rows, or of an array."""
         if isinstance(other, Rows):
-            return self.of.gram(other)
+            return passes.gram(self.of, other)
         return (np.asarray(other).T @ self.of).T
 
 
@@ -243,7 +139,7 @@ def _(X: Rows) -> Rows:
 
 @linalg.gathered.register
 def _(X: Rows) -> np.ndarray:
-    return X.gathered()
+    return passes.gathered(X)
 
 
 @linalg.difference.register
@@ -257,7 +153,7 @@ def _(X: Rows) -> np.ndarray:
         from gramian.dask.pairs import pair_values
 
         return pair_values(X, linalg.row_norms)
-    return X.laid(views.norms_of)
+    return passes.laid(X, views.norms_of)
 
 
 @linalg.row_extents.register
@@ -277,7 +173,7 @@ def _(X: Rows) -> Rows:
 @linalg.moments.register
 def _(X: Rows, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     kind = np.min_scalar_type(int(groups.max(initial=0)))
-    return X.total(views.moments_of, merge=views.merged_moments, each=groups.astype(kind))[1:]
+    return passes.total(X, views.moments_of, merge=views.merged_moments, each=groups.astype(kind))[1:]
 
 
 @linalg.covariance.register

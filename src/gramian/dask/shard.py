@@ -17,6 +17,8 @@ from gramian import persist
 from gramian.dask.blocks import read
 from gramian.dask.views import offsets
 
+OWNER = "ShardedIndex"
+
 _HELD: dict[str, Any] = {}
 """What this process holds, by key."""
 _LOCK = threading.RLock()
@@ -51,13 +53,13 @@ class Shard:
     def _read(self) -> Any:
         if self.path is None:
             raise ShardLostError(
-                f"ShardedIndex: shard {self.number} was lost with its worker, and has no file to be read again from; "
+                f"{OWNER}: shard {self.number} was lost with its worker, and has no file to be read again from; "
                 f"give folder, and add its points again."
             )
         try:
             index = persist.load(self.path, mmap=True)
         except (OSError, persist.PersistError) as error:
-            raise ShardLostError(f"ShardedIndex: shard {self.number} could not be read again: {error}") from error
+            raise ShardLostError(f"{OWNER}: shard {self.number} could not be read again: {error}") from error
         return index if self.metric is None else index.with_metric(self.metric)
 
 
@@ -141,6 +143,11 @@ class Standing:
     def n(self) -> int:
         """Number of items."""
         return int(sum(self.sizes))
+
+    def changed(self, client: Any, new: dict[int, tuple[Shard, int]]) -> "Standing":
+        """With some other shards, and their sizes, by number."""
+        both = [new.get(number, old) for number, old in enumerate(zip(self.shards, self.sizes))]
+        return Standing(client, [shard for shard, _ in both], [size for _, size in both])
 
 
 def _let_go(client: Any, held: list[Shard]) -> None:

@@ -1,5 +1,6 @@
 """An index whose items are spread over the workers of a cluster."""
 
+import copy
 import json
 import os
 import secrets
@@ -10,16 +11,15 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, _parameters, persist
-from gramian._parameters import NONE, PATH
+from gramian._parameters import PATH
 from gramian.dask import shard as shards
 from gramian.dask.blocks import Blocks
-from gramian.dask.engine import engine, gathered
-from gramian.dask.shard import Shard, Standing
+from gramian.dask.homes import Homes
+from gramian.dask.shard import OWNER, Shard, Standing
 from gramian.metrics import Metric
 from gramian.search import HashIndex, Index
 from gramian.search.ids import as_ids
 
-OWNER = "ShardedIndex"
 HEADER = "sharded.json"
 MOST_SHARDS = 100_000
 ROUNDING = 1e-13
@@ -74,48 +74,15 @@ class ShardedIndex:
     ) -> None:
         if not isinstance(kind, type) or not issubclass(kind, Index):
             raise TypeError(f"{OWNER}: kind must be a class of Index, got {_checks.shown(kind)}.")
-        self.metric, self.kind, self.settings = metric, kind, settings
-        self._connect(client, folder, replicas)
-        n_shards = self._runs.workers if n_shards is None else n_shards
+        self.metric, self.kind, self.settings, self.next_id = metric, kind, settings, 0
+        self.homes, self._changing = Homes(client, folder, replicas), threading.RLock()
+        n_shards = self.homes.engine.workers if n_shards is None else n_shards
         count = _checks.number(n_shards, OWNER, "n_shards", low=1, high=MOST_SHARDS, integer=True)
         if "random_state" not in settings and kind is HashIndex:
             self.settings = {**settings, "random_state": int(np.random.default_rng().integers(2**31))}
-        new = [self._fresh(number) for number in range(count)]
-        self._become(
-            new, self._all(shards.prepare, [(None, s, shards.begin, kind, metric, self.settings) for s in new])
-        )
-        self.next_id = 0
-
-    def _connect(self, client: Any, folder: Any, replicas: int) -> None:
-        _parameters.require(NONE | PATH, folder, OWNER, "folder")
-        self._runs, self.client, self.folder = engine(client), client, None if folder is None else Path(folder)
-        self.replicas = _checks.number(replicas, OWNER, "replicas", low=1, integer=True)
-        if self.replicas > 1 and folder is None:
-            raise ValueError(
-                f"{OWNER}: replicas read the shards from files, got replicas={replicas} and no folder; give it."
-            )
-        if self.folder is not None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        self._turn = 0
-        self._changing = threading.RLock()
-
-    def _fresh(self, number: int, **options: Any) -> Shard:
-        """A new name for a shard."""
-        key = secrets.token_hex(8)
-        path = None if self.folder is None else str(self.folder.resolve() / f"shard-{number}-{key}.gram")
-        return Shard(number, key, **{"path": path, **options})
-
-    def _become(self, new: list[Shard], sizes: list[int]) -> None:
-        """Flip: from here on the shards are these."""
-        self._standing = shards.Standing(self.client, new, sizes)
-
-    @property
-    def _shards(self) -> list[Shard]:
-        return self._standing.shards
-
-    @property
-    def _sizes(self) -> list[int]:
-        return self._standing.sizes
+        new = [self.homes.fresh(number) for number in range(count)]
+        tasks = [(None, shard, shards.begin, kind, metric, self.settings) for shard in new]
+        self.standing = Standing(client, new, self.homes.all(shards.prepare, tasks))
 
     def __copy__(self) -> "ShardedIndex":
         """An index of the same items: neither sees later changes of the other."""
@@ -124,47 +91,14 @@ class ShardedIndex:
         other._changing = threading.RLock()
         return other
 
-    def _homes(self, count: int) -> list[str]:
-        """The worker of each shard: the same one as long as all live."""
-        alive = sorted(self.client.nthreads()) or [""]
-        self._turn += 1
-        turn = self._turn % self.replicas
-        return [alive[(number + turn) % len(alive)] for number in range(count)]
-
-    def _all(self, function: Any, tasks: list[tuple], numbers: Any = None) -> list[Any]:
-        """Results of one task for each shard, or one error that names the shard."""
-        if self.client is None:
-            return self._runs.each(function, tasks)
-        numbers = range(len(tasks)) if numbers is None else numbers
-        homes = self._homes(max(numbers, default=-1) + 1)
-        futures = [self._submit(function, task, homes[number]) for number, task in zip(numbers, tasks)]
-        try:
-            return gathered(self.client, futures)
-        except (RuntimeError, OSError) as error:
-            for number, future in zip(numbers, futures):
-                if future.status == "error" and "shard" not in str(error):
-                    raise type(error)(f"{OWNER}: shard {number} did not answer: {error}") from error
-            raise
-
-    def _submit(self, function: Any, task: tuple, home: str) -> Any:
-        where = {"workers": [home], "allow_other_workers": True} if home else {}
-        if any(hasattr(part, "__dask_graph__") for argument in task if isinstance(argument, list) for part in argument):
-            import dask
-
-            return self.client.compute(dask.delayed(function, pure=False)(*task), **where)
-        return self.client.submit(function, *task, pure=False, **where)
-
     def __len__(self) -> int:
         """Number of items."""
-        return int(sum(self._sizes))
+        return self.standing.n
 
     @property
     def ids(self) -> np.ndarray:
         """Ids of the items, ascending."""
-        return self._ids(self._standing)
-
-    def _ids(self, standing: Standing) -> np.ndarray:
-        return np.sort(np.concatenate(self._all(shards.ids_of, [(shard,) for shard in standing.shards])))
+        return np.sort(np.concatenate(ids_by_shard(self.homes, self.standing)))
 
     def add(self, X: Any, ids: Any = None) -> "ShardedIndex":
         """Add points, an array or whatever :func:`.fit` takes; blocks go to the shards that hold the fewest items."""
@@ -173,18 +107,16 @@ class ShardedIndex:
         if isinstance(X, np.ndarray) and len(X) == 0:
             return self
         with self._changing:
-            return self._add(X, ids)
-
-    def _add(self, X: Any, ids: Any) -> "ShardedIndex":
-        blocks = Blocks.of(X, rows=-(-len(X) // len(self._shards)) if isinstance(X, np.ndarray) and len(X) else None)
-        new = self._new_ids(ids, blocks.n)
-        spans = [new[start:stop] for start, stop in zip(blocks.edges[:-1], blocks.edges[1:])]
-        return self.add_parts(blocks.parts, [None] * len(spans), spans)
+            rows = -(-len(X) // len(self.standing.shards)) if isinstance(X, np.ndarray) else None
+            blocks = Blocks.of(X, rows=rows)
+            new = new_ids(self, ids, blocks.n)
+            spans = [new[start:stop] for start, stop in zip(blocks.edges[:-1], blocks.edges[1:])]
+            return self.add_parts(blocks.parts, [None] * len(spans), spans)
 
     def add_parts(self, parts: Any, chosen: Any, ids: Any) -> "ShardedIndex":
         """Add some rows of parts of ``Blocks``, with new ids for each of them; workers read them themselves."""
-        own: list[tuple[list, list, list]] = [([], [], []) for _ in self._shards]
-        sizes = np.array(self._sizes)
+        own: list[tuple[list, list, list]] = [([], [], []) for _ in self.standing.shards]
+        sizes = np.array(self.standing.sizes)
         for piece in zip(parts, chosen, ids):
             number = int(sizes.argmin())
             for held, value in zip(own[number], piece):
@@ -194,21 +126,11 @@ class ShardedIndex:
         self.next_id = max(self.next_id, *(int(names.max(initial=-1)) + 1 for names in ids), 0)
         return self
 
-    def _new_ids(self, ids: Any, m: int) -> np.ndarray:
-        if ids is None:
-            return np.arange(self.next_id, self.next_id + m, dtype=np.int64)
-        ids = as_ids(ids, OWNER)
-        if len(ids) != m or len(np.unique(ids)) != m:
-            raise ValueError(f"{OWNER}: ids must be {m} distinct numbers, one for each point, got {len(ids)}.")
-        if ids.min(initial=self.next_id) < self.next_id and np.isin(ids, self.ids).any():
-            raise ValueError(f"{OWNER}: ids must be new, got some that the index already holds.")
-        return ids
-
     def remove(self, ids: Any) -> "ShardedIndex":
         """Remove items by id; unknown or repeated ids raise and nothing changes."""
         ids = as_ids(ids, OWNER)
         with self._changing:
-            held = self._all(shards.ids_of, [(shard,) for shard in self._shards])
+            held = ids_by_shard(self.homes, self.standing)
             if len(np.unique(ids)) < len(ids) or not np.isin(ids, np.concatenate(held)).all():
                 raise ValueError(f"{OWNER}: ids must be distinct and in the index, got some that are not.")
             touched = [number for number, own in enumerate(held) if np.isin(ids, own).any()]
@@ -217,42 +139,41 @@ class ShardedIndex:
 
     def _change(self, change: Any, numbers: list[int], *args: Any) -> None:
         """Prepare a change of some shards, and flip when all of them are ready."""
-        new = {number: self._fresh(number) for number in numbers}
-        tasks = [(self._shards[n], new[n], change, *(argument[n] for argument in args)) for n in numbers]
-        sizes = dict(zip(numbers, self._all(shards.prepare, tasks, numbers)))
-        self._become(
-            [new.get(number, shard) for number, shard in enumerate(self._shards)],
-            [sizes.get(number, size) for number, size in enumerate(self._sizes)],
-        )
+        new = [self.homes.fresh(number) for number in numbers]
+        tasks = [
+            (self.standing.shards[number], fresh, change, *(argument[number] for argument in args))
+            for number, fresh in zip(numbers, new)
+        ]
+        sizes = self.homes.all(shards.prepare, tasks, numbers)
+        self.standing = self.standing.changed(self.homes.client, dict(zip(numbers, zip(new, sizes))))
 
     def with_metric(self, metric: Metric) -> "ShardedIndex":
         """Index of the same items under another metric; this one stays as it is and goes on answering meanwhile."""
-        other = object.__new__(type(self))
-        other.metric, other.kind, other.settings, other.next_id = metric, self.kind, self.settings, self.next_id
-        other._connect(self.client, self.folder, self.replicas)
-        standing = self._standing
-        new = [self._fresh(old.number, path=old.path, metric=metric, saved=old.saved) for old in standing.shards]
+        homes, standing = Homes(self.homes.client, self.homes.folder, self.homes.replicas), self.standing
+        new = [homes.fresh(old.number, path=old.path, metric=metric, saved=old.saved) for old in standing.shards]
         tasks = [(old, fresh, shards.turned, metric) for old, fresh in zip(standing.shards, new)]
-        other._become(new, self._all(shards.prepare, tasks))
+        sizes = self.homes.all(shards.prepare, tasks)
+        other = copy.copy(self)
+        other.metric, other.homes, other.standing = metric, homes, Standing(homes.client, new, sizes)
         return other
 
     def query(self, X: Any, k: int = 10, *, within: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Ids and squared distances of the k nearest items, ascending, ties by id; see :meth:`.Index.query`."""
         k = _checks.number(k, OWNER, "k", low=1, integer=True)
-        standing = self._standing
-        within, n = self._asked(standing, within)
+        standing = self.standing
+        within, n = asked(self.homes, standing, within)
         X = _checks.plain(X, OWNER, "X")
-        found = self._all(shards.query, [(shard, X, k, within, None) for shard in standing.shards])
+        found = self.homes.all(shards.query, [(shard, X, k, within, None) for shard in standing.shards])
         ids, D = merged(*(np.hstack(parts) for parts in zip(*found)))
         return ids[:, : min(k, n)], D[:, : min(k, n)]
 
     def query_radius(self, X: Any, r: float, *, within: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Ids and squared distances of all items at a distance of at most r, not squared."""
-        standing = self._standing
-        within, _ = self._asked(standing, within)
+        standing = self.standing
+        within, _ = asked(self.homes, standing, within)
         r = _checks.number(r, OWNER, "r", low=0)
         X = _checks.plain(X, OWNER, "X")
-        found = self._all(shards.query, [(shard, X, 1, within, r) for shard in standing.shards])
+        found = self.homes.all(shards.query, [(shard, X, 1, within, r) for shard in standing.shards])
         ids, sqdist = [], []
         for row in range(len(X)):
             own, D = (np.concatenate([np.asarray(part[side][row]) for part in found]) for side in (0, 1))
@@ -261,33 +182,14 @@ class ShardedIndex:
             sqdist.append(D[0])
         return ids, sqdist
 
-    def _asked(self, standing: Standing, within: Any) -> tuple[np.ndarray | None, int]:
-        """Ids to look among, and how many there are."""
-        if standing.n == 0:
-            raise ValueError(f"{OWNER}: the index is empty; add points before a query.")
-        if within is None:
-            return None, standing.n
-        given = _checks.plain(within, OWNER, "within")
-        held = self._ids(standing)
-        if given.dtype == bool:
-            if given.shape != held.shape:
-                raise ValueError(
-                    f"{OWNER}: within must be ids or a mask of shape {held.shape}, got shape {given.shape}."
-                )
-            given = held[given]
-        given = np.unique(as_ids(given, OWNER, "within"))
-        if not np.isin(given, held).all():
-            raise ValueError(f"{OWNER}: within must be in the index, got some that are not.")
-        return given, len(given)
-
     def save(self, folder: str | os.PathLike) -> None:
         """Write all shards to a folder, from which :meth:`open` reads them on any number of workers."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        standing = self._standing
+        standing = self.standing
         names = [f"{secrets.token_hex(4)}-{shard.number}.gram" for shard in standing.shards]
         paths = [str(target.resolve() / name) for name in names]
-        self._all(shards.saved, list(zip(standing.shards, paths)))
+        self.homes.all(shards.saved, list(zip(standing.shards, paths)))
         header = {
             "format": "gramian shards",
             "version": 1,
@@ -310,14 +212,49 @@ class ShardedIndex:
         index = object.__new__(cls)
         index.metric, index.kind, index.next_id = first.metric, type(first), header["next_id"]
         index.settings = first._settings() if hasattr(first, "_settings") else {}
-        index._connect(client, folder, replicas)
+        index.homes, index._changing = Homes(client, folder, replicas), threading.RLock()
         paths = [str(source.resolve() / name) for name in header["shards"]]
         found = [Shard(number, secrets.token_hex(8), path, saved=True) for number, path in enumerate(paths)]
-        index._become(found, header["sizes"])
+        index.standing = Standing(client, found, header["sizes"])
         return index
 
     def __repr__(self) -> str:
-        return f"ShardedIndex({len(self)} items in {len(self._shards)} shards, {type(self.metric).__name__})"
+        return f"ShardedIndex({len(self)} items in {len(self.standing.shards)} shards, {type(self.metric).__name__})"
+
+
+def ids_by_shard(homes: Homes, standing: Standing) -> list[np.ndarray]:
+    """Ids of the items of each shard."""
+    return homes.all(shards.ids_of, [(shard,) for shard in standing.shards])
+
+
+def new_ids(index: ShardedIndex, ids: Any, m: int) -> np.ndarray:
+    """Ids of m new items: those that are given, which must be new, or the next numbers."""
+    if ids is None:
+        return np.arange(index.next_id, index.next_id + m, dtype=np.int64)
+    ids = as_ids(ids, OWNER)
+    if len(ids) != m or len(np.unique(ids)) != m:
+        raise ValueError(f"{OWNER}: ids must be {m} distinct numbers, one for each point, got {len(ids)}.")
+    if ids.min(initial=index.next_id) < index.next_id and np.isin(ids, index.ids).any():
+        raise ValueError(f"{OWNER}: ids must be new, got some that the index already holds.")
+    return ids
+
+
+def asked(homes: Homes, standing: Standing, within: Any) -> tuple[np.ndarray | None, int]:
+    """Ids to look among, and how many there are."""
+    if standing.n == 0:
+        raise ValueError(f"{OWNER}: the index is empty; add points before a query.")
+    if within is None:
+        return None, standing.n
+    given = _checks.plain(within, OWNER, "within")
+    held = np.sort(np.concatenate(ids_by_shard(homes, standing)))
+    if given.dtype == bool:
+        if given.shape != held.shape:
+            raise ValueError(f"{OWNER}: within must be ids or a mask of shape {held.shape}, got shape {given.shape}.")
+        given = held[given]
+    given = np.unique(as_ids(given, OWNER, "within"))
+    if not np.isin(given, held).all():
+        raise ValueError(f"{OWNER}: within must be in the index, got some that are not.")
+    return given, len(given)
 
 
 def merged(ids: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

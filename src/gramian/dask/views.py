@@ -45,6 +45,13 @@ class View:
         X = self.checked(X if chosen is None else X[offsets(chosen)])
         return self._seen(X.astype(np.float64, copy=False))
 
+    def between(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        """Differences of stored rows P and Q as they are seen."""
+        alone = View(self.width, unit=self.unit)
+        V = alone.of(P) - alone.of(Q)
+        V = V if self.A is None else V @ self.A
+        return V if self.b is None else V + self.b
+
     def pieces(self, part: Any, chosen: Any = None) -> Iterator[tuple[slice, np.ndarray]]:
         """The same a few rows at a time, in memory that the next ones overwrite: sums need no more.
 

@@ -43,9 +43,9 @@ def nuisance(
     >>> data.X.shape, int(data.informative.sum())
     ((300, 10), 2)
     """
-    rng = _start("nuisance", random_state, n, informative + noise_features, n_classes)
+    rng = started("nuisance", random_state, n, informative + noise_features, n_classes)
     y = np.arange(n) % n_classes
-    means = _spread(n_classes, informative, rng) * 3
+    means = spread_directions(n_classes, informative, rng) * 3
     signal = means[y] + rng.normal(size=(n, informative))
     noise = noise_scale * rng.normal(size=(n, noise_features))
     mask = np.arange(informative + noise_features) < informative
@@ -75,7 +75,7 @@ def stretched(
     >>> gm.datasets.stretched(d=3, random_state=0).metric.shape
     (3, 3)
     """
-    rng = _start("stretched", random_state, n, d)
+    rng = started("stretched", random_state, n, d)
     y = np.arange(n) % n_classes
     scale = np.full(d, np.sqrt(float(condition)))
     scale[0] = 0.5
@@ -108,7 +108,7 @@ def xor(n: int = 200, noise: float = 0.3, *, noise_features: int = 0, random_sta
     >>> data.X.shape, sorted(set(data.y.tolist()))
     ((200, 3), [0, 1])
     """
-    rng = _start("xor", random_state, n, 2 + noise_features)
+    rng = started("xor", random_state, n, 2 + noise_features)
     corner = np.arange(n) % 4
     signs = np.column_stack([corner // 2, corner % 2]) * 2.0 - 1
     X = np.hstack([signs + noise * rng.normal(size=(n, 2)), rng.normal(size=(n, noise_features))])
@@ -133,7 +133,7 @@ def rings(n: int = 300, n_classes: int = 2, *, noise: float = 0.1, random_state:
     >>> gm.datasets.rings(n_classes=3, random_state=0).X.shape
     (300, 2)
     """
-    rng = _start("rings", random_state, n, 2)
+    rng = started("rings", random_state, n, 2)
     y = np.arange(n) % n_classes
     radius = 1 + y + noise * rng.normal(size=n)
     angle = rng.uniform(0, 2 * np.pi, n)
@@ -157,7 +157,7 @@ def moons(n: int = 200, noise: float = 0.1, *, random_state: Any = None) -> Data
     >>> gm.datasets.moons(random_state=0).X.shape
     (200, 2)
     """
-    rng = _start("moons", random_state, n, 2)
+    rng = started("moons", random_state, n, 2)
     y = np.arange(n) % 2
     angle = rng.uniform(0, np.pi, n)
     upper = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -166,14 +166,14 @@ def moons(n: int = 200, noise: float = 0.1, *, random_state: Any = None) -> Data
     return _shuffled("moons", X, y, rng)
 
 
-def _start(owner: str, random_state: Any, n: int, d: int, n_classes: int = 1) -> np.random.RandomState:
+def started(owner: str, random_state: Any, n: int, d: int, n_classes: int = 1) -> np.random.RandomState:
     """The generator, after a look at whether the points will fit into memory."""
     _memory.require(32 * n * d, owner, f"{n} × {d} points", "give a smaller n")
     _memory.require(400 * n_classes * (n_classes + d), owner, f"{n_classes} classes", "give a smaller n_classes")
     return _checks.random(random_state, owner)
 
 
-def _spread(k: int, d: int, rng: np.random.RandomState) -> np.ndarray:
+def spread_directions(k: int, d: int, rng: np.random.RandomState) -> np.ndarray:
     """K unit vectors in d dimensions, as far from each other as the best of 50 draws."""
     draws = rng.normal(size=(50, k, d))
     draws /= np.linalg.norm(draws, axis=2, keepdims=True)

@@ -75,7 +75,8 @@ class SpectralDerivative:
         """Derivative at Θ of the spectral function of a scalar one with the given slope."""
         xp = namespace(Theta)
         values, U = xp.linalg.eigh((Theta + Theta.T) / 2)
-        near, rise = values[:, None] - values[None, :], function(values)
+        near = values[:, None] - values[None, :]
+        rise = function(values)
         close = xp.abs(near) <= 1e-7 * (1 + xp.abs(values[:, None]))
         safe = xp.where(close, xp.ones_like(near), near)
         middle = slope((values[:, None] + values[None, :]) / 2)

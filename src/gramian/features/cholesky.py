@@ -132,7 +132,8 @@ class _Factorization:
         |k(x, y)|² ≤ k(x, x) k(y, y) asks it to be zero. Up to 64 of them are compared with all of them.
         """
         zero = to_host(np.flatnonzero(self.diagonal == 0))
-        some, points = zero[:: -(-len(zero) // 64) or 1], take(self.X, zero)
+        some = zero[:: -(-len(zero) // 64) or 1]
+        points = take(self.X, zero)
         for rows in linalg.blocks(len(some), 8 * len(zero)):
             entry = float(np.abs(self.kernel._gram(take(self.X, some[rows]), points)).max())
             if not entry <= _INDEFINITE * self.scale:
@@ -166,19 +167,22 @@ class _Factorization:
         return PivotedCholesky(self.factor[:, : len(self.pivots)], self.pivots, float(self.left.sum()), trace)
 
     def _residual_gram(self, rows: np.ndarray) -> np.ndarray:
-        points, F = take(self.X, rows), self.factor[rows, : len(self.pivots)]
+        points = take(self.X, rows)
+        F = self.factor[rows, : len(self.pivots)]
         H = linalg.symmetrize(self.kernel._gram(points, points) - F @ F.T)
         np.fill_diagonal(H, self.left[rows])
         return H
 
     def _extend(self, picked: np.ndarray, L: np.ndarray) -> None:
         """Append the columns (K − C Cᵀ)[:, picked] L⁻ᵀ, a block of rows at a time: (4) of Teixeira et al."""
-        start, stop = len(self.pivots), len(self.pivots) + len(picked)
+        start = len(self.pivots)
+        stop = len(self.pivots) + len(picked)
         if stop > self.factor.shape[1]:
             wider = self._columns(min(max(stop, 2 * self.factor.shape[1]), self.rank))
             wider[:, :start] = self.factor[:, :start]
             self.factor = wider
-        points, F = take(self.X, picked), self.factor[picked, :start]
+        points = take(self.X, picked)
+        F = self.factor[picked, :start]
         width = self.X.shape[1] if getattr(self.X, "ndim", 1) == 2 else 1
         for rows in linalg.blocks(self.n, 8 * (2 * width + 4 * len(picked)), of=self.left):
             G = self.kernel._gram(take(self.X, rows), points) - self.factor[rows, :start] @ F.T
@@ -207,7 +211,8 @@ def largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
         return np.arange(len(left)), 0.0
     if isinstance(left, DeviceArray):
         values, order = (to_host(part[0]) for part in lowest(-left[None, :], size + 1))
-        rows, outside = order[:-1], -values[-1]
+        rows = order[:-1]
+        outside = -values[-1]
     else:
         order = np.argpartition(left, len(left) - size - 1)
         rows, outside = order[len(left) - size :], left[order[len(left) - size - 1]]

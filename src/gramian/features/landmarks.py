@@ -43,14 +43,17 @@ def leverage(kernel: Kernel, X: Any, k: int, rng: np.random.RandomState) -> np.n
     rows = smallest[:k]
     weights = np.full(len(rows), np.sqrt(len(smallest) / len(rows)))
     for level in reversed(levels):
-        scores = _scores(kernel, X, level, rows, weights, k)
+        scores = leverage_scores(kernel, X, level, rows, weights, k)
         share = scores / scores.sum()
         chosen = rng.choice(len(level), min(k, int(np.count_nonzero(share))), replace=False, p=share)
-        rows, weights = level[chosen], 1 / np.sqrt(np.minimum(k * share[chosen], 1.0))
+        rows = level[chosen]
+        weights = 1 / np.sqrt(np.minimum(k * share[chosen], 1.0))
     return rows
 
 
-def _scores(kernel: Kernel, X: Any, level: np.ndarray, rows: np.ndarray, weights: np.ndarray, k: int) -> np.ndarray:
+def leverage_scores(
+    kernel: Kernel, X: Any, level: np.ndarray, rows: np.ndarray, weights: np.ndarray, k: int
+) -> np.ndarray:
     """Ridge leverage scores of the points of a level, from weighted sample points."""
     basis = take(X, rows)
     K = to_host(kernel._gram(basis, basis)) * weights[:, None] * weights

@@ -134,7 +134,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         chosen = choose(self.kernel_, X, self.basis, self._size(count(X)), tol, rng)
         C = chosen.coordinates
         self.basis_ = to_host(chosen.points)
-        whiten = _whitening(chosen.factor)
+        whiten = whitening(chosen.factor)
         if self.combination is not None:
             whiten = combined(chosen.factor, self.combination, self.basis)
         R = self._rotate(whiten, *moments(self.kernel_, X, self.basis_, whiten, C))
@@ -223,14 +223,14 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _from_state(cls, state: dict[str, Any]) -> "KernelFeatures":
         state = dict(state)
         options = {name: state.pop(name) for name in ("center", "coordinates")}
-        _fit_together(**{name: value for name, value in state.items() if name != "explained_variance_ratio_"})
+        require_one_map(**{name: value for name, value in state.items() if name != "explained_variance_ratio_"})
         features = cls(state["kernel_"], basis=state["basis_"], **options)
         for name, value in state.items():
             setattr(features, name, value)
         return features
 
 
-def _whitening(factor: PivotedCholesky) -> np.ndarray:
+def whitening(factor: PivotedCholesky) -> np.ndarray:
     """L⁻¹ with a column for each basis point, zero where it depends on others."""
     whiten = np.zeros((len(factor.pivots), len(factor.factor)))
     whiten[:, factor.pivots] = lower_inverse(to_host(factor.factor[factor.pivots]))
@@ -251,14 +251,15 @@ def combined(factor: PivotedCholesky, combination: Any, basis: Any) -> np.ndarra
         )
     images = F.T @ linalg.dense(J)
     gram = factorize(Precomputed(linalg.symmetrize(images.T @ images)), np.arange(images.shape[1]))
-    return _whitening(gram) @ linalg.dense(J).T
+    return whitening(gram) @ linalg.dense(J).T
 
 
 def moments(
     kernel: Kernel, X: Any, basis: Any, whiten: np.ndarray, C: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, float, int]:
     """Mean of the coordinates C of the training points, Q = CᵀC of (5), the trace of K, and n."""
-    n, r = count(X), whiten.shape[0]
+    n = count(X)
+    r = whiten.shape[0]
     trace = float(np.maximum(kernel._diag(X), 0).sum())
     if C is not None:
         return to_host(C.mean(axis=0)), to_host(C.T @ C), trace, n
@@ -282,7 +283,7 @@ def rotation(coordinates: str, spread: np.ndarray, whiten: np.ndarray) -> np.nda
     return np.eye(len(spread))
 
 
-def _fit_together(
+def require_one_map(
     kernel_: Any, basis_: Any, map_: Any, mean_: Any, eigenvalues_: Any, n_features_in_: Any = None
 ) -> None:
     """Refuse parts of a file that are of no one map."""

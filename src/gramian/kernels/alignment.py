@@ -87,8 +87,8 @@ def align(
     if len(classes) < 2:
         raise ValueError(f"align: needs at least two classes, got {len(classes)}.")
     mask = None if n_neighbors is None else local_pairs(kernels, X, codes, n_neighbors)
-    S, b, norm = _products(kernels, X, codes, center, mask)
-    alpha = _nonnegative(S, b)
+    S, b, norm = gram_products(kernels, X, codes, center, mask)
+    alpha = nonnegative_weights(S, b)  # (11)
     reached = float(b @ alpha / (np.sqrt(alpha @ S @ alpha) * norm)) if alpha.any() else 0.0
     if reached <= 0:
         raise ValueError("align: no kernel has a positive inner product with the labels.")
@@ -103,11 +103,11 @@ def align(
 def alignment(kernel: Kernel, X: Any, y: Any, *, center: bool = False) -> float:
     """⟨K, Y⟩ / (‖K‖ ‖Y‖) of one kernel with the labels (Chatpatanasiri et al. 2010, (9))."""
     X = kernel.check(X)
-    S, b, norm = _products([kernel], X, _checks.labels(y, "alignment", count(X))[1], center, None)
+    S, b, norm = gram_products([kernel], X, _checks.labels(y, "alignment", count(X))[1], center, None)
     return float(b[0] / (np.sqrt(S[0, 0]) * norm))
 
 
-def _nonnegative(S: np.ndarray, b: np.ndarray) -> np.ndarray:
+def nonnegative_weights(S: np.ndarray, b: np.ndarray) -> np.ndarray:
     """argmin_{α≥0} αᵀSα − 2αᵀb through S = RᵀR: least squares ‖Rα − R⁻ᵀb‖ on the range of S, scaled as in (12)."""
     size = np.sqrt(np.diag(S))
     scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
@@ -119,7 +119,7 @@ def _nonnegative(S: np.ndarray, b: np.ndarray) -> np.ndarray:
     return scale * nnls(R, target, maxiter=100 * len(b))[0] if keep.any() else np.zeros_like(b)
 
 
-def _blocks(kernels: list[Kernel], X: Any, codes: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+def gram_blocks(kernels: list[Kernel], X: Any, codes: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """Rows and the stacked blocks (m + 1, rows, n) of all Gram matrices and of Y, about half a Gram matrix at a time.
 
     Y is 1 within a class and −1/(p − 1) across p classes.
@@ -135,12 +135,12 @@ def _blocks(kernels: list[Kernel], X: Any, codes: np.ndarray) -> Iterator[tuple[
         yield rows, G
 
 
-def _products(kernels: list[Kernel], X: Any, codes: np.ndarray, center: bool, mask: Any) -> tuple[Any, Any, float]:
+def gram_products(kernels: list[Kernel], X: Any, codes: np.ndarray, center: bool, mask: Any) -> tuple[Any, Any, float]:
     """S (m, m), b (m,) and ‖Y‖, one pass over blocks of rows; centering needs the row sums only."""
     n, m = len(codes), len(kernels)
     S = linalg.full((m + 1, m + 1), 0.0, X).astype(np.float64, copy=False)
     sums = linalg.full((m + 1, n), 0.0, X)
-    for rows, G in _blocks(kernels, X, codes):
+    for rows, G in gram_blocks(kernels, X, codes):
         if mask is not None:
             G *= linalg.placed(mask[rows].toarray(), X)
         flat = G.reshape(m + 1, -1)

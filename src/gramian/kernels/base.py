@@ -63,7 +63,9 @@ class Kernel(ABC, Stored):
         X = self.check(X)
         Y = X if Y is None else self.check(Y, "Y")
         same_space(self, X, Y)
-        n, m, owner = count(X), count(Y), type(self).__name__
+        n = count(X)
+        m = count(Y)
+        owner = type(self).__name__
         _memory.require(8.0 * n * m, owner, f"{n:,} × {m:,} values", "ask for a block of rows at a time")
         return _device.outside(self._gram(X, Y))
 

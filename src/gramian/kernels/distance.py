@@ -123,7 +123,8 @@ class DistanceKernel(Kernel):
             return values
         if self.g == "constant":
             return np.full(count(X), self.constant)
-        return self.squared(X, _single(self.origin, X))[:, 0] / 2
+        origin = np.asarray(self.origin)[None] if isinstance(X, np.ndarray) else [self.origin]
+        return self.squared(X, origin)[:, 0] / 2
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         kernel = self.bound(Y)
@@ -143,10 +144,6 @@ class DistanceKernel(Kernel):
         """d², by definition."""
         X = self.check(X)
         return self.squared(X, X if Y is None else self.check(Y, "Y"))
-
-
-def _single(origin: Any, like: Any) -> Any:
-    return np.asarray(origin)[None] if isinstance(like, np.ndarray) else [origin]
 
 
 def negative_share(D: np.ndarray, size: float = 0.0) -> float:

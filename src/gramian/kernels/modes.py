@@ -34,7 +34,8 @@ def local_pairs(kernels: list[Kernel], X: Any, codes: np.ndarray, k: int) -> spa
     """Symmetric 0/1 matrix of near pairs under the sum of the kernels, within and across classes, and the diagonal."""
     k = _checks.number(k, "align", "n_neighbors", low=1, integer=True)
     everything = Weighted(tuple(kernels), np.array([1 / max(float(kern._diag(X).mean()), 1e-300) for kern in kernels]))
-    n, pairs = len(codes), []
+    n = len(codes)
+    pairs = []
     for c in range(int(codes.max()) + 1):
         inside, outside = np.flatnonzero(codes == c), np.flatnonzero(codes != c)
         pairs += [nearest(everything, X, inside, inside, k), nearest(everything, X, inside, outside, k)]

@@ -110,14 +110,9 @@ class PyramidMatch(Kernel):
             raise ValueError("PyramidMatch: side is too small for the range of the vectors; use a wider one.")
         key = np.full(len(points), (self.random_state * 64 + grid) * 64 + level + 1, np.uint64)
         for column in cells.T.astype(np.int64).astype(np.uint64):
-            key = _mix(key * _STEP + column)
-        order = np.lexsort((key, owner))
-        new = np.ones(len(order), bool)
-        new[1:] = (key[order][1:] != key[order][:-1]) | (owner[order][1:] != owner[order][:-1])
-        start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
-        unit = np.empty(len(order), np.uint64)
-        unit[order] = np.arange(len(order)) - start
-        return (_mix(key + (unit + np.uint64(1)) * _STEP) % np.uint64(self.n_dims)).astype(np.int64)
+            key = splitmix(key * _STEP + column)
+        turn = occurrences(owner, key) + np.uint64(1)
+        return (splitmix(key + turn * _STEP) % np.uint64(self.n_dims)).astype(np.int64)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         phi = self._phi(X)
@@ -130,7 +125,18 @@ class PyramidMatch(Kernel):
         return linalg.row_inner(self._phi(X), self._phi(Y))
 
 
-def _mix(x: np.ndarray) -> np.ndarray:
+def occurrences(owner: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """How often each pair (owner, key) came before, (n,)."""
+    order = np.lexsort((key, owner))
+    new = np.ones(len(order), bool)
+    new[1:] = (key[order][1:] != key[order][:-1]) | (owner[order][1:] != owner[order][:-1])
+    start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    found = np.empty(len(order), np.uint64)
+    found[order] = np.arange(len(order)) - start
+    return found
+
+
+def splitmix(x: np.ndarray) -> np.ndarray:
     """The finalizer of SplitMix64, a bijection of 64-bit words."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

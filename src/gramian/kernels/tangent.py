@@ -86,13 +86,13 @@ class TangentDistance(Stored):
         Y = X if Y is None else self._images(Y)
         center = Y.mean(axis=0)
         frames = self._frames(Y, center)
-        own = _own(frames)
+        own = with_image(frames)
         t = frames.shape[1]
         out = np.empty((len(X), len(Y)))
         for rows in linalg.blocks(len(X), 8 * t * t * len(Y)):
             query = self._frames(X[rows], center)
             P = np.tensordot(frames, query, axes=(2, 2))
-            for i, (own_x, row) in enumerate(zip(_own(query), range(rows.start, rows.stop))):
+            for i, (own_x, row) in enumerate(zip(with_image(query), range(rows.start, rows.stop))):
                 out[row] = self._residuals(np.ascontiguousarray(P[:, :, i]), own_x, own)
         if Y is X:
             np.fill_diagonal(out, 0)
@@ -113,13 +113,13 @@ class TangentDistance(Stored):
         Y = X if same else self._images(Y)
         center = Y.mean(axis=0)
         frames = self._frames(Y, center)
-        own = _own(frames)
+        own = with_image(frames)
         out = np.empty(ids.shape)
         t, p = frames.shape[1:]
         for rows in linalg.blocks(len(X), X.itemsize * t * p):
             query, own_x = (frames[rows], own[rows]) if same else (None, None)
             query = self._frames(X[rows], center) if query is None else query
-            own_x = _own(query) if own_x is None else own_x
+            own_x = with_image(query) if own_x is None else own_x
             for i, row in enumerate(range(rows.start, rows.stop)):
                 near = frames[ids[row]].reshape(-1, p) @ query[i].T
                 out[row] = self._residuals(near.reshape(-1, t, t), own_x[i], own[ids[row]])
@@ -171,7 +171,8 @@ def tangent_vectors(images: np.ndarray, names: tuple[str, ...], smoothing: float
     images = images.astype(np.float64)
     gx = gaussian_filter(images, (0, smoothing, smoothing), order=(0, 0, 1), mode="nearest")
     gy = gaussian_filter(images, (0, smoothing, smoothing), order=(0, 1, 0), mode="nearest")
-    x, y = np.arange(width) - (width - 1) / 2, (np.arange(height) - (height - 1) / 2)[:, None]
+    x = np.arange(width) - (width - 1) / 2
+    y = (np.arange(height) - (height - 1) / 2)[:, None]
     formulas = {
         "x": lambda: gx,
         "y": lambda: gy,
@@ -185,6 +186,6 @@ def tangent_vectors(images: np.ndarray, names: tuple[str, ...], smoothing: float
     return np.concatenate(T, axis=1) if T else np.zeros((n, 0, height * width))
 
 
-def _own(frames: np.ndarray) -> np.ndarray:
+def with_image(frames: np.ndarray) -> np.ndarray:
     """Inner products of every frame row with the image, the last row: (n, t + 1)."""
     return np.einsum("ntp,np->nt", frames, frames[:, -1])

@@ -13,6 +13,7 @@ from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pai
 from gramian.coordinates import Rest
 from gramian.learners.anchor import WEIGHTS
 from gramian.learners.base import MetricLearner
+from gramian.learners.blend import Blend
 from gramian.learners.contrastive import Contrastive
 from gramian.learners.gmml import GMML
 from gramian.learners.itml import ITML
@@ -28,16 +29,18 @@ from gramian.learners.trials import Search, Trial
 from gramian.solvers.base import Solution
 
 
-def default_candidates(y: Labels | Constraints | None = None) -> dict[str, MetricLearner]:
+def default_candidates(y: Labels | Constraints | None = None) -> dict[str, Any]:
     """Learners from closed form to LMNN and NCA that take what is given, the cheap ones first."""
     if isinstance(y, Comparisons):
         return {"LSML": LSML(), "SCML": SCML()}
-    found: dict[str, MetricLearner] = {
-        "PLDA, much shrunk": PLDA(0.7, 0.3),
-        "PLDA": PLDA(0.3, 0.1),
+    much, some, wide, near = PLDA(0.7, 0.3), PLDA(0.3, 0.1), Contrastive(0.2, 0.01), Contrastive()
+    found: dict[str, Any] = {
+        "PLDA, much shrunk": much,
+        "PLDA": some,
         "PLDA, little shrunk": PLDA(0.1, 0.01),
-        "Contrastive": Contrastive(),
-        "Contrastive, farther": Contrastive(reg=0.01),
+        "Contrastive": near,
+        "blend of four": Blend(much, some, near, wide),
+        "blend of two": Blend(some, wide),
         "RCA": RCA(),
         "GMML": GMML(),
         "ITML": ITML(),
@@ -55,12 +58,15 @@ class AutoMetric(MetricLearner):
     each row, since embeddings are compared by their angle. Every candidate learns, anchored to its start
     (M = w · start + (1 − w) · learned, in the leading directions of the points), on three folds, and is scored on the
     points *and* on the classes that the fold held out (points count twice): closed forms from every start, the others
-    from the best one. The candidate with the largest gain less two standard errors is fitted again on everything, with
-    the largest weight of its start that is within a quarter of an error of the best; where there is none, the first
-    candidate wins if it gains more than one error. **Otherwise the features as they are do.**
+    from the best one. Few neighbors of a point are looked at, one for three held-out points of its class: the nearest
+    of few points are farther apart than those that a search will find. The candidate with the largest gain less two
+    standard errors is fitted again on everything, with the largest weight of its start that is within half an error of
+    the best; where there is none, the first candidate wins if it gains more than one error. **Otherwise the features
+    as they are do**, or scaled ones where one column has more than half of the variance.
     Points of 64 and more columns, and those around the origin, are also compared by their angle, seen from their mean,
     under the metric learned. There, with few labels, what is known of embeddings in general says more than folds do:
-    Contrastive with weight 0.3 of the features, if it gains more than one error, is what others must be better than.
+    the mean of two PLDA and two Contrastive with weight 0.3 of the features, if it gains more than one error, is what
+    others must be better than.
     ``estimate_`` is honest: each fold is judged by the choice that the other folds would make.
 
     Parameters
@@ -210,15 +216,13 @@ class AutoMetric(MetricLearner):
         """Closed forms from every start, then the others from the one that is best by then."""
         hopeful = search.hopeful(starts)
         first = next((learner for learner in candidates.values() if not learner._enough), None)
+        settled = next((learner for learner in candidates.values() if isinstance(learner, Blend)), None)
         plan = [
-            Trial(name + start.suffix, start, learner, careful=learner is first)
+            Trial(name + start.suffix, start, learner, careful=learner is first, settled=learner is settled)
             for start in hopeful
             for name, learner in candidates.items()
             if _early(learner, start) and (learner._anywhere or start is starts[0])
         ]
-        settled = next((trial for trial in plan if trial.learner._by_angle), None)
-        if settled is not None:
-            settled.settled = True
         if self.normalize is True:
             plan = [trial for trial in plan if trial.start is not starts[0]]
         dear = {name: learner for name, learner in candidates.items() if learner._enough}
@@ -261,6 +265,8 @@ class AutoMetric(MetricLearner):
 
 def _early(learner: Any, start: Start) -> bool:
     """Whether a learner is tried before the best start is known: closed forms, and those of angles by angle."""
+    if isinstance(learner, Blend):
+        return isinstance(start, ByAngle)
     return not learner._enough or (learner._by_angle and isinstance(start, ByAngle))
 
 

@@ -60,7 +60,8 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
 
     def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
         """The coordinates to learn on, and the points in them."""
-        d, owner = X.shape[1], type(self).__name__
+        d = X.shape[1]
+        owner = type(self).__name__
         remedy = "drop columns, or give Kernelized(…, kernel=Linear(), rank=…)"
         _memory.require(8.0 * COPIES * d * d, owner, f"{COPIES} matrices of {d} × {d}", remedy)
         return Plain(d), X
@@ -76,10 +77,9 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         if isinstance(side, Labels):
             return side
         if not isinstance(side, self._accepts):
-            wanted = " or ".join(t.__name__ for t in self._accepts)
+            wanted = doubts.listed(self._accepts)
             raise ValueError(
-                f"{owner}: takes labels{' or ' if wanted else ''}{wanted}, got {type(side).__name__}; "
-                f"{doubts.takers(MetricLearner, type(side))}."
+                f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(MetricLearner, type(side))}."
             )
         return side.check(Z, owner)
 
@@ -103,7 +103,8 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         X, y = self._fewer(X, y, rng)
         coordinates, Z = self._coordinates(X)
         solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
-        self._forget_decisions()
+        for name in ("tuple_size_", "threshold_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self._store(coordinates, solution)
         self._learn_to_decide(X, y)
 
@@ -118,37 +119,38 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         owner = type(self).__name__
         y = _device.whole_numbers(y)
         if vectors and are_tuples(X):
-            X = _checks.placed(X, owner, devices=self._devices)
-            X, y = split(X if _device.held(X) else np.asarray(X), y, owner)
-            X = _device.outside(X)
+            X, y = split(_checks.placed(X, owner, devices=self._devices), y, owner)
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
         given = isinstance(y, Constraints | Feedback)
         if isinstance(y, list | tuple | np.ndarray):
             doubts.refuse_tuples(_checks.plain(y, owner, "y"), owner)
         if vectors:
-            # scikit-learn looks at points and labels together where these are nothing but labels
-            plain = not given and unknown is None and _checks.plain(y, owner, "y").dtype != object
-            X, y = self._vectors(X, y, plain)
+            X, y = self._vectors(X, y, together=not given and unknown is None)
         if isinstance(y, Feedback):
             return X, y.pairs(X)
-        labels = y if given else Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers)
+        side = y if given else Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers)
         if vectors:
-            doubts.warn(self, X, y, unknown)
-        return (X, labels) if given else labeled(X, labels, owner)
+            doubts.warn(self, X, side, unknown)
+        return (X, side) if given else labeled(X, side, owner)
 
-    def _vectors(self, X: Any, y: Any, plain: bool) -> tuple[Any, Any]:
-        """Points as float64, and labels that are ``plain`` as scikit-learn takes them."""
+    def _vectors(self, X: Any, y: Any, together: bool) -> tuple[Any, Any]:
+        """Points as float64, and y; ``together`` with them scikit-learn looks at what may be wrong with labels."""
+        if together:
+            array = _checks.plain(y, type(self).__name__, "y")
+            # Whole numbers or words, one for each point: nothing to find there.
+            sound = array.dtype.kind in "biuU" and array.shape == getattr(X, "shape", ())[:1]
+            together = not sound and array.dtype != object
         checked = _checks.estimator_points(
             self,
             X,
-            y if plain else None,
+            y if together else None,
             reset=True,
             allow_sparse=self._sparse,
             min_points=self._min_points,
             devices=self._devices,
         )
-        X, y = checked if plain else (checked, y)
+        X, y = checked if together else (checked, y)
         return X.astype(np.float64, copy=False), y
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
@@ -161,7 +163,7 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         names = getattr(self, "feature_names_in_", None)
         names = names if names is not None and len(names) == coordinates.n_features else None
         self.metric_ = Metric.of(coordinates, components, solution.alpha, names)
-        if not self.converged_:
+        if not solution.converged:
             _checks.warn(
                 f"{type(self).__name__}: stopped after {solution.n_iter} iterations with residual "
                 f"{solution.residual:.3g} > tol {solution.tol:.3g}; {reason(self, solution)}.",
@@ -209,9 +211,9 @@ def reason(learner: MetricLearner, solution: Solution) -> str:
 
 def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
     """The points that have a label."""
-    known = np.flatnonzero(labels.codes >= 0)
-    if len(known) == len(labels.codes):
+    if (labels.codes >= 0).all():
         return X, labels
+    known = np.flatnonzero(labels.codes >= 0)
     if len(known) < 2:
         raise ValueError(f"{owner}: needs at least two labeled points, got {len(known)}.")
     return linalg.take(X, known), labels.of(known)

@@ -21,13 +21,18 @@ def neighbor_signs(X: np.ndarray, labels: Labels, k: int) -> sparse.csr_array:
     The union makes W symmetric (Chatpatanasiri et al. 2010, §2.3); the two graphs share no pair.
     """
     n = X.shape[0]
-    graphs = []
-    for near in map(_device.to_host, (targets.same_class(X, labels, k), targets.other_class(X, labels, k))):
-        i, j = np.repeat(np.arange(n), near.shape[1]), near.ravel()
-        A = sparse.csr_array((np.ones(len(i)), (i, j)), shape=(n, n))
-        A.setdiag(0)
-        graphs.append(((A + A.T) > 0).astype(float))
-    return sparse.csr_array(graphs[0] - graphs[1])
+    alike = both_ways(_device.to_host(targets.same_class(X, labels, k)))
+    unlike = both_ways(_device.to_host(targets.other_class(X, labels, k)))
+    signs = np.repeat([1.0, -1.0], [len(alike), len(unlike)])
+    return sparse.csr_array((signs, np.divmod(np.concatenate([alike, unlike]), n)), shape=(n, n))
+
+
+def both_ways(near: np.ndarray) -> np.ndarray:
+    """Both orders i·n + j and j·n + i of all pairs of a point and another one that is near to it, once each."""
+    n, k = near.shape
+    i, j = np.repeat(np.arange(n), k), near.ravel()
+    pairs = np.concatenate([i * n + j, j * n + i])
+    return np.unique(pairs[pairs % (n + 1) != 0])  # i·n + i is a multiple of n + 1
 
 
 def dne_loss(L: Any, X: Any, W: Any) -> tuple[float, Any]:

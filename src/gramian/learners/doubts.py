@@ -12,16 +12,19 @@ from gramian.constraints.base import Labels
 UNEVEN = 1e4
 """Ratio of the spreads of two columns from which the wider one decides every distance."""
 
+COMPARED = "Triplets", "Quadruplets"
+"""What there is of comparisons."""
 
-def warn(learner: Any, X: Any, y: Any, unknown: Any) -> None:
+
+def warn(learner: Any, X: Any, side: Labels | Constraints, unknown: Any) -> None:
     """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
     owner = type(learner).__name__
     if not learner._scale_free and _checks.is_word(getattr(learner, "prior", "identity"), "identity"):
-        _warn_of_units(X, owner, getattr(learner, "feature_names_in_", range(X.shape[1])))
-    if isinstance(y, Constraints):
-        _warn_of_few(y, X.shape[1], owner)
+        warn_of_units(X, owner, getattr(learner, "feature_names_in_", range(X.shape[1])))
+    if isinstance(side, Constraints):
+        warn_of_few(side, X.shape[1], owner)
     elif unknown is None and not learner._numbers:
-        _warn_of_labels(y, owner)
+        warn_of_labels(side.classes, owner)
 
 
 def refuse_tuples(y: Any, owner: str) -> None:
@@ -34,7 +37,7 @@ def refuse_tuples(y: Any, owner: str) -> None:
         )
 
 
-def _warn_of_units(X: Any, owner: str, names: Any) -> None:
+def warn_of_units(X: Any, owner: str, names: Any) -> None:
     if not isinstance(X, np.ndarray):
         return
     spread = X.std(axis=0)
@@ -49,7 +52,7 @@ def _warn_of_units(X: Any, owner: str, names: Any) -> None:
     )
 
 
-def _warn_of_few(side: Constraints, d: int, owner: str) -> None:
+def warn_of_few(side: Constraints, d: int, owner: str) -> None:
     """A metric on d columns needs about as many pairs."""
     if isinstance(side, Pairs | Comparisons) and side.from_data and 2 * len(side) < d:
         kind = type(side).__name__.lower()
@@ -57,12 +60,10 @@ def _warn_of_few(side: Constraints, d: int, owner: str) -> None:
         _checks.warn(f"{owner}: {said} little about {d} columns; give more, or fewer columns (PCA).")
 
 
-def _warn_of_labels(y: Any, owner: str) -> None:
+def warn_of_labels(classes: np.ndarray, owner: str) -> None:
     """Beside 0, 1, 2, … others write −1 for what has no label; fractions are measurements and rarely classes."""
-    values = np.unique(y.classes) if isinstance(y, Labels) else np.asarray(y)
-    if values.dtype.kind not in "if" or values.ndim != 1:
+    if classes.dtype.kind not in "if":
         return
-    classes = np.unique(values[np.isfinite(values)])
     if (classes != np.round(classes)).any() and len(classes) > 2:
         _checks.warn(
             f"{owner}: labels are {len(classes)} different fractions, such as {classes[0]:g}, and each is a class; "
@@ -73,6 +74,12 @@ def _warn_of_labels(y: Any, owner: str) -> None:
             f"{owner}: labels hold -1 beside {len(classes) - 1} others, and it is a class of its own here; "
             "give unknown=-1 where it stands for no label."
         )
+
+
+def listed(kinds: tuple[type, ...]) -> str:
+    """Labels and some kinds of constraints, in words."""
+    names = [name for kind in kinds for name in (COMPARED if kind is Comparisons else (kind.__name__,))]
+    return " or ".join(["labels", *names])
 
 
 def takers(base: type, kind: type) -> str:

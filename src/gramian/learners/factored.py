@@ -131,22 +131,23 @@ class Start:
         With many points most of the way goes in single precision; the end is judged in double, or only its
         ``value(L, Z)`` is where ``tol`` is not small.
         """
-        point, done = self.L, 0
+        point = self.L
+        done = 0
         single = len(self.Z) >= SINGLE
         rough = single and value is not None and tol >= ROUGH
-        dtypes = (np.float32,) if rough else (np.float32, np.float64) if single else (np.float64,)
+        dtypes = [dtype for dtype, used in ((np.float32, single), (np.float64, not rough)) if used]
         for dtype in dtypes:
-            Z = self.Z.astype(dtype, copy=False)
             end = descend(
-                self.penalized(lambda L: _double(loss(L.astype(dtype), Z))),  # noqa: B023
+                self.penalized(in_precision(loss, self.Z, dtype)),
                 point,
                 max_iter=max_iter - done,
                 tol=tol if dtype is np.float64 else max(tol, SINGLE_TOL),
-                scale=len(Z),
+                scale=len(self.Z),
                 height=height,
                 callback=shifted(report, done),
             )
-            point, done = end.point, done + end.n_iter
+            point = end.point
+            done += end.n_iter
         if rough and value is not None:
             end = replace(end, value=value(point, self.Z) + float((self.ridge * point**2).sum()))
         return replace(end, n_iter=done)
@@ -163,10 +164,17 @@ class Start:
         )
 
 
+def in_precision(loss: Callable, Z: Any, dtype: Any) -> Callable:
+    """``loss(L, Z)`` and its gradient of a factor in double precision, computed in another one."""
+    Z = Z.astype(dtype, copy=False)
+
+    def computed(L: Any) -> tuple[float, Any]:
+        value, grad = loss(L.astype(dtype), Z)
+        return value, grad.astype(np.float64, copy=False)
+
+    return computed
+
+
 def shifted(report: Callable | None, done: int) -> Callable | None:
     """A report that counts from ``done`` steps on."""
     return report and (lambda n_iter, *rest: report(done + n_iter, *rest))
-
-
-def _double(result: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
-    return result[0], result[1].astype(np.float64, copy=False)

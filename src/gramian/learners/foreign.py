@@ -21,7 +21,8 @@ def solve_foreign(learner: Any, Z: np.ndarray, y: Labels | Constraints) -> Solut
 
 def linear_map(learner: Any, Z: np.ndarray) -> np.ndarray:
     """The matrix L (r, d) of a fitted estimator whose transform is Lz + constant; checked on the points Z."""
-    name, d = type(learner).__name__, Z.shape[1]
+    name = type(learner).__name__
+    d = Z.shape[1]
     if not hasattr(learner, "transform"):
         if getattr(learner, "components_", None) is None:
             raise TypeError(f"Kernelized: {name} must have a linear transform or components_.")

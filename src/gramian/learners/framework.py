@@ -97,7 +97,8 @@ class FrameworkLearner(MetricLearner):
 
     def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
         """Bounds: percentiles of the squared distances under the prior, in the whole space if it reaches there."""
-        percentiles, alpha = getattr(self, "percentiles", (5, 95)), self._weight()
+        percentiles = getattr(self, "percentiles", (5, 95))
+        alpha = self._weight()
         if alpha > 0 and not rest.empty:
             return side.filled(Z, percentiles, sqdist=lambda rows: alpha * rest.sqdist(rows))
         M0 = self._prior(Z, rest)
@@ -105,16 +106,14 @@ class FrameworkLearner(MetricLearner):
 
     def _prior(self, Z: np.ndarray, rest: Rest) -> np.ndarray:
         """M₀ on the coordinates."""
-        owner = type(self).__name__
-        M0 = prior_matrix(self.prior, Z, rest, owner)
-        return self._weight() * M0 if self._identity_prior() else M0
-
-    def _identity_prior(self) -> bool:
-        return _checks.is_word(self.prior, "identity")
+        M0 = prior_matrix(self.prior, Z, rest, type(self).__name__)
+        return self._weight() * M0 if _checks.is_word(self.prior, "identity") else M0
 
     def _weight(self) -> float:
         """The weight α of an identity prior, 0 for another one."""
-        return _checks.number(self.alpha, type(self).__name__, "alpha", low=0) if self._identity_prior() else 0.0
+        if not _checks.is_word(self.prior, "identity"):
+            return 0.0
+        return _checks.number(self.alpha, type(self).__name__, "alpha", low=0)
 
     def _outside(self) -> float:
         """The weight of what lies outside of the coordinates."""

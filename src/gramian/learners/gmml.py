@@ -80,14 +80,15 @@ class GMML(MetricLearner):
         V = Z[side.left] - Z[side.right]
         M0 = prior_matrix(self.prior, Z, rest, "GMML")
         similar = linalg.placed(side.similar, Z)
-        S = _regularized(V[similar], np.linalg.inv(M0), lam)
-        D = _regularized(V[~similar], M0, lam)
+        S = regularized(V[similar], np.linalg.inv(M0), lam)
+        D = regularized(V[~similar], M0, lam)
         M = geodesic(S, D, t)
         objective = float(np.sum(M * S) + np.sum(np.linalg.inv(M) * D))
         return Solution(M=M, objective=objective)
 
 
-def _regularized(V: np.ndarray, R: np.ndarray, lam: float) -> np.ndarray:
+def regularized(V: np.ndarray, R: np.ndarray, lam: float) -> np.ndarray:
+    """The mean of vvᵀ over rows v, with a share ``lam`` of R in its unit."""
     S = V.T @ V / len(V)
     size = np.trace(S) / np.trace(R)
     return S + lam * (size if size > 0 else 1.0) * R

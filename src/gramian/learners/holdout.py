@@ -13,7 +13,7 @@ import numpy as np
 
 from gramian import linalg
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
-from gramian.learners.path import Path, precision_path
+from gramian.learners.path import Straight, precision_path
 
 FOLDS = 3
 MOST = 40
@@ -126,11 +126,14 @@ def _says_enough(side: Any) -> bool:
 
 
 def path_scores(
-    fold: Fold, points: np.ndarray, path: Path, weights: np.ndarray, k: int = NEIGHBORS
+    fold: Fold, points: np.ndarray, path: Straight, weights: np.ndarray, k: int = NEIGHBORS, part: int = 1
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Score of each cluster for each weight of the prior, (clusters, weights), by kind."""
+    """Score of each cluster for each weight of the prior, (clusters, weights), by kind.
+
+    Of labeled points k neighbors are looked at, and one for each ``part`` of their class at most.
+    """
     if isinstance(fold.side, Labels | Chunklets):
-        yield from _search_scores(fold.held, points, path, weights, k)
+        yield from _search_scores(fold.held, points, path, weights, k, part)
         return
     for kind, held in fold.held.items():
         if isinstance(held, Pairs):
@@ -144,7 +147,7 @@ def path_scores(
 
 
 def _search_scores(
-    held: dict[str, Any], points: np.ndarray, path: Path, weights: np.ndarray, k: int
+    held: dict[str, Any], points: np.ndarray, path: Straight, weights: np.ndarray, k: int, part: int
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Precision by class and kind; every point looks among all that the fold held out.
 
@@ -155,7 +158,7 @@ def _search_scores(
         return
     rows, codes = (np.concatenate(parts) for parts in zip(*held.values()))
     kinds = np.repeat(list(held), [len(part) for part, _ in held.values()])
-    scores = precision_path(linalg.gathered(points[rows]), codes, path, weights, k)
+    scores = precision_path(linalg.gathered(points[rows]), codes, path, weights, k, part)
     for kind in held:
         asked = (kinds == kind) & ~np.isnan(scores[:, 0])
         if asked.any():

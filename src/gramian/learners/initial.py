@@ -33,17 +33,17 @@ def initial(init: Any, X: np.ndarray, labels: Labels, n_components: int | None, 
         return np.eye(r, d)
     if init == "random":
         return np.linalg.qr(rng.standard_normal((d, r)))[0].T
-    directions = _principal(X) if init == "pca" else _discriminant(X, labels)
+    directions = principal_directions(X) if init == "pca" else discriminant_directions(X, labels)
     return directions[:r]
 
 
-def _principal(X: np.ndarray) -> np.ndarray:
+def principal_directions(X: np.ndarray) -> np.ndarray:
     """Eigenvectors of the covariance, largest variance first, as rows."""
     V = X - X.mean(axis=0)
     return linalg.eigh(V.T @ V)[1][:, ::-1].T
 
 
-def _discriminant(X: np.ndarray, labels: Labels) -> np.ndarray:
+def discriminant_directions(X: np.ndarray, labels: Labels) -> np.ndarray:
     """Fisher's directions, largest ratio of between to within scatter first, as orthonormal rows."""
     means = np.stack([X[g].mean(axis=0) for g in labels.groups()])
     within = X - means[labels.codes]
@@ -74,7 +74,7 @@ class Coordinates:
     def fit(cls, X: np.ndarray, near: Any, reg: float = 0.0, ridge: float = 0.1) -> "Coordinates":
         """Coordinates from target neighbors (n, k), or the two ends of near pairs, and the weight of ‖L‖²."""
         mean = X.mean(axis=0)
-        U = _span(X - mean)
+        U = varying_directions(X - mean)
         Z = (X - mean) @ U
         pairs = len(near[0]) if isinstance(near, tuple) else near.shape[0] * near.shape[1]
         P = pull(Z, near) / pairs
@@ -104,7 +104,7 @@ class Coordinates:
         return linalg.row_norms(self.basis.T)
 
 
-def _span(V: np.ndarray) -> np.ndarray:
+def varying_directions(V: np.ndarray) -> np.ndarray:
     """Orthonormal basis (d, q) of the directions in which centered points vary."""
     n, d = V.shape
     small = V.T @ V if d <= n else V @ V.T

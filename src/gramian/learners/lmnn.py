@@ -35,7 +35,9 @@ def lmnn_loss(L: Any, X: Any, codes: Any, near: Any, push: float = 1.0) -> tuple
     push : float
     """
     xp = _array.namespace(X)
-    cross, value, gradient = Cross(L, X), 0.0, xp.zeros_like(L)
+    cross = Cross(L, X)
+    value = 0.0
+    gradient = xp.zeros_like(L)
     Z = cross.Z
     norms = xp.sum(Z * Z, axis=1)
     for j in range(near.shape[1]):

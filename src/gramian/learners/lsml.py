@@ -1,7 +1,8 @@
 """Metric learning from relative comparisons by least squared residuals."""
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,42 +20,41 @@ from gramian.solvers.base import Solution
 
 FIRST, LONGEST, NEARLY = 5, 40, 0.9
 """Steps before the first and between later looks at all comparisons; ratio of lengths at which one may soon count."""
+FEW = 1 << 14
+"""Numbers in the differences of so few comparisons that all are looked at in every step."""
 SHARP = 1e-6
 """Tolerances below this are for exact solutions: a round then goes on to a hundredth of them."""
 BEND = 4.0
 """Curvature of tr FᵀF − 2 log det F at the identity: what a first step is measured by."""
+_SIGNS = np.array([[1.0], [-1.0]])
+"""Near pairs should be short, far pairs long."""
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
     """f(F) = D_ld(FᵀF, P⁻¹) + Σ_i w_i [‖F a_i‖ − ‖F b_i‖]₊² with the inverse prior P.
 
-    Rows of ``near`` are the differences a, those of ``far`` the differences b.
+    ``pairs`` (2, m, d) holds the differences a of the near pairs and b of the far ones.
     """
 
-    near: np.ndarray
-    far: np.ndarray
+    pairs: np.ndarray
     weight: np.ndarray
     inverse_prior: np.ndarray
 
-    def only(self, rows: np.ndarray) -> "Residuals":
-        """Some of the comparisons."""
-        return replace(self, near=self.near[rows], far=self.far[rows], weight=self.weight[rows])
-
-    def inside(self, R: np.ndarray) -> "Residuals":
-        """The same problem in coordinates Rᵀx of the points: the factor F there is FRᵀ here."""
+    def inside(self, R: np.ndarray, rows: np.ndarray | slice) -> "Residuals":
+        """The problem of some comparisons in coordinates Rᵀx of the points: the factor F there is FRᵀ here."""
         inverse_prior = linalg.symmetrize(R.T @ self.inverse_prior @ R)
-        return replace(self, near=self.near @ R, far=self.far @ R, inverse_prior=inverse_prior)
+        return Residuals(self.pairs[:, rows] @ R, self.weight[rows], inverse_prior)
 
     def start(self) -> np.ndarray:
         """F with FᵀF = (P + Σ_i w_i (1 − ‖b_i‖ / ‖a_i‖)₊ a_i a_iᵀ)⁻¹.
 
         It is where one step of M⁻¹ = P + (gradient of the residuals) leads, without the far pairs.
         """
-        a, b = linalg.row_norms(self.near), linalg.row_norms(self.far)
+        a, b = _lengths(self.pairs)
         rows = np.flatnonzero(a > b)
-        V = self.near[rows]
-        pull = V.T @ (V * (self.weight[rows] * (1 - np.sqrt(b[rows] / a[rows])))[:, None])
+        V = self.pairs[0, rows]
+        pull = V.T @ (V * (self.weight[rows] * (1 - b[rows] / a[rows]))[:, None])
         lower, failed = lapack.dpotrf(self.inverse_prior + pull, lower=True)
         if failed:
             return linalg.psd_power(self.inverse_prior + pull, -0.5, 0.0)
@@ -67,25 +67,31 @@ class Residuals:
 
     def __call__(self, F: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient of f, +inf where F is singular."""
-        return self.at(F)[:2]
+        return self._at(F)[:2]
 
     def at(self, F: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Value, gradient, and the ratios ‖F a_i‖ / ‖F b_i‖."""
+        """Value, slope ∇f Fᵀ, and the lengths ‖F a_i‖ and ‖F b_i‖, (2, m)."""
+        value, gradient, lengths = self._at(F)
+        return value, gradient @ F.T, lengths
+
+    def _at(self, F: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Value, gradient and lengths."""
         lu, pivots, failed = lapack.dgetrf(F)
         if failed:
-            return np.inf, np.zeros_like(F), np.zeros(len(self.near))
+            return np.inf, np.zeros_like(F), np.zeros(self.pairs.shape[:2])
         FP = F @ self.inverse_prior
-        value = np.vdot(FP, F) - 2 * np.log(np.abs(np.diag(lu))).sum() - self.constant
-        near, far = self.near @ F.T, self.far @ F.T
-        a, b = np.sqrt(linalg.row_norms(near)), np.sqrt(linalg.row_norms(far))
-        ratio = np.divide(a, b, out=np.full_like(a, np.inf), where=b > 0)
-        rows = np.flatnonzero(a > b)
-        a, b, excess = a[rows], b[rows], self.weight[rows] * (a - b)[rows]
-        value += excess @ (a - b)
+        value = np.vdot(FP, F) - 2 * np.log(np.abs(lu.diagonal())).sum() - self.constant
+        d = len(FP)
+        moved = (self.pairs.reshape(-1, d) @ F.T).reshape(self.pairs.shape)
+        lengths = _lengths(moved)
+        excess = lengths[0] - lengths[1]
+        rows = np.flatnonzero(excess > 0)
+        excess, size = excess[rows], lengths[:, rows]
+        weighted = self.weight[rows] * excess
         # ∇(a − b)² = 2(a − b)(F aaᵀ/‖Fa‖ − F bbᵀ/‖Fb‖); where Fb = 0 the far pair asks for nothing
-        pull = (near[rows] * (excess / a)[:, None]).T @ self.near[rows]
-        push = (far[rows] * (excess / np.where(b > 0, b, np.inf))[:, None]).T @ self.far[rows]
-        return float(value), 2 * (FP - lapack.dgetri(lu, pivots)[0].T + pull - push), ratio
+        slope = _SIGNS * weighted / np.where(size > 0, size, np.inf)
+        pull = (moved[:, rows] * slope[:, :, None]).reshape(-1, d).T @ self.pairs[:, rows].reshape(-1, d)
+        return float(value + weighted @ excess), 2 * (FP - lapack.dgetri(lu, pivots)[0].T + pull), lengths
 
     def scaled(self, F: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient of f, with a curvature of about 1 at the identity."""
@@ -93,14 +99,19 @@ class Residuals:
         return value / BEND, gradient / BEND
 
 
-def gap_of(F: np.ndarray, value: float, gradient: np.ndarray) -> float:
-    """How far f is above its minimum at most.
+def _lengths(pairs: np.ndarray) -> np.ndarray:
+    """Lengths of differences (2, m, d), (2, m)."""
+    return np.sqrt(np.einsum("ijk,ijk->ij", pairs, pairs))
+
+
+def gap_of(value: float, slope: np.ndarray) -> float:
+    """How far f is above its minimum at most, from its ``slope`` ∇_F f Fᵀ, the same in all coordinates.
 
     f is −log det plus a convex function of M = FᵀF, so where δ = ‖F ∇_M f Fᵀ‖ = ‖∇_F f Fᵀ‖ / 2 is below 1, it lies
     at most −δ − log(1 − δ) above its minimum; and f is nowhere negative.
     """
-    delta = float(np.linalg.norm(gradient @ F.T)) / 2
-    return min(value, -delta - np.log1p(-delta)) if delta < 1 else value
+    delta = math.sqrt(np.vdot(slope, slope)) / 2
+    return min(value, -delta - math.log1p(-delta)) if delta < 1 else value
 
 
 def lsml(problem: Residuals, *, max_iter: int, tol: float, report: Callable | None = None) -> Solution:
@@ -109,40 +120,45 @@ def lsml(problem: Residuals, *, max_iter: int, tol: float, report: Callable | No
     Each round works in coordinates in which the last M is the identity.
     """
     F, done, limit = problem.start(), 0, FIRST
+    few = problem.pairs.size <= FEW
+    value, slope, (near, far) = problem.at(F)
     while True:
-        value, gradient, ratio = problem.at(F)
-        gap = gap_of(F, value, gradient)
+        gap = gap_of(value, slope)
         residual = gap / max(value, 1.0)
         if report is not None:
             report(done, value, residual)
         if residual <= tol or done >= max_iter:
             break
-        part = problem.only(np.flatnonzero(ratio > NEARLY)).inside(F.T)
-        step, count = _descended(part, value, gradient @ F.T, min(limit, max_iter - done), tol)
+        part = problem.inside(F.T, slice(None) if few else np.flatnonzero(near > NEARLY * far))
+        step, value, slope, count = _descended(part, value, slope, min(limit, max_iter - done), tol)
         if count == 0:
             break
         F, done, limit = step @ F, done + count, min(2 * limit, LONGEST)
+        if not few:
+            value, slope, (near, far) = problem.at(F)
     return Solution(
         factor=F,
         objective=value,
-        gap=float(gap),
+        gap=gap,
         n_iter=max(done, 1),
-        converged=bool(residual <= tol),
-        residual=float(residual),
+        converged=residual <= tol,
+        residual=residual,
         tol=tol,
     )
 
 
-def _descended(part: Residuals, value: float, gradient: np.ndarray, most: int, tol: float) -> tuple[np.ndarray, int]:
-    """The factor after at most so many steps from the identity, and their number."""
-    F, done = np.eye(len(gradient)), 0
-    goal = tol / (2 if tol >= SHARP else 100)
-    for point in quasi_newton.steps(part.scaled, F, value / BEND, gradient / BEND, memory=20):
-        F, value, gradient = point[0], BEND * point[1], BEND * point[2]
+def _descended(
+    part: Residuals, value: float, slope: np.ndarray, most: int, tol: float
+) -> tuple[np.ndarray, float, np.ndarray, int]:
+    """The factor after at most so many steps from the identity, value and slope there, and the number of steps."""
+    F, done = np.eye(len(slope)), 0
+    goal = tol if tol >= SHARP else tol / 100
+    for point in quasi_newton.steps(part.scaled, F, value / BEND, slope / BEND, memory=20):
+        F, value, slope = point[0], BEND * point[1], BEND * point[2] @ point[0].T
         done += 1
-        if done >= most or gap_of(F, value, gradient) <= goal * max(value, 1.0):
+        if done >= most or gap_of(value, slope) <= goal * max(value, 1.0):
             break
-    return F, done
+    return F, value, slope, done
 
 
 class LSML(MetricLearner):
@@ -231,15 +247,16 @@ class LSML(MetricLearner):
         return Quadruplets.from_labels(labels, count, margin=0.0, random_state=rng)
 
     def _side(self, y: Any, Z: Any, rest: Any, rng: np.random.RandomState) -> Comparisons:
-        if isinstance(y, Comparisons) and y.from_data:
-            y = replace(y, margin=0.0)  # type: ignore[type-var]  # dataclasses; there is none in the problem
-        return super()._side(y, Z, rest, rng)
+        given = isinstance(y, Comparisons) and y.from_data
+        return super()._side(y.without_margin() if given else y, Z, rest, rng)
 
     def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
         prior = positive_prior(self.prior, Z, rest, "LSML")
-        near, far = (linalg.gathered(Z[i] - Z[j]) for i, j in (side.near_ends, side.far_ends))
-        weight = side.weight * (self._total(far, prior) / side.weight.sum())
-        problem = Residuals(near, far, weight, linalg.symmetrize(np.linalg.inv(prior)))
+        first, second = (np.concatenate(ends) for ends in zip(side.near_ends, side.far_ends))
+        pairs = linalg.gathered(Z[first] - Z[second]).reshape(2, len(side), -1)
+        weight = side.weight * (self._total(pairs[1], prior) / side.weight.sum())
+        known = _checks.is_word(self.prior, "identity")
+        problem = Residuals(pairs, weight, prior if known else linalg.symmetrize(np.linalg.inv(prior)))
         with progress("LSML", self.verbose, self.max_iter, self.callback) as report:
             return lsml(problem, max_iter=self.max_iter, tol=self.tol, report=report)
 

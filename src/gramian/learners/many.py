@@ -42,7 +42,8 @@ def fewer(
     """Points and labels, or a part of them where there are more than ``most``, which a warning says."""
     if not isinstance(y, Labels) or len(y.codes) <= most:
         return X, y
-    n, drawn = len(y.codes), "by class" if by_class else "at random"
+    n = len(y.codes)
+    drawn = "by class" if by_class else "at random"
     rows = some(y, most, rng) if by_class else np.sort(rng.choice(n, most, replace=False))
     _checks.warn(
         f"{owner}: learns from {len(rows):,} of the {n:,} points, drawn {drawn}, since its work grows with n²; "

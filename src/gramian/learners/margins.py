@@ -58,7 +58,9 @@ def descend_margins(
     report: Callable | None = None,
 ) -> Solution:
     """Minimize pull, hinges and penalty over L from a start; ``done`` steps are behind."""
-    L, watch, interval = start.L, Watch(), INTERVAL
+    L = start.L
+    watch = Watch()
+    interval = INTERVAL
     convex = L.shape[0] >= L.shape[1]
     while True:
         triplets = triplets.renewed(L, labels)
@@ -70,7 +72,8 @@ def descend_margins(
         if residual <= tol or steps <= 0 or watch.hopeless:
             break
         end = descend(start.penalized(triplets.smoothed), L, max_iter=steps)
-        L, done = end.point, done + end.n_iter
+        L = end.point
+        done += end.n_iter
         triplets = triplets.updated(L)
         if watch.circling:
             # A sharper hinge helps, and, where it is convex, longer descents.

@@ -22,9 +22,10 @@ def mcml_loss(L: Any, X: Any, codes: Any) -> tuple[float, Any]:
     xp = _array.namespace(X)
     classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes)
     X = classes.sorted(X)
-    mates, V = _within(X, classes)
+    mates, V = within_classes(X, classes)
     anchor = xp.astype(mates > 0, X.dtype)
-    cross, pull = softmax.Cross(L, X), V @ L.T
+    cross = softmax.Cross(L, X)
+    pull = V @ L.T
     value = float(xp.sum(pull * pull))
     for rows, E, top in softmax.neighborhoods(cross.Z):
         sums = cross.sums(E)
@@ -37,7 +38,7 @@ def mcml_loss(L: Any, X: Any, codes: Any) -> tuple[float, Any]:
     return value, 2 * (pull.T @ V + cross.total())
 
 
-def _within(X: Any, classes: softmax.Classes) -> tuple[Any, Any]:
+def within_classes(X: Any, classes: softmax.Classes) -> tuple[Any, Any]:
     """The numbers m_i (n, 1), and V (n, d) with VᵀV = Σ_ij p0_ij (x_i − x_j)(x_i − x_j)ᵀ.
 
     For a class of m + 1 points this is 2 (m + 1)/m times its scatter around the mean.

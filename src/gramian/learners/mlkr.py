@@ -124,7 +124,7 @@ class MLKR(FactorLearner):
     verbose : bool
         Show progress.
     callback : callable, optional
-        Called as ``callback(iteration, objective, residual)``.
+        Called as ``callback(iteration, objective, residual)``, with the objective in units of y².
     random_state : int or generator, optional
         Draws, where there are any: the same number gives the same result.
 
@@ -200,7 +200,7 @@ class MLKR(FactorLearner):
             tol=self.tol,
             height=HEIGHT * len(X),
             value=lambda L, Z: mlkr_value(L, Z, T),
-            report=report,
+            report=report and (lambda n_iter, value, residual: report(n_iter, variance * value, residual)),
         )
         return start.solution(end, self.tol, unit=variance)
 

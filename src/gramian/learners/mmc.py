@@ -112,7 +112,8 @@ class MMC(MetricLearner):
         ridge = _checks.number(self.reg, "MMC", "reg", low=0, open_low=True)
         V = Z[side.left] - Z[side.right]
         similar = linalg.placed(side.similar, Z)
-        near, far = V[similar], linalg.gathered(V[~similar])
+        near = V[similar]
+        far = linalg.gathered(V[~similar])
         far = far[linalg.row_norms(far) > 0]
         if len(near) == 0 or len(far) == 0:
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")
@@ -133,11 +134,12 @@ class MMC(MetricLearner):
 
     def _maximize(self, W: np.ndarray, F: np.ndarray, objective: Any) -> tuple[np.ndarray, float, int]:
         """L-BFGS in rounds, each ended by the exact duality gap."""
-        n_iter, gap = 0, np.inf
+        n_iter = 0
+        gap = np.inf
         with progress("MMC", self.verbose, self.max_iter, self.callback) as report:
             while n_iter < self.max_iter:
                 budget = min(25, self.max_iter - n_iter)
-                x, value, steps = _descended(partial(objective, W=W, shape=F.shape), F.ravel(), budget)
+                x, value, steps = descended(partial(objective, W=W), F.ravel(), budget)
                 F = x.reshape(F.shape) / np.linalg.norm(x)
                 n_iter += max(steps, 1)
                 gap = duality_gap(W, F)
@@ -148,7 +150,7 @@ class MMC(MetricLearner):
         return F, gap, n_iter
 
 
-def _descended(objective: Any, x: Any, max_iter: int) -> tuple[Any, float, int]:
+def descended(objective: Any, x: Any, max_iter: int) -> tuple[Any, float, int]:
     """Where L-BFGS comes to from x, the value there, and the steps it took."""
     if _device.held(x):
         end = descend(objective, x, max_iter=max_iter, memory=20)
@@ -158,21 +160,23 @@ def _descended(objective: Any, x: Any, max_iter: int) -> tuple[Any, float, int]:
     return result.x, float(result.fun), int(result.nit)
 
 
-def full_objective(x: np.ndarray, W: np.ndarray, shape: tuple) -> tuple[float, np.ndarray]:
+def full_objective(x: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
     """−log Σ ‖Fᵀw‖ + ½ log ‖F‖² and its gradient."""
-    F = x.reshape(shape)
+    F = x.reshape(W.shape[1], W.shape[1])
     P = W @ F
     lengths = np.sqrt(linalg.row_norms(P))
-    total, size = lengths.sum(), x @ x
+    total = lengths.sum()
+    size = x @ x
     safe = np.where(lengths > 0, lengths, 1.0)
     grad = -(W.T @ (P / safe[:, None])) / total + F / size
     return 0.5 * np.log(size) - np.log(total), grad.ravel()
 
 
-def diagonal_objective(x: np.ndarray, W: np.ndarray, shape: tuple) -> tuple[float, np.ndarray]:
+def diagonal_objective(x: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
     """The same for diagonal F; W holds squared coordinates."""
     lengths = np.sqrt(W @ x**2)
-    total, size = lengths.sum(), x @ x
+    total = lengths.sum()
+    size = x @ x
     safe = np.where(lengths > 0, lengths, 1.0)
     grad = -(W.T @ (1 / safe)) * x / total + x / size
     return 0.5 * np.log(size) - np.log(total), grad
@@ -182,14 +186,12 @@ def duality_gap(W: np.ndarray, F: np.ndarray) -> float:
     """Bound on (g* − g)/g: with G = ∇g(B), Tr B' ≤ 1 gives g(B') ≤ g(B) + ⟨G, B'−B⟩ ≤ g/2 + λ_max(G)."""
     if F.ndim == 1:
         lengths = np.sqrt(W @ F**2)
-        top = float((W.T @ _safe_inverse(lengths)).max()) / 2
     else:
         lengths = np.sqrt(linalg.row_norms(W @ F))
-        G = W.T @ (W * _safe_inverse(lengths)[:, None]) / 2
+    inverse = 1 / np.maximum(lengths, 1e-12 * lengths.max())
+    if F.ndim == 1:
+        top = float((W.T @ inverse).max()) / 2
+    else:
+        G = W.T @ (W * inverse[:, None]) / 2
         top = float(linalg.eigh(G)[0][-1])
-    g = float(lengths.sum())
-    return top / g - 0.5
-
-
-def _safe_inverse(lengths: np.ndarray) -> np.ndarray:
-    return 1 / np.maximum(lengths, 1e-12 * lengths.max())
+    return top / float(lengths.sum()) - 0.5

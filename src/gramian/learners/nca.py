@@ -38,8 +38,10 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any 
     """
     xp = _array.namespace(X)
     classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes, rows)
-    cross, value = softmax.Cross(L, classes.sorted(X)), 0.0
+    cross = softmax.Cross(L, classes.sorted(X))
     each = None if weight is None else classes.sorted(xp.asarray(weight, dtype=X.dtype, device=X.device)[:, None])
+    # −Σ w_i + Σ w_i (1 − p_i): near the end p_i is almost 1, and in single precision only 1 − p_i keeps its digits.
+    value = -float(classes.n_anchors if each is None else xp.sum(each[: classes.n_anchors, :]))
     for block, E, _ in softmax.neighborhoods(cross.Z, slice(0, classes.n_anchors)):
         everyone = cross.sums(E)
         own = xp.zeros_like(everyone)
@@ -48,7 +50,8 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any 
         total = everyone[:, -1:]
         p = own[:, -1:] / total
         share = 1 / total if each is None else each[block, :] / total  # w_i / total_i
-        value -= float(xp.sum(p if each is None else p * each[block, :]))
+        missed = 1 - p if each is None else (1 - p) * each[block, :]
+        value += float(xp.sum(missed))
         # ∂(−p_i)/∂d²_ij = [y_i = y_j] p_ij − p_i p_ij, the bracket of (5), with p_ij = E_ij / total_i.
         cross.add_rows(block, (own - p * everyone) * share)
         cross.add_columns(block, -p * share, E)
@@ -62,7 +65,8 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any 
 def batch_nca_loss(L: Any, X: Any, codes: Any, rows: slice, weight: Any = None) -> tuple[float, Any]:
     """:func:`nca_loss` of points in any order, by masks: for batches on a device, where sorting takes copies."""
     xp = _array.namespace(X)
-    cross, value = softmax.Cross(L, X), 0.0
+    cross = softmax.Cross(L, X)
+    value = 0.0
     for block, E, _ in softmax.neighborhoods(cross.Z, rows):
         same = xp.astype(codes[block][:, None] == codes[None, :], E.dtype)
         everyone, own = cross.sums(E), cross.sums(E * same)
@@ -212,26 +216,35 @@ class NCA(FactorLearner):
     def _truncated(self, start: Start, codes: np.ndarray, weight: Any, report: Callable | None) -> Descent:
         """Alternate searches for neighborhoods and descents on them until a fresh search finds nothing to do."""
         k = _checks.number(self.n_neighbors, "NCA", "n_neighbors", low=1, integer=True)
-        L, done = start.L, 0
+        L = start.L
+        done = 0
         there = linalg.placed(codes, start.Z)
         while True:
             near = targets.everywhere(start.Z @ L.T, k)
             loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=there, near=near, weight=weight))
             options = {"max_iter": min(INTERVAL, self.max_iter - done), "tol": self.tol, "scale": len(codes)}
             end = descend(loss, L, callback=shifted(report, done), **options)
-            L, done = end.point, done + end.n_iter
+            L = end.point
+            done += end.n_iter
             if end.n_iter == 0 or done >= self.max_iter:
                 return replace(end, n_iter=done)
 
     def _stochastic(self, start: Start, codes: np.ndarray, weight: Any, rng: Any, report: Callable | None) -> Descent:
         """Passes of Adam over shuffled batches, with a step that falls as 1/√pass."""
-        n, L, state = len(codes), start.L, None
+        n = len(codes)
+        L = start.L
+        state = None
         size = _checks.number(self.batch_size, "NCA", "batch_size", low=1, integer=True)
         batch_loss = batch_nca_loss if _device.held(start.Z) else nca_loss
         there = linalg.placed(codes, start.Z)
-        rate, before, change, done = 0.1 * np.sqrt(np.mean(L**2)), np.inf, np.inf, 0
+        rate = 0.1 * np.sqrt(np.mean(L**2))
+        before = np.inf
+        change = np.inf
+        done = 0
         while done < self.max_iter and change > self.tol * n:
-            order, done, value = _device.permutation(n, rng, start.Z), done + 1, 0.0
+            order = _device.permutation(n, rng, start.Z)
+            done += 1
+            value = 0.0
             each = None if weight is None else weight[order]
             shuffled = partial(batch_loss, X=start.Z[order], codes=there[order], weight=each)
             for rows in linalg.blocks(n, 1, size):
@@ -239,7 +252,8 @@ class NCA(FactorLearner):
                 part, gradient = loss(L)
                 L, state = adam_step(L, gradient, state, rate / np.sqrt(done))
                 value += part
-            change, before = abs(value - before), value
+            change = abs(value - before)
+            before = value
             if report is not None:
                 report(done, value, change / n)
         value, gradient = start.penalized(partial(nca_loss, X=start.Z, codes=codes, weight=weight))(L)

@@ -1,7 +1,7 @@
 """The straight path from a learned metric to its prior, and what is found on it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,21 +11,21 @@ from gramian._device import to_host
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
-    """d²_w = (1 − w) d²_L + w d²_0: the root ``learned`` on the directions U, the plain distance outside of them.
+class Straight:
+    """d²_w = (1 − w) d²_L + w d²_0, from what is learned to the plain distance.
 
     With a ``center`` points are compared by their angle, seen from there: 2 − 2 cos under the same metric.
     """
 
-    U: np.ndarray
-    learned: np.ndarray
-    center: np.ndarray | None = None
+    center: np.ndarray | None = field(default=None, kw_only=True)
 
     def squares(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """|v|² of rows under the learned metric and under the prior."""
-        Z = V @ self.U
-        plain = linalg.row_norms(V)
-        return to_host(plain - linalg.row_norms(Z) + linalg.row_norms(Z @ self.learned)), to_host(plain)
+        raise NotImplementedError
+
+    def between(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """d² of all points, (n, n), under the learned metric and under the prior."""
+        raise NotImplementedError
 
     def paired(self, points: np.ndarray, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """d²_w of pairs, (weights, pairs)."""
@@ -37,9 +37,7 @@ class Path:
 
     def among(self, X: np.ndarray, weights: np.ndarray) -> Iterator[np.ndarray]:
         """d²_w of all points, (n, n), for one weight after the other."""
-        plain = linalg.sqdist(X)
-        Z = X @ self.U
-        both = to_host(plain - linalg.sqdist(Z) + linalg.sqdist(Z @ self.learned)), to_host(plain)
+        both = self.between(X)
         sizes = None if self.center is None else self.squares(X - self.center)
         for weight in weights:
             D = mixed(both, weight)
@@ -48,6 +46,46 @@ class Path:
             else:
                 size = mixed(sizes, weight)
                 yield angular(D, size[:, None], size)
+
+
+@dataclass(frozen=True, eq=False)
+class Path(Straight):
+    """The root ``learned`` on the directions U, the plain distance outside of them."""
+
+    U: np.ndarray
+    learned: np.ndarray
+
+    def squares(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """|v|² of rows under the learned metric and under the prior."""
+        Z = V @ self.U
+        plain = linalg.row_norms(V)
+        return to_host(plain - linalg.row_norms(Z) + linalg.row_norms(Z @ self.learned)), to_host(plain)
+
+    def between(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """d² of all points, (n, n), under the learned metric and under the prior."""
+        Z = X @ self.U
+        plain = linalg.sqdist(X)
+        return to_host(plain - linalg.sqdist(Z) + linalg.sqdist(Z @ self.learned)), to_host(plain)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanPath(Straight):
+    """The mean of what several learners found, in the unit of the prior they share."""
+
+    parts: tuple[Straight, ...]
+
+    def squares(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """|v|² of rows under the mean and under the prior."""
+        return mean_of([part.squares(V) for part in self.parts])
+
+    def between(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """d² of all points, (n, n), under the mean and under the prior."""
+        return mean_of([part.between(X) for part in self.parts])
+
+
+def mean_of(found: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of what was learned, and the prior of all."""
+    return np.mean([learned for learned, _ in found], axis=0), found[0][1]
 
 
 def mixed(both: tuple[np.ndarray, np.ndarray], weight: Any) -> np.ndarray:
@@ -63,11 +101,16 @@ def angular(between: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndar
     return (left > 0) + 1.0 * (right > 0) - 2 * cosine
 
 
-def precision_path(X: np.ndarray, codes: np.ndarray, path: Path, weights: np.ndarray, most: int) -> np.ndarray:
-    """Precision among the nearest others for each weight, (points, weights); NaN for a class of one point."""
+def precision_path(
+    X: np.ndarray, codes: np.ndarray, path: Straight, weights: np.ndarray, most: int, part: int = 1
+) -> np.ndarray:
+    """Precision among the nearest others for each weight, (points, weights); NaN for a class of one point.
+
+    As many are looked at as there are others of the class, or one for each ``part`` of them, and ``most`` at most.
+    """
     same = codes[:, None] == codes
     others = same.sum(axis=1) - 1
-    k = np.minimum(others, most)
+    k = np.minimum(np.maximum(others // part, others > 0), most)
     asked = np.flatnonzero(k > 0)
     scores = np.full((len(codes), len(weights)), np.nan)
     for column, D in enumerate(path.among(X, weights)):

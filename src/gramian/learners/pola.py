@@ -71,7 +71,9 @@ class POLA(FrameworkLearner):
         "tol": lambda tol: max(tol, 5e-2),
         "max_iter": lambda most: min(most, 20),
     }
-    alpha, rank, subspace = 0.0, None, "svd"
+    alpha = 0.0
+    rank = None
+    subspace = "svd"
 
     def __init__(
         self,
@@ -118,7 +120,7 @@ class POLA(FrameworkLearner):
         V = side.terms(n).left @ Z
         if self.threshold is not None:
             b = _checks.number(self.threshold, "POLA", "threshold", low=1, open_low=True)
-            return self._hinged(V, delta[:, None], delta * b - 1, side)
+            return self._hinged(V, delta[:, None], delta * b - 1, side)  # Jain 2009, (3.5): δ vᵀMv ≤ δb − 1
         # Coordinates (x, √b): δ(vᵀMv − b) ≤ −1, with b the last diagonal entry of the matrix.
         rows = np.zeros((2 * len(side), d + 1))
         rows[::2, :d] = V

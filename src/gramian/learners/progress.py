@@ -1,8 +1,9 @@
-"""Progress of long fits: a bar when verbose, or lines where rich is not installed, and the user's callback."""
+"""Progress of long fits: a bar when verbose, or lines where none can be drawn, and the user's callback."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 SECONDS = 1.0
@@ -15,7 +16,7 @@ def progress(owner: str, verbose: bool, total: int, callback: Callable | None = 
     if not verbose:
         yield callback
         return
-    shown = _bar if _has_rich() else _lines
+    shown = _bar if can_draw() else _lines
     with shown(owner, total) as show:
 
         def report(n_iter: int, value: float, residual: float, *rest: Any) -> None:
@@ -26,12 +27,13 @@ def progress(owner: str, verbose: bool, total: int, callback: Callable | None = 
         yield report
 
 
-def _has_rich() -> bool:
-    try:
-        import rich  # noqa: F401
-    except ImportError:
+def can_draw() -> bool:
+    """Whether there is rich, and a terminal or a notebook for it; a bar leaves nothing in a file."""
+    if find_spec("rich") is None:
         return False
-    return True
+    from rich import get_console
+
+    return get_console().is_terminal or get_console().is_jupyter
 
 
 @contextmanager
@@ -49,14 +51,16 @@ def _bar(owner: str, total: int) -> Iterator[Callable[[int, float], None]]:
 @contextmanager
 def _lines(owner: str, total: int) -> Iterator[Callable[[int, float], None]]:
     """A line a second, and one at the end."""
-    printed, last = -SECONDS, ""
+    printed = -SECONDS
+    last = ""
 
     def show(n_iter: int, residual: float) -> None:
         nonlocal printed, last
         last = f"{owner}: step {n_iter} of at most {total}, residual {residual:.2e}"
         if time.monotonic() - printed >= SECONDS:
             print(last, flush=True)
-            printed, last = time.monotonic(), ""
+            printed = time.monotonic()
+            last = ""
 
     yield show
     if last:

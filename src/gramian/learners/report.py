@@ -17,9 +17,10 @@ class Report(list):
         return pandas.DataFrame(list(self))
 
     def __str__(self) -> str:
-        head = f"{'candidate':28} {'held-out score':>18} {'gain':>18} {'prior':>6} {'CPU s':>7}"
+        width = max([28, *(len(row["candidate"]) for row in self)])
+        head = f"{'candidate':{width}} {'held-out score':>18} {'gain':>18} {'prior':>6} {'CPU s':>7}"
         lines = [
-            f"{row['candidate']:28.28} {_plus_minus(row['score'], row['error']):>18} "
+            f"{row['candidate']:{width}} {_plus_minus(row['score'], row['error']):>18} "
             f"{_plus_minus(row['gain'], row['gain_error'], '+'):>18} {row['weight']:6.2f} {row['seconds']:7.2f}"
             + (f"  {row['note']}" if row["note"] else "")
             for row in self

@@ -25,7 +25,8 @@ def neighborhoods(Z: Any, anchors: slice | None = None) -> Iterator[tuple[slice,
     norms = xp.sum(Z * Z, axis=1, keepdims=True)
     ones = xp.ones_like(norms)
     # One matrix product gives −‖z_i − z_j‖² with nothing left to add.
-    left, right = xp.concat([2 * Z, -norms, -ones], axis=1), xp.concat([Z, ones, norms], axis=1).T
+    left = xp.concat([2 * Z, -norms, -ones], axis=1)
+    right = xp.concat([Z, ones, norms], axis=1).T
     bytes_per_row = xp.finfo(Z.dtype).bits // 8 * n
     block = max(BLOCK_BYTES, LEAST_ROWS * bytes_per_row)
     anchors = slice(0, n) if anchors is None else anchors
@@ -60,7 +61,7 @@ class Classes:
         self.in_order = bool((np.diff(self.order) > 0).all())
         self.n_anchors = int(inside.sum())
         first, last = codes[self.order[: self.n_anchors]], codes[self.order[self.n_anchors :]]
-        self._slices = [(_range(first, c, 0), _range(last, c, self.n_anchors)) for c in np.unique(codes)]
+        self._slices = [(place_of(first, c, 0), place_of(last, c, self.n_anchors)) for c in np.unique(codes)]
 
     def sorted(self, X: Any) -> Any:
         """Rows of X in this order."""
@@ -78,7 +79,7 @@ class Classes:
                     yield slice(a - rows.start, b - rows.start), columns
 
 
-def _range(ascending: np.ndarray, value: int, offset: int) -> slice:
+def place_of(ascending: np.ndarray, value: int, offset: int) -> slice:
     """Where a value stands in a sorted array that starts at ``offset``."""
     return slice(*(offset + int(np.searchsorted(ascending, value, side=side)) for side in ("left", "right")))
 

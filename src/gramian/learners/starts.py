@@ -11,6 +11,8 @@ UNIT = 1e-3
 """Rows whose squared length is nearer to 1 than this are of length one."""
 FEWEST = 64
 """Columns from which on points are tried by their angle."""
+HALF = 0.5
+"""Share of the variance from which on one column decides all distances."""
 ASIDE = 0.6
 """Rows whose mean is longer than this share of their own length lie to one side of the origin."""
 
@@ -96,6 +98,12 @@ class ByAngle(Start):
     def end(self, X: np.ndarray, factor: np.ndarray) -> tuple[Coordinates, np.ndarray]:
         """The factor is a part of the coordinates, which are of length one after it."""
         return Angles(self.center(X), factor), np.eye(len(factor))
+
+
+def dominated(X: np.ndarray) -> bool:
+    """Whether one column has more than half of the variance of all."""
+    variance = X.var(axis=0)
+    return bool(variance.max(initial=0.0) > HALF * variance.sum())
 
 
 def around_origin(X: np.ndarray) -> bool:

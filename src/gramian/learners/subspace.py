@@ -15,11 +15,11 @@ def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, own
         given = np.asarray(kind, dtype=float)
         if given.ndim != 2 or given.shape[0] != X.shape[1]:
             raise ValueError(f"{owner}: subspace must have shape ({X.shape[1]}, k), got {given.shape}.")
-        return _orthonormal(given)
+        return orthonormal_span(given)
     _checks.one_of(kind, owner, "subspace", ("svd", "landmarks"))
     if kind == "landmarks":
         rows = X[np.sort(rng.choice(X.shape[0], rank, replace=False))]
-        return _orthonormal(to_host(linalg.dense(rows)).T)
+        return orthonormal_span(to_host(linalg.dense(rows)).T)
     if isinstance(X, DeviceArray):
         values, vectors = linalg.eigh(X.T @ X)
         keep = np.flatnonzero(values > 1e-24 * values[-1])[::-1][:rank]
@@ -28,10 +28,10 @@ def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, own
 
     size = float(abs(X).max())  # its power iterations would overflow at extreme scales
     _, values, Vt = randomized_svd(X / size if size > 0 else X, rank, n_iter=2, random_state=rng)
-    return _orthonormal(Vt[values > 1e-12 * values[0]].T)
+    return orthonormal_span(Vt[values > 1e-12 * values[0]].T)
 
 
-def _orthonormal(A: np.ndarray) -> np.ndarray:
+def orthonormal_span(A: np.ndarray) -> np.ndarray:
     """Orthonormal basis of the column span, dependent columns dropped."""
     from scipy.linalg import qr
 

@@ -55,10 +55,10 @@ def best_threshold(
         rate, other = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
         value = np.where(other >= least, rate, -1.0)
     best = int(np.lexsort((tpr + tnr, value))[-1])
-    return _cut(score, int(accepted[best]))
+    return threshold_after(score, int(accepted[best]))
 
 
-def _cut(score: np.ndarray, count: int) -> float:
+def threshold_after(score: np.ndarray, count: int) -> float:
     """A threshold that accepts the first ``count`` of scores in falling order."""
     if count == 0:
         return float(np.nextafter(score[0], np.inf))

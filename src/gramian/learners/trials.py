@@ -9,10 +9,11 @@ import numpy as np
 from gramian import linalg
 from gramian.constraints import Constraints, Labels
 from gramian.learners.anchor import WEIGHTS, gain_and_error
+from gramian.learners.blend import Blend
 from gramian.learners.holdout import Fold, held_out, path_scores
-from gramian.learners.path import Path
+from gramian.learners.path import MeanPath, Path
 from gramian.learners.report import Report
-from gramian.learners.starts import Start
+from gramian.learners.starts import Scaled, Start, dominated
 
 COUNTS = {"seen": 2.0, "new": 1.0}
 """What a gain on new points of known classes counts beside one on classes that were never seen."""
@@ -20,8 +21,11 @@ SURE = 2.0
 """Standard errors that are taken off a gain before candidates are compared: the best of many looks too good."""
 SETTLED = int(np.flatnonzero(WEIGHTS == 0.3)[0])
 """Place of the weight of a settled trial: nothing is chosen there, so that one error is enough."""
-NEAR = 0.25
+NEAR = 0.5
 """Standard errors by which a gain may be smaller for a larger weight of the start."""
+PART = 3
+"""One neighbor is looked at for so many held-out points of a class: the nearest of few points are as far apart as
+distant ones of many, and there a metric that forgets what is near looks good."""
 BEHIND = 0.1
 """A start that scores so much less than another is not learned from."""
 
@@ -36,7 +40,7 @@ class Trial:
     careful: bool = False
     """Whether one standard error is enough for it where no candidate gains more than two."""
     settled: bool = False
-    """Whether it takes the place of the points as they are where it gains more than one error at a settled weight."""
+    """Whether it takes the place of its start where it gains more than one error at a settled weight."""
     scores: list[tuple[int, str, np.ndarray]] = field(default_factory=list)
     seconds: float = 0.0
     note: str = ""
@@ -55,7 +59,7 @@ class Trial:
     ) -> tuple[float, int, float, float]:
         """The largest lower bound of the gain over the base; the place of a weight, the gain there, and its error.
 
-        The weight is the largest whose gain is within a quarter of a standard error of the best one.
+        The weight is the largest whose gain is within half a standard error of the best one.
         """
         found = self.gains(base, folds, place)
         if not found:
@@ -76,6 +80,7 @@ class Search:
         self.starts: list[Trial] = []
         self.paths: dict[tuple[int, str, int], Any] = {}
         self.seed = int(rng.randint(2**31 - 1))
+        self.dominated = dominated(self.X)
 
     @property
     def base(self) -> Trial:
@@ -103,9 +108,9 @@ class Search:
     def winner(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, int]:
         """The best of the trials, and the place of its weight.
 
-        A trial must gain more than two errors over the points as they are, or over the settled trial where that gains
-        more than one. Where none does it is the settled one, or the careful one if it gains more than one error: each
-        is one, not the best of many.
+        A trial must gain more than two errors over the prior, or over the settled trial where that gains more than
+        one. Where none does it is the settled one, or the careful one if it gains more than one error: each is one, not
+        the best of many.
         """
         stand, at = self.settled(trials, folds)
         best = max(trials, key=lambda trial: trial.best(stand, folds, SURE, at)[0])
@@ -118,15 +123,27 @@ class Search:
         best = max(few, key=lambda trial: trial.best(self.base, folds, 1.0)[0])
         return best, best.best(self.base, folds, 1.0)[1]
 
-    def settled(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, int]:
-        """What others must be better than: a settled trial with its weight, or the points as they are."""
-        for trial in trials:
-            found = trial.gains(self.base, folds) if trial.settled else []
+    def prior(self, folds: Any = None) -> Trial:
+        """The points as they are; scaled where one column decides all distances, unless that loses more than an error.
+
+        The unit of a column is no knowledge: where one has more than half of all variance, the others are not heard.
+        """
+        for trial in self.starts:
+            found = trial.gains(self.base, folds) if isinstance(trial.start, Scaled) and self.dominated else []
             if found:
                 mean, error = gain_and_error(found, COUNTS)
-                if mean[SETTLED] > error[SETTLED]:
-                    return trial, SETTLED
-        return self.base, len(WEIGHTS) - 1
+                return trial if mean[-1] >= -error[-1] else self.base
+        return self.base
+
+    def settled(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, int]:
+        """What others must be better than: a settled trial of the prior with its weight, or the prior."""
+        prior = self.prior(folds)
+        for trial in reversed([one for one in trials if one.settled and one.start.learned_as == prior.start.name]):
+            found = trial.gains(prior, folds)
+            if found:
+                mean, error = gain_and_error(found, COUNTS)
+                return (trial, SETTLED) if mean[SETTLED] > error[SETTLED] else (prior, len(WEIGHTS) - 1)
+        return prior, len(WEIGHTS) - 1
 
     def points(self, start: Start, fold: Fold) -> np.ndarray:
         """All points at a start that saw those of the fold only."""
@@ -139,8 +156,8 @@ class Search:
         self.starts.append(trial)
         for number, fold in enumerate(self.folds):
             points = self.points(start, fold)
-            nothing = Path(np.zeros((start.d, 0)), np.zeros((0, 0)), start.center(points[fold.rows]))
-            found = path_scores(fold, points, nothing, WEIGHTS[-1:], self.k)
+            nothing = Path(np.zeros((start.d, 0)), np.zeros((0, 0)), center=start.center(points[fold.rows]))
+            found = path_scores(fold, points, nothing, WEIGHTS[-1:], self.k, PART)
             trial.scores += [(number, kind, np.repeat(scores, len(WEIGHTS), axis=1)) for kind, scores in found]
 
     def score(self, trial: Trial) -> None:
@@ -150,20 +167,22 @@ class Search:
         for number, fold in enumerate(self.folds):
             points = self.points(trial.start, fold)
             try:
-                path = self._path(trial, points, number, rng)
+                path = self._path(trial.learner, trial.start, points, number, rng)
             except (ValueError, TypeError) as error:
                 trial.note = str(error)
                 continue
             center = trial.start.center(points[fold.rows])
             path = path if center is None else replace(path, center=center)
-            trial.scores += [(number, *found) for found in path_scores(fold, points, path, WEIGHTS, self.k)]
+            trial.scores += [(number, *found) for found in path_scores(fold, points, path, WEIGHTS, self.k, PART)]
         trial.seconds = time.process_time() - began
 
-    def _path(self, trial: Trial, points: np.ndarray, number: int, rng: np.random.RandomState) -> Any:
-        """What the learner of a trial finds on a fold; starts that differ in the scoring alone share it."""
-        key = (id(trial.learner), trial.start.learned_as, number)
+    def _path(self, learner: Any, start: Start, points: np.ndarray, number: int, rng: np.random.RandomState) -> Any:
+        """What a learner finds on a fold; starts that differ in the scoring alone share it, and so do blends."""
+        if isinstance(learner, Blend):
+            return MeanPath(tuple(self._path(part, start, points, number, rng) for part in learner.parts))
+        key = (id(learner), start.learned_as, number)
         if key not in self.paths:
-            self.paths[key] = trial.learner._path_on(points, self.folds[number], rng)
+            self.paths[key] = learner._path_on(points, self.folds[number], rng)
         return self.paths[key]
 
     def honest(self, trials: list[Trial]) -> tuple[float, float]:

@@ -114,7 +114,10 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
         wanted = 3 if self.points is None else 2
         if tuples.ndim != wanted or not 2 <= tuples.shape[1] <= 4:
             shape = "(n, t, d)" if self.points is None else "(n, t)"
-            raise ValueError(f"TupleClassifier: X must have shape {shape} with t = 2, 3 or 4, got {tuples.shape}.")
+            hint = "; give points= for tuples of indices" if self.points is None and tuples.ndim == 2 else ""
+            raise ValueError(
+                f"TupleClassifier: X must have shape {shape} with t = 2, 3 or 4, got {tuples.shape}{hint}."
+            )
         if self.points is None:
             count = tuples.shape[0] * tuples.shape[1]
             return tuples.reshape(count, -1), np.arange(count).reshape(tuples.shape[:2])

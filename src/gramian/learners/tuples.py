@@ -30,22 +30,36 @@ def are_tuples(X: Any) -> bool:
 
 def split(tuples: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, Constraints]:
     """The points of pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d), and what is said of them."""
+    tuples = tuples if _device.held(tuples) else np.asarray(tuples)
     size = tuples.shape[1]
+    side: Constraints
     if size == 2:
         if y is None:
             raise ValueError(f"{owner}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
-        return Pairs.from_tuples(tuples, y)
-    if size == 3:
-        return Triplets.from_tuples(tuples, margin=None)
-    if size == 4:
-        return Quadruplets.from_tuples(tuples, margin=None)
-    raise ValueError(
-        f"{owner}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), got shape {tuples.shape}."
-    )
+        X, side = Pairs.from_tuples(tuples, y)
+    elif size == 3:
+        X, side = Triplets.from_tuples(tuples, margin=None)
+    elif size == 4:
+        X, side = Quadruplets.from_tuples(tuples, margin=None)
+    else:
+        raise ValueError(
+            f"{owner}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), got shape {tuples.shape}."
+        )
+    return _device.outside(X), side
 
 
 def _decides(learner: Any) -> bool:
     return hasattr(learner, "tuple_size_")
+
+
+def _must_decide(learner: Any) -> bool:
+    """Raise where there is nothing to decide; scikit-learn shows why below its own words."""
+    if not _decides(learner):
+        raise AttributeError(
+            f"{type(learner).__name__}: tells tuples apart after a fit on pairs, triplets or quadruplets, or, for "
+            "pairs, after calibrate_threshold or set_threshold."
+        )
+    return True
 
 
 class TupleMixin:
@@ -69,7 +83,7 @@ class TupleMixin:
         """−d² of each pair (n, 2, d), the larger the more similar, shape (n,)."""
         return -self._sqdists(pairs, (2,))[0]
 
-    @available_if(_decides)
+    @available_if(_must_decide)
     def decision_function(self, tuples: Any) -> np.ndarray:
         """How much a tuple is as it should be: threshold − d² for pairs, d²(far pair) − d²(near pair) for others."""
         check_is_fitted(self, "metric_")
@@ -81,7 +95,7 @@ class TupleMixin:
             raise AttributeError(f"{owner}: has no threshold for pairs; call calibrate_threshold or set_threshold.")
         return self.threshold_ - near
 
-    @available_if(_decides)
+    @available_if(_must_decide)
     def predict(self, tuples: Any) -> np.ndarray:
         """1 for pairs that are similar, and for triplets and quadruplets in the right order; −1 for others."""
         value = self.decision_function(tuples)
@@ -103,7 +117,8 @@ class TupleMixin:
                 return float((self._apart(X, y.near_ends) < self._apart(X, y.far_ends)).mean())
             pairs = y if isinstance(y, Pairs) else Pairs.from_labels(_labels(y, X, owner), random_state=0)
             within(pairs, X, owner)
-            near, similar = self._apart(X, (pairs.left, pairs.right)), pairs.similar
+            near = self._apart(X, (pairs.left, pairs.right))
+            similar = pairs.similar
         else:
             near, beyond = self._sqdists(X, (2, 3, 4))
             if beyond is not None:
@@ -182,10 +197,6 @@ class TupleMixin:
             if not hasattr(self, "threshold_"):
                 near = self._between(linalg.take(X, y.left), linalg.take(X, y.right))
                 self.threshold_ = -best_threshold(-near, y.similar)
-
-    def _forget_decisions(self) -> None:
-        for name in ("tuple_size_", "threshold_"):
-            self.__dict__.pop(name, None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # of the estimator that this is mixed into

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian.constraints import Constraints, Pairs, Triplets
-from gramian.manifold.neighbors import neighbors
+from gramian.manifold.neighbors import neighbors_of
 
 
 def cost_matrix(X: Any, codes: np.ndarray, k: int, **search: Any) -> sparse.csr_array:
@@ -14,7 +14,8 @@ def cost_matrix(X: Any, codes: np.ndarray, k: int, **search: Any) -> sparse.csr_
 
     Row i holds 1/k on the k nearest labeled points of its class and −1/k on the k nearest of the others; with fewer
     than k of a kind the average is over those there are. (6) is not symmetric as printed: C = (C + Cᵀ)/2, which
-    leaves tr(CD) as it is. ``codes`` is −1 for an unlabeled point; ``search`` goes to :func:`neighbors`.
+    leaves tr(CD) as it is. ``codes`` is −1 for an unlabeled point; ``search`` goes to :func:`neighbors_of`, X
+    was checked.
     """
     n = len(codes)
     C = sparse.csr_array((n, n))
@@ -22,9 +23,9 @@ def cost_matrix(X: Any, codes: np.ndarray, k: int, **search: Any) -> sparse.csr_
         inside = np.flatnonzero(codes == c)
         outside = np.flatnonzero((codes >= 0) & (codes != c))
         if len(inside) > 1:
-            C = C + _edges(inside, inside[neighbors(X[inside], k, **search)[0]], n)
+            C = C + _edges(inside, inside[neighbors_of(X[inside], k, **search)[0]], n)
         if len(inside) and len(outside):
-            C = C - _edges(inside, outside[neighbors(X[outside], k, queries=X[inside], **search)[0]], n)
+            C = C - _edges(inside, outside[neighbors_of(X[outside], k, queries=X[inside], **search)[0]], n)
     return sparse.csr_array(C + C.T) / 2
 
 

@@ -45,7 +45,7 @@ def smallest_eigenvectors(
     if n <= max(DENSE, 3 * k):
         values, X = _dense(S, k, trivial)
         return Eigenvectors(values, fix_signs(X), 1)
-    values, X, n_iter = _lanczos(S, k, trivial, search or Search())
+    values, X, n_iter = lanczos(S, k, trivial, search or Search())
     return Eigenvectors(values, fix_signs(X), n_iter)
 
 
@@ -73,7 +73,7 @@ def _dense(S: Any, k: int, t: np.ndarray | None) -> tuple[np.ndarray, np.ndarray
     return sla.eigh(linalg.symmetrize(A), subset_by_index=[0, k - 1])
 
 
-def _lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.ndarray, np.ndarray, int]:
+def lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.ndarray, np.ndarray, int]:
     """Lanczos for the largest eigenvalues of top·I − S; stops at a residual of tol times the mean diagonal of S."""
     n = S.shape[0]
     top = upper_bound(S)
@@ -81,7 +81,7 @@ def _lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.n
 
     def product(x: np.ndarray) -> np.ndarray:
         next(counter)
-        return _flipped(S, top, t, x.ravel())
+        return flipped(S, top, t, x.ravel())
 
     operator = LinearOperator((n, n), matvec=product, dtype=float)
     start = _checks.random(search.random_state, "smallest_eigenvectors").standard_normal(n)
@@ -92,7 +92,7 @@ def _lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.n
     try:
         values, X = eigsh(operator, k, which="LA", v0=start, ncv=width, tol=tol, maxiter=limit)
     except ArpackNoConvergence as error:
-        values, X = _completed(error, k, n)
+        values, X = completed(error, k, n)
         _checks.warn(
             f"smallest_eigenvectors: {len(error.eigenvalues)} of {k} eigenvectors reached tol {search.tol:.3g} in "
             f"{limit} iterations; raise max_iter or tol.",
@@ -102,7 +102,7 @@ def _lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.n
     return top - values[order], X[:, order], next(counter)
 
 
-def _flipped(S: Any, top: float, t: np.ndarray | None, x: np.ndarray) -> np.ndarray:
+def flipped(S: Any, top: float, t: np.ndarray | None, x: np.ndarray) -> np.ndarray:
     """(top·I − S) x; with t that on its complement, and −top on t itself: below all that is wanted."""
     if t is None:
         return top * x - S @ x
@@ -112,7 +112,7 @@ def _flipped(S: Any, top: float, t: np.ndarray | None, x: np.ndarray) -> np.ndar
     return y - (t @ y + top * along) * t
 
 
-def _completed(error: ArpackNoConvergence, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+def completed(error: ArpackNoConvergence, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     """What converged, with zero columns in place of the rest, so that shapes hold."""
     m = len(error.eigenvalues)
     values = np.full(k, error.eigenvalues.min(initial=0.0))

@@ -21,7 +21,7 @@ from gramian.manifold.extension import AlongGraph
 from gramian.manifold.geometry import Geometry, connect
 from gramian.manifold.graph import NeighborGraph, laplacian
 from gramian.manifold.kernel_sets import KernelSet, Ordered, Regularized, Widths
-from gramian.manifold.metric import GraphMetric
+from gramian.manifold.metric import graph_metric
 from gramian.manifold.penalties import Found, KernelPenalty
 
 OWNER = "GeometryAwareKernel"
@@ -88,7 +88,7 @@ class SpectralFamily(Family):
         found = Found(np.arange(V.shape[1], dtype=float), V, 1)
         rule = AlongGraph(NeighborGraph(self.n_neighbors))
         start = np.ones(V.shape[1])
-        return Ordered(V, start, lambda f: GraphMetric(X, f.vectors, rule), self.keep_volume, basis=found)
+        return Ordered(V, start, lambda f: graph_metric(X, f.vectors, rule), self.keep_volume, basis=found)
 
 
 @dataclass(frozen=True, eq=False)

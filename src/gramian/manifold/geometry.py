@@ -13,7 +13,7 @@ from gramian.kernels import Kernel
 from gramian.manifold.eigen import Search, smallest_eigenvectors
 from gramian.manifold.extension import AlongGraph, ByGeodesics, ByWeights, edge_lengths, rebuilding_weights
 from gramian.manifold.graph import Graph, NeighborGraph, laplacian, n_connected_components
-from gramian.manifold.metric import GraphMetric, kernel_map
+from gramian.manifold.metric import graph_metric, kernel_map
 from gramian.manifold.penalties import Found, KernelPenalty, MatrixPenalty, Penalty, SmoothPenalty
 
 PAIRS_PER_SECOND = 2e10
@@ -47,9 +47,9 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
     _checks.number(n_neighbors, owner, "n_neighbors", low=1, integer=True)
     rule = graph if isinstance(graph, Graph) else NeighborGraph(n_neighbors)
     if graph is None:
-        _announce(X, owner)
+        announce_cost(X, owner)
     X = X if rule.on_devices else _device.to_host(X)
-    A = rule(X) if graph is None or isinstance(graph, Graph) else _adjacency(graph, X.shape[0], owner)
+    A = rule.adjacency_of(X) if graph is None or isinstance(graph, Graph) else _adjacency(graph, X.shape[0], owner)
     pieces = n_connected_components(A)
     if pieces > 1:
         _checks.warn(
@@ -59,7 +59,7 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
     return Connected(A, rule, pieces)
 
 
-def _announce(X: Any, owner: str) -> None:
+def announce_cost(X: Any, owner: str) -> None:
     """Say what the exact graph of many points costs, before it is made."""
     n, d = X.shape
     seconds = n * n * (d + 10) / PAIRS_PER_SECOND
@@ -151,7 +151,7 @@ class Geometry:
 
 def along(X: Any, rule: Graph, degree: np.ndarray | None = None) -> Any:
     """New points go along the graph."""
-    return lambda found: GraphMetric(X, found.vectors, AlongGraph(rule, found.shift, degree=degree))
+    return lambda found: graph_metric(X, found.vectors, AlongGraph(rule, found.shift, degree=degree))
 
 
 def lle_penalty(X: Any, k: int) -> MatrixPenalty:
@@ -161,7 +161,7 @@ def lle_penalty(X: Any, k: int) -> MatrixPenalty:
     ends = np.arange(0, n * k + 1, max(k, 1))
     R = sparse.eye_array(n) - sparse.csr_array((w.ravel(), ids.ravel(), ends), shape=(n, n))
     rule = ByWeights(k)
-    return MatrixPenalty(sparse.csr_array(R.T @ R), _constant(X), lambda found: GraphMetric(X, found.vectors, rule))
+    return MatrixPenalty(sparse.csr_array(R.T @ R), _constant(X), lambda found: graph_metric(X, found.vectors, rule))
 
 
 def isomap_penalty(X: Any, k: int) -> KernelPenalty:
@@ -182,10 +182,10 @@ def isomap_penalty(X: Any, k: int) -> KernelPenalty:
     keep = values > 1e-10 * values.max(initial=0.0)
     root = np.sqrt(values[keep])
 
-    def place(found: Found) -> GraphMetric:
+    def place(found: Found) -> Any:
         # f(x) = k_D(x)ᵀ V diag(1/s) W, because z(x) = diag(1/s) Vᵀ k_D(x).
         rule = ByGeodesics(lengths, k, means, far, (vectors[:, keep] / root) @ found.coefficients)
-        return GraphMetric(X, found.vectors, rule)
+        return graph_metric(X, found.vectors, rule)
 
     return KernelPenalty(vectors[:, keep] * root, None, place)
 

@@ -13,7 +13,7 @@ from scipy.sparse import csgraph
 
 from gramian import _checks, _device, linalg
 from gramian._parameters import checked
-from gramian.manifold.neighbors import all_sqdist, neighbors
+from gramian.manifold.neighbors import all_sqdist, neighbors_of
 from gramian.persist import Stored
 
 LOCAL = 7
@@ -36,7 +36,11 @@ class Graph(ABC, Stored):
 
     def __call__(self, X: Any) -> Any:
         """Symmetric adjacency matrix A (n, n), sparse unless the graph is complete."""
-        return self._symmetric(self._weights(_checks.points(X, type(self).__name__, devices=self.on_devices)))
+        return self.adjacency_of(_checks.points(X, type(self).__name__, devices=self.on_devices))
+
+    def adjacency_of(self, X: Any) -> Any:
+        """The same of points that were checked."""
+        return self._symmetric(self._weights(X))
 
     def _symmetric(self, W: Any) -> Any:
         return W
@@ -96,13 +100,17 @@ class NeighborGraph(Graph):
         if queries is None:
             return adjacency(ids, local_weights(D, own, own[ids]), X.shape[0])
         used, where = np.unique(ids, return_inverse=True)
-        far = neighbors(X, LOCAL + 1, queries=X[used], **search)[1][:, -1]  # the nearest is the point itself
+        far = neighbors_of(X, LOCAL + 1, queries=X[used], **search)[1][:, -1]  # the nearest is the point itself
         return adjacency(ids, local_weights(D, own, far[where].reshape(ids.shape)), X.shape[0])
 
     def _near(self, X: Any, k: int, queries: Any, search: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Ids and squared distances of neighbors, found where X is, on the host."""
-        ids, D = neighbors(_device.outside(X), k, queries=_device.outside(queries), **search)
-        return _device.whole_numbers(ids), _device.whole_numbers(D)
+        if queries is not None:
+            queries = _checks.points(
+                queries, "neighbors", n_features=X.shape[1], name="queries", devices=self.on_devices
+            )
+        ids, D = neighbors_of(X, k, queries=queries, **search)
+        return _device.to_host(ids), _device.to_host(D)
 
     def _symmetric(self, W: sparse.csr_array) -> sparse.csr_array:
         return sparse.csr_array(W.minimum(W.T) if self.mutual else W.maximum(W.T))

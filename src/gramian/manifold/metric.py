@@ -119,6 +119,11 @@ class GraphMetric(Metric):
 WORDS[GraphSpace] = GraphMetric
 
 
+def graph_metric(points: Any, embedding: Any, extension: Extension) -> Metric:
+    """:class:`GraphMetric` of points and coordinates that were checked."""
+    return Metric.of(GraphSpace(points.shape[1], points, embedding, extension), np.eye(embedding.shape[1]))
+
+
 def kernel_map(features: KernelFeatures, W: Any) -> Metric:
     """The metric of the coordinates Wᵀz(x), W (r, k), whose ``transform`` gives just these."""
     return Metric.of(KernelSpace(features), W.T)

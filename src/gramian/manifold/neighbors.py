@@ -44,23 +44,41 @@ def neighbors(
     """
     there = distance is None and index is None  # other searches run on the CPU
     X = _checks.points(X, "neighbors", devices=there)
-    options = {"n_features": X.shape[1], "name": "queries", "devices": there}
-    Q = X if queries is None else _checks.points(queries, "neighbors", **options)
-    _device.same_place("neighbors", X, Q)
-    same, threads = queries is None, _threads.count(n_jobs, "neighbors")
+    if queries is not None:
+        queries = _checks.points(queries, "neighbors", n_features=X.shape[1], name="queries", devices=there)
+        _device.same_place("neighbors", X, queries)
+    if index is not None and not (hasattr(index, "add") and hasattr(index, "query")):
+        raise TypeError(f"neighbors: index must be an index with add and query, got {_checks.shown(index)}.")
+    k = _checks.number(k, "neighbors", "k", low=1, integer=True)
+    search = {"distance": distance, "index": index, "shortlist": shortlist, "n_jobs": n_jobs}
+    ids, D = neighbors_of(X, k, queries=queries, **search)
+    return _device.outside(ids), _device.outside(D)
+
+
+def neighbors_of(
+    X: Any,
+    k: int,
+    *,
+    queries: Any = None,
+    distance: Any = None,
+    index: Any = None,
+    shortlist: int | None = None,
+    n_jobs: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`neighbors` of points that were checked."""
+    same = queries is None
+    Q = X if same else queries
     most = X.shape[0] - same
-    k = min(_checks.number(k, "neighbors", "k", low=1, integer=True), most)
+    k = min(k, most)
     if k == 0:
         return np.zeros((Q.shape[0], 0), np.intp), np.zeros((Q.shape[0], 0))
     if index is not None:
-        if not (hasattr(index, "add") and hasattr(index, "query")):
-            raise TypeError(f"neighbors: index must be an index with add and query, got {_checks.shown(index)}.")
         return _by_index(Q, X, k, same, index)
+    threads = _threads.count(n_jobs, "neighbors")
     if distance is None:
-        ids, D = nearest(X, k, None if same else Q, threads=threads)
-        return _device.outside(ids), _device.outside(D)
+        return nearest(X, k, queries, threads=threads)
     if shortlist is not None:
-        ids, _ = nearest(X, min(max(k, shortlist), most), None if same else Q, threads=threads)
+        ids, _ = nearest(X, min(max(k, shortlist), most), queries, threads=threads)
         return smallest(_listed(distance, Q, X, ids), k, ids)
     return _by_distance(Q, X, k, same, distance)
 

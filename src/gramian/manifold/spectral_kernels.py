@@ -40,7 +40,7 @@ def order_constrained_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, norma
     "improved order". ``A`` is an adjacency matrix, or its :func:`graph_basis`.
     """
     _, V = _basis(A, n_eigenvectors, normalized)
-    rank_one, target = _aligned(V, y, "order_constrained_factor")
+    rank_one, target = alignment_entries(V, y, "order_constrained_factor")
     steps, _ = nnls(np.cumsum(rank_one, axis=1), target, maxiter=50 * V.shape[1])
     return V * np.sqrt(np.cumsum(steps[::-1])[::-1])
 
@@ -52,7 +52,7 @@ def maximal_alignment_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, norma
     The rival of :func:`order_constrained_factor` without its order; arguments are the same.
     """
     _, V = _basis(A, n_eigenvectors, normalized)
-    rank_one, target = _aligned(V, y, "maximal_alignment_factor")
+    rank_one, target = alignment_entries(V, y, "maximal_alignment_factor")
     alpha, _ = nnls(rank_one, target, maxiter=50 * V.shape[1])
     return V * np.sqrt(alpha)
 
@@ -69,7 +69,7 @@ def gaussian_process_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normal
     return V * np.sqrt(alpha)
 
 
-def _aligned(V: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
+def alignment_entries(V: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """Entries of the v_i v_iᵀ and of T at pairs of labeled points, as columns and a vector."""
     labels = Labels.from_array(y, owner, len(V), unknown=-1)
     known = np.flatnonzero(labels.codes >= 0)

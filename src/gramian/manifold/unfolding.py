@@ -44,24 +44,24 @@ def colored_unfolding_factor(
     if len(labels.classes) == 0:
         raise ValueError(f"{owner}: needs labels, got none; −1 stands for unknown.")
     ids, D = neighbors(X, n_neighbors)
-    V = _smooth(ids, n_eigenvectors)
+    V = smooth_vectors(ids, n_eigenvectors)
     i = np.repeat(np.arange(len(ids)), ids.shape[1])
     edges = (V[i] - V[ids.ravel()]) * np.sqrt(len(V))
     lengths = D.ravel() / max(D.mean(), np.finfo(float).tiny)
-    gain = _dependence(V, labels.codes)
-    B = _maximize(gain, edges, lengths, _checks.number(weight, owner, "weight", low=0, open_low=True), max_iter, tol)
+    gain = dependence(V, labels.codes)
+    B = maximized(gain, edges, lengths, _checks.number(weight, owner, "weight", low=0, open_low=True), max_iter, tol)
     values, vectors = linalg.eigh(B)
     return V @ (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
 
 
-def _smooth(ids: np.ndarray, r: int) -> np.ndarray:
+def smooth_vectors(ids: np.ndarray, r: int) -> np.ndarray:
     """The smoothest vectors of the graph of these neighbors, constant left out."""
     A = adjacency(ids, None, len(ids))
     L, trivial = laplacian(A.maximum(A.T))
     return smallest_eigenvectors(L, r, trivial).vectors
 
 
-def _dependence(V: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def dependence(V: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """VᵀHTHV of trace one: sums over the points of each class."""
     centered = V - V.mean(axis=0)
     sums = np.array([centered[codes == c].sum(axis=0) for c in range(codes.max(initial=-1) + 1)])
@@ -69,7 +69,7 @@ def _dependence(V: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return G / max(float(np.trace(G)), np.finfo(float).tiny)
 
 
-def _maximize(
+def maximized(
     gain: np.ndarray, edges: np.ndarray, lengths: np.ndarray, weight: float, max_iter: int, tol: float
 ) -> np.ndarray:
     """max ⟨B, gain⟩ − weight/2 · mean (aᵀBa − ℓ)² over B ⪰ 0, a the rows of ``edges``."""

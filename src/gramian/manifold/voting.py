@@ -151,13 +151,13 @@ def choose(evidence: Evidence, grid: list[float], anchor: float | None, embeddin
         rounds += 1
     if not rounds:
         return Choice(grid[0], 1.0 if anchor is None else anchor)
-    best, column = _best(right, total / max((evidence.codes >= 0).sum(), 1), anchor is None)
+    best, column = best_choice(right, total / max((evidence.codes >= 0).sum(), 1), anchor is None)
     shares = right[best] / total
     seen = spread / total if evidence.adjacency is not None else np.nan
     return Choice(grid[best], anchors[column], shares[:-1].max(), shares[-1], seen)
 
 
-def _best(right: np.ndarray, repeats: float, free: bool) -> tuple[int, int]:
+def best_choice(right: np.ndarray, repeats: float, free: bool) -> tuple[int, int]:
     """Row and column of the choice; the last column is the plain distance."""
     learned = right[:, :-1]
     most = learned.max(axis=1)

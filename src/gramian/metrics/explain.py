@@ -21,7 +21,8 @@ def of_features(metric: Any, x: Any, y: Any) -> np.ndarray:
         V = linalg.dense(X).astype(np.float64) - linalg.dense(Y)
         return (V * (inside + alpha * V))[0]
     if metric.n_features is None:
-        owner, remedy = type(metric).__name__, 'give by="basis" for those of the points of the basis'
+        owner = type(metric).__name__
+        remedy = 'give by="basis" for those of the points of the basis'
         raise TypeError(f"{owner}: points that are no vectors have no shares of features; {remedy}.")
     start, end = (linalg.dense(_device.to_host(_device.inside(point)))[0] for point in (y, x))
     return along_the_way(lambda P: metric.sqdist(P, start[None])[:, 0], start, end)
@@ -62,11 +63,11 @@ def along_the_way(function: Callable[[np.ndarray], np.ndarray], start: Any, end:
         here = start + (end - start) * (t / steps)
         there = end if t + 1 == steps else start + (end - start) * ((t + 1) / steps)
         for order in (moving, moving[::-1]):
-            shares[order] += np.diff(_one_by_one(function, here, there, order)) / 2
+            shares[order] += np.diff(one_by_one(function, here, there, order)) / 2
     return shares
 
 
-def _one_by_one(function: Callable, here: np.ndarray, there: np.ndarray, order: np.ndarray) -> np.ndarray:
+def one_by_one(function: Callable, here: np.ndarray, there: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Values of f while the features of ``order`` move, (m + 1,); a block of points at a time."""
     values = np.empty(len(order) + 1)
     for rows in linalg.blocks(len(values), 24 * len(here)):

@@ -34,7 +34,8 @@ def total_loss(predictions: np.ndarray, targets: np.ndarray, signs: np.ndarray) 
         return float(loss(predictions, targets, signs).sum())
     if len(predictions) == 0:
         return 0.0
-    gap, sign = float(predictions[0]) - float(targets[0]), int(signs[0])
+    gap = float(predictions[0]) - float(targets[0])
+    sign = int(signs[0])
     return 0.5 * (gap if sign == 0 else max(sign * gap, 0.0)) ** 2 if abs(gap) < _LARGE else float("inf")
 
 

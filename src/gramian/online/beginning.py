@@ -42,7 +42,7 @@ def space(learner: Any, n_features: int | None) -> tuple[Coordinates, float, int
         return KernelSpace(features), _checks.number(learner.alpha, owner, "alpha", low=0), None
     d = _checks.number(n_features, owner, "n_features", low=1, integer=True)
     if learner.rank is None:
-        _afford(learner, d, owner)
+        require_room(learner, d, owner)
         return Plain(d), 0.0, None
     if not _checks.is_word(prior, "identity"):
         raise ValueError(f"{owner}: prior must be 'identity' when rank is given, got {prior!r}.")
@@ -50,7 +50,7 @@ def space(learner: Any, n_features: int | None) -> tuple[Coordinates, float, int
     return Subspace(np.zeros((d, 0))), 1.0, rank
 
 
-def _afford(learner: Any, d: int, owner: str) -> None:
+def require_room(learner: Any, d: int, owner: str) -> None:
     """One sentence where a d × d matrix is too large to learn."""
     if d > WIDEST:
         raise ValueError(f"{owner}: X must have at most {WIDEST} features without rank, got {d}; give rank.")

@@ -81,7 +81,7 @@ class FactoredRule(OnlineRule):
             return state if c == 0 else Factor(axes.moved(state.G, c))
         p = state.G @ v
         a = self.coefficient(float(p @ p), target, KINDS[kind])
-        return state if a == 0 else Factor(state.G + a * np.outer(p, state.G.T @ p))
+        return state if a == 0 else Factor(state.G + a * np.outer(p, state.G.T @ p))  # Jain 2009, §5.2.1
 
     def stream(
         self, state: Factor, V: Any, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None

@@ -78,9 +78,10 @@ class OnlineLearner(MetricLearner, Stored):
 
     def start(self, n_features: int | None = None) -> "OnlineLearner":
         """Forget everything and stand at M_0 for points of ``n_features`` features."""
-        return self._stand(beginning(self, n_features))
+        return self._adopt(beginning(self, n_features))
 
-    def _stand(self, progress: Progress) -> "OnlineLearner":
+    def _adopt(self, progress: Progress) -> "OnlineLearner":
+        """Know from now on what a progress holds."""
         self.progress_ = progress
         if progress.coordinates.n_features is not None:
             self.n_features_in_ = progress.coordinates.n_features
@@ -91,7 +92,7 @@ class OnlineLearner(MetricLearner, Stored):
 
         Returns the learner. A wrong argument raises ValueError and changes nothing; u = v changes only the account.
         """
-        return self._stand(lessons.pair(self, u, v, target, kind))
+        return self._adopt(lessons.pair(self, u, v, target, kind))
 
     def learn_comparison(self, anchor: Any, near: Any, far: Any, *, margin: float = 0.0) -> "OnlineLearner":
         """Learn that d²(anchor, far) − d²(anchor, near) should be at least ``margin`` (Jain 2009, §3.1 item 2).
@@ -100,7 +101,7 @@ class OnlineLearner(MetricLearner, Stored):
         """
         margin = _checks.number(margin, type(self).__name__, "margin", low=0)
         side = Triplets(np.array([0]), np.array([1]), np.array([2]), margin=margin)
-        return self._stand(lessons.few(self, (anchor, near, far), side))
+        return self._adopt(lessons.few(self, (anchor, near, far), side))
 
     def learn_similarity(self, u: Any, v: Any, target: float, kind: str = "at_least") -> "OnlineLearner":
         """Learn that the inner product uᵀMv should be at least or at most ``target`` (Jain 2009, §5.1.1)."""
@@ -108,7 +109,7 @@ class OnlineLearner(MetricLearner, Stored):
         target = _checks.number(target, owner, "target")
         near = _checks.one_of(kind, owner, "kind", ("at_least", "at_most")) == "at_least"
         side = Similarities(np.array([0]), np.array([1]), np.array([near]), limit=target)
-        return self._stand(lessons.few(self, (u, v), side))
+        return self._adopt(lessons.few(self, (u, v), side))
 
     def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> "OnlineLearner":
         """Learn from clicks on a list of results.
@@ -124,18 +125,18 @@ class OnlineLearner(MetricLearner, Stored):
         shown : points (k, d), optional
             The list; what was liked and disliked when None.
         """
-        return self._stand(lessons.clicks(self, query, liked, disliked, shown))
+        return self._adopt(lessons.clicks(self, query, liked, disliked, shown))
 
     def partial_fit(self, X: Any, y: Any = None) -> "OnlineLearner":
         """Learn from pairs, comparisons or similarities in their order, or from pairs drawn from labels y."""
         if hasattr(self, "progress_"):
-            _same_width(self, X)
+            require_width(self, X)
         with _checks.intact(self):
             X, y = self._door(X, y)
             now = here(self, X.shape[1])
             rng = _checks.random(self.random_state, type(self).__name__)
             side = self._side(y, X, Rest(now.coordinates, X, X), rng)
-            return self._stand(lessons.batch(self, now, X, side))
+            return self._adopt(lessons.batch(self, now, X, side))
 
     def _learn(self, Z: Any, side: Pairs, rest: Rest, rng: np.random.RandomState) -> Solution:
         after = lessons.batch(self, beginning(self, Z.shape[1]), Z, side)
@@ -143,7 +144,7 @@ class OnlineLearner(MetricLearner, Stored):
 
     def _store(self, coordinates: Coordinates, solution: Solution) -> None:
         self.solution_ = solution
-        self._stand(solution.found["progress"])
+        self._adopt(solution.found["progress"])
 
     metric_ = reading("progress_", "metric", "The metric after all constraints so far, an immutable value.")
     loss_ = reading("progress_", "loss", "Cumulative loss of the predictions made before each step.")
@@ -168,7 +169,7 @@ class OnlineLearner(MetricLearner, Stored):
         packed = state["progress"]
         if packed is None:
             return learner
-        sizes = [len(part) for part in _arrays(packed["state"])]
+        sizes = [len(part) for part in matrices_of(packed["state"])]
         if learner.rank is None and learner.features is None and sizes != [state["features"]] * len(sizes):
             raise ValueError("its state is not that of its number of features")  # before memory is taken for it
         learner.start(state["features"])
@@ -180,16 +181,16 @@ class OnlineLearner(MetricLearner, Stored):
         return learner
 
 
-def _arrays(packed: Any) -> Iterator[np.ndarray]:
+def matrices_of(packed: Any) -> Iterator[np.ndarray]:
     """The matrices of a packed state."""
     if isinstance(packed, np.ndarray) and packed.ndim == 2:
         yield packed
     elif isinstance(packed, dict | list):
         for part in packed.values() if isinstance(packed, dict) else packed:
-            yield from _arrays(part)
+            yield from matrices_of(part)
 
 
-def _same_width(learner: OnlineLearner, X: Any) -> None:
+def require_width(learner: OnlineLearner, X: Any) -> None:
     """Refuse points of another number of features than those so far."""
     points = np.asarray(X)[:, 0] if are_tuples(X) else X
     try:

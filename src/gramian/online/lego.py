@@ -24,7 +24,9 @@ class LegoRule(FactoredRule):
     compiled = "lego_stream"
 
     def _after(self, prediction: float, target: float) -> tuple[float, float]:
-        eta, p, y = self.eta, prediction, target
+        eta = self.eta
+        p = prediction
+        y = target
         t = eta * y * p - 1
         h = hypot(t, 2 * sqrt(eta) * p)
         after = 2 * p / (h - t) if t < 0 else (t + h) / (2 * eta * p)  # (5.4), written without cancellation
@@ -109,11 +111,11 @@ class LEGO(OnlineLearner):
         progress = self.progress_
         if not isinstance(progress.rule, FactoredRule):
             raise ValueError('LEGO: loss_bound holds for one step size, got eta="auto"; give eta a number.')
-        divergence = LogDet().value(_core_on(progress, comparator), progress.start.core)
+        divergence = LogDet().value(core_on(progress, comparator), progress.start.core)
         return loss_bound(self.eta_, progress.reach, progress.peak, comparator_loss, divergence)
 
 
-def _core_on(progress: Any, metric: Metric) -> np.ndarray:
+def core_on(progress: Any, metric: Metric) -> np.ndarray:
     """The core of a metric on the coordinates of a learner; raises when the metric is not of that form."""
     space, other = progress.coordinates, metric.coordinates
     if space.whole:

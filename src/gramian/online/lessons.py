@@ -33,7 +33,7 @@ def pair(learner: Any, u: Any, v: Any, target: float, kind: str) -> Progress:
     _checks.one_of(kind, owner, "kind", learner._kinds)
     target = _checks.number(target, owner, "target", low=0)
     now = here(learner, _width(u))
-    U, W = _two(now.coordinates, u, v, owner)
+    U, W = checked_two(now.coordinates, u, v, owner)
     if sparse.issparse(U) and now.coordinates.whole:
         raise TypeError(f"{owner}: u must be dense, got a sparse matrix; pass u.toarray(), or give rank.")
     return _after(learner, now, U, W, np.array([target]), np.array([KINDS[kind]]))
@@ -43,12 +43,16 @@ def clicks(learner: Any, query: Any, liked: Any, disliked: Any, shown: Any) -> P
     """After clicks on a list: what is liked goes to the first place of it, what is disliked behind the last."""
     owner = type(learner).__name__
     now = here(learner, _width(query))
-    q = _one(now.coordinates, query, owner, "query")
-    near, far = (_group(now.coordinates, *part, owner) for part in ((liked, "liked"), (disliked, "disliked")))
+    q = checked_one(now.coordinates, query, owner, "query")
+    near = checked_group(now.coordinates, liked, "liked", owner)
+    far = checked_group(now.coordinates, disliked, "disliked", owner)
     judged = [group for group in (near, far) if group is not None]
     if not judged:
         raise ValueError(f"{owner}: feedback needs something liked or disliked, got neither.")
-    d = now.metric.sqdist_of(q, stacked(judged if shown is None else [_screen(now.coordinates, shown, owner)]))[0]
+    screen = stacked(judged) if shown is None else checked_group(now.coordinates, shown, "shown", owner)
+    if screen is None:
+        raise ValueError(f"{owner}: shown must hold the points of the list, got none; leave it out if it is not known.")
+    d = now.metric.sqdist_of(q, screen)[0]
     if isinstance(now.rule, PreTraining) and d.max() > 0:
         now = replace(now, state=now.rule.given(now.state, GENTLE / float(d.max()) ** 2))
     sizes = [0 if group is None else linalg.count(group) for group in (near, far)]
@@ -58,19 +62,11 @@ def clicks(learner: Any, query: Any, liked: Any, disliked: Any, shown: Any) -> P
     return _after(learner, now, queries, stacked(judged), targets, signs)
 
 
-def _screen(space: Coordinates, shown: Any, owner: str) -> Any:
-    """The points of the list."""
-    points = _group(space, shown, "shown", owner)
-    if points is None:
-        raise ValueError(f"{owner}: shown must hold the points of the list, got none; leave it out if it is not known.")
-    return points
-
-
 def few(learner: Any, points: tuple, side: Constraints) -> Progress:
     """After one constraint on a few points."""
     owner = type(learner).__name__
     now = here(learner, _width(points[0]))
-    rows = [_one(now.coordinates, point, owner, "a point") for point in points]
+    rows = [checked_one(now.coordinates, point, owner, "a point") for point in points]
     return forms(learner, now, stacked(rows), side)
 
 
@@ -110,25 +106,25 @@ def _width(point: Any) -> int | None:
     return shape[-1] if shape else None
 
 
-def _one(space: Coordinates, point: Any, owner: str, name: str) -> Any:
+def checked_one(space: Coordinates, point: Any, owner: str, name: str) -> Any:
     """A checked set of one point."""
     return space.check(space.one(point, owner, name), owner, name)
 
 
-def _two(space: Coordinates, u: Any, v: Any, owner: str) -> tuple[Any, Any]:
+def checked_two(space: Coordinates, u: Any, v: Any, owner: str) -> tuple[Any, Any]:
     """Two checked points, plain vectors in one go."""
     if type(space) is Plain and _is_vector(u) and _is_vector(v) and len(u) == len(v) == space.d:
         both = np.array((u, v))
         if np.abs(both).max() <= ORDINARY:  # NaN is not
             return both[:1], both[1:]
-    return _one(space, u, owner, "u"), _one(space, v, owner, "v")
+    return checked_one(space, u, owner, "u"), checked_one(space, v, owner, "v")
 
 
 def _is_vector(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype == np.float64
 
 
-def _group(space: Coordinates, points: Any, name: str, owner: str) -> Any:
+def checked_group(space: Coordinates, points: Any, name: str, owner: str) -> Any:
     """Checked points, None when there are none."""
     if points is None:
         return None

@@ -45,10 +45,12 @@ class PolaRule(OnlineRule):
     def update(self, state: Projected, v: Any, target: float, kind: str = "equal") -> Projected:
         """Onto the half-space, then onto the cone (here by a full eigendecomposition, as a reference)."""
         form = isinstance(v, Form)
-        sign, learned = KINDS[kind], self.margin > 0 and not form
+        sign = KINDS[kind]
+        learned = self.margin > 0 and not form
         A = v.matrix if form else np.outer(v, v)
         wanted = state.threshold - sign * self.margin if learned else target
-        gap, norm = self.predict(state, v) - wanted, float(np.sum(A * A))
+        gap = self.predict(state, v) - wanted
+        norm = float(np.sum(A * A))
         if norm == 0 or gap == 0 or (sign != 0 and sign * gap <= 0):
             return state
         size = norm + learned

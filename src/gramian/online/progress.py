@@ -39,7 +39,8 @@ class Progress:
     @cached_property
     def metric(self) -> Metric:
         """The learned metric on points."""
-        return self._lifted(self.rule.metric(self.state))
+        core = self.rule.metric(self.state)
+        return Metric.of(self.coordinates, core.components, self.alpha)
 
     converged = True
 
@@ -56,13 +57,11 @@ class Progress:
     @cached_property
     def start(self) -> Metric:
         """The metric of the start, M_0."""
-        return self._lifted(self._start)
-
-    def _lifted(self, core: Metric) -> Metric:
-        return Metric.of(self.coordinates, core.components, self.alpha)
+        return Metric.of(self.coordinates, self.start_core.components, self.alpha)
 
     @cached_property
-    def _start(self) -> Any:
+    def start_core(self) -> Any:
+        """The metric of the start, on the coordinates."""
         return self.rule.metric(self.rule.init(self.coordinates.size))
 
     def after(
@@ -86,7 +85,7 @@ class Progress:
             state, predictions = self.rule.stream(state, Z, targets - rest, signs, follow)
             predictions = predictions + rest
             here = replace(self, coordinates=coordinates) if grown else self
-            fixed = here._baseline(Z, rest) if comparator is None else comparator.pair_sqdist(U, W)
+            fixed = here.start_sqdist(Z, rest) if comparator is None else comparator.pair_sqdist(U, W)
             spent, saved = total_loss(predictions, targets, signs), total_loss(fixed, targets, signs)
         if not (isfinite(spent) and self.rule.finite(state)):
             raise OverflowError("a squared distance or a step is too large for double precision; rescale X")
@@ -110,7 +109,7 @@ class Progress:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             state, predictions = self.rule.stream(self.state, forms, targets, signs)
-            fixed = np.array([form.value(self._start.core) for form in forms])
+            fixed = np.array([form.value(self.start_core.core) for form in forms])
             spent, saved = total_loss(predictions, targets, signs), total_loss(fixed, targets, signs)
         if not (isfinite(spent) and self.rule.finite(state)):
             raise OverflowError("a squared distance or a step is too large for double precision; rescale X")
@@ -123,10 +122,10 @@ class Progress:
             peak=np.inf,
         )
 
-    def _baseline(self, Z: np.ndarray, rest: Any) -> np.ndarray:
+    def start_sqdist(self, Z: np.ndarray, rest: Any) -> np.ndarray:
         """Squared distances under M_0."""
         prior = getattr(self.rule, "prior", None)
-        start = Z if prior is None else self._start.transform(Z)
+        start = Z if prior is None else self.start_core.transform(Z)
         return np.einsum("ij,ij->i", start, start) + rest
 
     def pack(self) -> dict[str, Any]:

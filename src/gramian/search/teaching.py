@@ -59,7 +59,7 @@ class Taught:
     def _learned(self, progress: Progress) -> None:
         before = self.learner.progress_.n_seen if hasattr(self.learner, "progress_") else 0
         self.stats_["updates"] += progress.n_seen - before
-        self.learner._stand(progress)
+        self.learner._adopt(progress)
 
 
 def meant(items: Items, value: Any, owner: str, name: str) -> Any:

@@ -62,8 +62,10 @@ class BregmanProjections(Solver):
         steps = walk(problem)
         lam = steps.begin()
         everything = np.arange(len(lam))
-        active, before = everything, lam.copy()
-        residual, n_iter = np.inf, 0
+        active = everything
+        before = lam.copy()
+        residual = np.inf
+        n_iter = 0
         while n_iter < self.max_iter:
             full = n_iter % 5 == 0
             steps.project(lam, everything if full else active)
@@ -90,7 +92,7 @@ class BregmanProjections(Solver):
             M=M,
             dual=lam,
             objective=objective,
-            gap=objective - _dual_value(problem, M, values, lam),
+            gap=objective - dual_value(problem, M, values, lam),
             violation=max(0.0, float((values - problem.bound).max())),
             n_iter=n_iter,
             converged=bool(residual <= self.tol),
@@ -100,14 +102,14 @@ class BregmanProjections(Solver):
 
     def _residual(self, problem: Problem, M: np.ndarray, values: np.ndarray, lam: np.ndarray) -> float:
         objective = problem.objective(M, values)
-        gap = abs(objective - _dual_value(problem, M, values, lam)) / (1 + abs(objective))
+        gap = abs(objective - dual_value(problem, M, values, lam)) / (1 + abs(objective))
         if not problem.slack.hard:
             return gap
         reach = problem.scale + np.abs(problem.bound)
         return max(gap, float(((values - problem.bound) / reach).max()))
 
 
-def _dual_value(problem: Problem, M: np.ndarray, values: np.ndarray, lam: np.ndarray) -> float:
+def dual_value(problem: Problem, M: np.ndarray, values: np.ndarray, lam: np.ndarray) -> float:
     """f(M(λ)) + ⟨A(λ), M(λ)⟩ − s(λ), the dual at λ with its inner minimizer M."""
     f = problem.divergence.value(M, problem.prior)
     return f + float(lam @ values) - float(np.sum(problem.slack.cost(lam, problem.bound)))

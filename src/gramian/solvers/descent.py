@@ -55,56 +55,66 @@ def descend(
     compared with ``tol``. It may also end where no step lowers the value within rounding, with the residual there.
     """
     if isinstance(start, DeviceArray):
-        return _descend_on_device(fun, start, max_iter, tol, scale, memory, callback)
+        return descend_on_device(fun, start, max_iter, tol, scale, memory, callback)
 
     def residual_at(x: np.ndarray, value: float, gradient: np.ndarray) -> float:
         residual = stationarity(x, gradient, scale)
         return residual if height is None else min(residual, value / height)
 
-    shape, steps = start.shape, 0
-    seen: dict[str, tuple[np.ndarray, float, np.ndarray]] = {}
-
-    def flat(x: np.ndarray) -> tuple[float, np.ndarray]:
-        if "last" not in seen or not np.array_equal(x, seen["last"][0]):  # scipy asks again for the start
-            value, gradient = fun(x.reshape(shape))
-            seen["last"] = (x.copy(), float(value), gradient)
-        return seen["last"][1], seen["last"][2].ravel()
+    seen = Evaluated(fun, start.shape)
+    seen(start.ravel())
+    best = seen.last
+    steps = 0
 
     def after(intermediate_result: Any) -> None:
-        nonlocal steps
+        nonlocal steps, best
         steps += 1
-        seen["best"] = seen["last"]
-        value, residual = seen["last"][1], residual_at(*seen["last"])
+        best = seen.last
+        residual = residual_at(*best)
         if callback is not None:
-            callback(steps, value, residual)
+            callback(steps, best[1], residual)
         if residual <= tol:
             raise StopIteration
 
-    if start.size:
-        flat(start.ravel())
-        seen["best"] = seen["last"]
-        if max_iter > 0 and residual_at(*seen["last"]) > tol:
-            options = {"maxiter": max_iter, "maxfun": 20 * max_iter + 20, "gtol": 0.0, "ftol": 0.0, "maxcor": memory}
-            minimize(flat, start.ravel(), jac=True, method="L-BFGS-B", callback=after, options=options)
-        x, value, gradient = seen["best"]
-    else:
-        x, (value, gradient) = start.ravel(), fun(start)
-    return Descent(x.reshape(shape), value, gradient, steps, residual_at(x, value, gradient))
+    if start.size and max_iter > 0 and residual_at(*best) > tol:
+        options = {"maxiter": max_iter, "maxfun": 20 * max_iter + 20, "gtol": 0.0, "ftol": 0.0, "maxcor": memory}
+        minimize(seen, start.ravel(), jac=True, method="L-BFGS-B", callback=after, options=options)
+    x, value, gradient = best
+    return Descent(x.reshape(start.shape), value, gradient, steps, residual_at(*best))
 
 
-def _descend_on_device(
+class Evaluated:
+    """A function of factors as one of flat arrays, that remembers the ``last`` point, value and gradient."""
+
+    def __init__(self, fun: Callable[[np.ndarray], tuple[float, np.ndarray]], shape: tuple[int, ...]) -> None:
+        self.fun = fun
+        self.shape = shape
+        self.last: Any = None
+
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and flat gradient; a point that was just asked for, as scipy does with the start, costs nothing."""
+        if self.last is None or not np.array_equal(x, self.last[0]):
+            value, gradient = self.fun(x.reshape(self.shape))
+            self.last = (x.copy(), float(value), gradient)
+        return self.last[1], self.last[2].ravel()
+
+
+def descend_on_device(
     fun: Callable, start: Any, max_iter: int, tol: float, scale: float, memory: int, callback: Any
 ) -> Descent:
     """:func:`descend` where the start is; it also ends where steps lower the value by no more than its rounding."""
     value, gradient = fun(start)
     begin = (start, float(value), gradient)
-    here, done, idle = begin, 0, 0
+    here = begin
+    done = 0
+    idle = 0
     rounding = 2 * float(np.finfo(start.dtype).eps)
     residual = stationarity(start, gradient, scale)
     if start.size and max_iter > 0 and residual > tol:
         for step in quasi_newton.steps(fun, *begin, memory):
             idle = idle + 1 if here[1] - step[1] <= rounding * abs(step[1]) else 0
-            here, done = step, done + 1
+            here = step
+            done += 1
             residual = stationarity(here[0], here[2], scale)
             if callback is not None:
                 callback(done, here[1], residual)
@@ -117,7 +127,9 @@ def adam_step(
     L: np.ndarray, gradient: np.ndarray, state: tuple[np.ndarray, np.ndarray, int] | None, rate: float
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, int]]:
     """One step of Adam (Kingma and Ba 2015): state in, state out; None starts."""
-    m, v, t = (np.zeros_like(L), np.zeros_like(L), 0) if state is None else state
-    m, v, t = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2, t + 1
+    m, v, t = state or (np.zeros_like(L), np.zeros_like(L), 0)
+    m = 0.9 * m + 0.1 * gradient
+    v = 0.999 * v + 0.001 * gradient**2
+    t += 1
     step = (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-12)
     return L - rate * step, (m, v, t)

@@ -84,7 +84,8 @@ class _Dual:
 
     def value(self, x: Any) -> tuple[float, Any, Any]:
         """φ*(Θ₀ − A(λ)) + s(λ), its gradient, and (M(λ), ⟨A_i, M⟩)."""
-        problem, lam = self.problem, x / self.problem.scale
+        problem = self.problem
+        lam = x / self.problem.scale
         xp = namespace(x)
         conjugate, M = problem.divergence.conjugate(self.start[0] - problem.rows.adjoint(lam))
         cost = problem.slack.cost(lam, problem.bound) - lam * problem.offset
@@ -96,14 +97,15 @@ class _Dual:
 
     def hessian(self, x: Any, info: Any) -> "_Curvature":
         """∇² at x."""
-        problem, lam = self.problem, x / self.problem.scale
+        problem = self.problem
+        lam = x / self.problem.scale
         derivative = problem.divergence.hessian(self.start[0] - problem.rows.adjoint(lam))
         slope = problem.slack.slope(lam, problem.bound, problem.scale)
         if hasattr(derivative, "form"):
             diagonal = self.rows.form(derivative) + slope
         else:  # of the right size
             diagonal = self.rows.linear(info[0]) ** 2 + slope
-        return _Curvature(self.rows, derivative, slope, _floored(diagonal))
+        return _Curvature(self.rows, derivative, slope, floored(diagonal))
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class _Curvature:
         return _Curvature(self.rows.take(keep), self.derivative, self.slope[keep], self.diagonal[keep])
 
 
-def _floored(diagonal: Any) -> Any:
+def floored(diagonal: Any) -> Any:
     """The diagonal, no entry below a thousandth of the largest: where the cone cuts M, it says too little."""
     xp = namespace(diagonal)
     least = 1e-3 * xp.max(diagonal)
@@ -137,7 +139,7 @@ class _Stop:
     def __init__(self, dual: _Dual) -> None:
         self.problem = dual.problem
         self.hard = dual.problem.slack.hard
-        self.before = _interior(dual.problem, dual.start[0]) * dual.problem.scale
+        self.before = interior_start(dual.problem, dual.start[0]) * dual.problem.scale
         self.steps = 0
 
     def __call__(self, point: Point) -> float:
@@ -177,7 +179,7 @@ def _solution(problem: Problem, result: BoxResult, tol: float) -> Solution:
     )
 
 
-def _interior(problem: Problem, Theta0: Any) -> Any:
+def interior_start(problem: Problem, Theta0: Any) -> Any:
     """A multiplier inside of the domain of the dual: given or 0 if possible, else a weight on the PSD constraints."""
     xp = namespace(Theta0)
 

@@ -1,14 +1,13 @@
 """Bregman projections under any divergence: one multiplier at a time, in the coordinates Θ = ∇φ(M)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gramian.solvers.base import InfeasibleError, Problem
-from gramian.solvers.slack import Slack
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Mirror:
 
     def _step(self, Theta: np.ndarray, A: np.ndarray, i: int, lam: float) -> float:
         divergence = self.problem.divergence
-        slack = _one(self.problem.slack, i)
+        slack = self.problem.slack.of(i)
         b = np.asarray(self.problem.bound[i])
         offset = float(np.broadcast_to(self.problem.offset, self.problem.bound.shape)[i])
 
@@ -83,13 +82,6 @@ class Mirror:
 
         most = float(slack.upper(b)) - lam
         return falling_root(excess, -lam, most, 1 / float(np.linalg.norm(A)))
-
-
-def _one(slack: Slack, i: int) -> Slack:
-    """The slack of one constraint, where each has a weight of its own."""
-    if np.ndim(slack.weight) == 0:
-        return slack
-    return replace(slack, weight=float(slack.weight[i]))  # type: ignore[type-var]  # every slack is a dataclass
 
 
 def falling_root(

@@ -109,7 +109,9 @@ def minimize_box(
     at the end while they still sharpen x.
     """
     point = Point(x, *fun(x))
-    residual, n_iter, trust = stop(point), 0, 1.0
+    residual = stop(point)
+    n_iter = 0
+    trust = 1.0
     effort = effort or (ROUGH if tol >= 1e-2 else FINE)
     while residual > tol and n_iter < max_iter:
         new, trust = _step(fun, hessian(point.x, point.info), point, upper, trust, effort)
@@ -121,7 +123,7 @@ def minimize_box(
         if callback is not None:
             callback(n_iter, point.value, residual)
     if residual <= tol <= 1e-5:
-        point = _sharpen(fun, hessian, point, upper)
+        point = sharpened(fun, hessian, point, upper)
     return BoxResult(point.x, point.value, point.grad, point.info, n_iter, residual, residual <= tol)
 
 
@@ -130,7 +132,7 @@ def _step(
 ) -> tuple[Point | None, float]:
     """The next point, None when there is none, and how far the next step may go."""
     for attempt in range(ATTEMPTS):
-        new = _tried(fun, point, clip(point.x + _damped(point, curvature, upper, trust, effort), upper))
+        new = _tried(fun, point, clip(point.x + damped_step(point, curvature, upper, trust, effort), upper))
         if new is not None:
             return new, trust if attempt else 4 * trust
         trust /= 4
@@ -153,7 +155,7 @@ def _tried(fun: Any, point: Point, x: Any) -> Point | None:
     return new if enough else None
 
 
-def _damped(point: Point, curvature: Curvature, upper: Any, trust: float, effort: tuple[float, int]) -> Any:
+def damped_step(point: Point, curvature: Curvature, upper: Any, trust: float, effort: tuple[float, int]) -> Any:
     """Variables that min(trust, 1) · ∇f / diagonal takes to a bound go there; the others take a damped Newton step."""
     xp = namespace(point.x)
     guess = point.x - min(trust, 1) * point.grad / curvature.diagonal
@@ -166,31 +168,26 @@ def _damped(point: Point, curvature: Curvature, upper: Any, trust: float, effort
         inner = curvature.part(free)
         damping = inner.diagonal / trust
         direction[free] = conjugate_gradients(
-            lambda v: inner.product(v) + damping * v, _divided_by(inner.diagonal + damping), goal, *effort
+            lambda v: inner.product(v) + damping * v, divided_by(inner.diagonal + damping), goal, *effort
         )
     return direction
 
 
-def _sharpen(fun: Any, hessian: Any, point: Point, upper: Any) -> Point:
+def sharpened(fun: Any, hessian: Any, point: Point, upper: Any) -> Point:
     """Newton steps accepted on the projected gradient: near the end the value itself no longer tells points apart."""
     for _ in range(3):
-        free = _inside(point, upper)
+        free = free_variables(point, upper)
         if not bool(namespace(point.x).any(free)):
             break
         inner = hessian(point.x, point.info).part(free)
         step = namespace(point.x).zeros_like(point.x)
-        step[free] = conjugate_gradients(inner.product, _divided_by(inner.diagonal), -point.grad[free], rtol=1e-6)
+        step[free] = conjugate_gradients(inner.product, divided_by(inner.diagonal), -point.grad[free], rtol=1e-6)
         x = clip(point.x + step, upper)
         new = Point(x, *fun(x))
-        if not np.isfinite(new.value) or _projected_step(new, upper) >= _projected_step(point, upper):
+        if not np.isfinite(new.value) or projected_step(new, upper) >= projected_step(point, upper):
             break
         point = new
     return point
-
-
-def _divided_by(diagonal: Any) -> Callable[[Any], Any]:
-    """The inverse of a diagonal matrix."""
-    return lambda r: r / diagonal
 
 
 def conjugate_gradients(
@@ -201,9 +198,11 @@ def conjugate_gradients(
     max_iter: int = 100,
 ) -> Any:
     """Approximate solution of H p = b, given about H⁻¹; stops on the residual or on flat curvature."""
-    p, r = namespace(b).zeros_like(b), b
+    p = namespace(b).zeros_like(b)
+    r = b
     z = precondition(r)
-    q, rz = z, float(r @ z)
+    q = z
+    rz = float(r @ z)
     goal, size = rtol**2 * rz, rz  # size is qᵀPq for the inverse P of the preconditioner
     for _ in range(max_iter):
         if rz <= goal:
@@ -217,7 +216,8 @@ def conjugate_gradients(
         z = precondition(r)
         new = float(r @ z)
         turn = new / rz
-        q, rz = z + turn * q, new
+        q = z + turn * q
+        rz = new
         size = new + turn**2 * size
     return p if float(p @ p) > 0 else precondition(b)
 
@@ -229,14 +229,19 @@ def clip(x: Any, upper: Any) -> Any:
     return xp.where(x < upper, x, upper)
 
 
-def _projected_step(point: Point, upper: Any) -> float:
+def divided_by(diagonal: Any) -> Callable[[Any], Any]:
+    """The inverse of a diagonal matrix."""
+    return lambda r: r / diagonal
+
+
+def projected_step(point: Point, upper: Any) -> float:
     """Largest entry of x − P(x − ∇f), zero at a solution only."""
     xp = namespace(point.x)
     return float(xp.max(xp.abs(point.x - clip(point.x - point.grad, upper))))
 
 
-def _inside(point: Point, upper: Any) -> Any:
+def free_variables(point: Point, upper: Any) -> Any:
     """The variables that are not at, or about to reach, a bound (Bertsekas 1982, (32))."""
-    eps = min(1e-3, _projected_step(point, upper))
+    eps = min(1e-3, projected_step(point, upper))
     held = ((point.x <= eps) & (point.grad > 0)) | ((point.x >= upper - eps) & (point.grad < 0))
     return ~held

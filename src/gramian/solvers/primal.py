@@ -1,12 +1,13 @@
 """Newton's method on the metric itself, for LogDet and slacks that curve."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gramian._array import cholesky, like, namespace
+from gramian._device import foreign
 from gramian.solvers.base import Problem, Solution, Solver
 from gramian.solvers.newton import conjugate_gradients
 
@@ -18,6 +19,10 @@ NEARBY = 0.1
 """Relative gap at which a problem on the path is left for the next."""
 FEW, MANY = 3, 8
 """Steps that such a problem should take."""
+SHARE = 10
+"""One of so many constraints is drawn for a problem whose solution is where to begin."""
+ENOUGH = 2
+"""Constraints that are drawn for each entry of M, at the least."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,8 @@ class PrimalNewton(Solver):
 
     Many constraints would take M to the edge of the cone in the first few steps, along which all others would be
     short. So f is emphasized first, τf + Σ p with τ falling to 1, and each problem begins where the last one ended (the
-    central path of Nesterov and Nemirovskii 1994).
+    central path of Nesterov and Nemirovskii 1994). Where a tenth of the constraints still says what M is, their
+    problem is solved first, roughly, and the path to all of them is a short one.
 
     Parameters
     ----------
@@ -63,8 +69,9 @@ class PrimalNewton(Solver):
     def solve(self, problem: Problem, callback: Any = None) -> Solution:
         """Solve."""
         self.check(problem)
-        primal = _Primal(problem, self._first_emphasis(problem))
-        point = primal.at(primal.begin())
+        begin = self._nearby(problem)
+        primal = _Primal(problem, self._first_emphasis(problem) if begin is None else 1.0)
+        point = primal.at(primal.begin() if begin is None else begin)
         n_iter, factor = 0, 4.0
         while True:
             goal = self.tol if primal.emphasis == 1 else NEARBY
@@ -95,6 +102,26 @@ class PrimalNewton(Solver):
         if self.tol > PLAIN or problem.start is not None:
             return 1.0
         return max(1.0, len(problem.rows) / problem.prior.shape[0])
+
+    def _nearby(self, problem: Problem) -> Any:
+        """M of a draw from many constraints; None where they are not so many, or that M is of no use."""
+        enough = SHARE * ENOUGH * problem.prior.shape[0] ** 2
+        if len(problem.rows) < enough or self._first_emphasis(problem) == 1 or foreign(problem.bound):
+            return None
+        M = replace(self, tol=PLAIN).solve(drawn(problem)).M
+        return M if np.isfinite(problem.objective(M)) else None
+
+
+def drawn(problem: Problem) -> Problem:
+    """The problem of a tenth of the constraints, each of which counts for ten; always the same ones."""
+    keep = np.random.default_rng(0).random(len(problem.rows)) < 1 / SHARE
+    return replace(
+        problem,
+        rows=problem.rows.take(keep),
+        bound=problem.bound[keep],
+        slack=problem.slack.part(keep, SHARE),
+        offset=problem.offset if np.ndim(problem.offset) == 0 else problem.offset[keep],
+    )
 
 
 def longer(factor: float, steps: int) -> float:

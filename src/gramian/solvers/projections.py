@@ -57,15 +57,16 @@ def step(mu: np.ndarray, offset: float, lam: float, b: float, slack: Slack, tau:
         return least
     if np.isfinite(most) and rising(most):
         return most
-    return _bisection(rising, least, most, 1 / float(np.abs(mu).max()))
+    return bisection(rising, least, most, 1 / float(np.abs(mu).max()))
 
 
-def _bisection(rising: Callable[[float], Any], low: float, high: float, scale: float) -> float:
+def bisection(rising: Callable[[float], Any], low: float, high: float, scale: float) -> float:
     """Where ``rising`` turns from true to false, to rounding; ``high`` may be infinite."""
     if not np.isfinite(high):
         high = max(low, 0.0) + scale
         while rising(high) and high < 1e18 * scale:
-            low, high = high, 2 * high + scale
+            low = high
+            high = 2 * high + scale
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high:

@@ -22,10 +22,10 @@ def steps(
     """
     pairs: list[tuple[Any, Any, float]] = []
     while True:
-        direction = -_times_inverse_hessian(gradient, pairs)
+        direction = -times_inverse_hessian(gradient, pairs)
         slope = float(np.vdot(gradient, direction))
         length = 1.0 if pairs else 1 / max(float(np.linalg.norm(gradient)), 1.0)
-        found = _line_search(fun, point, value, slope, direction, length) if slope < 0 else None
+        found = line_search(fun, point, value, slope, direction, length) if slope < 0 else None
         if found is None and not pairs:
             return
         if found is None:  # the curvature that was seen misleads: begin again with the gradient
@@ -39,7 +39,7 @@ def steps(
         yield found
 
 
-def _times_inverse_hessian(gradient: Any, pairs: list[tuple[Any, Any, float]]) -> Any:
+def times_inverse_hessian(gradient: Any, pairs: list[tuple[Any, Any, float]]) -> Any:
     """The two loops of L-BFGS."""
     if not pairs:
         return gradient
@@ -55,7 +55,7 @@ def _times_inverse_hessian(gradient: Any, pairs: list[tuple[Any, Any, float]]) -
     return gradient
 
 
-def _line_search(
+def line_search(
     fun: Callable, point: Any, value: float, slope: float, direction: Any, length: float
 ) -> tuple[Any, float, Any] | None:
     """The first point found on a ray that satisfies the strong Wolfe conditions, or the lowest one that was seen."""
@@ -78,17 +78,17 @@ def _line_search(
             if high is not None and rise * (high[0] - low[0]) >= 0 or high is None and rise >= 0:
                 high = low
             low = (length, new, rise)
-        length = _beyond(length, slope, rise) if high is None else _between(low, high)
+        length = extrapolated(length, slope, rise) if high is None else interpolated(low, high)
     return best
 
 
-def _beyond(length: float, slope: float, rise: float) -> float:
+def extrapolated(length: float, slope: float, rise: float) -> float:
     """Where a slope that changes evenly would be zero, within twice and ten times as far."""
     share = slope / (slope - rise) if rise > slope else 10.0
     return length * min(max(share, 2.0), 10.0)
 
 
-def _between(low: tuple[float, float, float], high: tuple[float, float, float]) -> float:
+def interpolated(low: tuple[float, float, float], high: tuple[float, float, float]) -> float:
     """The minimum of the parabola through the value and slope at ``low`` and the value at ``high``, kept inside."""
     width = high[0] - low[0]
     bend = high[1] - low[1] - low[2] * width

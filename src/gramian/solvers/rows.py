@@ -42,46 +42,23 @@ class Rows:
 
     def linear(self, M: Any) -> Any:
         """⟨A_i, M⟩, shape (m,)."""
-        return namespace(M).concat([piece._linear(M) for piece in self._pieces(M)])
-
-    def _linear(self, M: Any) -> Any:
-        xp = namespace(M)
-        right = self.left if self.right is None else self.right
-        products = xp.reshape(xp.sum((self.left @ M) * right, axis=1), self.weight.shape)
-        return xp.sum(self.weight * products, axis=1)
+        return namespace(M).concat([linear_of(piece, M) for piece in pieces_of(self, M)])
 
     def mapped(self, V: Any) -> "Rows":
         """The rows of Vᵀ A_i V."""
         return Rows(self.left @ V, self.weight, None if self.right is None else self.right @ V)
 
     def adjoint(self, lam: Any) -> Any:
-        """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
-        pieces = self._pieces(lam)
+        """A(λ) = Σ λ_i A_i, (d, d), symmetric; where many multipliers are 0, those constraints are left out."""
+        if namespace(lam) is np and len(lam) > PIECE and 2 * np.count_nonzero(lam) < len(lam):
+            return self.take(lam != 0).adjoint(lam[lam != 0])
+        pieces = pieces_of(self, lam)
         ends = np.cumsum([0, *(len(piece) for piece in pieces)])
-        return sum(piece._adjoint(lam[start:stop]) for piece, start, stop in zip(pieces, ends[:-1], ends[1:]))
-
-    def _adjoint(self, lam: Any) -> Any:
-        xp = namespace(lam)
-        w = xp.reshape(self.weight * lam[:, None], (-1,))
-        if self.right is None:
-            return self.left.T @ (self.left * w[:, None])
-        A = self.left.T @ (self.right * w[:, None])
-        return (A + A.T) / 2
+        return sum(adjoint_of(piece, lam[start:stop]) for piece, start, stop in zip(pieces, ends[:-1], ends[1:]))
 
     def normal(self, S: Any) -> Any:
         """Σ ⟨A_i, S⟩ A_i, (d, d); the vectors are read from memory once."""
-        return sum(piece._adjoint(piece._linear(S)) for piece in self._pieces(S))
-
-    def _pieces(self, beside: Any) -> list["Rows"]:
-        """The rows of few constraints at a time, without copies, where a cache pays."""
-        if namespace(beside) is not np or len(self) <= PIECE:
-            return [self]
-        return [self._between(start, start + PIECE) for start in range(0, len(self), PIECE)]
-
-    def _between(self, start: int, stop: int) -> "Rows":
-        terms = self.weight.shape[1]
-        rows = slice(start * terms, stop * terms)
-        return Rows(self.left[rows], self.weight[start:stop], None if self.right is None else self.right[rows])
+        return sum(adjoint_of(piece, linear_of(piece, S)) for piece in pieces_of(self, S))
 
     def moment(self) -> Any:
         """Σ |weight_is| (p pᵀ + q qᵀ) / 2, (d, d)."""
@@ -147,6 +124,37 @@ class Rows:
             signs[:, 0] = self.weight[:, 0]
             signs[:, 1] = -self.weight[:, 0]
         return vectors, signs
+
+
+def linear_of(rows: Rows, M: Any) -> Any:
+    """⟨A_i, M⟩ of few constraints."""
+    xp = namespace(M)
+    right = rows.left if rows.right is None else rows.right
+    products = xp.reshape(xp.sum((rows.left @ M) * right, axis=1), rows.weight.shape)
+    return xp.sum(rows.weight * products, axis=1)
+
+
+def adjoint_of(rows: Rows, lam: Any) -> Any:
+    """Σ λ_i A_i of few constraints."""
+    xp = namespace(lam)
+    w = xp.reshape(rows.weight * lam[:, None], (-1,))
+    if rows.right is None:
+        return rows.left.T @ (rows.left * w[:, None])
+    A = rows.left.T @ (rows.right * w[:, None])
+    return (A + A.T) / 2
+
+
+def pieces_of(rows: Rows, beside: Any) -> list[Rows]:
+    """The rows of few constraints at a time, without copies, where a cache pays."""
+    if namespace(beside) is not np or len(rows) <= PIECE:
+        return [rows]
+    terms = rows.weight.shape[1]
+    found = []
+    for start in range(0, len(rows), PIECE):
+        own = slice(start * terms, (start + PIECE) * terms)
+        right = None if rows.right is None else rows.right[own]
+        found.append(Rows(rows.left[own], rows.weight[start : start + PIECE], right))
+    return found
 
 
 @dataclass(frozen=True)

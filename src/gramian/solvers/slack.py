@@ -6,7 +6,7 @@ enforced, s′(λ), the largest λ, and the primal penalty of a value v = ⟨A, 
 
 import copy
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,13 +60,26 @@ class Slack(ABC):
         """The same slack with its weights, where there are several, where ``beside`` is."""
         if not isinstance(beside, _device.DeviceArray) or np.ndim(self.weight) == 0:
             return self
+        return self._with_weight(_device.outside(_device.to_device(self.weight, beside)))
+
+    def part(self, keep: Any, factor: float) -> "Slack":
+        """The slack of some of the constraints, chosen by a mask (m,), each of which counts for more."""
+        return self._with_weight(factor * (self.weight if np.ndim(self.weight) == 0 else self.weight[keep]))
+
+    def _with_weight(self, weight: Any) -> "Slack":
         other = copy.copy(self)
-        object.__setattr__(other, "weight", _device.outside(_device.to_device(self.weight, beside)))
+        object.__setattr__(other, "weight", weight)
         return other
 
     def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
         """λ = p′(v) and √p″(v), for a penalty with a slope."""
         raise NotImplementedError(f"{type(self).__name__}: its penalty has no slope everywhere.")
+
+    def of(self, i: int) -> "Slack":
+        """The slack of one constraint, where each has a weight of its own."""
+        if np.ndim(self.weight) == 0:
+            return self
+        return replace(self, weight=float(self.weight[i]))  # type: ignore[type-var]  # every slack is a dataclass
 
 
 @dataclass(frozen=True)
@@ -100,7 +113,7 @@ class Hinge(Slack):
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_weight(self.weight, "C")
+        check_weight(self.weight, "C")
 
     def cost(self, lam: Any, b: Any) -> Any:
         """The product bλ."""
@@ -116,7 +129,7 @@ class Hinge(Slack):
 
     def penalty(self, v: Any, b: Any) -> Any:
         """C · max(0, v − b)."""
-        return self.weight * _positive(v - b)
+        return self.weight * positive_part(v - b)
 
 
 @dataclass(frozen=True)
@@ -128,7 +141,7 @@ class Quadratic(Slack):
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_weight(self.weight, "C")
+        check_weight(self.weight, "C")
 
     def cost(self, lam: Any, b: Any) -> Any:
         """The sum bλ + λ²/2C."""
@@ -144,13 +157,13 @@ class Quadratic(Slack):
 
     def penalty(self, v: Any, b: Any) -> Any:
         """C/2 · max(0, v − b)²."""
-        return 0.5 * self.weight * _positive(v - b) ** 2
+        return 0.5 * self.weight * positive_part(v - b) ** 2
 
     def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
         """λ = C · max(0, v − b), and √C where that is positive."""
         xp = namespace(v)
         root = self.weight**0.5 + xp.zeros_like(v)
-        return self.weight * _positive(v - b), xp.where(v > b, root, xp.zeros_like(v))
+        return self.weight * positive_part(v - b), xp.where(v > b, root, xp.zeros_like(v))
 
 
 @dataclass(frozen=True)
@@ -166,7 +179,7 @@ class Relative(Slack):
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_weight(self.weight, "gamma")
+        check_weight(self.weight, "gamma")
 
     def cost(self, lam: Any, b: Any) -> Any:
         """−γ log(1 − λb/γ)."""
@@ -213,19 +226,18 @@ def default_weight(sizes: np.ndarray) -> Any:
     return float(C[0]) if (C[0] == C).all() else C
 
 
-def _check_weight(weight: Any, name: str) -> None:
+def check_weight(weight: Any, name: str) -> None:
     """A positive number, or one for each constraint."""
     numbers = hasattr(weight, "shape") or isinstance(weight, list | tuple)
     if not numbers or np.ndim(weight) == 0:
         _checks.number(weight, "slack", name, low=0, open_low=True)
-    elif np.asarray(weight).dtype.kind not in "biuf" or not _all_positive(weight):
+        return
+    found = np.asarray(weight)
+    if found.dtype.kind not in "biuf" or not (np.isfinite(found).all() and (found > 0).all()):
         raise ValueError(f"slack: {name} must be positive numbers, got {_checks.shown(weight)}.")
 
 
-def _all_positive(weight: Any) -> bool:
-    return bool(np.isfinite(weight).all() and (np.asarray(weight) > 0).all())
-
-
-def _positive(x: Any) -> Any:
+def positive_part(x: Any) -> Any:
+    """max(x, 0)."""
     xp = namespace(x)
     return xp.where(x > 0, x, xp.zeros_like(x))

@@ -1,6 +1,5 @@
 """Base classes: what every learner of metric-learn can be asked, and what its pairs, triplets and quadruplets are."""
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from functools import wraps
 from typing import Any
@@ -10,15 +9,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import _is_arraylike, check_is_fitted, validate_data
 
+from gramian import _checks
 from gramian.compat.metric_learn.inputs import ArrayIndexer, check_input
+from gramian.compat.metric_learn.settings import check_settings
 from gramian.learners.thresholds import STRATEGIES, best_threshold
+
+NO_LABELS: Any = object()
+"""What stands for labels that a learner does not take."""
 
 
 def unchanged_by_errors(fit: Any) -> Any:
-    """A ``fit`` that, when it fails, leaves a learner as it was."""
+    """A ``fit`` that looks at the settings first and, when it fails, leaves a learner as it was."""
 
     @wraps(fit)
     def done(self: Any, *args: Any, **kwargs: Any) -> Any:
+        check_settings(self)
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
@@ -27,6 +32,7 @@ def unchanged_by_errors(fit: Any) -> Any:
             vars(self).update(before)
             raise
 
+    done.guarded = True  # type: ignore[attr-defined]
     return done
 
 
@@ -38,8 +44,9 @@ class BaseMetricLearner(BaseEstimator, metaclass=ABCMeta):
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
-        if "fit" in vars(cls):
-            cls.fit = unchanged_by_errors(vars(cls)["fit"])  # type: ignore[attr-defined]
+        fit = getattr(cls, "fit", None)
+        if fit is not None and not hasattr(fit, "guarded"):  # its own, or that of a mixin
+            cls.fit = unchanged_by_errors(fit)  # type: ignore[attr-defined]
 
     @abstractmethod
     def score_pairs(self, pairs: Any) -> np.ndarray:
@@ -68,9 +75,13 @@ class BaseMetricLearner(BaseEstimator, metaclass=ABCMeta):
                 "array-like object, or a callable."
             )
 
-    def _prepare_inputs(self, X: Any, y: Any = None, type_of_inputs: str = "classic", **checks: Any) -> Any:
+    def _prepare_inputs(self, X: Any, y: Any = NO_LABELS, type_of_inputs: str = "classic", **checks: Any) -> Any:
         """What ``fit`` was given, formed and validated."""
         self._check_preprocessor()
+        if y is None:
+            wanted = "labels (n,)" if type_of_inputs == "classic" else "1 or -1 for each pair"
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None; give {wanted}.")
+        y = None if y is NO_LABELS else y
         found = check_input(
             X,
             y,
@@ -103,11 +114,10 @@ class MahalanobisMixin(BaseMetricLearner, MetricTransformer, metaclass=ABCMeta):
 
     def score_pairs(self, pairs: Any) -> np.ndarray:
         """Distance of each pair; deprecated there."""
-        warnings.warn(
+        _checks.warn(
             "score_pairs will be deprecated in release 0.7.0. Use pair_score to compute similarity scores, or "
             "pair_distances to compute distances.",
             FutureWarning,
-            stacklevel=2,
         )
         return self.pair_distance(pairs)
 
@@ -231,7 +241,7 @@ class _PairsClassifierMixin(_TupleClassifierMixin):
 
     @staticmethod
     def _validate_calibration_params(strategy: Any = "accuracy", min_rate: Any = None, beta: Any = 1.0) -> None:
-        if strategy not in STRATEGIES:
+        if not isinstance(strategy, str) or strategy not in STRATEGIES:
             raise ValueError(
                 f'Strategy can either be "accuracy", "f_beta" or "max_tpr" or "max_tnr". Got "{strategy}" instead.'
             )

@@ -1,10 +1,11 @@
 """The bases of SCML: how many, which ones, and what is wrong with a number, in metric-learn's words."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array
+
+from gramian import _checks
 
 
 def integer(estimator: Any, name: str) -> int:
@@ -48,10 +49,9 @@ def count_from_labels(estimator: Any, X: np.ndarray, y: Any) -> int:
     most = 2 * X.shape[0] * min(n_classes - 1, X.shape[1])
     count = _count(estimator, min(20 * X.shape[1], most - 1))
     if count < n_classes:
-        warnings.warn(
+        _checks.warn(
             "The number of basis is less than the number of classes, which may lead to poor discriminative "
             "performance.",
-            stacklevel=3,
         )
     elif count >= most:
         raise ValueError(f"Not enough samples to generate {count} LDA bases, n_basisshould be smaller than {most}")
@@ -62,7 +62,5 @@ def _count(estimator: Any, default: int) -> int:
     """``n_basis``, or a default that is announced."""
     if estimator.n_basis is not None:
         return integer(estimator, "n_basis")
-    warnings.warn(
-        f"As no value for `n_basis` was selected, the number of basis will be set to n_basis= {default}", stacklevel=4
-    )
+    _checks.warn(f"As no value for `n_basis` was selected, the number of basis will be set to n_basis= {default}")
     return default

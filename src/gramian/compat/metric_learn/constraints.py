@@ -1,11 +1,10 @@
 """Pairs, chunks and triplets from labels, negative labels being unknown."""
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from gramian import _checks
 from gramian.compat.metric_learn.parameters import renamed
 from gramian.constraints import Chunklets, Labels
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
@@ -45,7 +44,7 @@ class Constraints:
         """Indices (a, b, c, d): pairs (a, b) of one class and (c, d) of two, about ``n_constraints`` of each."""
         count = int(renamed("num_constraints", "n_constraints", num_constraints, n_constraints))
         self.n_constraints = count
-        rng = check_random_state(random_state)
+        rng = _checks.random(random_state, "Constraints")
         a, b = self._pairs(similar_pairs, count, "positive", rng)
         c, d = self._pairs(dissimilar_pairs, count, "negative", rng)
         n = min(len(a), len(c)) if same_length else None
@@ -56,7 +55,7 @@ class Constraints:
         i, j = draw(labels, count + len(labels.classes), rng)
         order = rng.permutation(len(i))[:count]
         if len(order) < count:
-            warnings.warn(f"Only generated {len(order)} {kind} constraints (requested {count})", stacklevel=3)
+            _checks.warn(f"Only generated {len(order)} {kind} constraints (requested {count})")
         return i[order], j[order]
 
     def generate_knntriplets(self, X: Any, k_genuine: int, k_impostor: int) -> np.ndarray:
@@ -66,19 +65,17 @@ class Constraints:
         sizes = np.bincount(labels.codes[known])
         for label, size in zip(labels.classes, sizes):
             if k_genuine + 1 > size:
-                warnings.warn(
+                _checks.warn(
                     f"The class {label} has {size} elements, which is not sufficient to generate {k_genuine + 1} "
                     f"genuine neighbors as specified by k_genuine. Will generate {size - 1} genuine neighbors "
                     "instead.\n",
-                    stacklevel=2,
                 )
             others = len(known) - size
             if k_impostor > others:
-                warnings.warn(
+                _checks.warn(
                     f"The class {label} has {others} elements of other classes, which is not sufficient to generate "
                     f"{k_impostor} impostor neighbors as specified by k_impostor. Will generate {others} impostor "
                     "neighbors instead.\n",
-                    stacklevel=2,
                 )
         found = neighbor_triplets(np.asarray(X)[known], labels.of(known), k_genuine, k_impostor)
         return known[np.stack([found.anchor, found.near, found.far], axis=1)]
@@ -95,7 +92,9 @@ class Constraints:
                 f"Not enough possible chunks of {chunk_size} elements in each class to form expected {count} chunks - "
                 f"maximum number of chunks is {most}"
             )
-        found = Chunklets.from_labels(labels, count, size=chunk_size, random_state=check_random_state(random_state))
+        found = Chunklets.from_labels(
+            labels, count, size=chunk_size, random_state=_checks.random(random_state, "Constraints")
+        )
         return np.array(found.ids)
 
 

@@ -1,8 +1,8 @@
 """Errors and warnings that callers of metric-learn match on."""
 
-import warnings
-
 from numpy.linalg import LinAlgError
+
+from gramian import _checks
 
 
 class PreprocessorError(Exception):
@@ -30,4 +30,4 @@ def note(text: str) -> None:
     """Say once in a process where we differ."""
     if text not in _noted:
         _noted.add(text)
-        warnings.warn(f"{text} See 'Coming from metric-learn' in the documentation.", DifferenceWarning, stacklevel=3)
+        _checks.warn(f"{text} See 'Coming from metric-learn' in the documentation.", DifferenceWarning)

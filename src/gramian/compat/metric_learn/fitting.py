@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from gramian import _checks
 from gramian.linalg import psd_sqrt
 
 NO_MINIMUM = (
@@ -17,28 +18,29 @@ NO_MINIMUM = (
     "and rerun the algorithm (see the README.md for the right version of skggm)."
 )
 
+OURS = (
+    " The following error message was thrown: the matrix is not positive definite. Here skggm is never used, and would "
+    "not help: the problem has no minimum. Lower balance_param, or take gramian.SDML, which does so by itself."
+)
+
 
 def fit_with(estimator: Any, learner: Any, X: Any, y: Any) -> Any:
-    """Fit a learner of ours, keep its factor and its steps, and say when it did not converge."""
-    with as_theirs(estimator):
-        learner.fit(X, y)
-    estimator.n_iter_ = learner.n_iter_
-    estimator.components_ = learner.components_
-    return learner
+    """Fit a learner of ours, keep its factor and its steps, and say what it warned of under the name of the estimator.
 
-
-@contextmanager
-def as_theirs(estimator: Any) -> Iterator[None]:
-    """Our warnings of convergence, which always come, under the name of the estimator."""
-    name = type(estimator).__name__
+    That a fit did not converge is always said.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
+        learner.fit(X, y)
+    name = type(estimator).__name__
     for warning in caught:
         text = str(warning.message)
         if issubclass(warning.category, ConvergenceWarning):
-            text = f"[{name}] {name} did not converge: {text}"
-        warnings.warn(text, warning.category, stacklevel=4)
+            text = f"[{name}] {name} did not converge: {text.split(': ', 1)[-1]}"
+        _checks.warn(text, warning.category)
+    estimator.n_iter_ = learner.n_iter_
+    estimator.components_ = learner.components_
+    return learner
 
 
 def square_root(M: np.ndarray) -> np.ndarray:
@@ -50,18 +52,16 @@ def require_minimum(problem: Any) -> None:
     """Warn as there where the matrix of SDML is not definite, and fail where the penalty does not help either."""
     if np.linalg.eigvalsh(problem.K)[0] > 0:
         return
-    warnings.warn(
+    _checks.warn(
         "Warning, the input matrix of graphical lasso is not positive semi-definite (PSD). The algorithm may diverge, "
         "and lead to degenerate solutions. To prevent that, try to decrease the balance parameter `balance_param` "
         "and/or to set prior='identity'.",
         ConvergenceWarning,
-        stacklevel=4,
     )
     if problem.has_minimum():
         return
     diagonal = np.array_equal(problem.K, np.diag(np.diag(problem.K)))
-    reason = "" if diagonal else " The following error message was thrown: the matrix is not positive definite."
-    raise RuntimeError(NO_MINIMUM + reason)
+    raise RuntimeError(NO_MINIMUM + ("" if diagonal else OURS))
 
 
 def table(estimator: Any, sign: float = 1.0) -> Callable | None:

@@ -72,7 +72,8 @@ def _formed(X: Any, ndim: int, preprocessor: Any, context: str) -> Any:
     if X.ndim == ndim - 1 and preprocessor is not None:
         X = preprocess_points(X, preprocessor) if ndim == 2 else preprocess_tuples(X, preprocessor)
         if X.ndim != ndim:
-            raise ValueError(_message(X, ndim, context, " after the preprocessor has been applied", ""))
+            advice = " and/or use a preprocessor"  # as there
+            raise ValueError(_message(X, ndim, context, " after the preprocessor has been applied", advice))
     if X.ndim != ndim:
         when = "" if preprocessor is None else " when using a preprocessor"
         advice = " and/or use a preprocessor" if X.ndim == ndim - 1 else ""

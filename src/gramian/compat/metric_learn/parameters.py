@@ -1,7 +1,8 @@
 """What constructors do: keep their parameters, under new names where they come under old ones."""
 
-import warnings
 from typing import Any
+
+from gramian import _checks
 
 
 def store(estimator: Any, given: dict[str, Any], **new_names: str) -> None:
@@ -17,10 +18,9 @@ def renamed(old: str, new: str, value: Any, default: Any) -> Any:
     """The value of a parameter that may come under its old name."""
     if isinstance(value, str) and value == "deprecated":
         return default
-    warnings.warn(
+    _checks.warn(
         f'"{old}" parameter has been renamed to "{new}". It has been deprecated in version 0.6.3 and will be removed '
         "in 0.7.0",
         FutureWarning,
-        stacklevel=4,
     )
     return value

@@ -1,11 +1,11 @@
 """SCML and SCML_Supervised."""
 
-import warnings
 from typing import Any
 
 from sklearn.base import TransformerMixin
 
 import gramian as gm
+from gramian import _checks
 from gramian.compat.metric_learn.base_metric import MahalanobisMixin, _TripletsClassifierMixin
 from gramian.compat.metric_learn.bases import count_from_labels, count_from_triplets, given_bases, integer
 from gramian.compat.metric_learn.constraints import Constraints
@@ -44,10 +44,9 @@ class _BaseSCML(MahalanobisMixin):
         if r == d:
             self.components_ = square_root(M)
             return
-        warnings.warn(
+        _checks.warn(
             "The number of bases with nonzero weight is less than the number of features of the input, in consequence "
             f"the learned transformation reduces the dimension to {r}.",
-            stacklevel=3,
         )
 
 
