@@ -265,6 +265,8 @@ def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = 
 
 def feature_names(names: Any, owner: str, n_features: int | None) -> tuple[str, ...]:
     """Names of columns, one for each feature."""
+    if not np.iterable(names):
+        raise ValueError(f"{owner}: feature_names must be {n_features} names, got {shown(names)}.")
     found = tuple(str(name) for name in names)
     if len(found) != n_features:
         raise ValueError(f"{owner}: feature_names must be {n_features} names, got {len(found)}.")

@@ -79,3 +79,13 @@ def test_ids_of_an_array_are_ids_of_a_space(tmp_path):
 def test_a_path_that_no_file_can_have():
     with pytest.raises(ValueError, match="save: path must be the name of a file"):
         gm.save(gm.Mahalanobis.euclidean(2), "a\0b")
+
+
+def test_single_values_where_there_should_be_several():
+    one = np.array(3)
+    with pytest.raises(ValueError, match="feature_names must be 3 names"):
+        gm.Mahalanobis.euclidean(3).with_names(len)
+    with pytest.raises(ValueError, match=r"Pairs: bounds must be \(u, l\)"):
+        gm.Pairs([0], [1], [True], bounds=one)
+    with pytest.raises(ValueError, match="Feedback: disliked must be indices"):
+        gm.Feedback(0, [1, 2], one)
