@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import papers, report, runner
+from benchmarks.fingerprint import fingerprint
 from benchmarks.harness import ROOT
 
 SOURCE = ROOT / "benchmarks" / "papers" / "asked.toml"
@@ -69,13 +70,18 @@ def link(name: str, results: dict[str, report.Report]) -> str:
 
 
 def older(results: dict[str, report.Report]) -> set[str]:
-    """Benchmarks that were recorded before they became what they are: the notes on record are not those of the code."""
+    """Benchmarks that were recorded before they became what they are: other code, or other notes than those on record.
+
+    A record without a fingerprint counts as older: what was run cannot be told.
+    """
     modules = runner.discover(papers)
-    return {
-        name
-        for name, result in results.items()
-        if name in modules and import_module(modules[name]).NOTES.strip() != result.notes
-    }
+    return {name for name, result in results.items() if name in modules and _changed(modules[name], result)}
+
+
+def _changed(module: str, result: report.Report) -> bool:
+    if import_module(module).NOTES.strip() != result.notes:
+        return True
+    return fingerprint(module, papers.__name__) != result.code
 
 
 def sections(results: dict[str, report.Report]) -> str:

@@ -19,6 +19,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ROOT / "benchmarks" / ".envs"
 PARTS = ROOT / "benchmarks" / ".parts"
+edition = ""
+"""What parts and cached arrays belong to beside their keys; a package of benchmarks may say that it is the library."""
 _earlier: list[float] = []
 _taken_over: set[str] = set()
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
@@ -64,9 +66,9 @@ def timed(fn: Callable[[], Any], repeats: int = 3, warmup: int = 1) -> tuple[flo
 def cached(name: str, make: Callable[[], Any]) -> tuple[Any, float]:
     """An array and the CPU seconds it took, kept between runs under benchmarks/.cache: a long run can be resumed.
 
-    As with :func:`remembered`, what an earlier run spent on it counts for this one.
+    As with :func:`remembered`, what an earlier run spent on it counts for this one, and it is of one ``edition``.
     """
-    path = ROOT / "benchmarks" / ".cache" / f"{name}.npz"
+    path = ROOT / "benchmarks" / ".cache" / f"{name}{edition and '-'}{edition[:12]}.npz"
     kept = path.is_file()
     if not kept:
         start = time.process_time()
@@ -78,6 +80,13 @@ def cached(name: str, make: Callable[[], Any]) -> tuple[Any, float]:
         took_over(float(stored["seconds"]))
     _taken_over.add(name)
     return stored["value"], float(stored["seconds"])
+
+
+def standard_error(values: Iterable[float], digits: int = 3, words: str = "") -> str:
+    """The standard error of a mean as notes have it, "± 0.012; words"; the words alone where there is one value."""
+    found = np.asarray(list(values), dtype=float)
+    error = f"± {found.std(ddof=1) / np.sqrt(len(found)):.{digits}f}" if len(found) > 1 else ""
+    return "; ".join(filter(None, (error, words)))
 
 
 def peak_memory(fn: Callable[[], Any]) -> int:
@@ -116,10 +125,11 @@ def _measure(fn: Callable[[], Any], sender: Any) -> None:
 def remembered(name: str, key: tuple, fn: Callable[[], Any]) -> Any:
     """``fn()``, as JSON kept in ``benchmarks/.parts``: a long benchmark stopped half way goes on where it was.
 
-    The key should tell one part from all others; a file named in it stands for its content. CPU seconds that a part
-    took in an earlier run count for this one (see :func:`cpu_seconds`).
+    The key, with ``edition``, should tell one part from all others; a file named in it stands for its content. CPU
+    seconds that a part took in an earlier run count for this one (see :func:`cpu_seconds`).
     """
-    text = [Path(k).read_text(encoding="utf-8") if Path(str(k)).is_file() else str(k) for k in key]
+    text = [edition] if edition else []
+    text += [Path(k).read_text(encoding="utf-8") if Path(str(k)).is_file() else str(k) for k in key]
     path = PARTS / name / f"{hashlib.sha256(chr(10).join(text).encode()).hexdigest()}.json"
     if path.is_file():
         part = json.loads(path.read_text())

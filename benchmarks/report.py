@@ -13,13 +13,16 @@ from benchmarks.harness import ROOT
 PICTURES = ROOT / "docs" / "results"
 """Where benchmarks save pictures; those that a run saves belong to its section."""
 
-HEAD = ("title", "notes", "command", "cpu_s", "pictures", "date", "version", "machine")
+HEAD = ("title", "notes", "command", "cpu_s", "pictures", "date", "version", "machine", "code")
 """What the commented head of a CSV file holds."""
 
 
 @dataclass
 class Report:
-    """Rows of one run and how they were made; stored as CSV with a commented head."""
+    """Rows of one run and how they were made; stored as CSV with a commented head.
+
+    ``code`` is the fingerprint of the benchmark as it was run; empty in files from before it was kept.
+    """
 
     name: str
     title: str
@@ -31,6 +34,7 @@ class Report:
     date: str = ""
     version: str = ""
     machine: str = ""
+    code: str = ""
 
     def save(self, folder: Path) -> Path:
         """Write ``<folder>/<name>.csv``."""

@@ -26,7 +26,7 @@ class Round:
         name = package.rsplit(".", 1)[-1] + "-quick" * quick
         self.path = harness.PARTS / "rounds" / f"{name}.json"
         self.package = package
-        self._library = _digest([*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")])
+        self._library = library() + _digest((ROOT / "benchmarks").glob("*.py"))
 
     def done(self) -> set[str]:
         """Names that need not be run again."""
@@ -49,6 +49,11 @@ class Round:
         path = ROOT.joinpath(*self.package.split("."), *name.split(".")).with_suffix(".py")
         beside = path.parent.glob("*.py") if "." in name else [path]
         return hashlib.sha256((self._library + _digest(beside)).encode()).hexdigest()
+
+
+def library() -> str:
+    """A digest of the library."""
+    return _digest((ROOT / "src").rglob("*.py"))
 
 
 def _digest(paths: Iterable[Path]) -> str:

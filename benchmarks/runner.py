@@ -16,10 +16,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from benchmarks import harness
 from benchmarks import report as reports
+from benchmarks.fingerprint import fingerprint
 from benchmarks.harness import ROOT, cpu_seconds
 from benchmarks.report import Pages, Report, aligned, write_pages
-from benchmarks.rounds import Bar, Round
+from benchmarks.rounds import Bar, Round, library
 
 
 def discover(package: ModuleType) -> dict[str, str]:
@@ -49,6 +51,8 @@ def execute(name: str, module_name: str, package: str, quick: bool) -> Report:
     import gramian
 
     module = import_module(module_name)
+    harness.edition = library() if getattr(sys.modules.get(package), "BY_LIBRARY", False) else ""
+    code = fingerprint(module_name, package)  # before the run: files may be edited while it lasts
     start = cpu_seconds()
     with _saved_pictures(keep=not quick) as pictures:
         rows = module.run(quick=quick)
@@ -63,6 +67,7 @@ def execute(name: str, module_name: str, package: str, quick: bool) -> Report:
         date=datetime.now(UTC).date().isoformat(),
         version=gramian.__version__,
         machine=machine(),
+        code=code,
     )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +10,14 @@ from hypothesis import settings
 
 settings.register_profile("gramian", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("gramian")
+
+
+@pytest.fixture(autouse=True)
+def figures_end_with_their_test():
+    """matplotlib warns of many open figures, whichever test comes last."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

@@ -238,3 +238,21 @@ def test_remembered_parts_are_resumed_with_the_seconds_they_took(tmp_path, monke
     assert harness.remembered("x", (*key[:2], 2), part) == {"score": 1}
     source.write_text("another protocol")
     assert harness.remembered("x", key, part) == {"score": 2}
+    monkeypatch.setattr(harness, "edition", "another library")
+    assert harness.remembered("x", key, part) == {"score": 3}
+    assert harness.remembered("x", key, part) == {"score": 3}
+
+
+def test_cached_arrays_are_of_one_edition(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, "ROOT", tmp_path)
+    (tmp_path / "benchmarks").mkdir()
+    made = iter(range(9))
+    for edition, value in (("a" * 64, 0), ("a" * 64, 0), ("b" * 64, 1), ("", 2), ("", 2)):
+        monkeypatch.setattr(harness, "edition", edition)
+        assert harness.cached("numbers", lambda: np.array(next(made)))[0] == value
+
+
+def test_notes_have_standard_errors():
+    assert harness.standard_error([1.0, 2.0, 3.0], 2) == "± 0.58"  # 1 / √3
+    assert harness.standard_error([1.0, 3.0], 1, "two draws") == "± 1.0; two draws"
+    assert harness.standard_error([1.0], words="one draw") == "one draw"

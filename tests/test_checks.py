@@ -123,3 +123,21 @@ def test_labels_by_a_table_are_those_by_sorting(values, dtype):
     classes, codes = _checks.labels(y, "Test")
     assert classes.dtype == y.dtype and np.array_equal(classes, np.unique(y))
     assert np.array_equal(classes[codes], y)
+
+
+def test_a_label_that_says_neither_yes_nor_no_is_itself_alone():
+    pd = pytest.importorskip("pandas")
+    y = np.array([1, 2, pd.NA, 1], dtype=object)
+    assert _checks.labels(y, "Owner", unknown=pd.NA)[1].tolist() == [0, 1, -1, 0]
+    assert _checks.labels([1, 2], "Owner", unknown=pd.NA)[1].tolist() == [0, 1]
+
+
+def test_a_value_without_words_is_named_by_its_type():
+    class Silent:
+        def __repr__(self):
+            raise RuntimeError
+
+    with pytest.raises(ValueError, match="Owner: k must .* got a value of type Silent"):
+        _checks.number(Silent(), "Owner", "k")
+    with pytest.raises(ValueError, match="Owner: random_state must "):
+        _checks.random(np.timedelta64(3, "D"), "Owner")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+import gramian as gm
 from gramian import _threads, neighbors, scans
 
 
@@ -55,6 +56,7 @@ def test_bounds_are_below_the_distances_and_nearly_as_large(rng, projected):
     scan = scans.DenseScan.of(X, frame)
     Z, own = scan.lift(Q)
     ids, lower = scan.shortlist((Z, own), len(X))
+    assert (np.sort(ids, axis=1) == np.arange(len(X))).all()
     true = np.take_along_axis(cdist(Q, X, "sqeuclidean"), ids, axis=1)
     assert (lower <= true).all()
     assert (true - lower).max() < (0.2 if projected else 1e-4) * true.max()
@@ -95,19 +97,20 @@ def test_more_ties_than_the_short_list_holds():
     assert ids.tolist() == [[0, 1, 2], [3000, 3001, 3002]] and (D == 0).all()
 
 
-@pytest.mark.parametrize("size", [1, 16, 128, 129, 400])
+@pytest.mark.parametrize("size", [1, 16, 48, 49, 129, 400, 2300])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_lists_hold_the_lowest_bounds_of_all_blocks(rng, size, dtype):
-    from gramian._jit.nearest import keep_lowest, squared_lists
+    from gramian._jit.selection import squared_lists
 
     products, halves = rng.integers(-9, 9, size=(7, 3000)).astype(dtype), rng.integers(0, 9, size=3000).astype(dtype)
     halves[::5] = np.inf
-    values, ids = np.full((7, size), np.inf, dtype), np.zeros((7, size), np.int64)
+    lists = scans.Lists(7, size, 3000, dtype)
     for start in range(0, 3000, 1100):
         some = slice(start, min(start + 1100, 3000))
-        keep_lowest(np.ascontiguousarray(products[:, some]), halves[some], start, values, ids)
+        lists.keep(np.ascontiguousarray(products[:, some]), halves[some], start)
+    ids, values = lists.ascending()
     own = rng.normal(size=7)
-    D = squared_lists(values, ids, own, 4.0)
+    D = squared_lists(values, own, 4.0)
     assert all(len(set(row)) == size for row in ids)
     bounds = halves - products
     np.testing.assert_array_equal(values, np.sort(bounds, axis=1)[:, :size])
@@ -118,11 +121,11 @@ def test_lists_hold_the_lowest_bounds_of_all_blocks(rng, size, dtype):
 @given(st.integers(1, 128), st.integers(256, 2000), st.integers(1, 30), st.integers(0, 10**6))
 @settings(deadline=None)
 def test_below_a_level_lie_at_least_as_many_bounds_as_a_list_has_places(size, n, values, seed):
-    from gramian._jit.nearest import enough_below
+    from gramian._jit.selection import enough_below
 
     draw = np.random.default_rng(seed)
     products, halves = draw.integers(values, size=(2, n)).astype(np.float32)
-    level = enough_below(halves, products, np.empty(256, np.float32), np.empty(size, np.float32))
+    level = enough_below(halves, products, np.empty(256, np.float32), size)
     assert (halves - products < level).sum() >= size
 
 
@@ -216,9 +219,6 @@ def test_smallest_leaves_out_names_infinity_and_nan():
 def test_learners_take_the_threads_of_the_joblib_configuration(rng, monkeypatch):
     import joblib
 
-    import gramian as gm
-    from gramian import _threads
-
     X, y, asked = rng.normal(size=(60, 4)), np.arange(60) % 3, []
     each = _threads.each
     monkeypatch.setattr(
@@ -237,3 +237,63 @@ def test_no_entry_is_asked_for_and_none_is_touched():
     values = np.arange(6.0).reshape(2, 3)
     names, found = neighbors.smallest(values, 0)
     assert names.shape == found.shape == (2, 0)
+
+
+@pytest.mark.parametrize("k", [101, 700, 2400, 2600])
+def test_long_lists_take_all_directions_and_are_exact(rng, k):
+    X, Q = images(rng, 2600), images(rng, 20)
+    frame = scans.Frame.around(X)
+    assert frame.suits(100, 2600) and not frame.suits(k, 2600) and frame.suits(k, 500 * k)
+    agree(neighbors.nearest(X, k, Q), brute(X, k, Q))
+
+
+def test_a_projection_gives_long_lists_too(rng):
+    X, Q = images(rng, 2600), images(rng, 20)
+    scan = scans.DenseScan.of(X)
+    assert scan.frame.directions is not None
+    agree(neighbors.search(scan, Q, neighbors.dense_distances(Q, X), 300), brute(X, 300, Q))
+
+
+@given(st.integers(129, 300), st.integers(1, 900), st.integers(1, 40), st.integers(0, 10**6))
+@settings(deadline=None)
+def test_many_smallest_are_a_stable_sort(k, m, different, seed):
+    draw = np.random.default_rng(seed)
+    D = draw.integers(different, size=(3, m)).astype(float)
+    D[draw.random((3, m)) < 0.1] = np.inf
+    D[draw.random((3, m)) < 0.1] = np.nan
+    names, skip = np.array([draw.permutation(1000)[:m] for _ in range(3)]), draw.integers(1000, size=3)
+    found, values = neighbors.smallest(D, k, names, skip)
+    for i in range(3):
+        want = sorted((d, name) for d, name in zip(D[i], names[i]) if d < np.inf and name != skip[i])[:k]
+        assert list(zip(values[i], found[i])) == want + [(np.inf, -1)] * (k - len(want))
+
+
+@given(st.integers(1, 400), st.integers(1, 12), st.integers(0, 10**6))
+@settings(deadline=None)
+def test_a_value_of_a_rank_is_that_of_the_sorted_values(n, different, seed):
+    from gramian._jit.selection import ranked
+
+    values = np.random.default_rng(seed).integers(different, size=n).astype(np.float32)
+    k = seed % n
+    assert ranked(values.copy(), k) == np.sort(values)[k]
+
+
+@pytest.mark.parametrize("k", [10, 60, 200, 999])
+def test_single_precision_far_from_the_origin_with_copies(rng, k):
+    X = (rng.integers(0, 12, size=(900, 3)) + 2.0**20).astype(np.float32)  # many ties, and few digits left
+    Q = X[:25] + np.float32(0.5)
+    index = gm.ExactIndex(gm.Mahalanobis.euclidean(3)).add(X)
+    agree(index.query(Q, k), brute(X.astype(float), min(k, 900), Q.astype(float)))
+    within = rng.permutation(900)[:500]
+    ids, sqdist = index.query(Q, k, within=within)
+    true = brute(X[np.sort(within)].astype(float), min(k, 500), Q.astype(float))
+    agree((ids, sqdist), (np.sort(within)[true[0]], true[1]))
+
+
+def test_a_radius_without_items_and_one_with_all(rng):
+    X = rng.normal(size=(700, 6)).astype(np.float32)
+    index = gm.ExactIndex(gm.Mahalanobis.euclidean(6)).add(X)
+    ids, sqdist = index.query_radius(X[:2] + np.float32(50), 1.0)
+    assert [len(row) for row in (*ids, *sqdist)] == [0, 0, 0, 0]
+    ids, sqdist = index.query_radius(X[:2], 100.0)
+    agree((np.array(ids), np.array(sqdist)), brute(X.astype(float), 700, X[:2].astype(float)))

@@ -67,6 +67,20 @@ def test_what_changed_is_run_again(package, monkeypatch):
     assert go(package, monkeypatch, "--resume") == (1, "ac")
 
 
+def test_parts_belong_to_the_library_where_the_package_says_so(package, monkeypatch):
+    source = package.folder.parents[1] / "src" / "gramian.py"
+    source.parent.mkdir()
+    monkeypatch.setattr(harness, "edition", "")
+    monkeypatch.setitem(sys.modules, "bench", package.module)
+    editions = []
+    for by_library, text in ((False, "x = 1"), (True, "x = 1"), (True, "x = 1"), (True, "x = 2")):
+        package.module.BY_LIBRARY = by_library
+        source.write_text(text)
+        runner.execute("doc.a", "bench.doc.a", "bench", quick=True)
+        editions.append(harness.edition)
+    assert editions[0] == "" and editions[1] == editions[2] != editions[3] != ""
+
+
 def test_an_interruption_is_one_sentence_and_keeps_what_ended(package, monkeypatch, capsys):
     path = package.folder / "b.py"
     path.write_text(path.read_text().replace("RuntimeError('stopped')", "KeyboardInterrupt"))

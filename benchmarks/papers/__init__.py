@@ -1,1 +1,4 @@
 """Tables and figures of the source documents: ours | paper | difference."""
+
+BY_LIBRARY = True
+"""Parts that a stopped run left behind are of the library that made them: with another they are computed again."""

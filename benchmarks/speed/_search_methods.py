@@ -1,6 +1,8 @@
 """How one set of the search benchmark is measured: every method over its settings, its build, and a new metric."""
 
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,35 +24,47 @@ SLOW = 1e-8
 GRAPHS = ("faiss HNSW", "hnswlib", "usearch")
 
 
-def measured(make: Callable, skip: tuple[str, ...], again: bool = True) -> list[dict[str, Any]]:
-    """Every method on one set; without ``again`` only hash indexes take a new metric, the others would fill memory."""
-    X, Q = make()
-    d = X.shape[1]
-    plain, other = gm.Mahalanobis.euclidean(d), gm.Mahalanobis.from_matrix(np.diag(np.linspace(0.5, 2, d)))
-    exact = gm.ExactIndex(plain).add(X[:1000])
-    exact.query(Q, K), exact.query(Q[:4], K)  # compile
-    first, true = whole(X, Q, plain, other if again else None)
-    found = [first]
-    found += [hashed(name, settings, X, Q, true, plain, other) for name, settings in OURS.items()]
-    for name, (build, settings, size) in rivals(d).items():
-        if not any(word in name for word in skip):
-            found.append(rival(name, build, settings, size, X, Q, true, other if again else None))
-    return found
+def measured(case: str, make: Callable, skip: tuple[str, ...], again: bool = True) -> list[dict[str, Any]]:
+    """Every method on one set, each measured once, so that a run may be stopped anywhere and go on; no case, no memory.
+
+    Without ``again`` only hash indexes take a new metric, the others would fill memory.
+    """
+    data = cache(make)
+    files = [Path(__file__).with_name(f"_search_{part}.py") for part in ("methods", "rivals", "sets")]
+
+    def part(name: str, measure: Callable, *args: Any) -> Any:
+        call = lambda: measure(*args, *data())  # noqa: E731
+        return harness.remembered("search", (case, name, *files), call) if case else call()
+
+    first = part("ExactIndex", whole, again)
+    true, found = np.array(first.pop("true")), [first]
+    found += [part(name, hashed, name, settings, true) for name, settings in OURS.items()]
+    kept = [name for name in rivals(1) if not any(word in name for word in skip)]
+    return found + [part(name, rival, name, true, again) for name in kept]
 
 
-def whole(X: Any, Q: Any, plain: gm.Mahalanobis, other: gm.Mahalanobis | None) -> tuple[dict[str, Any], np.ndarray]:
+def metrics(d: int) -> tuple[gm.Mahalanobis, gm.Mahalanobis]:
+    """The metric of the search, and the new one."""
+    return gm.Mahalanobis.euclidean(d), gm.Mahalanobis.from_matrix(np.diag(np.linspace(0.5, 2, d)))
+
+
+def whole(again: bool, X: Any, Q: Any) -> dict[str, Any]:
     """The exact index, and the neighbors that are true."""
+    plain, other = metrics(X.shape[1])
+    small = gm.ExactIndex(plain).add(X[:1000])
+    small.query(Q, K), small.query(Q[:4], K), small.with_metric(other).query(Q[:4], K)  # compile
     build, index = harness.timed(lambda: gm.ExactIndex(plain).add(X), repeats=1, warmup=0)
-    fresh = other and harness.cpu_time(lambda: index.with_metric(other), repeats=1, warmup=0)
+    fresh = harness.cpu_time(lambda: index.with_metric(other), repeats=1, warmup=0) if again else None
     seconds, (true, _) = harness.timed(lambda: index.query(Q, K))
     size = 4 * X.shape[1] + sum(part.rows.nbytes for n, part in index._items.columns.items() if n != "points") / len(X)
     points = [{"setting": "-", "recall": 1.0, "cpu_s": seconds / len(Q)}]
-    one = {"method": "ExactIndex", "points": points, "build_s": build, "bytes": size}
-    return {**one, "new_s": fresh, "new_bytes": size}, true
+    one = {"method": "ExactIndex", "points": points, "build_s": build, "bytes": size, "true": true.tolist()}
+    return {**one, "new_s": fresh, "new_bytes": size}
 
 
-def hashed(name: str, settings: dict, X: Any, Q: Any, true: Any, plain: Any, other: Any) -> dict[str, Any]:
+def hashed(name: str, settings: dict, true: np.ndarray, X: Any, Q: Any) -> dict[str, Any]:
     """A hash index over the recall that is asked of it."""
+    plain, other = metrics(X.shape[1])
     gm.HashIndex(plain, random_state=0, **settings).add(X[:3000]).query(Q[:4], K)  # compile
     build, index = harness.timed(lambda: gm.HashIndex(plain, random_state=0, **settings).add(X), repeats=1, warmup=0)
     points = []
@@ -64,16 +78,17 @@ def hashed(name: str, settings: dict, X: Any, Q: Any, true: Any, plain: Any, oth
     return {"method": name, "points": points, "build_s": build, "bytes": size, "new_s": fresh, "new_bytes": own}
 
 
-def rival(name: str, build: Callable, settings: list, size: float, X: Any, Q: Any, true: Any, other: Any) -> dict:
+def rival(name: str, true: np.ndarray, again: bool, X: Any, Q: Any) -> dict[str, Any]:
     """Another engine, over its settings until its recall is 0.999."""
+    (build, settings, size), other = rivals(X.shape[1])[name], metrics(X.shape[1])[1]
     seconds, index = harness.timed(lambda: build(X), repeats=1, warmup=0)
     points: list[dict[str, Any]] = []
     for label, prepare in settings:
         points.append(point(label, prepare(index), Q, true))
         if points[-1]["recall"] >= 0.999 or points[-1]["cpu_s"] > max(0.01, SLOW * len(X)):
             break
-    again = lambda: build(other.transform(X).astype(np.float32))  # noqa: E731
-    fresh = seconds if name in GRAPHS else other and harness.cpu_time(again, repeats=1, warmup=0)
+    anew = lambda: build(other.transform(X).astype(np.float32))  # noqa: E731
+    fresh = seconds if name in GRAPHS else harness.cpu_time(anew, repeats=1, warmup=0) if again else None
     return {"method": name, "points": points, "build_s": seconds, "bytes": size, "new_s": fresh, "new_bytes": size}
 
 

@@ -36,7 +36,7 @@ above it is our own tolerance.
   On breast_cancer as it is metric-learn's MLKR starts where every softmax is one-hot, and stops there at once; ours is
   better from its start on. *One evaluation*, with its gradient, takes about 2n²(2d + 8) operations in single precision
   (11 million at 284 × 30), exp of n² numbers and seven passes over them: with the coordinates that the start is in it
-  is more than a tenth of that fit of metric-learn, so that no solver would be ten times faster there.
+  is more than a tenth of that fit of metric-learn, so that no fit from this start would be ten times faster.
   LSML at its own tolerance goes on to a thousandth of the optimum, from a start that is as good as metric-learn's end.
 - SDML: metric-learn fails on both sets; the peer is scikit-learn's `graphical_lasso`, which it calls, on the same
   matrix, sparsity 0.1.

@@ -13,6 +13,7 @@ from benchmarks.speed import _search_sets as sets
 from benchmarks.speed._search_methods import GRAPHS, OURS, measured
 from benchmarks.speed._search_others import sublinear, threads
 from benchmarks.speed._search_rivals import rivals
+from benchmarks.speed._search_uses import exact, learning
 
 TITLE = "Nearest neighbors, and taking a new metric"
 NOTES = """
@@ -27,7 +28,10 @@ another Mahalanobis metric, *new bytes* the memory per item that this takes besi
 others transform the items and build again (graphs: the time of the first build). Graphs are left out where building
 takes more than a minute. *ratio* is the time per query over that of `HashIndex auto`; int8 is judged by the points
 before they were rounded. *two threads* compares wall seconds: the ratio is one thread over two. *orders* are the
-sorted orders of the thesis for k = 1, their ratio the time over that of the scan.
+sorted orders of the thesis for k = 1, their ratio the time over that of the scan. *exact* are searches that miss
+nothing, over k, with few items and one query in a call; their ratio is over `ExactIndex`. *while learning*: a query
+after each of 3,000 steps of LEGO that keep the codes moving, ratio over the median; and a step beside a plain NumPy
+loop.
 """
 CASES: dict[str, tuple[Callable, tuple[str, ...]]] = {
     "images 30,000 × 784": (lambda: sets.images(30_000), ("faiss HNSW",)),
@@ -50,20 +54,19 @@ DRAWN = ("images 30,000 × 784", "sentences 5,700 × 512", "embedded 30,000 × 7
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """Rows per data set and method; the quick form has 4,000 clustered points and every method."""
     if quick:
-        return table("clustered", measured(lambda: sets.clustered(4000, 64, 100, 1.5, 50), ()))
+        return table("clustered", measured("", lambda: sets.clustered(4000, 64, 100, 1.5, 50), ()))
     curves = {name: piece(name) for name in CASES}
     draw({name: curves[name] for name in DRAWN})
     rows = [row for name, found in curves.items() for row in table(name, found)]
-    return rows + piece("threads") + piece("orders")
+    return rows + [row for name in OTHERS for row in piece(name)]
 
 
 def piece(name: str) -> list[dict[str, Any]]:
     """What one set, or one other part, gave: measured once, so that a run may be made of several."""
     if name in OTHERS:
-        return harness.remembered("search", (name, beside("others")), OTHERS[name])
+        return harness.remembered("search", (name, beside(OTHERS[name][1])), OTHERS[name][0])
     make, skip = CASES[name]
-    key = name, skip, *map(beside, ("methods", "rivals", "sets"))
-    return harness.remembered("search", key, lambda: measured(make, skip, again=name != HUGE))
+    return measured(name, make, skip, again=name != HUGE)
 
 
 def beside(part: str) -> Path:
@@ -107,7 +110,12 @@ def draw(curves: dict[str, list[dict[str, Any]]]) -> None:
     figure.savefig(report.PICTURES / "search_recall_speed.png", dpi=110)
 
 
-OTHERS: dict[str, Callable[[], list[dict[str, Any]]]] = {"threads": threads, "orders": sublinear}
+OTHERS: dict[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
+    "exact": (exact, "uses"),
+    "learning": (learning, "uses"),
+    "threads": (threads, "others"),
+    "orders": (sublinear, "others"),
+}
 
 if __name__ == "__main__":
     for wanted in sys.argv[1:] or [*CASES, *OTHERS]:

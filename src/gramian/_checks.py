@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _device, _parameters
+from gramian._parameters import shown as shown
 
 LARGEST = 1e300
 """No power of the data may exceed it, or double precision would overflow."""
@@ -264,6 +265,8 @@ def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = 
 
 def feature_names(names: Any, owner: str, n_features: int | None) -> tuple[str, ...]:
     """Names of columns, one for each feature."""
+    if not np.iterable(names):
+        raise ValueError(f"{owner}: feature_names must be {n_features} names, got {shown(names)}.")
     found = tuple(str(name) for name in names)
     if len(found) != n_features:
         raise ValueError(f"{owner}: feature_names must be {n_features} names, got {len(found)}.")
@@ -392,9 +395,12 @@ def tuples(values: Any, size: int, owner: str) -> np.ndarray:
 
 
 def _equal(array: np.ndarray, value: Any) -> np.ndarray:
-    """Where a label equals a value; NaN equals NaN here."""
+    """Where a label equals a value; NaN equals NaN here, and what says neither yes nor no equals itself."""
     nan = isinstance(value, Real) and value != value
-    return np.broadcast_to(array != array if nan else array == value, array.shape)
+    found = np.asarray(array != array if nan else array == value)
+    if found.dtype != bool:
+        found = np.array([label is value for label in array], dtype=bool)
+    return np.broadcast_to(found, array.shape)
 
 
 def number(
@@ -409,7 +415,7 @@ def number(
 ) -> Any:
     """Return a finite real (or integer) in [low, high], or (low, high] with open_low."""
     kind = Integral if integer else Real
-    ok = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    ok = isinstance(value, kind) and not isinstance(value, bool | np.bool_ | np.timedelta64)
     if not ok or not low <= value <= high or abs(value) == np.inf or (open_low and value == low):
         what = "an integer" if integer else "a number"
         left = "(" if open_low or low == -np.inf else "["
@@ -459,17 +465,11 @@ def random(random_state: Any, owner: str) -> np.random.RandomState:
         return np.random.RandomState(random_state.bit_generator)
     try:
         return check_random_state(random_state)
-    except ValueError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"{owner}: random_state must be None, an integer in [0, 2**32), a RandomState or a Generator, "
             f"got {shown(random_state)}."
         ) from error
-
-
-def shown(value: Any) -> str:
-    """A value on one line of a message."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def psd(M: Any, owner: str, name: str = "matrix", d: int | None = None) -> np.ndarray:

@@ -40,7 +40,9 @@ def number(low: float, high: float = np.inf, *, integer: bool = False, open_low:
     phrase = f"{'an integer' if integer else 'a number'} in {left}{low}, {high}{')' if high == np.inf else ']'}"
 
     def holds(value: Any) -> bool:
-        if not isinstance(value, kind) or isinstance(value, bool | np.bool_) or not abs(value) < np.inf:
+        if not isinstance(value, kind) or isinstance(value, bool | np.bool_ | np.timedelta64):  # an Integral to NumPy
+            return False
+        if not abs(value) < np.inf:
             return False
         return low <= value <= top and not (open_low and value == low)
 
@@ -117,6 +119,10 @@ def _is_bit(value: Any) -> bool:
     return isinstance(value, Integral) and value in (0, 1)
 
 
+def _is_numpys(value: Any) -> bool:
+    return isinstance(value, np.integer) and not isinstance(value, np.timedelta64)
+
+
 def kind_of(owner: type, name: str) -> Kind | None:
     """What a setting of a class may be, None where the table does not say."""
     own = (TABLE.get(f"{cls.__name__}.{name}") for cls in owner.__mro__)
@@ -140,15 +146,23 @@ def check(obj: Any) -> None:
 def require(kind: Kind | None, value: Any, owner: str, name: str) -> None:
     """Raise one sentence for a value that is not of its kind; no kind takes anything."""
     if kind is not None and not kind.holds(value):
+        raise ValueError(f"{owner}: {name} must be {kind.phrase}, got {shown(value)}.")
+
+
+def shown(value: Any) -> str:
+    """A value on one line of a message; its type where it cannot be written."""
+    try:
         text = " ".join(repr(value).split())
-        shown = text if len(text) <= 80 else f"{text[:77]}..."
-        raise ValueError(f"{owner}: {name} must be {kind.phrase}, got {shown}.")
+    except Exception:
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def checked(owner: str | None = None, /, **kinds: Kind) -> Callable[[F], F]:
     """A function whose arguments of these names, and those in the table, are checked before it begins.
 
-    A sentence names ``owner``, or the function where none is given.
+    NumPy's integers become Python's, which files and databases understand. A sentence names ``owner``, or the function
+    where none is given.
     """
 
     def decorate(function: F) -> F:
@@ -159,10 +173,12 @@ def checked(owner: str | None = None, /, **kinds: Kind) -> Callable[[F], F]:
 
         @wraps(function)
         def begun(*args: Any, **kwargs: Any) -> Any:
-            bound = shape.bind(*args, **kwargs).arguments
+            call = shape.bind(*args, **kwargs)
+            bound = call.arguments
             for name, value in {**bound, **bound.get(more, {})}.items():
                 require(known.get(name), value, name_of, name)
-            return function(*args, **kwargs)
+            bound.update({name: int(value) for name, value in bound.items() if _is_numpys(value)})
+            return function(*call.args, **call.kwargs)
 
         return cast(F, begun)
 

@@ -23,8 +23,10 @@ def count(n_jobs: int | None, owner: str) -> int:
     n_jobs = _checks.number(n_jobs, owner, "n_jobs", integer=True)
     if n_jobs == 0:
         raise ValueError(f"{owner}: n_jobs must be None, −1 or a number of threads, got 0.")
+    if n_jobs > 0:
+        return n_jobs
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    return max(1, cores + 1 + n_jobs)
 
 
 def each(function: Callable[[Any], Any], pieces: Iterable[Any], threads: int) -> list[Any]:

@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _device, _threads, linalg
-from gramian.scans import FEW, DenseScan, sparse_scan
+from gramian.scans import FEW, DenseScan, Frame, sparse_scan
 
 QUERIES, BLOCK_BYTES = 1024, 64 << 20
-"""Queries that share one pass over the rows, fewer where their products would not fit into so many bytes."""
+"""Queries that share one pass over the rows, fewer where products and lists would not fit into so many bytes."""
 LONGER = 16
 """Many queries that a list leaves undecided get one with so many times the spare rows, all others one by one."""
 SMALL = 1 << 18
@@ -51,7 +51,9 @@ def nearest(X: Any, k: int, queries: Any = None, *, threads: int | None = None) 
     if sparse.issparse(X) or sparse.issparse(Q):
         X, Q = sparse.csr_array(X), sparse.csr_array(Q)
         return search(sparse_scan(X), Q, sparse_distances(Q, X), k, skip=skip, threads=threads)
-    return search(DenseScan.of(X), Q, dense_distances(Q, X), k, skip=skip, threads=threads)
+    frame = Frame.around(X)
+    scan = DenseScan.of(X, frame if frame.suits(k, len(X)) else frame.whole())
+    return search(scan, Q, dense_distances(Q, X), k, skip=skip, threads=threads)
 
 
 def _on_device(X: Any, k: int, queries: Any) -> tuple[Any, Any]:
@@ -99,11 +101,13 @@ def search(
     threads : int
     """
     n = linalg.count(Q)
-    skip = np.full(n, -1) if skip is None else skip
     if threads == 1 and n <= FEW:
         threads = 0
-    step = min(QUERIES, max(-(-n // max(threads, 1)), 1), max(BLOCK_BYTES // (8 * scan.step), 1))
+    held = 8 * scan.step + 64 * k
+    step = min(QUERIES, max(-(-n // max(threads, 1)), 1), max(BLOCK_BYTES // held, 1))
     found = _threads.each(lambda rows: _piece(scan, Q, distances, k, skip, rows), pieces(n, step), threads)
+    if len(found) == 1:
+        return found[0]
     return np.concatenate([ids for ids, _ in found]), np.concatenate([values for _, values in found])
 
 
@@ -113,16 +117,19 @@ def pieces(n: int, step: int) -> list[np.ndarray]:
 
 
 def _piece(
-    scan: Any, Q: Any, distances: Distances, k: int, skip: np.ndarray, rows: np.ndarray, more: int = 1
+    scan: Any, Q: Any, distances: Distances, k: int, skip: np.ndarray | None, rows: np.ndarray, more: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
     """Neighbors of some of the queries, from lists with ``more`` times the usual number of spare rows."""
-    wanted = k + int((skip[rows] >= 0).any())
-    length = min(wanted + more * max(scan.spare, wanted // 4), scan.n)
-    ids, lower = scan.shortlist(scan.lift(_chosen(Q, rows)), length)
+    wanted = k if skip is None else k + 1
+    length, own = min(wanted + more * scan.spare(wanted), scan.n), None if skip is None else skip[rows]
+    everything = length == scan.n
+    ids, lower = scan.everything(len(rows)) if everything else scan.shortlist(scan.lift(_chosen(Q, rows)), length)
     D = distances(rows, ids, lower, wanted)
-    D[lower == np.inf] = np.inf
-    names, values = smallest(D, k, ids, skip[rows])
-    undecided = np.flatnonzero(values[:, -1] >= lower[:, -1]) if length < scan.n else np.zeros(0, np.int64)
+    np.copyto(D, np.inf, where=lower == np.inf)
+    names, values = smallest(D, k, ids, own)
+    if everything:
+        return names, values
+    undecided = np.flatnonzero(values[:, -1] >= lower[:, -1])
     if len(undecided) > FEW and more < LONGER:
         names[undecided], values[undecided] = _piece(scan, Q, distances, k, skip, rows[undecided], LONGER * more)
         return names, values
@@ -130,7 +137,7 @@ def _piece(
         one = rows[[i]]
         ids = scan.within(scan.lift(linalg.take(Q, one)), values[i, -1])[None]
         D = distances(one, ids, np.full(ids.shape, -np.inf), wanted)
-        names[[i]], values[[i]] = smallest(D, k, ids, skip[one])
+        names[[i]], values[[i]] = smallest(D, k, ids, None if own is None else own[[i]])
     return names, values
 
 
@@ -157,8 +164,13 @@ def smallest(
 
     Infinity and NaN are no entries: where fewer than k are left, the name −1 and the value infinity fill the row.
     """
-    from gramian._jit.nearest import smallest as select
+    from gramian._jit import selection
 
     n, m = D.shape
     names = np.broadcast_to(np.arange(m), (n, m)) if columns is None else columns
-    return select(D, names, np.full(n, -1) if skip is None else skip, k)
+    skip = np.repeat(-1, n) if skip is None else skip
+    if k <= selection.NEARLY:
+        return selection.in_order(D, names, skip, k)
+    names, values = selection.gathered(D, names, skip, k)
+    names, values = selection.arranged(values, names, np.argsort(values, axis=1))
+    return names[:, :k], values[:, :k]

@@ -86,6 +86,8 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
     The file that was there keeps its mode, and stays as it is when the block fails. What is no file (a folder, a pipe,
     a device) is refused. Leftovers of writers that were killed an hour ago or earlier are cleared away.
     """
+    if "\0" in os.fspath(path):
+        raise ValueError(f"{owner}: path must be the name of a file, got {str(path)!r}.")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{owner}: no folder at {str(Path(path).parent)!r}.")
@@ -186,7 +188,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
 def opened(path: str | os.PathLike) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """Open a file and check its header; whatever goes wrong inside is a PersistError."""
     source = Path(path)
-    if not source.is_file():
+    if not os.path.isfile(source):  # also of a name that no file can have
         raise FileNotFoundError(f"load: no file at {str(source)!r}.")
     with open(source, "rb") as stream:
         try:

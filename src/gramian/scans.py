@@ -28,6 +28,8 @@ VARIANCE, SHARE = 0.95, 3
 """A projection keeps this share of the variance in at most one of so many directions."""
 PROJECTED = 2000, 128
 """Least numbers of rows and of features for which a projection is tried."""
+NEIGHBORS, LISTED = 100, 500
+"""A projection pays for so many neighbors, or for one of so many rows: longer lists need sharper bounds."""
 LARGEST = 1e15
 """Norms beyond it, in units of the spread, are not squared in single precision."""
 BLOCK_BYTES = 8 << 20
@@ -54,6 +56,14 @@ class Frame:
         tried = n >= PROJECTED[0] and d >= PROJECTED[1]
         return cls(center, unit, _directions(sample / unit) if tried else None)
 
+    def suits(self, k: int, n: int) -> bool:
+        """Whether k of n neighbors are found with these bounds; all directions are better otherwise."""
+        return self.directions is None or k <= max(NEIGHBORS, n // LISTED)
+
+    def whole(self) -> "Frame":
+        """The same frame with all directions."""
+        return replace(self, directions=None)
+
     def lower(self, X: np.ndarray, threads: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Rows z in single precision, (n, p), and |z|² made smaller by its rounding, (n,); 0 threads are this one.
 
@@ -70,7 +80,10 @@ class Frame:
                 V, center, unit = self._projected(V), np.zeros(p), 1.0
             placed_rows(V, center, unit, LARGEST, rows[block], sqnorms[block])
 
-        _threads.each(fill, linalg.blocks(X.shape[0], 24 * X.shape[1], BLOCK_BYTES), threads)
+        if 24 * X.size <= BLOCK_BYTES:
+            fill(slice(None))
+        else:
+            _threads.each(fill, linalg.blocks(X.shape[0], 24 * X.shape[1], BLOCK_BYTES), threads)
         return rows, sqnorms * (1 - (1.01 * p + 8) * 2.0**-24)
 
     def _projected(self, X: np.ndarray) -> np.ndarray:
@@ -88,6 +101,37 @@ def _directions(V: np.ndarray) -> np.ndarray | None:
     return directions[:, :p] if p <= most else None
 
 
+class Lists:
+    """The ``size`` rows with the lowest bounds, for each of m queries, from one block of n rows after the other."""
+
+    def __init__(self, m: int, size: int, n: int, dtype: Any) -> None:
+        from gramian._jit import selection
+
+        self.loops, self.size, self.short = selection, size, size <= selection.SHORT
+        room = size if self.short else min(2 * size, n) + selection.CHUNK
+        self.bounds, self.ids = np.empty((m, room), dtype), np.zeros((m, room), np.int64)
+        self.counts, self.levels = np.zeros(m, np.int64), np.empty(m, dtype)
+        self.bounds.fill(np.inf)
+        self.levels.fill(np.inf)
+
+    def keep(self, products: np.ndarray, halves: np.ndarray, first: int) -> None:
+        """Take in the rows from the number ``first`` on: their products (m, n) with the queries and |z|²/2."""
+        self.loops.keep_lowest(products, halves, first, self.bounds, self.ids, self.counts, self.levels, self.size)
+
+    def ascending(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and |z|²/2 − zᵀz_q, (m, size) each."""
+        if self.short:
+            return self.ids, self.bounds
+        self.loops.cut_lists(self.bounds, self.ids, self.counts, self.size)
+        bounds, ids = self.bounds[:, : self.size].copy(), self.ids[:, : self.size].copy()
+        return self.loops.arranged(bounds, ids, np.argsort(bounds, axis=1))
+
+    def sqdist(self, own: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and bounds of squared distances, ascending, (m, size) each; ``own`` is the part of each query."""
+        ids, bounds = self.ascending()
+        return ids, self.loops.squared_lists(bounds, own, unit**2)
+
+
 @dataclass(frozen=True, eq=False)
 class Scan(ABC):
     """Rows and half of their norms |z|²/2. Subclasses give ``lift(Q)`` and ``products(Z, items)``."""
@@ -95,8 +139,6 @@ class Scan(ABC):
     rows: Any
     halves: np.ndarray
     unit = 1.0
-    spare = 6
-    """Rows beyond k that a list of candidates should hold."""
 
     @abstractmethod
     def lift(self, Q: Any) -> tuple[Any, np.ndarray]:
@@ -111,6 +153,10 @@ class Scan(ABC):
         """Number of rows."""
         return len(self.halves)
 
+    def spare(self, k: int) -> int:
+        """Rows beyond k that a list of candidates should hold."""
+        return max(6, k // 8)
+
     @property
     def step(self) -> int:
         """Rows of one product."""
@@ -122,17 +168,19 @@ class Scan(ABC):
 
     def shortlist(self, lifted: tuple[Any, np.ndarray], m: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids and bounds of the m rows with the lowest bounds, ascending, (n, m) each."""
-        from gramian._jit.nearest import keep_lowest, squared_lists
-
         Z, own = lifted
-        bounds, ids = np.full((len(own), m), np.inf, self.halves.dtype), np.zeros((len(own), m), np.int64)
+        lists = Lists(len(own), m, self.n, self.halves.dtype)
         step = min(max(self.step, PRODUCTS // max(len(own), 1)) | ODD, max(self.n, 1))
         room = np.empty((len(own), step), self.halves.dtype)
         for start in range(0, self.n, step):
             items = slice(start, min(start + step, self.n))
-            products = self.products(Z, items, room[:, : items.stop - start])
-            keep_lowest(products, self.halves[items], start, bounds, ids)
-        return ids, squared_lists(bounds, ids, own, self.unit**2)
+            lists.keep(self.products(Z, items, room[:, : items.stop - start]), self.halves[items], start)
+        return lists.sqdist(own, self.unit)
+
+    def everything(self, m: int) -> tuple[np.ndarray, np.ndarray]:
+        """All rows for each of m queries, with bounds that rule out only those that are infinitely far away."""
+        bounds = np.where(self.halves < np.inf, -np.inf, np.inf)
+        return np.tile(np.arange(self.n), (m, 1)), np.tile(bounds, (m, 1))
 
     def within(self, lifted: tuple[Any, np.ndarray], limit: float) -> np.ndarray:
         """Rows whose bound for one query is at most the limit."""
@@ -160,10 +208,9 @@ class DenseScan(Scan):
         """Unit of length."""
         return self.frame.unit
 
-    @property
-    def spare(self) -> int:  # type: ignore[override]
+    def spare(self, k: int) -> int:
         """A projection needs a longer list."""
-        return 6 if self.frame.directions is None else 100
+        return super().spare(k) if self.frame.directions is None else max(NEIGHBORS, k)
 
     def lift(self, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Queries as z."""

@@ -45,7 +45,6 @@ NOT_WALKED = {
     "scans": "takes arrays that were checked",
     "votes": "takes arrays that were checked",
     "cli": "test_command_line asks it",
-    "compat": "has the words and the habits of another package; outside.py has good values for it",
 }
 """Public modules that are not walked, and why."""
 AROUND = ("plotting", "export", "dask", "service", "compat.metric_learn", "coordinates")
@@ -93,6 +92,7 @@ NO_CALL = {
     "loss_bound": "of the numbers of a learner",
     "solve_rectangular": "tests/rankmin asks it",
     "Burg": "settings of a method",
+    "Projection": "settings of a method",
     "Game": "settings of a method",
     "Descent": "settings of a method",
 }

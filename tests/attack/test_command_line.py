@@ -56,10 +56,11 @@ def test_a_picture_of_any_names_is_drawn(table, tmp_path, capsys):
     assert code == 0 and picture.is_file(), complaint
 
 
-def test_closed_standard_input_is_one_sentence(tmp_path):
-    command = f"exec {sys.executable} -m gramian stream --state {tmp_path / 's'} <&-"
+@pytest.mark.parametrize(("closed", "name"), [("<&-", "input"), (">&-", "output")])
+def test_a_closed_stream_is_one_sentence(closed, name, tmp_path):
+    command = f"exec {sys.executable} -m gramian stream --state {tmp_path / 's'} {closed}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=ENV)
-    assert done.returncode == 2 and "standard input is closed" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 2 and f"standard {name} is closed" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_name_twice_among_a_hundred_thousand_columns_is_found_at_once(tmp_path, capsys):

@@ -6,6 +6,7 @@ import pytest
 import gramian as gm
 from gramian.clustering import match
 from gramian.clustering.mcvq import costs, gaussians, selection, states
+from gramian.clustering.points import Points
 
 
 def energy(Z, m, mu, s, g, a, k):
@@ -43,6 +44,17 @@ def test_each_step_lowers_the_free_energy(rng):
     w = rng.uniform(size=(5, 4))
     loops = [[sum(w[j] * (np.log(2 * np.pi * s[j]) / 2 + (z - mu[j]) ** 2 / (2 * s[j]))) for j in range(5)] for z in Z]
     assert np.allclose(costs(Z, Z * Z, mu, s, w), loops)
+
+
+@pytest.mark.parametrize("family", ["concatenated", "overlap", "sum"])
+def test_the_quantizers_do_not_begin_alike(family):
+    """From one start: k-means of all features for both would be one clustering twice, and stay near 0.6."""
+    data = gm.datasets.two_views(600, 10, n_clusters=2, family=family, random_state=1)
+    model = gm.MultipleCauseVQ((2, 2), n_init=1, random_state=0)
+    points = Points.of(data.X)
+    first = np.reshape(model._first(points, (2, 2), 0, np.random.RandomState(0)), (2, -1))
+    assert match(first[0], first[1]).scores[0] < 0.9
+    assert match(model.fit(data.X).labels_, data.y).scores.min() > 0.8
 
 
 def test_features_find_their_quantizer():

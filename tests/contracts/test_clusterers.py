@@ -155,6 +155,7 @@ def test_starts_are_reported(cls, capsys, monkeypatch):
     assert [state[0] for state in heard] == [1, 2, 3]
     assert quiet.objective_ == pytest.approx(min(value for _, value, _ in heard))
     assert capsys.readouterr().out == ""
+    monkeypatch.setattr("gramian.learners.progress.can_draw", lambda: True)
     monkeypatch.setattr(
         Progress, "add_task", lambda bar, name, **rest: bars.append(name) or add_task(bar, name, **rest)
     )

@@ -105,6 +105,7 @@ def test_iterative_learners_report_progress(learner, iris, capsys, monkeypatch):
     assert steps and steps == sorted(steps) and steps[-1] <= max(quiet.n_iter_, 1)
     assert all(len(state) == 3 and np.isfinite(state[2]) for state in calls)
     bars, add_task = [], Progress.add_task
+    monkeypatch.setattr("gramian.learners.progress.can_draw", lambda: True)
     monkeypatch.setattr(
         Progress, "add_task", lambda bar, name, **rest: bars.append(name) or add_task(bar, name, **rest)
     )

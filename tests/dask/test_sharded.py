@@ -110,11 +110,26 @@ def test_saved_shards_are_read_again_anywhere(tmp_path):
 
 
 def _kill_holder(client, index, number=0):
-    """Kill the worker that holds a shard, and wait until the cluster has noticed."""
+    """Kill the worker that holds a shard."""
     held = client.run(lambda key: (key in shard._HELD, os.getpid()), index.standing.shards[number].key)
     (pid,) = [pid for holds, pid in held.values() if holds]
+    _forgotten(client)
     os.kill(pid, signal.SIGKILL)
     return pid
+
+
+def _forgotten(client):
+    """Wait until the scheduler keeps no task that made a shard: it would make a lost one again."""
+    for _ in range(200):
+        gc.collect()
+        if not any("prepare" in key for key in client.run_on_scheduler(_keys)):
+            return
+        time.sleep(0.05)
+    raise TimeoutError("the scheduler still keeps tasks")
+
+
+def _keys(dask_scheduler):
+    return [str(key) for key in dask_scheduler.tasks]
 
 
 def _wait(client):

@@ -44,13 +44,14 @@ def test_rotation_and_row_order_do_not_matter(seed):
     np.testing.assert_allclose(fit(X[order], moved).sqdist(X), D, atol=1e-7 * D.max())
 
 
+@pytest.mark.parametrize("learner", [gm.ITML, gm.Framework])
+@pytest.mark.parametrize("rank", [None, 2])
 @pytest.mark.parametrize("prior, power", [("identity", 2), ("covariance", 0)])
-def test_default_bounds_follow_the_units(prior, power):
-    """M stays with an identity prior; with the covariance prior the distances themselves stay."""
+def test_default_bounds_follow_the_units(learner, rank, prior, power):
+    """M stays with an identity prior; with the covariance prior the distances themselves stay, in a subspace too."""
     X, y = problem(0)
-    one, two = (
-        gm.ITML(prior=prior, random_state=0, anchor=0).fit(s * X, y).metric_.sqdist(s * X) for s in (1.0, 1000.0)
-    )
+    options = {"prior": prior, "rank": rank, "tol": 1e-9, "random_state": 0, "anchor": 0}
+    one, two = (learner(**options).fit(s * X, y).metric_.sqdist(s * X) for s in (1.0, 1000.0))
     np.testing.assert_allclose(two / 1000.0**power, one, atol=1e-4 * one.max())
 
 

@@ -159,6 +159,41 @@ def test_any_linear_estimator_can_be_kernelized(learner, rank):
     assert not hasattr(learner, "components_") and fitted.metric_.alpha == 0.0
 
 
+def alignment_of_patches(D, y, k, beta):
+    """Λ = Σ_i S_i L_i S_iᵀ of discriminative locality alignment (§3 of the paper names it as another that is served).
+
+    A patch is a point with its k nearest of its own class (weight 1) and of others (weight −β).
+    """
+    whole = np.zeros_like(D)
+    for i in range(len(D)):
+        order = np.argsort(D[i], kind="stable")
+        order = order[order != i]
+        same, other = order[y[order] == y[i]][:k], order[y[order] != y[i]][:k]
+        w = np.append(np.ones(len(same)), np.full(len(other), -beta))
+        patch = np.concatenate([[i], same, other])
+        whole[np.ix_(patch, patch)] += np.block([[np.array([[w.sum()]]), -w[None]], [-w[:, None], np.diag(w)]])
+    return whole
+
+
+class PatchAlignment(ElsewhereMetric):
+    """The directions that align the patches best: the least eigenvectors of ZᵀΛZ."""
+
+    def fit(self, X, y):
+        D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+        self.components_ = np.linalg.eigh(X.T @ alignment_of_patches(D, y, 3, 0.2) @ X)[1][:, : self.rank].T
+        return self
+
+
+def test_patch_alignment_by_both_tricks(problem):
+    """KΛK u = λ K u gives what the plain learner gives on coordinates."""
+    X, y, kernel, new = problem
+    D = gm.Kernelized(PatchAlignment(), kernel).fit(X, y).metric_.sqdist(new, X)
+    K = kernel(X)
+    U = eigh(K @ alignment_of_patches(kernel.sqdist(X), y, 3, 0.2) @ K, K)[1][:, :2]
+    E, F = kernel(new, X) @ U, K @ U
+    np.testing.assert_allclose(D, ((E[:, None] - F[None]) ** 2).sum(axis=2), atol=1e-6 * D.max())
+
+
 def _parabolas(n, seed):
     """Two classes on parallel parabolas, sampled so thinly that neighbors often lie across."""
     rng = np.random.default_rng(seed)

@@ -208,3 +208,8 @@ def test_a_basis_is_that_of_the_features(iris):
     np.testing.assert_array_equal(by_word.metric_.sqdist(X), given.metric_.sqdist(X))
     with pytest.raises(ValueError, match="basis must be one of"):
         gm.Kernelized(gm.RCA(), gm.Gaussian(), basis="nothing").fit(X, y)
+
+
+def test_points_that_are_all_one_have_distance_zero():
+    model = gm.Kernelized(gm.RCA(), rank=5).fit(np.ones((30, 3)), np.arange(30) % 3)
+    assert model.metric_.sqdist(np.ones((4, 3))).max() == 0

@@ -390,6 +390,7 @@ def test_copies_of_points_do_no_harm(name):
 
 def test_a_bar_shows_the_alternations(monkeypatch):
     bars, add_task = [], Progress.add_task
+    monkeypatch.setattr("gramian.learners.progress.can_draw", lambda: True)
     monkeypatch.setattr(
         Progress, "add_task", lambda bar, name, **rest: bars.append(name) or add_task(bar, name, **rest)
     )

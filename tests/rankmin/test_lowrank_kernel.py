@@ -36,7 +36,7 @@ def feasible_pairs(X, kernel=KERNEL):
 
 
 @pytest.mark.parametrize("setting", ["inductive", "transductive"])
-@pytest.mark.parametrize("method", ["factored", "mw", "ocp", "burg"])
+@pytest.mark.parametrize("method", ["factored", "mw", "ocp", "burg", "svp"])
 def test_kernel_function_extends_the_training_matrix(iris, setting, method):
     X, _ = iris
     pairs = feasible_pairs(X)
@@ -54,7 +54,7 @@ def test_kernel_function_extends_the_training_matrix(iris, setting, method):
 
 
 @pytest.mark.parametrize("setting", ["inductive", "transductive"])
-@pytest.mark.parametrize("method", ["factored", "mw", "ocp"])
+@pytest.mark.parametrize("method", ["factored", "mw", "ocp", "svp"])
 def test_constraints_hold_when_they_can(iris, setting, method):
     X, _ = iris
     pairs = feasible_pairs(X)

@@ -106,3 +106,16 @@ def test_sets_check_their_parameters():
             ball(radius=0)
     with pytest.raises(ValueError, match="positive definite"):
         Ellipsoid(np.diag([1.0, 0.0])).solve(np.eye(2), 1.0)
+
+
+def test_a_quadratic_constraint_on_x_is_the_s_procedure(rng):
+    """max xᵀAx s.t. xᵀPx ≤ r (§7.2.3): the S-procedure's bound, least τ ≥ 0 with A ⪯ τP, is reached by one x."""
+    A, r = symmetric(rng), 2.5
+    tau = cp.Variable(nonneg=True)
+    bound = r * cp.Problem(cp.Minimize(tau), [tau * P - A >> 0]).solve(solver="CLARABEL")
+    oracle = Ellipsoid(P, SchattenBall(1, radius=r))
+    atom = oracle.solve(A, bound * (1 - 1e-6))
+    x = atom.vectors[:, 0] * np.sqrt(atom.values[0])
+    assert len(atom.values) == 1
+    assert x @ P @ x <= r * (1 + 1e-9) and x @ A @ x >= bound * (1 - 1e-6)
+    assert oracle.solve(A, bound * (1 + 1e-5)) is None

@@ -9,7 +9,7 @@ import gramian as gm
 from gramian.rankmin.burg import burg
 from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.solvers import BregmanProjections, Convex, DualAscent, Hinge, Problem, Quadratic, Rows
-from gramian.solvers.range import solve_in_range
+from gramian.solvers.range import in_range, lifted
 from tests.solvers.problems import constraints, dense, divergence, points, problem
 
 SAME = {
@@ -110,7 +110,8 @@ def test_a_prior_of_low_rank_confines_the_metric_to_its_range(name, rng):
     X, y = points()
     prior = low_rank(rng)
     prob = problem(X, constraints("pairs", X, y), divergence(name, 3), Quadratic(0.5), prior)
-    solution = solve_in_range(DualAscent(), prob)
+    inner, V = in_range(prob)
+    solution = lifted(DualAscent().solve(inner), V)
     values, V = np.linalg.eigh(prior)
     assert abs(V[:, 0] @ solution.M @ V[:, 0]) < 1e-9
     B = cp.Variable((2, 2), PSD=True)
@@ -137,6 +138,9 @@ def test_the_learner_takes_a_prior_of_low_rank(rng):
     itml = gm.ITML(prior=B @ B.T, gamma=0.7, tol=1e-9, anchor=0).fit(X, pairs).metric_.matrix
     core = burg(KernelProblem.of(X @ B, pairs, inductive=True, tol=1e-9), np.eye(2), 0.7, 1000).M
     np.testing.assert_allclose(itml, B @ core @ B.T, atol=1e-5)
+    cut = gm.ITML(prior=np.diag([1.0, 2.0, 0.0]), gamma=0.7, tol=1e-9, anchor=0).fit(X, pairs).metric_.matrix
+    plain = gm.ITML(prior=np.diag([1.0, 2.0]), gamma=0.7, tol=1e-9, anchor=0).fit(X[:, :2], pairs).metric_.matrix
+    np.testing.assert_allclose(cut, np.pad(plain, ((0, 1), (0, 1))), atol=1e-6)
     with pytest.raises(ValueError, match="Framework: prior must not be 0"):
         gm.Framework(prior="zero", anchor=0).fit(X, pairs)
 

@@ -16,7 +16,8 @@ neighbor (NN) and least squares (RL) on the first L projections of PCA and of ke
 12, trained on 10% (720 images, see Table 1; the captions say 729) and on all 7291; the basis of the kernel features
 is that of all images, as in Table 2. The curves carry no numbers; the text gives those in the paper column: "around",
 so a difference of 0.01 is none. "Best" is the least error over L, on the test images as in the paper; RL stands at L
-= 100 for σ = 5 and at L = 50 for PCA, where the text reads it."""
+= 100 for σ = 5 and at L = 50 for PCA, where the text reads it. On 2,007 test images an error of 0.05 has a standard
+error of 0.005, one of 0.25 of 0.01."""
 WIDTHS = (5, 8, 10, 12)
 LENGTHS = (5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 160, 200, 256, 300, 400, 500)
 TEXT = {("NN", "σ = 5", "100%"): 0.05, ("NN", "σ = 5", "10%"): 0.10, ("NN", "PCA", "100%"): 0.05}

@@ -15,7 +15,8 @@ threshold 0.1 K as in Table 1; Gaussian of width 5 for raw and 8 for noisy data)
 basis of the kernel features comes from the share of the images that trains the classifier or from all of them: both
 are shown, and the second fits. The cells with L = 10 for the kernel, and RL with L ≤ 20 at 50%, do not come out; for
 raw cells that miss by over 0.01 the note says how many projections first give the printed error. The first projection
-is nearly constant (features are uncentered); "with L + 1" does not count it: see docs/papers/incomplete_cholesky.md."""
+is nearly constant (features are uncentered); "with L + 1" does not count it: see docs/papers/incomplete_cholesky.md.
+On 2,007 test images an error of 0.05 has a standard error of 0.005, one of 0.25 of 0.01."""
 
 L = (10, 20, 50, 100)
 PAPER = {

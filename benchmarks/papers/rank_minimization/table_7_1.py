@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 
-from benchmarks.harness import peak_memory, timed
+from benchmarks.harness import peak_memory, standard_error, timed
 from gramian import RankMinimizer
 
 TITLE = "Rank minimization on random constraints (Jain 2009, Table 7.1)"
@@ -13,12 +13,12 @@ NOTES = """
 The heuristics come out as printed, MW and OCP in growth but not in number: compare the rows "average". "compressed"
 is another method, ours, and stands beside the printed numbers for its size only. 200 constraints ⟨A_i, X⟩ ≥ ⟨A_i, X₀⟩
 with A_i = (B + Bᵀ)/2, B standard normal, X₀ = GGᵀ/‖GGᵀ‖ with square normal G, and X PSD in the unit Frobenius ball; ε
-= 0.05 absolute (b has standard deviation near 1, the thesis says 5%). Means over 20 draws, as in the thesis (5 for
-the trace norm beyond n = 100, where the thesis has no number). "average" is the algorithm of the thesis with our
-stopping rule (each average is checked, and its weights corrected by a linear program that also drops answers);
-"compressed", the default, then cuts the spectrum and restores the constraints. Every result satisfies every
-constraint to ε; the thesis does not say at which violation its heuristics are read. At n = 1,000 and 5,000 the A_i
-are sparse (5 n random entries, scaled to the Frobenius norm of the dense ones) and X₀ has rank 10; one draw.
+= 0.05 absolute (b has standard deviation near 1, the thesis says 5%). Means over 20 draws, as in the thesis, with
+standard errors (5 for the trace norm beyond n = 100, where the thesis has no number). "average" is the algorithm of
+the thesis with our stopping rule (each average is checked, and its weights corrected by a linear program that also
+drops answers); "compressed", the default, then cuts the spectrum and restores the constraints. Every result satisfies
+every constraint to ε; the thesis does not say at which violation its heuristics are read. At n = 1,000 and 5,000 the
+A_i are sparse (5 n random entries, scaled to the Frobenius norm of the dense ones) and X₀ has rank 10; one draw.
 """
 PAPER = {
     "MW": {50: 23.25, 75: 11.25, 100: 7.3, 200: 2, 300: 2},
@@ -83,7 +83,8 @@ def _row(n: int, name: str, paper: float | None, options: dict, draws: range) ->
         ranks.append(result.rank)
         seconds.append(cpu)
         feasible.append(result.feasible)
-    note = f"{np.median(seconds):.1f} CPU s; {sum(feasible)} of {len(feasible)} satisfy ε"
+    words = f"{np.median(seconds):.1f} CPU s; {sum(feasible)} of {len(feasible)} satisfy ε"
+    note = standard_error(ranks, 2, words)
     return {"table": TABLE, "case": f"n = {n}", "method": name, "ours": np.mean(ranks), "paper": paper, "note": note}
 
 

@@ -7,18 +7,20 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
+from benchmarks.harness import standard_error
 from benchmarks.papers.rank_minimization import protocol
 from benchmarks.papers.rank_minimization.protocol import KERNEL, PAPER
 from benchmarks.papers.rank_minimization.table_7_2 import coordinates, refined
 
 TITLE = "Limits of Table 7.2 (Jain 2009)"
 NOTES = """
-3 draws of 40 pairs for each ordered pair of classes, from all points.
+3 draws of 40 pairs for each ordered pair of classes, from all points; notes have standard errors over draws (and
+folds).
 
-*Pairs.* A learner that gets every point in a pair right, and classifies the others with the labels of the training half
-and of all points in pairs, by 5-NN or by an SVM whose width and constant are chosen by cross-validation on these
-labels. It stands beside the better of the printed MW and OCP. It is no bound: on Heart nearly all points of the smaller
-class are in pairs, so a point in no pair is of the larger one, and MW makes use of that.
+*Pairs.* A learner that gets every point in a pair right, and classifies the others with the labels of the training
+half and of all points in pairs, by 5-NN or by an SVM whose width and constant are chosen by cross-validation on these
+labels. It stands beside the better of the printed MW and OCP. It is no bound: on Heart nearly all points of the
+smaller class are in pairs, so a point in no pair is of the larger one, and MW makes use of that.
 
 *Burg.* It keeps the range of its start, as many eigenvectors of K₀ as the printed rank. The start by itself, and the
 Burg kernel with more and less slack (γ = 100 is nearly hard), for bounds from the distances of K₀ and of the start.
@@ -48,7 +50,7 @@ def others(name: str, draws: int) -> list[dict]:
             scores[method].append(100 * (1 - wrong / len(test)))
     best = max(("MW", "OCP"), key=lambda column: PAPER[name][column])
     note = f"paper: {best}"
-    return [_row(KNOWN, name, f"others by {m}", np.mean(s), PAPER[name][best][0], note) for m, s in scores.items()]
+    return [_row(KNOWN, name, f"others by {m}", s, PAPER[name][best][0], note) for m, s in scores.items()]
 
 
 def ranges(name: str, draws: int) -> list[dict]:
@@ -57,12 +59,12 @@ def ranges(name: str, draws: int) -> list[dict]:
     K = KERNEL(protocol.unit_rows(X))
     paper, rank = PAPER[name]["Burg"]
     C = coordinates(K)[:, : round(rank)]
-    start = np.mean([protocol.accuracy(C @ C.T, y, protocol.folds(len(y), seed)) for seed in range(draws)])
+    start = [protocol.accuracy(C @ C.T, y, protocol.folds(len(y), seed)) for seed in range(draws)]
     rows = [_row(BURG, name, "the start", start, paper, f"{round(rank)} eigenvectors")]
     for bounds, initial in {"K₀": K, "the start": C @ C.T}.items():
         for gamma in (1.0, 10.0, 100.0):
-            percent = np.mean([_burg(C, y, protocol.percentiles(initial), gamma, seed) for seed in range(draws)])
-            rows.append(_row(BURG, name, f"bounds of {bounds}, γ = {gamma:g}", percent, paper, ""))
+            found = [_burg(C, y, protocol.percentiles(initial), gamma, seed) for seed in range(draws)]
+            rows.append(_row(BURG, name, f"bounds of {bounds}, γ = {gamma:g}", found, paper, ""))
     return rows
 
 
@@ -81,6 +83,13 @@ def _draws(y: np.ndarray, draws: int) -> list[tuple]:
     return found
 
 
-def _row(table: str, name: str, method: str, ours: float, paper: float, note: str) -> dict:
+def _row(table: str, name: str, method: str, found: list[float], paper: float, note: str) -> dict:
     case = "heart (SPECTF)" if name == "spectf" else name
-    return {"table": table, "case": case, "method": method, "ours": ours, "paper": paper, "note": note}
+    return {
+        "table": table,
+        "case": case,
+        "method": method,
+        "ours": np.mean(found),
+        "paper": paper,
+        "note": standard_error(found, 1, note),
+    }

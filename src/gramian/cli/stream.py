@@ -23,6 +23,8 @@ def run(state: Path, eta: float | None, bits: int | None, report: Path | None) -
     lines = None if report is None else report.read_bytes().splitlines()
     if lines is None and sys.stdin is None:
         raise ValueError("standard input is closed; pipe events into it, or give --report FILE.")
+    if lines is None and sys.stdout is None:
+        raise ValueError("standard output is closed, so that no event could be acknowledged; give it a place to go.")
     service = stream.Stream(state, eta, bits)
     try:
         history = None if lines is None else measure(service, lines)

@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -229,7 +230,8 @@ def given_labels(init: Any, n: int, k: tuple[int, ...], owner: str) -> np.ndarra
 
 def sizes(n_clusters: Any, owner: str) -> tuple[int, ...]:
     """The numbers of clusters (k₁, …, k_T), checked; a single number is a single clustering."""
-    given = n_clusters if np.iterable(n_clusters) and not isinstance(n_clusters, str | bytes) else (n_clusters,)
+    single = isinstance(n_clusters, str | bytes) or sparse.issparse(n_clusters) or not np.iterable(n_clusters)
+    given = (n_clusters,) if single else n_clusters
     k = tuple(_checks.number(size, owner, "n_clusters", low=1, integer=True) for size in given)
     if not k:
         raise ValueError(f"{owner}: n_clusters must hold one number of clusters per clustering, got {n_clusters!r}.")

@@ -100,7 +100,8 @@ def _lists(value: Any, m: int, many: bool, name: str) -> tuple[tuple[int, ...], 
     """m lists of indices."""
     if value is None:
         return ((),) * m
-    if sparse.issparse(value) or isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
+    single = isinstance(value, np.ndarray) and value.ndim == 0
+    if single or sparse.issparse(value) or isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
         raise ValueError(f"Feedback: {name} must be indices of items, got {_checks.shown(value)}.")
     if len(value) == 0:
         return ((),) * m

@@ -71,7 +71,11 @@ class Pairs(Constraints):
         similar = as_bool(self.similar, m, "Pairs", "similar")
         object.__setattr__(self, "similar", similar)
         if self.bounds is not None:
-            if not isinstance(self.bounds, tuple | list | np.ndarray) or len(self.bounds) != 2:
+            if (
+                not isinstance(self.bounds, tuple | list | np.ndarray)
+                or not np.iterable(self.bounds)
+                or len(self.bounds) != 2
+            ):
                 raise ValueError(f"Pairs: bounds must be (u, l), got {_checks.shown(self.bounds)}.")
             u, l = (bound_field(b, m, "Pairs", name) for b, name in zip(self.bounds, ("u", "l")))
             if (u[similar] < 0).any() or (l[~similar] < 0).any():

@@ -8,7 +8,7 @@ import numpy as np
 from gramian import _checks
 from gramian.constraints.base import Labels, bound_field, index_field
 from gramian.constraints.comparisons import Comparisons
-from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
+from gramian.constraints.sampling import asked, dissimilar_pairs, similar_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Quadruplets(Comparisons):
         labels = Labels.from_array(y, "Quadruplets", unknown=unknown)
         if n_quadruplets is None:
             n_quadruplets = 5 * int((labels.codes >= 0).sum())
-        count = _checks.number(n_quadruplets, "Quadruplets", "n_quadruplets", low=1, integer=True)
+        count = asked(n_quadruplets, "Quadruplets", "n_quadruplets")
         rng = _checks.random(random_state, "Quadruplets")
         near, far = similar_pairs(labels, count, rng), dissimilar_pairs(labels, count, rng)
         if len(near[0]) == 0 or len(far[0]) == 0:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.constraints.sampling import distinct
+from gramian.constraints.sampling import asked, distinct
 
 ROUNDS = 20
 """Draws of a far partner for each point before it is given up."""
@@ -51,7 +51,7 @@ def with_target(Y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _count(given: int | None, n: int, owner: str, name: str) -> int:
-    return 5 * n if given is None else _checks.number(given, owner, name, low=1, integer=True)
+    return 5 * n if given is None else asked(given, owner, name)
 
 
 def in_turn(n: int, count: int, rng: np.random.RandomState) -> np.ndarray:

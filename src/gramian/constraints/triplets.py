@@ -9,7 +9,7 @@ from gramian import _checks
 from gramian.constraints.base import Constraints, Labels, index_field
 from gramian.constraints.comparisons import Comparisons
 from gramian.constraints.mixed import Mixed
-from gramian.constraints.sampling import triplets
+from gramian.constraints.sampling import asked, triplets
 from gramian.constraints.targets import target_triplets
 
 
@@ -71,7 +71,7 @@ class Triplets(Comparisons):
         labels = Labels.from_array(y, "Triplets", unknown=unknown)
         if n_triplets is None:
             n_triplets = 5 * int((labels.codes >= 0).sum())
-        count = _checks.number(n_triplets, "Triplets", "n_triplets", low=1, integer=True)
+        count = asked(n_triplets, "Triplets", "n_triplets")
         chosen = triplets(labels, count, _checks.random(random_state, "Triplets"))
         if len(chosen[0]) == 0:
             raise ValueError("Triplets: needs two classes, one of them with two or more points.")

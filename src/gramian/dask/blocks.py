@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramian import _checks
 
@@ -146,7 +147,7 @@ def _is_list_of_parts(X: Any) -> bool:
 
 def _spooled(X: Any, name: str) -> tuple[list[str], Any]:
     """Blocks of an iterator, written to a temporary folder, since they are gone once they were seen."""
-    if not hasattr(X, "__iter__"):
+    if not hasattr(X, "__iter__") or sparse.issparse(X):
         raise TypeError(
             f"{OWNER}: {name} must be an array, a dask array, paths of parts or an iterator of blocks, "
             f"got {_checks.shown(X)}."

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gramian import _checks, linalg
 
@@ -43,7 +44,7 @@ def rows(X: Any, ids: Any, owner: str, n_features: int | None, block: int | None
     else:
         streamed = False
         X = X if hasattr(X, "shape") or n_features is None else _checks.plain(X, owner, "X")
-        X = X.to_numpy() if hasattr(X, "iloc") else X
+        X = X.to_numpy() if hasattr(X, "iloc") else sparse.csr_array(X) if sparse.issparse(X) else X
         if n_features is not None and len(X.shape) != 2:
             raise ValueError(f"{owner}: X must be points (n, {n_features}), got {_checks.shown(X)}.")
         total = linalg.count(X)

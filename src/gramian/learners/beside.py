@@ -45,7 +45,7 @@ def beside_features(
         learner, weight = chosen(variants, rest.X, y, True, rng, weight, KernelPaths(space), SURE)
         weight = max(weight, WEIGHTS[1])  # without the features, points far from the basis would be all the same
     solution = anchored(learner, Z, y, rest, rng, float(HALF[0]))
-    inside = (1 - weight) * spread(rest.X) / spread(Z)
+    inside = (1 - weight) * unit(rest.X, Z)
     found = {**solution.found, "anchor": float(weight)}
     factor = np.sqrt(inside) * solution.factor
     return learner, replace(solution, factor=factor, alpha=float(weight), found=found)
@@ -58,6 +58,12 @@ def spread(X: Any) -> float:
     return float(linalg.row_norms(X - X.mean(axis=0)).mean())
 
 
+def unit(X: Any, Z: Any) -> float:
+    """By how much points are farther apart than their kernel coordinates, 1 where these are all one point."""
+    apart = spread(Z)
+    return spread(X) / apart if apart > 0 else 1.0
+
+
 @dataclass(frozen=True)
 class KernelPaths:
     """What a learner finds on the rows of a fold, in kernel coordinates of these rows alone."""
@@ -68,7 +74,7 @@ class KernelPaths:
         seen = linalg.take(points, fold.rows)
         coordinates, Z = self.space(seen)
         alone = Fold(np.arange(len(Z)), fold.side, {})
-        return KernelPath(coordinates.z, fold_path(learner, Z, alone, unit_free, rng), spread(seen) / spread(Z))
+        return KernelPath(coordinates.z, fold_path(learner, Z, alone, unit_free, rng), unit(seen, Z))
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from gramian.solvers import (
     Solver,
     rows_of,
 )
-from gramian.solvers.range import solve_in_range
+from gramian.solvers.range import in_range, lifted
 from gramian.solvers.slack import default_weight
 
 WIDEST = 10_000
@@ -125,6 +125,7 @@ class FrameworkLearner(MetricLearner):
         problem = self._problem(Z, side, rest)
         if problem.divergence.keeps_range and not np.any(_device.inside(problem.prior)):
             raise ValueError(f"{owner}: prior must not be 0 for LogDet and von Neumann, which keep its range.")
+        problem, V = in_range(problem)
         solver = self._solver(problem)
         if isinstance(Z, _device.DeviceArray) and not isinstance(solver, DualAscent):
             raise TypeError(
@@ -134,7 +135,7 @@ class FrameworkLearner(MetricLearner):
         solver.check(problem)
         try:
             with progress(owner, self.verbose, solver.max_iter, self.callback) as report:
-                solution = solve_in_range(solver, problem, report)
+                solution = lifted(solver.solve(problem, report), V)
                 return replace(solution, M=_device.inside(solution.M), alpha=self._outside())
         except InfeasibleError as error:
             way = ", or margin=None in the triplets for a soft one that fits the data" * isinstance(side, Comparisons)

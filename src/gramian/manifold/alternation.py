@@ -9,9 +9,19 @@ import numpy as np
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Pairs
 from gramian.constraints.pairs import apart
+from gramian.divergences import LogDet
 from gramian.divergences.base import Divergence
 from gramian.manifold.kernel_sets import KernelSet
-from gramian.solvers import Hard, Problem, Relative, Solver, rows_of
+from gramian.solvers import (
+    BregmanProjections,
+    DualAscent,
+    Hard,
+    PrimalNewton,
+    Problem,
+    Relative,
+    Solver,
+    rows_of,
+)
 
 ROUNDING = 1e-9
 """A relative decrease below it is none."""
@@ -36,11 +46,14 @@ class Alternation(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How Algorithm 1 is run: divergence, weight of the slack (None: hard), solver of step A, limit, and tolerance."""
+    """How Algorithm 1 is run: divergence, weight of the slack (None: hard), solver of step A, limit, and tolerance.
+
+    A solver that is None suits the problem.
+    """
 
     divergence: Divergence
     gamma: float | None
-    solver: Solver
+    solver: Solver | None
     max_iter: int
     tol: float
 
@@ -52,12 +65,13 @@ def alternate(kernels: KernelSet, side: Constraints, rules: Rules, callback: Cal
     with M. Neither half step is taken when rounding would make the objective rise.
     """
     problem = step_a(kernels, side, rules)
+    solver = rules.solver or suitable(problem)
     theta = kernels.start
     B = problem.prior
     path: list[float] = []
     change, n_iter = np.inf, 0
     while n_iter < rules.max_iter and change > max(rules.tol, ROUNDING):
-        found = rules.solver.solve(problem)
+        found = solver.solve(problem)
         if not path or found.objective <= problem.objective(B):
             B = found.M
         path.append(problem.objective(B))
@@ -72,6 +86,14 @@ def alternate(kernels: KernelSet, side: Constraints, rules: Rules, callback: Cal
         if callback is not None:
             callback(n_iter, path[-1], change, B)
     return Alternation(theta, B, found.dual, path, n_iter, change)
+
+
+def suitable(problem: Problem) -> Solver:
+    """The usual solver of step A; with more constraints than numbers in B, Newton's method on B, if it can be had."""
+    if len(problem.rows) > problem.prior.size and PrimalNewton.suits(problem):
+        return PrimalNewton(tol=1e-6)
+    logdet = isinstance(problem.divergence, LogDet)
+    return BregmanProjections(max_iter=500, tol=1e-6) if logdet else DualAscent(tol=1e-6)
 
 
 def step_a(kernels: KernelSet, side: Constraints, rules: Rules) -> Problem:

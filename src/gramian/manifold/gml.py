@@ -12,12 +12,13 @@ from gramian.constraints import Constraints
 from gramian.divergences import LogDet
 from gramian.divergences.base import Divergence
 from gramian.learners.progress import progress
+from gramian.manifold import parts
 from gramian.manifold.alternation import ROUNDING, Alternation, Rules, alternate, bounded, pairs_of_labels
 from gramian.manifold.families import FAMILIES, Family
 from gramian.manifold.kernel_sets import KernelSet
 from gramian.manifold.transductive import Transductive
 from gramian.manifold.voting import Choice
-from gramian.solvers import BregmanProjections, DualAscent, InfeasibleError, Solver
+from gramian.solvers import InfeasibleError, Solver
 
 OWNER = "GeometryAwareKernel"
 GAMMAS = (0.1, 1.0)
@@ -63,7 +64,8 @@ class GeometryAwareKernel(Transductive):
     n_components : int, optional
         Columns of ``embedding_``, and the rank of ``metric_``; all of the rank of K when None.
     solver : Solver, optional
-        For step A; ``BregmanProjections(tol=1e-6)`` when None, ``DualAscent`` where D is not LogDet.
+        For step A. None: ``BregmanProjections(tol=1e-6)``, ``DualAscent`` where D is not LogDet, and Newton's method on
+        B where there are more constraints than numbers in it.
     max_iter : int
         Most alternations.
     tol : float
@@ -98,6 +100,9 @@ class GeometryAwareKernel(Transductive):
         As in :class:`TDL`.
     classes_, codes_ : arrays
         Labels, and each point's place among them, −1 where unknown; None after constraints.
+    part_ : array or None
+        Rows that ``coordinates_`` and ``eigenvectors_`` are of, where there are more than 20,000 points and labels: the
+        geometry of a part is learned, unless ``family`` is a Family, and all others are placed as new points are.
     n_iter_, converged_, n_connected_components_
         Alternations, whether the tolerance was met, and pieces of the graph.
 
@@ -160,7 +165,9 @@ class GeometryAwareKernel(Transductive):
         k = self.n_components
         if k is not None:
             _checks.number(k, OWNER, "n_components", low=1, integer=True)
-        kernels = self._kernels(X)
+        if parts.applies(self, side, self.family):
+            return parts.fitted(self, X, self.family, "family=SpectralFamily(…)", family=self._family())
+        kernels = self._family().build(X, self.random_state)
         choice = self._choose_gamma(X, kernels)
         self.gamma_ = None if self.gamma is None else choice.value
         if self.codes_ is not None:
@@ -173,12 +180,11 @@ class GeometryAwareKernel(Transductive):
         self._appoint(choice, X)
         return self
 
-    def _kernels(self, X: Any) -> KernelSet:
-        """The set 𝓜 on the points X."""
-        family = self.family
-        if not isinstance(family, Family):
-            family = FAMILIES[_checks.one_of(family, OWNER, "family", tuple(FAMILIES))]
-        return family.build(X, self.random_state)
+    def _family(self) -> Family:
+        """The family itself, also where it is only named."""
+        if isinstance(self.family, Family):
+            return self.family
+        return FAMILIES[_checks.one_of(self.family, OWNER, "family", tuple(FAMILIES))]
 
     def _choose_gamma(self, X: Any, kernels: KernelSet) -> Choice:
         if self.gamma is None:
@@ -220,13 +226,10 @@ class GeometryAwareKernel(Transductive):
             raise ValueError(
                 f"{OWNER}: divergence must be LogDet for this family, got {divergence}; use family='spectral'."
             )
-        solver = self.solver
-        if solver is None:
-            solver = BregmanProjections(max_iter=500, tol=1e-6) if logdet else DualAscent(tol=1e-6)
-        if not isinstance(solver, Solver):
-            raise TypeError(f"{OWNER}: solver must be a Solver, got {type(solver).__name__}.")
+        if not isinstance(self.solver, Solver | None):
+            raise TypeError(f"{OWNER}: solver must be a Solver, got {type(self.solver).__name__}.")
         limit = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
-        return Rules(divergence, gamma, solver, limit, _checks.number(self.tol, OWNER, "tol", low=0))
+        return Rules(divergence, gamma, self.solver, limit, _checks.number(self.tol, OWNER, "tol", low=0))
 
     def _keep(self, kernels: KernelSet, result: Alternation) -> None:
         """Store what Algorithm 1 found, and warn where it did not end."""

@@ -11,9 +11,11 @@ from gramian import _checks, _device, linalg
 from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
+from gramian.manifold import parts
 from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
 from gramian.manifold.eigen import Search
 from gramian.manifold.geometry import Geometry, symmetric
+from gramian.manifold.graph import NeighborGraph
 from gramian.manifold.penalties import Found, KernelPenalty, Penalty
 from gramian.manifold.transductive import Transductive
 
@@ -108,6 +110,9 @@ class TDL(Transductive):
         Matrix-vector products of the eigensolver; 1 when it was dense.
     n_connected_components_ : int
         Of the graph.
+    part_ : array or None
+        Rows whose geometry was learned, where there are more than 20,000 points and labels: that of a part, unless
+        ``graph`` is given, and all others are placed as new points are.
 
     See Also
     --------
@@ -170,6 +175,9 @@ class TDL(Transductive):
         if y is None and self.cost is not None:
             y = np.full(linalg.count(X), -1)
         X, side = self._door(X, y)
+        if self.graph is None and self.cost is None and parts.applies(self, side, self.penalty):
+            graph = NeighborGraph(self.n_neighbors)
+            return parts.fitted(self, X, self.penalty, "graph=NeighborGraph(…)", graph=graph)
         k = self._n_components()
         _checks.number(self.tol, "TDL", "tol", low=0)
         search = Search(self.tol, self.max_iter, self.random_state)

@@ -24,10 +24,12 @@ class Transductive(GraphEmbedding):
 
     classes_: Any
     codes_: Any
+    part_: Any
 
     def _door(self, X: Any, y: Any) -> tuple[Any, Constraints | None]:
         """The points, checked, and the constraints where y is such; ``codes_`` are set from labels."""
         owner = type(self).__name__
+        self.part_ = None
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None; use -1 where unknown.")
         if isinstance(y, Constraints):

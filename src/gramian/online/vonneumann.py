@@ -1,5 +1,6 @@
 """The von Neumann step: exponentiated gradients of the metric (Tsuda, Rätsch and Warmuth 2005; Jain 2009, (5.1))."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +10,12 @@ from scipy.optimize import brentq
 from gramian import linalg
 from gramian.metrics import Mahalanobis
 from gramian.online.base import KINDS, OnlineRule
+from gramian.online.exponential import LARGEST, AlongLine
 from gramian.online.factored import prior_factor
 from gramian.online.forms import Form
 from gramian.online.learner import OnlineLearner
 
-LARGEST = 600.0
-"""Largest eigenvalue of log M: beyond it exp would overflow."""
+Curve = Callable[[float], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +39,37 @@ class VonNeumannRule(OnlineRule):
 
     def predict(self, state: Logarithm, v: Any) -> float:
         """⟨A, M⟩, A = vvᵀ for a difference v."""
-        return _value(state.S, _form(v))
+        return _along(state.S, v)(0.0)
 
     def update(self, state: Logarithm, v: Any, target: float, kind: str = "equal") -> Logarithm:
         """The exact step: c lies between 0 and η(ŷ − y), where ⟨A, exp(S − cA)⟩ − y − c/η changes its sign."""
-        form, sign = _form(v), KINDS[kind]
-        A = form.matrix
-        gap = _value(state.S, form) - target
-        if not A.any() or gap == 0 or (sign != 0 and sign * gap <= 0):
+        value = _along(state.S, v)
+        return self._moved(state, v, value, target, KINDS[kind], value(0.0))
+
+    def stream(
+        self, state: Logarithm, V: Any, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+    ) -> tuple[Logarithm, np.ndarray]:
+        """As one update after the other, each with its prediction."""
+        if follow is not None:
+            return super().stream(state, V, targets, signs, follow)
+        predictions = np.empty(len(V))
+        for t, (v, target, sign) in enumerate(zip(V, targets, signs)):
+            value = _along(state.S, v)
+            predictions[t] = value(0.0)
+            state = self._moved(state, v, value, target, int(sign), predictions[t])
+        return state, predictions
+
+    def _moved(self, state: Logarithm, v: Any, value: Curve, target: float, sign: int, prediction: float) -> Logarithm:
+        """The state after a constraint, given ⟨A, exp(S − cA)⟩ as a function of c and its value at 0."""
+        gap = prediction - target
+        if gap == 0 or (sign != 0 and sign * gap <= 0):
+            return state
+        A = _form(v).matrix
+        if not A.any():
             return state
 
         def excess(c: float) -> float:
-            return _value(state.S - c * A, form) - target - c / self.eta
+            return value(c) - target - c / self.eta
 
         end = self.eta * gap
         # Where rounding hides the change of sign, the two ends are one number.
@@ -87,7 +107,7 @@ class OnlineVonNeumann(OnlineLearner):
 
     The step of :class:`LEGO` with the von Neumann divergence: log M_{t+1} = log M_t − c vvᵀ with c = η(vᵀM_{t+1}v − y),
     found exactly. With the prediction of M_t in place of that of M_{t+1} this is the matrix exponentiated gradient of
-    Tsuda, Rätsch and Warmuth (2005). Each step takes several eigendecompositions, O(d³).
+    Tsuda, Rätsch and Warmuth (2005). A step takes O(md²), m the few directions in which log M matters to v.
 
     Parameters
     ----------
@@ -116,7 +136,7 @@ class OnlineVonNeumann(OnlineLearner):
     [[0.662, 0.0], [0.0, 1.0]]
     """
 
-    _most_pairs = 10_000
+    _most_pairs = 30_000
 
     def _rule(self, eta: float, d: int) -> VonNeumannRule:
         G = prior_factor(self.prior, type(self).__name__, d)
@@ -131,11 +151,18 @@ def _form(v: Any) -> Form:
     return v if isinstance(v, Form) else Form(v[None], np.ones(1))
 
 
-def _value(S: np.ndarray, form: Form) -> float:
-    """⟨A, exp S⟩, a large number where it would overflow."""
-    values, U = np.linalg.eigh(S)
-    images = np.einsum("i,ij->j", form.weights, (form.vectors @ U) ** 2)
-    return float(np.exp(np.minimum(values, LARGEST)) @ images)
+def _along(S: np.ndarray, v: Any) -> Curve:
+    """c ↦ ⟨A, exp(S − cA)⟩, a large number where it would overflow."""
+    if not isinstance(v, Form):
+        return AlongLine(S, v) if v @ v > 0 else lambda c: 0.0
+    A = v.matrix
+
+    def value(c: float) -> float:
+        values, U = np.linalg.eigh(S - c * A)
+        images = np.einsum("i,ij->j", v.weights, (v.vectors @ U) ** 2)
+        return float(np.exp(np.minimum(values, LARGEST)) @ images)
+
+    return value
 
 
 def _exp(S: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Rank minimization over polyhedra, and low-rank kernels (Jain 2009, chapter 7)."""
 
 from gramian.rankmin.base import RankResult
-from gramian.rankmin.kernel_methods import Burg, Descent, Game, KernelMethod
+from gramian.rankmin.kernel_methods import Burg, Descent, Game, KernelMethod, Projection
 from gramian.rankmin.lowrank_kernel import LowRankKernel
 from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.minimizer import RankMinimizer
@@ -21,6 +21,7 @@ __all__ = [
     "LowRankKernel",
     "Measurements",
     "Oracle",
+    "Projection",
     "RankMinimizer",
     "RankResult",
     "RectangularResult",

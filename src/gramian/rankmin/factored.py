@@ -27,14 +27,15 @@ def penalty(problem: RankProblem, F: np.ndarray) -> tuple[float, np.ndarray, np.
     size, slope = problem.oracle.gauge(F)  # type: ignore[misc]
     size = max(1.0, size)
     values = problem.A(F) / size
-    hinge = _hinge(problem, values)
+    hinge = hinge_of(problem, values)
     grad = -2 / size * (problem.A.adjoint(hinge) @ F)
     if size > 1:
         grad += 2 / size * (hinge @ values) * slope
     return 0.5 * float(hinge @ hinge), grad, values
 
 
-def _hinge(problem: RankProblem, values: np.ndarray) -> np.ndarray:
+def hinge_of(problem: RankProblem, values: np.ndarray) -> np.ndarray:
+    """How far each ⟨A_i, X⟩ is below the middle of what is allowed, b_i − ε/2."""
     return np.maximum(problem.b - problem.epsilon / 2 - values, 0)
 
 
@@ -102,7 +103,7 @@ def _descend(problem: RankProblem, F: np.ndarray, max_iter: int, report: Callabl
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-12, "gtol": 1e-12}
     found = minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
     end = problem.A(shrink(problem, found.x.reshape(shape)))
-    return Restored(shrink(problem, best.F), best.violation, _hinge(problem, end))
+    return Restored(shrink(problem, best.F), best.violation, hinge_of(problem, end))
 
 
 def compress(problem: RankProblem, F: np.ndarray) -> np.ndarray:
@@ -144,7 +145,7 @@ def grow(problem: RankProblem, callback: Callback = None) -> Grown:
     """
     n, m = problem.A.n, len(problem.b)
     F, bound = np.zeros((n, 0)), 0
-    h = _hinge(problem, np.zeros(m))
+    h = hinge_of(problem, np.zeros(m))
     h = h / h.sum()
     for rounds in range(1, n + 2):
         answer = problem.ask(h)

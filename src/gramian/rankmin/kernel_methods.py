@@ -14,6 +14,7 @@ from gramian.rankmin.burg import burg
 from gramian.rankmin.game import average, play, rule_of
 from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.rankmin.kernel_search import Step, Steps, Trial, closest, solution_of
+from gramian.rankmin.projection import project
 from gramian.solvers import Solution
 
 OWNER = "LowRankKernel"
@@ -35,6 +36,19 @@ class Descent(KernelMethod):
         """The nearest kernel to K₀ of the wanted rank that the descent finds."""
         steps = Steps(report)
         return solution_of(problem, closest(problem, max_iter, steps), steps)
+
+
+@dataclass(frozen=True)
+class Projection(KernelMethod):
+    """Singular value projection, a method of matrix completion (Meka, Jain and Dhillon 2009; Jain 2009, chapter 9).
+
+    Steps along the gradient in K itself, each followed by the projection onto the kernels of the wanted rank.
+    """
+
+    def solve(self, problem: KernelProblem, max_iter: int, report: Callable | None = None) -> Solution:
+        """The nearest kernel to K₀ of the wanted rank that the projections find."""
+        steps = Steps(report)
+        return solution_of(problem, closest(problem, max_iter, steps, mend=project), steps)
 
 
 @dataclass(frozen=True)
@@ -120,6 +134,7 @@ METHODS: dict[str, KernelMethod] = {
     "mw": Game("mw"),
     "ocp": Game("ocp"),
     "burg": Burg(),
+    "svp": Projection(),
 }
 
 

@@ -23,9 +23,6 @@ from gramian.solvers.rows import Rows, Stacked, rows_of
 KEPT = 0.9
 """Share of the trace of K₀ that the rank keeps where none is asked for."""
 
-KEPT = 0.9
-"""Share of the trace of K₀ that the rank keeps where none is asked for."""
-
 
 @dataclass(frozen=True, eq=False)
 class KernelProblem:

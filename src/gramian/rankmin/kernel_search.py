@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gramian.rankmin.base import RankProblem, compact
-from gramian.rankmin.factored import restore
+from gramian.rankmin.factored import Restored, restore
 from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.solvers import Solution
 
@@ -15,6 +15,9 @@ HALVINGS = 6
 
 Step = Callable[[int, float], None]
 """Hears the number of a step and the worst violation."""
+
+Mend = Callable[[RankProblem, np.ndarray, int, Step], Restored]
+"""Moves a factor of fixed rank until the constraints hold, in so many steps at most."""
 
 
 class Trial(NamedTuple):
@@ -50,12 +53,16 @@ class Steps:
 
 
 def closest(
-    problem: KernelProblem, max_iter: int, steps: Steps, begin: Callable[[RankProblem, Step], np.ndarray] | None = None
+    problem: KernelProblem,
+    max_iter: int,
+    steps: Steps,
+    begin: Callable[[RankProblem, Step], np.ndarray] | None = None,
+    mend: Mend = restore,
 ) -> Trial:
     """β as given, or binary search for the largest one at the wanted rank: the K nearest to K₀ in angle (§7.3.1).
 
     ``begin`` gives the factor to start from (the best approximation of K₀ when None), at a high β, or without one when
-    that cannot be met; the search goes on from what was found there.
+    that cannot be met; the search goes on from what was found there. ``mend`` restores the constraints at the rank.
     """
     start = problem.start()
 
@@ -63,7 +70,7 @@ def closest(
         case = problem.at(beta)
         step = steps.at(beta, problem.unit)
         F = begin(case, step) if fresh and begin is not None else known
-        return _restored(problem, case, F, known, beta, 4 * max_iter, step)
+        return _restored(problem, case, F, known, beta, lambda F: mend(case, F, 4 * max_iter, step))
 
     if problem.beta is not None:
         return attempt(problem.beta, start, True)
@@ -82,14 +89,19 @@ def closest(
 
 
 def _restored(
-    problem: KernelProblem, case: RankProblem, F: np.ndarray, known: np.ndarray, beta: float, limit: int, step: Step
+    problem: KernelProblem,
+    case: RankProblem,
+    F: np.ndarray,
+    known: np.ndarray,
+    beta: float,
+    mend: Callable[[np.ndarray], Restored],
 ) -> Trial:
     """F cut to the wanted rank, and the constraints restored there; filled up from ``known`` where that does not do."""
     F = F[:, : problem.target]
-    found = restore(case, F if F.shape[1] else known, limit, step)
+    found = mend(F if F.shape[1] else known)
     missing = known[:, found.F.shape[1] :]
     if found.violation > case.epsilon and missing.shape[1]:
-        found = restore(case, np.hstack([found.F, missing]), limit, step)
+        found = mend(np.hstack([found.F, missing]))
     return Trial(compact(found.F), beta, found.violation, case.epsilon)
 
 

@@ -42,11 +42,11 @@ class LowRankKernel(MetricLearner):
         k₀, on vectors or on anything else; Gaussian with the median distance as its scale when None.
     rank : int, optional
         Wanted rank; the fewest that keep 90% of the trace of K₀ when None.
-    method : {"factored", "mw", "ocp", "burg"} or method
+    method : {"factored", "mw", "ocp", "burg", "svp"} or method
         How S is found: :class:`~gramian.rankmin.Descent` from the best approximation of K₀, the
-        :class:`~gramian.rankmin.Game` of Algorithm 2 or 3 cut to the rank, or :class:`~gramian.rankmin.Burg`, the
-        LogDet method that keeps the range of an initial kernel. ``Game("mw", variant="as_printed")`` is Algorithm 2
-        with nothing added.
+        :class:`~gramian.rankmin.Game` of Algorithm 2 or 3 cut to the rank, :class:`~gramian.rankmin.Burg`, the LogDet
+        method that keeps the range of an initial kernel, or :class:`~gramian.rankmin.Projection`, which cuts to the
+        rank after each step. ``Game("mw", variant="as_printed")`` is Algorithm 2 with nothing added.
     setting : {"inductive", "transductive"}
         Whether the kernel is learned for new points as well, or for the training points alone.
     beta : float in [0, 1], optional

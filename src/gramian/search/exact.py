@@ -21,7 +21,8 @@ class ExactIndex(Index):
     until the bounds prove that no other item belongs to the k nearest (``gramian.neighbors``). Ties, and distances
     that are small beside |q|, are computed from the differences of the points, so that a point is at distance
     exactly zero from its copy. Sparse points stay sparse. Where a part of the metric has no coordinates, as with a
-    kernel and α > 0, the others give the bound.
+    kernel and α > 0, the others give the bound. In many features the bounds are those of leading directions; lists of
+    more than 100 neighbors, and of more than one item in 500, need all directions, which are kept when first asked for.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ class ExactIndex(Index):
         if isinstance(way, OnDevice):
             return way.nearest(items, Q, k, mask)
         Q, distances = way.prepare(items, Q)
-        scan = way.scan(items)
+        scan = way.scan(items, k)
         return neighbors.search(scan if mask is None else scan.only(mask), Q, distances, k, threads=threads)
 
     def _search_radius(

@@ -47,8 +47,8 @@ class Road:
         """What is kept of items beside the points."""
         return {}
 
-    def scan(self, items: Items) -> Scan:
-        """Lower bounds of the distances to all items."""
+    def scan(self, items: Items, k: int = 1) -> Scan:
+        """Lower bounds of the distances to all items, for lists of k."""
         raise NotImplementedError
 
     def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
@@ -59,6 +59,9 @@ class Road:
 class Euclidean(Road):
     """Points that are compared as they are."""
 
+    placed = "points"
+    """What the frame is for."""
+
     def settle(self, points: Any) -> dict[str, Any]:
         """A frame for the scan."""
         return vars(Frame.around(points))
@@ -68,10 +71,12 @@ class Euclidean(Road):
         scan = DenseScan.of(X, Frame(**settled), threads)
         return {"rows": scan.rows, "halves": scan.halves}
 
-    def scan(self, items: Items) -> Scan:
-        """Single-precision bounds."""
-        settled = {name: items.settled[name] for name in ("center", "unit", "directions")}
-        return DenseScan(items["rows"], items["halves"], Frame(**settled))
+    def scan(self, items: Items, k: int = 1) -> Scan:
+        """Single-precision bounds; those for long lists are made when the first one is asked for."""
+        frame = Frame(*(items.settled[name] for name in ("center", "unit", "directions")))
+        if frame.suits(k, items.n):
+            return DenseScan(items["rows"], items["halves"], frame)
+        return items.cached("whole", lambda: DenseScan.of(items[self.placed], frame.whole()))
 
     def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
         """Distances of the points themselves."""
@@ -81,6 +86,8 @@ class Euclidean(Road):
 
 class Embedded(Euclidean):
     """Points in coordinates e(x) whose Euclidean distance is the metric, or with α > 0 and no φ a part of it."""
+
+    placed = "embedded"
 
     @property
     def linear(self) -> bool:
@@ -172,7 +179,7 @@ class OnDevice(Embedded):
 class SparseEuclidean(Road):
     """Sparse points that are compared as they are."""
 
-    def scan(self, items: Items) -> Scan:
+    def scan(self, items: Items, k: int = 1) -> Scan:
         """Double-precision bounds by postings."""
         return items.cached("scan", lambda: sparse_scan(items["points"]))
 
@@ -196,7 +203,7 @@ class Mixed(Road):
         W = Z @ (self.metric.core - alpha * np.eye(coordinates.size))
         return W, coordinates.phi(X), linalg.row_inner(W, Z) + alpha * coordinates.energy(X)
 
-    def scan(self, items: Items) -> Scan:
+    def scan(self, items: Items, k: int = 1) -> Scan:
         """Double-precision bounds from both parts."""
 
         def make() -> Scan:

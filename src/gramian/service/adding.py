@@ -26,7 +26,7 @@ def add(space: "Space", name: str, X: Any, ids: Any = None, meta: Any = None, **
     """Queue items; the future has the answer once they are durable."""
     width = space.collection(name).n_features
     X = narrow(_checks.points(X, "Space", n_features=width, allow_sparse=False, name="x"))
-    numbers: list[int | None] = [None] * len(X) if ids is None else list(ids)
+    numbers: list[int | None] = [None] * len(X) if ids is None else [_whole(i) for i in ids]
     metas: list[str | None] = [None] * len(X) if meta is None else [_text(m) for m in meta]
     if not len(numbers) == len(metas) == len(X):
         raise SpaceError(f"Space: ids and meta must have one entry per point ({len(X)}).")
@@ -48,6 +48,11 @@ def _drop_refused(path: Path, future: Future) -> None:
     error = None if future.cancelled() else future.exception()
     if future.cancelled() or (error is not None and not isinstance(error, StorageFull)):
         path.unlink(missing_ok=True)
+
+
+def _whole(number: Any) -> int | None:
+    """An id as the store and the log hold it, also where it came from an array."""
+    return None if number is None else int(number)
 
 
 def _text(meta: dict[str, Any] | None) -> str | None:

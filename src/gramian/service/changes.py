@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian._parameters import FLAG
 from gramian.service.draft import Draft
 from gramian.service.errors import Conflict, SpaceError, Unknown
 from gramian.service.files import checksum
@@ -80,7 +81,7 @@ def add_items(
     own = draft.collection(name)
     ids = numbered(batch.ids, own["next_id"])
     known = known_ids(draft.db, own["number"], ids)
-    refused = [] if upsert is True else [i for i in known if not upsert or i not in upsert]
+    refused = _refused(known, upsert)
     if refused:
         raise Conflict(
             f"Space: ids must be new, got {refused[0]}, which {name!r} already holds; say upsert to replace it."
@@ -90,6 +91,14 @@ def add_items(
     seq = draft.event("items", data, collection=name, user=user, request=request)
     place(draft, own, ids, batch, seq)
     return {"added": n, "updated": len(known), "seq": seq}
+
+
+def _refused(known: list[int], upsert: Any) -> list[int]:
+    """Ids that are there already and may not be replaced."""
+    if FLAG.holds(upsert):
+        return [] if upsert else known
+    replaced = set(upsert.tolist()) if isinstance(upsert, np.ndarray) else upsert
+    return [i for i in known if i not in replaced]
 
 
 def place(draft: Draft, own: sqlite3.Row, ids: list[int], batch: Batch, seq: int) -> None:

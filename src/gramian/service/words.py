@@ -11,7 +11,9 @@ from gramian.service.changes import Request
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and -(2**63) <= int(value) < 2**63
+    if not isinstance(value, Integral) or isinstance(value, bool | np.bool_ | np.timedelta64):
+        return False
+    return -(2**63) <= int(value) < 2**63
 
 
 def _is_row(value: Any) -> bool:
@@ -20,7 +22,7 @@ def _is_row(value: Any) -> bool:
 
 def _are_ids(value: Any) -> bool:
     if isinstance(value, np.ndarray):
-        return value.ndim == 1 and (value.dtype.kind in "iu" or len(value) == 0)
+        return value.ndim == 1 and (len(value) == 0 or (value.dtype.kind in "iu" and int(value.max()) < 2**63))
     return _is_row(value) and all(entry is None or _is_whole(entry) for entry in value)
 
 

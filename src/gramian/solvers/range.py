@@ -1,34 +1,33 @@
 """Priors of low rank: a problem in the range of its prior."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from gramian._array import namespace
-from gramian.solvers.base import Problem, Solution, Solver
+from gramian.solvers.base import Problem, Solution
 
 ROUNDING = 1e-14
 """Eigenvalues of a prior below this share of the largest are zero."""
 
 
-def solve_in_range(solver: Solver, problem: Problem, callback: Callable | None = None) -> Solution:
-    """Solve; when D(M, M₀) is finite only in the range of a singular M₀ = V Λ Vᵀ, solve for B of M = V B Vᵀ there.
+def in_range(problem: Problem) -> tuple[Problem, Any]:
+    """The problem for B of M = V B Vᵀ with V (d, r), where D(M, M₀) is finite only in the range of M₀ = V Λ Vᵀ.
 
+    The problem itself, and None for V, where that is not so.
     D(V B Vᵀ, V Λ Vᵀ) = D(B, Λ) for spectral divergences (Kulis et al. 2006, for LogDet and von Neumann), and
     ⟨A_i, V B Vᵀ⟩ = ⟨Vᵀ A_i V, B⟩.
     """
     V, values = _range(problem)
     if V is None:
-        return solver.solve(problem, callback)
+        return problem, None
     xp = namespace(values)
-    inner = replace(
-        problem,
-        rows=problem.rows.mapped(V),
-        prior=xp.eye(values.shape[0], dtype=values.dtype, device=values.device) * values,
-    )
-    solver.check(inner)
-    solution = solver.solve(inner, callback)
-    return replace(solution, M=V @ solution.M @ V.T)
+    prior = xp.eye(values.shape[0], dtype=values.dtype, device=values.device) * values
+    return replace(problem, rows=problem.rows.mapped(V), prior=prior), V
+
+
+def lifted(solution: Solution, V: Any) -> Solution:
+    """The answer for M = V B Vᵀ from that for B."""
+    return solution if V is None else replace(solution, M=V @ solution.M @ V.T)
 
 
 def _range(problem: Problem) -> tuple[Any, Any]:

@@ -65,7 +65,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             columns = reading.kinds(found)
             _, wrong = reading.encode(columns, found, self._missing(), PYTHON)
             problems.raise_all("TableEncoder", wrong)
-            for doubt in problems.suspicions(found, None if y is None else np.asarray(y), PYTHON):
+            for doubt in problems.suspicions(found, _one_each(y, len(next(iter(found.values())))), PYTHON):
                 _checks.warn(f"TableEncoder: {doubt}.")
             self.columns_ = columns
         return self
@@ -146,3 +146,13 @@ def _array(X: Any) -> np.ndarray:
     if X.ndim != 2:
         raise ValueError(f"TableEncoder: X must have shape (n, d), got shape {X.shape}. Reshape your data.")
     return X
+
+
+def _one_each(y: Any, n: int) -> np.ndarray | None:
+    """Labels, one for each row."""
+    if y is None:
+        return None
+    found = _checks.plain(y, "TableEncoder", "y")
+    if found.shape[:1] != (n,):
+        raise ValueError(f"TableEncoder: y must have one label per row ({n}), got shape {found.shape}.")
+    return found

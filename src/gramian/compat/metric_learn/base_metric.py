@@ -11,6 +11,7 @@ from sklearn.utils.validation import _is_arraylike, check_is_fitted, validate_da
 
 from gramian import _checks
 from gramian.compat.metric_learn.inputs import ArrayIndexer, check_input
+from gramian.compat.metric_learn.settings import check_settings
 from gramian.learners.thresholds import STRATEGIES, best_threshold
 
 NO_LABELS: Any = object()
@@ -18,10 +19,11 @@ NO_LABELS: Any = object()
 
 
 def unchanged_by_errors(fit: Any) -> Any:
-    """A ``fit`` that, when it fails, leaves a learner as it was."""
+    """A ``fit`` that looks at the settings first and, when it fails, leaves a learner as it was."""
 
     @wraps(fit)
     def done(self: Any, *args: Any, **kwargs: Any) -> Any:
+        check_settings(self)
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
@@ -30,6 +32,7 @@ def unchanged_by_errors(fit: Any) -> Any:
             vars(self).update(before)
             raise
 
+    done.guarded = True  # type: ignore[attr-defined]
     return done
 
 
@@ -41,8 +44,9 @@ class BaseMetricLearner(BaseEstimator, metaclass=ABCMeta):
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
-        if "fit" in vars(cls):
-            cls.fit = unchanged_by_errors(vars(cls)["fit"])  # type: ignore[attr-defined]
+        fit = getattr(cls, "fit", None)
+        if fit is not None and not hasattr(fit, "guarded"):  # its own, or that of a mixin
+            cls.fit = unchanged_by_errors(fit)  # type: ignore[attr-defined]
 
     @abstractmethod
     def score_pairs(self, pairs: Any) -> np.ndarray:
@@ -237,7 +241,7 @@ class _PairsClassifierMixin(_TupleClassifierMixin):
 
     @staticmethod
     def _validate_calibration_params(strategy: Any = "accuracy", min_rate: Any = None, beta: Any = 1.0) -> None:
-        if strategy not in STRATEGIES:
+        if not isinstance(strategy, str) or strategy not in STRATEGIES:
             raise ValueError(
                 f'Strategy can either be "accuracy", "f_beta" or "max_tpr" or "max_tnr". Got "{strategy}" instead.'
             )

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from gramian import _checks
 from gramian.compat.metric_learn.parameters import renamed
@@ -45,7 +44,7 @@ class Constraints:
         """Indices (a, b, c, d): pairs (a, b) of one class and (c, d) of two, about ``n_constraints`` of each."""
         count = int(renamed("num_constraints", "n_constraints", num_constraints, n_constraints))
         self.n_constraints = count
-        rng = check_random_state(random_state)
+        rng = _checks.random(random_state, "Constraints")
         a, b = self._pairs(similar_pairs, count, "positive", rng)
         c, d = self._pairs(dissimilar_pairs, count, "negative", rng)
         n = min(len(a), len(c)) if same_length else None
@@ -93,7 +92,9 @@ class Constraints:
                 f"Not enough possible chunks of {chunk_size} elements in each class to form expected {count} chunks - "
                 f"maximum number of chunks is {most}"
             )
-        found = Chunklets.from_labels(labels, count, size=chunk_size, random_state=check_random_state(random_state))
+        found = Chunklets.from_labels(
+            labels, count, size=chunk_size, random_state=_checks.random(random_state, "Constraints")
+        )
         return np.array(found.ids)
 
 

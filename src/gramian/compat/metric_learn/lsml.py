@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import gramian as gm
+from gramian import _checks
 from gramian.compat.metric_learn.base_metric import MahalanobisMixin, _QuadrupletsClassifierMixin
 from gramian.compat.metric_learn.constraints import drawn_quadruplets
 from gramian.compat.metric_learn.fitting import fit_with, lines
@@ -19,7 +20,7 @@ class _BaseLSML(MahalanobisMixin):
     def _fit(self, quadruplets: Any, weights: Any = None) -> None:
         quadruplets = self._prepare_inputs(quadruplets, type_of_inputs="tuples")
         prior = metric_matrix(quadruplets, self.prior, "prior", self.random_state, definite=True)
-        weights = np.ones(len(quadruplets)) if weights is None else np.asarray(weights, dtype=float)
+        weights = np.ones(len(quadruplets)) if weights is None else _checks.array(weights, "LSML", "weights")
         self.w_ = weights / weights.sum()
         X, side = gm.Quadruplets.from_tuples(quadruplets, weight=weights)
         learner = gm.LSML(1.0, prior, anchor=0, max_iter=self.max_iter, tol=self.tol, callback=lines(self))

@@ -1,0 +1,91 @@
+"""What trials from outside found, each with the sentence that it gets now."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import gramian as gm
+
+X = np.random.default_rng(0).normal(size=(24, 3))
+Y = np.arange(24) % 3
+
+
+@pytest.mark.parametrize("name", ["n_components", "n_chunklets"])
+def test_a_span_of_time_is_no_number(name):
+    """NumPy says that it is an integer."""
+    with pytest.raises(ValueError, match=f": {name} must be "):
+        gm.RCA(**{name: np.timedelta64(3, "D")}).fit(X, Y)
+
+
+def test_draws_that_do_not_fit_are_refused_before_the_first():
+    for draw in (
+        lambda: gm.Triplets.from_targets(X[:, 0], n_triplets=2**40),
+        lambda: gm.Triplets.from_labels(Y, 2**40),
+        lambda: gm.Quadruplets.from_labels(Y, 2**40),
+    ):
+        with pytest.raises(ValueError, match=r"1,099,511,627,776 draws take about .* give a smaller n_"):
+            draw()
+
+
+def test_labels_of_a_table_are_one_for_each_row():
+    with pytest.raises(ValueError, match=r"TableEncoder: y must have one label per row \(24\), got shape \(5,\)"):
+        gm.tables.TableEncoder().fit(np.c_[Y, Y], Y[:5])
+
+
+@pytest.mark.parametrize("path", ["x" * 3000, "a\0b"])
+def test_a_name_that_no_file_can_have(path):
+    with pytest.raises(FileNotFoundError, match="load: no file at"):
+        gm.load(path)
+
+
+@pytest.mark.parametrize("kind", ["bsr", "dia", "coo", "lil", "csc"])
+def test_any_sparse_points_are_exported(kind, tmp_path):
+    metric = gm.Mahalanobis.euclidean(3)
+    points = getattr(sparse, f"{kind}_array")(X)
+    gm.export.to_elasticsearch(metric, points, path=tmp_path / "a.ndjson")
+    gm.export.to_elasticsearch(metric, X, path=tmp_path / "b.ndjson")
+    assert (tmp_path / "a.ndjson").read_bytes() == (tmp_path / "b.ndjson").read_bytes()
+
+
+def test_sparse_points_are_no_blocks():
+    with pytest.raises(TypeError, match="X must be an array, a dask array"):
+        gm.dask.fit(None, gm.RCA(), sparse.dia_matrix(X), Y)
+
+
+def test_a_sparse_number_of_clusters():
+    with pytest.raises(ValueError, match="CooperativeVQ: n_clusters must be "):
+        gm.CooperativeVQ(sparse.bsr_matrix(np.eye(3))).fit(X)
+
+
+def test_ids_of_an_array_are_ids_of_a_space(tmp_path):
+    """An id that is no integer of Python would be stored as bytes."""
+    with gm.service.Space(tmp_path / "space", learning=False) as space:
+        space.create("a", 3)
+        for n in (2, 2000):  # short lists of ids are part of the event
+            ids = np.arange(n) + 10 * n
+            assert space.add("a", np.ones((n, 3)), ids)["added"] == n
+            assert space.add("a", np.zeros((n, 3)), ids, upsert=ids)["updated"] == n
+            assert space.add("a", np.zeros((n, 3)), list(ids), upsert=np.bool_(True))["updated"] == n
+            with pytest.raises(ValueError, match="ids must be new"):
+                space.add("a", np.zeros((n, 3)), ids, upsert=ids[1:])
+        assert space.feedback("a", np.int64(20), np.int32(21), np.bool_(True))["seq"] > 0
+        assert space.remove("a", np.int64(20)) and len(space.events(np.int64(1), limit=np.int8(3))) == 3
+        with pytest.raises(ValueError, match="ids must be"):
+            space.add("a", np.ones((1, 3)), np.array([2**63 + 5], dtype=np.uint64))
+    with gm.service.Space(tmp_path / "space", learning=False) as again:
+        assert again.query("a", x=[0.0, 0.0, 0.0], k=1) and again.item("a", 21)["id"] == 21
+
+
+def test_a_path_that_no_file_can_have():
+    with pytest.raises(ValueError, match="save: path must be the name of a file"):
+        gm.save(gm.Mahalanobis.euclidean(2), "a\0b")
+
+
+def test_single_values_where_there_should_be_several():
+    one = np.array(3)
+    with pytest.raises(ValueError, match="feature_names must be 3 names"):
+        gm.Mahalanobis.euclidean(3).with_names(len)
+    with pytest.raises(ValueError, match=r"Pairs: bounds must be \(u, l\)"):
+        gm.Pairs([0], [1], [True], bounds=one)
+    with pytest.raises(ValueError, match="Feedback: disliked must be indices"):
+        gm.Feedback(0, [1, 2], one)
