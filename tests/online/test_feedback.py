@@ -125,3 +125,24 @@ def test_the_step_of_clicks_follows_the_first_list(rng):
     farthest = max(np.sum((X[0] - x) ** 2) for x in X[1:11])
     assert learner.eta_ == pytest.approx(0.1 / farthest**2)
     assert gm.LEGO(eta=0.7).feedback(X[0], liked=X[[3]], shown=X[1:11]).eta_ == 0.7
+
+
+@pytest.mark.parametrize("unit", [10.0, 0.1])
+def test_no_step_of_clicks_is_larger_than_that_of_its_own_list(rng, unit):
+    """A list of far points after one of near points: by another road, a step with η of the wider list from there."""
+    X = rng.normal(size=(20, 4))
+    learner = gm.LEGO().feedback(X[0], liked=X[[3]], disliked=X[[5]], shown=X[1:11])
+    first, before = learner.eta_, learner.metric_
+    Y = unit * X
+    farthest = before.sqdist(Y[[0]], Y[11:])[0].max()
+    eta = min(first, 0.1 / farthest**2)
+    alone = gm.LEGO(eta=eta, prior=before.matrix).feedback(Y[0], liked=Y[[12]], disliked=Y[[15]], shown=Y[11:])
+    learner.feedback(Y[0], liked=Y[[12]], disliked=Y[[15]], shown=Y[11:])
+    np.testing.assert_allclose(learner.metric_.matrix, alone.metric_.matrix, rtol=1e-9)
+    assert learner.eta_ == first, "pairs go on with the step of the stream"
+
+
+def test_clicks_on_points_too_far_apart_are_one_sentence(rng):
+    X = 1e100 * rng.normal(size=(5, 3))
+    with pytest.raises(ValueError, match="LEGO: .*too large"):
+        gm.LEGO().feedback(X[0], liked=X[[1]], disliked=X[[2]])

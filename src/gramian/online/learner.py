@@ -116,7 +116,8 @@ class OnlineLearner(MetricLearner, Stored):
 
         A liked point should be as near as the first of the list, a disliked one beyond the last: targets relative to
         what was on the screen, under the metric that ranked it. With ``eta="auto"`` a stream that begins with clicks
-        takes small steps, η = 0.1 / s² with s the farthest squared distance of the first list.
+        takes small steps, η = 0.1 / s² with s the farthest squared distance of the first list (``eta_``), or of the
+        list at hand where that is farther.
 
         Parameters
         ----------

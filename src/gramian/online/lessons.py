@@ -5,6 +5,7 @@ argument changes nothing.
 """
 
 from dataclasses import replace
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ from gramian.online.progress import Progress
 from gramian.solvers import rows_of
 
 GENTLE = 0.1
-"""η s² of clicks, s the farthest of the first list. The race for η is won by steps that fit the clicks best, which
-is not what the person asks next: they take a good metric down."""
+"""η s² of clicks at most, s the farthest of the first list or of their own. The race for η is won by steps that fit the
+clicks best, which is not what the person asks next: they take a good metric down. So do steps in the unit of a close
+list where points of the next one lie far apart."""
 ORDINARY = 1e100
 """Entries up to it pass every check."""
 
@@ -53,13 +55,24 @@ def clicks(learner: Any, query: Any, liked: Any, disliked: Any, shown: Any) -> P
     if screen is None:
         raise ValueError(f"{owner}: shown must hold the points of the list, got none; leave it out if it is not known.")
     d = now.metric.sqdist_of(q, screen)[0]
-    if isinstance(now.rule, PreTraining) and d.max() > 0:
-        now = replace(now, state=now.rule.given(now.state, GENTLE / float(d.max()) ** 2))
     sizes = [0 if group is None else linalg.count(group) for group in (near, far)]
     targets = np.repeat([d[d > 0].min(initial=d.max()), d.max()], sizes)
     signs = np.repeat([KINDS["at_most"], KINDS["at_least"]], sizes)
     queries = linalg.take(q, np.zeros(sum(sizes), np.intp))
-    return _after(learner, now, queries, stacked(judged), targets, signs)
+    if not isinstance(now.rule, PreTraining) or now.rule.races(now.state) or d.max() == 0:
+        return _after(learner, now, queries, stacked(judged), targets, signs)
+    eta = min(gentle_step(float(d.max()), owner), inf if isnan(now.eta) else now.eta)
+    lent = replace(now, state=now.rule.given(now.state, eta))
+    after = _after(learner, lent, queries, stacked(judged), targets, signs)
+    return after if isnan(now.eta) else replace(after, state=now.rule.given(after.state, now.eta))
+
+
+def gentle_step(farthest: float, owner: str) -> float:
+    """η of clicks on a list, from its farthest squared distance."""
+    eta = GENTLE / farthest / farthest
+    if not 0 < eta < inf:
+        raise ValueError(f"{owner}: squared distances of {farthest:.3g} are too small or too large for a step size.")
+    return eta
 
 
 def few(learner: Any, points: tuple, side: Constraints) -> Progress:

@@ -54,9 +54,13 @@ class PreTraining(OnlineRule):
         """The step size in use, NaN before the first constraint."""
         return float(state.etas[state.best]) if state.etas else float("nan")
 
+    def races(self, state: Trial) -> bool:
+        """Whether several η are still tried."""
+        return len(state.etas) > 1
+
     def given(self, state: Trial, eta: float) -> Trial:
-        """A state with this η and no race, where no race has begun."""
-        return state if state.etas else Trial((eta,), state.states, np.zeros(1), state.n_seen)
+        """A state with this η and no race."""
+        return replace(state, etas=(eta,))
 
     def init(self, d: int) -> Trial:
         """No candidate yet: the scale comes with the first constraint."""
