@@ -101,7 +101,7 @@ class GeometryAwareKernel(Transductive):
     classes_, codes_ : arrays
         Labels, and each point's place among them, −1 where unknown; None after constraints.
     part_ : array or None
-        Rows that ``coordinates_`` and ``eigenvectors_`` are of, where there are more than 20,000 points and labels: the
+        Rows that ``coordinates_`` and ``eigenvectors_`` are of, where there are more than 30,000 points and labels: the
         geometry of a part is learned, unless ``family`` is a Family, and all others are placed as new points are.
     n_iter_, converged_, n_connected_components_
         Alternations, whether the tolerance was met, and pieces of the graph.

@@ -9,7 +9,7 @@ from gramian.constraints import Labels
 from gramian.learners.many import some
 from gramian.manifold.voting import Choice
 
-MANY = 20_000
+MANY = 30_000
 """Points from which on a part of so many is used."""
 DENSE = {"isomap": 3_000, "rbf": 3_000}
 """Points of a part where a matrix of all pairs is decomposed."""

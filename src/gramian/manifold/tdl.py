@@ -111,7 +111,7 @@ class TDL(Transductive):
     n_connected_components_ : int
         Of the graph.
     part_ : array or None
-        Rows whose geometry was learned, where there are more than 20,000 points and labels: that of a part, unless
+        Rows whose geometry was learned, where there are more than 30,000 points and labels: that of a part, unless
         ``graph`` is given, and all others are placed as new points are.
 
     See Also
