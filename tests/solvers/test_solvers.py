@@ -36,6 +36,15 @@ def projected(M, v, b):
     return np.linalg.inv(np.linalg.inv(M) + a * np.outer(v, v))
 
 
+def test_a_projection_of_rank_one_is_that_of_the_inverse(rng):
+    A = rng.standard_normal((4, 4))
+    M, v = A @ A.T + np.eye(4), rng.standard_normal(4)
+    a, found = LogDet.project_rank_one(M, v, 0.7)
+    np.testing.assert_allclose(found, projected(M, v, 0.7), atol=1e-10)
+    np.testing.assert_allclose(np.linalg.inv(found), np.linalg.inv(M) + a * np.outer(v, v), atol=1e-8)
+    assert v @ found @ v == pytest.approx(0.7)
+
+
 @BOTH
 @pytest.mark.parametrize("sign, b", [(1, 0.5), (-1, 9.0), (1, 50.0)])
 def test_one_pair_has_a_closed_form(solver, sign, b):

@@ -58,6 +58,14 @@ class LogDet(Divergence):
         """Itself."""
         return M0, 1.0
 
+    @staticmethod
+    def project_rank_one(M: Any, v: Any, b: float) -> tuple[float, Any]:
+        """Bregman projection of M onto vᵀMv = b: (a, M') with M'⁻¹ = M⁻¹ + a v vᵀ, a = 1/b − 1/p."""
+        Mv = M @ v
+        p = float(v @ Mv)
+        a = 1 / b - 1 / p
+        return a, M - (a / (1 + a * p)) * (Mv[:, None] * Mv[None, :])
+
 
 def logdet_conjugate(Theta: Any) -> tuple[float, Any]:
     """Value −log det(−Θ) − d and gradient (−Θ)⁻¹, inf outside of the negative definite cone."""
