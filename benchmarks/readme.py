@@ -34,11 +34,12 @@ answers under another metric:
 def block() -> str:
     """The tables, and when and where they were measured."""
     reports = {name: Report.read(RESULTS / f"{name}.csv") for name in ("learners", "nca", "neighbors", "search")}
-    made = sorted({(report.date, report.machine) for report in reports.values()})
+    dates = sorted({report.date for report in reports.values()})
+    machines = sorted({report.machine for report in reports.values()})
     found = [row for row in reports["search"].rows if row["case"] in SEARCH]
     return TEXT.format(
         peer=re.search(r"metric-learn [\d.]+\d", reports["learners"].title)[0],
-        when="; ".join(f"Measured on {date}, {machine}" for date, machine in made),
+        when=f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, {', '.join(machines)}",
         learning=learners(),
         recall=math.floor(100 * min(float(row["recall"]) for row in found)) / 100,
         search=markdown(searching(found)),
@@ -58,7 +59,8 @@ def first(report: Report, case: str, method: str) -> dict[str, str]:
 def learning(report: Report, case: str, peer: str, name: str, measure: str, form: str) -> dict[str, str]:
     """One row: ours, theirs, the ratio, and what both reached."""
     ours, theirs = (first(report, case, method) for method in ("gramian", peer))
-    reached = [form.split(": ")[-1].format(float(side[measure])) for side in (ours, theirs)] if measure else []
+    values = [round(float(side[measure]), 9) + 0.0 for side in (ours, theirs)] if measure else []
+    reached = [form.split(": ")[-1].format(value) for value in values]
     return {
         "learning": name,
         "gramian": seconds(ours["cpu_s"]),
