@@ -141,3 +141,16 @@ def test_a_value_without_words_is_named_by_its_type():
         _checks.number(Silent(), "Owner", "k")
     with pytest.raises(ValueError, match="Owner: random_state must "):
         _checks.random(np.timedelta64(3, "D"), "Owner")
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (70_000, 3), (5, 40_000), (1, 70_000)])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_one_bad_number_is_found_wherever_it_is(shape, bad):
+    X = np.ones(shape)
+    for place in (0, X.size // 2, X.size - 1):
+        Y = X.copy()
+        Y.flat[place] = bad
+        with pytest.raises(ValueError, match="contains NaN or infinity"):
+            _checks.points(Y, "Owner")
+        Y.flat[place] = -7.0
+        assert _checks._largest(Y) == 7

@@ -41,3 +41,14 @@ def test_moments_are_those_of_each_group(rng):
     np.testing.assert_array_equal(sizes, [10, 10, 10, 10])
     np.testing.assert_allclose(means, [part.mean(axis=0) for part in parts])
     np.testing.assert_allclose(S, sum(9 * np.cov(part.T) for part in parts))
+
+
+@pytest.mark.parametrize("n", [20, 200])
+def test_leading_directions_are_those_of_the_singular_values(n):
+    rng = np.random.default_rng(2)
+    V = rng.normal(size=(n, 50)) * 0.1 ** np.arange(50)
+    directions, values = linalg.leading_directions(V, 4)
+    _, singular, right = np.linalg.svd(V, full_matrices=False)
+    np.testing.assert_allclose(directions.T @ directions, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(values, singular[:4] ** 2, rtol=1e-6)
+    np.testing.assert_allclose(np.abs(np.sum(directions * right[:4].T, axis=0)), 1, rtol=1e-6)

@@ -23,10 +23,11 @@ def threads() -> list[dict[str, Any]]:
         work = {
             "query": lambda jobs, index=index: index.query(Q, K, n_jobs=jobs),
             "add": lambda jobs, make=make: make(metric).add(X, n_jobs=jobs),
+            "add under a learned metric": lambda jobs, make=make: make(other).add(X, n_jobs=jobs),
             "with_metric": lambda jobs, index=index: index.with_metric(other, n_jobs=jobs),
         }
         for what, call in work.items():
-            one, two = (min(_wall(call, jobs) for _ in range(3)) for jobs in (1, 2))
+            one, two = (min(_wall(call, jobs) for _ in range(9)) for jobs in (1, 2))
             name = f"{type(index).__name__}, {what}"
             rows.append({"case": "two threads, 100,000 × 128", "method": name, "cpu_s": two, "ratio": one / two})
     return rows

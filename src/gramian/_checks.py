@@ -22,6 +22,8 @@ LARGEST = 1e300
 """No power of the data may exceed it, or double precision would overflow."""
 SINGLE = 1e-15, 1e15
 """Magnitudes whose squares may be taken in single precision."""
+CACHED = 1 << 15
+"""Numbers that the nearest cache holds together."""
 
 
 _PACKAGE = str(Path(__file__).parent)
@@ -250,7 +252,7 @@ def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = 
     if sparse.issparse(X) and not X.has_sorted_indices:
         X = X.sorted_indices()  # what is called later may sort in place
     values = X.data if sparse.issparse(X) else X
-    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    largest = _largest(values)
     if not np.isfinite(largest):
         raise ValueError(f"{owner}: {name} contains NaN or infinity; impute or drop those rows first.")
     high = LARGEST ** (1 / degree)
@@ -261,6 +263,15 @@ def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = 
         )
     single = X.dtype == np.float32 and (largest == 0 or SINGLE[0] <= largest <= SINGLE[1])
     return X if single else X.astype(np.float64, copy=False)
+
+
+def _largest(values: Any) -> float:
+    """Largest magnitude, NaN where there is one; large arrays in blocks that the cache holds, so read once."""
+    if values.size <= CACHED or not isinstance(values, np.ndarray):
+        return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    step = max(1, CACHED * len(values) // values.size)
+    blocks = (values[start : start + step] for start in range(0, len(values), step))
+    return float(np.max([(block.max(), -block.min()) for block in blocks]))
 
 
 def feature_names(names: Any, owner: str, n_features: int | None) -> tuple[str, ...]:

@@ -71,9 +71,14 @@ def psd_sqrt(M: np.ndarray) -> np.ndarray:
 
 def leading_directions(V: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
     """About the p directions u (d, p) in which rows v spread most, by one subspace iteration, and Σ (uᵀv)² of each."""
-    start = V.T @ (V @ np.random.default_rng(0).standard_normal((V.shape[1], p)))
-    Q, _ = np.linalg.qr(V.T @ (V @ np.linalg.qr(start)[0]))
-    values, vectors = eigh(symmetrize((V @ Q).T @ (V @ Q)))
+    C = V.T @ V if len(V) >= V.shape[1] else None
+
+    def spread_of(B: np.ndarray) -> np.ndarray:
+        return V.T @ (V @ B) if C is None else C @ B
+
+    start = spread_of(np.random.default_rng(0).standard_normal((V.shape[1], p)))
+    Q, _ = np.linalg.qr(spread_of(np.linalg.qr(start)[0]))
+    values, vectors = eigh(symmetrize(Q.T @ spread_of(Q)))
     return Q @ vectors[:, ::-1], values[::-1]
 
 

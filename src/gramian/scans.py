@@ -32,7 +32,7 @@ NEIGHBORS, LISTED = 100, 500
 """A projection pays for so many neighbors, or for one of so many rows: longer lists need sharper bounds."""
 LARGEST = 1e15
 """Norms beyond it, in units of the spread, are not squared in single precision."""
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 2 << 20
 """Rows whose coordinates are computed together, in double precision."""
 _TINY = 2.0**-120
 """What underflow may take from a bound."""
@@ -48,10 +48,11 @@ class Frame:
 
     @classmethod
     def around(cls, X: np.ndarray) -> "Frame":
-        """Frame that fits these rows."""
+        """Frame that fits these rows, read from some thousands of them: the bounds hold in every frame."""
         n, d = X.shape
-        center = X.mean(axis=0, dtype=np.float64) if n else np.zeros(d)
-        sample = X[:: max(1, n // PROJECTED[0])] - center
+        sample = X[:: max(1, n // PROJECTED[0])]
+        center = sample.mean(axis=0, dtype=np.float64) if n else np.zeros(d)
+        sample = sample - center
         unit = 2.0 ** int(np.frexp(np.abs(sample).max(initial=0.0))[1])
         tried = n >= PROJECTED[0] and d >= PROJECTED[1]
         return cls(center, unit, _directions(sample / unit) if tried else None)

@@ -177,3 +177,11 @@ def test_two_copies_grow_in_two_threads():
         ids, sqdist = own.query(X[start : start + 200], k=1)
         assert np.array_equal(ids[:, 0], np.arange(1001, 1201)) and (sqdist == 0).all()
         assert np.array_equal(own.points[:1001], X[:1001])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_items_that_threads_copied_are_those_that_were_given(rng, order):
+    X = np.asarray(rng.normal(size=(100_003, D)), order=order)
+    index = gm.ExactIndex(gm.Mahalanobis.euclidean(D)).add(X, n_jobs=3)
+    kept, X[:] = X.copy(), 0
+    assert np.array_equal(index.points, kept)

@@ -93,7 +93,7 @@ class Collection:
 def grown(index: Collection, items: Items, ids: np.ndarray, X: Any, threads: int) -> Items:
     """The items of an index and new ones."""
     X = index._store(items.held(X))
-    new = {"ids": ids, "points": X if items.n else own(X)}
+    new = {"ids": ids, "points": X if items.n else own(X, threads)}
     columns = {name: items.columns[name].append(rows) if items.n else column(rows) for name, rows in new.items()}
     more = replace(items, columns=columns, next_id=max(items.next_id, int(ids.max()) + 1), cache={})
     if more.n >= 2 * items.settled_on and (index._doubling or not items.settled_on):
@@ -114,8 +114,10 @@ def rederived(index: Collection, items: Items, threads: int) -> Items:
     return replace(items, columns={**kept, **derived}, settled=settled, settled_on=items.n, cache={})
 
 
-def own(rows: Any) -> Any:
+def own(rows: Any, threads: int) -> Any:
     """Copy of what the caller passed, so that later changes of it are not seen."""
-    if isinstance(rows, np.ndarray) and isinstance(rows.base, np.memmap) and not rows.flags.writeable:
+    if not isinstance(rows, np.ndarray):
+        return rows.copy() if hasattr(rows, "copy") else list(rows)
+    if isinstance(rows.base, np.memmap) and not rows.flags.writeable:
         return rows  # a file that is open for reading only stays on disk
-    return rows.copy() if hasattr(rows, "copy") else list(rows)
+    return _threads.copied(rows, threads)

@@ -111,9 +111,11 @@ class Tiles:
     def of(cls, rows: np.ndarray) -> "Tiles":
         """Column of codes given as rows (n, n_words) of uint64."""
         n, n_words = rows.shape
-        padded = np.zeros((-(-n // TILE) * TILE, n_words), np.uint64)
-        padded[:n] = rows
-        return cls(np.ascontiguousarray(padded.reshape(-1, TILE, n_words).transpose(0, 2, 1)), n)
+        full = n // TILE
+        tiles = np.zeros((-(-n // TILE), n_words, TILE), np.uint64)
+        tiles[:full] = rows[: full * TILE].reshape(full, TILE, n_words).transpose(0, 2, 1)
+        tiles[full:, :, : n - full * TILE] = rows[full * TILE :].T
+        return cls(tiles, n)
 
     @property
     def tiles(self) -> np.ndarray:

@@ -16,8 +16,8 @@ from gramian.search.items import Items
 _TIE, _CLOSE = 1e-12, 1e-8
 """Gaps and values, relative to |q|², below which distances are computed again from the differences of the points."""
 
-SAMPLE = 20_000
-"""Items, at least, that a frame is made for; its bounds hold for all others too."""
+SAMPLE = 2000
+"""Items, at least, that a center and a frame are read from; the bounds hold for all others too."""
 
 
 def road(metric: Metric, points: Any, identity: bool) -> "Road":
@@ -100,9 +100,9 @@ class Embedded(Euclidean):
         return self.metric.alpha == 0 or self.linear
 
     def settle(self, points: Any) -> dict[str, Any]:
-        """The center of the points, and a frame for the scan of e(x)."""
-        origin = points.mean(axis=0, dtype=np.float64) if self.linear and not sparse.issparse(points) else None
+        """A center of the points, and a frame for the scan of e(x)."""
         some = linalg.take(points, slice(None, None, max(1, linalg.count(points) // SAMPLE)))
+        origin = some.mean(axis=0, dtype=np.float64) if self.linear and not sparse.issparse(points) else None
         return {"origin": origin, **super().settle(self._embed(origin, some))}
 
     def derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
