@@ -379,3 +379,13 @@ def test_defaults_meet_the_pairs_of_scaled_wine():
         model = gm.LowRankKernel(random_state=0).fit(X, y)
     lam = np.sort(np.linalg.eigvalsh(model.features_.kernel_(X)))[::-1]
     assert lam[: model.rank_].sum() >= 0.9 * lam.sum() > lam[: model.rank_ - 1].sum()
+
+
+def test_burg_does_not_hear_pairs_that_differ_by_rounding(rng):
+    C = np.vstack([rng.normal(size=(40, 5)), 1e-20 * rng.normal(size=(4, 5))])
+    left, right, sign = np.r_[0:20, 40, 42], np.r_[20:40, 41, 43], np.r_[np.tile([1, -1], 10), -1, -1]
+    some = [gm.Pairs(left[:n], right[:n], sign[:n], bounds=(1.0, 40.0)) for n in (20, 22)]
+    found = [burg(KernelProblem.of(C, pairs, inductive=True, rank=5), np.eye(5), 1.0, 100) for pairs in some]
+    assert all(solution.converged for solution in found)
+    np.testing.assert_allclose(found[1].M, found[0].M, rtol=1e-9)
+    assert np.abs(found[0].M - np.eye(5)).max() > 0.1

@@ -151,3 +151,13 @@ def test_primal_newton_begins_where_it_is_told(rng):
     again = PrimalNewton().solve(replace(prob, start=first.dual))
     assert again.n_iter < first.n_iter
     np.testing.assert_allclose(again.M, first.M, atol=1e-7)
+
+
+def test_pairs_of_very_different_lengths_are_all_heard(rng):
+    """The multiplier of a short pair that must be far grows by 2 a step, and holds up no other."""
+    rows = Rows(rng.normal(size=(30, 4)) * np.logspace(0, -8, 30)[:, None], np.tile([[1.0], [-1.0]], (15, 1)))
+    problem = Problem(rows, np.tile([1.0, -4.0], 15), np.eye(4), LogDet(), Relative(1.0))
+    dual = DualAscent(tol=1e-8, max_iter=300).solve(problem)
+    primal = PrimalNewton(tol=1e-10).solve(problem)
+    assert dual.converged and primal.converged
+    np.testing.assert_allclose(dual.M, primal.M, rtol=1e-4, atol=1e-6)
