@@ -1,6 +1,7 @@
 """What trials from outside found, each with the sentence that it gets now."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -89,3 +90,25 @@ def test_single_values_where_there_should_be_several():
         gm.Pairs([0], [1], [True], bounds=one)
     with pytest.raises(ValueError, match="Feedback: disliked must be indices"):
         gm.Feedback(0, [1, 2], one)
+
+
+@pytest.mark.parametrize("name", ["bsr", "dia", "coo", "csr"])
+def test_weights_to_choose_from_are_a_list(name):
+    for model in (gm.GeometryAwareKernel(gamma=getattr(sparse, f"{name}_array")(np.eye(3))), gm.TDL(lam=[[1.0], [2]])):
+        with pytest.raises(ValueError, match=r": (gamma|lam) must be a number"):
+            model.fit(X, Y)
+    with pytest.raises(ValueError, match="gamma must be a number, or several to choose from, got"):
+        gm.GeometryAwareKernel(gamma=sparse.coo_array(np.ones(3))).fit(X, Y)
+
+
+def test_a_weight_given_twice_is_one_weight():
+    """A grid of equal weights took as long as one of different weights."""
+    twice, once = (gm.TDL(lam=lam, anchor=0.5).fit(X, Y) for lam in ([2.0] * 24, 2.0))
+    np.testing.assert_array_equal(twice.embedding_, once.embedding_)
+
+
+def test_a_table_is_no_metric():
+    """It has a method ``transform`` of its own."""
+    for given in (pd.DataFrame(X), pd.Series(Y), gm.RCA):
+        with pytest.raises(TypeError, match=r"dask.transform: metric must be a metric, or a fitted learner"):
+            gm.dask.transform(None, given, X)
