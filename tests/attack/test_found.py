@@ -112,3 +112,23 @@ def test_a_table_is_no_metric():
     for given in (pd.DataFrame(X), pd.Series(Y), gm.RCA):
         with pytest.raises(TypeError, match=r"dask.transform: metric must be a metric, or a fitted learner"):
             gm.dask.transform(None, given, X)
+
+
+def test_masked_entries_are_not_numbers():
+    """``np.asarray`` gives the numbers behind the mask."""
+    masked, hidden = np.ma.masked_greater(X, 1.0), np.ma.masked_equal(Y, 2)
+    metric = gm.Mahalanobis.euclidean(3)
+    for call in (
+        lambda: metric.sqdist(masked),
+        lambda: gm.RCA().fit(masked, Y),
+        lambda: gm.RCA().fit(X, hidden),
+        lambda: gm.ITML().fit(X, hidden),
+        lambda: gm.RCA().fit(X, Y).transform(masked),
+        lambda: gm.Gaussian(1.0)(masked),
+        lambda: gm.DecorrelatedKMeans((2, 2)).fit(masked),
+        lambda: gm.Pairs.from_labels(hidden),
+        lambda: gm.Mahalanobis.from_matrix(np.ma.masked_equal(np.eye(3), 0)),
+    ):
+        with pytest.raises(ValueError, match=r"^\w+: \w+ must hold no masked entries, got \d+; fill them"):
+            call()
+    np.testing.assert_array_equal(metric.sqdist(np.ma.array(X, mask=False)), metric.sqdist(X))
