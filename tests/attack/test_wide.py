@@ -71,6 +71,13 @@ def test_subspaces_of_sparse_points_with_empty_columns_are_those_of_the_array(se
     np.testing.assert_allclose(found.sqdist(thin), true.sqdist(dense), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("cls", [gm.ITML, gm.Framework])
+def test_points_without_an_entry_span_nothing(cls, form):
+    with pytest.raises(ValueError, match=rf"{cls.__name__}: .+"):
+        cls(rank=2).fit(form(np.zeros((12, 5))), np.arange(12) % 2)
+
+
 @pytest.mark.parametrize("cls", [gm.LEGO, gm.OnlineITML])
 def test_online_learners_of_a_rank_need_no_room_for_a_matrix_of_all_features(cls):
     rng = np.random.default_rng(0)

@@ -44,7 +44,8 @@ def index(kind):
     """An index of the points under a kernel, and an answer of it."""
 
     def ask(X):
-        metric = gm.KernelMetric(gm.KernelFeatures(gm.Gaussian(2.0), rank=3).fit(X), np.eye(3))
+        features = gm.KernelFeatures(gm.Gaussian(2.0), rank=3).fit(X)
+        metric = gm.KernelMetric(features, np.eye(features.transform(X[:1]).shape[1]))
         return kind(metric).add(X).query(X, 3)
 
     return ask

@@ -46,5 +46,5 @@ def orthonormal_span(A: np.ndarray) -> np.ndarray:
 
     Q, R, _ = qr(A, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
-    keep = size > 1e-10 * max(size[0], np.finfo(float).tiny)
+    keep = size > max(1e-10 * size.max(initial=0.0), np.finfo(float).tiny)
     return Q[:, keep]
