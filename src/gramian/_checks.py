@@ -89,8 +89,8 @@ def points(
     else:
         try:
             X = np.asarray(X)
-            if X.dtype.kind == "c":
-                raise ValueError("complex numbers")
+            if X.dtype.kind in "cMm":
+                raise ValueError("complex numbers" if X.dtype.kind == "c" else "dates or times")
             X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{owner}: {name} must hold real numbers, got {error}.") from error
@@ -106,6 +106,7 @@ def points(
 
 def placed(X: Any, owner: str, name: str = "X", devices: bool = True) -> Any:
     """X where it is with ``devices``; otherwise on the host, or one sentence where that takes a copy."""
+    unmasked(X, owner, name)
     if not _device.foreign(X):
         return X
     if devices:
@@ -114,6 +115,13 @@ def placed(X: Any, owner: str, name: str = "X", devices: bool = True) -> Any:
         return np.asarray(X)
     except (TypeError, RuntimeError, ValueError) as error:
         raise TypeError(_device.refusal(owner, name, X)) from error
+
+
+def unmasked(values: Any, owner: str, name: str) -> None:
+    """One sentence for a masked array with hidden entries, which would count as the numbers behind the mask."""
+    if np.ma.is_masked(values):
+        hidden = int(np.ma.count_masked(values))
+        raise ValueError(f"{owner}: {name} must hold no masked entries, got {hidden}; fill them, or drop those rows.")
 
 
 def estimator_points(
@@ -137,6 +145,7 @@ def estimator_points(
 
     owner = type(estimator).__name__
     X = placed(X, owner, devices=devices)
+    unmasked(y, owner, "y")
     if isinstance(X, _device.DeviceArray):
         X = _device_points(estimator, X, reset, min_points, degree)
         return X if y is None else (X, np.asarray(y))
@@ -391,6 +400,7 @@ def refuse_continuous(classes: np.ndarray, n: int, owner: str) -> None:
 
 def plain(values: Any, owner: str, name: str) -> np.ndarray:
     """An array of anything that has the shape of one."""
+    unmasked(values, owner, name)
     try:
         return np.asarray(_device.whole_numbers(values))
     except ValueError as error:
@@ -460,6 +470,7 @@ def array(value: Any, owner: str, name: str) -> np.ndarray:
     """Return a copy of an array of real numbers, float64."""
     if _device.held(value):
         return value.astype(np.float64)
+    unmasked(value, owner, name)
     try:
         if np.iscomplexobj(value):
             raise TypeError("complex numbers")

@@ -104,6 +104,13 @@ def unit_rows(X: Any) -> Any:
     return sparse.csr_array(sparse.diags_array(inverse) @ X) if sparse.issparse(X) else X * inverse[:, None]
 
 
+def held_columns(X: Any) -> np.ndarray:
+    """Columns of a sparse X (CSR) that hold anything, the first one where none does."""
+    held = np.zeros(X.shape[1], dtype=bool)
+    held[X.indices if X.nnz else 0] = True
+    return np.flatnonzero(held)
+
+
 def row_inner(X: Any, Y: Any) -> np.ndarray:
     """Inner product of row i of X with row i of Y, dense or sparse, shape (n,)."""
     if sparse.issparse(X) or sparse.issparse(Y):

@@ -5,6 +5,7 @@ such values, and is rebuilt by the class method ``_from_state(state)``. Only pub
 are ever built from a file, so a foreign file runs nothing.
 """
 
+import errno
 import glob
 import json
 import math
@@ -105,8 +106,11 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
             os.fsync(stream.fileno())
         os.replace(temporary, target)
         sync_folder(target.parent)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if type(error) is OSError and error.filename in (None, str(temporary)):  # a full disk: say where
+            reason = os.strerror(error.errno) if error.errno else "not written in whole, perhaps the disk is full"
+            raise OSError(error.errno or errno.EIO, reason, os.fspath(path)) from error
         raise
 
 

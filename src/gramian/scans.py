@@ -179,9 +179,13 @@ class Scan(ABC):
         return lists.sqdist(own, self.unit)
 
     def everything(self, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """All rows for each of m queries, with bounds that rule out only those that are infinitely far away."""
-        bounds = np.where(self.halves < np.inf, -np.inf, np.inf)
-        return np.tile(np.arange(self.n), (m, 1)), np.tile(bounds, (m, 1))
+        """All rows for each of m queries, with bounds that rule out only those that are infinitely far away.
+
+        These come last: bounds ascend.
+        """
+        far = self.halves == np.inf
+        order = np.argsort(far, kind="stable")
+        return np.tile(order, (m, 1)), np.tile(np.where(far[order], np.inf, -np.inf), (m, 1))
 
     def within(self, lifted: tuple[Any, np.ndarray], limit: float) -> np.ndarray:
         """Rows whose bound for one query is at most the limit."""

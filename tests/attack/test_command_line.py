@@ -1,6 +1,7 @@
 """The command line given hostile names, tables and surroundings: one sentence, an exit code, no traceback."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gramian as gm
+
 pytest.importorskip("typer")
+resource = pytest.importorskip("resource")
 from gramian.cli import app, main, refusals  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -114,3 +118,24 @@ def test_exit_codes_are_those_of_the_pages():
 
         assert refusals.guarded(command) == code
     assert app.run(["--version"]) == 0
+
+
+@pytest.mark.parametrize("ending", ["csv", "npy", "npz"])
+def test_a_disk_that_is_full_names_the_file_and_leaves_the_old_one(ending, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 4))
+    np.save(tmp_path / "X.npy", X)
+    gm.save(gm.Mahalanobis.euclidean(4), tmp_path / "m.gram")
+    out = tmp_path / f"out.{ending}"
+    out.write_text("old")
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    command = [sys.executable, "-m", "gramian", "transform", tmp_path / "m.gram", tmp_path / "X.npy", "-o", out]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENV, preexec_fn=limit)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    said = " ".join(done.stderr.split())
+    assert f"out.{ending}: " in said and ("too large" in said or "disk is full" in said)
+    assert out.read_text() == "old" and len(list(tmp_path.iterdir())) == 3

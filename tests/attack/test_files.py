@@ -176,6 +176,15 @@ def test_crafted_files_are_refused_or_are_what_they_say(kind, tmp_path):
     assert tried > 10 and not wrong, "\n".join(wrong)
 
 
+def test_points_that_are_stored_as_text_are_refused(tmp_path):
+    """The door takes text that says numbers; compiled loops do not."""
+    gm.save(VALUES["hash"](), tmp_path / "good.gram")
+    header, arrays = parts_of(tmp_path / "good.gram")
+    name = header["value"]["state"]["dict"]["columns"]["dict"]["points"]["array"]
+    with pytest.raises(persist.PersistError, match="points are not stored as numbers"):
+        gm.load(written(tmp_path / "bad.gram", header, {**arrays, name: arrays[name].astype(str)}))
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("mmap", [False, True])

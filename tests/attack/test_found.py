@@ -1,6 +1,7 @@
 """What trials from outside found, each with the sentence that it gets now."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -89,3 +90,45 @@ def test_single_values_where_there_should_be_several():
         gm.Pairs([0], [1], [True], bounds=one)
     with pytest.raises(ValueError, match="Feedback: disliked must be indices"):
         gm.Feedback(0, [1, 2], one)
+
+
+@pytest.mark.parametrize("name", ["bsr", "dia", "coo", "csr"])
+def test_weights_to_choose_from_are_a_list(name):
+    for model in (gm.GeometryAwareKernel(gamma=getattr(sparse, f"{name}_array")(np.eye(3))), gm.TDL(lam=[[1.0], [2]])):
+        with pytest.raises(ValueError, match=r": (gamma|lam) must be a number"):
+            model.fit(X, Y)
+    with pytest.raises(ValueError, match="gamma must be a number, or several to choose from, got"):
+        gm.GeometryAwareKernel(gamma=sparse.coo_array(np.ones(3))).fit(X, Y)
+
+
+def test_a_weight_given_twice_is_one_weight():
+    """A grid of equal weights took as long as one of different weights."""
+    twice, once = (gm.TDL(lam=lam, anchor=0.5).fit(X, Y) for lam in ([2.0] * 24, 2.0))
+    np.testing.assert_array_equal(twice.embedding_, once.embedding_)
+
+
+def test_a_table_is_no_metric():
+    """It has a method ``transform`` of its own."""
+    for given in (pd.DataFrame(X), pd.Series(Y), gm.RCA):
+        with pytest.raises(TypeError, match=r"dask.transform: metric must be a metric, or a fitted learner"):
+            gm.dask.transform(None, given, X)
+
+
+def test_masked_entries_are_not_numbers():
+    """``np.asarray`` gives the numbers behind the mask."""
+    masked, hidden = np.ma.masked_greater(X, 1.0), np.ma.masked_equal(Y, 2)
+    metric = gm.Mahalanobis.euclidean(3)
+    for call in (
+        lambda: metric.sqdist(masked),
+        lambda: gm.RCA().fit(masked, Y),
+        lambda: gm.RCA().fit(X, hidden),
+        lambda: gm.ITML().fit(X, hidden),
+        lambda: gm.RCA().fit(X, Y).transform(masked),
+        lambda: gm.Gaussian(1.0)(masked),
+        lambda: gm.DecorrelatedKMeans((2, 2)).fit(masked),
+        lambda: gm.Pairs.from_labels(hidden),
+        lambda: gm.Mahalanobis.from_matrix(np.ma.masked_equal(np.eye(3), 0)),
+    ):
+        with pytest.raises(ValueError, match=r"^\w+: \w+ must hold no masked entries, got \d+; fill them"):
+            call()
+    np.testing.assert_array_equal(metric.sqdist(np.ma.array(X, mask=False)), metric.sqdist(X))

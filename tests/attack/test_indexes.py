@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -45,7 +46,55 @@ BAD_ADDS = {
     "too few ids": lambda ids: (POINTS[:2], [10**7]),
     "ids that are no integers": lambda ids: (POINTS[:2], [0.5, 1.5]),
     "complex": lambda ids: (POINTS[:2] + 1j, None),
+    "masked": lambda ids: (np.ma.masked_less(POINTS[:5], 0.0), None),
+    "masked ids": lambda ids: (POINTS[:2], np.ma.masked_equal([10**7, 10**7 + 1], 10**7)),
+    "words": lambda ids: (np.array([["a"] * D]), None),
+    "dates": lambda ids: (np.full((2, D), np.datetime64("2020-01-01")), None),
 }
+ODD_ADDS = {
+    "no points": (lambda X: X[:0], "nothing is added"),
+    "numbers as text": (lambda X: X.astype(str).astype(object), "each says which number it is; words are refused"),
+    "half precision": (lambda X: X.astype(np.float16), "the same numbers"),
+    "small integers": (lambda X: X.astype(np.int8), "the same numbers"),
+    "a mask that hides nothing": (lambda X: np.ma.array(X, mask=False), "the same numbers"),
+    "a table": (lambda X: pd.DataFrame(X), "the same numbers"),
+}
+"""Adds that look odd and are legal, with the reason."""
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("how", ODD_ADDS)
+def test_odd_adds_that_are_legal_add_the_numbers_that_they_say(kind, how):
+    X = POINTS[:30]
+    plain, odd = KINDS[kind]().add(X), KINDS[kind]().add(X)
+    more = ODD_ADDS[how][0](POINTS[30:50])
+    odd.add(more)
+    plain.add(POINTS[30 : 30 + len(more)])
+    (ids, sqdist), (true, wanted) = (index.query(POINTS[:9] + 0.25, 60) for index in (odd, plain))
+    np.testing.assert_allclose(sqdist, wanted, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(np.sort(ids), np.sort(true))  # ties may change places by rounding
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - APPROXIMATE))
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_a_filter_on_few_items_leaves_out_those_alone(kind, n):
+    """Items that are filtered out ruled out others, in lists of all items."""
+    index = KINDS[kind]().add(POINTS[:n])
+    for bits in range(1, 2**n):
+        inside = np.flatnonzero([bits >> i & 1 for i in range(n)])
+        ids, sqdist = index.query(POINTS[:2] + 0.25, 2, within=inside)
+        true = index.metric.sqdist(POINTS[:2] + 0.25, POINTS[inside])
+        np.testing.assert_allclose(sqdist, np.sort(true)[:, :2], rtol=1e-9, atol=1e-9)
+        assert np.isin(ids, inside).all()
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_tiny_points_are_as_near_to_each_other_as_numbers_can_say(kind):
+    """Their squares are 0, and so are their distances; those to other points are right."""
+    index = KINDS[kind]().add(POINTS[:20]).add(POINTS[20:24] * 1e-200)
+    ids, sqdist = index.query(np.zeros((1, D)), 4)
+    zero = np.flatnonzero((POINTS[:20] == 0).all(axis=1))
+    assert sqdist.max() == 0 and set(ids[0].tolist()) <= {20, 21, 22, 23, *zero.tolist()}
 
 
 class Sequences(RuleBasedStateMachine):

@@ -108,7 +108,7 @@ def test_any_setting_fits_or_says_what_is_wrong(name):
         complain(name, setting, value)
         for setting in inspect.signature(ESTIMATORS[name]).parameters
         for value in WRONG
-        if not (setting in ENDLESS and value == 10**30)
+        if not (setting in ENDLESS and isinstance(value, int) and value == 10**30)
     ]
     assert not list(filter(None, found))
 

@@ -119,6 +119,27 @@ def test_hard_inputs_are_defined(cls):
 
 
 @each
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_same_numbers_in_single_precision_are_clustered_alike(cls, seed):
+    """No clusters here, so that many minima are nearly equal and rounding would decide."""
+    X = np.random.default_rng(seed).normal(size=(90, 4)).astype(np.float32)
+    single, double = model(cls).fit(X), model(cls).fit(X.astype(np.float64))
+    assert np.array_equal(single.labels_, double.labels_) and single.objective_ == double.objective_
+    assert np.array_equal(single.predict(X), double.predict(X.astype(np.float64)))
+
+
+@each
+def test_single_precision_is_kept_where_there_is_much_and_ends_as_low_from_the_same_start(cls, monkeypatch):
+    monkeypatch.setattr(gm.clustering.points, "SINGLE", 0)
+    X, truth = grid()
+    X = X.astype(np.float32)
+    options = {"init": truth} | ({"penalty": 1.0} if "penalty" in cls().get_params() else {})
+    single, double = model(cls, **options).fit(X), model(cls, **options).fit(X.astype(np.float64))
+    assert single.objective_ == pytest.approx(double.objective_, rel=1e-5)
+    assert np.array_equal(single.labels_, double.labels_)
+
+
+@each
 def test_sparse_is_dense_or_refused(cls):
     X, _ = grid()
     X = np.where(np.abs(X) < 0.5, 0, X)

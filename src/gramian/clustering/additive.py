@@ -39,7 +39,7 @@ class SumOfParts(Clusterings):
         path: list[float] = []
         best = np.inf, state, labels
         for _ in range(self.max_iter):
-            state = self._step(m, state, k, energy, len(points), floor)
+            state = self._step(m, state, k, energy, points, floor)
             last, m = m, self._expect(points, state, k, m.labels, rng)
             value = -m.likelihood + self._lam * correlation(state.C, k) / (2 * state.variance)
             left = float(np.mean(m.labels != last.labels)) if self._hard else _change(path, value)
@@ -52,11 +52,11 @@ class SumOfParts(Clusterings):
         extra = {"variance": state.variance / len(k), "weights": np.split(state.weights, np.cumsum(k)[:-1])}
         return Run(labels, state.C, value, np.array(path), left, self.tol, extra)
 
-    def _step(self, m: Moments, state: State, k: tuple[int, ...], energy: float, n: int, floor: float) -> State:
+    def _step(self, m: Moments, state: State, k: tuple[int, ...], energy: float, points: Points, floor: float) -> State:
         """M-step: parts, then the weights (8.8), (8.9) and the variance at the new parts."""
         C = self._means(m, state.C, k, energy)
         loss = residual(energy, m, C) + self._lam * correlation(C, k)
-        return State(C, np.diag(m.N) / n, max(loss / (n * C.shape[1]), floor))
+        return State(C, np.diag(m.N) / len(points), max(loss / (len(points) * points.d), floor))
 
     def _expect(
         self, points: Points, state: State, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState
@@ -107,7 +107,7 @@ def likeliest(points: Points, state: State, k: tuple[int, ...]) -> np.ndarray:
 
 def _floor(points: Points) -> float:
     """Least variance of a point around its sum of parts, far below that of the data."""
-    scale = points.norms.sum() / (len(points) * points.X.shape[1])
+    scale = points.norms.sum() / (len(points) * points.d)
     return float(1e-10 * scale) if scale > 0 else 1e-10
 
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, linalg
+from gramian import _checks, _memory, linalg
 from gramian._device import to_host
-from gramian.clustering.points import Points
+from gramian.clustering.points import Points, precise
 from gramian.learners.progress import progress
 from gramian.metrics import Mahalanobis
 
@@ -81,10 +81,12 @@ class Clusterings(BaseEstimator, ABC):
         """Find the clusterings of X (n, d); y is ignored."""
         k = sizes(self.n_clusters, type(self).__name__)
         X = self._door(X, reset=True, min_points=max(2, *k))
+        needed = f"{sum(k)} centers of {X.shape[1]:,} features"
+        _memory.require(32.0 * sum(k) * X.shape[1], type(self).__name__, needed, "take TruncatedSVD(100) of X first")
         center = self._centers()
         mean = to_host(linalg.dense(X.mean(axis=0, dtype=np.float64))).ravel() if center else np.zeros(X.shape[1])
         self.mean_ = mean
-        return self._fit_points(Points.of(X, center), k)
+        return self._fit_points(Points.compact(X, center), k)
 
     def _fit_points(self, points: Points, k: tuple[int, ...]) -> "Clusterings":
         """:meth:`fit` of points that went through the door."""
@@ -112,7 +114,7 @@ class Clusterings(BaseEstimator, ABC):
             if few is not points:
                 self.penalty_ = penalty
                 best = self._run(points, k, self._spread(points, best, k), rng)
-            self._store(best, k)
+            self._store(replace(best, centers=points.lifted(to_host(best.centers))), k)
         return self
 
     def _spread(self, points: Points, run: Run, k: tuple[int, ...]) -> np.ndarray:
@@ -121,11 +123,12 @@ class Clusterings(BaseEstimator, ABC):
 
     def _door(self, X: Any, **options: Any) -> Any:
         # (8.1) and the rest hold squares of inner products.
-        return _checks.estimator_points(self, X, allow_sparse=self._sparse, degree=4, devices=self._devices, **options)
+        X = _checks.estimator_points(self, X, allow_sparse=self._sparse, degree=4, devices=self._devices, **options)
+        return precise(X)
 
     def _store(self, run: Run, k: tuple[int, ...]) -> None:
         self.labels_ = to_host(run.labels).astype(np.int32, copy=False)
-        self.cluster_centers_ = [C + self.mean_ for C in np.split(to_host(run.centers), np.cumsum(k)[:-1])]
+        self.cluster_centers_ = [C + self.mean_ for C in np.split(run.centers, np.cumsum(k)[:-1])]
         self.objective_, self.objective_path_ = float(run.objective), run.path
         self.n_iter_, self.converged_ = len(run.path), run.converged
         for name, value in run.extra.items():
@@ -148,8 +151,7 @@ class Clusterings(BaseEstimator, ABC):
 
     def _seen(self, X: Any) -> Points:
         """New points around the mean of the points of ``fit``."""
-        points = Points.of(X, center=False)
-        norms = points.norms - 2 * linalg.dense(X @ self.mean_.astype(X.dtype)) + self.mean_ @ self.mean_
+        norms = linalg.row_norms(X) - 2 * linalg.dense(X @ self.mean_.astype(X.dtype)) + self.mean_ @ self.mean_
         return Points(X, linalg.placed(self.mean_, X), np.maximum(norms, 0))
 
     @property

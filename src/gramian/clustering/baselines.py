@@ -8,7 +8,7 @@ from scipy import sparse
 from gramian import _checks
 from gramian._parameters import COUNT, checked
 from gramian.clustering.base import sizes
-from gramian.clustering.points import Points
+from gramian.clustering.points import Points, precise
 from gramian.clustering.starts import best_kmeans, in_turn
 
 
@@ -33,9 +33,10 @@ def feature_removal(
     _checks.number(fraction, "feature_removal", "fraction", low=0, high=1, open_low=True)
     columns = []
     for size in k:
-        labels, means = best_kmeans(Points.of(X), size, rng, n_init)
+        points = Points.compact(X)
+        labels, means = best_kmeans(points, size, rng, n_init)
         columns.append(labels)
-        X = X[:, telling_less(X, means, fraction)]
+        X = X[:, telling_less(X, points.lifted(means), fraction)]
     return np.column_stack(columns)
 
 
@@ -67,13 +68,13 @@ def orthogonal_projection(
     np.True_
     """
     X, k, rng = _door(X, n_clusters, "orthogonal_projection", n_init, random_state)
-    return in_turn(Points.of(X), k, rng, range(len(k)), len(k) * rounds, n_init)
+    return in_turn(Points.compact(X), k, rng, range(len(k)), len(k) * rounds, n_init)
 
 
 def _door(X: Any, n_clusters: Any, owner: str, n_init: int, random_state: Any) -> tuple[Any, tuple[int, ...], Any]:
     k = sizes(n_clusters, owner)
     _checks.number(n_init, owner, "n_init", low=1, integer=True)
-    return _checks.points(X, owner, min_points=max(k)), k, _checks.random(random_state, owner)
+    return precise(_checks.points(X, owner, min_points=max(k))), k, _checks.random(random_state, owner)
 
 
 def _nonnegative(X: Any) -> bool:

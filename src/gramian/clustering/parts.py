@@ -57,11 +57,11 @@ def exact(points: Points, state: State, k: tuple[int, ...], soft: bool) -> Momen
     """
     combos = np.array(list(product(*map(range, k))))
     B = indicator(combos, k)
-    centers, prior = B @ state.C, B @ _log(state.weights)
+    squares, prior = np.einsum("ij,ij->i", B @ (state.C @ state.C.T), B), B @ _log(state.weights)
     labels, total = np.empty((len(points), len(k)), np.int32), 0.0
     S, N = np.zeros_like(state.C), np.zeros((sum(k), sum(k)))
     for rows in linalg.blocks(len(points), 8 * len(combos), 8 << 20):
-        near = np.asarray(points.inner(centers, rows), np.float64) - linalg.row_norms(centers) / 2
+        near = np.asarray(points.inner(state.C, rows), np.float64) @ B.T - squares / 2
         logp = near / state.variance + prior - points.norms[rows, None] / (2 * state.variance)
         best = logp.argmax(axis=1)
         labels[rows] = combos[best]
@@ -70,7 +70,8 @@ def exact(points: Points, state: State, k: tuple[int, ...], soft: bool) -> Momen
             R = np.exp(logp - logp[np.arange(len(best)), best][:, None])
             total += np.log(R.sum(axis=1)).sum()
             R /= R.sum(axis=1, keepdims=True)
-            S += B.T @ (R.T @ points.X[rows] - R.sum(axis=0)[:, None] * points.shift)
+            H = R @ B
+            S += H.T @ points.X[rows] - H.sum(axis=0)[:, None] * points.shift
             N += (B.T * R.sum(axis=0)) @ B
     likelihood = total - _log_normalizer(points, state)
     return Moments(S, N, labels, likelihood) if soft else moments(points, labels, k, likelihood)
@@ -120,7 +121,7 @@ def _joint(
 
 
 def _log_normalizer(points: Points, state: State) -> float:
-    return len(points) * state.C.shape[1] / 2 * np.log(2 * np.pi * state.variance)
+    return len(points) * points.d / 2 * np.log(2 * np.pi * state.variance)
 
 
 def _log(weights: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ centers, sums and counts have K = k₁ + … + k_T rows, those of the first clus
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,14 @@ from gramian._device import held, to_host
 
 ROWS = 8192
 """Rows of a pass that are worked on at once: small enough for the cache and for sums in single precision."""
+
+SINGLE = 1 << 22
+"""Entries from which on single precision is kept: where local minima are many, rounding decides which one is found."""
+
+
+def precise(X: Any) -> Any:
+    """X in double precision unless it is large or on a device."""
+    return X if held(X) or X.size >= SINGLE else X.astype(np.float64, copy=False)
 
 
 def parts(k: tuple[int, ...]) -> list[slice]:
@@ -45,13 +53,16 @@ def memberships(labels: Any, k: tuple[int, ...], like: Any) -> Any:
 class Points:
     """Rows z = x − shift of X, which is dense or sparse; the difference is never formed for sparse X.
 
-    Where X is on a device, so is all that passes over it give: labels, sums and counts.
+    Where X is on a device, so is all that passes over it give: labels, sums and counts. Columns in which no point has
+    anything can be left out of X; ``columns`` then says which of ``width`` are there.
     """
 
     X: Any
     shift: np.ndarray
     norms: np.ndarray
     centered: bool = False
+    columns: np.ndarray | None = None
+    width: int | None = None
 
     @classmethod
     def of(cls, X: Any, center: bool = True) -> "Points":
@@ -63,25 +74,48 @@ class Points:
         norms = linalg.row_norms(X) - 2 * linalg.dense(X @ shift.astype(X.dtype)) + shift @ shift
         return cls(X, shift, np.maximum(norms, 0), center)
 
+    @classmethod
+    def compact(cls, X: Any, center: bool = True) -> "Points":
+        """:meth:`of` without the columns of a sparse X that hold nothing; one stays at least."""
+        if not sparse.issparse(X):
+            return cls.of(X, center)
+        columns = linalg.held_columns(X)
+        if len(columns) == X.shape[1]:
+            return cls.of(X, center)
+        return replace(cls.of(X[:, columns], center), columns=columns, width=X.shape[1])
+
     def __len__(self) -> int:
         return self.X.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Columns of the data, with those that were left out."""
+        return self.width or self.X.shape[1]
+
+    def lifted(self, C: np.ndarray) -> np.ndarray:
+        """Rows of C in all columns of the data."""
+        if self.columns is None:
+            return C
+        out = np.zeros((len(C), self.d), dtype=C.dtype)
+        out[:, self.columns] = C
+        return out
 
     def sample(self, size: int, rng: np.random.RandomState) -> "Points":
         """At most ``size`` points drawn without replacement, around their own mean if all are."""
         if len(self) <= size:
             return self
         rows = np.sort(rng.choice(len(self), size, replace=False))
-        return Points.of(self.X[rows], self.centered)
+        return replace(Points.of(self.X[rows], self.centered), columns=self.columns, width=self.width)
 
     def on_host(self) -> "Points":
         """The points on the host, for what is quick there: themselves unless they are on a device."""
         if not held(self.X):
             return self
-        return Points(to_host(self.X), to_host(self.shift), to_host(self.norms), self.centered)
+        return replace(self, X=to_host(self.X), shift=to_host(self.shift), norms=to_host(self.norms))
 
     def take(self, rows: np.ndarray) -> "Points":
         """The points at some rows, around the same origin."""
-        return Points(self.X[rows], self.shift, self.norms[rows])
+        return replace(self, X=self.X[rows], norms=self.norms[rows], centered=False)
 
     def dense(self, rows: Any) -> np.ndarray:
         """Some points z as an array."""

@@ -103,13 +103,16 @@ def in_turn(
 def best_kmeans(
     points: Points, k: int, rng: np.random.RandomState, n_init: int, off: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and means of the best of several runs of k-means on the points projected off the rows of ``off``."""
-    best, kept = -np.inf, None
+    """Labels and means of the best of several runs of k-means on the points projected off the rows of ``off``.
+
+    A run that is better by rounding only does not replace an earlier one.
+    """
+    best, kept = 0.0, None
     for _ in range(n_init):
         labels, means = kmeans(points, k, rng, off, max_iter=100)
         centers = means if off is None else project_off(means, off)
         explained = float(np.bincount(labels, minlength=k) @ linalg.row_norms(centers))
-        if explained > best:
+        if kept is None or explained - best > 1e-10 * best:
             best, kept = explained, (labels, means)
     assert kept is not None
     return kept

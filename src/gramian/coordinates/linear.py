@@ -31,6 +31,7 @@ class VectorSpace(Coordinates):
     def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
         """(left X)(right X)ᵀ on the diagonal, in blocks of rows."""
         total = linalg.empty(left.shape[0], X)
+        X = X[:, linalg.held_columns(X)] if sparse.issparse(X) else X
         for rows in linalg.blocks(len(total), 48 * X.shape[1], of=X):
             total[rows] = linalg.row_inner(linalg.product(left[rows], X), linalg.product(right[rows], X))
         return total

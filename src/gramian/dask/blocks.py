@@ -103,6 +103,9 @@ class Blocks:
             return X
         if hasattr(X, "to_delayed"):
             return cls._of_dask(X, name, ndim)
+        _checks.unmasked(X, OWNER, name)
+        if hasattr(X, "iloc"):
+            X = X.to_numpy()
         if isinstance(X, str | os.PathLike):
             X = [X]
         if callable(X):

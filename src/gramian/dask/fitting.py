@@ -106,8 +106,11 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
     """
     engine(client)
     metric = getattr(metric, "metric_", metric)
-    if not hasattr(metric, "transform"):
-        raise TypeError(f"dask.transform: metric must be a metric or a fitted learner, got {_checks.shown(metric)}.")
+    fits = hasattr(metric, "pair_sqdist") or hasattr(metric, "fit")  # tables have another transform
+    if isinstance(metric, type) or not (fits and hasattr(metric, "transform")):
+        raise TypeError(
+            f"dask.transform: metric must be a metric, or a fitted learner or transformer, got {_checks.shown(metric)}."
+        )
     block_rows = _rows(block_rows, "dask.transform")
     if client is None:
         return _streamed(metric, X, block_rows)

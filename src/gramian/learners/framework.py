@@ -74,7 +74,10 @@ class FrameworkLearner(MetricLearner):
         owner = type(self).__name__
         if self.rank is not None:
             rng = _checks.random(self.random_state, owner)
-            coordinates = Subspace(_device.to_host(subspace_basis(self.subspace, X, self.rank, rng, owner)))
+            basis = _device.to_host(subspace_basis(self.subspace, X, self.rank, rng, owner))
+            if basis.shape[1] == 0:
+                raise ValueError(f"{owner}: the subspace must have a direction, got points or columns of zeros alone.")
+            coordinates = Subspace(basis)
             return coordinates, coordinates.z(X)
         if X.shape[1] > WIDEST:
             raise ValueError(

@@ -3,9 +3,12 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import _checks, _memory, linalg
 from gramian._device import DeviceArray, to_host
+
+SMALLER = "give a smaller rank, or take TruncatedSVD of X first"
 
 
 def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, owner: str) -> np.ndarray:
@@ -17,6 +20,12 @@ def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, own
             raise ValueError(f"{owner}: subspace must have shape ({X.shape[1]}, k), got {given.shape}.")
         return orthonormal_span(given)
     _checks.one_of(kind, owner, "subspace", ("svd", "landmarks"))
+    if sparse.issparse(X) and len(columns := linalg.held_columns(X)) < X.shape[1]:
+        _memory.require(24.0 * rank * X.shape[1], owner, f"{rank} directions of {X.shape[1]:,} features", SMALLER)
+        inside = subspace_basis(kind, X[:, columns], rank, rng, owner)
+        U = np.zeros((X.shape[1], inside.shape[1]))
+        U[columns] = inside
+        return U
     if kind == "landmarks":
         rows = X[np.sort(rng.choice(X.shape[0], rank, replace=False))]
         return orthonormal_span(to_host(linalg.dense(rows)).T)
@@ -37,5 +46,5 @@ def orthonormal_span(A: np.ndarray) -> np.ndarray:
 
     Q, R, _ = qr(A, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
-    keep = size > 1e-10 * max(size[0], np.finfo(float).tiny)
+    keep = size > max(1e-10 * size.max(initial=0.0), np.finfo(float).tiny)
     return Q[:, keep]

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, _device, linalg
@@ -46,13 +47,15 @@ class Transductive(GraphEmbedding):
         return _checks.estimator_points(self, X, y, reset=True, min_points=2, devices=self._devices)
 
     def _grid(self, name: str) -> list[float]:
-        """The positive numbers of a parameter that holds one or several, in order."""
+        """The positive numbers of a parameter that holds one or several, each once, in order."""
         value = getattr(self, name)
         owner = type(self).__name__
-        values = [value] if np.ndim(value) == 0 else list(value)
-        if not values:
-            raise ValueError(f"{owner}: {name} must be a number, or several to choose from, got none.")
-        return sorted(_checks.number(v, owner, name, low=0, open_low=True) for v in values)
+        ndim = 1 if isinstance(value, list | tuple | range) else getattr(value, "ndim", 0)
+        if ndim > 1 or sparse.issparse(value) or (ndim == 1 and len(value) == 0):
+            got = "none" if ndim == 1 and not sparse.issparse(value) else _checks.shown(value)
+            raise ValueError(f"{owner}: {name} must be a number, or several to choose from, got {got}.")
+        values = list(value) if ndim else [value]
+        return sorted({_checks.number(v, owner, name, low=0, open_low=True) for v in values})
 
     def _choose(self, name: str, grid: list[float], plain: Any, adjacency: Any, embeddings: Embeddings) -> Choice:
         """The value of a parameter, and the anchor, by the labels; one value without anchor needs no choice."""

@@ -4,8 +4,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from gramian import _checks, _device, linalg
+from gramian import _checks, _device, _memory, linalg
 from gramian.coordinates import Coordinates
 
 
@@ -102,13 +103,16 @@ class Distances:
         """:meth:`transform` of checked points."""
         s = np.sqrt(self.alpha)
         rest = self.coordinates.rest_vectors(X) if s > 0 else None
+        whole = rest is not None or (s > 0 and self.coordinates.back(self.core[:0]) is not None)
+        if whole and sparse.issparse(X):
+            needed = f"{X.shape[0]:,} × {X.shape[1]:,} coordinates"
+            _memory.require(24.0 * X.shape[0] * X.shape[1], type(self).__name__, needed, "ask for a few rows at a time")
         if rest is not None:
             return np.concatenate([s * linalg.dense(rest), self.embed(X)], axis=1)
-        if s == 0 or self.coordinates.back(self.core[:0]) is None:
+        if not whole:
             return self.embed(X)
-        Z = self.coordinates.z(X) @ (self.root - s * np.eye(len(self.core)))
-        whole: Any = self.coordinates.back(Z)
-        return s * linalg.dense(X) + whole
+        inside: Any = self.coordinates.back(self.coordinates.z(X) @ (self.root - s * np.eye(len(self.core))))
+        return s * linalg.dense(X) + inside
 
     def __call__(self, u: Any, v: Any) -> float:
         """Distance of two single points, for libraries that take a callable metric."""

@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from gramian import _checks
 from gramian.constraints import Comparisons, Pairs, RelativeSimilarities, Similarities, Triplets
-from gramian.coordinates import Coordinates, Rest
+from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners.base import MetricLearner, are_tuples
 from gramian.learners.fitted import reading
 from gramian.learners.many import usual
@@ -33,6 +33,8 @@ class OnlineLearner(MetricLearner, Stored):
     _infinite = False
     _most_pairs: int | None = None
     """Pairs that are drawn from labels at most; None where steps are cheap."""
+    _step = "an eigenvalue problem"
+    """What a step takes where steps are not cheap."""
     _kinds: tuple[str, ...] = tuple(KINDS)
     """What a target may be."""
     progress_: Progress
@@ -63,12 +65,15 @@ class OnlineLearner(MetricLearner, Stored):
     @abstractmethod
     def _rule(self, eta: float, d: int) -> OnlineRule: ...
 
+    def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
+        return Plain(X.shape[1]), X  # room for a matrix is asked for where there is one
+
     def _from_labels(self, Z: Any, labels: Any, rest: Rest, rng: np.random.RandomState) -> Pairs:
         count = usual(None, self._most_pairs, labels, 5)
         if count is not None:
             _checks.warn(
                 f"{type(self).__name__}: learns from {count:,} pairs of {len(labels.codes):,} points, since each step "
-                "takes an eigenvalue problem; give Pairs for more of them."
+                f"takes {self._step}; give Pairs for more of them."
             )
         return Pairs.from_labels(labels, count, random_state=rng)
 

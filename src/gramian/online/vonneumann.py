@@ -137,6 +137,7 @@ class OnlineVonNeumann(OnlineLearner):
     """
 
     _most_pairs = 30_000
+    _step = "exponentials of a matrix in a few directions"
 
     def _rule(self, eta: float, d: int) -> VonNeumannRule:
         G = prior_factor(self.prior, type(self).__name__, d)

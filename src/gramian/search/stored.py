@@ -50,6 +50,8 @@ def check_items(index: Collection, items: Items) -> None:
         raise ValueError("its points are not as many as its ids")
     rows = linalg.spread(items.n, COMPARED)
     some = index._check(linalg.take(items["points"], rows))
+    if isinstance(items["points"], np.ndarray) and items["points"].dtype.kind != np.asarray(some).dtype.kind:
+        raise ValueError("its points are not stored as numbers")  # text that says numbers passes the door
     sample = {name: column(part) for name, part in index._derive(items.settled, some, 1).items()}
     if not set(items.columns) >= {"ids", "points", *sample}:
         raise ValueError("its columns are those of another index")
