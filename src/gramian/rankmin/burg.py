@@ -6,7 +6,7 @@ import numpy as np
 
 from gramian.divergences import LogDet
 from gramian.rankmin.kernel_problem import KernelProblem
-from gramian.solvers import DualAscent, Problem, Relative, Solution
+from gramian.solvers import PrimalNewton, Problem, Relative, Solution
 
 
 def burg(problem: KernelProblem, G: np.ndarray, gamma: float, max_iter: int, callback: Any = None) -> Solution:
@@ -16,9 +16,11 @@ def burg(problem: KernelProblem, G: np.ndarray, gamma: float, max_iter: int, cal
     then it is D_ld(B, I) in the r coordinates C: the full-rank problem of the framework, solved as such.
     """
     rows = problem.rows.mapped(G)
-    keep = rows.size() > 0  # a constraint on copies says nothing
+    size = rows.size()
+    # A constraint on copies says nothing, and the slack knows no scale: what differs by rounding would be heard as well.
+    keep = size > np.finfo(float).eps ** 2 * size.max(initial=0)
     prior = np.eye(G.shape[1])
     if not keep.any():
         return Solution(M=prior, objective=0.0, residual=0.0, tol=problem.tol)
     whole = Problem(rows.take(keep), problem.bound[keep], prior, LogDet(), Relative(gamma))
-    return DualAscent(max_iter=max_iter, tol=problem.tol).solve(whole, callback)
+    return PrimalNewton(max_iter=max_iter, tol=problem.tol).solve(whole, callback)

@@ -102,10 +102,10 @@ class _Dual:
         derivative = problem.divergence.hessian(self.start[0] - problem.rows.adjoint(lam))
         slope = problem.slack.slope(lam, problem.bound, problem.scale)
         if hasattr(derivative, "form"):
-            diagonal = self.rows.form(derivative) + slope
+            diagonal = self.rows.form(derivative)
         else:  # of the right size
-            diagonal = self.rows.linear(info[0]) ** 2 + slope
-        return _Curvature(self.rows, derivative, slope, floored(diagonal))
+            diagonal = self.rows.linear(info[0]) ** 2
+        return _Curvature(self.rows, derivative, slope, floored(diagonal) + slope)
 
 
 @dataclass(frozen=True)
