@@ -11,11 +11,13 @@ from gramian.manifold import NeighborGraph, graph_basis, maximal_alignment_facto
 
 TITLE = "G-ML, Figure 6.3: errors by the number of labels"
 NOTES = """
-The protocol of Figures 6.3 and 6.4 (the section above) at
-five numbers of labels, 5 splits, on 2,000 digits in place of 4,000, with one rival more: the maximal-alignment
-kernel, α ≥ 0 without order on the 200 smoothest eigenvectors, SVM with C = 1. "Best supervised" is the best of RBF,
-linear and quadratic kernels, found afterwards, which favors it. Errors with standard errors over splits. Rivals are
-tuned as the section above says: once for all sets, on other splits, where γ of G-ML is chosen in each split.
+Holds in part: G-ML has the lowest error in 5 of 20 places, is within 0.01 of the lowest in 11 and at most 0.034 from
+it; the order-constrained kernel is as good, and supervised kernels are behind until labels are many. The protocol of
+Figures 6.3 and 6.4 (the section above) at five numbers of labels, 5 splits, on 2,000 digits in place of 4,000, with one
+rival more: the maximal-alignment kernel, α ≥ 0 without order on the 200 smoothest eigenvectors, SVM with C = 1. "Best
+supervised" is the best of RBF, linear and quadratic kernels, found afterwards, which favors it. Errors with standard
+errors over splits. Rivals are tuned as the section above says: once for all sets, on other splits, where γ of G-ML is
+chosen in each split.
 """
 SPLITS = 5
 SHOWN = ("G-ML", "diffusion kernel", "order-constrained kernel", "maximal-alignment kernel", "label spreading")
