@@ -12,7 +12,7 @@ from gramian.manifold import NeighborGraph, graph_basis
 TITLE = "G-ML, Figures 6.3 and 6.4: semi-supervised classification"
 NOTES = """
 Not all that the thesis claims holds: G-ML is better than its start and than supervised kernels in seven of eight
-cases, but behind the best semi-supervised rival in five, though its γ is chosen in each split and the rivals' C once
+cases, but behind the best semi-supervised rival in four, though its γ is chosen in each split and the rivals' C once
 for all sets. 10-NN unweighted graph, 20 eigenvectors for G-ML and 200 for its rivals, start at the diffusion kernel
 with t = 0.1, 4-NN for G-ML and one-vs-all SVM for the others, both numbers of labels of Figure 6.4, 30 splits, all as
 printed. Text: tf-idf with sublinear counts and cosine neighbors, on copies of the two pairs of groups with 4,862 and
