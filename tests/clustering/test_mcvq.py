@@ -64,3 +64,22 @@ def test_features_find_their_quantizer():
     owner = model.selection_.argmax(axis=1)
     assert len(set(owner[:15])) == 1 and len(set(owner[15:])) == 1 and owner[0] != owner[15]
     assert np.allclose(model.selection_.sum(axis=1), 1)
+
+
+def test_starts_on_a_part_go_on_from_where_they_ended(rng):
+    """Steps never rise, so that all points end no higher than the best start on a part stands on them."""
+    means = rng.normal(size=(6, 8))
+    X = means[rng.integers(0, 6, 1200)] + 1.2 * rng.normal(size=(1200, 8))
+    stood = []
+
+    class OnPart(gm.MultipleCauseVQ):
+        _most_points = 400
+
+        def _go_on(self, points, k, run, rng):
+            Z = np.asarray(points.X, float)
+            stood.append(states(Z, Z * Z, run.centers, run.extra["variances"], run.extra["selection"], k)[2])
+            return super()._go_on(points, k, run, rng)
+
+    with pytest.warns(UserWarning, match="compares its 3 starts on 400 of the 1,200 points"):
+        model = OnPart((4, 4), n_init=3, random_state=0).fit(X)
+    assert model.objective_ < stood[0]

@@ -113,9 +113,13 @@ class Clusterings(BaseEstimator, ABC):
             best = lowest(map(started, range(starts)))
             if few is not points:
                 self.penalty_ = penalty
-                best = self._run(points, k, self._spread(points, best, k), rng)
+                best = self._go_on(points, k, best, rng)
             self._store(replace(best, centers=points.lifted(to_host(best.centers))), k)
         return self
+
+    def _go_on(self, points: Points, k: tuple[int, ...], run: Run, rng: np.random.RandomState) -> Run:
+        """The descent on all points from where a run on some of them ended."""
+        return self._run(points, k, self._spread(points, run, k), rng)
 
     def _spread(self, points: Points, run: Run, k: tuple[int, ...]) -> np.ndarray:
         """Labels of all points by a run on some of them."""

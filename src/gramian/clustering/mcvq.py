@@ -67,12 +67,19 @@ class MultipleCauseVQ(ByLikelihood):
         return first_labels(points, k, rng, KINDS[start % len(KINDS)])
 
     def _run(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run:
+        return self._descent(points, k, indicator(labels, k), rng.dirichlet(np.full(len(k), 5.0), points.X.shape[1]))
+
+    def _go_on(self, points: Points, k: tuple[int, ...], run: Run, rng: np.random.RandomState) -> Run:
+        Z = np.asarray(points.X, np.float64)
+        m = states(Z, Z * Z, run.centers, run.extra["variances"], run.extra["selection"], k)[0]
+        return self._descent(points, k, m, run.extra["selection"])
+
+    def _descent(self, points: Points, k: tuple[int, ...], m: np.ndarray, prior: np.ndarray) -> Run:
+        """Steps from responsibilities m (n, K), features shared among the quantizers as the prior (d, T) says."""
         Z = np.asarray(points.X, np.float64)
         which = np.repeat(np.arange(len(k)), k)
         squares = Z * Z
         floor = 1e-6 * Z.var(axis=0) + 1e-12 * max(Z.var(), 1e-290)
-        m = indicator(labels, k)
-        prior = rng.dirichlet(np.full(len(k), 5.0), size=Z.shape[1])
         path: list[float] = []
         for _ in range(self.max_iter):
             mu, s = gaussians(Z, squares, m, floor)
@@ -86,10 +93,6 @@ class MultipleCauseVQ(ByLikelihood):
                 break
         extra = {"selection": g, "variances": s}
         return Run(labels, mu, path[-1], np.array(path), left, self.tol, extra)
-
-    def _spread(self, points: Points, run: Run, k: tuple[int, ...]) -> np.ndarray:
-        Z = np.asarray(points.X, np.float64)
-        return states(Z, Z * Z, run.centers, run.extra["variances"], run.extra["selection"], k)[1]
 
     def _labels(self, points: Points) -> np.ndarray:
         k = tuple(len(C) for C in self.cluster_centers_)
