@@ -26,15 +26,15 @@ Our methods come out first or level, as in the thesis, but for sums of spread 1,
 convolutional EM and ahead of decorrelated k-means. What it says of CVQ is a matter of starts, and MCVQ does not fall to
 0.6 with few clusters, where it is level with ours; on sums it is behind, as printed. "1 start" of ours holds a search
 for λ, several short tries, merges and splits, where CVQ and MCVQ have one; the next section gives all the same start.
-3,000 points, 30 dimensions per view, k clusters in each of two views, mean NMI with the two true labelings. The figures of the
-thesis carry no numbers, and neither the spread of the cluster means nor the number of starts is given: means here are
-N(0, s² I) with s = 2 and, harder, s = 1, noise is N(0, I) in each view. "10 starts" is our default for all methods;
-"1 start" shows how much of the order in the thesis is a matter of starts. The thesis has 100 draws; how many we have
-stands beside each row. The plan is 100 where a fit is cheap, 20 with one start of our two methods, 10 for the rivals
-that are slow with ten starts. `benchmarks/.cache` holds what has been run, and a call adds what is missing. Beside
-the mean of each number of clusters stands its standard error, and in brackets by how much decorrelated k-means with
-as many starts is above, over the draws that both have. "True means" are the most probable labels when the means are
-known: no method can be above them but by chance. "(8.1) ≤ truth" counts the draws in which the labels found have an
+3,000 points, 30 dimensions per view, k clusters in each of two views, mean NMI with the two true labelings. The figures
+of the thesis carry no numbers, and neither the spread of the cluster means nor the number of starts is given: means
+here are N(0, s² I) with s = 2 and, harder, s = 1, noise is N(0, I) in each view. "10 starts" is our default for all
+methods; "1 start" shows how much of the order in the thesis is a matter of starts. The thesis has 100 draws; how many
+we have stands beside each row. The plan is 100 where a fit is cheap, 20 with one start of our two methods, 10 for the
+rivals that are slow with ten starts. `benchmarks/.cache` holds what has been run, and a call adds what is missing.
+Beside the mean of each number of clusters stands its standard error, and in brackets by how much decorrelated k-means
+with as many starts is above, over the draws that both have. "True means" are the most probable labels when the means
+are known: no method can be above them but by chance. "(8.1) ≤ truth" counts the draws in which the labels found have an
 objective no higher than the true labels: where it is all of them, search is not what limits.
 """
 FAMILIES = {"concatenated": "Figure 8.3, concatenated", "overlap": "Figure 8.4, overlap", "sum": "Figure 8.5, sum"}

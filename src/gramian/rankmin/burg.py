@@ -17,7 +17,7 @@ def burg(problem: KernelProblem, G: np.ndarray, gamma: float, max_iter: int, cal
     """
     rows = problem.rows.mapped(G)
     size = rows.size()
-    # A constraint on copies says nothing, and the slack knows no scale: what differs by rounding would be heard as well.
+    # A constraint on copies says nothing; the slack knows no scale, so what differs by rounding would be heard too.
     keep = size > np.finfo(float).eps ** 2 * size.max(initial=0)
     prior = np.eye(G.shape[1])
     if not keep.any():
