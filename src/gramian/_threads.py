@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -79,6 +79,14 @@ class _Limit:
 
 
 _limit = _Limit()
+
+
+def beside(threads: int) -> Any:
+    """A block whose linear algebra takes one thread where work on several threads follows.
+
+    A library's own threads go on spinning for a while after a product, on the cores that the others need.
+    """
+    return one_blas_thread() if threads > 1 else nullcontext()
 
 
 @contextmanager

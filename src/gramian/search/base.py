@@ -92,7 +92,8 @@ class Index(Collection, Queries, Stored, ABC):
         d, own = other._width(items), self._width(items)
         if d != own:
             raise ValueError(f"{self._owner}: metric must have {own} features, got {d}.")
-        other._items = rederived(other, items, threads) if items.n else replace(other._items, next_id=items.next_id)
+        with _threads.beside(threads):
+            other._items = rederived(other, items, threads) if items.n else replace(other._items, next_id=items.next_id)
         return other
 
     def _width(self, items: Items) -> int | None:

@@ -69,7 +69,8 @@ class Collection:
             self._items.same_place(X, self._owner)
             new = new_ids(self._items, ids, linalg.count(X), self._owner)
             if len(new):
-                self._items = grown(self, self._items, new, X, threads)
+                with _threads.beside(threads):
+                    self._items = grown(self, self._items, new, X, threads)
         return self
 
     def remove(self, ids: Any) -> Self:

@@ -55,7 +55,8 @@ class Queries:
         k = min(k, items.n if mask is None else int(mask.sum()))
         if linalg.count(Q) == 0 or k == 0:
             return np.zeros((linalg.count(Q), k), np.int64), np.zeros((linalg.count(Q), k))
-        rows, sqdist = self._search(items, Q, k, mask, threads)
+        with _threads.beside(threads):
+            rows, sqdist = self._search(items, Q, k, mask, threads)
         return answer(names(items, rows), Q), answer(sqdist, Q)
 
     def query_batches(
@@ -112,7 +113,8 @@ class Queries:
         items, Q, mask, threads = self._asked(X, within, n_jobs)
         if linalg.count(Q) == 0:
             return [], []
-        found = self._search_radius(items, Q, r * r, mask, threads)
+        with _threads.beside(threads):
+            found = self._search_radius(items, Q, r * r, mask, threads)
         ids = [answer(names(items, rows), Q) for rows, _ in found]
         return ids, [answer(sqdist, Q) for _, sqdist in found]
 
