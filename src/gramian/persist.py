@@ -108,7 +108,8 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
         sync_folder(target.parent)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
-        if type(error) is OSError and error.filename in (None, str(temporary)):  # a full disk: say where
+        full = isinstance(error, OSError) and (error.errno == errno.ENOSPC or str(error).endswith(" written"))
+        if type(error) is OSError and (full or error.errno) and error.filename in (None, str(temporary)):  # say where
             reason = os.strerror(error.errno) if error.errno else "not written in whole, perhaps the disk is full"
             raise OSError(error.errno or errno.EIO, reason, os.fspath(path)) from error
         raise
