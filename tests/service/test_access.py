@@ -121,7 +121,7 @@ def test_tokens_are_shown_once_kept_as_hashes_and_revoked(closed, space):
     with space.store.reading() as db:
         dump = "".join(str(tuple(row)) for row in db.execute("SELECT * FROM tokens"))
     for text in (listed, events, dump):
-        assert secret not in text and secret.rpartition("_")[2] not in text
+        assert secret not in text and secret[-20:] not in text
     assert closed.get("/v1/me", headers=bearer(secret[:-1])).status_code == 401
     assert closed.delete(f"/v1/tokens/{made['id']}", headers=bearer("top-secret")).status_code == 200
     assert closed.get("/v1/me", headers=bearer(secret)).status_code == 401
