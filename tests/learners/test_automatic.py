@@ -192,6 +192,34 @@ def test_the_settled_candidate_is_what_others_must_be_better_than(made_search):
     assert search.winner([base, settled, better]) == (better, 0)
 
 
+def test_a_settled_candidate_takes_a_smaller_weight_that_is_better_by_one_error(made_search):
+    from gramian.learners.trials import SETTLED
+
+    search, base, trial = made_search
+
+    def settled(place, more):
+        found = trial(LIKELY, SETTLED, settled=True)
+        found.scores[0][2][:, place] = np.array(LIKELY) + more
+        return search.winner([base, found])[1]
+
+    assert settled(2, LIKELY) == 2, "1.35 errors more"
+    assert settled(2, UNSURE) == SETTLED
+    assert settled(SETTLED + 1, LIKELY) == SETTLED, "a larger weight needs two errors"
+
+
+def test_many_labels_lower_the_penalty_of_contrastive():
+    from gramian.constraints import Labels
+    from gramian.learners.automatic import default_candidates
+
+    def penalty(n):
+        return default_candidates(Labels(np.arange(n) % 2, np.arange(2)))["Contrastive"].reg
+
+    assert penalty(20) == penalty(200) == default_candidates()["Contrastive"].reg
+    assert penalty(1000) == pytest.approx(penalty(200) / 5)
+    groups = gm.Chunklets(np.where(np.arange(1000) < 400, np.arange(1000) % 2, -1))
+    assert default_candidates(groups)["Contrastive"].reg == pytest.approx(penalty(200) / 2), "points in groups count"
+
+
 def test_only_learners_that_take_what_is_given_are_tried():
     X, y = gm.datasets.load("iris", return_X_y=True)
     pairs = gm.Pairs.from_labels(y, n_pairs=300, random_state=0)

@@ -122,3 +122,11 @@ def test_angles_find_new_points_of_the_classes_better():
         return (t[near] == t[:, None]).mean()
 
     assert precision((T - X.mean(axis=0)) @ L.T) > precision(T - X.mean(axis=0)) + 0.03
+
+
+def test_an_anchored_fit_takes_ten_steps_also_where_they_end_far_from_the_optimum(rng):
+    y = np.arange(120) % 12
+    X = (0.3 * rng.normal(size=(12, 100))[y] + rng.normal(size=(120, 100))) * np.geomspace(1, 0.03, 100)
+    learner = gm.Contrastive(0.2, 0.003, anchor=0.3).fit(X, y)
+    assert learner.solution_.residual > 1, "a residual from which on other learners go on"
+    assert learner.n_iter_ == 10 and learner.converged_

@@ -28,8 +28,6 @@ from gramian.solvers.base import Solution
 
 WEIGHTS = np.array([0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 """Weights w of the prior to choose from."""
-FAR = 1.0
-"""A residual from which on a fit that was stopped early has not come near its optimum, and goes on."""
 UNKNOWN = 0.5
 """The weight of the prior where nothing can be held out."""
 
@@ -50,7 +48,7 @@ def anchored(
         learner, weight = chosen(variants, points, y, unit_free, rng, weight)
     inner = unanchored(learner)
     solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
-    if not solution.converged and solution.residual > FAR and inner.max_iter < learner.max_iter:
+    if not solution.converged and solution.residual > learner._far and inner.max_iter < learner.max_iter:
         inner = unanchored(learner, quiet=True)  # one bar, and steps that ascend
         inner.max_iter = learner.max_iter
         solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)

@@ -24,6 +24,8 @@ class Anchorable:
     _learn: Any
     _enough: dict[str, Any] = {}
     """Limits of an anchored fit, name → function of the limit that was set."""
+    _far = 1.0
+    """A residual from which on a fit that was stopped there has not come near its optimum, and goes on."""
     _has_prior = False
     """Whether the prior is a part of the problem itself."""
     _care = 1.0

@@ -121,6 +121,7 @@ class Contrastive(MetricLearner):
     _most_points = 5_000
     _by_angle = True
     _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 10)}
+    _far = np.inf  # few steps from the identity are a penalty of their own, and what folds were judged by
 
     def __init__(
         self,

@@ -142,7 +142,9 @@ class Search:
             found = trial.gains(prior, folds)
             if found:
                 mean, error = gain_and_error(found, COUNTS)
-                return (trial, SETTLED) if mean[SETTLED] > error[SETTLED] else (prior, len(WEIGHTS) - 1)
+                if mean[SETTLED] > error[SETTLED]:
+                    return trial, _settled_place(trial, folds)
+                break
         return prior, len(WEIGHTS) - 1
 
     def points(self, start: Start, fold: Fold) -> np.ndarray:
@@ -219,3 +221,10 @@ class Search:
             "seconds": trial.seconds,
             "note": trial.note if chosen is None else "chosen",
         }
+
+
+def _settled_place(trial: Trial, folds: Any = None) -> int:
+    """The place of the settled weight, or of the smaller one that gains most over it, less one error."""
+    mean, error = gain_and_error(trial.gains(trial, folds, SETTLED), COUNTS)
+    bound = (mean - error)[:SETTLED]
+    return int(np.argmax(bound)) if bound.max() > 0 else SETTLED
