@@ -131,10 +131,12 @@ def test_a_class_that_was_never_seen_is_told_from_those_that_were(rng):
         np.testing.assert_allclose(found["new"][:, 0], [share[12:].mean()])
 
 
-def test_precision_is_the_share_of_the_nearest(rng):
-    D, same, k = rng.normal(size=(20, 15)), rng.uniform(size=(20, 15)) < 0.4, rng.integers(1, 8, size=20)
-    brute = [same[i][np.argsort(D[i])[: k[i]]].mean() for i in range(20)]
-    np.testing.assert_allclose(precision(D, same, k), brute)
+def test_precision_is_the_share_of_the_nearest_others_in_the_class(rng):
+    D, codes, asked = rng.normal(size=(20, 20)), rng.integers(3, size=20), np.flatnonzero(rng.uniform(size=20) < 0.8)
+    k = rng.integers(1, 8, size=len(asked))
+    near = [[j for j in np.argsort(D[i]) if j != i][:size] for i, size in zip(asked, k)]
+    brute = [(codes[found] == codes[i]).mean() for i, found in zip(asked, near)]
+    np.testing.assert_allclose(precision(D, codes, asked, k), brute)
 
 
 def test_the_error_is_that_of_the_mean_over_clusters(rng):

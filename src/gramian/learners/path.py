@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import linalg
+from gramian import linalg, neighbors
 from gramian._device import to_host
 
 
@@ -36,16 +36,18 @@ class Straight:
         return angular(between, sizes[:, left], sizes[:, right])
 
     def among(self, X: np.ndarray, weights: np.ndarray) -> Iterator[np.ndarray]:
-        """d²_w of all points, (n, n), for one weight after the other."""
-        both = self.between(X)
+        """d²_w of all points, (n, n), for one weight after the other, each written over the one before."""
+        learned, plain = self.between(X)
         sizes = None if self.center is None else self.squares(X - self.center)
+        D = np.empty_like(learned)
+        plain = plain - learned
         for weight in weights:
-            D = mixed(both, weight)
-            if sizes is None:
-                yield D
-            else:
+            np.multiply(plain, weight, out=D)
+            D += learned
+            if sizes is not None:
                 size = mixed(sizes, weight)
-                yield angular(D, size[:, None], size)
+                angular(D, size[:, None], size)
+            yield D
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +97,14 @@ def mixed(both: tuple[np.ndarray, np.ndarray], weight: Any) -> np.ndarray:
 
 
 def angular(between: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """2 − 2 cos from |x − y|², |x|² and |y|²; a point of length zero stays at zero."""
-    root = np.sqrt(np.maximum(left, 0)) * np.sqrt(np.maximum(right, 0))
-    cosine = np.divide(left + right - between, 2 * root, out=np.zeros_like(between), where=root > 0)
-    return (left > 0) + 1.0 * (right > 0) - 2 * cosine
+    """2 − 2 cos from |x − y|², |x|² and |y|², written over the first; a point of length zero stays at zero."""
+    for size in (left, right):
+        between -= size
+    for size in (left, right):
+        between *= np.divide(1.0, np.sqrt(np.maximum(size, 0)), out=np.zeros_like(size), where=size > 0)
+    for size in (left, right):
+        between += size > 0
+    return between
 
 
 def precision_path(
@@ -108,22 +114,19 @@ def precision_path(
 
     As many are looked at as there are others of the class, or one for each ``part`` of them, and ``most`` at most.
     """
-    same = codes[:, None] == codes
-    others = same.sum(axis=1) - 1
+    _, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    others = counts[place] - 1
     k = np.minimum(np.maximum(others // part, others > 0), most)
     asked = np.flatnonzero(k > 0)
     scores = np.full((len(codes), len(weights)), np.nan)
     for column, D in enumerate(path.among(X, weights)):
-        D = D[asked]
-        D[np.arange(len(asked)), asked] = np.inf
-        scores[asked, column] = precision(D, same[asked], k[asked])
+        scores[asked, column] = precision(D, codes, asked, k[asked])
     return scores
 
 
-def precision(D: np.ndarray, same: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Share of the k_i nearest columns of row i that are the same."""
-    most = int(k.max())
-    near = np.argpartition(D, min(most, D.shape[1] - 1), axis=1)[:, :most]
-    order = np.argsort(np.take_along_axis(D, near, axis=1), axis=1, kind="stable")
-    hits = np.take_along_axis(same, np.take_along_axis(near, order, axis=1), axis=1)
-    return np.take_along_axis(np.cumsum(hits, axis=1), k[:, None] - 1, axis=1)[:, 0] / k
+def precision(D: np.ndarray, codes: np.ndarray, asked: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Share of the k_i nearest columns of row i, without its own, that are of its class; ties by place."""
+    D = D if len(asked) == len(D) else D[asked]
+    near, _ = neighbors.smallest(D, int(k.max(initial=0)), skip=asked)
+    hits = (codes[near] == codes[asked][:, None]) & (near >= 0)
+    return np.sum(hits & (np.arange(near.shape[1]) < k[:, None]), axis=1) / k
