@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gramian import linalg
 
@@ -52,3 +54,11 @@ def test_leading_directions_are_those_of_the_singular_values(n):
     np.testing.assert_allclose(directions.T @ directions, np.eye(4), atol=1e-12)
     np.testing.assert_allclose(values, singular[:4] ** 2, rtol=1e-6)
     np.testing.assert_allclose(np.abs(np.sum(directions * right[:4].T, axis=0)), 1, rtol=1e-6)
+
+
+@given(st.integers(0, 500), st.floats(1, 1e4), st.integers(1, 100_000), st.sampled_from([1, 7, 64]))
+def test_blocks_cover_all_rows_and_begin_at_multiples(n, bytes_per_row, budget, multiple):
+    found = list(linalg.blocks(n, bytes_per_row, budget, multiple=multiple))
+    assert [i for part in found for i in range(n)[part]] == list(range(n))
+    assert all(part.start % multiple == 0 for part in found)
+    assert all((part.stop - part.start) * bytes_per_row <= max(budget, multiple * bytes_per_row) for part in found)

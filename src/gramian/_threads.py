@@ -8,12 +8,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from gramian import _checks
-
-COPIED = 1 << 22
-"""Bytes of a copy below which a second thread is not worth its start."""
 
 
 def count(n_jobs: int | None, owner: str) -> int:
@@ -47,19 +42,6 @@ def each(function: Callable[[Any], Any], pieces: Iterable[Any], threads: int) ->
             return [function(piece) for piece in pieces]
         with ThreadPoolExecutor(min(threads, len(pieces))) as pool:
             return list(pool.map(function, pieces))
-
-
-def copied(array: np.ndarray, threads: int) -> np.ndarray:
-    """Copy of an array, row by row in memory, by several threads where it is large."""
-    if threads < 2 or array.nbytes <= COPIED:
-        return np.array(array, order="C")
-    copy, step = np.empty(array.shape, array.dtype), -(-len(array) // threads)
-
-    def fill(start: int) -> None:
-        copy[start : start + step] = array[start : start + step]
-
-    each(fill, range(0, len(array), step), threads)
-    return copy
 
 
 @cache

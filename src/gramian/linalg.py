@@ -119,10 +119,15 @@ def row_inner(X: Any, Y: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, Y)
 
 
-def blocks(n: int, bytes_per_row: float, budget: int = BLOCK_BYTES, of: Any = None) -> Iterator[slice]:
-    """Slices that cover range(n), ``budget`` bytes of work each, or what the accelerator that holds ``of`` can take."""
+def blocks(
+    n: int, bytes_per_row: float, budget: int = BLOCK_BYTES, of: Any = None, multiple: int = 1
+) -> Iterator[slice]:
+    """Slices that cover range(n), ``budget`` bytes of work each, or what the accelerator that holds ``of`` can take.
+
+    They begin at multiples of a number.
+    """
     budget = _device.block_bytes(of, budget)
-    step = max(1, int(budget // max(bytes_per_row, 1)))
+    step = max(1, int(budget // max(bytes_per_row * multiple, 1))) * multiple
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
 

@@ -214,6 +214,8 @@ def test_tiles_hold_what_rows_hold(n, n_words, seed, data):
     assert np.array_equal(tiles.take(kept).rows, rows[kept])
     first = data.draw(st.integers(0, (n - 1) // 64)) * 64
     assert np.array_equal(tiles.part(first, n).rows, rows[first:])
+    written = Tiles.zeros(n, n_words).put(first, rows[first:]).put(0, rows[:first])
+    assert np.array_equal(written.rows, rows)
     one, two = tiles.append(Tiles.of(rows[:1])), tiles.append(Tiles.of(~rows[:1]))
     assert np.array_equal(one.rows[-1], rows[0]) and np.array_equal(two.rows[-1], ~rows[0])
     assert np.array_equal(one.rows[:n], rows) and np.array_equal(two.rows[:n], rows)

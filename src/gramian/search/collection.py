@@ -93,12 +93,14 @@ class Collection:
 
 def grown(index: Collection, items: Items, ids: np.ndarray, X: Any, threads: int) -> Items:
     """The items of an index and new ones."""
-    X = index._store(items.held(X))
-    new = {"ids": ids, "points": X if items.n else own(X, threads)}
+    X, settled = index._store(items.held(X)), None
+    if not items.n:
+        X, settled = begun(index, X, threads)
+    new = {"ids": ids, "points": X}
     columns = {name: items.columns[name].append(rows) if items.n else column(rows) for name, rows in new.items()}
     more = replace(items, columns=columns, next_id=max(items.next_id, int(ids.max()) + 1), cache={})
     if more.n >= 2 * items.settled_on and (index._doubling or not items.settled_on):
-        more = rederived(index, more, threads)
+        more = rederived(index, more, threads, settled)
     else:
         derived = index._derive(items.settled, X, threads)
         columns.update({name: items.columns[name].append(rows) for name, rows in derived.items()})
@@ -106,19 +108,27 @@ def grown(index: Collection, items: Items, ids: np.ndarray, X: Any, threads: int
     return more if behind and (np.diff(ids) > 0).all() else more.unmoved().take(np.argsort(more.ids))
 
 
-def rederived(index: Collection, items: Items, threads: int) -> Items:
-    """The same points with everything else computed anew."""
+def begun(index: Collection, X: Any, threads: int) -> tuple[Any, dict[str, Any] | None]:
+    """The first points as our own and, where a second thread can do that meanwhile, what is settled for them."""
+    if threads < 2 or not isinstance(X, np.ndarray):
+        return own(X), None
+    copy, settled = _threads.each(lambda work: work(), (lambda: own(X), lambda: index._settle(X)), threads)
+    return copy, settled
+
+
+def rederived(index: Collection, items: Items, threads: int, settled: dict[str, Any] | None = None) -> Items:
+    """The same points with everything else computed anew; what is settled too, where it is not given."""
     points = items["points"]
-    settled = index._settle(points)
+    settled = index._settle(points) if settled is None else settled
     derived = {name: column(rows) for name, rows in index._derive(settled, points, threads).items()}
     kept = {name: items.columns[name] for name in ("ids", "points")}
     return replace(items, columns={**kept, **derived}, settled=settled, settled_on=items.n, cache={})
 
 
-def own(rows: Any, threads: int) -> Any:
+def own(rows: Any) -> Any:
     """Copy of what the caller passed, so that later changes of it are not seen."""
     if not isinstance(rows, np.ndarray):
         return rows.copy() if hasattr(rows, "copy") else list(rows)
     if isinstance(rows.base, np.memmap) and not rows.flags.writeable:
         return rows  # a file that is open for reading only stays on disk
-    return _threads.copied(rows, threads)
+    return np.array(rows, order="C")

@@ -110,12 +110,20 @@ class Tiles:
     @classmethod
     def of(cls, rows: np.ndarray) -> "Tiles":
         """Column of codes given as rows (n, n_words) of uint64."""
+        return cls.zeros(*rows.shape).put(0, rows)
+
+    @classmethod
+    def zeros(cls, n: int, n_words: int) -> "Tiles":
+        """Column of n codes, all zero yet."""
+        return cls(np.zeros((-(-n // TILE), n_words, TILE), np.uint64), n)
+
+    def put(self, start: int, rows: np.ndarray) -> "Tiles":
+        """Write codes at a position, the first of a tile, of a column that nobody else has yet."""
         n, n_words = rows.shape
-        full = n // TILE
-        tiles = np.zeros((-(-n // TILE), n_words, TILE), np.uint64)
+        full, tiles = n // TILE, self.data[start // TILE : -(-(start + n) // TILE)]
         tiles[:full] = rows[: full * TILE].reshape(full, TILE, n_words).transpose(0, 2, 1)
         tiles[full:, :, : n - full * TILE] = rows[full * TILE :].T
-        return cls(tiles, n)
+        return self
 
     @property
     def tiles(self) -> np.ndarray:

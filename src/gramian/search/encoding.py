@@ -10,7 +10,7 @@ from scipy import sparse
 from gramian import _threads, linalg
 from gramian._device import to_host
 from gramian.search import codes
-from gramian.search.columns import Tiles
+from gramian.search.columns import TILE, Tiles
 from gramian.search.forms import Form
 from gramian.search.items import Items
 from gramian.search.rounded import RoundedRows
@@ -119,17 +119,17 @@ class Encoder:
         """What an index keeps of items beside their points."""
         V, U = self.form.rows(X), self.form.outside(X)
         n, b = len(V), self.form.n_bits
-        packed, sqnorms, sizes = np.empty((n, b // 8), np.uint8), np.empty(n), np.empty(n)
+        tiles, sqnorms, sizes = Tiles.zeros(n, -(-b // 64)), np.empty(n), np.empty(n)
         alignments = np.empty(n if self.form.orthonormal else 0, np.float32)
 
         def fill(block: slice) -> None:
             P, sqnorms[block], sizes[block] = self.project(V[block], None if U is None else U[block])
-            packed[block] = codes.pack(P)
+            tiles.put(block.start, codes.words(codes.pack(P)))
             if self.form.orthonormal:
                 alignments[block] = np.abs(P).mean(axis=1) * np.sqrt(b * _inverse(sqnorms[block]))
 
-        _threads.each(fill, linalg.blocks(n, 8 * (b + 3 * V.shape[1]), _BLOCK), threads)
-        columns: dict[str, Any] = {"codes": Tiles.of(codes.words(packed)), "sqnorms": sqnorms}
+        _threads.each(fill, linalg.blocks(n, 8 * (b + 3 * V.shape[1]), _BLOCK, multiple=TILE), threads)
+        columns: dict[str, Any] = {"codes": tiles, "sqnorms": sqnorms}
         if self.form.orthonormal:
             columns["alignments"] = alignments
         if V is not X:
