@@ -185,6 +185,16 @@ def test_points_that_are_stored_as_text_are_refused(tmp_path):
         gm.load(written(tmp_path / "bad.gram", header, {**arrays, name: arrays[name].astype(str)}))
 
 
+def test_a_basis_that_is_stored_as_text_is_refused(tmp_path):
+    gm.save(VALUES["kernel metric"](), tmp_path / "good.gram")
+    header, arrays = parts_of(tmp_path / "good.gram")
+    name = header["value"]["state"]["dict"]["coordinates"]["state"]["dict"]["features"]["state"]["dict"]["basis_"][
+        "array"
+    ]
+    with pytest.raises(persist.PersistError, match="basis is not stored as numbers"):
+        gm.load(written(tmp_path / "bad.gram", header, {**arrays, name: arrays[name].astype(str)}))
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("mmap", [False, True])

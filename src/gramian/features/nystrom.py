@@ -298,6 +298,8 @@ def require_one_map(
     wide = basis.shape[1] if kernel_.on_vectors else None
     if count(basis) != map_.shape[1] or wide != n_features_in_:
         raise ValueError("its basis does not fit its map")
+    if isinstance(basis_, np.ndarray) and basis_.dtype.kind != np.asarray(basis).dtype.kind:
+        raise ValueError("its basis is not stored as numbers")  # text that says numbers passes the door
 
 
 def lower_inverse(L: np.ndarray) -> np.ndarray:
