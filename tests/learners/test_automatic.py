@@ -207,6 +207,21 @@ def test_a_settled_candidate_takes_a_smaller_weight_that_is_better_by_one_error(
     assert settled(SETTLED + 1, LIKELY) == SETTLED, "a larger weight needs two errors"
 
 
+def test_classes_without_labels_do_not_pay_for_what_others_gain(made_search):
+    search, base, trial = made_search
+
+    def place(loss):
+        found = trial(np.add(SURE, 1.0))
+        found.scores[0][2][:] = np.add(SURE, 1.0)[:, None] * np.linspace(1, 0, 14)
+        found.scores.append((0, "new", np.array(loss)[:, None] * np.linspace(1, 0, 14) ** 2))
+        return search.winner([base, found])[1]
+
+    base.scores.append((0, "new", np.zeros((4, 14))))
+    assert place([0.1, 0.1, -0.1, -0.1]) == 0
+    assert place([-0.1, 0.0, 0.0, 0.0]) == 0, "one error only"
+    assert place([-0.1, -0.1, -0.1, -0.11]) == 13, "a sure loss at every weight but that of the start"
+
+
 def test_many_labels_lower_the_penalty_of_contrastive():
     from gramian.constraints import Labels
     from gramian.learners.automatic import default_candidates

@@ -106,7 +106,21 @@ class Search:
         return best.start if best.best(self.base)[0] > 0 else start
 
     def winner(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, int]:
-        """The best of the trials, and the place of its weight.
+        """The best of the trials, and the place of a weight at which classes without labels lose nothing surely."""
+        best, place = self._best(trials, folds)
+        return best, self.sparing(best, place, folds)
+
+    def sparing(self, trial: Trial, place: int, folds: Any = None) -> int:
+        """The first place from a given one on, towards the start, where no class without labels loses two errors."""
+        found = [(kind, gain) for kind, gain in trial.gains(self.base, folds) if kind == "new"]
+        if not found:
+            return place
+        mean, error = gain_and_error(found)
+        spared = np.flatnonzero(mean + SURE * error >= 0)
+        return int(min(spared[spared >= place], default=len(WEIGHTS) - 1))
+
+    def _best(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, int]:
+        """The best of the trials by all that was held out, and the place of its weight.
 
         A trial must gain more than two errors over the prior, or over the settled trial where that gains more than
         one. Where none does it is the settled one, or the careful one if it gains more than one error: each is one, not
