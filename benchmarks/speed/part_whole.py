@@ -24,8 +24,7 @@ stayed at the plain distance, and says nothing about a part. CPU seconds are of 
 images each. TDL and GeometryAwareKernel have a label for one image in fifty and no test images: their errors are those
 of the labels that they give to all others, and *plain* is the nearest labeled image. Clusterings compare their starts
 on a part and go on with the best one on all points: their *error* is the objective for each image, in two clusterings
-of ten, over four seeds that both forms share. The row of MultipleCauseVQ is of the code before it went on from the
-state of its best start: that loss is mended and not measured again here.
+of ten, over four seeds that both forms share.
 """
 FIXED_SIZE = {"DNE": 60_000, "LFDA": 60_000}
 """Training images for learners whose part is 20,000; the others have 20,000."""
