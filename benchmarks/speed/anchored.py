@@ -21,7 +21,8 @@ over the second. An anchored fit learns four times, on three folds and on everyt
 fewer pairs and only as far as neighbors can tell; where the problem alone is a closed form of milliseconds, the search
 for the weight is all there is to pay (the clock goes in steps of 4 ms: *0* is less than that). A learner without a
 parameter `anchor` has one column. A fit that takes more than 20 CPU seconds (60 in the last rows) is left empty. The
-last two rows have 10,000 points of which 2,000 have a label; *MB* is what the process grew by: a matrix of 10,000 × 10,000 alone would be 800.
+last two rows have 10,000 points of which 2,000 have a label; *MB* is what the process grew by: a matrix of 10,000 ×
+10,000 alone would be 800.
 """
 SIZES = ((400, 384), (2000, 64))
 CLASSES = 20
