@@ -111,7 +111,7 @@ class Search:
         return best, self.sparing(best, place, folds)
 
     def sparing(self, trial: Trial, place: int, folds: Any = None) -> int:
-        """The first place from a given one on, toward the start, where no class without labels loses two errors."""
+        """The first place from a given one on, toward the start, where classes without labels lose no two errors."""
         found = [(kind, gain) for kind, gain in trial.gains(self.base, folds) if kind == "new"]
         if not found:
             return place
