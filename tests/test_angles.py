@@ -61,7 +61,7 @@ def test_a_path_by_angle_is_the_angle_under_the_blended_metric(rng, weight):
     center = rng.normal(size=4)
     metric = Metric(Angles(center, gm.linalg.psd_sqrt(blend)), np.eye(4))
     path, weights = Path(U, root, center=center), np.array([weight])
-    np.testing.assert_allclose(next(path.among(X, weights)), metric.sqdist(X), atol=1e-9)
+    np.testing.assert_allclose(path.among(X, weight), metric.sqdist(X), atol=1e-9)
     left, right = np.arange(8), np.arange(1, 9)
     np.testing.assert_allclose(
         path.paired(X, left, right, weights)[0], metric.pair_sqdist(X[left], X[right]), atol=1e-9

@@ -8,10 +8,11 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
+from gramian._jit.path import precisions
 from gramian.constraints import Labels
 from gramian.learners.anchor import WEIGHTS, gain_and_error
 from gramian.learners.holdout import Fold, held_out, path_scores
-from gramian.learners.path import Path, precision
+from gramian.learners.path import Path, precision_path
 
 LEARNERS = [gm.RCA, gm.GMML, gm.ITML, gm.MMC, gm.LMNN, gm.NCA, gm.MCML, gm.DNE, gm.PLDA, gm.Contrastive, gm.Framework]
 
@@ -131,12 +132,41 @@ def test_a_class_that_was_never_seen_is_told_from_those_that_were(rng):
         np.testing.assert_allclose(found["new"][:, 0], [share[12:].mean()])
 
 
-def test_precision_is_the_share_of_the_nearest_others_in_the_class(rng):
-    D, codes, asked = rng.normal(size=(20, 20)), rng.integers(3, size=20), np.flatnonzero(rng.uniform(size=20) < 0.8)
-    k = rng.integers(1, 8, size=len(asked))
-    near = [[j for j in np.argsort(D[i]) if j != i][:size] for i, size in zip(asked, k)]
-    brute = [(codes[found] == codes[i]).mean() for i, found in zip(asked, near)]
-    np.testing.assert_allclose(precision(D, codes, asked, k), brute)
+@pytest.mark.parametrize("most", [1, 10, 200])
+@pytest.mark.parametrize("angle", [False, True])
+@pytest.mark.parametrize("copies", [False, True])
+def test_precision_is_the_share_of_the_nearest_others_in_the_class(rng, most, angle, copies):
+    """Along the whole path, beside sorting under each weight; ties by place."""
+    X, codes = rng.normal(size=(60, 4)), rng.integers(3, size=60)
+    codes[7] = 9  # alone: nothing can be asked of it
+    X = np.round(X) if copies else X
+    path = Path(np.eye(4)[:, :2], np.diag([3.0, 0.1]), center=X.mean(axis=0) if angle else None)
+    found = precision_path(X, codes, path, WEIGHTS, most)
+    for weight, scores in zip(WEIGHTS, found.T):
+        D = path.among(X, weight).round(12)
+        for i in range(60):
+            near = [j for j in np.argsort(D[i], kind="stable") if j != i]
+            k = min((codes == codes[i]).sum() - 1, most)
+            if k == 0:
+                assert np.isnan(scores[i])
+            elif not copies:
+                assert scores[i] == (codes[near[:k]] == codes[i]).mean()
+            else:  # the last of equal distances may be any of them
+                level = D[i][near[k - 1]]
+                sure = sum(codes[j] == codes[i] for j in near if D[i, j] < level)
+                tied = [codes[j] == codes[i] for j in near if D[i, j] == level]
+                room = k - sum(D[i, j] < level for j in near)
+                low, high = sure + max(0, room - tied.count(False)), sure + min(room, tied.count(True))
+                assert low <= round(scores[i] * k) <= high
+
+
+def test_equal_distances_go_by_place_and_what_is_infinite_is_near_to_nothing():
+    learned = np.array([[0.0, 2, 1, 1, np.inf, np.nan]] * 6)
+    codes = np.array([0, 0, 1, 0, 0, 0])
+    none = np.empty((0, 6))
+    for k, share in ((1, 0.0), (2, 0.5), (3, 2 / 3), (4, 0.5), (5, 0.4)):
+        found = precisions(learned, 0 * learned, none, codes, np.array([0]), np.array([k]), np.array([0.0, 1.0]))
+        np.testing.assert_allclose(found, share)
 
 
 def test_the_error_is_that_of_the_mean_over_clusters(rng):

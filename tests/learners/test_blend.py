@@ -30,7 +30,7 @@ def test_the_mean_of_paths_is_the_path_of_the_mean(rng, paths, weight, angle):
     parts, matrices = paths
     X = rng.normal(size=(9, 6))
     center = X.mean(axis=0) if angle else None
-    (found,) = MeanPath(tuple(parts), center=center).among(X, np.array([weight]))
+    found = MeanPath(tuple(parts), center=center).among(X, weight)
     M = (1 - weight) * sum(matrices) / 2 + weight * np.eye(6)
     Z = (X - X.mean(axis=0)) @ np.linalg.cholesky(M)
     if angle:

@@ -66,12 +66,12 @@ class Constraints(Bounds, Stored, ABC):
     def __len__(self) -> int:
         return len(self.bound)
 
-    def check(self, X: Any, owner: str) -> Self:
-        """Return the constraints as they apply to X: indices within range, data-dependent bounds filled in."""
+    def check(self, X: Any, owner: str, fill: bool = True) -> Self:
+        """The constraints as they apply to X: indices within range, data-dependent bounds filled in where asked."""
         within(self, X, owner)
         if len(self) == 0:
             raise ValueError(f"{owner}: needs at least one constraint, got none.")
-        return self.filled(X)
+        return self.filled(X) if fill else self
 
     def matrix(self, lam: Any, n: int | None = None) -> sparse.csr_array:
         """C(λ) = Σ λ_i C_i as one symmetric sparse (n, n) matrix."""

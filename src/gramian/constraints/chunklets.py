@@ -103,9 +103,9 @@ class Chunklets(Constraints):
         """Number of points the ids cover."""
         return len(self.ids)
 
-    def check(self, X: Any, owner: str) -> "Chunklets":
+    def check(self, X: Any, owner: str, fill: bool = True) -> "Chunklets":
         """Constraints that fit X: one id for each point."""
-        super().check(X, owner)
+        super().check(X, owner, fill)
         if len(self.ids) != X.shape[0]:
             n = X.shape[0]
             raise ValueError(f"{owner}: ids of Chunklets must have one entry per point ({n}), got {len(self.ids)}.")

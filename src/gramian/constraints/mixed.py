@@ -66,9 +66,9 @@ class Mixed(Constraints):
         """⟨C_i, K_W⟩ under a metric, shape (m,)."""
         return np.concatenate([part.values(metric, X) for part in self.parts])
 
-    def check(self, X: Any, owner: str) -> "Mixed":
+    def check(self, X: Any, owner: str, fill: bool = True) -> "Mixed":
         """Every part as it applies to X."""
-        return Mixed(tuple(part.check(X, owner) for part in self.parts))
+        return Mixed(tuple(part.check(X, owner, fill) for part in self.parts))
 
     @property
     def soft(self) -> bool:  # type: ignore[override]  # a field elsewhere

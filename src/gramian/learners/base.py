@@ -37,6 +37,8 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
     """
 
     _accepts: tuple[type[Constraints], ...] = (Constraints,)
+    _bounds = True
+    """Whether bounds that constraints left open are needed, and taken from the points."""
     _sparse = False
     _min_points = 2
     _most_points: int | None = None
@@ -81,7 +83,7 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
             raise ValueError(
                 f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(MetricLearner, type(side))}."
             )
-        return side.check(Z, owner)
+        return side.check(Z, owner, fill=self._bounds)
 
     def fit(self, X: Any, y: Any = None, *, unknown: Any = None) -> "MetricLearner":
         """Learn the metric.

@@ -10,7 +10,7 @@ half of it the kernel's own distance. The weight w is chosen as by every anchore
 has coordinates of its own, since points that were held out must lie outside of the basis, as new points will.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,12 +23,12 @@ from gramian.constraints import Constraints, Labels
 from gramian.coordinates import Rest
 from gramian.learners.anchor import WEIGHTS, anchored, chosen, fold_path
 from gramian.learners.holdout import Fold
-from gramian.learners.path import Path, mixed
+from gramian.learners.path import Path, Straight, mixed
 from gramian.solvers.base import Solution
 
 SURE = 2.0
 """Standard errors that a gain must exceed here: what is learned lies in another space than the features."""
-HALF = np.array([0.5])
+HALF = 0.5
 """Weight of the kernel's own distance in the learned one."""
 
 
@@ -44,7 +44,7 @@ def beside_features(
     if isinstance(weight, str) or len(variants) > 1:
         learner, weight = chosen(variants, rest.X, y, True, rng, weight, KernelPaths(space), SURE)
         weight = max(weight, WEIGHTS[1])  # without the features, points far from the basis would be all the same
-    solution = anchored(learner, Z, y, rest, rng, float(HALF[0]))
+    solution = anchored(learner, Z, y, rest, rng, HALF)
     inside = (1 - weight) * unit(rest.X, Z)
     found = {**solution.found, "anchor": float(weight)}
     factor = np.sqrt(inside) * solution.factor
@@ -78,7 +78,7 @@ class KernelPaths:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelPath:
+class KernelPath(Straight):
     """d²_w from the metric ``inside`` on coordinates z, times ``unit``, to the plain distance of the points."""
 
     z: Callable[[Any], np.ndarray]
@@ -87,13 +87,10 @@ class KernelPath:
 
     def paired(self, points: Any, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """d²_w of pairs, (weights, pairs)."""
-        learned = self.unit * self.inside.paired(self.z(points), left, right, HALF)[0]
+        learned = self.unit * self.inside.paired(self.z(points), left, right, np.array([HALF]))[0]
         plain = to_host(linalg.pair_sqdist(linalg.take(points, left), linalg.take(points, right)))
         return mixed((learned, plain), weights[:, None])
 
-    def among(self, X: Any, weights: np.ndarray) -> Iterator[np.ndarray]:
-        """d²_w of all points, (n, n), for one weight after the other."""
-        learned = self.unit * next(self.inside.among(self.z(X), HALF))
-        plain = to_host(linalg.sqdist(X))
-        for weight in weights:
-            yield mixed((learned, plain), weight)
+    def between(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """d² of all points, (n, n), under the learned metric and under the plain one."""
+        return self.unit * self.inside.among(self.z(X), HALF), to_host(linalg.sqdist(X))

@@ -58,6 +58,7 @@ class GMML(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _bounds = False
     _devices = True
     _has_prior = True
 

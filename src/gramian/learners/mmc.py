@@ -71,6 +71,7 @@ class MMC(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _bounds = False
     _devices = True
     _most_pairs: int | None = None
     """Pairs to draw from labels at most, where their number was left open."""

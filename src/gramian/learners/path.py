@@ -1,12 +1,11 @@
 """The straight path from a learned metric to its prior, and what is found on it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gramian import linalg, neighbors
+from gramian import linalg
 from gramian._device import to_host
 
 
@@ -32,22 +31,22 @@ class Straight:
         between = mixed(self.squares(linalg.gathered(points[left] - points[right])), weights[:, None])
         if self.center is None:
             return between
-        sizes = mixed(self.squares(points - self.center), weights[:, None])
+        sizes = self.sizes(points, weights)
         return angular(between, sizes[:, left], sizes[:, right])
 
-    def among(self, X: np.ndarray, weights: np.ndarray) -> Iterator[np.ndarray]:
-        """d²_w of all points, (n, n), for one weight after the other, each written over the one before."""
-        learned, plain = self.between(X)
-        sizes = None if self.center is None else self.squares(X - self.center)
-        D = np.empty_like(learned)
-        plain = plain - learned
-        for weight in weights:
-            np.multiply(plain, weight, out=D)
-            D += learned
-            if sizes is not None:
-                size = mixed(sizes, weight)
-                angular(D, size[:, None], size)
-            yield D
+    def among(self, X: np.ndarray, weight: float) -> np.ndarray:
+        """d²_w of all points, (n, n)."""
+        D = mixed(self.between(X), weight)
+        if self.center is None:
+            return D
+        (size,) = self.sizes(X, np.array([weight]))
+        return angular(D, size[:, None], size)
+
+    def sizes(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """|x − center|² under each weight, (weights, points); no rows where points are not compared by their angle."""
+        if self.center is None:
+            return np.empty((0, X.shape[0]))
+        return mixed(self.squares(X - self.center), weights[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +65,10 @@ class Path(Straight):
     def between(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """d² of all points, (n, n), under the learned metric and under the prior."""
         Z = X @ self.U
-        plain = linalg.sqdist(X)
-        return to_host(plain - linalg.sqdist(Z) + linalg.sqdist(Z @ self.learned)), to_host(plain)
+        plain, learned = linalg.sqdist(X), linalg.sqdist(Z @ self.learned)
+        if self.U.shape[1] < len(self.U):  # otherwise nothing lies outside
+            learned += plain - linalg.sqdist(Z)
+        return to_host(learned), to_host(plain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,19 +115,14 @@ def precision_path(
 
     As many are looked at as there are others of the class, or one for each ``part`` of them, and ``most`` at most.
     """
+    from gramian._jit.path import precisions
+
     _, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
     others = counts[place] - 1
     k = np.minimum(np.maximum(others // part, others > 0), most)
     asked = np.flatnonzero(k > 0)
     scores = np.full((len(codes), len(weights)), np.nan)
-    for column, D in enumerate(path.among(X, weights)):
-        scores[asked, column] = precision(D, codes, asked, k[asked])
+    learned, step = path.between(X)
+    step = step - learned
+    scores[asked] = precisions(learned, step, path.sizes(X, weights), place, asked, k[asked], weights)
     return scores
-
-
-def precision(D: np.ndarray, codes: np.ndarray, asked: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Share of the k_i nearest columns of row i, without its own, that are of its class; ties by place."""
-    D = D if len(asked) == len(D) else D[asked]
-    near, _ = neighbors.smallest(D, int(k.max(initial=0)), skip=asked)
-    hits = (codes[near] == codes[asked][:, None]) & (near >= 0)
-    return np.sum(hits & (np.arange(near.shape[1]) < k[:, None]), axis=1) / k

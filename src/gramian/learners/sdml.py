@@ -226,6 +226,7 @@ class SDML(MetricLearner):
     """
 
     _accepts = (Pairs,)
+    _bounds = False
     _has_prior = True
 
     def __init__(

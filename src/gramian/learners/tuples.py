@@ -113,7 +113,7 @@ class TupleMixin:
         if not are_tuples(X):
             X = self._seen(X)
             if isinstance(y, Comparisons):
-                y.check(X, owner)
+                y.check(X, owner, fill=False)
                 return float((self._apart(X, y.near_ends) < self._apart(X, y.far_ends)).mean())
             pairs = y if isinstance(y, Pairs) else Pairs.from_labels(_labels(y, X, owner), random_state=0)
             within(pairs, X, owner)
