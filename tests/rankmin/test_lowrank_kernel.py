@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 import gramian as gm
-from gramian.rankmin import Burg, Game
+from gramian.rankmin import Burg, Game, lowrank_kernel
 from gramian.rankmin.base import RankProblem
 from gramian.rankmin.burg import burg
 from gramian.rankmin.game import rounds, rule_of
@@ -389,3 +389,19 @@ def test_burg_does_not_hear_pairs_that_differ_by_rounding(rng):
     assert all(solution.converged for solution in found)
     np.testing.assert_allclose(found[1].M, found[0].M, rtol=1e-9)
     assert np.abs(found[0].M - np.eye(5)).max() > 0.1
+
+
+def test_of_many_labeled_points_a_part_is_learned_from_in_all_of_its_coordinates(monkeypatch):
+    monkeypatch.setattr(lowrank_kernel, "MANY", 60)
+    monkeypatch.setattr(lowrank_kernel, "MOST_POINTS", 40)
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(UserWarning, match=r"LowRankKernel: learns from 39 of the 150 points, drawn by class, since"):
+        model = gm.LowRankKernel(gm.Gaussian(1.0), rank=8, n_pairs=40, random_state=0).fit(X, y)
+    assert model.factor_.shape == (150, 8) and len(model.features_.basis_) <= 39
+    np.testing.assert_allclose(model.metric_.kernel(X), model.kernel_, atol=1e-9)
+    for settings in ({"setting": "transductive"}, {"features": gm.KernelFeatures(rank=30)}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = gm.LowRankKernel(gm.Gaussian(1.0), rank=8, n_pairs=40, random_state=0, **settings).fit(X, y)
+        assert found.factor_.shape[0] == 150

@@ -7,20 +7,25 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Constraints, Labels, Pairs
 from gramian.coordinates import Coordinates, KernelSpace, Rest
 from gramian.features import KernelFeatures
+from gramian.features.nystrom import MANY
 from gramian.kernels import Kernel
 from gramian.kernels.objects import as_kernel
+from gramian.learners import many
 from gramian.learners.base import MetricLearner
 from gramian.learners.kernelized import kernel_or_gaussian
 from gramian.learners.progress import progress
+from gramian.linalg import count, take
 from gramian.rankmin.kernel_methods import OWNER, method_of
 from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.solvers import Solution
 from gramian.solvers.rows import rows_of
 
+MOST_POINTS = 2_000
+"""Labeled points that a fit learns from where there are many and nothing says in which coordinates."""
 NEGLIGIBLE = 1e-10
 """Directions of k₀ with an eigenvalue below this share of the largest are left out."""
 
@@ -52,7 +57,7 @@ class LowRankKernel(MetricLearner):
     beta : float in [0, 1], optional
         Share of K₀ to keep; binary search when None. "burg" has none.
     features : KernelFeatures, optional
-        Coordinates of k₀ to work in; all when None.
+        Coordinates of k₀ to work in; all when None, and of more than 5,000 labeled points those of 2,000 of them.
     n_pairs : int, optional
         Pairs drawn from labels; 40 C² for C classes when None.
     percentiles : (float, float)
@@ -137,6 +142,26 @@ class LowRankKernel(MetricLearner):
         vectors = self.kernel is None or as_kernel(self.kernel, OWNER).on_vectors
         return super()._door(X, y, vectors, unknown)
 
+    def _fewer(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> tuple[Any, Any]:
+        """A part of many labeled points, in all of its coordinates: few coordinates of all points say less."""
+        if self.features is not None or self.setting == "transductive" or count(X) <= MANY:
+            return X, y
+        return many.fewer(X, y, MOST_POINTS, OWNER, "give features=KernelFeatures(…)", rng)
+
+    def _fit_checked(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> None:
+        super()._fit_checked(X, y, rng)
+        if len(self.factor_) < count(X):
+            self.factor_ = self._images(X)
+
+    def _images(self, X: Any) -> np.ndarray:
+        """F = k₀(X, B) TᵀLᵀ, without the coordinates z of all points."""
+        features = self.features_
+        turn = features.map_.T @ self.metric_.components.T
+        F = np.empty((count(X), turn.shape[1]))
+        for rows in linalg.blocks(len(F), 24 * len(turn)):
+            F[rows] = features.kernel_._gram(take(X, rows), features.basis_) @ turn
+        return F
+
     def _coordinates(self, X: Any) -> tuple[Coordinates, np.ndarray]:
         features = self._features(kernel_or_gaussian(self.kernel, X, OWNER))
         Z = features.learn(X)
@@ -151,8 +176,8 @@ class LowRankKernel(MetricLearner):
 
     def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Constraints:
         if isinstance(y, Labels):
-            count = 40 * len(y.classes) ** 2 if self.n_pairs is None else self.n_pairs
-            y = Pairs.from_labels(y, count, random_state=rng)
+            n_pairs = 40 * len(y.classes) ** 2 if self.n_pairs is None else self.n_pairs
+            y = Pairs.from_labels(y, n_pairs, random_state=rng)
         return super()._side(y.filled(Z, self.percentiles), Z, rest, rng)
 
     def _learn(self, Z: Any, side: Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
