@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gramian.tables import files
 from gramian.tables.cells import column
 from gramian.tables.files import plain, separator
 
@@ -96,3 +97,21 @@ def test_columns_of_frames_of_every_kind():
     assert column("day", days).kind == "date" and days[1] == ""
     assert plain(np.array(["2020-01-02", "NaT"], dtype="datetime64[D]")).tolist() == ["2020-01-02", ""]
     assert plain(np.array([1.5, None, "x"], dtype=object)).tolist() == ["1.5", "", "x"]
+
+
+@pytest.mark.parametrize("first", [["1", "a", "2"], ["x", "1", "y"], ["1", "", "3"], ["1", "2", "3"]])
+@pytest.mark.parametrize("second", [["4", "b", "5"], ["6", "7", "?"], ["v", "8", "w"], ["4", "5", "6"]])
+def test_words_between_numbers_do_not_move_columns(first, second):
+    found = files._columns([first, second])
+    each = [files._numbers_or_text(np.array(cells)) for cells in zip(first, second)]
+    assert len(found) == 3
+    for one, alone in zip(found, each):
+        assert one.dtype.kind == alone.dtype.kind
+        np.testing.assert_array_equal(one, alone)
+
+
+@given(st.lists(st.floats(allow_infinity=True), max_size=9))
+def test_the_fill_is_the_median_of_what_is_known(values):
+    known = [value for value in values if np.isfinite(value)]
+    fill = column("a", np.array(values)).fill
+    assert fill is None if not known else fill == pytest.approx(np.median(np.array(known) / 4) * 4)

@@ -155,4 +155,8 @@ def is_missing(cells: np.ndarray) -> np.ndarray:
 def _median(values: Any) -> float | None:
     values = np.asarray(values, dtype=np.float64)
     known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else None
+    if not len(known):
+        return None
+    low, high = (len(known) - 1) // 2, len(known) // 2  # by hand: np.median takes ten times as long for a few rows
+    known.partition((low, high))
+    return float(known[low]) / 2 + float(known[high]) / 2

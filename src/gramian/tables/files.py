@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -117,9 +117,19 @@ def _parts(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str
 
 def _columns(rows: list[list[str]]) -> list[np.ndarray]:
     """The columns of some rows, numbers as numbers."""
+    wordy = [j for j, cell in enumerate(rows[0]) if not is_number(cell)]  # in most tables few, such as the label
     with suppress(ValueError):
-        return list(np.array(rows, dtype=np.float64).T)  # most tables are all numbers
+        numeric = np.array([left_out(row, wordy) for row in rows] if wordy else rows, dtype=np.float64)
+        words = {j: _numbers_or_text(np.char.strip(np.array([row[j] for row in rows]))) for j in wordy}
+        numbers = iter(numeric.T)
+        return [words[j] if j in words else next(numbers) for j in range(len(rows[0]))]
     return [_numbers_or_text(np.char.strip(np.array(cells))) for cells in zip(*rows)]
+
+
+def left_out(row: list[str], places: list[int]) -> list[str]:
+    """A row without the cells at some places, in order."""
+    ends = [-1, *places, len(row)]
+    return [cell for start, stop in pairwise(ends) for cell in row[start + 1 : stop]]
 
 
 def _uneven(found: list[tuple[int, int]], most: int = 5) -> str:
