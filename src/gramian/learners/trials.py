@@ -26,6 +26,8 @@ NEAR = 0.5
 PART = 3
 """One neighbor is looked at for so many held-out points of a class: the nearest of few points are as far apart as
 distant ones of many, and there a metric that forgets what is near looks good."""
+SPARED = 0.03
+"""What held-out classes may lose by what was learned from the others, among the few neighbors that are looked at."""
 BEHIND = 0.1
 """A start that scores so much less than another is not learned from."""
 
@@ -106,18 +108,20 @@ class Search:
         return best.start if best.best(self.base)[0] > 0 else start
 
     def winner(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, int]:
-        """The best of the trials, and the place of a weight at which classes without labels lose nothing surely."""
+        """The best of the trials, and the place of a weight at which classes without labels lose little."""
         best, place = self._best(trials, folds)
         return best, self.sparing(best, place, folds)
 
     def sparing(self, trial: Trial, place: int, folds: Any = None) -> int:
-        """The first place from a given one on, toward the start, where classes without labels lose no two errors."""
-        found = [(kind, gain) for kind, gain in trial.gains(self.base, folds) if kind == "new"]
+        """The first place from a given one on, toward the start, where classes without labels lose little by learning.
+
+        They are compared with the start of the trial: what it gains by itself, say by angle, is no excuse.
+        """
+        found = [(kind, gain) for kind, gain in trial.gains(trial, folds) if kind == "new"]
         if not found:
             return place
-        mean, error = gain_and_error(found)
-        spared = np.flatnonzero(mean + SURE * error >= 0)
-        return int(min(spared[spared >= place], default=len(WEIGHTS) - 1))
+        spared = np.flatnonzero(gain_and_error(found)[0] >= -SPARED)
+        return int(spared[spared >= place].min())
 
     def _best(self, trials: list[Trial], folds: Any = None) -> tuple[Trial, int]:
         """The best of the trials by all that was held out, and the place of its weight.
