@@ -75,7 +75,7 @@ class AutoMetric(MetricLearner):
     the mean of two PLDA and two Contrastive with weight 0.3 of the features, if it gains more than one error, is what
     others must be better than; a smaller weight takes the place of 0.3 where it is better by one error.
     From 200 labels on the penalty of Contrastive falls as one over their number. Whatever wins, its weight of the start
-    rises until classes that the folds held out lose at most 0.03 by what was learned: they shall not pay for the others.
+    rises until classes that the folds held out lose at most 0.03 by what was learned: they shall not pay for others.
     ``estimate_`` is honest: each fold is judged by the choice that the other folds would make.
 
     Parameters
