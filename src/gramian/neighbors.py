@@ -67,7 +67,8 @@ def dense_distances(Q: np.ndarray, X: np.ndarray) -> Distances:
     """Squared distances of listed pairs of rows, in double precision."""
     from gramian._jit.nearest import listed_sqdist
 
-    return lambda rows, ids, lower, k: listed_sqdist(_chosen(Q, rows), X, ids, lower, k)
+    Q, X = linalg.sealed(Q), linalg.sealed(X)
+    return lambda rows, ids, lower, k: listed_sqdist(linalg.sealed(_chosen(Q, rows)), X, ids, lower, k)
 
 
 def _chosen(Q: Any, rows: np.ndarray) -> Any:

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_diabetes, make_friedman1
 
 import gramian as gm
+from gramian.constraints import Labels
+from gramian.learners.holdout import number_folds, path_scores
 from gramian.learners.mlkr import mlkr_loss
+from gramian.learners.path import Path
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +61,8 @@ def test_the_callback_hears_the_objective_in_the_units_of_the_targets(diabetes):
 
 def test_units_of_points_and_targets_do_not_matter(diabetes):
     X, y = diabetes
-    first = gm.MLKR(max_iter=15, tol=0).fit(X, y)
-    again = gm.MLKR(max_iter=15, tol=0).fit(1e4 * X + 3, 7 * y - 100)
+    first = gm.MLKR(anchor=0, max_iter=15, tol=0).fit(X, y)
+    again = gm.MLKR(anchor=0, max_iter=15, tol=0).fit(1e4 * X + 3, 7 * y - 100)
     np.testing.assert_allclose(first.transform(X - X[0]), again.transform(1e4 * (X - X[0])), rtol=1e-3, atol=1e-4)
     assert again.objective_ == pytest.approx(49 * first.objective_, rel=1e-4)
 
@@ -67,7 +70,7 @@ def test_units_of_points_and_targets_do_not_matter(diabetes):
 def test_words_are_targets_as_indicators(rng):
     X = rng.normal(size=(40, 3))
     y = (X[:, 0] > 0).astype(int)
-    words, numbers = gm.MLKR().fit(X, np.array(["no", "yes"])[y]), gm.MLKR().fit(X, y)
+    words, numbers = (gm.MLKR(anchor=0).fit(X, given) for given in (np.array(["no", "yes"])[y], y))
     np.testing.assert_allclose(words.metric_.sqdist(X), numbers.metric_.sqdist(X), rtol=1e-3, atol=1e-3)
 
 
@@ -78,6 +81,67 @@ def test_targets_that_do_not_differ_are_refused(rng):
 
 def test_irrelevant_features_lose_their_weight(rng):
     X = rng.normal(size=(150, 4)) * [1, 1, 10, 10]
-    mlkr = gm.MLKR().fit(X, np.sin(X[:, 0]) + X[:, 1])
+    mlkr = gm.MLKR(anchor=0).fit(X, np.sin(X[:, 0]) + X[:, 1])
     weights = np.sqrt(np.diag(mlkr.metric_.matrix))
     assert weights[:2].min() > 20 * weights[2:].max()
+
+
+def nearest_mean(Z, y, Z_new, k=10):
+    """Predictions by hand: the mean of the nearest."""
+    near = np.argsort(((Z_new[:, None] - Z[None]) ** 2).sum(axis=2), axis=1)[:, :k]
+    return y[near].mean(axis=1)
+
+
+def test_numbers_that_mean_nothing_do_no_harm(rng):
+    X, X_new = rng.normal(size=(80, 120)), rng.normal(size=(40, 120))
+    mlkr = gm.MLKR(random_state=0).fit(X, rng.normal(size=80))
+    assert mlkr.anchor_ >= 0.9
+    D, plain = mlkr.metric_.sqdist(X_new, X), gm.linalg.sqdist(X_new, X)
+    assert np.corrcoef(D.ravel(), plain.ravel())[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("n", [60, 200])
+def test_few_points_are_predicted_no_worse_than_by_the_features(n):
+    X, y = make_friedman1(n + 500, 100, noise=1.0, random_state=0)
+    A, a, B, b = X[:n], y[:n], X[n:], y[n:]
+    found = gm.MLKR(random_state=0).fit(A, a)
+    learned, plain = (((nearest_mean(f(A), a, f(B)) - b) ** 2).mean() for f in (found.transform, np.asarray))
+    assert learned < plain * 1.01
+
+
+def test_the_weight_is_judged_by_what_is_predicted_of_points_that_were_held_out(rng):
+    X, y = rng.normal(size=(45, 3)), rng.normal(size=45)
+    labels = Labels.from_array(y, "test", numbers=True)
+    T = y[:, None]
+    path, weights = Path(np.eye(3)[:, :2], np.diag([3.0, 0.1])), np.array([0.0, 0.4, 1.0])
+    seen = []
+    for fold in number_folds(labels, T, np.random.RandomState(0)):
+        ((kind, scores),) = path_scores(fold, X, path, weights)
+        held = np.setdiff1d(np.arange(45), fold.rows)
+        seen += list(held)
+        for weight, score in zip(weights, scores.T):
+            root = np.diag(np.sqrt((1 - weight) * np.array([9.0, 0.01, 1.0]) + weight))
+            guess = nearest_mean(X[fold.rows] @ root, y[fold.rows], X[held] @ root, k=3)
+            np.testing.assert_allclose(score, -((guess - y[held]) ** 2))
+    assert kind == "numbers" and sorted(seen) == list(range(45))
+
+
+@pytest.mark.parametrize("anchor", [0.3, 1.0, "auto"])
+def test_a_blend_is_in_the_unit_of_kernel_regression(rng, anchor):
+    X = rng.normal(size=(90, 3)) * [1, 5, 5]
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=90)
+    mlkr = gm.MLKR(anchor=anchor, random_state=0).fit(X, y)
+    Z = mlkr.transform(X)
+    errors = [(left_out_errors(c * Z, y) ** 2).sum() for c in (0.7, 1.0, 1.4)]
+    assert errors[1] <= 1.01 * min(errors)
+    assert mlkr.objective_ == pytest.approx(errors[1], rel=1e-6)
+    assert mlkr.score(X, y) == pytest.approx(1 - errors[1] / ((y - y.mean()) ** 2).sum(), rel=1e-6)
+    if anchor == 1.0:
+        M = mlkr.metric_.matrix
+        np.testing.assert_allclose(M, M[0, 0] * np.eye(3), atol=1e-9 * M[0, 0])
+
+
+def test_copies_have_a_unit_too():
+    X = np.repeat(np.arange(12.0)[:, None], 3, axis=0)
+    mlkr = gm.MLKR(random_state=0).fit(X, X[:, 0] ** 2)
+    assert np.isfinite(mlkr.metric_.matrix).all() and mlkr.score(X, X[:, 0] ** 2) > 0.9

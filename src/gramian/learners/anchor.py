@@ -21,7 +21,7 @@ import numpy as np
 from gramian import _checks, linalg
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels
 from gramian.coordinates import Plain, Rest, Subspace
-from gramian.learners.holdout import Fold, held_out, path_scores
+from gramian.learners.holdout import Fold, path_scores
 from gramian.learners.path import Path
 from gramian.learners.priors import prior_matrix
 from gramian.solvers.base import Solution
@@ -36,16 +36,17 @@ def anchored(
     learner: Any, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState, weight: Any = "auto"
 ) -> Solution:
     """What a learner finds on the points Z, blended with its prior: by a given weight, or by the best one."""
-    frame = Frame.fit(prior_root(learner, Z, rest), linalg.dense(Z), learner._directions(Z.shape[0]))
-    if frame.U.shape[1] == 0:
+    root, unit_free = prior_root(learner, Z, rest), is_unit_free(y)
+    points = linalg.dense(Z) if root is None else linalg.dense(Z) @ root
+    size = float(linalg.row_norms(points - points.mean(axis=0)).mean())
+    if size == 0:
         return learner.plain(Z, y, rest, rng)
-    unit_free = is_unit_free(y)
-    points = frame.points(linalg.dense(Z))
     if learner._has_unit and unit_free:
-        points = points / np.sqrt(linalg.row_norms(points - points.mean(axis=0)).mean())
+        points = points / np.sqrt(size)
     variants = learner._variants()
     if isinstance(weight, str) or len(variants) > 1:
         learner, weight = chosen(variants, points, y, unit_free, rng, weight)
+    frame = Frame.fit(root, points, learner._directions(len(points)))
     inner = unanchored(learner)
     solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
     if not solution.converged and solution.residual > learner._far and inner.max_iter < learner.max_iter:
@@ -116,14 +117,9 @@ class Frame:
     U: np.ndarray
 
     @classmethod
-    def fit(cls, root: np.ndarray | None, Z: np.ndarray, most: int) -> "Frame":
-        """The first directions, ``most`` of them."""
-        points = Z if root is None else Z @ root
+    def fit(cls, root: np.ndarray | None, points: np.ndarray, most: int) -> "Frame":
+        """The first directions of the points G₀z, ``most`` of them."""
         return cls(root, leading_directions(points - points.mean(axis=0), most))
-
-    def points(self, Z: np.ndarray) -> np.ndarray:
-        """The points under the prior, G₀z."""
-        return Z if self.root is None else Z @ self.root
 
     def rest(self, points: np.ndarray, under: Rest) -> Rest:
         """What lies outside of U."""
@@ -164,7 +160,7 @@ def chosen(
     """
     auto = isinstance(weight, str)
     weights = WEIGHTS if auto else np.array([weight, 1.0])
-    folds = list(held_out(y, rng))
+    folds = list(variants[0]._folds(y, rng))
     best = (-np.inf, variants[0], UNKNOWN if auto else weight)
     for variant in variants:
         quiet = unanchored(variant, quiet=True)

@@ -1,6 +1,7 @@
 """A learner that may be kept near its prior: what it finds on given coordinates, plain or blended."""
 
 import copy
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from gramian import _checks, linalg
 from gramian.constraints import Constraints, Labels
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners.anchor import anchored, chosen, fold_path, is_unit_free, unanchored
+from gramian.learners.holdout import Fold, held_out
 from gramian.solvers.base import Solution
 
 MOST = 128
@@ -62,6 +64,10 @@ class Anchorable:
         learner.prior = "identity"
         whole = Plain(points.shape[1])
         return whole, anchored(learner, points, y, Rest(whole, points, points), rng, weight)
+
+    def _folds(self, y: Labels | Constraints, rng: np.random.RandomState) -> Iterable[Fold]:
+        """What is held out, in turn, where the weight of the prior is chosen."""
+        return held_out(y, rng)
 
     def _variants(self) -> list[Any]:
         """Copies to choose from on what is held out, one for each value of a parameter that is "auto"."""

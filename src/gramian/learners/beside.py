@@ -91,6 +91,7 @@ class KernelPath(Straight):
         plain = to_host(linalg.pair_sqdist(linalg.take(points, left), linalg.take(points, right)))
         return mixed((learned, plain), weights[:, None])
 
-    def between(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """d² of all points, (n, n), under the learned metric and under the plain one."""
-        return self.unit * self.inside.among(self.z(X), HALF), to_host(linalg.sqdist(X))
+    def between(self, X: Any, Y: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """d² of points X and Y, X and X when None, (n, m), under the learned metric and under the plain one."""
+        learned = mixed(self.inside.between(self.z(X), None if Y is None else self.z(Y)), HALF)
+        return self.unit * learned, to_host(linalg.sqdist(X, Y))

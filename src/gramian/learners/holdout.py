@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from gramian import linalg
+from gramian import linalg, neighbors
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
-from gramian.learners.path import Straight, precision_path
+from gramian.learners.path import Straight, mixed, precision_path
 
 FOLDS = 3
 MOST = 40
 """Points of a class that are held out at most."""
 NEIGHBORS = 10
 """Neighbors that are looked at: precision at ten, or at as many as the class has."""
+SHARE = 10
+"""Of so many known points one is looked at to predict a number."""
 ENOUGH = 10
 """Held-out pairs of each kind, or triplets, without which nothing can be said."""
 
@@ -31,6 +33,15 @@ class Fold:
     rows: np.ndarray
     side: Labels | Constraints
     held: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Points to be predicted, and those to predict them from; ``targets`` (n, q) of all, of variance 1."""
+
+    rows: np.ndarray
+    known: np.ndarray
+    targets: np.ndarray
 
 
 def held_out(y: Labels | Constraints, rng: np.random.RandomState, n_folds: int = FOLDS) -> Iterator[Fold]:
@@ -86,6 +97,15 @@ def _queries(groups: list[np.ndarray], codes: np.ndarray) -> tuple[np.ndarray, n
     return rows, codes[rows]
 
 
+def number_folds(y: Labels, targets: np.ndarray, rng: np.random.RandomState, n_folds: int = FOLDS) -> Iterator[Fold]:
+    """Parts of the points, whose targets are numbers."""
+    part = rng.permutation(len(targets)) % n_folds
+    for fold in range(n_folds):
+        rows, known = np.flatnonzero(part == fold), np.flatnonzero(part != fold)
+        if len(rows) and len(known) > 1:
+            yield Fold(known, y.of(known), {"numbers": Numbers(rows, known, targets)})
+
+
 def _tuple_folds(side: Any, rng: np.random.RandomState, n_folds: int) -> Iterator[Fold]:
     """Parts of the pairs or triplets; those that share a point with them are not learned from, if enough remain."""
     part = rng.permutation(len(side)) % n_folds
@@ -132,7 +152,7 @@ def path_scores(
 
     Of labeled points k neighbors are looked at, and one for each ``part`` of their class at most.
     """
-    if isinstance(fold.side, Labels | Chunklets):
+    if isinstance(fold.side, Labels | Chunklets) and "numbers" not in fold.held:
         yield from _search_scores(fold.held, points, path, weights, k, part)
         return
     for kind, held in fold.held.items():
@@ -143,6 +163,8 @@ def path_scores(
             near = path.paired(points, *held.near_ends, weights)
             far = path.paired(points, *held.far_ends, weights)
             scores = cluster_means((near < far).T.astype(float), held.near_ends[0])
+        elif isinstance(held, Numbers):
+            scores = _predictions(held, points, path, weights, k)
         yield kind, scores
 
 
@@ -163,6 +185,18 @@ def _search_scores(
         asked = (kinds == kind) & ~np.isnan(scores[:, 0])
         if asked.any():
             yield kind, cluster_means(scores[asked], codes[asked])
+
+
+def _predictions(held: Numbers, points: Any, path: Straight, weights: np.ndarray, k: int) -> np.ndarray:
+    """Minus the squared error of each point, predicted as the mean of its nearest known ones, k at most."""
+    both = path.between(linalg.take(points, held.rows), linalg.take(points, held.known))
+    k = min(k, max(1, len(held.known) // SHARE))
+    scores = np.empty((len(held.rows), len(weights)))
+    for column, weight in enumerate(weights):
+        near, _ = neighbors.smallest(mixed(both, weight), k)
+        guess = held.targets[held.known[near]].mean(axis=1)
+        scores[:, column] = -((guess - held.targets[held.rows]) ** 2).sum(axis=1)
+    return scores
 
 
 def _placements(pairs: Pairs, D: np.ndarray) -> np.ndarray:

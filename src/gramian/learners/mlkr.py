@@ -1,6 +1,7 @@
 """Metric learning for kernel regression."""
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from gramian.constraints import Labels
 from gramian.learners import many, softmax
 from gramian.learners.base import are_tuples
 from gramian.learners.factored import FactorLearner, Start
+from gramian.learners.holdout import Fold, number_folds
 from gramian.solvers.base import Solution
 
 INITS = ("auto", "identity", "pca", "random")
@@ -18,6 +20,11 @@ NEAR, ANCHORS = 3, 256
 """Neighbors of a point, and points whose neighbors are looked at, for the coordinates."""
 CLOSER = 1.5
 """How much larger than the unit of near neighbors a named start is."""
+MOST_TRIED = 1000
+"""Points on which the unit of a blend is found."""
+STEP, WIDEST, NARROWEST, ROUNDING = 1.5, 10.0, 10.0, 1e-8
+"""From one squared unit to the next; kernels as wide as so many mean squared distances, or as narrow as a tenth of the
+nearest; nearer points than this share of the mean are copies."""
 HEIGHT = 10.0
 """An objective of tol · this · n is as good as a gradient of tol · n."""
 
@@ -90,6 +97,25 @@ def standardized(labels: Labels, owner: str) -> tuple[np.ndarray, float]:
     return T / np.sqrt(variance), variance
 
 
+def kernel_unit(Z: np.ndarray, T: np.ndarray) -> float:
+    """The factor of the points at which kernel regression errs least, each point left out; 1 where all are one point.
+
+    Factors are tried from where the kernel holds all points to where it holds the nearest alone.
+    """
+    rows = linalg.spread(len(Z), MOST_TRIED)
+    Z, T = Z[rows], T[rows]
+    D = linalg.sqdist(Z)
+    np.fill_diagonal(D, np.inf)
+    nearest = D.min(axis=1)
+    least, most = float(np.median(nearest)), float(linalg.row_norms(Z - Z.mean(axis=0)).mean())
+    if not 0 < most < np.inf:
+        return 1.0
+    steps = 1 + int(np.ceil(np.log(NARROWEST * WIDEST * most / max(least, ROUNDING * most)) / np.log(STEP)))
+    squares = STEP ** np.arange(steps) / (WIDEST * most)
+    errors = [mlkr_value(np.sqrt(c) * np.eye(Z.shape[1]), Z, T) for c in squares]
+    return float(np.sqrt(squares[int(np.argmin(errors))]))
+
+
 class MLKR(FactorLearner):
     """Learn a distance for predicting a number from the neighbors of a point.
 
@@ -111,8 +137,10 @@ class MLKR(FactorLearner):
         Weight of ‖L‖², for targets of variance 1.
     prior : {"identity", "covariance"} or array (d, d)
         What the metric is as far as ``anchor`` says.
-    anchor : float in [0, 1]
-        Weight of the prior; 0 is the problem as it stands above. It is not chosen on held-out classes: there are none.
+    anchor : "auto" or float in [0, 1]
+        Weight of the prior; 0 is the problem as it stands above. With "auto" it is chosen on points that were held out,
+        each predicted as the mean of its nearest, and so is whether L sees all directions or the leading ones alone.
+        What is blended is in the unit in which kernel regression on the training points errs least.
     max_points : int, optional
         Of more points a part is learned from, drawn at random, since the work grows with n²; a warning says so. None
         learns from all.
@@ -156,7 +184,7 @@ class MLKR(FactorLearner):
         init="auto",
         reg=0.0,
         prior="identity",
-        anchor=0.0,
+        anchor="auto",
         max_points=3000,
         max_iter=200,
         tol=1e-3,
@@ -171,6 +199,33 @@ class MLKR(FactorLearner):
         self.max_points = max_points
 
     _numbers = True
+    _wide = False
+    """Whether an anchored fit works in all directions, to its end: a number may hang on one in which points hardly
+    vary."""
+
+    def _variants(self) -> list[Any]:
+        if not isinstance(self.anchor, str):
+            return [self]
+        wide = copy.copy(self)
+        wide._wide, wide._enough = True, {}
+        return [self, wide]
+
+    def _directions(self, n: int) -> int:
+        return n if self._wide else super()._directions(n)
+
+    def _folds(self, y: Any, rng: np.random.RandomState) -> Iterable[Fold]:
+        return number_folds(y, standardized(y, "MLKR")[0], rng)
+
+    def solve(self, Z: Any, y: Any, rest: Any, rng: np.random.RandomState) -> Solution:
+        """What is found on given coordinates; blended with a prior it is in the unit of kernel regression."""
+        solution = super().solve(Z, y, rest, rng)
+        if not self._anchors(y):
+            return solution
+        T, variance = standardized(y, "MLKR")
+        points = linalg.dense(Z) @ solution.factor.T
+        unit = kernel_unit(points, T)
+        value = mlkr_value(unit * np.eye(points.shape[1]), points, T)
+        return replace(solution, factor=unit * solution.factor, alpha=unit**2, objective=variance * value)
 
     def _fewer(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
         if self.max_points is None:
@@ -179,9 +234,6 @@ class MLKR(FactorLearner):
 
     def _side(self, y: Any, Z: Any, rest: Any, rng: Any) -> Any:
         return standardized(super()._side(y, Z, rest, rng), "MLKR")
-
-    def _anchors(self, y: Any) -> bool:
-        return _checks.number(self.anchor, "MLKR", "anchor", low=0, high=1) > 0
 
     def _require(self, side: Any) -> None:
         """Targets that differ are enough, and that was seen at the door."""
@@ -209,5 +261,5 @@ class MLKR(FactorLearner):
         if are_tuples(X):
             return super().score(X, y)
         Z = self.transform(X)
-        T, _ = standardized(Labels.from_array(y, "MLKR", len(Z)), "MLKR")
+        T, _ = standardized(Labels.from_array(y, "MLKR", len(Z), numbers=True), "MLKR")
         return 1 - mlkr_loss(np.eye(Z.shape[1]), Z, T)[0] / len(T)

@@ -22,8 +22,8 @@ class Straight:
         """|v|² of rows under the learned metric and under the prior."""
         raise NotImplementedError
 
-    def between(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """d² of all points, (n, n), under the learned metric and under the prior."""
+    def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """d² of points X and Y, X and X when None, (n, m), under the learned metric and under the prior."""
         raise NotImplementedError
 
     def paired(self, points: np.ndarray, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -62,12 +62,13 @@ class Path(Straight):
         plain = linalg.row_norms(V)
         return to_host(plain - linalg.row_norms(Z) + linalg.row_norms(Z @ self.learned)), to_host(plain)
 
-    def between(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """d² of all points, (n, n), under the learned metric and under the prior."""
-        Z = X @ self.U
-        plain, learned = linalg.sqdist(X), linalg.sqdist(Z @ self.learned)
+    def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """d² of points X and Y, X and X when None, (n, m), under the learned metric and under the prior."""
+        inside = [None if points is None else points @ self.U for points in (X, Y)]
+        plain = linalg.sqdist(X, Y)
+        learned = linalg.sqdist(*(None if Z is None else Z @ self.learned for Z in inside))
         if self.U.shape[1] < len(self.U):  # otherwise nothing lies outside
-            learned += plain - linalg.sqdist(Z)
+            learned += plain - linalg.sqdist(*inside)
         return to_host(learned), to_host(plain)
 
 
@@ -81,9 +82,9 @@ class MeanPath(Straight):
         """|v|² of rows under the mean and under the prior."""
         return mean_of([part.squares(V) for part in self.parts])
 
-    def between(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """d² of all points, (n, n), under the mean and under the prior."""
-        return mean_of([part.between(X) for part in self.parts])
+    def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """d² of points X and Y, X and X when None, (n, m), under the mean and under the prior."""
+        return mean_of([part.between(X, Y) for part in self.parts])
 
 
 def mean_of(found: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:

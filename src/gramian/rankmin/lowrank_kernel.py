@@ -106,6 +106,7 @@ class LowRankKernel(MetricLearner):
     """
 
     _remedy = "raise rank, max_iter or tol"
+    factor_: np.ndarray
 
     def __init__(
         self,
@@ -144,7 +145,8 @@ class LowRankKernel(MetricLearner):
 
     def _fewer(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> tuple[Any, Any]:
         """A part of many labeled points, in all of its coordinates: few coordinates of all points say less."""
-        if self.features is not None or self.setting == "transductive" or count(X) <= MANY:
+        transductive = _checks.is_word(self.setting, "transductive")
+        if self.features is not None or transductive or count(X) <= MANY:
             return X, y
         return many.fewer(X, y, MOST_POINTS, OWNER, "give features=KernelFeatures(…)", rng)
 

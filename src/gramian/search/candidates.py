@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian import linalg
 from gramian.search import codes
 from gramian.search.encoding import Asked, Encoder
 from gramian.search.items import Items
@@ -24,7 +25,9 @@ class Candidates:
 
     def __init__(self, items: Items, encoder: Encoder, unit: bool, mask: np.ndarray | None) -> None:
         self.n, self.unit, self.mask = items.n, unit, mask
-        self.kept = encoder.kept(items)
+        rows, center, sizes, (*outside, alpha), scales = encoder.kept(items)
+        rows, center, sizes, scales, *outside = map(linalg.sealed, (rows, center, sizes, scales, *outside))
+        self.kept = rows, center, sizes, (*outside, alpha), scales
         sqnorms = items.cached("ones", lambda: np.ones(items.n)) if unit else items["sqnorms"]
         edges, masks = items.cached("classes", lambda: norm_classes(sqnorms))
         allowed = np.zeros(0, np.uint64)

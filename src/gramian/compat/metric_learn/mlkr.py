@@ -33,6 +33,7 @@ class MLKR(TransformerMixin, MahalanobisMixin):
         with timed(self):
             learner = gm.MLKR(
                 r,
+                anchor=0,
                 init=start(X, y, self.init, r, has_classes=False),
                 max_iter=self.max_iter,
                 tol=1e-3 if self.tol is None else self.tol,
