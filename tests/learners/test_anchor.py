@@ -231,3 +231,18 @@ def test_a_fit_that_early_stopping_leaves_far_from_its_optimum_goes_on():
     learner = gm.ITML(anchor=0.5).fit(X, pairs)
     assert learner.converged_
     assert learner.solution_.residual <= learner.solution_.tol
+
+
+@pytest.mark.parametrize(
+    "prior", ["identity", np.diag([4.0, 1.0, 0.25, 1.0, 1.0, 1.0, 1.0, 1.0])], ids=["plain", "prior"]
+)
+@pytest.mark.parametrize("learner", [gm.NCA, gm.LMNN, gm.MCML], ids=lambda cls: cls.__name__)
+def test_a_start_given_as_an_array_is_one_for_all_columns(learner, prior, rng):
+    """Fewer directions than columns: the start is seen from there, and that of the plain distance is the default's."""
+    X, y = rng.normal(size=(30, 8)), np.arange(30) % 3
+    learner(init=rng.normal(size=(8, 8)), prior=prior, random_state=0).fit(X, y)
+    one = learner(init=np.eye(8), anchor=0.3, random_state=0).fit(X, y).metric_.matrix
+    again = learner(init=np.linalg.qr(rng.normal(size=(8, 8)))[0], anchor=0.3, random_state=0).fit(X, y).metric_.matrix
+    np.testing.assert_allclose(one, again, rtol=1e-2, atol=1e-3)
+    with pytest.raises(ValueError, match=r"init must be a finite array \(8, 8\), got shape \(3, 3\)"):
+        learner(init=np.eye(3), prior=prior).fit(X, y)

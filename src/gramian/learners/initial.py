@@ -22,10 +22,7 @@ def initial(init: Any, X: np.ndarray, labels: Labels, n_components: int | None, 
     if r > d:
         raise ValueError(f"{owner}: n_components must be at most the number of features {d}, got {r}.")
     if not isinstance(init, str):
-        L = _checks.array(init, owner, "init")
-        if L.shape != (r, d) or not np.isfinite(L).all():
-            raise ValueError(f"{owner}: init must be a finite array ({r}, {d}), got shape {L.shape}.")
-        return L
+        return given_start(init, r, d, owner)
     _checks.one_of(init, owner, "init", INITS)
     if init == "auto":
         init = "identity" if r == d else "pca"
@@ -35,6 +32,14 @@ def initial(init: Any, X: np.ndarray, labels: Labels, n_components: int | None, 
         return np.linalg.qr(rng.standard_normal((d, r)))[0].T
     directions = principal_directions(X) if init == "pca" else discriminant_directions(X, labels)
     return directions[:r]
+
+
+def given_start(init: Any, r: int, d: int, owner: str) -> np.ndarray:
+    """A starting factor that was given as an array."""
+    L = _checks.array(init, owner, "init")
+    if L.shape != (r, d) or not np.isfinite(L).all():
+        raise ValueError(f"{owner}: init must be a finite array ({r}, {d}), got shape {L.shape}.")
+    return L
 
 
 def principal_directions(X: np.ndarray) -> np.ndarray:
