@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import gramian as gm
 from gramian._jit.path import precisions
 from gramian.constraints import Labels
-from gramian.learners.anchor import WEIGHTS, gain_and_error
+from gramian.learners.anchor import WEIGHTS, gain_and_error, leading_directions
 from gramian.learners.holdout import Fold, held_out, path_scores
 from gramian.learners.path import Path, precision_path
 
@@ -246,3 +246,15 @@ def test_a_start_given_as_an_array_is_one_for_all_columns(learner, prior, rng):
     np.testing.assert_allclose(one, again, rtol=1e-2, atol=1e-3)
     with pytest.raises(ValueError, match=r"init must be a finite array \(8, 8\), got shape \(3, 3\)"):
         learner(init=np.eye(3), prior=prior).fit(X, y)
+
+
+def test_bases_of_scml_are_for_all_columns(rng):
+    """A basis is as good as its part in the leading directions, where the fit works."""
+    X, y = rng.normal(size=(60, 20)) * np.linspace(3, 1, 20), np.arange(60) % 3
+    B = rng.normal(size=(25, 20))
+    U = leading_directions(X - X.mean(axis=0), 12)
+    given, inside = (gm.SCML(bases=b, anchor=0.3, random_state=0).fit(X, y).metric_.matrix for b in (B, B @ U @ U.T))
+    np.testing.assert_allclose(given, inside, atol=1e-6)
+    assert abs(given - np.eye(20)).max() > 0.05
+    with pytest.raises(ValueError, match=r"SCML: bases must be a finite array \(K, 20\), got shape \(25, 12\)"):
+        gm.SCML(bases=B[:, :12]).fit(X, y)

@@ -12,7 +12,7 @@ Distances are linear in w, so the whole path costs one fit and two matrices of d
 """
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,6 @@ from gramian._device import to_host
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels
 from gramian.coordinates import Plain, Rest, Subspace
 from gramian.learners.holdout import Fold, path_scores
-from gramian.learners.initial import given_start
 from gramian.learners.path import Path
 from gramian.learners.priors import prior_matrix
 from gramian.solvers.base import Solution
@@ -45,12 +44,12 @@ def anchored(
         return learner.plain(Z, y, rest, rng)
     if learner._has_unit and unit_free:
         points = points / np.sqrt(size)
-    learner = restarted(learner, lambda: np.eye(points.shape[1]) if root is None else np.linalg.pinv(to_host(root)))
+    learner = learner._seen_from(lambda: np.eye(points.shape[1]) if root is None else np.linalg.pinv(to_host(root)))
     variants = learner._variants()
     if isinstance(weight, str) or len(variants) > 1:
         learner, weight = chosen(variants, points, y, unit_free, rng, weight)
     frame = Frame.fit(root, points, learner._directions(len(points)))
-    learner = restarted(learner, lambda: to_host(frame.U))
+    learner = learner._seen_from(lambda: to_host(frame.U))
     inner = unanchored(learner)
     solution = inner.plain(points @ frame.U, y, frame.rest(points, rest), rng)
     if not solution.converged and solution.residual > learner._far and inner.max_iter < learner.max_iter:
@@ -82,17 +81,6 @@ def unanchored(learner: Any, quiet: bool = False) -> Any:
     if quiet:
         inner.verbose, inner.callback = False, None
     return inner
-
-
-def restarted(learner: Any, turn: Callable[[], np.ndarray]) -> Any:
-    """The learner with a start that was given as an array L, for coordinates z of points x = turn() · z."""
-    if isinstance(getattr(learner, "init", ""), str):
-        return learner
-    T = turn()
-    L = given_start(learner.init, len(T), len(T), type(learner).__name__) @ T
-    found = copy.copy(learner)
-    found.init = linalg.psd_sqrt(L.T @ L)
-    return found
 
 
 def prior_root(learner: Any, Z: Any, rest: Rest) -> np.ndarray | None:
@@ -215,7 +203,7 @@ def fold_path(learner: Any, points: np.ndarray, fold: Fold, unit_free: bool, rng
     if frame.U.shape[1] == 0:
         raise ValueError("all points are the same")
     Z = seen @ frame.U
-    learner = restarted(learner, lambda: to_host(frame.U))
+    learner = learner._seen_from(lambda: to_host(frame.U))
     core = core_of(learner.plain(Z, fold.side, frame.rest(seen, Rest(Plain(seen.shape[1]), seen, seen)), rng))
     return Path(frame.U, linalg.psd_sqrt(unit(core, Z, unit_free) * core))
 

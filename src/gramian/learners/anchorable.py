@@ -1,7 +1,7 @@
 """A learner that may be kept near its prior: what it finds on given coordinates, plain or blended."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,10 @@ class Anchorable:
     def _folds(self, y: Labels | Constraints, rng: np.random.RandomState) -> Iterable[Fold]:
         """What is held out, in turn, where the weight of the prior is chosen."""
         return held_out(y, rng)
+
+    def _seen_from(self, turn: Callable[[], np.ndarray]) -> Any:
+        """The learner for coordinates z of points x = turn() · z, with settings that are arrays of columns turned."""
+        return self
 
     def _variants(self) -> list[Any]:
         """Copies to choose from on what is held out, one for each value of a parameter that is "auto"."""

@@ -1,5 +1,6 @@
 """Learners of labels, and those among them that descend over a factor L of the metric."""
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Constraints, Labels
 from gramian.learners import targets
 from gramian.learners.base import MetricLearner
-from gramian.learners.initial import Coordinates, initial
+from gramian.learners.initial import Coordinates, given_start, initial
 from gramian.learners.progress import progress
 from gramian.solvers.base import Solution
 from gramian.solvers.descent import Descent, descend
@@ -63,6 +64,15 @@ class FactorLearner(LabelLearner):
         self.verbose = verbose
         self.callback = callback
         self.random_state = random_state
+
+    def _seen_from(self, turn: Callable[[], np.ndarray]) -> Any:
+        if isinstance(self.init, str):
+            return self
+        T = turn()
+        L = given_start(self.init, len(T), len(T), type(self).__name__) @ T
+        seen = copy.copy(self)
+        seen.init = linalg.psd_sqrt(L.T @ L)
+        return seen
 
     def _require(self, side: Any) -> None:
         """Raise unless there is something to learn from."""

@@ -1,5 +1,7 @@
 """Sparse compositional metric learning."""
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -201,7 +203,18 @@ class SCML(MetricLearner):
             count = 10 * d + 20 if self.n_bases is None else self.n_bases
             count = _checks.number(count, "SCML", "n_bases", low=1, high=MOST_BASES, integer=True)
             return local_bases(Z, side, count, rng)
+        return self._given_bases(d)
+
+    def _given_bases(self, d: int) -> np.ndarray:
+        """Bases that were given as an array."""
         bases = _checks.array(self.bases, "SCML", "bases")
         if bases.ndim != 2 or bases.shape[1] != d or not np.isfinite(bases).all():
             raise ValueError(f"SCML: bases must be a finite array (K, {d}), got shape {bases.shape}.")
         return bases
+
+    def _seen_from(self, turn: Callable[[], np.ndarray]) -> Any:
+        if isinstance(self.bases, str):
+            return self
+        seen, T = copy.copy(self), turn()
+        seen.bases = self._given_bases(len(T)) @ T
+        return seen
