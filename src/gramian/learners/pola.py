@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian.constraints import Constraints, Labels, Pairs
 from gramian.coordinates import Rest
 from gramian.divergences import Frobenius
-from gramian.learners.anchor import core_of
 from gramian.learners.framework import ANCHORED_PAIRS, FrameworkLearner
 from gramian.learners.thresholds import best_threshold
 from gramian.solvers import Hard, Hinge, Problem, Rows, Slack, Solution
@@ -138,8 +137,8 @@ class POLA(FrameworkLearner):
         if not self._anchors(y):
             return solution
         pairs: Any = Pairs.from_labels(y, ANCHORED_PAIRS, random_state=rng) if isinstance(y, Labels) else y
-        V = pairs.terms(Z.shape[0]).left @ Z
-        near = np.einsum("ij,ij->i", V @ core_of(solution), V)
+        L = linalg.psd_sqrt(solution.M) if solution.factor is None else solution.factor
+        near = linalg.row_norms(pairs.terms(Z.shape[0]).left @ (Z @ L.T))
         if not rest.empty:
             near += solution.alpha * pairs.sign * rest.energy(pairs.terms(Z.shape[0]))
         return replace(solution, found={**solution.found, "threshold": -best_threshold(-near, pairs.similar)})
