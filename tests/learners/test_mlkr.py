@@ -145,3 +145,13 @@ def test_copies_have_a_unit_too():
     X = np.repeat(np.arange(12.0)[:, None], 3, axis=0)
     mlkr = gm.MLKR(random_state=0).fit(X, X[:, 0] ** 2)
     assert np.isfinite(mlkr.metric_.matrix).all() and mlkr.score(X, X[:, 0] ** 2) > 0.9
+
+
+@pytest.mark.parametrize("settings", [{}, {"kernel": gm.Gaussian(2.0)}], ids=["beside features", "kernel"])
+def test_numbers_pass_through_a_kernel(rng, settings):
+    X = rng.normal(size=(90, 3))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=90)
+    found = gm.Kernelized(gm.MLKR(random_state=0), rank=20, **settings).fit(X[:60], y[:60])
+    Z = found.transform(X)
+    error = ((nearest_mean(Z[:60], y[:60], Z[60:], k=5) - y[60:]) ** 2).mean()
+    assert error < 1.02 * ((nearest_mean(X[:60], y[:60], X[60:], k=5) - y[60:]) ** 2).mean()

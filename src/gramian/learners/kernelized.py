@@ -97,6 +97,11 @@ class Kernelized(MetricLearner):
         self.alpha = alpha
         self.random_state = random_state
 
+    @property
+    def _numbers(self) -> bool:  # type: ignore[override]  # a constant elsewhere
+        """Whether the inner learner takes measurements as labels."""
+        return getattr(self.learner, "_numbers", False)
+
     def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> Any:
         kernel = self.kernel if self.features is None else _estimator(self.features, "features", "learn").kernel
         vectors = kernel is None or as_kernel(kernel, "Kernelized").on_vectors
