@@ -258,3 +258,14 @@ def test_bases_of_scml_are_for_all_columns(rng):
     assert abs(given - np.eye(20)).max() > 0.05
     with pytest.raises(ValueError, match=r"SCML: bases must be a finite array \(K, 20\), got shape \(25, 12\)"):
         gm.SCML(bases=B[:, :12]).fit(X, y)
+
+
+def test_of_many_classes_some_are_held_out(rng):
+    """All that a fold holds out is compared with all of it: no n × n of a thousand classes."""
+    labels = Labels.from_array(rng.permutation(np.repeat(np.arange(1000), 12)), "test")
+    for fold in held_out(labels, np.random.RandomState(0)):
+        known = labels.codes[fold.rows]
+        for kind, (rows, codes) in fold.held.items():
+            assert 1400 < len(rows) <= 1500 and not set(rows) & set(fold.rows)
+            assert np.array_equal(codes, labels.codes[rows]) and np.bincount(codes)[np.unique(codes)].min() >= 4
+            assert np.isin(codes, known).all() if kind == "seen" else not np.isin(codes, known).any()

@@ -18,8 +18,12 @@ from gramian.learners.path import Straight, mixed, precision_path
 FOLDS = 3
 MOST = 40
 """Points of a class that are held out at most."""
+MOST_HELD = 1500
+"""Points of known classes, and of new ones, that a fold holds out at most: all are compared with all."""
 NEIGHBORS = 10
 """Neighbors that are looked at: precision at ten, or at as many as the class has."""
+MOST_ASKED = 1000
+"""Points of a fold whose numbers are predicted at most."""
 SHARE = 10
 """Of so many known points one is looked at to predict a number."""
 ENOUGH = 10
@@ -78,8 +82,17 @@ def _class_folds(labels: Labels, rng: np.random.RandomState, n_folds: int) -> It
         if len(sizes) < 2 or max(sizes) < 2:
             continue
         rows = np.sort(np.concatenate(kept))
-        held = {"seen": _queries(seen, labels.codes), "new": _queries(new, labels.codes)}
+        held = {kind: _queries(_some(part, rng), labels.codes) for kind, part in (("seen", seen), ("new", new))}
         yield Fold(rows, labels.of(rows), {kind: part for kind, part in held.items() if part is not None})
+
+
+def _some(groups: list[np.ndarray], rng: np.random.RandomState) -> list[np.ndarray]:
+    """The points held out of each class, or those of some classes where they would be too many in all."""
+    if sum(map(len, groups)) <= MOST_HELD:
+        return groups
+    order = rng.permutation(len(groups))
+    fit = np.cumsum([len(groups[i]) for i in order]) <= MOST_HELD
+    return [groups[i] for i in np.sort(order[fit])]
 
 
 def _part(members: np.ndarray, fold: int, n_folds: int) -> np.ndarray:
@@ -103,7 +116,7 @@ def number_folds(y: Labels, targets: np.ndarray, rng: np.random.RandomState, n_f
     for fold in range(n_folds):
         rows, known = np.flatnonzero(part == fold), np.flatnonzero(part != fold)
         if len(rows) and len(known) > 1:
-            yield Fold(known, y.of(known), {"numbers": Numbers(rows, known, targets)})
+            yield Fold(known, y.of(known), {"numbers": Numbers(rows[:MOST_ASKED], known, targets)})
 
 
 def _tuple_folds(side: Any, rng: np.random.RandomState, n_folds: int) -> Iterator[Fold]:
@@ -189,13 +202,15 @@ def _search_scores(
 
 def _predictions(held: Numbers, points: Any, path: Straight, weights: np.ndarray, k: int) -> np.ndarray:
     """Minus the squared error of each point, predicted as the mean of its nearest known ones, k at most."""
-    both = path.between(linalg.take(points, held.rows), linalg.take(points, held.known))
     k = min(k, max(1, len(held.known) // SHARE))
-    scores = np.empty((len(held.rows), len(weights)))
-    for column, weight in enumerate(weights):
-        near, _ = neighbors.smallest(mixed(both, weight), k)
-        guess = held.targets[held.known[near]].mean(axis=1)
-        scores[:, column] = -((guess - held.targets[held.rows]) ** 2).sum(axis=1)
+    scores, known = np.empty((len(held.rows), len(weights))), linalg.take(points, held.known)
+    for block in linalg.blocks(len(held.rows), 32 * len(held.known)):
+        rows = held.rows[block]
+        both = path.between(linalg.take(points, rows), known)
+        for column, weight in enumerate(weights):
+            near, _ = neighbors.smallest(mixed(both, weight), k)
+            guess = held.targets[held.known[near]].mean(axis=1)
+            scores[block, column] = -((guess - held.targets[rows]) ** 2).sum(axis=1)
     return scores
 
 
