@@ -329,3 +329,8 @@ def test_a_margin_that_was_left_open_follows_the_unit_of_the_data(rng):
     assert filled.margin == pytest.approx(MARGIN * np.median(D) * np.ones(2))
     assert scaled.margin == pytest.approx(100 * filled.margin)
     assert gm.Triplets([0], [1], [2], margin=2.0).with_bounds(X).margin.tolist() == [2.0]
+
+
+def test_the_number_of_pairs_does_not_grow_with_the_square_of_many_classes():
+    few, many = (len(gm.Pairs.from_labels(np.repeat(np.arange(C), 3), random_state=0)) for C in (20, 400))
+    assert few == 20 * 3 + 20 * 19 * 9 // 2 and 50_000 < many <= 100_000

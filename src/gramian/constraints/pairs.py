@@ -13,6 +13,8 @@ from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 from gramian.constraints.targets import target_pairs
 from gramian.linalg import take
 
+MOST_BY_CLASS = 100_000
+"""Pairs for each pair of classes that are drawn at most in all, where their number was left open."""
 ROUNDING = 1e-14
 """Squared distances below this share of the large ones are those of copies, in coordinates that were computed."""
 
@@ -95,15 +97,15 @@ class Pairs(Constraints):
     ) -> "Pairs":
         """Draw distinct pairs from labels, half similar and half dissimilar, every class drawn.
 
-        ``n_pairs`` defaults to max(5 n, 20 C (C − 1)) for n labeled points of C classes, or all pairs when
-        there are fewer. Labels equal to ``unknown`` are left out. With X the bounds are filled in.
+        ``n_pairs`` defaults to max(5 n, min(20 C (C − 1), 100,000)) for n labeled points of C classes, or all pairs
+        when there are fewer. Labels equal to ``unknown`` are left out. With X the bounds are filled in.
         """
         labels = Labels.from_array(y, "Pairs", unknown=unknown)
         n, C = int((labels.codes >= 0).sum()), len(labels.classes)
         if n < 2:
             raise ValueError(f"Pairs: needs at least two labeled points, got {n}.")
         if n_pairs is None:
-            n_pairs = max(5 * n, 20 * C * (C - 1))
+            n_pairs = max(5 * n, min(20 * C * (C - 1), MOST_BY_CLASS))
         count = _checks.number(n_pairs, "Pairs", "n_pairs", low=1, integer=True)
         rng = _checks.random(random_state, "Pairs")
         a, b = similar_pairs(labels, (count + 1) // 2, rng)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Labels, Pairs
+from gramian.constraints.pairs import MOST_BY_CLASS
 from gramian.coordinates import Coordinates, KernelSpace, Rest
 from gramian.features import KernelFeatures
 from gramian.features.nystrom import MANY
@@ -59,7 +60,7 @@ class LowRankKernel(MetricLearner):
     features : KernelFeatures, optional
         Coordinates of k₀ to work in; all when None, and of more than 5,000 labeled points those of 2,000 of them.
     n_pairs : int, optional
-        Pairs drawn from labels; 40 C² for C classes when None.
+        Pairs drawn from labels; 40 C² for C classes when None, 100,000 at most.
     percentiles : (float, float)
         Bounds (u, l) of pairs without bounds, as percentiles of the squared distances of k₀.
     max_iter : int
@@ -178,7 +179,7 @@ class LowRankKernel(MetricLearner):
 
     def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Constraints:
         if isinstance(y, Labels):
-            n_pairs = 40 * len(y.classes) ** 2 if self.n_pairs is None else self.n_pairs
+            n_pairs = min(40 * len(y.classes) ** 2, MOST_BY_CLASS) if self.n_pairs is None else self.n_pairs
             y = Pairs.from_labels(y, n_pairs, random_state=rng)
         return super()._side(y.filled(Z, self.percentiles), Z, rest, rng)
 
