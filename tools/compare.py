@@ -75,7 +75,11 @@ def cases():
             yield f"{text} {data}", name, settings, data, "labels"
     for kind in ("pairs", "triplets", "chunklets"):
         yield f"AutoMetric {kind}", "AutoMetric", {}, "wine", kind
-    for name, settings in (("ITML", {"rank": 20}), ("Framework", {"rank": 20}), ("Kernelized", {"learner": ("RCA", {}), "rank": 30})):
+    for name, settings in (
+        ("ITML", {"rank": 20}),
+        ("Framework", {"rank": 20}),
+        ("Kernelized", {"learner": ("RCA", {}), "rank": 30}),
+    ):
         for kind in ("labels", "pairs"):
             if (name, kind) != ("Kernelized", "pairs"):
                 yield f"{name} text {kind}", name, settings, "text", kind
@@ -176,7 +180,9 @@ def read(path):
 
 def main(commit, names):
     """Compare, and print what differs."""
-    key = subprocess.run(["git", "-C", ROOT, "rev-parse", commit], check=True, capture_output=True, text=True).stdout.strip()
+    key = subprocess.run(
+        ["git", "-C", ROOT, "rev-parse", commit], check=True, capture_output=True, text=True
+    ).stdout.strip()
     before = Path(tempfile.gettempdir()) / f"gramian-{key[:12]}-{'-'.join(names) or 'all'}.npz"
     if not before.exists():
         with tree_of(key) as tree:
@@ -195,10 +201,14 @@ def main(commit, names):
         off = np.abs(now[text] - then[text]).max() / max(np.abs(then[text]).max(), 1e-300)
         equal, worst = equal + (off <= 1e-10), max(worst, off)
         if off > 1e-10 or weight != weight_now:
-            print(f"{text:32s} differs by {off:.1e}; weight {weight} -> {weight_now}; CPU s {spent:.3f} -> {spent_now:.3f}")
+            print(
+                f"{text:32s} differs by {off:.1e}; weight {weight} -> {weight_now}; CPU s {spent:.3f} -> {spent_now:.3f}"
+            )
         elif spent > 0.02 and spent_now > 1.2 * spent:
             print(f"{text:32s} slower: CPU s {spent:.3f} -> {spent_now:.3f}")
-    print(f"{equal} of {len(then)} settings equal to 1e-10, worst {worst:.1e}; CPU s {seconds[0]:.2f} -> {seconds[1]:.2f}")
+    print(
+        f"{equal} of {len(then)} settings equal to 1e-10, worst {worst:.1e}; CPU s {seconds[0]:.2f} -> {seconds[1]:.2f}"
+    )
 
 
 if __name__ == "__main__":

@@ -9,15 +9,15 @@ from typing import Any
 
 import gramian
 from gramian.kernels import Kernel
-from gramian.learners.base import MetricLearner
+from gramian.learners.base import Learner
 
 RANK = 300
 """Coordinates of a kernel when nobody said how many: with all of them a fit on thousands of rows would take hours."""
 
 
-def learners() -> dict[str, type[MetricLearner]]:
+def learners() -> dict[str, type[Learner]]:
     """Public learners that need no argument, by lower-case name."""
-    return {name: cls for name, cls in _public(MetricLearner).items() if _callable_bare(cls)}
+    return {name: cls for name, cls in _public(Learner).items() if _callable_bare(cls)}
 
 
 def learner(

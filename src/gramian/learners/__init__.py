@@ -1,7 +1,7 @@
 """Learners: estimators that turn side information into a metric."""
 
-from gramian.learners.automatic import AutoMetric
-from gramian.learners.base import MetricLearner
+from gramian.learners.auto_metric import AutoMetric
+from gramian.learners.base import Learner
 from gramian.learners.contrastive import Contrastive
 from gramian.learners.covariance import Covariance
 from gramian.learners.dne import DNE
@@ -44,6 +44,6 @@ __all__ = [
     "Covariance",
     "Framework",
     "Kernelized",
-    "MetricLearner",
+    "Learner",
     "TupleClassifier",
 ]

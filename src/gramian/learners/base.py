@@ -1,91 +1,95 @@
-"""The learner contract: a scikit-learn estimator whose one hook is ``_learn(Z, side, rest, rng) -> Solution``."""
+"""The learner contract: a scikit-learn estimator whose one hook is ``solve(task) -> Solution``, pure.
 
+``fit`` is written once: points and what is known of them go through the door, become a task, and the plan for the
+learner (itself, or wrapped as its settings ask) solves it. Wrappers have the hook's signature, so that they nest.
+"""
+
+import copy
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, _device, _memory, linalg
-from gramian.constraints import Constraints, Feedback, Labels, Pairs
+from gramian import _checks, _memory, _settings, linalg
+from gramian._settings import Count, Loudness, Seed, Share, Size
+from gramian.constraints import Constraints, Labels
 from gramian.coordinates import Coordinates, Plain, Rest
-from gramian.learners import doubts, many
-from gramian.learners.anchorable import Anchorable
+from gramian.learners import subsample
+from gramian.learners.door import enter
 from gramian.learners.fitted import reading
-from gramian.learners.tuples import TupleMixin, are_tuples, split
+from gramian.learners.priors import prior_matrix
+from gramian.learners.progress import progress
+from gramian.learners.task import Targets, Task, Traits
+from gramian.learners.tuples import TupleMixin
 from gramian.metrics import Metric
 from gramian.metrics.distances import answer
 from gramian.metrics.words import leading_root
-from gramian.solvers.base import Solution, on_host
+from gramian.solvers.base import Result, Solution, on_host
 
 COPIES = 6
 """Matrices of d × d that a fit holds at a time."""
+WIDEST = 10_000
+"""Most features for which a learner that also works in a subspace learns a d × d matrix."""
 
 
-class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
-    """Base of all learners.
+class Solves(Protocol):
+    """A learner or a wrapper around one."""
+
+    def solve(self, task: Task) -> Solution:
+        """What it says of a task; nothing is stored."""
+
+
+class Learner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """Base of all learners; subclasses give ``traits`` and ``solve``.
 
     ``fit(X, y)`` takes points (n, d) with labels or :class:`.Constraints`, pairs (n, 2, d) with ±1, or triplets
-    (n, 3, d). It sets ``metric_``, ``n_iter_``, ``converged_``, ``objective_`` and ``solution_``.
-
-    The road is one line: points → coordinates z → side information → ``_learn`` → metric. Subclasses give
-    ``_learn(Z, side, rest, rng) -> Solution``, pure: Z are the coordinates of the points, ``side`` what ``_side`` makes
-    of labels or the constraints that were given (of a type in ``_accepts``), ``rest`` what the coordinates leave out
-    of the points. ``_coordinates`` says where to learn; all features when not given.
+    (n, 3, d). It sets ``metric_``, ``n_iter_``, ``converged_`` and ``solution_``, and ``objective_`` where the metric is
+    the optimum of a problem.
     """
 
-    _accepts: tuple[type[Constraints], ...] = (Constraints,)
-    _bounds = True
-    """Whether bounds that constraints left open are needed, and taken from the points."""
-    _sparse = False
-    _min_points = 2
-    _most_points: int | None = None
-    """Points that a fit with ``anchor="auto"`` learns from at most, where its work grows with n²; None is all."""
-    _numbers = False
-    """Whether labels may be measurements."""
-    _devices = False
-    """Whether the fit runs where the points are; otherwise they must be on the host."""
-    _has_unit = False
-    """Whether the problem depends on the unit of the points: an anchored fit brings them to a spread of 1 first."""
-    _anywhere = True
-    """Whether it may learn on points that were scaled or turned to unit length, as well as on those given."""
-    _by_angle = False
-    """Whether what it learns is meant for angles around the mean."""
-    _remedy = "raise max_iter or tol"
-    _scale_free = False
-    """Whether columns of any unit weigh the same at the start."""
+    traits: ClassVar[Traits] = Traits()
 
     @abstractmethod
-    def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution: ...
+    def solve(self, task: Task) -> Solution:
+        """What this learner's own problem says of a task; nothing is stored."""
 
-    def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
-        """The coordinates to learn on, and the points in them."""
-        d = X.shape[1]
-        owner = type(self).__name__
-        remedy = "drop columns, or give Kernelized(…, kernel=Linear(), rank=…)"
-        _memory.require(8.0 * COPIES * d * d, owner, f"{COPIES} matrices of {d} × {d}", remedy)
-        return Plain(d), X
+    def refine(self, task: Task, blend: Solution) -> Solution:
+        """What a learner adds to a blend with its prior: a threshold, or a unit of its own."""
+        return blend
 
-    def _from_labels(self, Z: Any, labels: Labels, rest: Rest, rng: np.random.RandomState) -> Any:
-        """Side information from labels; learners that use the labels themselves return them."""
-        return Pairs.from_labels(labels, random_state=rng)
+    def frame(self, task: Task) -> Any:
+        """Where the learner is blended with its prior: the straight path to M₀ in the leading directions."""
+        from gramian.learners.anchored import Frame
 
-    def _side(self, y: Labels | Constraints, Z: Any, rest: Rest, rng: np.random.RandomState) -> Any:
-        """Side information for the points Z, checked."""
-        owner = type(self).__name__
-        side = self._from_labels(Z, y, rest, rng) if isinstance(y, Labels) else y
-        if isinstance(side, Labels):
-            return side
-        if not isinstance(side, self._accepts):
-            wanted = doubts.listed(self._accepts)
-            raise ValueError(
-                f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(MetricLearner, type(side))}."
-            )
-        return side.check(Z, owner, fill=self._bounds)
+        return Frame.under(task, self.traits)
 
-    def fit(self, X: Any, y: Any = None, *, unknown: Any = None) -> "MetricLearner":
+    def framed(self, task: Task) -> tuple[Any, Any]:
+        """Who learns where the learner is a candidate of several, and the frame of that."""
+        return self.variants()[0], self.frame(task)
+
+    def blends(self, y: Labels | Targets | Constraints) -> bool:
+        """Whether the metric is blended with its prior: not at anchor 0, nor where a low rank is asked for."""
+        anchor = getattr(self, "anchor", 0)
+        return getattr(self, "n_components", None) is None if isinstance(anchor, str) else anchor > 0
+
+    def most_points(self) -> tuple[int | None, str]:
+        """Points that a fit learns from at most, and how to have more: where the weight of the prior is chosen anyway."""
+        by_evidence = isinstance(getattr(self, "anchor", 0), str)
+        return self.traits.most_points if by_evidence else None, "give anchor a number"
+
+    def variants(self) -> list[Self]:
+        """Copies to choose from on what is held out, one for each value of a setting that is "auto"."""
+        for name, values in self.traits.choices.items():
+            if isinstance(getattr(self, name), str):
+                return [altered(self, **{name: value}) for value in values]
+        return [self]
+
+    def fit(self, X: Any, y: Any = None, *, unknown: Any = None) -> Self:
         """Learn the metric.
 
         Parameters
@@ -95,127 +99,182 @@ class MetricLearner(Anchorable, TupleMixin, ClassNamePrefixFeaturesOutMixin, Tra
         unknown : label, optional
             What stands for "no label" (−1, NaN, …); such points, and those labeled None, are left out.
         """
-        with _checks.intact(self):
-            rng = _checks.random(getattr(self, "random_state", None), type(self).__name__)
-            self._fit_checked(*self._door(X, y, unknown=unknown), rng)
+        with _settings.intact(self):
+            learn(self, *enter(self, X, y, unknown))
         return self
 
-    def _fit_checked(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> None:
-        """:meth:`fit` of points and side information that went through the door."""
-        X, y = self._fewer(X, y, rng)
-        coordinates, Z = self._coordinates(X)
-        solution = self.solve(Z, y, Rest(coordinates, X, Z), rng)
-        for name in ("tuple_size_", "threshold_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        self._store(coordinates, solution)
-        self._learn_to_decide(X, y)
-
-    def _fewer(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> tuple[Any, Any]:
-        """What is learned from: a part of many points, where the weight of the prior is chosen anyway."""
-        if self._most_points is None or not isinstance(getattr(self, "anchor", 0), str):
-            return X, y
-        return many.fewer(X, y, self._most_points, type(self).__name__, "give anchor a number", rng)
-
-    def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Labels | Constraints]:
-        """Points as float64, and y as labels or constraints; tuples are taken apart. The one validation of a fit."""
-        owner = type(self).__name__
-        y = _device.whole_numbers(y)
-        if vectors and are_tuples(X):
-            X, y = split(_checks.placed(X, owner, devices=self._devices), y, owner)
-        if y is None:
-            raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
-        given = isinstance(y, Constraints | Feedback)
-        if isinstance(y, list | tuple | np.ndarray):
-            doubts.refuse_tuples(_checks.plain(y, owner, "y"), owner)
-        if vectors:
-            X, y = self._vectors(X, y, together=not given and unknown is None)
-        if isinstance(y, Feedback):
-            return X, y.pairs(X)
-        side = y if given else Labels.from_array(y, owner, linalg.count(X), unknown, self._numbers)
-        if vectors:
-            doubts.warn(self, X, side, unknown)
-        return (X, side) if given else labeled(X, side, owner)
-
-    def _vectors(self, X: Any, y: Any, together: bool) -> tuple[Any, Any]:
-        """Points as float64, and y; ``together`` with them scikit-learn looks at what may be wrong with labels."""
-        if together:
-            array = _checks.plain(y, type(self).__name__, "y")
-            # Whole numbers or words, one for each point: nothing to find there.
-            sound = array.dtype.kind in "biuU" and array.shape == getattr(X, "shape", ())[:1]
-            together = not sound and array.dtype != object
-        checked = _checks.estimator_points(
-            self,
-            X,
-            y if together else None,
-            reset=True,
-            allow_sparse=self._sparse,
-            min_points=self._min_points,
-            devices=self._devices,
-        )
-        X, y = checked if together else (checked, y)
-        return X.astype(np.float64, copy=False), y
-
-    def _store(self, coordinates: Coordinates, solution: Solution) -> None:
-        """Keep what was found; the only place that writes to the learner."""
-        self.solution_ = solution = on_host(solution)
-        for name, value in solution.found.items():
-            setattr(self, f"{name}_", value)
-        root = linalg.psd_sqrt if coordinates.whole else leading_root
-        components = root(solution.M) if solution.factor is None else solution.factor
-        names = getattr(self, "feature_names_in_", None)
-        names = names if names is not None and len(names) == coordinates.n_features else None
-        self.metric_ = Metric.of(coordinates, components, solution.alpha, names)
-        if not solution.converged:
-            _checks.warn(
-                f"{type(self).__name__}: stopped after {solution.n_iter} iterations with residual "
-                f"{solution.residual:.3g} > tol {solution.tol:.3g}; {reason(self, solution)}.",
-                ConvergenceWarning,
-            )
-
     n_iter_ = reading("solution_", "n_iter", "Iterations taken.")
-    converged_ = reading("solution_", "converged", "Whether the residual fell to ``tol``.", bool)
-    objective_ = reading("solution_", "objective", "The objective at the metric.", float)
+    converged_ = reading("solution_", "converged", "Whether the residual is at most ``solution_.tol``.", bool)
     components_ = reading("metric_", "components", "The factor L (r, d) of the metric.")
+
+    @property
+    def objective_(self) -> float:
+        """The objective at the metric; a blend with a prior is the optimum of no problem and has none."""
+        check_is_fitted(self, "solution_")
+        if self.solution_.learned is not None and np.isnan(self.solution_.objective):
+            raise AttributeError(
+                f"{type(self).__name__}: the metric is a blend with its prior, which has no objective_; "
+                "that of what was blended is solution_.learned.objective."
+            )
+        return float(self.solution_.objective)
 
     @property
     def _n_features_out(self) -> int:
         return self.metric_.transform(np.zeros((1, self.n_features_in_))).shape[1]
 
-    def _seen(self, X: Any) -> Any:
+    def _points(self, X: Any) -> Any:
         """Points for the fitted metric, validated."""
         check_is_fitted(self, "metric_")
-        coordinates = self.metric_.coordinates
-        if coordinates.n_features is None:  # objects of a kernel
-            return coordinates.check(X, type(self).__name__)
-        return coordinates.accept(
-            _checks.estimator_points(self, X, reset=False, allow_sparse=self._sparse, devices=self._devices)
-        )
+        space = self.metric_.coordinates
+        if space.n_features is None:  # objects of a kernel
+            return space.check(X, type(self).__name__)
+        traits = self.traits
+        points = _checks.estimator_points(
+            self, X, reset=False, allow_sparse=traits.sparse, devices=traits.devices
+        )  # (n, d)
+        return space.accept(points)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates in which the Euclidean distance is the learned one."""
-        return answer(self.metric_.transform_of(self._seen(X)), X)
+        points = self._points(X)
+        return answer(self.metric_.transform_of(points), X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.sparse = self._sparse
+        tags.input_tags.sparse = self.traits.sparse
         tags.input_tags.three_d_array = True
         return tags
 
 
-def reason(learner: MetricLearner, solution: Solution) -> str:
-    """Why a fit stopped before its tolerance, and what helps."""
-    limit = getattr(learner, "max_iter", None)
-    if isinstance(limit, int | np.integer) and solution.n_iter < limit:
-        return f"no further step made it better, so more than max_iter={limit} would not help; raise tol to accept it"
-    return learner._remedy
+@dataclass(eq=False, repr=False, kw_only=True)
+class Blended(Learner):
+    """Settings of every learner that may be kept near its prior."""
+
+    prior: Literal["identity", "covariance"] | np.ndarray = "identity"
+    anchor: Literal["auto"] | Share = "auto"
+    random_state: Seed = None
 
 
-def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
-    """The points that have a label."""
-    if (labels.codes >= 0).all():
-        return X, labels
-    known = np.flatnonzero(labels.codes >= 0)
-    if len(known) < 2:
-        raise ValueError(f"{owner}: needs at least two labeled points, got {len(known)}.")
-    return linalg.take(X, known), labels.of(known)
+@dataclass(eq=False, repr=False, kw_only=True)
+class Iterative(Blended):
+    """Settings of every learner that goes in steps; None is as far as the answer needs it."""
+
+    max_iter: Count | None = None
+    tol: Size | None = None
+    verbose: Loudness = False
+    callback: Callable | None = None
+
+
+def learn(learner: Learner, X: Any, y: Any) -> None:
+    """:meth:`Learner.fit` of points and side information that went through the door."""
+    owner, traits = type(learner).__name__, learner.traits
+    rng = _checks.random(getattr(learner, "random_state", None), owner)
+    X, y = fewer(learner, X, y, rng)
+    Z = room_for(learner, X)  # (n, d)
+    space: Any = Plain(X.shape[1]) if traits.vectors else None
+    rest = Rest(space, X, Z)
+    apart = traits.lifts or in_subspace(learner)  # coordinates that are to be made have their prior made with them
+    prior = None if apart else named_prior(learner, Z, rest)
+    effort = traits.exact.of(learner)
+    with progress(
+        owner, getattr(learner, "verbose", False), effort.max_iter, getattr(learner, "callback", None)
+    ) as report:
+        task = Task(Z, y, rest, rng, effort, prior, report=report)
+        solution = plan(learner, y).solve(task)
+    keep(learner, space, solution)
+    learner._learn_to_decide(X, y)
+
+
+def plan(learner: Any, y: Any) -> Solves:
+    """The learner, wrapped as its settings ask."""
+    from gramian.learners.spaces import InSubspace
+
+    solver = near_prior(learner, y)
+    return InSubspace(solver, learner) if in_subspace(learner) else solver
+
+
+def near_prior(learner: Any, y: Any) -> Solves:
+    """The learner, blended with its prior where its settings ask for it."""
+    from gramian.learners.anchored import Anchored, Chosen
+
+    if learner.blends(y):
+        return Anchored(learner, None if isinstance(learner.anchor, str) else float(learner.anchor))
+    prior = getattr(learner, "prior", "identity")
+    if not learner.traits.prior_inside and not _checks.is_word(prior, "identity"):
+        raise ValueError(
+            f"{type(learner).__name__}: prior must be 'identity' where the metric is not anchored to it, "
+            f"got {_checks.shown(prior)}; give anchor > 0 and no n_components."
+        )
+    return Chosen(learner) if len(learner.variants()) > 1 else learner
+
+
+def in_subspace(learner: Any) -> bool:
+    """Whether a subspace of the features is asked for."""
+    return learner.traits.subspace and learner.rank is not None
+
+
+def fewer(learner: Learner, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
+    """What is learned from: all points, or a part of many."""
+    if learner.traits.joins:
+        X, y = subsample.joined(X, y)
+    most, remedy = learner.most_points()
+    if most is None:
+        return X, y
+    return subsample.fewer(X, y, most, type(learner).__name__, remedy, rng, by_class=learner.traits.by_class)
+
+
+def room_for(learner: Learner, X: Any) -> Any:
+    """The points as rows of numbers (n, d), where there is room for matrices (d, d)."""
+    owner = type(learner).__name__
+    if learner.traits.lifts or in_subspace(learner):
+        return X
+    d = X.shape[1]
+    if learner.traits.subspace and d > WIDEST:
+        raise ValueError(f"{owner}: X must have at most {WIDEST} features without rank, got {d}; give rank.")
+    remedy = "drop columns, or give Kernelized(…, kernel=Linear(), rank=…)"
+    _memory.require(8.0 * COPIES * d * d, owner, f"{COPIES} matrices of {d} × {d}", remedy)
+    return linalg.dense(X)
+
+
+def named_prior(learner: Any, Z: Any, rest: Rest) -> Any:
+    """M₀ on the coordinates, (r, r); None where it is the identity."""
+    prior = getattr(learner, "prior", "identity")
+    return None if _checks.is_word(prior, "identity") else prior_matrix(prior, Z, rest, type(learner).__name__)
+
+
+def keep(learner: Any, space: Coordinates, solution: Solution) -> None:
+    """Store what a fit says: the only place that writes to a learner."""
+    for name in ("tuple_size_", "threshold_"):  # of an earlier fit
+        vars(learner).pop(name, None)
+    learner.solution_ = solution = on_host(solution)
+    for name, value in solution.extra.items():
+        setattr(learner, f"{name}_", value)
+    if solution.M is None and solution.factor is None:  # a stream, whose progress holds its metric
+        return
+    space = space if solution.coordinates is None else solution.coordinates
+    root = linalg.psd_sqrt if space.whole else leading_root
+    components = root(solution.M) if solution.factor is None else solution.factor  # (r, d)
+    names = getattr(learner, "feature_names_in_", None)
+    names = names if names is not None and len(names) == space.n_features else None
+    learner.metric_ = Metric.of(space, components, solution.alpha, names)
+    if solution.result in (Result.stalled, Result.max_iter):
+        _checks.warn(
+            f"{type(learner).__name__}: stopped after {solution.n_iter} iterations with residual "
+            f"{solution.residual:.3g} > tol {solution.tol:.3g}; {remedy_of(learner, solution)}.",
+            ConvergenceWarning,
+        )
+
+
+def remedy_of(learner: Any, solution: Solution) -> str:
+    """What helps a fit that stopped before its tolerance."""
+    if solution.result is Result.stalled and hasattr(learner, "max_iter"):
+        return f"{solution.result.value}, so more of max_iter would not help; raise tol to accept it"
+    return learner.traits.remedy
+
+
+def altered(learner: Any, **settings: Any) -> Any:
+    """A copy with other settings."""
+    other = copy.copy(learner)
+    vars(other).update(settings)
+    return other

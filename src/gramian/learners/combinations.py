@@ -9,7 +9,7 @@ from scipy import linalg as sla
 from scipy.optimize import nnls
 
 from gramian import linalg
-from gramian.solvers.base import Solution
+from gramian.solvers.base import Solution, ended
 from gramian.solvers.descent import share
 
 WIDTH, NARROWER = 1.0, 0.25
@@ -218,7 +218,7 @@ def combine(whole: Combination, *, max_iter: int, tol: float, report: Callable |
         objective=objective,
         gap=float(gap * objective),
         n_iter=max(done, 1),
-        converged=bool(gap <= tol),
+        result=ended(float(gap), tol, done, max_iter),
         residual=float(gap),
         tol=tol,
     )

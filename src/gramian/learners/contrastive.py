@@ -1,21 +1,20 @@
 """A linear map near the identity under which points of a class are found by their angle."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gramian import _array, _checks, _device, linalg
+from gramian import _array, _device, linalg
+from gramian._settings import Positive, Size
 from gramian.constraints import Chunklets, Labels
 from gramian.learners import softmax
-from gramian.learners.base import MetricLearner
-from gramian.learners.factored import ROUGH, SINGLE
-from gramian.learners.progress import progress
-from gramian.solvers.base import Solution
+from gramian.learners.base import Iterative
+from gramian.learners.factor_descent import ROUGH, SINGLE
+from gramian.learners.task import Effort, Task, Traits
+from gramian.solvers.base import Solution, ended
 from gramian.solvers.descent import descend
-
-WIDEST = 512
-"""Directions that an anchored fit takes at most: a step costs their square for each point."""
 
 
 @_device.native
@@ -62,7 +61,8 @@ def _mates(classes: softmax.Classes, rows: slice, like: Any) -> Any:
     return mates
 
 
-class Contrastive(MetricLearner):
+@dataclass(eq=False, repr=False)
+class Contrastive(Iterative):
     """Turn and stretch embeddings a little, so that points of a class are found by their angle.
 
     Minimize mean_i −log(Σ_{j ~ i} e^{c_ij/τ} / Σ_{j ≠ i} e^{c_ij/τ}) + reg/2 · ‖L − I‖² over L, with M = LᵀL.
@@ -116,69 +116,53 @@ class Contrastive(MetricLearner):
     ((13, 13), True)
     """
 
-    _accepts = (Chunklets,)
-    _devices = True
-    _most_points = 5_000
-    _by_angle = True
-    _enough = {"tol": lambda tol: max(tol, 1e-2), "max_iter": lambda most: min(most, 10)}
-    _far = np.inf  # few steps from the identity are a penalty of their own, and what folds were judged by
+    traits = Traits(
+        takes=(Chunklets,),
+        exact=Effort(tol=1e-4, max_iter=200),
+        blended=Effort(tol=1e-2, max_iter=10),
+        retry_above=np.inf,  # few steps from the identity are a penalty of their own, and what folds were judged by
+        directions=512,  # a step costs their square for each point; the penalty holds what says nothing
+        points_each=1,
+        most_points=5_000,
+        by_angle=True,
+        devices=True,
+    )
 
-    def __init__(
-        self,
-        temperature=0.1,
-        reg=0.03,
-        *,
-        prior="identity",
-        anchor="auto",
-        max_iter=200,
-        tol=1e-4,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        self.temperature = temperature
-        self.reg = reg
-        self.prior = prior
-        self.anchor = anchor
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
+    temperature: Positive = 0.1
+    reg: Size = 0.03
 
-    def _directions(self, n: int) -> int:
-        """All that the points span, as far as a step stays cheap: the penalty holds what says nothing."""
-        return min(n, WIDEST)
-
-    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Chunklets:
-        return Chunklets(labels.codes)
-
-    def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
-        tau = _checks.number(self.temperature, "Contrastive", "temperature", low=0, open_low=True)
-        reg = _checks.number(self.reg, "Contrastive", "reg", low=0)
-        known = np.flatnonzero(side.ids >= 0)
-        codes = side.ids[known]
-        if len(np.unique(codes)) < 2 or np.bincount(np.unique(codes, return_inverse=True)[1]).max() < 2:
-            raise ValueError("Contrastive: needs two classes, and two points in one of them.")
-        order = known[np.argsort(codes, kind="stable")]
-        points = linalg.unit_rows(linalg.take(Z, order) - linalg.take(Z, known).mean(axis=0))
-        loss = partial(contrastive_loss, codes=softmax.Classes(side.ids[order]), temperature=tau)
-        eye = np.eye(Z.shape[1], like=points)
+    def solve(self, task: Task) -> Solution:
+        """A descent from the identity."""
+        points, codes = rows_by_class(task)
+        loss = partial(contrastive_loss, codes=softmax.Classes(codes), temperature=self.temperature)
+        eye, effort = np.eye(task.Z.shape[1], like=points), task.effort
 
         def objective(L: Any, X: Any = points) -> tuple[float, Any]:
             value, gradient = loss(L.astype(X.dtype), X)
             away = L - eye
-            return value + reg / 2 * float((away * away).sum()), gradient.astype(eye.dtype) + reg * away
+            return value + self.reg / 2 * float((away * away).sum()), gradient.astype(eye.dtype) + self.reg * away
 
-        rough = len(points) >= SINGLE and self.tol >= ROUGH
-        start = partial(objective, X=points.astype(np.float32)) if rough else objective
-        with progress("Contrastive", self.verbose, self.max_iter, self.callback) as report:
-            end = descend(start, eye, max_iter=self.max_iter, tol=self.tol, callback=report)
+        rough = len(points) >= SINGLE and effort.tol >= ROUGH
+        begun = partial(objective, X=points.astype(np.float32)) if rough else objective
+        end = descend(begun, eye, max_iter=int(effort.max_iter or 1), tol=effort.tol, callback=task.report)
         return Solution(
             factor=end.point,
             objective=objective(end.point)[0] if rough else end.value,
             n_iter=max(end.n_iter, 1),  # scikit-learn counts the look at the start
-            converged=end.residual <= self.tol,
+            result=ended(end.residual, effort.tol, end.n_iter, int(effort.max_iter or 1)),
             residual=end.residual,
-            tol=self.tol,
+            tol=effort.tol,
         )
+
+
+def rows_by_class(task: Task) -> tuple[Any, np.ndarray]:
+    """Points of length one around the mean of those that have a class, in the order of the classes, and these."""
+    groups: Any = task.y
+    ids = groups.codes if isinstance(groups, Labels) else groups.ids  # (n,)
+    labeled = np.flatnonzero(ids >= 0)
+    codes = ids[labeled]
+    if len(np.unique(codes)) < 2 or np.bincount(np.unique(codes, return_inverse=True)[1]).max() < 2:
+        raise ValueError("Contrastive: needs two classes, and two points in one of them.")
+    order = labeled[np.argsort(codes, kind="stable")]
+    center = linalg.take(task.Z, labeled).mean(axis=0)
+    return linalg.unit_rows(linalg.take(task.Z, order) - center), ids[order]

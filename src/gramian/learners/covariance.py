@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from gramian import _checks, linalg
-from gramian.learners.base import MetricLearner, are_tuples
+from gramian import linalg
+from gramian.learners.base import Learner
+from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
 
 RTOL = 1e-12
@@ -48,7 +49,7 @@ def inverse_root(R: np.ndarray) -> tuple[np.ndarray, float]:
     return (vectors[:, kept] / np.sqrt(values[kept])).T, float(np.log(values[kept]).sum())
 
 
-class Covariance(MetricLearner):
+class Covariance(Learner):
     """Whiten all points: no labels, only their spread.
 
     M = C⁺ with C the covariance of X: the minimizer of ⟨C, M⟩ − log det M (Mahalanobis 1936).
@@ -78,19 +79,11 @@ class Covariance(MetricLearner):
     True
     """
 
-    _accepts = ()
+    traits = Traits(labels="none")
 
-    def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> tuple[Any, Any]:
-        if are_tuples(X):
-            raise ValueError(f"Covariance: X must be points of shape (n, d), got shape {np.shape(X)}.")
-        X = _checks.estimator_points(self, X, reset=True, allow_sparse=False, min_points=self._min_points)
-        return X.astype(np.float64, copy=False), None
-
-    def _side(self, y: Any, Z: Any, rest: Any, rng: np.random.RandomState) -> None:
-        return None
-
-    def _learn(self, Z: np.ndarray, side: None, rest: Any, rng: np.random.RandomState) -> Solution:
-        return covariance(Z)
+    def solve(self, task: Task) -> Solution:
+        """In closed form."""
+        return covariance(task.Z)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,14 +1,17 @@
 """Discriminant neighborhood embedding."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from gramian import _array, _checks, _device, linalg
+from gramian._settings import Count, Size
 from gramian.constraints import Labels
-from gramian.learners import targets
-from gramian.learners.factored import LabelLearner
+from gramian.learners import neighbor_targets
+from gramian.learners.base import Blended
+from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
 
 RTOL = 1e-10
@@ -21,8 +24,8 @@ def neighbor_signs(X: np.ndarray, labels: Labels, k: int) -> sparse.csr_array:
     The union makes W symmetric (Chatpatanasiri et al. 2010, §2.3); the two graphs share no pair.
     """
     n = X.shape[0]
-    alike = both_ways(_device.to_host(targets.same_class(X, labels, k)))
-    unlike = both_ways(_device.to_host(targets.other_class(X, labels, k)))
+    alike = both_ways(_device.to_host(neighbor_targets.same_class(X, labels, k)))
+    unlike = both_ways(_device.to_host(neighbor_targets.other_class(X, labels, k)))
     signs = np.repeat([1.0, -1.0], [len(alike), len(unlike)])
     return sparse.csr_array((signs, np.divmod(np.concatenate([alike, unlike]), n)), shape=(n, n))
 
@@ -43,7 +46,8 @@ def dne_loss(L: Any, X: Any, W: Any) -> tuple[float, Any]:
     return float(xp.sum((L @ V) * L)), 2 * L @ V
 
 
-class DNE(LabelLearner):
+@dataclass(eq=False, repr=False)
+class DNE(Blended):
     """Find few directions in which near neighbors are of the same class, by one eigenproblem.
 
     Minimize tr(L Xᵀ(D − W)X Lᵀ) + reg · ‖L‖² over L with LLᵀ = I: one eigenproblem (Zhang et al. 2006).
@@ -92,31 +96,23 @@ class DNE(LabelLearner):
     True
     """
 
-    _devices = True
-    _most_points = 20_000
+    traits = Traits(most_points=20_000, devices=True)
 
-    def __init__(
-        self, n_neighbors=1, n_components=None, *, reg=0.0, prior="identity", anchor="auto", random_state=None
-    ):
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.reg = reg
-        self.prior = prior
-        self.anchor = anchor
-        self.random_state = random_state
+    n_neighbors: Count = 1
+    n_components: Count | None = None
+    _: KW_ONLY
+    reg: Size = 0.0
 
-    def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
-        k = _checks.number(self.n_neighbors, "DNE", "n_neighbors", low=1, integer=True)
-        reg = _checks.number(self.reg, "DNE", "reg", low=0)
-        if len(side.classes) < 2:
-            raise ValueError(f"DNE: needs at least two classes, got {len(side.classes)}.")
-        Z = Z - Z.mean(axis=0)
+    def solve(self, task: Task) -> Solution:
+        """The eigenvectors with negative eigenvalues."""
+        labels = task.y
+        if len(labels.classes) < 2:
+            raise ValueError(f"DNE: needs at least two classes, got {len(labels.classes)}.")
+        Z = task.Z - task.Z.mean(axis=0)
         # Σ_ij over ordered pairs counts each pair twice; (4) counts it once.
-        values, vectors = linalg.eigh(linalg.scatter(Z, neighbor_signs(Z, side, k)) / 2)
-        kept = int((values < -max(reg, RTOL * np.abs(values).max())).sum())
-        if kept == 0:
+        values, vectors = linalg.eigh(linalg.scatter(Z, neighbor_signs(Z, labels, self.n_neighbors)) / 2)
+        count = int((values < -max(self.reg, RTOL * np.abs(values).max())).sum())
+        if count == 0:
             _checks.warn("DNE: no eigenvalue is negative; keeping the smallest eigenvector.")
-        r = max(kept, 1)
-        if self.n_components is not None:
-            r = min(r, _checks.number(self.n_components, "DNE", "n_components", low=1, integer=True))
-        return Solution(factor=vectors[:, :r].T, objective=float((values[:r] + reg).sum()))
+        r = max(count, 1) if self.n_components is None else min(max(count, 1), self.n_components)
+        return Solution(factor=vectors[:, :r].T, objective=float((values[:r] + self.reg).sum()))

@@ -8,6 +8,7 @@ import numpy as np
 from gramian import _checks
 from gramian.constraints import Comparisons, Constraints, Pairs
 from gramian.constraints.base import Labels
+from gramian.learners.task import Traits
 
 UNEVEN = 1e4
 """Ratio of the spreads of two columns from which the wider one decides every distance."""
@@ -19,11 +20,11 @@ COMPARED = "Triplets", "Quadruplets"
 def warn(learner: Any, X: Any, side: Labels | Constraints, unknown: Any) -> None:
     """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
     owner = type(learner).__name__
-    if not learner._scale_free and _checks.is_word(getattr(learner, "prior", "identity"), "identity"):
+    if not learner.traits.scale_free and _checks.is_word(getattr(learner, "prior", "identity"), "identity"):
         warn_of_units(X, owner, getattr(learner, "feature_names_in_", range(X.shape[1])))
     if isinstance(side, Constraints):
         warn_of_few(side, X.shape[1], owner)
-    elif unknown is None and not learner._numbers:
+    elif unknown is None and learner.traits.labels != "numbers":
         warn_of_labels(side.classes, owner)
 
 
@@ -84,8 +85,9 @@ def listed(kinds: tuple[type, ...]) -> str:
 
 def takers(base: type, kind: type) -> str:
     """The learners that accept a kind of constraints, in words."""
-    able = {cls.__name__ for cls in _public(base) if issubclass(kind, cls._accepts)}
-    names = sorted(able - {"Kernelized"})  # which takes what its learner does
+    plain = [cls for cls in _public(base) if isinstance(cls.traits, Traits)]  # elsewhere it takes what its learner does
+    able = {cls.__name__ for cls in plain if issubclass(kind, cls.traits.takes)}
+    names = sorted(able)
     return f"{kind.__name__} are taken by {', '.join(names)}" if names else f"no learner takes {kind.__name__}"
 
 

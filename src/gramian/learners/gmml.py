@@ -1,17 +1,20 @@
 """Geometric mean metric learning."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import linalg
+from gramian._settings import Count, Positive, Share
 from gramian.constraints import Labels, Pairs
-from gramian.learners.base import MetricLearner
-from gramian.learners.priors import prior_matrix
+from gramian.learners.base import Blended
+from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
 
 
-class GMML(MetricLearner):
+@dataclass(eq=False, repr=False)
+class GMML(Blended):
     """Make similar pairs near and dissimilar pairs far, in closed form.
 
     min_{M ≻ 0} ⟨M, S⟩ + ⟨M⁻¹, D⟩, in closed form M = S⁻¹ ♯_t D   (Zadeh et al. 2016).
@@ -57,40 +60,39 @@ class GMML(MetricLearner):
     True
     """
 
-    _accepts = (Pairs,)
-    _bounds = False
-    _devices = True
-    _has_prior = True
+    traits = Traits(takes=(Pairs,), prior_inside=True, devices=True)
 
-    def __init__(self, t=0.5, reg=1e-3, *, prior="identity", anchor="auto", n_pairs=None, random_state=None):
-        self.t = t
-        self.reg = reg
-        self.prior = prior
-        self.anchor = anchor
-        self.n_pairs = n_pairs
-        self.random_state = random_state
+    t: Share = 0.5
+    reg: Positive = 1e-3
+    _: KW_ONLY
+    n_pairs: Count | None = None
 
-    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Pairs:
-        return Pairs.from_labels(labels, self.n_pairs, random_state=rng)
-
-    def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
-        t = _checks.number(self.t, "GMML", "t", low=0, high=1)
-        lam = _checks.number(self.reg, "GMML", "reg", low=0, open_low=True)
-        if side.similar.all() or not side.similar.any():
+    def solve(self, task: Task) -> Solution:
+        """In closed form."""
+        pairs = task.y
+        if isinstance(pairs, Labels):
+            pairs = Pairs.from_labels(pairs, self.n_pairs, random_state=task.rng)
+        if pairs.similar.all() or not pairs.similar.any():
             raise ValueError("GMML: needs both similar and dissimilar pairs.")
-        V = Z[side.left] - Z[side.right]
-        M0 = prior_matrix(self.prior, Z, rest, "GMML")
-        similar = linalg.placed(side.similar, Z)
-        S = regularized(V[similar], np.linalg.inv(M0), lam)
-        D = regularized(V[~similar], M0, lam)
-        M = geodesic(S, D, t)
-        objective = float(np.sum(M * S) + np.sum(np.linalg.inv(M) * D))
-        return Solution(M=M, objective=objective)
+        V = task.Z[pairs.left] - task.Z[pairs.right]  # (m, d)
+        similar = linalg.placed(pairs.similar, task.Z)
+        return self.from_sums(mean_scatter(V[similar]), mean_scatter(V[~similar]), task.M0)
+
+    def from_sums(self, S: Any, D: Any, M0: Any) -> Solution:
+        """The metric of the mean scatters of similar and of dissimilar pairs, near M₀."""
+        S = regularized(S, np.linalg.inv(M0), self.reg)
+        D = regularized(D, M0, self.reg)
+        M = geodesic(S, D, self.t)
+        return Solution(M=M, objective=float(np.sum(M * S) + np.sum(np.linalg.inv(M) * D)))
 
 
-def regularized(V: np.ndarray, R: np.ndarray, lam: float) -> np.ndarray:
-    """The mean of vvᵀ over rows v, with a share ``lam`` of R in its unit."""
-    S = V.T @ V / len(V)
+def mean_scatter(V: Any) -> Any:
+    """The mean of vvᵀ over rows v."""
+    return V.T @ V / len(V)
+
+
+def regularized(S: Any, R: Any, lam: float) -> Any:
+    """S with a share ``lam`` of R in its unit."""
     size = np.trace(S) / np.trace(R)
     return S + lam * (size if size > 0 else 1.0) * R
 

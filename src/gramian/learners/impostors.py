@@ -9,7 +9,7 @@ from scipy.linalg import LinAlgError, eigh
 
 from gramian import _device, linalg
 from gramian.constraints import Labels
-from gramian.learners import initial, targets
+from gramian.learners import factor_descent, neighbor_targets
 from gramian.learners.pair_graph import DevicePairGraph, PairGraph
 from gramian.solvers.descent import share, stationarity
 
@@ -49,8 +49,8 @@ class Triplets:
         """Candidates within the buffer of the margin at L; multipliers of pairs that stay are kept."""
         E = self.Z @ L.T
         reach = 1 + BUFFER + np.stack([linalg.pair_sqdist(E, E[column]) for column in self.near.T]).max(axis=0)
-        order = targets.by_class(labels, E) if self.order is None else self.order
-        anchor, other = targets.closer_than(E, labels, np.where(self.real.any(axis=1), reach, -np.inf), order)
+        order = neighbor_targets.by_class(labels, E) if self.order is None else self.order
+        anchor, other = neighbor_targets.closer_than(E, labels, np.where(self.real.any(axis=1), reach, -np.inf), order)
         lam = linalg.full((len(anchor), self.near.shape[1]), 0.0, E)
         if len(self.anchor):
             n = len(self.Z)
@@ -107,7 +107,7 @@ class Triplets:
 
     def pull(self) -> np.ndarray:
         """Σ_ij w_i v_ij v_ijᵀ over target pairs."""
-        return initial.pull(self.Z, self.near, self.weight)
+        return factor_descent.pull(self.Z, self.near, self.weight)
 
     def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Pull plus smoothed hinges, and the gradient 2 L S."""

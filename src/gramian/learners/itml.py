@@ -1,28 +1,28 @@
 """Information-theoretic metric learning."""
 
-import copy
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from gramian import _checks
+from gramian._settings import Count, Percentiles, Positive, Size
 from gramian.constraints import Comparisons, Labels, Pairs
 from gramian.constraints.pairs import apart
-from gramian.coordinates import Rest
-from gramian.learners.framework import FrameworkLearner
-from gramian.learners.weights import class_weights
-from gramian.solvers import Quadratic, Relative, Slack, Solution
+from gramian.divergences import LogDet
+from gramian.learners.base import Iterative
+from gramian.learners.class_weights import ClassWeight, class_weights
+from gramian.learners.framework import ENOUGH_PAIRS, Ground, SolverName, SubspaceName, bounded, drawn, solved
+from gramian.learners.task import Effort, Task, Traits
+from gramian.solvers import Quadratic, Relative, Slack, Solution, Solver
 from gramian.solvers.slack import default_weight
 
 ROUNDED = 1e-14
 """Copies are no farther apart than this in coordinates that were computed, relative to the others."""
 
-GAMMAS = (1.0, 0.1, 10.0)
-"""Weights of the slack that "auto" tries."""
 
-
-class ITML(FrameworkLearner):
+@dataclass(eq=False, repr=False)
+class ITML(Iterative):
     """Keep similar pairs near and dissimilar pairs far, and stay close to a prior.
 
     min_M D_ld(M, M₀) + γ Σ_i D_ld(ξ_i, b_i)   s.t.  d²_M ≤ ξ_i (similar),  d²_M ≥ ξ_i (dissimilar).
@@ -94,90 +94,66 @@ class ITML(FrameworkLearner):
     True
     """
 
-    _accepts = (Pairs, Comparisons)
+    traits = Traits(
+        takes=(Pairs, Comparisons),
+        exact=Effort(tol=1e-6, max_iter=1000),
+        blended=Effort(tol=1e-2, max_iter=15, constraints=ENOUGH_PAIRS),
+        choices={"gamma": (1.0, 0.1, 10.0)},
+        prior_inside=True,
+        subspace=True,
+        sparse=True,
+        devices=True,
+    )
 
-    def __init__(
-        self,
-        gamma=1.0,
-        prior="identity",
-        *,
-        anchor="auto",
-        bounds=None,
-        percentiles=(5, 95),
-        n_pairs=None,
-        class_weight=None,
-        solver="auto",
-        rank=None,
-        subspace="svd",
-        alpha=1.0,
-        max_iter=1000,
-        tol=1e-6,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        self.gamma = gamma
-        self.prior = prior
-        self.anchor = anchor
-        self.bounds = bounds
-        self.percentiles = percentiles
-        self.n_pairs = n_pairs
-        self.class_weight = class_weight
-        self.solver = solver
-        self.rank = rank
-        self.subspace = subspace
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    gamma: Positive | Literal["auto"] = 1.0
+    _: KW_ONLY
+    bounds: tuple[Any, Any] | None = None
+    percentiles: Percentiles = (5, 95)
+    n_pairs: Count | None = None
+    class_weight: ClassWeight = None
+    solver: SolverName | Solver = "auto"
+    rank: Count | None = None
+    subspace: SubspaceName | np.ndarray = "svd"
+    alpha: Size = 1.0
 
-    def _variants(self) -> list["ITML"]:
-        if not isinstance(self.gamma, str):
-            return [self]
-        if self.gamma != "auto":
-            raise ValueError(f"ITML: gamma must be a number or 'auto', got {_checks.shown(self.gamma)}.")
-        return [with_gamma(self, gamma) for gamma in GAMMAS]
+    def solve(self, task: Task) -> Solution:
+        """The framework with LogDet and a slack that is LogDet as well."""
+        ground = Ground.of(task, self.alpha)
+        side = bounded(
+            task, self.with_bounds(self.with_weights(drawn(task, self.n_pairs), task)), ground, self.percentiles
+        )
+        if isinstance(side, Pairs):
+            side = in_order(side, task.Z)
+        solution = solved(task, side, ground, LogDet(), self.slack(side), self.solver, "ITML")
+        return solution.saying(gamma=float(self.gamma))
 
-    def _drawn(self, labels: Labels, rng: np.random.RandomState) -> Pairs:
-        pairs = super()._drawn(labels, rng)
-        weight = class_weights(self.class_weight, labels, "ITML")
-        return pairs if weight is None else replace(pairs, weight=(weight[pairs.left] + weight[pairs.right]) / 2)
+    def with_weights(self, side: Any, task: Task) -> Any:
+        """Pairs weighed by the classes of their points."""
+        weight = class_weights(self.class_weight, task.y, "ITML") if isinstance(task.y, Labels) else None
+        return side if weight is None else replace(side, weight=(weight[side.left] + weight[side.right]) / 2)
 
-    def _slack(self, side: Any) -> Slack:
-        gamma = _checks.number(self.gamma, "ITML", "gamma", low=0, open_low=True)
-        if not isinstance(side, Pairs):
-            return Quadratic(gamma * default_weight(side.sizes()) ** 2)
-        return Relative(gamma if side.weight is None else gamma * side.weight)
-
-    def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
-        if self.bounds is None or not isinstance(side, Pairs):
-            return super()._bounded(side, Z, rest)
+    def with_bounds(self, side: Any) -> Any:
+        """Pairs without bounds with those that were asked for."""
+        if self.bounds is None or not isinstance(side, Pairs) or not side.from_data:
+            return side
         check_bounds(self.bounds)
         return replace(side, bounds=self.bounds)
 
-    def _learn(self, Z: Any, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
-        if isinstance(side, Pairs):
-            side = self._in_order(Z, side)
-        solution = super()._learn(Z, side, rest, rng)
-        return replace(solution, found={**solution.found, "gamma": float(self.gamma)})
-
-    def _in_order(self, Z: Any, side: Pairs) -> Pairs:
-        """Pairs whose bounds are in order, without those of identical points."""
-        if (side.limit <= 0).any():
-            raise ValueError("ITML: bounds must be positive squared distances, got 0; drop such pairs.")
-        near, far = (np.unique(side.limit[kind]) for kind in (side.similar, ~side.similar))
-        if len(near) == len(far) == 1:  # one u for all similar pairs and one l for all others
-            check_bounds((near[0], far[0]))
-        return apart(side, Z, "ITML", tol=ROUNDED)
+    def slack(self, side: Any) -> Slack:
+        """What missing a bound costs."""
+        if not isinstance(side, Pairs):
+            return Quadratic(self.gamma * default_weight(side.sizes()) ** 2)
+        return Relative(self.gamma if side.weight is None else self.gamma * side.weight)
 
 
-def with_gamma(learner: ITML, gamma: float) -> ITML:
-    """A copy with another weight of the slack."""
-    other = copy.copy(learner)
-    other.gamma = gamma
-    return other
+def in_order(pairs: Pairs, Z: Any) -> Pairs:
+    """Pairs whose bounds are in order, without those of identical points."""
+    if (pairs.limit <= 0).any():
+        raise ValueError("ITML: bounds must be positive squared distances, got 0; drop such pairs.")
+    near, far = (np.unique(pairs.limit[kind]) for kind in (pairs.similar, ~pairs.similar))
+    if len(near) == len(far) == 1:  # one u for all similar pairs and one l for all others
+        check_bounds((near[0], far[0]))
+    return apart(pairs, Z, "ITML", tol=ROUNDED)
 
 
 def check_bounds(bounds: Any) -> None:

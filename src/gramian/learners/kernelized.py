@@ -1,27 +1,33 @@
 """Any learner in the feature space of a kernel."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
 
-from gramian import _checks
-from gramian.coordinates import BesideFeatures, Coordinates, KernelSpace, Plain, Rest
+from gramian import _checks, _settings
+from gramian._settings import Count, Seed, Size
+from gramian.constraints import Constraints, Labels
+from gramian.coordinates import Plain
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian, Kernel
 from gramian.kernels.basic import median_scale
 from gramian.kernels.objects import as_kernel
-from gramian.learners.anchor import is_unit_free, unanchored
-from gramian.learners.base import MetricLearner
-from gramian.learners.beside import KernelPaths, beside_features
-from gramian.learners.foreign import solve_foreign
-from gramian.learners.framework import FrameworkLearner
+from gramian.learners.anchored import Anchored, unit_free
+from gramian.learners.base import Learner, Solves, in_subspace, keep, near_prior
 from gramian.learners.itml import ITML
+from gramian.learners.progress import progress
+from gramian.learners.spaces import InKernel, KernelFrame
+from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
 
+SHOWN = ("features", "anchor")
+"""What a kernelized learner shows beside the learner inside."""
 
-class Kernelized(MetricLearner):
+
+@dataclass(eq=False, repr=False)
+class Kernelized(Learner):
     """Give any learner curved boundaries, or objects that are no vectors, through a kernel.
 
     The explicit learner on kernel coordinates, lifted to a kernel metric.
@@ -82,105 +88,155 @@ class Kernelized(MetricLearner):
     True
     """
 
-    _sparse = True
-    _devices = True
-    _anywhere = False
-
-    def __init__(
-        self, learner=None, kernel=None, *, rank=None, basis=None, features=None, alpha="auto", random_state=None
-    ):
-        self.learner = learner
-        self.kernel = kernel
-        self.rank = rank
-        self.basis = basis
-        self.features = features
-        self.alpha = alpha
-        self.random_state = random_state
+    learner: Any = None
+    kernel: Any = None
+    _: KW_ONLY
+    rank: Count | None = None
+    basis: Any = None
+    features: Any = None
+    alpha: Literal["auto"] | Size = "auto"
+    random_state: Seed = None
 
     @property
-    def _numbers(self) -> bool:  # type: ignore[override]  # a constant elsewhere
-        """Whether the inner learner takes measurements as labels."""
-        return getattr(self.learner, "_numbers", False)
+    def traits(self) -> Traits:  # type: ignore[override]  # a constant elsewhere
+        """What the learner inside takes, of any points that the kernel takes."""
+        inner = getattr(self.learner, "traits", None) if isinstance(self.learner, Learner) else None
+        takes = ITML.traits.takes if self.learner is None else (Constraints,) if inner is None else inner.takes
+        return Traits(
+            takes=takes,
+            labels="classes" if inner is None else inner.labels,
+            vectors=on_vectors(self),
+            lifts=True,
+            sparse=True,
+            devices=True,
+        )
 
-    def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> Any:
-        kernel = self.kernel if self.features is None else _estimator(self.features, "features", "learn").kernel
-        vectors = kernel is None or as_kernel(kernel, "Kernelized").on_vectors
-        return super()._door(X, y, vectors, unknown)
-
-    def _coordinates(self, X: Any) -> tuple[KernelSpace, np.ndarray]:
-        if self.features is not None:
-            features = clone(self.features)
-        else:
-            kernel = kernel_or_gaussian(self.kernel, X, "Kernelized")
-            principal = _checks.is_word(self.basis, "principal")
-            basis = "all" if principal else "cholesky" if self.basis is None else self.basis
-            features = KernelFeatures(
-                kernel, rank=self.rank, basis=basis, center=principal, random_state=self.random_state
-            )
-        Z = features.learn(X)
-        if Z.shape[1] == 0:
-            raise ValueError("Kernelized: kernel must not vanish on all points, got k(x, x) = 0 for each; use another.")
-        return KernelSpace(features), Z
-
-    def _inner(self) -> Any:
-        if self.learner is None:
-            return ITML()
-        inner = clone(_estimator(self.learner, "learner", "fit"))
-        if isinstance(inner, FrameworkLearner) and inner.rank is not None:
-            raise ValueError(f"Kernelized: learner must have rank=None, got {inner.rank}; give rank to Kernelized.")
-        return inner
-
-    def _learn(self, Z: np.ndarray, side: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
-        raise TypeError("Kernelized: an inner learner cannot be kernelized twice.")
-
-    def solve(self, Z: np.ndarray, y: Any, rest: Rest, rng: np.random.RandomState) -> Solution:
+    def solve(self, task: Task) -> Solution:
         """What the inner learner finds, with its own weight outside of the basis unless ``alpha`` is given."""
-        inner = self._inner()
-        if self._beside_features(inner, y):
-            inner, solution = beside_features(inner, self._coordinates, Z, y, rest, self._draws(inner, rng))
-            inner._store(Plain(Z.shape[1]), replace(solution, alpha=0.0))
-            return replace(solution, found={"learner": inner, "anchor": solution.alpha})
-        if isinstance(inner, MetricLearner):
-            solution = inner.solve(Z, y, rest, self._draws(inner, rng))
-            inner._store(Plain(Z.shape[1]), replace(solution, alpha=0.0))
+        inner = inner_of(self)
+        if not isinstance(inner, Learner):
+            solution = InKernel(Foreign(inner), None, self.coordinates).solve(task)
         else:
-            solution = solve_foreign(inner, Z, y)
+            rng = (
+                task.rng
+                if getattr(inner, "random_state", None) is None
+                else _checks.random(inner.random_state, "Kernelized")
+            )
+            with progress_of(inner) as report:
+                inside = replace(task, rng=rng, effort=inner.traits.exact.of(inner), report=report)
+                solution = self.solver(inner, task.y).solve(inside)
+            keep(inner, Plain(solution.factor.shape[1] if solution.M is None else len(solution.M)), alone(solution))
         if not isinstance(self.alpha, str):
-            solution = replace(solution, alpha=_checks.number(self.alpha, "Kernelized", "alpha", low=0))
-        else:
-            _checks.one_of(self.alpha, "Kernelized", "alpha", ("auto",))
-        return replace(solution, found={"learner": inner})
+            solution = replace(solution, alpha=float(self.alpha))
+        return replace(solution, extra={name: solution.extra[name] for name in SHOWN if name in solution.extra}).saying(
+            learner=inner
+        )
 
-    def _beside_features(self, inner: Any, y: Any) -> bool:
-        """Whether what is learned is anchored to the features: where neither kernel nor weights were asked for."""
-        ours = self.kernel is None and self.features is None and _checks.is_word(self.alpha, "auto")
-        return ours and isinstance(inner, MetricLearner) and inner._anchors(y) and is_unit_free(y)
+    def solver(self, inner: Learner, y: Any) -> Solves:
+        """The inner learner on kernel coordinates, near the features where these are its prior."""
+        if not self.beside_features(inner, y):
+            return InKernel(near_prior(inner, y), inner, self.coordinates)
+        weight = None if isinstance(inner.anchor, str) else float(inner.anchor)  # type: ignore[attr-defined]  # it blends
+        return Anchored(inner, weight, self.frame)
 
-    def _path_on(self, points: Any, fold: Any, rng: np.random.RandomState) -> Any:
-        """The way from what is learned on the rows of a fold to the features as they are."""
-        if not self._beside_features(self._inner(), fold.side):
+    def framed(self, task: Task) -> tuple[Any, Any]:
+        """The inner learner, beside the features."""
+        inner = inner_of(self)
+        if not self.beside_features(inner, task.y):
             raise ValueError("Kernelized: is near the features only with an anchored learner and no kernel of its own.")
-        return KernelPaths(self._coordinates)(unanchored(self._inner(), quiet=True), points, fold, True, rng)
+        return inner, self.frame(task)
 
-    def _near_prior(self, points: Any, y: Any, weight: float, rng: Any) -> tuple[Coordinates, Solution]:
-        """What is learned on all points with a given weight of the features."""
-        learner = clone(self).set_params(learner=self._inner().set_params(anchor=weight))
-        space, Z = learner._coordinates(points)
-        return BesideFeatures(space.features), learner.solve(Z, y, Rest(space, points, Z), rng)
+    def frame(self, task: Task) -> KernelFrame:
+        """The straight path to the features as they are."""
+        return KernelFrame(task.Z, self.coordinates)
 
-    def _draws(self, inner: Any, rng: np.random.RandomState) -> np.random.RandomState:
-        """The generator of the inner learner where it has one."""
-        own = getattr(inner, "random_state", None)
-        return rng if own is None else _checks.random(own, "Kernelized")
+    def beside_features(self, inner: Any, y: Any) -> bool:
+        """Whether what is learned is anchored to the features: where neither kernel nor weights were asked for."""
+        ours = self.kernel is None and self.features is None and isinstance(self.alpha, str)
+        return ours and isinstance(inner, Learner) and inner.blends(y) and unit_free(y)
 
-    def _store(self, coordinates: Coordinates, solution: Solution) -> None:
-        if "anchor" in solution.found:
-            coordinates = BesideFeatures(coordinates.features)  # type: ignore[attr-defined]  # a KernelSpace
-        super()._store(coordinates, solution)
-        self.features_ = coordinates.features  # type: ignore[attr-defined]  # a KernelSpace
+    def coordinates(self, X: Any) -> KernelFeatures:
+        """The coordinates for some points, not yet learned."""
+        if self.features is not None:
+            return clone(estimator(self.features, "features", "learn"))
+        kernel = kernel_or_gaussian(self.kernel, X, "Kernelized")
+        principal = _checks.is_word(self.basis, "principal")
+        basis = "all" if principal else "cholesky" if self.basis is None else self.basis
+        return KernelFeatures(kernel, rank=self.rank, basis=basis, center=principal, random_state=self.random_state)
 
 
-def _estimator(value: Any, name: str, method: str) -> Any:
+@dataclass(frozen=True, eq=False)
+class Foreign:
+    """A transformer or metric learner from elsewhere as a solver: its linear map is read off from what it does."""
+
+    estimator: Any
+
+    def solve(self, task: Task) -> Solution:
+        """Fit it on the coordinates."""
+        name = type(self.estimator).__name__
+        if not isinstance(task.y, Labels):
+            raise TypeError(
+                f"Kernelized: {name} takes labels, got {type(task.y).__name__}; use a learner of this package."
+            )
+        self.estimator.fit(task.Z, task.y.classes[task.y.codes])
+        steps = getattr(self.estimator, "n_iter_", None)
+        n_iter = 1 if steps is None else max(int(np.max(steps)), 1)
+        return Solution(factor=linear_map(self.estimator, task.Z), n_iter=n_iter)
+
+
+def linear_map(fitted: Any, Z: np.ndarray) -> np.ndarray:
+    """The matrix L (r, d) of a fitted estimator whose transform is Lz + constant; checked on the points Z."""
+    name, d = type(fitted).__name__, Z.shape[1]
+    if not hasattr(fitted, "transform"):
+        if getattr(fitted, "components_", None) is None:
+            raise TypeError(f"Kernelized: {name} must have a linear transform or components_.")
+        return np.asarray(fitted.components_, dtype=np.float64)
+    ends = np.asarray(fitted.transform(np.vstack([np.zeros((1, d)), np.eye(d)])), dtype=np.float64)  # (1 + d, r)
+    L = (ends[1:] - ends[0]).T
+    images = np.asarray(fitted.transform(Z), dtype=np.float64)  # (n, r)
+    if np.abs(Z @ L.T + ends[0] - images).max(initial=0.0) > 1e-6 * max(np.abs(images).max(initial=0.0), 1e-300):
+        raise TypeError(f"Kernelized: the transform of {name} is not linear, so it has no metric.")
+    return L
+
+
+def inner_of(kernelized: Kernelized) -> Any:
+    """The learner inside, a copy."""
+    if kernelized.learner is None:
+        return ITML()
+    inner = clone(estimator(kernelized.learner, "learner", "fit"))
+    if not isinstance(inner, Learner):
+        return inner
+    _settings.check(inner)
+    if inner.traits.lifts:
+        raise TypeError(
+            f"Kernelized: learner must learn on given coordinates, and {type(inner).__name__} makes its own; "
+            "it cannot be kernelized again."
+        )
+    if in_subspace(inner):
+        raise ValueError(f"Kernelized: learner must have rank=None, got {inner.rank}; give rank to Kernelized.")
+    return inner
+
+
+def on_vectors(kernelized: Kernelized) -> bool:
+    """Whether points are rows of numbers."""
+    features = kernelized.features
+    kernel = kernelized.kernel if features is None else estimator(features, "features", "learn").kernel
+    return kernel is None or as_kernel(kernel, "Kernelized").on_vectors
+
+
+def progress_of(inner: Any) -> Any:
+    """The progress of the learner inside."""
+    most = inner.traits.exact.of(inner).max_iter
+    return progress(type(inner).__name__, getattr(inner, "verbose", False), most, getattr(inner, "callback", None))
+
+
+def alone(solution: Solution) -> Solution:
+    """What was learned on the coordinates, without where these are."""
+    extra = {name: value for name, value in solution.extra.items() if name != "features"}
+    return replace(solution, coordinates=None, alpha=0.0, extra=extra)
+
+
+def estimator(value: Any, name: str, method: str) -> Any:
     """An estimator with some method, or an error that names the argument."""
     if not hasattr(value, "get_params") or not hasattr(value, method) or isinstance(value, type):
         raise TypeError(f"Kernelized: {name} must be an estimator with {method}, got {_checks.shown(value)}.")

@@ -1,19 +1,21 @@
 """Local Fisher discriminant analysis."""
 
-import copy
+from dataclasses import KW_ONLY, dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg as sla
 
-from gramian import _checks, linalg
+from gramian import linalg
+from gramian._settings import Count, Positive
 from gramian.constraints import Labels
-from gramian.learners.factored import LabelLearner
-from gramian.learners.targets import require_classes
+from gramian.learners.base import Blended
+from gramian.learners.neighbor_targets import require_classes
+from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
 
-EMBEDDINGS = ("weighted", "orthonormalized", "plain")
+Embedding = Literal["weighted", "orthonormalized", "plain"]
 NEIGHBORS = (7, 30)
 """Neighbors that "auto" stands for: the first one, or the better one on held-out points."""
 FLOOR = 1e-8
@@ -103,7 +105,8 @@ def lfda(X: np.ndarray, labels: Labels, k: int, r: int, embedding: str = "weight
     return Solution(factor=L, objective=float(values.sum()))
 
 
-class LFDA(LabelLearner):
+@dataclass(eq=False, repr=False)
+class LFDA(Blended):
     """Tell classes apart in few directions, also where a class has several clusters.
 
     max_L tr((L S_w Lᵀ)⁻¹ L S_b Lᵀ): Fisher's criterion on near neighbors only (Sugiyama 2007, (16)).
@@ -154,47 +157,24 @@ class LFDA(LabelLearner):
     ((150, 2), True)
     """
 
-    _most_points = 20_000
+    traits = Traits(choices={"n_neighbors": NEIGHBORS}, most_points=20_000)
 
-    def __init__(
-        self,
-        n_components=None,
-        n_neighbors="auto",
-        *,
-        embedding="weighted",
-        reg=1e-6,
-        prior="identity",
-        anchor="auto",
-        random_state=None,
-    ):
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.embedding = embedding
-        self.reg = reg
-        self.prior = prior
-        self.anchor = anchor
-        self.random_state = random_state
+    n_components: Count | None = None
+    n_neighbors: Literal["auto"] | Count = "auto"
+    _: KW_ONLY
+    embedding: Embedding = "weighted"
+    reg: Positive = 1e-6
 
-    def _variants(self) -> list["LFDA"]:
-        chooses = isinstance(self.anchor, str) and self.n_components is None
-        if not chooses or not isinstance(self.n_neighbors, str):
-            return [self]
-        return [self._with_neighbors(k) for k in NEIGHBORS]
+    def variants(self) -> list["LFDA"]:
+        """Numbers of neighbors, where the weight of the prior is chosen anyway."""
+        return super().variants() if isinstance(self.anchor, str) and self.n_components is None else [self]
 
-    def _with_neighbors(self, k: int) -> "LFDA":
-        found = copy.copy(self)
-        found.n_neighbors = k
-        return found
-
-    def _learn(self, Z: np.ndarray, side: Labels, rest: Any, rng: np.random.RandomState) -> Solution:
-        d = Z.shape[1]
-        if isinstance(self.n_neighbors, str):
-            return self._with_neighbors(NEIGHBORS[0])._learn(Z, side, rest, rng)
-        k = _checks.number(self.n_neighbors, "LFDA", "n_neighbors", low=1, integer=True)
-        r = d
-        if self.n_components is not None:
-            r = _checks.number(self.n_components, "LFDA", "n_components", low=1, high=d, integer=True)
-        _checks.one_of(self.embedding, "LFDA", "embedding", EMBEDDINGS)
-        ridge = _checks.number(self.reg, "LFDA", "reg", low=0, open_low=True)
-        require_classes(side, "LFDA")
-        return lfda(Z, side, k, r, self.embedding, ridge)
+    def solve(self, task: Task) -> Solution:
+        """One generalized eigenproblem."""
+        require_classes(task.y, "LFDA")
+        d = task.Z.shape[1]
+        r = d if self.n_components is None else self.n_components
+        if r > d:
+            raise ValueError(f"LFDA: n_components must be at most the number of features {d}, got {r}.")
+        k = NEIGHBORS[0] if isinstance(self.n_neighbors, str) else self.n_neighbors
+        return lfda(task.Z, task.y, k, r, self.embedding, self.reg)

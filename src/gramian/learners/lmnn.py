@@ -1,65 +1,26 @@
 """Large margin nearest neighbors."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _array, _checks, _device, linalg
-from gramian.constraints import Comparisons, Labels
-from gramian.learners import targets
-from gramian.learners.factored import FactorLearner, Start
+from gramian import _checks, _device, linalg
+from gramian._settings import Count, Index, Positive, Size
+from gramian.constraints import Comparisons
+from gramian.learners import neighbor_targets
+from gramian.learners.base import Iterative
+from gramian.learners.class_weights import ClassWeight, class_weights
+from gramian.learners.factor_descent import Init, Start, pull
 from gramian.learners.hinges import Hinges
 from gramian.learners.impostors import Triplets
-from gramian.learners.initial import pull
 from gramian.learners.margins import descend_margins
-from gramian.learners.softmax import Cross
-from gramian.learners.weights import class_weights
+from gramian.learners.task import Effort, Task, Traits
 from gramian.solvers.base import Solution
 
 
-def lmnn_loss(L: Any, X: Any, codes: Any, near: Any, push: float = 1.0) -> tuple[float, Any]:
-    """f(L) = Σ_ij d²_ij + push · Σ_ijl [1 + d²_ij − d²_il]₊ and a subgradient (Chatpatanasiri et al. 2010, §2.2).
-
-    d² = ‖L(x_i − x_j)‖², j runs over the target neighbors of i, l over the points of other classes. Every
-    triplet is looked at, in blocks of rows, on any array namespace; the learner itself keeps a list of impostors.
-
-    Parameters
-    ----------
-    L : array (r, d)
-    X : array (n, d)
-    codes : integer array (n,)
-    near : integer array (n, k)
-        Target neighbors of each point; a place that holds the point itself is empty.
-    push : float
-    """
-    xp = _array.namespace(X)
-    cross = Cross(L, X)
-    value = 0.0
-    gradient = xp.zeros_like(L)
-    Z = cross.Z
-    norms = xp.sum(Z * Z, axis=1)
-    for j in range(near.shape[1]):
-        V = X - xp.take(X, near[:, j], axis=0)
-        E = V @ L.T
-        pull = xp.sum(E * E, axis=1)
-        weight = xp.ones_like(norms)
-        real = near[:, j] != xp.arange(X.shape[0], device=X.device)
-        for rows in linalg.blocks(X.shape[0], 8 * X.shape[0]):
-            S = 1 + (pull - norms)[rows][:, None] - norms[None, :] + 2 * (Z[rows, :] @ Z.T)
-            far = (codes[rows][:, None] != codes[None, :]) & real[rows][:, None]
-            active = xp.astype((S > 0) & far, X.dtype)
-            value += push * float(xp.sum(active * S))
-            weight[rows] += push * xp.sum(active, axis=1)
-            cross.add_rows(rows, -push * cross.sums(active))
-            cross.add_columns(rows, -push * xp.ones_like(active[:, :1]), active)
-        value += float(xp.sum(pull))
-        gradient += 2 * (E * weight[:, None]).T @ V
-    return value, gradient + 2 * cross.total()
-
-
-class LMNN(FactorLearner):
+@dataclass(eq=False, repr=False)
+class LMNN(Iterative):
     """Make the nearest neighbors of each point be of its class: pull them close, push others out.
 
     Minimize Σ_ij d²_M(x_i, x_j) + push · Σ_ijl [1 + d²_M(x_i, x_j) − d²_M(x_i, x_l)]₊ + reg · tr(M) over M ⪰ 0.
@@ -138,94 +99,62 @@ class LMNN(FactorLearner):
     (True, True)
     """
 
-    _accepts = (Comparisons,)
-    _devices = True
-    _most_points = 3_000
-    _enough = {"tol": lambda tol: max(tol, 5e-2), "max_iter": lambda most: min(most, 30)}
+    traits = Traits(
+        takes=(Comparisons,),
+        exact=Effort(tol=5e-3, max_iter=1000),
+        blended=Effort(tol=5e-2, max_iter=30),
+        most_points=3_000,
+        devices=True,
+    )
 
-    def __init__(
-        self,
-        n_neighbors=3,
-        push=1.0,
-        *,
-        n_components=None,
-        init="auto",
-        reg=0.0,
-        prior="identity",
-        anchor="auto",
-        class_weight=None,
-        reselect=0,
-        max_iter=1000,
-        tol=5e-3,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        shared = {"max_iter": max_iter, "tol": tol, "verbose": verbose, "callback": callback}
-        super().__init__(
-            n_components, init=init, reg=reg, prior=prior, anchor=anchor, random_state=random_state, **shared
-        )
-        self.n_neighbors = n_neighbors
-        self.push = push
-        self.class_weight = class_weight
-        self.reselect = reselect
+    n_neighbors: Count = 3
+    push: Positive = 1.0
+    _: KW_ONLY
+    n_components: Count | None = None
+    init: Init | np.ndarray = "auto"
+    reg: Size | Literal["pull"] = 0.0
+    class_weight: ClassWeight = None
+    reselect: Index = 0
 
-    def _require(self, side: Any) -> None:
-        if isinstance(side, Labels):
-            super()._require(side)
-        elif not (side.margin > 0).any():
+    def solve(self, task: Task) -> Solution:
+        """A descent in which hinges are renewed, from each choice of targets to the next."""
+        if isinstance(task.y, Comparisons):
+            return self.compare(replace(task, Z=_device.to_host(task.Z)))
+        neighbor_targets.require_classes(task.y, "LMNN")
+        near = neighbor_targets.same_class(task.Z, task.y, self.n_neighbors)  # (n, k)
+        start = Start.of(self, task, near, self.penalty(task.Z, near), ridge=1e-9)
+        weight = class_weights(self.class_weight, task.y, "LMNN")
+        solution = descend_margins(start, task, Triplets.none(start.Z, near, self.push, weight))
+        for _ in range(self.reselect):
+            near = neighbor_targets.same_class(task.Z @ solution.factor.T, task.y, self.n_neighbors)
+            start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
+            hinges = Triplets.none(start.Z, near, self.push, weight)
+            solution = descend_margins(start, task, hinges, done=solution.n_iter)
+        return solution.saying(targets=near)
+
+    def compare(self, task: Task) -> Solution:
+        """Comparisons in the place of targets and impostors; M grows with their margins, 1 on average inside."""
+        side: Any = task.y.filled(task.Z)  # type: ignore[union-attr]  # comparisons
+        if not (side.margin > 0).any():
             raise ValueError(
                 "LMNN: margin must be positive, or M = 0 is best; give margin=None to take it from the data."
             )
-
-    def _descend(self, X: np.ndarray, labels: Any, rng: Any, report: Callable | None) -> Solution:
-        if isinstance(labels, Comparisons):
-            return self._compare(_device.to_host(X), labels, rng, report)
-        k = _checks.number(self.n_neighbors, "LMNN", "n_neighbors", low=1, integer=True)
-        again = _checks.number(self.reselect, "LMNN", "reselect", low=0, integer=True)
-        _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
-        near = self._targets(X, labels, k)
-        start = Start.around(self, X, labels, rng, near, self._weight(X, near), ridge=1e-9)
-        options = {"max_iter": self.max_iter, "tol": self.tol, "report": report}
-        weight = class_weights(self.class_weight, labels, "LMNN")
-        solution = descend_margins(start, labels, self._hinges(start.Z, near, weight), **options)
-        for _ in range(again):
-            near = self._targets(X @ solution.factor.T, labels, k)
-            start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
-            hinges = self._hinges(start.Z, near, weight)
-            solution = descend_margins(start, labels, hinges, done=solution.n_iter, **options)
-        return replace(solution, found={"targets": near})
-
-    def _compare(self, X: np.ndarray, side: Comparisons, rng: Any, report: Callable | None) -> Solution:
-        """Given comparisons in the place of targets and impostors; M grows with their margins, 1 on average inside."""
-        _checks.number(self.push, "LMNN", "push", low=0, open_low=True)
         if _checks.is_word(self.init, "lda"):
             raise ValueError("LMNN: init must not be 'lda' without labels; give 'pca' or 'identity'.")
-        n = linalg.count(X)
+        n = linalg.count(task.Z)
         i, j = side.near_ends
         once = np.unique(i * n + j)  # a pair that stands in several comparisons counts once
         near = once // n, once % n
-        start = Start.around(self, X, None, rng, near, self._weight(X, near), ridge=1e-9)
-        hinges = Hinges.of(start.Z, side, self.push)
-        found = descend_margins(start, None, hinges, max_iter=self.max_iter, tol=self.tol, report=report)
+        start = Start.of(self, task, near, self.penalty(task.Z, near), ridge=1e-9)
+        solution = descend_margins(start, task, Hinges.of(start.Z, side, self.push))
         size = float(side.margin.mean())
-        return replace(
-            found, factor=np.sqrt(size) * found.factor, objective=size * found.objective, gap=size * found.gap
-        )
+        factor = np.sqrt(size) * solution.factor
+        return replace(solution, factor=factor, objective=size * solution.objective, gap=size * solution.gap)
 
-    def _targets(self, X: Any, labels: Labels, k: int) -> np.ndarray:
-        """Target neighbors (n, k)."""
-        return targets.same_class(X, labels, k)
-
-    def _hinges(self, Z: Any, near: np.ndarray, weight: Any = None) -> Any:
-        """The triplets of a descent, with no impostor yet."""
-        return Triplets.none(Z, near, self.push, weight)
-
-    def _weight(self, X: np.ndarray, near: Any) -> float:
+    def penalty(self, Z: Any, near: Any) -> float:
         """The weight of tr(M) as a number."""
-        if isinstance(self.reg, str):
-            _checks.one_of(self.reg, "LMNN", "reg", ("pull",))
-            if isinstance(near, tuple):
-                return float(np.trace(pull(X, near))) / X.shape[1]
-            return float(sum(linalg.pair_sqdist(X, X[column]).sum() for column in near.T)) / X.shape[1]
-        return _checks.number(self.reg, "LMNN", "reg", low=0)
+        if not isinstance(self.reg, str):
+            return float(self.reg)
+        if isinstance(near, tuple):
+            return float(np.trace(pull(Z, near))) / Z.shape[1]
+        return float(sum(linalg.pair_sqdist(Z, Z[column]).sum() for column in near.T)) / Z.shape[1]

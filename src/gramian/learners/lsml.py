@@ -2,21 +2,22 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import lapack
 
-from gramian import _checks, linalg
+from gramian import linalg
+from gramian._settings import Count, Positive
 from gramian.constraints import Comparisons, Labels, Quadruplets
-from gramian.learners.base import MetricLearner
-from gramian.learners.many import ENOUGH, usual
-from gramian.learners.priors import positive_prior
-from gramian.learners.progress import progress
+from gramian.learners.base import Iterative
+from gramian.learners.priors import positive
+from gramian.learners.subsample import ENOUGH, usual
+from gramian.learners.task import Effort, Task, Traits
 from gramian.solvers import quasi_newton
-from gramian.solvers.base import Solution
+from gramian.solvers.base import Solution, ended
 
 FIRST, LONGEST, NEARLY = 5, 40, 0.9
 """Steps before the first and between later looks at all comparisons; ratio of lengths at which one may soon count."""
@@ -141,7 +142,7 @@ def lsml(problem: Residuals, *, max_iter: int, tol: float, report: Callable | No
         objective=value,
         gap=gap,
         n_iter=max(done, 1),
-        converged=residual <= tol,
+        result=ended(residual, tol, done, max_iter),
         residual=residual,
         tol=tol,
     )
@@ -161,7 +162,8 @@ def _descended(
     return F, value, slope, done
 
 
-class LSML(MetricLearner):
+@dataclass(eq=False, repr=False)
+class LSML(Iterative):
     """Learn from comparisons, this pair is nearer than that one, without bounds or units.
 
     min_M D_ld(M, M₀) + Σ_i w_i [d_M(near pair) − d_M(far pair)]₊²   (Liu et al. 2012, (7)), on plain distances.
@@ -213,57 +215,39 @@ class LSML(MetricLearner):
     (True, True)
     """
 
-    _accepts = (Comparisons,)
-    _has_prior = True
-    _most_pairs: int | None = None
-    """Comparisons to draw from labels at most, where their number was left open."""
-    _enough = {"_most_pairs": lambda most: ENOUGH}
+    traits = Traits(
+        takes=(Comparisons,),
+        exact=Effort(tol=1e-3, max_iter=1000),
+        blended=Effort(tol=1e-3, max_iter=1000, constraints=ENOUGH),
+        prior_inside=True,
+    )
 
-    def __init__(
-        self,
-        weight="auto",
-        prior="identity",
-        *,
-        anchor="auto",
-        n_quadruplets=None,
-        max_iter=1000,
-        tol=1e-3,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        self.weight = weight
-        self.prior = prior
-        self.anchor = anchor
-        self.n_quadruplets = n_quadruplets
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
+    weight: Positive | Literal["auto"] = "auto"
+    _: KW_ONLY
+    n_quadruplets: Count | None = None
 
-    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Quadruplets:
-        count = usual(self.n_quadruplets, self._most_pairs, labels, 5)
-        return Quadruplets.from_labels(labels, count, margin=0.0, random_state=rng)
-
-    def _side(self, y: Any, Z: Any, rest: Any, rng: np.random.RandomState) -> Comparisons:
-        given = isinstance(y, Comparisons) and y.from_data
-        return super()._side(y.without_margin() if given else y, Z, rest, rng)
-
-    def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
-        prior = positive_prior(self.prior, Z, rest, "LSML")
+    def solve(self, task: Task) -> Solution:
+        """L-BFGS on the comparisons that matter."""
+        side = self.comparisons(task)
+        prior = positive(task.M0, "LSML")
         first, second = (np.concatenate(ends) for ends in zip(side.near_ends, side.far_ends))
-        pairs = linalg.gathered(Z[first] - Z[second]).reshape(2, len(side), -1)
-        weight = side.weight * (self._total(pairs[1], prior) / side.weight.sum())
-        known = _checks.is_word(self.prior, "identity")
-        problem = Residuals(pairs, weight, prior if known else linalg.symmetrize(np.linalg.inv(prior)))
-        with progress("LSML", self.verbose, self.max_iter, self.callback) as report:
-            return lsml(problem, max_iter=self.max_iter, tol=self.tol, report=report)
+        pairs = linalg.gathered(task.Z[first] - task.Z[second]).reshape(2, len(side), -1)  # (2, m, d)
+        weight = side.weight * (self.total(pairs[1], prior) / side.weight.sum())
+        inverse = prior if task.prior is None else linalg.symmetrize(np.linalg.inv(prior))
+        problem = Residuals(pairs, weight, inverse)
+        return lsml(problem, max_iter=int(task.effort.max_iter or 1), tol=task.effort.tol, report=task.report)
 
-    def _total(self, far: np.ndarray, prior: np.ndarray) -> float:
+    def comparisons(self, task: Task) -> Any:
+        """Comparisons as they came, or drawn from labels; a margin that was left open is none."""
+        if isinstance(task.y, Labels):
+            count = usual(self.n_quadruplets, task.effort.constraints, task.y, 5)
+            return Quadruplets.from_labels(task.y, count, margin=0.0, random_state=task.rng)
+        side: Any = task.y
+        return side.without_margin() if side.from_data else side
+
+    def total(self, far: np.ndarray, prior: np.ndarray) -> float:
         """Σ w_i as a number."""
-        if isinstance(self.weight, str):
-            _checks.one_of(self.weight, "LSML", "weight", ("auto",))
-            mean = linalg.row_inner(far @ prior, far).mean()
-            return len(far) / mean if mean > 0 else 1.0
-        return _checks.number(self.weight, "LSML", "weight", low=0, open_low=True)
+        if not isinstance(self.weight, str):
+            return float(self.weight)
+        mean = linalg.row_inner(far @ prior, far).mean()
+        return len(far) / mean if mean > 0 else 1.0

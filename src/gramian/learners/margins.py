@@ -1,15 +1,14 @@
 """The descent of LMNN: searches for impostors, steps on the factor, and updates of the multipliers, in turn."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from gramian.learners.factored import Start
+from gramian.learners.factor_descent import Start
 from gramian.learners.hinges import Hinges
 from gramian.learners.impostors import State, Triplets
-from gramian.solvers.base import Solution
+from gramian.learners.task import Task
+from gramian.solvers.base import Result, Solution, ended
 from gramian.solvers.descent import descend
 
 INTERVAL, FIRST, LONGEST = 5, 3, 80
@@ -47,23 +46,15 @@ class Watch:
         return self.stalled > 10 * PATIENCE
 
 
-def descend_margins(
-    start: Start,
-    labels: Any,
-    triplets: Triplets | Hinges,
-    *,
-    max_iter: int,
-    tol: float,
-    done: int = 0,
-    report: Callable | None = None,
-) -> Solution:
+def descend_margins(start: Start, task: Task, triplets: Triplets | Hinges, done: int = 0) -> Solution:
     """Minimize pull, hinges and penalty over L from a start; ``done`` steps are behind."""
+    tol, max_iter, report = task.effort.tol, int(task.effort.max_iter or 1), task.report
     L = start.L
     watch = Watch()
     interval = INTERVAL
     convex = L.shape[0] >= L.shape[1]
     while True:
-        triplets = triplets.renewed(L, labels)
+        triplets = triplets.renewed(L, task.y)
         state = triplets.state(L, start.ridge)
         residual = watch.see(state, L)
         if report is not None:
@@ -84,8 +75,8 @@ def descend_margins(
         objective=state.objective,
         gap=state.gap(L, triplets.pull() + np.diag(start.ridge)),
         n_iter=max(done, 1),
-        # Below full rank the hinges may have no stationary point in reach: an objective that no longer falls must do.
-        converged=residual <= tol or (watch.hopeless and not convex),
+        # Below full rank the hinges may have no stationary point in reach: it stalls where the objective does not fall.
+        result=Result.stalled if watch.hopeless and residual > tol else ended(residual, tol, done, max_iter),
         residual=residual,
         tol=tol,
     )

@@ -1,14 +1,16 @@
 """Metric learning by collapsing classes."""
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from gramian import _array, _device
-from gramian.constraints import Labels
-from gramian.learners import softmax
-from gramian.learners.factored import FactorLearner, Start
+from gramian._settings import Count, Size
+from gramian.learners import neighbor_targets, softmax
+from gramian.learners.base import Iterative
+from gramian.learners.factor_descent import Init, Start
+from gramian.learners.task import Effort, Task, Traits
 from gramian.solvers.base import Solution
 
 
@@ -53,7 +55,8 @@ def within_classes(X: Any, classes: softmax.Classes) -> tuple[Any, Any]:
     return mates, V
 
 
-class MCML(FactorLearner):
+@dataclass(eq=False, repr=False)
+class MCML(Iterative):
     """Bring the points of each class together as if they were one point.
 
     Minimize Σ_i KL(p0(·|i), p(·|i)) + reg · tr(M) over M ⪰ 0, a convex problem (Globerson and Roweis 2006).
@@ -111,12 +114,24 @@ class MCML(FactorLearner):
     (True, (4, 4))
     """
 
-    _devices = True
-    _most_points = 3_000
+    traits = Traits(
+        exact=Effort(tol=1e-5, max_iter=1000),
+        blended=Effort(tol=1e-2, max_iter=50),
+        most_points=3_000,
+        devices=True,
+    )
 
-    def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
-        start = Start.make(self, X, labels, rng, ridge=1e-10)  # convex: where it ends does not depend on the start
+    n_components: Count | None = None
+    _: KW_ONLY
+    init: Init | np.ndarray = "auto"
+    reg: Size = 0.0
+
+    def solve(self, task: Task) -> Solution:
+        """A descent over L; convex at full rank, where its end does not depend on the start."""
+        labels: Any = task.y
+        neighbor_targets.require_classes(labels, "MCML")
+        start = Start.of(self, task, neighbor_targets.same_class(task.Z, labels, 3), self.reg, ridge=1e-10)
         start, codes = start.by_class(labels.codes)
         classes = softmax.Classes(codes)
-        end = start.descend(lambda L, Z: mcml_loss(L, Z, classes), max_iter=self.max_iter, tol=self.tol, report=report)
-        return start.solution(end, self.tol)
+        end = start.descend(lambda L, Z: mcml_loss(L, Z, classes), task.effort, task.report)
+        return start.solution(end, task.effort)

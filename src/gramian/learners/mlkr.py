@@ -1,21 +1,21 @@
 """Metric learning for kernel regression."""
 
-import copy
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from gramian import _array, _checks, linalg
+from gramian import _array, linalg
+from gramian._settings import Count, Size, Within
 from gramian.constraints import Labels
-from gramian.learners import many, softmax
-from gramian.learners.base import are_tuples
-from gramian.learners.factored import FactorLearner, Start
-from gramian.learners.holdout import Fold, number_folds
+from gramian.learners import softmax
+from gramian.learners.base import Iterative, altered
+from gramian.learners.factor_descent import Start
+from gramian.learners.task import Effort, Targets, Task, Traits
+from gramian.learners.tuples import are_tuples
 from gramian.solvers.base import Solution
 
-INITS = ("auto", "identity", "pca", "random")
 NEAR, ANCHORS = 3, 256
 """Neighbors of a point, and points whose neighbors are looked at, for the coordinates."""
 CLOSER = 1.5
@@ -85,18 +85,6 @@ def neighbor_sample(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.tile(rows, len(found)), np.concatenate(found)
 
 
-def standardized(labels: Labels, owner: str) -> tuple[np.ndarray, float]:
-    """Targets (n, q) with mean 0 and variance 1 in all, and the variance they had; classes become indicators."""
-    numbers = labels.classes.dtype.kind in "biuf"
-    values = labels.classes[:, None].astype(np.float64) if numbers else np.eye(len(labels.classes))
-    T = values[labels.codes]
-    T = T - T.mean(axis=0)
-    variance = float((T**2).sum() / len(T))
-    if not 0 < variance < np.inf:
-        raise ValueError(f"{owner}: needs finite targets that differ; all are the same or some are too large.")
-    return T / np.sqrt(variance), variance
-
-
 def kernel_unit(Z: np.ndarray, T: np.ndarray) -> float:
     """The factor of the points at which kernel regression errs least, each point left out; 1 where all are one point.
 
@@ -116,7 +104,8 @@ def kernel_unit(Z: np.ndarray, T: np.ndarray) -> float:
     return float(np.sqrt(squares[int(np.argmin(errors))]))
 
 
-class MLKR(FactorLearner):
+@dataclass(eq=False, repr=False)
+class MLKR(Iterative):
     """Learn a distance for predicting a number from the neighbors of a point.
 
     Minimize Σ_i (y_i − ŷ_i)² + reg · ‖L‖² over L (r, d): the error of kernel regression, each point left out.
@@ -177,89 +166,62 @@ class MLKR(FactorLearner):
     True
     """
 
-    def __init__(
-        self,
-        n_components=None,
-        *,
-        init="auto",
-        reg=0.0,
-        prior="identity",
-        anchor="auto",
-        max_points=3000,
-        max_iter=200,
-        tol=1e-3,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        shared = {"max_iter": max_iter, "tol": tol, "verbose": verbose, "callback": callback}
-        super().__init__(
-            n_components, init=init, reg=reg, prior=prior, anchor=anchor, random_state=random_state, **shared
-        )
-        self.max_points = max_points
+    traits = Traits(
+        labels="numbers",
+        exact=Effort(tol=1e-3, max_iter=200),
+        blended=Effort(tol=1e-2, max_iter=50),
+        by_class=False,
+    )
 
-    _numbers = True
-    _wide = False
-    """Whether an anchored fit works in all directions, to its end: a number may hang on one in which points hardly
-    vary."""
+    n_components: Count | None = None
+    _: KW_ONLY
+    init: Literal["auto", "identity", "pca", "random"] | np.ndarray = "auto"
+    reg: Size = 0.0
+    max_points: Annotated[int, Within(2)] | None = 3000
 
-    def _variants(self) -> list[Any]:
+    def most_points(self) -> tuple[int | None, str]:
+        """As many as were asked for."""
+        return self.max_points, "give max_points=None"
+
+    def variants(self) -> list["MLKR"]:
+        """In the leading directions, or in all and to the end: a number may hang on one in which points hardly vary."""
         if not isinstance(self.anchor, str):
             return [self]
-        wide = copy.copy(self)
-        wide._wide, wide._enough = True, {}
-        return [self, wide]
+        return [
+            self,
+            altered(self, traits=replace(self.traits, directions=None, points_each=1, blended=self.traits.exact)),
+        ]
 
-    def _directions(self, n: int) -> int:
-        return n if self._wide else super()._directions(n)
-
-    def _folds(self, y: Any, rng: np.random.RandomState) -> Iterable[Fold]:
-        return number_folds(y, standardized(y, "MLKR")[0], rng)
-
-    def solve(self, Z: Any, y: Any, rest: Any, rng: np.random.RandomState) -> Solution:
-        """What is found on given coordinates; blended with a prior it is in the unit of kernel regression."""
-        solution = super().solve(Z, y, rest, rng)
-        if not self._anchors(y):
-            return solution
-        T, variance = standardized(y, "MLKR")
-        points = linalg.dense(Z) @ solution.factor.T
-        unit = kernel_unit(points, T)
-        value = mlkr_value(unit * np.eye(points.shape[1]), points, T)
-        return replace(solution, factor=unit * solution.factor, alpha=unit**2, objective=variance * value)
-
-    def _fewer(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
-        if self.max_points is None:
-            return X, y
-        return many.fewer(X, y, self.max_points, "MLKR", "give max_points=None", rng, by_class=False)
-
-    def _side(self, y: Any, Z: Any, rest: Any, rng: Any) -> Any:
-        return standardized(super()._side(y, Z, rest, rng), "MLKR")
-
-    def _require(self, side: Any) -> None:
-        """Targets that differ are enough, and that was seen at the door."""
-
-    def _descend(self, X: np.ndarray, side: Any, rng: Any, report: Callable | None) -> Solution:
-        T, variance = side
-        if isinstance(self.init, str):
-            _checks.one_of(self.init, "MLKR", "init", INITS)
-        reg = _checks.number(self.reg, "MLKR", "reg", low=0)
-        start = Start.around(self, X, None, rng, neighbor_sample(X), reg)
+    def solve(self, task: Task) -> Solution:
+        """A descent over L, with each point predicted from the others."""
+        targets: Any = task.y
+        T, variance = targets.standard, targets.variance
+        start = Start.of(self, task, neighbor_sample(task.Z), self.reg)
         if isinstance(self.init, str):
             start = replace(start, L=CLOSER * start.L)
+        report = task.report
         end = start.descend(
             lambda L, Z: mlkr_loss(L, Z, T.astype(Z.dtype, copy=False)),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            height=HEIGHT * len(X),
+            task.effort,
+            report and (lambda n_iter, value, residual: report(n_iter, variance * value, residual)),
+            height=HEIGHT * len(T),
             value=lambda L, Z: mlkr_value(L, Z, T),
-            report=report and (lambda n_iter, value, residual: report(n_iter, variance * value, residual)),
         )
-        return start.solution(end, self.tol, unit=variance)
+        return start.solution(end, task.effort, unit=variance)
+
+    def refine(self, task: Task, blend: Solution) -> Solution:
+        """A blend in the unit of kernel regression, with the squared errors there."""
+        targets: Any = task.y
+        points = linalg.dense(task.Z) @ blend.factor.T  # (n, r)
+        unit = kernel_unit(points, targets.standard)
+        errors = mlkr_value(unit * np.eye(points.shape[1]), points, targets.standard)
+        objective = targets.variance * (errors + self.reg * unit**2 * float((blend.factor**2).sum()))
+        return replace(blend, factor=unit * blend.factor, alpha=unit**2, objective=objective)
 
     def score(self, X: Any, y: Any = None) -> float:
         """R² of kernel regression on points with targets, each predicted from the others; for pairs as elsewhere."""
         if are_tuples(X):
             return super().score(X, y)
         Z = self.transform(X)
-        T, _ = standardized(Labels.from_array(y, "MLKR", len(Z), numbers=True), "MLKR")
+        T = Targets.from_labels(Labels.from_array(y, "MLKR", len(Z), numbers=True), "MLKR").standard
         return 1 - mlkr_loss(np.eye(Z.shape[1]), Z, T)[0] / len(T)

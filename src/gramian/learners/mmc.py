@@ -1,21 +1,25 @@
 """Mahalanobis metric for clustering."""
 
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
-from gramian import _checks, _device, linalg
+from gramian import _device, linalg
+from gramian._settings import Count, Positive
 from gramian.constraints import Labels, Pairs
-from gramian.learners.base import MetricLearner
-from gramian.learners.many import ENOUGH, usual
-from gramian.learners.progress import progress
-from gramian.solvers.base import Solution
+from gramian.learners.base import Iterative
+from gramian.learners.subsample import ENOUGH, usual
+from gramian.learners.task import Effort, Task, Traits
+from gramian.solvers.base import Solution, ended
 from gramian.solvers.descent import descend
 
 
-class MMC(MetricLearner):
+@dataclass(eq=False, repr=False)
+class MMC(Iterative):
     """Spread dissimilar pairs while similar ones stay close, for clustering.
 
     max_M Σ_{(i,j) dissimilar} d_M(x_i, x_j)   s.t.  Σ_{(i,j) similar} d²_M(x_i, x_j) ≤ 1,  M ⪰ 0.
@@ -70,49 +74,26 @@ class MMC(MetricLearner):
     True
     """
 
-    _accepts = (Pairs,)
-    _bounds = False
-    _devices = True
-    _most_pairs: int | None = None
-    """Pairs to draw from labels at most, where their number was left open."""
-    _enough = {
-        "tol": lambda tol: max(tol, 1e-2),
-        "max_iter": lambda most: min(most, 200),
-        "_most_pairs": lambda most: ENOUGH,
-    }
+    traits = Traits(
+        takes=(Pairs,),
+        exact=Effort(tol=1e-4, max_iter=1000),
+        blended=Effort(tol=1e-2, max_iter=200, constraints=ENOUGH),
+        devices=True,
+    )
 
-    def __init__(
-        self,
-        diagonal=False,
-        reg=1e-6,
-        *,
-        prior="identity",
-        anchor="auto",
-        n_pairs=None,
-        max_iter=1000,
-        tol=1e-4,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        self.diagonal = diagonal
-        self.reg = reg
-        self.prior = prior
-        self.anchor = anchor
-        self.n_pairs = n_pairs
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    diagonal: bool = False
+    reg: Positive = 1e-6
+    _: KW_ONLY
+    n_pairs: Count | None = None
 
-    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Pairs:
-        return Pairs.from_labels(labels, usual(self.n_pairs, self._most_pairs, labels, 5), random_state=rng)
-
-    def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
-        ridge = _checks.number(self.reg, "MMC", "reg", low=0, open_low=True)
-        V = Z[side.left] - Z[side.right]
-        similar = linalg.placed(side.similar, Z)
+    def solve(self, task: Task) -> Solution:
+        """L-BFGS in rounds, each ended by the exact duality gap."""
+        pairs = task.y
+        if isinstance(pairs, Labels):
+            count = usual(self.n_pairs, task.effort.constraints, pairs, 5)
+            pairs = Pairs.from_labels(pairs, count, random_state=task.rng)
+        V = task.Z[pairs.left] - task.Z[pairs.right]  # (m, d)
+        similar = linalg.placed(pairs.similar, task.Z)
         near = V[similar]
         far = linalg.gathered(V[~similar])
         far = far[linalg.row_norms(far) > 0]
@@ -120,35 +101,43 @@ class MMC(MetricLearner):
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")
         S = near.T @ near
         size = np.trace(S) / len(S)
-        S += ridge * (size if size > 0 else 1.0) * np.eye(len(S), like=S)
-        if self.diagonal:
-            root = 1 / np.sqrt(np.diag(S))
-            F, gap, n_iter = self._maximize(far**2 * root**2, np.ones(len(S), like=S), diagonal_objective)
-            M = np.diag((root * F) ** 2 / (F @ F))
-        else:
-            root = linalg.psd_power(S, -0.5, 0.0)
-            F, gap, n_iter = self._maximize(far @ root, np.eye(len(S), like=S), full_objective)
-            M = linalg.symmetrize(root @ (F @ F.T) @ root) / np.sum(F * F)
+        S += self.reg * (size if size > 0 else 1.0) * np.eye(len(S), like=S)
+        ascent = ascend_diagonal if self.diagonal else ascend
+        M, gap, n_iter = ascent(S, far, task.effort, task.report)
         value = float(np.sqrt(np.maximum(linalg.row_inner(far @ M, far), 0)).sum())
-        done = {"n_iter": n_iter, "converged": gap <= self.tol, "residual": gap, "tol": self.tol}
-        return Solution(M=M, objective=value, gap=gap * value, **done)
+        tol, most = task.effort.tol, int(task.effort.max_iter or 1)
+        result = ended(gap, tol, n_iter, most)
+        return Solution(M=M, objective=value, gap=gap * value, n_iter=n_iter, result=result, residual=gap, tol=tol)
 
-    def _maximize(self, W: np.ndarray, F: np.ndarray, objective: Any) -> tuple[np.ndarray, float, int]:
-        """L-BFGS in rounds, each ended by the exact duality gap."""
-        n_iter = 0
-        gap = np.inf
-        with progress("MMC", self.verbose, self.max_iter, self.callback) as report:
-            while n_iter < self.max_iter:
-                budget = min(25, self.max_iter - n_iter)
-                x, value, steps = descended(partial(objective, W=W), F.ravel(), budget)
-                F = x.reshape(F.shape) / np.linalg.norm(x)
-                n_iter += max(steps, 1)
-                gap = duality_gap(W, F)
-                if report is not None:
-                    report(n_iter, -value, gap)
-                if gap <= self.tol or steps < budget:
-                    break
-        return F, gap, n_iter
+
+def ascend(S: Any, far: Any, effort: Effort, report: Callable | None) -> tuple[Any, float, int]:
+    """M = S^{-1/2} B S^{-1/2} with the best B = FFᵀ/‖F‖², the gap, and the steps."""
+    root = linalg.psd_power(S, -0.5, 0.0)
+    F, gap, n_iter = maximize(far @ root, np.eye(len(S), like=S), full_objective, effort, report)
+    return linalg.symmetrize(root @ (F @ F.T) @ root) / np.sum(F * F), gap, n_iter
+
+
+def ascend_diagonal(S: Any, far: Any, effort: Effort, report: Callable | None) -> tuple[Any, float, int]:
+    """The same for a diagonal M."""
+    root = 1 / np.sqrt(np.diag(S))
+    F, gap, n_iter = maximize(far**2 * root**2, np.ones(len(S), like=S), diagonal_objective, effort, report)
+    return np.diag((root * F) ** 2 / (F @ F)), gap, n_iter
+
+
+def maximize(W: Any, F: Any, objective: Any, effort: Effort, report: Callable | None) -> tuple[Any, float, int]:
+    """L-BFGS in rounds until the duality gap is small."""
+    n_iter, gap, most = 0, np.inf, int(effort.max_iter or 1)
+    while n_iter < most:
+        budget = min(25, most - n_iter)
+        x, value, steps = descended(partial(objective, W=W), F.ravel(), budget)
+        F = x.reshape(F.shape) / np.linalg.norm(x)
+        n_iter += max(steps, 1)
+        gap = duality_gap(W, F)
+        if report is not None:
+            report(n_iter, -value, gap)
+        if gap <= effort.tol or steps < budget:
+            break
+    return F, gap, n_iter
 
 
 def descended(objective: Any, x: Any, max_iter: int) -> tuple[Any, float, int]:

@@ -1,18 +1,19 @@
 """Neighborhood components analysis."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from gramian import _array, _checks, _device, linalg
-from gramian.constraints import Labels
-from gramian.learners import softmax, targets
-from gramian.learners.factored import FactorLearner, Start, shifted
-from gramian.learners.weights import class_weights
+from gramian import _array, _device, linalg
+from gramian._settings import Count, Size
+from gramian.learners import neighbor_targets, softmax
+from gramian.learners.base import Iterative
+from gramian.learners.class_weights import ClassWeight, class_weights
+from gramian.learners.factor_descent import Init, Start, shifted
+from gramian.learners.task import Effort, Task, Traits
 from gramian.solvers.base import Solution
 from gramian.solvers.descent import Descent, adam_step, descend
 
@@ -102,7 +103,8 @@ def truncated_nca_loss(
     return -float(p.sum()), 2 * L @ linalg.scatter(X, graph)
 
 
-class NCA(FactorLearner):
+@dataclass(eq=False, repr=False)
+class NCA(Iterative):
     """Make a random near neighbor likely to be of the point's class, in few dimensions if you like.
 
     Minimize −Σ_i p_i + reg · ‖L‖² over L (r, d): the expected number of points that a random neighbor classifies.
@@ -166,95 +168,78 @@ class NCA(FactorLearner):
     ((2, 4), True)
     """
 
-    _devices = True
-    _most_points = 5_000
+    traits = Traits(
+        exact=Effort(tol=1e-4, max_iter=200),
+        blended=Effort(tol=1e-2, max_iter=50),
+        most_points=5_000,
+        devices=True,
+    )
 
-    def __init__(
-        self,
-        n_components=None,
-        *,
-        init="auto",
-        reg=0.0,
-        prior="identity",
-        anchor="auto",
-        n_neighbors=None,
-        class_weight=None,
-        batch_size=None,
-        max_iter=200,
-        tol=1e-4,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        shared = {"max_iter": max_iter, "tol": tol, "verbose": verbose, "callback": callback}
-        super().__init__(
-            n_components, init=init, reg=reg, prior=prior, anchor=anchor, random_state=random_state, **shared
-        )
-        self.n_neighbors = n_neighbors
-        self.class_weight = class_weight
-        self.batch_size = batch_size
+    n_components: Count | None = None
+    _: KW_ONLY
+    init: Init | np.ndarray = "auto"
+    reg: Size = 0.0
+    n_neighbors: Count | None = None
+    class_weight: ClassWeight = None
+    batch_size: Count | None = None
 
-    def _descend(self, X: np.ndarray, labels: Labels, rng: Any, report: Callable | None) -> Solution:
-        for name in ("n_neighbors", "batch_size"):
-            if getattr(self, name) is not None:
-                _checks.number(getattr(self, name), "NCA", name, low=1, integer=True)
-        start = Start.make(self, X, labels, rng)
+    def solve(self, task: Task) -> Solution:
+        """A descent over L: on all neighbors, on the nearest ones, or by batches."""
+        labels: Any = task.y
+        neighbor_targets.require_classes(labels, "NCA")
+        start = Start.of(self, task, neighbor_targets.same_class(task.Z, labels, 3), self.reg)
         weight = class_weights(self.class_weight, labels, "NCA")
-        if weight is not None:
-            weight = linalg.placed(weight, start.Z)
+        weight = None if weight is None else linalg.placed(weight, start.Z)  # (n,)
         if self.batch_size is not None:
-            end = self._stochastic(start, labels.codes, weight, rng, report)
-        elif self.n_neighbors is not None and self.n_neighbors < X.shape[0] - 1:
-            end = self._truncated(start, labels.codes, weight, report)
+            end = descend_by_batches(start, task, weight, self.batch_size)
+        elif self.n_neighbors is not None and self.n_neighbors < task.Z.shape[0] - 1:
+            end = descend_truncated(start, task, weight, self.n_neighbors)
         else:
-            weight = None if weight is None else weight[targets.by_class(labels, start.Z)]
+            weight = None if weight is None else weight[neighbor_targets.by_class(labels, start.Z)]
             start, codes = start.by_class(labels.codes)
             loss = partial(nca_loss, codes=softmax.Classes(codes), weight=weight)
-            end = start.descend(loss, max_iter=self.max_iter, tol=self.tol, report=report)
-        return start.solution(end, self.tol)
+            end = start.descend(loss, task.effort, task.report)
+        return start.solution(end, task.effort)
 
-    def _truncated(self, start: Start, codes: np.ndarray, weight: Any, report: Callable | None) -> Descent:
-        """Alternate searches for neighborhoods and descents on them until a fresh search finds nothing to do."""
-        k = _checks.number(self.n_neighbors, "NCA", "n_neighbors", low=1, integer=True)
-        L = start.L
-        done = 0
-        there = linalg.placed(codes, start.Z)
-        while True:
-            near = targets.everywhere(start.Z @ L.T, k)
-            loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=there, near=near, weight=weight))
-            options = {"max_iter": min(INTERVAL, self.max_iter - done), "tol": self.tol, "scale": len(codes)}
-            end = descend(loss, L, callback=shifted(report, done), **options)
-            L = end.point
-            done += end.n_iter
-            if end.n_iter == 0 or done >= self.max_iter:
-                return replace(end, n_iter=done)
 
-    def _stochastic(self, start: Start, codes: np.ndarray, weight: Any, rng: Any, report: Callable | None) -> Descent:
-        """Passes of Adam over shuffled batches, with a step that falls as 1/√pass."""
-        n = len(codes)
-        L = start.L
-        state = None
-        size = _checks.number(self.batch_size, "NCA", "batch_size", low=1, integer=True)
-        batch_loss = batch_nca_loss if _device.held(start.Z) else nca_loss
-        there = linalg.placed(codes, start.Z)
-        rate = 0.1 * np.sqrt(np.mean(L**2))
-        before = np.inf
-        change = np.inf
-        done = 0
-        while done < self.max_iter and change > self.tol * n:
-            order = _device.permutation(n, rng, start.Z)
-            done += 1
-            value = 0.0
-            each = None if weight is None else weight[order]
-            shuffled = partial(batch_loss, X=start.Z[order], codes=there[order], weight=each)
-            for rows in linalg.blocks(n, 1, size):
-                loss = start.penalized(partial(shuffled, rows=rows), share=(rows.stop - rows.start) / n)
-                part, gradient = loss(L)
-                L, state = adam_step(L, gradient, state, rate / np.sqrt(done))
-                value += part
-            change = abs(value - before)
-            before = value
-            if report is not None:
-                report(done, value, change / n)
-        value, gradient = start.penalized(partial(nca_loss, X=start.Z, codes=codes, weight=weight))(L)
-        return Descent(L, value, gradient, done, change / n)
+def descend_truncated(start: Start, task: Task, weight: Any, k: int) -> Descent:
+    """Alternate searches for neighborhoods and descents on them until a fresh search finds nothing to do."""
+    labels: Any = task.y
+    L, done, most = start.L, 0, int(task.effort.max_iter or 1)
+    codes = linalg.placed(labels.codes, start.Z)
+    while True:
+        near = neighbor_targets.everywhere(start.Z @ L.T, k)
+        loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=codes, near=near, weight=weight))
+        options = {"max_iter": min(INTERVAL, most - done), "tol": task.effort.tol, "scale": len(codes)}
+        end = descend(loss, L, callback=shifted(task.report, done), **options)
+        L = end.point
+        done += end.n_iter
+        if end.n_iter == 0 or done >= most:
+            return replace(end, n_iter=done)
+
+
+def descend_by_batches(start: Start, task: Task, weight: Any, size: int) -> Descent:
+    """Passes of Adam over shuffled batches, with a step that falls as 1/√pass."""
+    labels: Any = task.y
+    n, L, state = len(labels.codes), start.L, None
+    batch_loss = batch_nca_loss if _device.held(start.Z) else nca_loss
+    codes = linalg.placed(labels.codes, start.Z)
+    rate = 0.1 * np.sqrt(np.mean(L**2))
+    before, change, done = np.inf, np.inf, 0
+    while done < int(task.effort.max_iter or 1) and change > task.effort.tol * n:
+        order = _device.permutation(n, task.rng, start.Z)
+        done += 1
+        value = 0.0
+        each = None if weight is None else weight[order]
+        shuffled = partial(batch_loss, X=start.Z[order], codes=codes[order], weight=each)
+        for rows in linalg.blocks(n, 1, size):
+            loss = start.penalized(partial(shuffled, rows=rows), share=(rows.stop - rows.start) / n)
+            batch_value, gradient = loss(L)
+            L, state = adam_step(L, gradient, state, rate / np.sqrt(done))
+            value += batch_value
+        change = abs(value - before)
+        before = value
+        if task.report is not None:
+            task.report(done, value, change / n)
+    value, gradient = start.penalized(partial(nca_loss, X=start.Z, codes=labels.codes, weight=weight))(L)
+    return Descent(L, value, gradient, done, change / n)

@@ -1,16 +1,20 @@
 """The metric of two covariances: how classes vary inside, and how their means vary."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import linalg
+from gramian._settings import Share
 from gramian.constraints import Chunklets, Labels
-from gramian.learners.base import MetricLearner
+from gramian.learners.base import Blended
+from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
 
 
-class PLDA(MetricLearner):
+@dataclass(eq=False, repr=False)
+class PLDA(Blended):
     """Score whether two points are of one class, from the spread within classes and between them.
 
     M = W⁻¹ − (W + B)⁻¹: the log-likelihood ratio of "same class" against "any two points".
@@ -60,32 +64,23 @@ class PLDA(MetricLearner):
     True
     """
 
-    _accepts = (Chunklets,)
-    _devices = True
+    traits = Traits(takes=(Chunklets,), directions=None, points_each=1, devices=True)
 
-    def __init__(self, within=0.5, between=0.1, *, prior="identity", anchor="auto", random_state=None):
-        self.within = within
-        self.between = between
-        self.prior = prior
-        self.anchor = anchor
-        self.random_state = random_state
+    within: Share = 0.5
+    between: Share = 0.1
 
-    def _directions(self, n: int) -> int:
-        """All that the points span: both covariances are shrunk."""
-        return n
+    def solve(self, task: Task) -> Solution:
+        """In closed form."""
+        groups = Chunklets(task.y.codes) if isinstance(task.y, Labels) else task.y
+        return self.from_sums(*groups.moments(task.Z))
 
-    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Chunklets:
-        return Chunklets(labels.codes)
-
-    def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
-        rho = _checks.number(self.within, "PLDA", "within", low=0, high=1)
-        beta = _checks.number(self.between, "PLDA", "between", low=0, high=1)
-        sizes, means, S = side.moments(Z)
+    def from_sums(self, sizes: Any, means: Any, S: Any) -> Solution:
+        """The metric of the sizes (g,), means (g, d) and inner scatter (d, d) of groups."""
         if len(means) < 2:
             raise ValueError(f"PLDA: needs at least two classes, got {len(means)}.")
-        W = shrunk(S / max(sizes.sum() - len(means), 1), rho)
-        apart = means - means.mean(axis=0)
-        B = shrunk(apart.T @ apart / (len(means) - 1), beta)
+        W = shrunk(S / max(sizes.sum() - len(means), 1), self.within)
+        apart = means - means.mean(axis=0)  # (g, d)
+        B = shrunk(apart.T @ apart / (len(means) - 1), self.between)
         if not np.trace(W) > 0:
             raise ValueError("PLDA: every class holds one point or copies of one; no variation to learn from.")
         W += 1e-10 * np.trace(W) / len(W) * np.eye(len(W))

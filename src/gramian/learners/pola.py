@@ -1,20 +1,23 @@
 """The batch problem of POLA: the smallest metric that separates near from far pairs by a margin."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 
-from gramian import _checks, linalg
-from gramian.constraints import Constraints, Labels, Pairs
-from gramian.coordinates import Rest
+from gramian import linalg
+from gramian._settings import Count, Positive, Within
+from gramian.constraints import Pairs
 from gramian.divergences import Frobenius
-from gramian.learners.framework import ANCHORED_PAIRS, FrameworkLearner
+from gramian.learners.base import Iterative
+from gramian.learners.framework import ENOUGH_PAIRS, SolverName, answer, drawn
+from gramian.learners.task import Effort, Task, Traits
 from gramian.learners.thresholds import best_threshold
-from gramian.solvers import Hard, Hinge, Problem, Rows, Slack, Solution
+from gramian.solvers import Hard, Hinge, Problem, Rows, Solution, Solver
 
 
-class POLA(FrameworkLearner):
+@dataclass(eq=False, repr=False)
+class POLA(Iterative):
     """Learn a distance and a threshold on it that tells similar pairs from dissimilar ones.
 
     min_M ½‖M‖²_F   s.t.  y_ij (b − d²_M(x_i, x_j)) ≥ 1,  M ⪰ 0   (Shalev-Shwartz et al. 2004; Jain 2009, (3.5)).
@@ -61,91 +64,48 @@ class POLA(FrameworkLearner):
     True
     """
 
-    _accepts = (Pairs,)
-    _sparse = False
-    _has_prior = False
-    _has_unit = True
-    _enough = {
-        **FrameworkLearner._enough,
-        "tol": lambda tol: max(tol, 5e-2),
-        "max_iter": lambda most: min(most, 20),
-    }
-    alpha = 0.0
-    rank = None
-    subspace = "svd"
+    traits = Traits(
+        takes=(Pairs,),
+        exact=Effort(tol=1e-3, max_iter=2000),
+        blended=Effort(tol=5e-2, max_iter=20, constraints=ENOUGH_PAIRS),
+        has_unit=True,
+        devices=True,
+    )
 
-    def __init__(
-        self,
-        threshold=None,
-        slack=1.0,
-        *,
-        prior="identity",
-        anchor="auto",
-        n_pairs=None,
-        solver="auto",
-        max_iter=2000,
-        tol=1e-3,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        self.threshold = threshold
-        self.slack = slack
-        self.prior = prior
-        self.anchor = anchor
-        self.n_pairs = n_pairs
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    threshold: Annotated[float, Within(1, above=True)] | None = None
+    slack: Positive | None = 1.0
+    _: KW_ONLY
+    n_pairs: Count | None = None
+    solver: SolverName | Solver = "auto"
 
-    def _divergence(self, Z: Any, rest: Rest) -> Frobenius:
-        return Frobenius()
-
-    def _slack(self, side: Pairs) -> Slack:
-        if self.slack is None:
-            return Hard()
-        return Hinge(_checks.number(self.slack, "POLA", "slack", low=0, open_low=True))
-
-    def _bounded(self, side: Any, Z: Any, rest: Rest) -> Any:
-        # The margin takes the place of bounds; what is not pairs is refused where all learners refuse it.
-        return replace(side, bounds=(0.0, 0.0)) if isinstance(side, Pairs) else side
-
-    def _problem(self, Z: np.ndarray, side: Pairs, rest: Rest) -> Problem:
-        n, d = Z.shape
-        delta = side.sign
-        V = side.terms(n).left @ Z
+    def solve(self, task: Task) -> Solution:
+        """The framework with ½‖M‖², and the threshold as one more coordinate where it is learned."""
+        pairs: Any = drawn(task, self.n_pairs)
+        delta, V = pairs.sign, pairs.terms(task.Z.shape[0]).left @ task.Z  # (m,), (m, d)
         if self.threshold is not None:
-            b = _checks.number(self.threshold, "POLA", "threshold", low=1, open_low=True)
-            return self._hinged(V, delta[:, None], delta * b - 1, side)  # Jain 2009, (3.5): δ vᵀMv ≤ δb − 1
+            bound = delta * self.threshold - 1  # Jain 2009, (3.5): δ vᵀMv ≤ δb − 1
+            solution = answer(self.problem(V, delta[:, None], bound), task, self.solver, "POLA")
+            return solution.saying(threshold=float(self.threshold))
         # Coordinates (x, √b): δ(vᵀMv − b) ≤ −1, with b the last diagonal entry of the matrix.
-        rows = np.zeros((2 * len(side), d + 1))
+        m, d = V.shape
+        rows = np.zeros((2 * m, d + 1))
         rows[::2, :d] = V
         rows[1::2, d] = 1.0
         weight = delta[:, None] * np.array([1.0, -1.0])
-        return self._hinged(rows, weight, -np.ones(len(side)), side)
+        solution = answer(self.problem(rows, weight, -np.ones(m)), task, self.solver, "POLA")
+        M = solution.M
+        return replace(solution, M=M[:-1, :-1]).saying(threshold=float(M[-1, -1]))
 
-    def _hinged(self, rows: np.ndarray, weight: np.ndarray, bound: np.ndarray, side: Pairs) -> Problem:
-        d = rows.shape[1]
-        return Problem(Rows(rows, weight), bound, np.zeros((d, d)), Frobenius(), self._slack(side))
+    def problem(self, rows: np.ndarray, weight: np.ndarray, bound: np.ndarray) -> Problem:
+        """The smallest matrix under hinges, or with every margin kept."""
+        slack = Hard() if self.slack is None else Hinge(self.slack)
+        return Problem(Rows(rows, weight), bound, np.zeros((rows.shape[1],) * 2), Frobenius(), slack)
 
-    def solve(self, Z: Any, y: Labels | Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
-        """As elsewhere; the threshold of a blended metric is the best one for pairs under that metric."""
-        solution = super().solve(Z, y, rest, rng)
-        if not self._anchors(y):
-            return solution
-        pairs: Any = Pairs.from_labels(y, ANCHORED_PAIRS, random_state=rng) if isinstance(y, Labels) else y
-        L = linalg.psd_sqrt(solution.M) if solution.factor is None else solution.factor
-        near = linalg.row_norms(pairs.terms(Z.shape[0]).left @ (Z @ L.T))
-        if not rest.empty:
-            near += solution.alpha * pairs.sign * rest.energy(pairs.terms(Z.shape[0]))
-        return replace(solution, found={**solution.found, "threshold": -best_threshold(-near, pairs.similar)})
-
-    def _learn(self, Z: Any, side: Pairs, rest: Rest, rng: np.random.RandomState) -> Solution:
-        solution = super()._learn(Z, side, rest, rng)
-        if self.threshold is not None:
-            return replace(solution, found={"threshold": float(self.threshold)})
-        learned = solution.M
-        return replace(solution, M=learned[:-1, :-1], found={"threshold": float(learned[-1, -1])})
+    def refine(self, task: Task, blend: Solution) -> Solution:
+        """The threshold of a blended metric is the one that tells pairs apart best under it."""
+        pairs: Any = drawn(replace(task, effort=self.traits.blended), None)
+        terms = pairs.terms(task.Z.shape[0])
+        sqdist = linalg.row_norms(terms.left @ (task.Z @ blend.factor.T))  # (m,)
+        if not task.rest.empty:
+            sqdist += blend.alpha * pairs.sign * task.rest.energy(terms)
+        return blend.saying(threshold=-best_threshold(-sqdist, pairs.similar))

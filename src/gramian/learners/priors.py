@@ -27,11 +27,8 @@ def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
     return linalg.symmetrize(np.linalg.inv(C + (ridge if ridge > 0 else 1.0) * linalg.identity(d, Z)))
 
 
-def positive_prior(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
+def positive(M0: np.ndarray, owner: str) -> np.ndarray:
     """M₀ that log det can be taken of."""
-    M0 = prior_matrix(prior, Z, rest, owner)
-    if _checks.is_word(prior, "identity"):
-        return M0
     values = np.linalg.eigvalsh(M0)
     if not values[0] > 1e-14 * values[-1]:
         raise ValueError(

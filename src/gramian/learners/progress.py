@@ -11,7 +11,9 @@ SECONDS = 1.0
 
 
 @contextmanager
-def progress(owner: str, verbose: bool, total: int, callback: Callable | None = None) -> Iterator[Callable | None]:
+def progress(
+    owner: str, verbose: bool | int, total: int | None, callback: Callable | None = None
+) -> Iterator[Callable | None]:
     """Yield ``report(n_iter, value, residual)``, or None when nobody listens."""
     if not verbose:
         yield callback
@@ -37,7 +39,7 @@ def can_draw() -> bool:
 
 
 @contextmanager
-def _bar(owner: str, total: int) -> Iterator[Callable[[int, float], None]]:
+def _bar(owner: str, total: int | None) -> Iterator[Callable[[int, float], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
@@ -49,14 +51,15 @@ def _bar(owner: str, total: int) -> Iterator[Callable[[int, float], None]]:
 
 
 @contextmanager
-def _lines(owner: str, total: int) -> Iterator[Callable[[int, float], None]]:
+def _lines(owner: str, total: int | None) -> Iterator[Callable[[int, float], None]]:
     """A line a second, and one at the end."""
     printed = -SECONDS
     last = ""
 
     def show(n_iter: int, residual: float) -> None:
         nonlocal printed, last
-        last = f"{owner}: step {n_iter} of at most {total}, residual {residual:.2e}"
+        most = "" if total is None else f" of at most {total}"
+        last = f"{owner}: step {n_iter}{most}, residual {residual:.2e}"
         if time.monotonic() - printed >= SECONDS:
             print(last, flush=True)
             printed = time.monotonic()

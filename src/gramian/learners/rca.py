@@ -1,18 +1,22 @@
 """Relevant component analysis."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import linalg
+from gramian._settings import Count, Size
 from gramian.constraints import Chunklets, Labels
-from gramian.learners.base import MetricLearner
-from gramian.learners.weights import class_weights
+from gramian.learners.base import Blended
+from gramian.learners.class_weights import ClassWeight, class_weights
+from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
 
 
-class RCA(MetricLearner):
+@dataclass(eq=False, repr=False)
+class RCA(Blended):
     """Whiten the spread within groups of points that belong together, in closed form.
 
     M = C⁻¹, C = (1/n) Σ_l Σ_{i∈Ω_l} (x_i − μ_l)(x_i − μ_l)ᵀ   (Bar-Hillel et al. 2005; Jain 2009, (3.3)).
@@ -63,40 +67,24 @@ class RCA(MetricLearner):
     (4, 4)
     """
 
-    _accepts = (Chunklets,)
-    _devices = True
+    traits = Traits(takes=(Chunklets,), devices=True)
 
-    def __init__(
-        self,
-        n_components=None,
-        reg=0.0,
-        *,
-        prior="identity",
-        anchor="auto",
-        n_chunklets=None,
-        chunklet_size=2,
-        class_weight=None,
-        random_state=None,
-    ):
-        self.n_components = n_components
-        self.reg = reg
-        self.prior = prior
-        self.anchor = anchor
-        self.n_chunklets = n_chunklets
-        self.chunklet_size = chunklet_size
-        self.class_weight = class_weight
-        self.random_state = random_state
+    n_components: Count | None = None
+    reg: Size = 0.0
+    _: KW_ONLY
+    n_chunklets: Count | None = None
+    chunklet_size: Count = 2
+    class_weight: ClassWeight = None
 
-    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Chunklets:
-        drawn = Chunklets.from_labels(labels, self.n_chunklets, size=self.chunklet_size, random_state=rng)
-        weight = class_weights(self.class_weight, labels, "RCA")
-        return drawn if weight is None else replace(drawn, weight=weight)
+    def solve(self, task: Task) -> Solution:
+        """M = C⁻¹ on the range of C."""
+        sizes, _, S = self.chunklets(task).moments(task.Z)
+        return self.from_sums(S / sizes.sum(), lambda: linalg.covariance(task.Z))
 
-    def _learn(self, Z: np.ndarray, side: Chunklets, rest: Any, rng: np.random.RandomState) -> Solution:
-        ridge = _checks.number(self.reg, "RCA", "reg", low=0)
-        sizes, _, S = side.moments(Z)
-        C = S / sizes.sum()  # Jain 2009, (3.3)
-        C += ridge * np.trace(C) / len(C) * np.eye(len(C), like=C)
+    def from_sums(self, C: Any, covariance: Callable[[], Any]) -> Solution:
+        """The metric of the mean scatter C (d, d) within chunklets; the covariance of all points orders directions."""
+        d = len(C)
+        C = C + self.reg * np.trace(C) / d * np.eye(d, like=C)  # Jain 2009, (3.3)
         if not np.trace(C) > 0:
             raise ValueError("RCA: every chunklet holds one point or copies of one; no variation to learn from.")
         values, vectors = linalg.eigh(C)
@@ -105,6 +93,15 @@ class RCA(MetricLearner):
         objective = float(np.log(values[used]).sum())  # −log det M
         if self.n_components is None:
             return Solution(factor=W, objective=objective)
-        k = _checks.number(self.n_components, "RCA", "n_components", low=1, high=Z.shape[1], integer=True)
-        _, directions = linalg.eigh(W @ linalg.covariance(Z) @ W)
-        return Solution(factor=directions[:, ::-1][:, :k].T @ W, objective=objective)
+        if self.n_components > d:
+            raise ValueError(f"RCA: n_components must be at most the number of features {d}, got {self.n_components}.")
+        _, directions = linalg.eigh(W @ covariance() @ W)
+        return Solution(factor=directions[:, ::-1][:, : self.n_components].T @ W, objective=objective)
+
+    def chunklets(self, task: Task) -> Chunklets:
+        """Groups of points that belong together: as they came, whole classes, or small groups drawn from them."""
+        if not isinstance(task.y, Labels):
+            return task.y
+        groups = Chunklets.from_labels(task.y, self.n_chunklets, size=self.chunklet_size, random_state=task.rng)
+        weight = class_weights(self.class_weight, task.y, "RCA")
+        return groups if weight is None else replace(groups, weight=weight)

@@ -1,20 +1,19 @@
 """Sparse compositional metric learning."""
 
-import copy
-from collections.abc import Callable
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import linalg as sla
 
 from gramian import _checks, linalg
-from gramian.constraints import Comparisons, Labels, Triplets
-from gramian.constraints.comparisons import moved
-from gramian.learners import targets
-from gramian.learners.anchor import leading_directions
-from gramian.learners.base import MetricLearner
+from gramian._settings import Count, Positive, Within
+from gramian.constraints import Comparisons, Triplets
+from gramian.learners import neighbor_targets
+from gramian.learners.anchored import leading_directions
+from gramian.learners.base import Iterative
 from gramian.learners.combinations import Combination, combine
-from gramian.learners.progress import progress
+from gramian.learners.task import Effort, Task, Traits
 from gramian.solvers.base import Solution
 
 MOST_BASES = 10_000
@@ -54,12 +53,6 @@ def local_bases(X: np.ndarray, side: Comparisons, n_bases: int, rng: np.random.R
     return np.concatenate(found)[:n_bases]
 
 
-def joined(X: np.ndarray, side: Comparisons) -> tuple[np.ndarray, Comparisons]:
-    """Points without copies, and the comparisons of them; in tuples a point comes as often as it is compared."""
-    points, place = np.unique(X, axis=0, return_inverse=True)
-    return points, moved(side, place.ravel())
-
-
 class PairScatter:
     """Mean of (x_i − x_j)(x_i − x_j)ᵀ over the pairs whose first point is in a cell; zero when there is none.
 
@@ -84,7 +77,8 @@ def _leading(S: np.ndarray, W: np.ndarray, count: int) -> np.ndarray:
     return sla.eigh(S, W, subset_by_index=[d - count, d - 1], check_finite=False)[1].T[::-1]
 
 
-class SCML(MetricLearner):
+@dataclass(eq=False, repr=False)
+class SCML(Iterative):
     """Learn from comparisons a metric that is a sum of few directions.
 
     min_{w ≥ 0} mean_i [margin + d²_M(near pair) − d²_M(far pair)]₊ + β Σ_k w_k  with  M = Σ_k w_k b_k b_kᵀ.
@@ -144,77 +138,42 @@ class SCML(MetricLearner):
     (True, True)
     """
 
-    _accepts = (Comparisons,)
-    _enough = {"tol": lambda tol: max(tol, 0.2)}
-    _care = 0.0
-    _most_points = 10_000
+    traits = Traits(
+        takes=(Comparisons,),
+        exact=Effort(tol=5e-2, max_iter=1000),
+        blended=Effort(tol=0.2, max_iter=1000),
+        care=0.0,
+        most_points=10_000,
+        joins=True,
+    )
 
-    def __init__(
-        self,
-        beta=1e-2,
-        bases="local",
-        *,
-        n_bases=None,
-        prior="identity",
-        anchor="auto",
-        n_near=3,
-        n_far=10,
-        max_iter=1000,
-        tol=5e-2,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        self.beta = beta
-        self.bases = bases
-        self.n_bases = n_bases
-        self.prior = prior
-        self.anchor = anchor
-        self.n_near = n_near
-        self.n_far = n_far
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
+    beta: Positive = 1e-2
+    bases: Literal["local"] | np.ndarray = "local"
+    _: KW_ONLY
+    n_bases: Annotated[int, Within(1, MOST_BASES)] | None = None
+    n_near: Count = 3
+    n_far: Count = 10
 
-    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Triplets:
+    def solve(self, task: Task) -> Solution:
+        """A linear program over the bases, by smoothing and column generation."""
+        side: Any = task.y.filled(task.Z) if isinstance(task.y, Comparisons) else self.triplets(task)
+        problem = Combination.make(task.Z, side, self.bases_of(side, task), self.beta)
+        return combine(problem, max_iter=int(task.effort.max_iter or 1), tol=task.effort.tol, report=task.report)
+
+    def triplets(self, task: Task) -> Triplets:
+        """Each point with its nearest of its own class and of others."""
+        labels: Any = task.y
+        neighbor_targets.require_classes(labels, "SCML")
         most = len(labels.codes)
-        near = min(_checks.number(self.n_near, "SCML", "n_near", low=1, integer=True), most)
-        far = min(_checks.number(self.n_far, "SCML", "n_far", low=1, integer=True), most)
-        targets.require_classes(labels, "SCML")
-        return targets.neighbor_triplets(Z, labels, near, far)
+        return neighbor_targets.neighbor_triplets(task.Z, labels, min(self.n_near, most), min(self.n_far, most))
 
-    def _fewer(self, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
-        X, y = joined(X, y) if isinstance(y, Comparisons) else (X, y)
-        return super()._fewer(X, y, rng)
-
-    def _learn(self, Z: np.ndarray, side: Comparisons, rest: Any, rng: np.random.RandomState) -> Solution:
-        beta = _checks.number(self.beta, "SCML", "beta", low=0, open_low=True)
-        problem = Combination.make(Z, side, self._bases_of(Z, side, rng), beta)
-        with progress("SCML", self.verbose, self.max_iter, self.callback) as report:
-            return combine(problem, max_iter=self.max_iter, tol=self.tol, report=report)
-
-    def _bases_of(self, Z: np.ndarray, side: Comparisons, rng: np.random.RandomState) -> np.ndarray:
-        """The bases as rows."""
-        d = Z.shape[1]
+    def bases_of(self, side: Any, task: Task) -> np.ndarray:
+        """The bases as rows (K, r), those that were given on the features as seen from the coordinates."""
         if isinstance(self.bases, str):
-            _checks.one_of(self.bases, "SCML", "bases", ("local",))
-            count = 10 * d + 20 if self.n_bases is None else self.n_bases
-            count = _checks.number(count, "SCML", "n_bases", low=1, high=MOST_BASES, integer=True)
-            return local_bases(Z, side, count, rng)
-        return self._given_bases(d)
-
-    def _given_bases(self, d: int) -> np.ndarray:
-        """Bases that were given as an array."""
+            count = min(10 * task.Z.shape[1] + 20, MOST_BASES) if self.n_bases is None else self.n_bases
+            return local_bases(task.Z, side, count, task.rng)
+        d = task.Z.shape[1] if task.axes is None else len(task.axes)
         bases = _checks.array(self.bases, "SCML", "bases")
         if bases.ndim != 2 or bases.shape[1] != d or not np.isfinite(bases).all():
             raise ValueError(f"SCML: bases must be a finite array (K, {d}), got shape {bases.shape}.")
-        return bases
-
-    def _seen_from(self, turn: Callable[[], np.ndarray]) -> Any:
-        if isinstance(self.bases, str):
-            return self
-        seen, T = copy.copy(self), turn()
-        seen.bases = self._given_bases(len(T)) @ T
-        return seen
+        return bases if task.axes is None else bases @ task.axes

@@ -1,19 +1,20 @@
 """Sparse distance metric learning."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg as sla
 
 from gramian import _checks, linalg
+from gramian._settings import Count, Positive, Size
 from gramian.constraints import Labels, Pairs
-from gramian.learners.base import MetricLearner
-from gramian.learners.priors import positive_prior
-from gramian.learners.progress import progress
-from gramian.solvers.base import Solution
+from gramian.learners.base import Iterative
+from gramian.learners.priors import positive
+from gramian.learners.task import Effort, Task, Traits
+from gramian.solvers.base import Solution, ended
 from gramian.solvers.newton import Point, minimize_box
 
 FAIR = (0.1, 30)
@@ -149,7 +150,7 @@ def sparse_inverse(K: np.ndarray, lam: float, *, max_iter: int, tol: float, repo
         objective=objective,
         gap=objective - (len(K) - end.value),
         n_iter=max(end.n_iter, 1),
-        converged=end.converged,
+        result=ended(end.residual, tol, end.n_iter, max_iter),
         residual=end.residual,
         tol=tol,
     )
@@ -172,7 +173,8 @@ def pair_balance(V: np.ndarray, sign: np.ndarray, prior: np.ndarray) -> tuple[np
     return P, 1 / -low if low < 0 else np.inf
 
 
-class SDML(MetricLearner):
+@dataclass(eq=False, repr=False)
+class SDML(Iterative):
     """Learn from pairs a metric whose matrix has many zeros, for few pairs and many features.
 
     min_M ⟨M₀⁻¹ + ηP, M⟩ − log det M + λ Σ_{i≠j} |M_ij|   (Qi et al. 2009, (8)): a metric with many zeros.
@@ -225,57 +227,38 @@ class SDML(MetricLearner):
     (True, True)
     """
 
-    _accepts = (Pairs,)
-    _bounds = False
-    _has_prior = True
+    traits = Traits(
+        takes=(Pairs,),
+        exact=Effort(tol=1e-4, max_iter=200),
+        blended=Effort(tol=1e-4, max_iter=200),
+        prior_inside=True,
+    )
 
-    def __init__(
-        self,
-        balance="auto",
-        sparsity=0.01,
-        *,
-        prior="identity",
-        anchor="auto",
-        n_pairs=None,
-        max_iter=200,
-        tol=1e-4,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        self.balance = balance
-        self.sparsity = sparsity
-        self.prior = prior
-        self.anchor = anchor
-        self.n_pairs = n_pairs
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
+    balance: Size | Literal["auto"] = "auto"
+    sparsity: Positive = 0.01
+    _: KW_ONLY
+    n_pairs: Count | None = None
 
-    def _from_labels(self, Z: Any, labels: Labels, rest: Any, rng: np.random.RandomState) -> Pairs:
-        return Pairs.from_labels(labels, self.n_pairs, random_state=rng)
+    def solve(self, task: Task) -> Solution:
+        """The sparse inverse of M₀⁻¹ + ηP."""
+        pairs = task.y
+        if isinstance(pairs, Labels):
+            pairs = Pairs.from_labels(pairs, self.n_pairs, random_state=task.rng)
+        prior = positive(task.M0, "SDML")
+        V = linalg.gathered(task.Z[pairs.left] - task.Z[pairs.right])  # (m, d)
+        P, most = pair_balance(V, pairs.sign, prior)
+        K = linalg.symmetrize(np.linalg.inv(prior) + self.balance_below(most) * P)
+        lam = self.sparsity * np.trace(K) / len(K)
+        return sparse_inverse(K, lam, max_iter=int(task.effort.max_iter or 1), tol=task.effort.tol, report=task.report)
 
-    def _learn(self, Z: np.ndarray, side: Pairs, rest: Any, rng: np.random.RandomState) -> Solution:
-        sparsity = _checks.number(self.sparsity, "SDML", "sparsity", low=0, open_low=True)
-        prior = positive_prior(self.prior, Z, rest, "SDML")
-        P, most = pair_balance(linalg.gathered(Z[side.left] - Z[side.right]), side.sign, prior)
-        K = linalg.symmetrize(np.linalg.inv(prior) + self._balance(most) * P)
-        with progress("SDML", self.verbose, self.max_iter, self.callback) as report:
-            unit = np.trace(K) / len(K)
-            return sparse_inverse(K, sparsity * unit, max_iter=self.max_iter, tol=self.tol, report=report)
-
-    def _balance(self, most: float) -> float:
+    def balance_below(self, most: float) -> float:
         """η as a number below ``most``."""
         if isinstance(self.balance, str):
-            _checks.one_of(self.balance, "SDML", "balance", ("auto",))
             return 0.5 * most if np.isfinite(most) else 1.0
-        eta = _checks.number(self.balance, "SDML", "balance", low=0)
-        if eta < most:
-            return eta
+        if self.balance < most:
+            return float(self.balance)
         _checks.warn(
-            f"SDML: balance must be below {most:.3g} for these pairs, or there is no minimum, got {eta:.3g}; "
+            f"SDML: balance must be below {most:.3g} for these pairs, or there is no minimum, got {self.balance:.3g}; "
             f"{MOST * most:.3g} is taken."
         )
         return MOST * most

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks
 from gramian.constraints import Constraints, Pairs, Quadruplets, Triplets
-from gramian.learners.base import MetricLearner
+from gramian.learners.base import Learner
 from gramian.learners.itml import ITML
 
 
@@ -23,7 +23,7 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    learner : MetricLearner, optional
+    learner : Learner, optional
         :class:`ITML` when None. Triplets and quadruplets need one that takes them.
     points : array (m, d), or callable, optional
         What the entries of 2-D tuples stand for: rows of an array, or ``points(keys) -> (k, d)``, called once with
@@ -33,7 +33,7 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    learner_ : MetricLearner
+    learner_ : Learner
         The fitted learner.
     classes_ : array, [−1, 1]
         What ``predict`` answers for pairs.
@@ -66,8 +66,8 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> "TupleClassifier":
         """Learn from tuples; y are ±1 for pairs, and nothing (or all 1) for triplets and quadruplets."""
         with _checks.intact(self):
-            if not isinstance(self.learner, MetricLearner | None):
-                raise TypeError(f"TupleClassifier: learner must be a MetricLearner, got {_checks.shown(self.learner)}.")
+            if not isinstance(self.learner, Learner | None):
+                raise TypeError(f"TupleClassifier: learner must be a Learner, got {_checks.shown(self.learner)}.")
             learner = ITML() if self.learner is None else clone(self.learner)
             points, index = self._indexed(X)
             self.learner_ = learner.fit(points, _constraints(index, y))

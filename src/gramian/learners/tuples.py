@@ -72,7 +72,7 @@ class TupleMixin:
 
     metric_: Any
 
-    def _seen(self, X: Any) -> Any:
+    def _points(self, X: Any) -> Any:
         raise NotImplementedError
 
     def pair_distance(self, pairs: Any) -> np.ndarray:
@@ -111,7 +111,7 @@ class TupleMixin:
         """
         owner = type(self).__name__
         if not are_tuples(X):
-            X = self._seen(X)
+            X = self._points(X)
             if isinstance(y, Comparisons):
                 y.check(X, owner, fill=False)
                 return float((self._apart(X, y.near_ends) < self._apart(X, y.far_ends)).mean())
@@ -184,7 +184,7 @@ class TupleMixin:
                 f"{type(self).__name__}: tuples must have shape (n, {wanted}, d), got shape {tuple(found.shape)}."
             )
         size = found.shape[1]
-        X = self._seen(_device.outside(np.reshape(found, (-1, found.shape[2]))))
+        X = self._points(_device.outside(np.reshape(found, (-1, found.shape[2]))))
         near = self._between(*(X[place::size] for place in FIRST[size]))
         return near, self._between(*(X[place::size] for place in SECOND[size])) if size > 2 else None
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gramian import _checks, _device, linalg
 from gramian.constraints import Labels
-from gramian.learners.many import some
+from gramian.learners.subsample import some
 from gramian.manifold.voting import Choice
 
 MANY = 30_000

@@ -8,11 +8,13 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from gramian import _checks
-from gramian.constraints import Comparisons, Pairs, RelativeSimilarities, Similarities, Triplets
-from gramian.coordinates import Coordinates, Plain, Rest
-from gramian.learners.base import MetricLearner, are_tuples
+from gramian.constraints import Comparisons, Labels, Pairs, RelativeSimilarities, Similarities, Triplets
+from gramian.learners.base import Learner
+from gramian.learners.door import enter
 from gramian.learners.fitted import reading
-from gramian.learners.many import usual
+from gramian.learners.subsample import usual
+from gramian.learners.task import Task, Traits
+from gramian.learners.tuples import are_tuples
 from gramian.online import lessons
 from gramian.online.base import KINDS, OnlineRule
 from gramian.online.beginning import beginning, here
@@ -21,15 +23,13 @@ from gramian.persist import Stored
 from gramian.solvers import Solution
 
 
-class OnlineLearner(MetricLearner, Stored):
+class OnlineLearner(Learner, Stored):
     """Base of the online learners; subclasses give ``_rule(eta, d)``.
 
     ``progress_`` holds everything learned, as one immutable value; each call puts a new one in its place, so an
     error changes nothing and ``metric_`` is always that of a whole number of constraints.
     """
 
-    _accepts = (Pairs, Comparisons, Similarities, RelativeSimilarities)
-    _has_prior = True
     _infinite = False
     _most_pairs: int | None = None
     """Pairs that are drawn from labels at most; None where steps are cheap."""
@@ -65,21 +65,24 @@ class OnlineLearner(MetricLearner, Stored):
     @abstractmethod
     def _rule(self, eta: float, d: int) -> OnlineRule: ...
 
-    def _coordinates(self, X: Any) -> tuple[Coordinates, Any]:
-        return Plain(X.shape[1]), X  # room for a matrix is asked for where there is one
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]  # a constant elsewhere
+        """Room for a matrix is asked for where there is one; few coordinates take sparse points."""
+        takes = (Pairs, Comparisons, Similarities, RelativeSimilarities)
+        few = self.rank is not None or self.features is not None
+        return Traits(takes=takes, prior_inside=True, lifts=True, sparse=few)
 
-    def _from_labels(self, Z: Any, labels: Any, rest: Rest, rng: np.random.RandomState) -> Pairs:
-        count = usual(None, self._most_pairs, labels, 5)
+    def _constraints(self, y: Any, X: Any, rng: np.random.RandomState) -> Any:
+        """Constraints with their bounds; pairs from labels where these were given."""
+        if not isinstance(y, Labels):
+            return y.filled(X)
+        count = usual(None, self._most_pairs, y, 5)
         if count is not None:
             _checks.warn(
-                f"{type(self).__name__}: learns from {count:,} pairs of {len(labels.codes):,} points, since each step "
+                f"{type(self).__name__}: learns from {count:,} pairs of {len(y.codes):,} points, since each step "
                 f"takes {self._step}; give Pairs for more of them."
             )
-        return Pairs.from_labels(labels, count, random_state=rng)
-
-    @property
-    def _sparse(self) -> bool:  # type: ignore[override]  # a constant elsewhere
-        return self.rank is not None or self.features is not None
+        return Pairs.from_labels(y, count, random_state=rng).filled(X)
 
     def start(self, n_features: int | None = None) -> "OnlineLearner":
         """Forget everything and stand at M_0 for points of ``n_features`` features."""
@@ -138,19 +141,16 @@ class OnlineLearner(MetricLearner, Stored):
         if hasattr(self, "progress_"):
             require_width(self, X)
         with _checks.intact(self):
-            X, y = self._door(X, y)
+            X, y = enter(self, X, y)
             now = here(self, X.shape[1])
             rng = _checks.random(self.random_state, type(self).__name__)
-            side = self._side(y, X, Rest(now.coordinates, X, X), rng)
-            return self._adopt(lessons.batch(self, now, X, side))
+            return self._adopt(lessons.batch(self, now, X, self._constraints(y, X, rng)))
 
-    def _learn(self, Z: Any, side: Pairs, rest: Rest, rng: np.random.RandomState) -> Solution:
-        after = lessons.batch(self, beginning(self, Z.shape[1]), Z, side)
-        return Solution(objective=after.loss, n_iter=after.n_seen, found={"progress": after})
-
-    def _store(self, coordinates: Coordinates, solution: Solution) -> None:
-        self.solution_ = solution
-        self._adopt(solution.found["progress"])
+    def solve(self, task: Task) -> Solution:
+        """The whole stream from the start; its progress holds the metric."""
+        X = task.Z
+        after = lessons.batch(self, beginning(self, X.shape[1]), X, self._constraints(task.y, X, task.rng))
+        return Solution(objective=after.loss, n_iter=after.n_seen, extra={"progress": after})
 
     metric_ = reading("progress_", "metric", "The metric after all constraints so far, an immutable value.")
     loss_ = reading("progress_", "loss", "Cumulative loss of the predictions made before each step.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.learners.factored import shifted
+from gramian.learners.factor_descent import shifted
 from gramian.rankmin.base import RankProblem, combine
 from gramian.rankmin.burg import burg
 from gramian.rankmin.game import average, play, rule_of

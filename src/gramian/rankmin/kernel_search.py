@@ -8,7 +8,7 @@ import numpy as np
 from gramian.rankmin.base import RankProblem, compact
 from gramian.rankmin.factored import Restored, restore
 from gramian.rankmin.kernel_problem import KernelProblem
-from gramian.solvers import Solution
+from gramian.solvers import Result, Solution
 
 HALVINGS = 6
 """Steps of the binary search for β."""
@@ -112,7 +112,7 @@ def solution_of(problem: KernelProblem, found: Trial, steps: Steps) -> Solution:
         objective=float(found.F.shape[1]),
         violation=found.violation * problem.radius,
         n_iter=max(steps.n_iter, 1),
-        converged=found.feasible,
+        result=Result.converged if found.feasible else Result.stalled,
         residual=found.violation / problem.unit,
         tol=problem.tol,
     )

@@ -10,15 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Labels, Pairs
 from gramian.constraints.pairs import MOST_BY_CLASS
-from gramian.coordinates import Coordinates, KernelSpace, Rest
 from gramian.features import KernelFeatures
 from gramian.features.nystrom import MANY
 from gramian.kernels import Kernel
 from gramian.kernels.objects import as_kernel
-from gramian.learners import many
-from gramian.learners.base import MetricLearner
+from gramian.learners import subsample
+from gramian.learners.base import Learner
 from gramian.learners.kernelized import kernel_or_gaussian
-from gramian.learners.progress import progress
+from gramian.learners.spaces import in_kernel
+from gramian.learners.task import Task, Traits
 from gramian.linalg import count, take
 from gramian.rankmin.kernel_methods import OWNER, method_of
 from gramian.rankmin.kernel_problem import KernelProblem
@@ -31,7 +31,7 @@ NEGLIGIBLE = 1e-10
 """Directions of k₀ with an eigenvalue below this share of the largest are left out."""
 
 
-class LowRankKernel(MetricLearner):
+class LowRankKernel(Learner):
     """Learn a kernel of low rank from pairs that should be near or far.
 
     min rank(K) s.t. d²_K ≤ u (similar), d²_K ≥ l (dissimilar), ⟨K, K₀⟩ ≥ β ‖K₀‖², ‖K‖ bounded, K ⪰ 0.
@@ -106,7 +106,6 @@ class LowRankKernel(MetricLearner):
     (20, (3, 3))
     """
 
-    _remedy = "raise rank, max_iter or tol"
     factor_: np.ndarray
 
     def __init__(
@@ -140,35 +139,37 @@ class LowRankKernel(MetricLearner):
         self.callback = callback
         self.random_state = random_state
 
-    def _door(self, X: Any, y: Any, vectors: bool = True, unknown: Any = None) -> Any:
-        vectors = self.kernel is None or as_kernel(self.kernel, OWNER).on_vectors
-        return super()._door(X, y, vectors, unknown)
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]  # a constant elsewhere
+        """Any constraints, on any points that the kernel takes."""
+        return Traits(
+            takes=(Constraints,),
+            vectors=self.kernel is None or as_kernel(self.kernel, OWNER).on_vectors,
+            lifts=True,
+            remedy="raise rank, max_iter or tol",
+        )
 
-    def _fewer(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> tuple[Any, Any]:
+    def solve(self, task: Task) -> Solution:
+        """The method that was asked for, on the kernel coordinates of the points or, where these are many, of a part."""
+        points, y = self._few_of(task)
+        features = self._features(kernel_or_gaussian(self.kernel, points, OWNER))
+        inside = in_kernel(replace(task, y=y), features, points)
+        solution = self._solved(inside, self._bounded(inside))
+        F = (
+            inside.Z @ solution.factor.T
+            if count(points) == count(task.Z)
+            else images(task.Z, features, solution.factor)
+        )
+        share = _share(inside.Z, inside.Z @ solution.factor.T)
+        solution = replace(solution, coordinates=inside.rest.coordinates)
+        return solution.saying(features=features, factor=F, rank=len(solution.factor), beta=share)
+
+    def _few_of(self, task: Task) -> tuple[Any, Any]:
         """A part of many labeled points, in all of its coordinates: few coordinates of all points say less."""
         transductive = _checks.is_word(self.setting, "transductive")
-        if self.features is not None or transductive or count(X) <= MANY:
-            return X, y
-        return many.fewer(X, y, MOST_POINTS, OWNER, "give features=KernelFeatures(…)", rng)
-
-    def _fit_checked(self, X: Any, y: Labels | Constraints, rng: np.random.RandomState) -> None:
-        super()._fit_checked(X, y, rng)
-        if len(self.factor_) < count(X):
-            self.factor_ = self._images(X)
-
-    def _images(self, X: Any) -> np.ndarray:
-        """F = k₀(X, B) TᵀLᵀ, without the coordinates z of all points."""
-        features = self.features_
-        turn = features.map_.T @ self.metric_.components.T
-        F = np.empty((count(X), turn.shape[1]))
-        for rows in linalg.blocks(len(F), 24 * len(turn)):
-            F[rows] = features.kernel_._gram(take(X, rows), features.basis_) @ turn
-        return F
-
-    def _coordinates(self, X: Any) -> tuple[Coordinates, np.ndarray]:
-        features = self._features(kernel_or_gaussian(self.kernel, X, OWNER))
-        Z = features.learn(X)
-        return KernelSpace(features), Z
+        if self.features is not None or transductive or count(task.Z) <= MANY:
+            return task.Z, task.y
+        return subsample.fewer(task.Z, task.y, MOST_POINTS, OWNER, "give features=KernelFeatures(…)", task.rng)
 
     def _features(self, kernel: Kernel) -> KernelFeatures:
         if self.features is None:
@@ -177,15 +178,17 @@ class LowRankKernel(MetricLearner):
             raise TypeError(f"{OWNER}: features must be KernelFeatures, got {_checks.shown(self.features)}.")
         return clone(self.features).set_params(kernel=kernel)
 
-    def _side(self, y: Any, Z: Any, rest: Rest, rng: np.random.RandomState) -> Constraints:
+    def _bounded(self, task: Task) -> Constraints:
+        """The constraints with their bounds."""
+        y: Any = task.y
         if isinstance(y, Labels):
             n_pairs = min(40 * len(y.classes) ** 2, MOST_BY_CLASS) if self.n_pairs is None else self.n_pairs
-            y = Pairs.from_labels(y, n_pairs, random_state=rng)
-        return super()._side(y.filled(Z, self.percentiles), Z, rest, rng)
+            y = Pairs.from_labels(y, n_pairs, random_state=task.rng)
+        return y.filled(task.Z, self.percentiles)
 
-    def _learn(self, Z: Any, side: Constraints, rest: Rest, rng: np.random.RandomState) -> Solution:
-        """The chosen method in units in which the coordinates are of order one, on those that matter."""
-        method = method_of(self.method)
+    def _solved(self, task: Task, side: Constraints) -> Solution:
+        """The method in units in which the coordinates are of order one, on those that matter."""
+        method, Z = method_of(self.method), task.Z
         max_iter = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
         unit = _unit(Z)
         scaled = Z / unit
@@ -194,17 +197,10 @@ class LowRankKernel(MetricLearner):
         problem = self._problem(scaled[:, used], side, unit**-2)
         solution = Solution(factor=np.zeros((0, used.sum())), objective=0.0, residual=0.0, tol=problem.tol)
         if problem.target > 0:
-            with progress(OWNER, self.verbose, 20 * max_iter, self.callback) as report:
-                solution = method.solve(problem, max_iter, report)
+            solution = method.solve(problem, max_iter, task.report)
         L = np.zeros((solution.factor.shape[0], Z.shape[1]))
         L[:, used] = solution.factor
-        factor = Z @ L.T
-        found = {"factor": factor, "rank": len(L), "beta": _share(Z, factor)}
-        return replace(solution, factor=L, violation=unit**2 * solution.violation, found=found)
-
-    def _store(self, coordinates: Coordinates, solution: Solution) -> None:
-        super()._store(coordinates, solution)
-        self.features_ = coordinates.features  # type: ignore[attr-defined]  # a KernelSpace
+        return replace(solution, factor=L, violation=unit**2 * solution.violation)
 
     def _problem(self, Z: np.ndarray, side: Constraints, unit: float) -> KernelProblem:
         _checks.one_of(self.setting, OWNER, "setting", ("inductive", "transductive"))
@@ -223,6 +219,15 @@ class LowRankKernel(MetricLearner):
         """K on the training points, (n, n)."""
         check_is_fitted(self, "factor_")
         return self.factor_ @ self.factor_.T
+
+
+def images(X: Any, features: KernelFeatures, L: np.ndarray) -> np.ndarray:
+    """F = k₀(X, B) TᵀLᵀ, without the coordinates z of all points."""
+    turn = features.map_.T @ L.T  # (r, q)
+    F = np.empty((count(X), turn.shape[1]))
+    for rows in linalg.blocks(len(F), 24 * len(turn)):
+        F[rows] = features.kernel_._gram(take(X, rows), features.basis_) @ turn
+    return F
 
 
 def _unit(Z: np.ndarray) -> float:

@@ -1,6 +1,6 @@
 """Solvers of the framework problem."""
 
-from gramian.solvers.base import InfeasibleError, Problem, Solution, Solver
+from gramian.solvers.base import InfeasibleError, Problem, Result, Solution, Solver, ended
 from gramian.solvers.bregman import BregmanProjections
 from gramian.solvers.convex import Convex
 from gramian.solvers.dual import DualAscent
@@ -19,10 +19,12 @@ __all__ = [
     "Problem",
     "Quadratic",
     "Relative",
+    "Result",
     "Rows",
     "Slack",
     "Solution",
     "Solver",
     "Stacked",
+    "ended",
     "rows_of",
 ]

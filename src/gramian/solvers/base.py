@@ -1,8 +1,9 @@
-"""What a solver takes and gives: :class:`Problem` and :class:`Solution`."""
+"""What a solver takes and gives: :class:`Problem` and :class:`Solution`, and how it ended: :class:`Result`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -117,14 +118,32 @@ class Problem:
         return low >= 0 or value / low > 1e6 * size
 
 
-@dataclass(frozen=True)
-class Solution:
-    """Result of a fit.
+class Result(Enum):
+    """How a fit ended, in words for people."""
 
-    ``M`` (d, d) or ``factor`` L (r, d) with M = LᵀL; ``dual`` λ (m,); ``objective`` of the primal; duality ``gap``
-    and worst ``violation`` where the method has them; ``residual`` is the quantity that was compared with
-    ``tol`` when the method stopped. ``alpha`` is the weight of what lies outside of the coordinates, and ``found``
-    holds what else a learner shows, name → value, as its attribute ``name_``.
+    closed_form = "found in closed form"
+    converged = "the residual fell to the tolerance"
+    stopped_early = "stopped where the answer is good enough to be blended with a prior"
+    stalled = "no further step made it better"
+    max_iter = "the limit of steps was reached"
+
+
+def ended(residual: float, tol: float, n_iter: int, max_iter: int) -> Result:
+    """How an iteration ended, from what it counted."""
+    if residual <= tol:
+        return Result.converged
+    return Result.max_iter if n_iter >= max_iter else Result.stalled
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What was found, M (d, d) or a factor L (r, d) with M = LᵀL, and the account of how it was found.
+
+    ``objective``, duality ``gap``, worst ``violation`` and multipliers ``dual`` λ (m,) belong to this M, where the
+    method has them. ``residual`` is the quantity that was compared with ``tol`` when the method stopped. ``alpha`` is
+    the weight of what lies outside of the coordinates.
+    Of a blend with a prior ``result``, ``n_iter``, ``residual`` and ``tol`` are those of ``learned``, what was blended;
+    the objective is that of no problem, and nan.
     """
 
     M: Any = None
@@ -134,17 +153,38 @@ class Solution:
     gap: float = np.nan
     violation: float = 0.0
     n_iter: int = 0
-    converged: bool = True
+    result: Result = Result.closed_form
     residual: float = np.nan
     tol: float = np.nan
     alpha: float = 0.0
-    found: dict[str, Any] = field(default_factory=dict)
+    coordinates: Any = None
+    """Those that M refers to; None where they are those of the task."""
+    learned: "Solution | None" = None
+    """Of a blend: what the learner found by itself."""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What else a learner shows, name → value, as its attribute ``name_``."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether this is the solution, as far as ``tol`` says."""
+        return self.result in (Result.closed_form, Result.converged)
+
+    @property
+    def core(self) -> Any:
+        """M itself."""
+        return self.M if self.factor is None else self.factor.T @ self.factor
+
+    def saying(self, **extra: Any) -> "Solution":
+        """The same with more to show."""
+        return replace(self, extra={**self.extra, **extra})
 
 
 def on_host(solution: Solution) -> Solution:
     """A solution in plain NumPy, wherever it was found."""
     arrays = {name: _plain(getattr(solution, name)) for name in ("M", "factor", "dual")}
-    return replace(solution, found={name: _plain(x) for name, x in solution.found.items()}, **arrays)
+    learned = None if solution.learned is None else on_host(solution.learned)
+    extra = {name: _plain(x) for name, x in solution.extra.items()}
+    return replace(solution, extra=extra, learned=learned, **arrays)
 
 
 def _plain(x: Any) -> Any:

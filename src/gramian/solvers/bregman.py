@@ -8,7 +8,7 @@ import numpy as np
 from gramian import linalg
 from gramian._array import cholesky
 from gramian._jit import own_loop
-from gramian.solvers.base import InfeasibleError, Problem, Solution, Solver
+from gramian.solvers.base import InfeasibleError, Problem, Solution, Solver, ended
 from gramian.solvers.mirror import Mirror
 from gramian.solvers.projections import sweep
 
@@ -95,7 +95,7 @@ class BregmanProjections(Solver):
             gap=objective - dual_value(problem, M, values, lam),
             violation=max(0.0, float((values - problem.bound).max())),
             n_iter=n_iter,
-            converged=bool(residual <= self.tol),
+            result=ended(residual, self.tol, n_iter, self.max_iter),
             residual=residual,
             tol=self.tol,
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian._array import namespace
 from gramian.divergences.base import Divergence
-from gramian.solvers.base import Problem, Solution, Solver
+from gramian.solvers.base import Problem, Solution, Solver, ended
 from gramian.solvers.newton import BoxResult, Point, minimize_box
 from gramian.solvers.rows import Rows, Stacked
 
@@ -63,7 +63,7 @@ class DualAscent(Solver):
         result = minimize_box(dual.value, dual.hessian, stop.before, upper, stop, self.tol, self.max_iter, callback)
         if not result.converged:
             stop.check_feasible(result)
-        return _solution(problem, result, self.tol)
+        return _solution(problem, result, self.tol, self.max_iter)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class _Stop:
             self.problem.check_feasible(point.x / self.problem.scale, self.before / self.problem.scale)
 
 
-def _solution(problem: Problem, result: BoxResult, tol: float) -> Solution:
+def _solution(problem: Problem, result: BoxResult, tol: float, max_iter: int) -> Solution:
     M, values = result.info
     xp = namespace(M)
     objective = problem.objective(M, values)
@@ -173,7 +173,7 @@ def _solution(problem: Problem, result: BoxResult, tol: float) -> Solution:
         gap=objective + result.value,
         violation=max(0.0, float(xp.max(values - problem.bound))),
         n_iter=result.n_iter,
-        converged=result.converged,
+        result=ended(result.residual, tol, result.n_iter, max_iter),
         residual=result.residual,
         tol=tol,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian._array import cholesky, like, namespace
 from gramian._device import foreign
-from gramian.solvers.base import Problem, Solution, Solver
+from gramian.solvers.base import Problem, Solution, Solver, ended
 from gramian.solvers.newton import conjugate_gradients
 
 ROUGH, FINE = 0.1, 1e-4
@@ -92,7 +92,7 @@ class PrimalNewton(Solver):
             gap=point.value - point.dual,
             violation=max(0.0, float(namespace(point.M).max(point.values - problem.bound))),
             n_iter=n_iter,
-            converged=bool(residual <= self.tol),
+            result=ended(residual, self.tol, n_iter, self.max_iter),
             residual=residual,
             tol=self.tol,
         )

@@ -8,7 +8,7 @@ from gramian import _checks
 from gramian.compat.metric_learn.parameters import renamed
 from gramian.constraints import Chunklets, Labels
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
-from gramian.learners.targets import neighbor_triplets
+from gramian.learners.neighbor_targets import neighbor_triplets
 
 
 class Constraints:

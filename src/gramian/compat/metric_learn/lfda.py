@@ -1,6 +1,6 @@
 """LFDA."""
 
-from typing import Any
+from typing import Any, get_args
 
 from sklearn.base import TransformerMixin
 
@@ -9,7 +9,7 @@ from gramian.compat.metric_learn.base_metric import MahalanobisMixin
 from gramian.compat.metric_learn.fitting import fit_with
 from gramian.compat.metric_learn.matrices import check_n_components
 from gramian.compat.metric_learn.parameters import store
-from gramian.learners.lfda import EMBEDDINGS
+from gramian.learners.lfda import Embedding
 
 FAR = 30
 """Neighbors of a point whose distance is its scale, when no number is given."""
@@ -27,7 +27,7 @@ class LFDA(TransformerMixin, MahalanobisMixin):
 
     def fit(self, X: Any, y: Any) -> "LFDA":
         """Learn from points with labels."""
-        if self.embedding_type not in EMBEDDINGS:
+        if self.embedding_type not in get_args(Embedding):
             raise ValueError(f"Invalid embedding_type: {self.embedding_type!r}")
         X, y = self._prepare_inputs(X, y, ensure_min_samples=2)
         r = check_n_components(X.shape[1], self.n_components)

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.constraints import Labels
+from gramian.constraints import Comparisons, Constraints, Labels
+from gramian.constraints.comparisons import moved
 
 ENOUGH = 100_000
 """Pairs, or comparisons, that are enough for what is blended with a prior."""
@@ -40,9 +41,9 @@ def fewer(
     X: Any, y: Any, most: int, owner: str, remedy: str, rng: np.random.RandomState, *, by_class: bool = True
 ) -> tuple[Any, Any]:
     """Points and labels, or a part of them where there are more than ``most``, which a warning says."""
-    if not isinstance(y, Labels) or len(y.codes) <= most:
+    if isinstance(y, Constraints) or linalg.count(X) <= most:
         return X, y
-    n = len(y.codes)
+    n = linalg.count(X)
     drawn = "by class" if by_class else "at random"
     rows = some(y, most, rng) if by_class else np.sort(rng.choice(n, most, replace=False))
     _checks.warn(
@@ -50,3 +51,11 @@ def fewer(
         f"{remedy} to learn from all of them."
     )
     return linalg.take(X, rows), y.of(rows)
+
+
+def joined(X: Any, y: Any) -> tuple[Any, Any]:
+    """Points without copies, and the comparisons of them; in tuples a point comes as often as it is compared."""
+    if not isinstance(y, Comparisons):
+        return X, y
+    points, place = np.unique(X, axis=0, return_inverse=True)
+    return points, moved(y, place.ravel())

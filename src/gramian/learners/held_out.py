@@ -14,6 +14,7 @@ import numpy as np
 from gramian import linalg, neighbors
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
 from gramian.learners.path import Straight, mixed, precision_path
+from gramian.learners.task import Targets
 
 FOLDS = 3
 MOST = 40
@@ -35,7 +36,7 @@ class Fold:
     """Rows to learn from with their side information, and what was held out, by kind."""
 
     rows: np.ndarray
-    side: Labels | Constraints
+    side: Labels | Targets | Constraints
     held: dict[str, Any]
 
 
@@ -48,7 +49,7 @@ class Numbers:
     targets: np.ndarray
 
 
-def held_out(y: Labels | Constraints, rng: np.random.RandomState, n_folds: int = FOLDS) -> Iterator[Fold]:
+def held_out(y: Labels | Targets | Constraints, rng: np.random.RandomState, n_folds: int = FOLDS) -> Iterator[Fold]:
     """Folds of what y is about; none where y says too little."""
     if isinstance(y, Chunklets):
         names = np.unique(y.ids[y.ids >= 0])
@@ -56,6 +57,8 @@ def held_out(y: Labels | Constraints, rng: np.random.RandomState, n_folds: int =
         yield from (_as_chunklets(fold) for fold in _class_folds(labels, rng, n_folds))
     elif isinstance(y, Labels):
         yield from _class_folds(y, rng, n_folds)
+    elif isinstance(y, Targets):
+        yield from number_folds(y, rng, n_folds)
     elif isinstance(y, Pairs | Comparisons):
         yield from _tuple_folds(y, rng, n_folds)
 
@@ -110,13 +113,13 @@ def _queries(groups: list[np.ndarray], codes: np.ndarray) -> tuple[np.ndarray, n
     return rows, codes[rows]
 
 
-def number_folds(y: Labels, targets: np.ndarray, rng: np.random.RandomState, n_folds: int = FOLDS) -> Iterator[Fold]:
+def number_folds(y: Targets, rng: np.random.RandomState, n_folds: int = FOLDS) -> Iterator[Fold]:
     """Parts of the points, whose targets are numbers."""
-    part = rng.permutation(len(targets)) % n_folds
+    part = rng.permutation(len(y)) % n_folds
     for fold in range(n_folds):
         rows, known = np.flatnonzero(part == fold), np.flatnonzero(part != fold)
         if len(rows) and len(known) > 1:
-            yield Fold(known, y.of(known), {"numbers": Numbers(rows[:MOST_ASKED], known, targets)})
+            yield Fold(known, y.of(known), {"numbers": Numbers(rows[:MOST_ASKED], known, y.standard)})
 
 
 def _tuple_folds(side: Any, rng: np.random.RandomState, n_folds: int) -> Iterator[Fold]:

@@ -1,11 +1,15 @@
 """What each point counts, by its class: classes that are rare in the data need not be rare in the objective."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from gramian import _checks
+from gramian._settings import Rule
 from gramian.constraints import Labels
+
+ClassWeight = Annotated[Literal["balanced"] | dict | None, Rule("None, 'balanced' or a dict")]
+"""What the points of a class count."""
 
 
 def class_weights(setting: Any, labels: Labels, owner: str) -> np.ndarray | None:
@@ -25,8 +29,6 @@ def class_weights(setting: Any, labels: Labels, owner: str) -> np.ndarray | None
         if unknown and len(unknown) == len(chosen):
             raise ValueError(f"{owner}: class_weight must name labels, got {', '.join(unknown)}; y has others.")
     else:
-        if not _checks.is_word(setting, "balanced"):
-            raise ValueError(f"{owner}: class_weight must be None, 'balanced' or a dict, got {_checks.shown(setting)}.")
         by_class = 1 / np.maximum(np.bincount(codes, minlength=len(classes)), 1)
     weight = by_class[codes]
     return weight / weight.mean()

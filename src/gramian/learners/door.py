@@ -1,0 +1,88 @@
+"""The one validation of a fit: points as float64, and what is known of them as labels, targets or constraints."""
+
+from typing import Any
+
+import numpy as np
+
+from gramian import _checks, _device, linalg
+from gramian.constraints import Constraints, Feedback, Labels
+from gramian.learners import doubts
+from gramian.learners.task import Targets
+from gramian.learners.tuples import are_tuples, split
+
+
+def enter(learner: Any, X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
+    """Points and side information of a learner; tuples are taken apart."""
+    owner, traits = type(learner).__name__, learner.traits
+    if traits.labels == "none":
+        return points_alone(learner, X), None
+    y = _device.whole_numbers(y)
+    if traits.vectors and are_tuples(X):
+        X, y = split(_checks.placed(X, owner, devices=traits.devices), y, owner)
+    if y is None:
+        raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
+    whole = isinstance(y, Constraints | Feedback)
+    if isinstance(y, list | tuple | np.ndarray):
+        doubts.refuse_tuples(_checks.plain(y, owner, "y"), owner)
+    if traits.vectors:
+        X, y = vectors(learner, X, y, together=not whole and unknown is None)
+    if whole:
+        return constrained(learner, X, y)
+    labels = Labels.from_array(y, owner, linalg.count(X), unknown, traits.labels == "numbers")
+    if traits.vectors:
+        doubts.warn(learner, X, labels, unknown)
+    X, labels = labeled(X, labels, owner)
+    return X, Targets.from_labels(labels, owner) if traits.labels == "numbers" else labels
+
+
+def points_alone(learner: Any, X: Any) -> np.ndarray:
+    """Points of a learner that looks at nothing else."""
+    if are_tuples(X):
+        raise ValueError(f"{type(learner).__name__}: X must be points of shape (n, d), got shape {np.shape(X)}.")
+    X = _checks.estimator_points(learner, X, reset=True, allow_sparse=False, min_points=learner.traits.min_points)
+    return X.astype(np.float64, copy=False)
+
+
+def vectors(learner: Any, X: Any, y: Any, together: bool) -> tuple[Any, Any]:
+    """Points as float64, and y; ``together`` with them scikit-learn looks at what may be wrong with labels."""
+    traits = learner.traits
+    if together:
+        array = _checks.plain(y, type(learner).__name__, "y")
+        # Whole numbers or words, one for each point: nothing to see there.
+        sound = array.dtype.kind in "biuU" and array.shape == getattr(X, "shape", ())[:1]
+        together = not sound and array.dtype != object
+    checked = _checks.estimator_points(
+        learner,
+        X,
+        y if together else None,
+        reset=True,
+        allow_sparse=traits.sparse,
+        min_points=traits.min_points,
+        devices=traits.devices,
+    )
+    X, y = checked if together else (checked, y)
+    return X.astype(np.float64, copy=False), y
+
+
+def constrained(learner: Any, X: Any, y: Constraints | Feedback) -> tuple[Any, Constraints]:
+    """Points and the constraints on them, of a kind that the learner takes."""
+    from gramian.learners.base import Learner
+
+    owner, traits = type(learner).__name__, learner.traits
+    side = y.pairs(X) if isinstance(y, Feedback) else y
+    if traits.vectors and side is y:
+        doubts.warn(learner, X, side, None)
+    if not isinstance(side, traits.takes):
+        wanted = doubts.listed(traits.takes)
+        raise ValueError(f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(Learner, type(side))}.")
+    return X, side.check(X, owner, fill=False)
+
+
+def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
+    """The points that have a label."""
+    if (labels.codes >= 0).all():
+        return X, labels
+    known = np.flatnonzero(labels.codes >= 0)
+    if len(known) < 2:
+        raise ValueError(f"{owner}: needs at least two labeled points, got {len(known)}.")
+    return linalg.take(X, known), labels.of(known)

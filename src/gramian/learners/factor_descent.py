@@ -1,0 +1,241 @@
+"""Descents over a factor L of the metric, M = LᵀL: where they start, and the coordinates they go in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from gramian import _checks, linalg
+from gramian.constraints import Labels
+from gramian.learners.task import Effort, Task
+from gramian.solvers.base import Solution, ended
+from gramian.solvers.descent import Descent, descend
+
+Init = Literal["auto", "identity", "pca", "lda", "random"]
+SINGLE, SINGLE_TOL = 200, 1e-4
+"""From so many points on a descent starts in single precision, and goes on in double below this residual."""
+ROUGH = 1e-3
+"""A tolerance from which on single precision is enough, where the value alone is then found in double."""
+
+
+def first_factor(learner: Any, task: Task) -> np.ndarray:
+    """The starting factor L (q, r) of a learner on the coordinates: by name, or the array that was given on the features.
+
+    "auto" is the identity at full rank and PCA below it. Directions are orthonormal; their common length is set by
+    the coordinates, so that a start does not depend on the units of X. A given array is taken as it is.
+    """
+    owner, d = type(learner).__name__, task.Z.shape[1]
+    q = d if learner.n_components is None else learner.n_components
+    if q > d:
+        raise ValueError(f"{owner}: n_components must be at most the number of features {d}, got {q}.")
+    if isinstance(learner.init, str):
+        return named_start(learner.init, task, q)
+    if task.axes is None:
+        return given_start(learner.init, q, d, owner)
+    L = given_start(learner.init, len(task.axes), len(task.axes), owner) @ task.axes
+    return linalg.psd_sqrt(L.T @ L)
+
+
+def named_start(name: str, task: Task, q: int) -> np.ndarray:
+    """q orthonormal directions by name."""
+    d = task.Z.shape[1]
+    if name == "auto":
+        name = "identity" if q == d else "pca"
+    if name == "identity":
+        return np.eye(q, d)
+    if name == "random":
+        return np.linalg.qr(task.rng.standard_normal((d, q)))[0].T
+    directions = principal_directions(task.Z) if name == "pca" else discriminant_directions(task.Z, task.y)
+    return directions[:q]
+
+
+def given_start(init: Any, r: int, d: int, owner: str) -> np.ndarray:
+    """A starting factor that was given as an array."""
+    L = _checks.array(init, owner, "init")
+    if L.shape != (r, d) or not np.isfinite(L).all():
+        raise ValueError(f"{owner}: init must be a finite array ({r}, {d}), got shape {L.shape}.")
+    return L
+
+
+def principal_directions(X: np.ndarray) -> np.ndarray:
+    """Eigenvectors of the covariance, largest variance first, as rows."""
+    V = X - X.mean(axis=0)
+    return linalg.eigh(V.T @ V)[1][:, ::-1].T
+
+
+def discriminant_directions(X: np.ndarray, labels: Labels) -> np.ndarray:
+    """Fisher's directions, largest ratio of between to within scatter first, as orthonormal rows."""
+    means = np.stack([X[g].mean(axis=0) for g in labels.groups()])
+    within = X - means[labels.codes]
+    Sw = within.T @ within
+    ridge = 1e-6 * max(np.trace(Sw) / len(Sw), np.finfo(float).tiny)
+    whiten = linalg.psd_power(Sw + ridge * np.eye(len(Sw)), -0.5)
+    between = (means[labels.codes] - X.mean(axis=0)) @ whiten
+    vectors = linalg.eigh(between.T @ between)[1][:, ::-1]
+    return np.linalg.qr(whiten @ vectors)[0].T
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Coordinates z = Bᵀ(x − mean) in which neighbors of one class spread evenly: descent there ignores units.
+
+    A factor L' learned on them is the factor L = L'Bᵀ on X. B spans the directions in which X varies, scaled by the
+    scatter P of differences to neighbors of the same class, B = U (Δ + ρ)^{-1/2} with P = UΔUᵀ. A large ρ (``ridge``
+    times the mean of Δ) keeps descents close to their start where the data leave the metric open, as in more dimensions
+    than points; a small one makes them short.
+    Constant directions are left out of the metric.
+    """
+
+    mean: np.ndarray
+    basis: np.ndarray
+    unit: float
+
+    @classmethod
+    def fit(cls, X: np.ndarray, near: Any, reg: float = 0.0, ridge: float = 0.1) -> "Coordinates":
+        """Coordinates from target neighbors (n, k), or the two ends of near pairs, and the weight of ‖L‖²."""
+        mean = X.mean(axis=0)
+        U = varying_directions(X - mean)
+        Z = (X - mean) @ U
+        pairs = len(near[0]) if isinstance(near, tuple) else near.shape[0] * near.shape[1]
+        P = pull(Z, near) / pairs
+        unit = np.trace(P) if np.trace(P) > 0 else linalg.row_norms(Z).mean()
+        if unit <= 0:
+            return cls(mean, np.zeros((X.shape[1], 0)), 1.0)
+        spread = P + (ridge * unit / len(P) + reg / pairs) * np.eye(len(P))
+        values, vectors = linalg.eigh(spread)
+        values = np.maximum(values, 1e-12 * values[-1])
+        return cls(mean, U @ (vectors / np.sqrt(values * len(values))), float(np.sqrt(unit)))
+
+    def of(self, X: np.ndarray) -> np.ndarray:
+        """Coordinates of points, (n, q)."""
+        return (X - self.mean) @ self.basis
+
+    def lift(self, L: np.ndarray) -> np.ndarray:
+        """The factor on X of a factor on the coordinates."""
+        return L @ self.basis.T
+
+    def lower(self, L: np.ndarray, given: bool) -> np.ndarray:
+        """The factor on the coordinates of a factor on X; a named start is divided by the unit of length of X."""
+        return L @ (self.basis / self.norms) / (1.0 if given else self.unit)
+
+    @property
+    def norms(self) -> np.ndarray:
+        """Squared lengths of the columns of B, which are orthogonal: ‖L‖² = Σ_k norms_k ‖L'_k‖²."""
+        return linalg.row_norms(self.basis.T)
+
+
+def varying_directions(V: np.ndarray) -> np.ndarray:
+    """Orthonormal basis (d, q) of the directions in which centered points vary."""
+    n, d = V.shape
+    small = V.T @ V if d <= n else V @ V.T
+    values, vectors = linalg.eigh(small)
+    keep = values > 1e-12 * max(values[-1], 0.0)
+    return vectors[:, keep] if d <= n else V.T @ (vectors[:, keep] / np.sqrt(values[keep]))
+
+
+def pull(Z: Any, near: Any, weight: np.ndarray | None = None) -> np.ndarray:
+    """Scatter Σ_i w_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ of neighbors (n, k), or of pairs given by both ends."""
+    if isinstance(near, tuple):
+        V = linalg.gathered(Z[near[0]] - Z[near[1]])
+        return V.T @ V
+    P = linalg.placed(np.zeros((Z.shape[1], Z.shape[1])), Z)
+    for column in near.T:
+        V = Z - Z[column]
+        P += V.T @ (V if weight is None else V * weight[:, None])
+    return P
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What a descent over a factor needs: the coordinates, the points Z on them, the first L, the penalty on L."""
+
+    coordinates: Coordinates
+    Z: np.ndarray
+    L: np.ndarray
+    ridge: np.ndarray
+
+    @classmethod
+    def of(cls, learner: Any, task: Task, near: Any, reg: float, **options: Any) -> "Start":
+        """Start of a learner with target neighbors (n, k), or both ends of near pairs, and the weight of ‖L‖²."""
+        L = first_factor(learner, task)  # (q, r)
+        whitened = Coordinates.fit(task.Z, near, reg, **options)
+        L = whitened.lower(L, given=not isinstance(learner.init, str))
+        return cls(whitened, whitened.of(task.Z), L, reg * whitened.norms)
+
+    def by_class(self, codes: np.ndarray) -> tuple["Start", np.ndarray]:
+        """The same problem with the points in the order of their classes."""
+        order = np.argsort(codes, kind="stable")
+        return replace(self, Z=self.Z[order]), codes[order]
+
+    def penalized(self, loss: Callable, share: float = 1.0) -> Callable:
+        """The loss plus ``share`` of reg · ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3)."""
+        ridge = share * self.ridge
+
+        def fun(L: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = loss(L)
+            return value + float((ridge * L**2).sum()), gradient + 2 * ridge * L
+
+        return fun if ridge.any() else loss
+
+    def descend(
+        self,
+        loss: Callable,
+        effort: Effort,
+        report: Callable | None,
+        height: float | None = None,
+        value: Callable | None = None,
+    ) -> Descent:
+        """Minimize ``loss(L, Z)`` plus the penalty until ‖∇f‖ ‖L‖ ≤ tol · n, or f ≤ tol · height.
+
+        With many points most of the way goes in single precision; the end is judged in double, or only its
+        ``value(L, Z)`` is where ``tol`` is not small.
+        """
+        tol, max_iter = effort.tol, int(effort.max_iter or 1)
+        point = self.L
+        done = 0
+        single = len(self.Z) >= SINGLE
+        rough = single and value is not None and tol >= ROUGH
+        dtypes = [dtype for dtype, used in ((np.float32, single), (np.float64, not rough)) if used]
+        for dtype in dtypes:
+            end = descend(
+                self.penalized(in_precision(loss, self.Z, dtype)),
+                point,
+                max_iter=max_iter - done,
+                tol=tol if dtype is np.float64 else max(tol, SINGLE_TOL),
+                scale=len(self.Z),
+                height=height,
+                callback=shifted(report, done),
+            )
+            point = end.point
+            done += end.n_iter
+        if rough and value is not None:
+            end = replace(end, value=value(point, self.Z) + float((self.ridge * point**2).sum()))
+        return replace(end, n_iter=done)
+
+    def solution(self, end: Descent, effort: Effort, unit: float = 1.0) -> Solution:
+        """The end of a descent as the solution on X, with the objective times ``unit``."""
+        return Solution(
+            factor=self.coordinates.lift(end.point),
+            objective=unit * end.value,
+            n_iter=max(end.n_iter, 1),  # scikit-learn counts the look at the start
+            result=ended(end.residual, effort.tol, end.n_iter, int(effort.max_iter or 1)),
+            residual=end.residual,
+            tol=effort.tol,
+        )
+
+
+def in_precision(loss: Callable, Z: Any, dtype: Any) -> Callable:
+    """``loss(L, Z)`` and its gradient of a factor in double precision, computed in another one."""
+    Z = Z.astype(dtype, copy=False)
+
+    def computed(L: Any) -> tuple[float, Any]:
+        value, grad = loss(L.astype(dtype), Z)
+        return value, grad.astype(np.float64, copy=False)
+
+    return computed
+
+
+def shifted(report: Callable | None, done: int) -> Callable | None:
+    """A report that counts from ``done`` steps on."""
+    return report and (lambda n_iter, *rest: report(done + n_iter, *rest))

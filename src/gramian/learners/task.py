@@ -1,0 +1,152 @@
+"""What a learner is asked (:class:`Task`), and what the wrappers must know of it (:class:`Traits`)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from gramian import linalg
+from gramian.constraints import Constraints, Labels
+from gramian.coordinates import Rest
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far a fit goes where the caller gave no number."""
+
+    tol: float = np.nan
+    max_iter: int | None = None
+    constraints: int | None = None
+    """Constraints that are drawn from labels at most; None is the usual number."""
+
+    def of(self, learner: Any) -> "Effort":
+        """This effort with the numbers that the caller gave in place of ours: they are promises."""
+        numbers = {name: getattr(learner, name, None) for name in ("tol", "max_iter")}
+        return replace(self, **{name: value for name, value in numbers.items() if value is not None})
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a learner is, as one frozen record: read by the base, the wrappers, the tests and the docs."""
+
+    takes: tuple[type, ...] = ()
+    """Constraints that it takes beside labels."""
+    labels: Literal["classes", "numbers", "none"] = "classes"
+    """What y may hold where it is no constraints."""
+    exact: Effort = Effort()
+    """The problem as it stands."""
+    blended: Effort = Effort()
+    """What is blended with a prior need not be exact."""
+    retry_above: float = 1.0
+    """A blended fit that ends with a larger residual goes on to the exact limit."""
+    directions: int | None = 128
+    """Leading directions of the points that a blended fit takes at most; None is all."""
+    points_each: int = 5
+    """Points that there are for each direction at least."""
+    care: float = 1.0
+    """Standard errors of the gain that the weight of the prior may cost."""
+    choices: dict[str, tuple] = field(default_factory=dict)
+    """What "auto" stands for, by setting: values to choose from on held-out points."""
+    has_unit: bool = False
+    """Whether the problem depends on the unit of the points: a blended fit brings them to a spread of 1."""
+    prior_inside: bool = False
+    """Whether the prior is a part of the problem itself."""
+    by_angle: bool = False
+    """Whether what it learns is meant for angles around the mean."""
+    scale_free: bool = False
+    """Whether columns of any unit weigh the same at the start."""
+    most_points: int | None = None
+    """Points that a fit with ``anchor="auto"`` learns from at most, where its work grows with n²; None is all."""
+    by_class: bool = True
+    """Whether a part of many points is drawn class by class."""
+    joins: bool = False
+    """Whether copies of a point are one point to its comparisons, as where these came as tuples."""
+    min_points: int = 2
+    vectors: bool = True
+    """Whether points are rows of numbers; otherwise objects of a kernel."""
+    lifts: bool = False
+    """Whether it makes coordinates of its own from points as they are, dense or sparse."""
+    subspace: bool = False
+    """Whether ``rank`` asks for a subspace of the features to learn in."""
+    sparse: bool = False
+    devices: bool = False
+    """Whether a fit runs where the points are; otherwise they must be on the host."""
+    remedy: str = "raise max_iter or tol"
+    """What helps where a fit did not converge."""
+
+    def most_directions(self, n: int) -> int:
+        """The most directions that a blended fit on n points works in."""
+        each = n if self.points_each == 1 else max(2, n // self.points_each)
+        return each if self.directions is None else min(each, self.directions)
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Numbers to predict as side information, (n, q)."""
+
+    values: np.ndarray
+
+    @classmethod
+    def from_labels(cls, labels: Labels, owner: str) -> "Targets":
+        """Labels that are numbers, or an indicator column for each class; they must differ."""
+        numbers = labels.classes.dtype.kind in "biuf"
+        values = labels.classes[:, None].astype(np.float64) if numbers else np.eye(len(labels.classes))
+        targets = cls(values[labels.codes])
+        if not 0 < targets.variance < np.inf:
+            raise ValueError(f"{owner}: needs finite targets that differ; all are the same or some are too large.")
+        return targets
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def centered(self) -> np.ndarray:
+        """The targets around their mean."""
+        return self.values - self.values.mean(axis=0)
+
+    @cached_property
+    def variance(self) -> float:
+        """Their variance, all columns together."""
+        return float((self.centered**2).sum() / len(self.values))
+
+    @cached_property
+    def standard(self) -> np.ndarray:
+        """Targets of mean 0 and variance 1 in all."""
+        if not 0 < self.variance < np.inf:
+            raise ValueError("all targets are the same")
+        return self.centered / np.sqrt(self.variance)
+
+    def of(self, rows: np.ndarray) -> "Targets":
+        """The targets of some points."""
+        return Targets(self.values[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A problem for a learner; nothing in it belongs to an estimator.
+
+    ``Z`` (n, r) are the points in the coordinates that are learned on, ``rest`` what these leave out of them, ``y`` what
+    is known. ``prior`` is M₀ on the coordinates, None the identity.
+    """
+
+    Z: Any
+    y: Labels | Targets | Constraints
+    rest: Rest
+    rng: np.random.RandomState
+    effort: Effort = Effort()
+    prior: Any = None
+    axes: Any = None
+    """(d, r): turns settings that are arrays on the features into such on the coordinates."""
+    report: Callable | None = None
+    """Hears ``(n_iter, value, residual)`` after each step."""
+
+    @property
+    def M0(self) -> Any:
+        """The prior as a matrix."""
+        return linalg.identity(self.Z.shape[1], self.Z) if self.prior is None else self.prior
+
+    def within(self, space: Any, Z: Any, prior: Any = None) -> "Task":
+        """The same task in other coordinates of the points."""
+        return replace(self, Z=Z, rest=Rest(space, self.Z, Z), prior=prior)
