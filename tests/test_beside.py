@@ -8,7 +8,7 @@ from sklearn.datasets import make_circles
 import gramian as gm
 from gramian.coordinates import BesideFeatures
 from gramian.kernels.basic import median_scale
-from gramian.learners.beside import spread
+from gramian.learners.spaces import spread
 from gramian.metrics import Metric
 
 

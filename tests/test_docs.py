@@ -257,5 +257,5 @@ def test_the_tables_of_learners_agree_and_say_what_each_accepts():
     kinds = {"pairs": gramian.Pairs, "triplets": gramian.Triplets, "groups": gramian.Chunklets}
     for name in set(readme) - {"Kernelized", "LEGO", "TDL", "GeometryAwareKernel", "DecorrelatedKMeans"}:
         said = re.split(r", ", readme[name])
-        accepted = {word for word, kind in kinds.items() if issubclass(kind, getattr(gramian, name)._accepts)}
+        accepted = {word for word, kind in kinds.items() if issubclass(kind, getattr(gramian, name).traits.takes)}
         assert "labels" in said and accepted == set(said) & set(kinds), f"{name}: {readme[name]}"

@@ -1,8 +1,8 @@
 """Compare every learner with an older commit: ``python tools/compare.py COMMIT [NAME…]``.
 
 Both trees fit the same settings (each learner, anchored and not, on digits, wine and sparse text, from labels, pairs,
-triplets and chunklets) with ``random_state=0``, one thread. Printed are the settings whose matrix M differs by more
-than 1e-10 of its largest entry, or whose weight of the prior differs, and the CPU seconds of both. A number beyond that
+triplets and chunklets) with ``random_state=0``, one thread. Printed are the settings whose squared distances differ by
+more than 1e-10 of the largest, or whose weight of the prior differs, and the CPU seconds of both. A number beyond that
 is no proof of a fault, and none within it a proof of truth: it says what a change of the code changed.
 """
 
@@ -21,7 +21,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 ANCHORS = (0, 0.3, "auto")
 ANCHORED = (
-    "ITML", "POLA", "RCA", "PLDA", "GMML", "MMC", "LSML", "SDML", "SCML", "DNE", "LFDA", "LMNN", "NCA", "MCML", "Contrastive",
+    "ITML", "POLA", "RCA", "PLDA", "GMML", "MMC", "LSML", "SDML", "SCML", "DNE", "LFDA", "LMNN", "NCA", "MCML",
+    "Contrastive",
 )  # fmt: skip
 PAIRS = ("ITML", "POLA", "GMML", "MMC", "SDML")
 TRIPLETS = ("ITML", "LSML", "SCML", "LMNN")
@@ -202,7 +203,8 @@ def main(commit, names):
         equal, worst = equal + (off <= 1e-10), max(worst, off)
         if off > 1e-10 or weight != weight_now:
             print(
-                f"{text:32s} differs by {off:.1e}; weight {weight} -> {weight_now}; CPU s {spent:.3f} -> {spent_now:.3f}"
+                f"{text:32s} differs by {off:.1e}; weight {weight} -> {weight_now}; "
+                f"CPU s {spent:.3f} -> {spent_now:.3f}"
             )
         elif spent > 0.02 and spent_now > 1.2 * spent:
             print(f"{text:32s} slower: CPU s {spent:.3f} -> {spent_now:.3f}")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import gramian as gm
-from gramian.learners.base import MetricLearner
+from gramian.learners.base import Learner
 
 ELSEWHERE = ("Covariance", "MLKR")
 """Not here: the first does not look at labels (the rival "whitened" is its kind), the second learns from numbers."""
@@ -30,7 +30,7 @@ def _is_batch_learner(thing: Any) -> bool:
 
 
 def _is_learner(cls: type) -> bool:
-    return issubclass(cls, MetricLearner) and cls.__module__.startswith("gramian.learners")
+    return issubclass(cls, Learner) and cls.__module__.startswith("gramian.learners")
 
 
 def fit(name: str, X: np.ndarray, y: np.ndarray, seed: int) -> Callable[[np.ndarray], np.ndarray]:

@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -120,7 +121,7 @@ def compared(name: str, n: int, most: int | None = None) -> dict[str, Any]:
 
 def default_size(name: str) -> int:
     """The most points that a learner uses by itself."""
-    return gm.MLKR().max_points if name == "MLKR" else getattr(gm, name)._most_points
+    return gm.MLKR().max_points if name == "MLKR" else getattr(gm, name).traits.most_points
 
 
 def one_fit(name: str, X: np.ndarray, y: np.ndarray, most: int | None) -> tuple[Any, float]:
@@ -129,7 +130,7 @@ def one_fit(name: str, X: np.ndarray, y: np.ndarray, most: int | None) -> tuple[
     if name == "MLKR":
         learner = cls(max_points=most, random_state=0)
     else:
-        learner = type(name, (cls,), {"_most_points": most})(random_state=0)
+        learner = type(name, (cls,), {"traits": replace(cls.traits, most_points=most)})(random_state=0)
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

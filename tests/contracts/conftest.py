@@ -14,7 +14,7 @@ import pytest
 import gramian as gm
 from gramian.clustering.base import Clusterings
 from gramian.kernels import Kernel
-from gramian.learners.base import MetricLearner
+from gramian.learners.base import Learner
 from gramian.manifold.base import GraphEmbedding
 from gramian.metrics import Metric
 from gramian.search import Index
@@ -23,7 +23,7 @@ from tests.arrays import libraries
 CALLS = {
     Metric: ("sqdist", "distance", "kernel", "transform", "pair_sqdist"),
     Kernel: ("__call__", "diag", "pairs", "sqdist"),
-    MetricLearner: ("fit", "transform"),
+    Learner: ("fit", "transform"),
     gm.AutoMetric: ("fit",),
     gm.KernelFeatures: ("fit", "fit_transform", "transform", "residual"),
     Index: ("add", "query", "query_radius"),
@@ -60,7 +60,13 @@ def _is_idle(name, spec):
     if "pipeline" in name or "AutoMetric" in name and "repeatable" not in name:
         return True
     tested = spec.params.get("learner", spec.params.get("cls"))
-    return not getattr(tested, "_devices", True) or "Online" in spec.id or "orders" in spec.id
+    return not devices_of(tested) or "Online" in spec.id or "orders" in spec.id
+
+
+def devices_of(tested):
+    """Whether an estimator runs where its points are."""
+    traits = getattr(tested, "traits", None)
+    return getattr(tested, "_devices", True) if traits is None else traits.devices
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from gramian.clustering.base import Clusterings
 from gramian.constraints import Constraints
 from gramian.divergences import Divergence
 from gramian.kernels import Kernel
-from gramian.learners.base import MetricLearner
+from gramian.learners.base import Learner
 from gramian.manifold.eigenmaps import GraphEmbedding
 from gramian.metrics import Metric
 from gramian.online.learner import OnlineLearner
@@ -28,7 +28,7 @@ KINDS = {
     Index: "contracts/test_index.py",
     Kernel: "contracts/test_kernels.py",
     Metric: "contracts/test_metrics.py",
-    MetricLearner: "contracts/test_learners.py",
+    Learner: "contracts/test_learners.py",
     OnlineLearner: "contracts/test_online.py",
     Solver: "contracts/test_solvers.py",
 }

@@ -17,12 +17,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian as gm
 from gramian.constraints import Pairs
-from gramian.learners.base import MetricLearner
+from gramian.learners.base import Learner
 
 
 def public_learners():
     found = [getattr(gm, name) for name in gm.__all__]
-    return [c for c in found if inspect.isclass(c) and issubclass(c, MetricLearner)]
+    return [c for c in found if inspect.isclass(c) and issubclass(c, Learner)]
 
 
 def build(cls):
@@ -55,7 +55,7 @@ def iris():
 
 
 def takes_pairs(learner):
-    return any(issubclass(Pairs, kind) for kind in learner._accepts)
+    return any(issubclass(Pairs, kind) for kind in learner.traits.takes)
 
 
 @EACH

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 import gramian as gm
 from gramian._jit.path import precisions
 from gramian.constraints import Labels
-from gramian.learners.anchor import WEIGHTS, gain_and_error, leading_directions
-from gramian.learners.holdout import Fold, held_out, path_scores
+from gramian.learners.anchored import WEIGHTS, gain_and_error, leading_directions
+from gramian.learners.held_out import Fold, held_out, path_scores
 from gramian.learners.path import Path, precision_path
 
 LEARNERS = [gm.RCA, gm.GMML, gm.ITML, gm.MMC, gm.LMNN, gm.NCA, gm.MCML, gm.DNE, gm.PLDA, gm.Contrastive, gm.Framework]
@@ -183,7 +183,7 @@ def test_a_prior_that_nothing_is_anchored_to_is_named():
     X, y = problem()
     with pytest.raises(ValueError, match="RCA: prior must be 'identity' where the metric is not anchored"):
         gm.RCA(anchor=0, prior=np.eye(4)).fit(X, y)
-    with pytest.raises(ValueError, match="NCA: anchor must be a number in"):
+    with pytest.raises(ValueError, match="NCA: anchor must be 'auto' or a number in"):
         gm.NCA(anchor=2).fit(X, y)
 
 

@@ -1,10 +1,15 @@
 """AutoMetric: what it chooses, that it says so, and that it does not choose by luck."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
 import gramian as gm
+from gramian.learners.anchored import WEIGHTS
+from gramian.learners.starts import AsTheyAre
+from gramian.learners.trials import MOST, PLAIN, MeanOf, Trial, winner
 
 FAST = ["RCA", gm.PLDA(0.5, 0.1), gm.GMML]
 
@@ -110,7 +115,7 @@ def test_the_report_is_a_table_and_a_picture(wine):
         ({"candidates": [3]}, "AutoMetric: candidates must be learners with an anchor"),
         ({"candidates": ["NoSuch"]}, "AutoMetric: candidates must be learners with an anchor"),
         ({"cv": 1}, "AutoMetric: cv must be an integer"),
-        ({"normalize": "maybe"}, "AutoMetric: normalize must be one of"),
+        ({"normalize": "maybe"}, "AutoMetric: normalize must be 'auto' or True or False"),
     ],
 )
 def test_bad_parameters_are_one_sentence(wine, options, sentence):
@@ -136,7 +141,7 @@ def test_kernels_are_tried_where_they_are_allowed(rng, tmp_path):
 
 
 def test_strangers_are_among_the_pairs_that_a_metric_is_judged_by(rng):
-    from gramian.learners.holdout import held_out
+    from gramian.learners.held_out import held_out
 
     left, right = rng.integers(60, size=(2, 90))
     side = gm.Pairs(left, right, np.arange(90) % 2 == 0)
@@ -146,86 +151,79 @@ def test_strangers_are_among_the_pairs_that_a_metric_is_judged_by(rng):
         assert far % 2 == 0 and set(held.left[-far // 2 :]) <= set(held.left[held.similar])
 
 
-@pytest.fixture
-def made_search():
-    """A search of trials with given gains of clusters at one weight, mean and error by hand."""
-    from gramian.learners.starts import AsTheyAre
-    from gramian.learners.trials import Search, Trial
-
-    def trial(gains, place=0, **options):
-        scores = np.zeros((len(gains), 14))
-        scores[:, place] = gains
-        return Trial("", AsTheyAre(2), scores=[(0, "seen", scores)], **options)
-
-    search = Search.__new__(Search)
-    search.starts = [trial([0.0, 0.0, 0.0, 0.0])]
-    return search, search.starts[0], trial
+def trial(gains, place=0, **options):
+    """A trial with the gains of clusters at one weight, mean and error by hand; a mean of learners where it says so."""
+    scores = np.zeros((len(gains), len(WEIGHTS)))
+    scores[:, place] = gains
+    return Trial("", AsTheyAre(2), scores=((0, "seen", scores),), **options)
 
 
+BASE = trial([0.0, 0.0, 0.0, 0.0])
 UNSURE = [1.0, 1.0, 1.0, -1.0]  # mean 0.5, error 0.5
 LIKELY = [1.0, 1.0, 1.0, -0.7]  # mean 0.575, error 0.425: 1.35 errors
 SURE = [1.0, 1.0, 1.0, 0.0]  # mean 0.75, error 0.25
+MEAN = MeanOf((gm.PLDA(), gm.RCA()))
 
 
-def test_the_careful_candidate_needs_one_error_where_no_other_gains_more(made_search):
-    search, base, trial = made_search
-    careful, other = trial(LIKELY, careful=True), trial(LIKELY)
-    assert search.winner([base, careful, other]) == (careful, 0)
-    assert search.winner([base, other])[0] is base
-    assert search.winner([base, trial(UNSURE, careful=True)])[0] is base
-    clear = trial(SURE)
-    assert search.winner([base, careful, clear]) == (clear, 0)
+def stands(*trials):
+    """Which of the trials stands in the end, None for the start, and the place of its weight."""
+    stand = winner([BASE, *trials], BASE)
+    return (None if stand.trial is BASE else trials.index(stand.trial)), stand.place
 
 
-def test_the_settled_candidate_is_what_others_must_be_better_than(made_search):
-    from gramian.learners.trials import SETTLED, WEIGHTS
-
-    search, base, trial = made_search
-    settled = trial(LIKELY, SETTLED, settled=True)
-    assert WEIGHTS[SETTLED] == 0.3
-    assert search.winner([base, settled]) == (settled, SETTLED)
-    assert search.winner([base, trial(UNSURE, SETTLED, settled=True)])[0] is base
-    assert search.winner([base, trial(LIKELY, 0, settled=True)])[0] is base, "another weight was picked out of many"
-    # Over the features it gains 0.75 ± 0.25, over the settled one 0.15 ± 0.15 only.
-    assert search.winner([base, settled, trial(SURE)]) == (settled, SETTLED)
-    better = trial([1.3, 1.4, 1.3, -0.2])  # 0.35 ± 0.03 over the settled one
-    assert search.winner([base, settled, better]) == (better, 0)
+def test_the_reference_needs_one_error_and_all_others_two():
+    assert stands(trial(LIKELY, reference=True), trial(LIKELY)) == (0, 0)
+    assert stands(trial(LIKELY)) == (None, PLAIN)
+    assert stands(trial(UNSURE, reference=True)) == (None, PLAIN)
+    assert stands(trial(SURE)) == (0, 0)
 
 
-def test_a_settled_candidate_takes_a_smaller_weight_that_is_better_by_one_error(made_search):
-    from gramian.learners.trials import SETTLED
-
-    search, base, trial = made_search
-
-    def settled(place, more):
-        found = trial(LIKELY, SETTLED, settled=True)
-        found.scores[0][2][:, place] = np.array(LIKELY) + more
-        return search.winner([base, found])[1]
-
-    assert settled(2, LIKELY) == 2, "1.35 errors more"
-    assert settled(2, UNSURE) == SETTLED
-    assert settled(SETTLED + 1, LIKELY) == SETTLED, "a larger weight needs two errors"
+def test_the_reference_is_what_others_must_be_better_than():
+    reference = trial(LIKELY, reference=True)
+    # Over the features it gains 0.75 ± 0.25, over the reference 0.175 ± 0.175 only.
+    assert stands(reference, trial(SURE)) == (0, 0)
+    assert stands(reference, trial([1.3, 1.4, 1.3, -0.2])) == (1, 0), "0.375 ± 0.05 over the reference"
 
 
-def test_classes_without_labels_do_not_pay_for_what_others_gain(made_search):
-    search, base, trial = made_search
+def test_a_mean_of_learners_is_the_reference_at_a_small_weight_of_its_own():
+    assert WEIGHTS[MOST] == 0.3
+    assert stands(trial(LIKELY, MOST, learner=MEAN, reference=True)) == (0, MOST)
+    assert stands(trial(LIKELY, MOST + 1, learner=MEAN, reference=True)) == (None, PLAIN), "more of the start than 0.3"
+    assert stands(trial(SURE, MOST + 1, learner=MEAN, reference=True)) == (0, MOST + 1), "as one of many"
+
+
+def test_the_largest_weight_within_half_an_error_of_the_best():
+    scores = np.array(SURE)[:, None] * np.linspace(1, 0, len(WEIGHTS))  # 0.75 (1 − p/13), error 0.25 at the best
+    other = replace(trial(SURE), scores=((0, "seen", scores),))
+    assert stands(other) == (0, 2), "0.75 · 2/13 is below 0.125, 0.75 · 3/13 is not"
+
+
+def test_classes_without_labels_do_not_pay_for_what_others_gain():
+    seen = np.add(SURE, 1.0)[:, None] * np.linspace(1, 0, len(WEIGHTS)) ** 0.01
 
     def place(loss):
-        found = trial(np.add(SURE, 1.0))
-        found.scores[0][2][:] = np.add(SURE, 1.0)[:, None] * np.linspace(1, 0, 14)
-        found.scores.append((0, "new", np.array(loss)[:, None] * np.linspace(1, 0, 14) ** 2))
-        return search.winner([base, found])[1]
+        new = np.array(loss)[:, None] * np.linspace(1, 0, len(WEIGHTS)) ** 2
+        tried = replace(trial(SURE), scores=((0, "seen", seen[:, :1] + 0 * seen), (0, "new", new)))
+        base = replace(BASE, scores=(*BASE.scores, (0, "new", np.zeros((4, len(WEIGHTS))))))
+        return winner([base, tried], replace(base)).place
 
-    base.scores.append((0, "new", np.zeros((4, 14))))
-    assert place([0.1, 0.1, -0.1, -0.1]) == 0
-    assert place([-0.1, 0.0, 0.0, 0.0]) == 0, "0.025 on average"
-    assert place([-0.1] * 4) == 6, "0.1 (1 − p/13)² is below 0.03 from 6 on"
-    assert place([-1e6] * 4) == 13, "the start itself loses nothing"
+    assert place([-0.1] * 4) >= 6, "0.1 (1 − p/13)² is below 0.03 from 6 on"
+    assert place([-1e6] * 4) == PLAIN, "the start itself loses nothing"
+
+
+@pytest.mark.parametrize("y", [np.zeros(30), np.arange(30)], ids=["one class", "singletons"])
+def test_where_nothing_can_be_compared_a_sentence_says_so(rng, y):
+    X = rng.normal(size=(30, 4))
+    with pytest.warns(UserWarning, match="AutoMetric: nothing could be compared"):
+        auto = gm.AutoMetric(random_state=0).fit(X, y)
+    assert auto.chosen_ == "features as they are" and auto.estimate_ == (0.0, 0.0)
+    np.testing.assert_allclose(auto.metric_.matrix, np.eye(4))
+    assert "nan" not in str(auto.report_) and "not compared" in str(auto.report_)
 
 
 def test_many_labels_lower_the_penalty_of_contrastive():
     from gramian.constraints import Labels
-    from gramian.learners.automatic import default_candidates
+    from gramian.learners.auto_metric import default_candidates
 
     def penalty(n):
         return default_candidates(Labels(np.arange(n) % 2, np.arange(2)))["Contrastive"].reg

@@ -5,10 +5,12 @@ import pytest
 
 import gramian as gm
 from gramian.constraints import Labels
-from gramian.learners.blend import Blend
+from gramian.coordinates import Plain, Rest
+from gramian.learners.auto_metric import prior_of
 from gramian.learners.path import MeanPath, Path, precision_path
 from gramian.learners.starts import AsTheyAre, Scaled, dominated
-from gramian.learners.trials import Search
+from gramian.learners.task import Task
+from gramian.learners.trials import MeanOf, Search
 
 
 @pytest.fixture
@@ -46,7 +48,7 @@ def test_a_blend_learns_the_mean_of_what_its_parts_learn(rng):
     X = rng.normal(size=(60, 5)) + 2 * np.eye(5)[y]
     parts = gm.PLDA(0.3, 0.1), gm.RCA()
     labels = Labels(y, np.arange(3))
-    _, solution = Blend(*parts)._near_prior(X, labels, 0.2, np.random.RandomState(0))
+    solution = MeanOf(parts).near(task_of(X, labels), 0.2)
     alone = [part.set_params(anchor=0.2).fit(X, y).metric_.matrix for part in parts]
     np.testing.assert_allclose(solution.factor.T @ solution.factor, sum(alone) / 2, atol=1e-9)
 
@@ -68,19 +70,21 @@ def test_scaled_features_are_the_prior_where_one_column_decides_all_distances(rn
     X = 2 * np.eye(4)[y] + 0.5 * rng.normal(size=(80, 4))
     wide = np.column_stack([X, 100 * rng.normal(size=80)])
     assert dominated(wide) and not dominated(X)
-    search = searched(wide, y)
-    assert search.prior() is search.starts[1]
+    starts = scored(wide, y)
+    assert prior_of(starts, dominated(wide)) is starts[1]
     # The wide column tells the classes, and the others nothing: scaled features lose by far more than an error.
     told = np.column_stack([rng.normal(size=(80, 4)), 100 * y + rng.normal(size=80)])
-    search = searched(told, y)
-    assert dominated(told) and search.prior() is search.base
+    starts = scored(told, y)
+    assert dominated(told) and prior_of(starts, True) is starts[0]
 
 
-def searched(X, y):
-    search = Search(X, Labels(y, np.arange(4)), 10, 3, np.random.RandomState(0))
-    for start in (AsTheyAre(X.shape[1]), Scaled(X.shape[1])):
-        search.score_start(start)
-    return search
+def task_of(X, y):
+    return Task(X, y, Rest(Plain(X.shape[1]), X, X), np.random.RandomState(0))
+
+
+def scored(X, y):
+    search = Search(task_of(X, Labels(y, np.arange(4))), 10, 3)
+    return [search.trial(start.name, start) for start in (AsTheyAre(X.shape[1]), Scaled(X.shape[1]))]
 
 
 def test_automatic_tries_blends_by_angle_and_names_them(rng):

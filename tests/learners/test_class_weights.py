@@ -8,10 +8,10 @@ from scipy.optimize import check_grad
 
 import gramian as gm
 from gramian.constraints import Labels
-from gramian.learners import targets
+from gramian.learners import neighbor_targets as targets
+from gramian.learners.class_weights import class_weights
 from gramian.learners.impostors import Triplets
 from gramian.learners.nca import nca_loss, truncated_nca_loss
-from gramian.learners.weights import class_weights
 
 
 @pytest.fixture
@@ -29,7 +29,9 @@ def test_balanced_classes_count_the_same_and_the_mean_is_one(uneven):
     named = class_weights({0: 1.0, 2: 5.0}, labels, "test")
     assert named[-1] == pytest.approx(5 * named[0]) and named[0] == named[35]
     assert class_weights(None, labels, "test") is None
-    for bad in ("even", {0: -1.0}, {9: 1.0}):
+    with pytest.raises(ValueError, match="ITML: class_weight must be None, 'balanced' or a dict, got 'even'"):
+        gm.ITML(class_weight="even").fit(*uneven)
+    for bad in ({0: -1.0}, {9: 1.0}):
         with pytest.raises(ValueError, match="class_weight must"):
             class_weights(bad, labels, "test")
 

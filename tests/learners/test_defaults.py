@@ -1,17 +1,22 @@
 """Defaults end in a metric: on labels of many points, on triplets, with a prior that is singular up to rounding."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
 import gramian as gm
+from gramian.solvers import Result
 
 
 @pytest.mark.parametrize("learner", [gm.POLA(random_state=0), gm.Framework(random_state=0)])
 def test_labels_of_many_points_are_enough(learner):
     X, y = make_classification(600, 18, n_informative=8, n_classes=3, random_state=0)
-    learner.fit(X, y)
-    assert learner.converged_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # stopping early is a part of a blend, and no failure
+        learner.fit(X, y)
+    assert learner.solution_.result in (Result.converged, Result.stopped_early)
     assert learner.score(X, y) > gm.Covariance().fit(X).score(X, y)
 
 

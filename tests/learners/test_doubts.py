@@ -1,14 +1,16 @@
 """Sentences that help: data that a learner can take, but that rarely are what was meant; and who takes what."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
-from gramian.learners import MetricLearner
-from gramian.learners.base import reason
+from gramian.learners import Learner
+from gramian.learners.base import remedy_of
+from gramian.solvers import Result
 
 
 @pytest.fixture
@@ -78,7 +80,7 @@ def test_whoever_does_not_take_a_kind_of_side_information_says_who_does(iris, si
     refusing = [
         one
         for one in learners
-        if issubclass(one, MetricLearner) and one._accepts and not isinstance(side, one._accepts)
+        if issubclass(one, Learner) and one.traits.takes and not isinstance(side, one.traits.takes)
     ]
     assert gm.POLA in refusing
     for one in refusing:
@@ -135,17 +137,20 @@ def test_non_convergence_names_its_reason(iris):
     with pytest.warns(ConvergenceWarning, match="stopped after 3 iterations .*; raise max_iter or tol"):
         gm.LMNN(max_iter=3, anchor=0).fit(X, y)
     learner = gm.LMNN(anchor=0)
-    solution = learner.fit(X, y).solution_
-    assert "more than max_iter=1000 would not help" in reason(learner, solution)
+    stalled = replace(learner.fit(X, y).solution_, result=Result.stalled)
+    assert "so more of max_iter would not help" in remedy_of(learner, stalled)
 
 
-def test_low_rank_lmnn_is_quiet_when_nothing_gets_better():
+def test_low_rank_lmnn_says_that_nothing_gets_better_where_more_was_asked_for():
     wine = gm.datasets.load("wine")
     X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        learner = gm.LMNN(n_components=2).fit(X, wine.y)
+    assert learner.converged_ and learner.solution_.residual <= learner.solution_.tol
+    with pytest.warns(ConvergenceWarning, match="tol 1e-07; no further step made it better"):
         learner = gm.LMNN(n_components=2, tol=1e-7).fit(X, wine.y)
-    assert learner.converged_ and learner.n_iter_ < learner.max_iter
+    assert not learner.converged_ and learner.solution_.result is Result.stalled
 
 
 def test_wide_sparse_points_are_sent_to_a_decomposition(rng):

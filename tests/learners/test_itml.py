@@ -10,7 +10,8 @@ from sklearn.datasets import load_digits, load_iris
 import gramian as gm
 from gramian.constraints import Labels
 from gramian.coordinates import Plain, Rest
-from gramian.learners.itml import GAMMAS
+from gramian.learners.framework import Ground, bounded, drawn
+from gramian.learners.task import Task
 
 
 def problem(seed, n=16, d=3):
@@ -60,7 +61,8 @@ def test_default_bounds_follow_the_units(learner, rank, prior, power):
 def test_default_bounds_of_the_framework_are_those_of_its_prior(divergence, alpha):
     X, y = problem(0)
     labels, here = Labels.from_array(y, "test"), Rest(Plain(X.shape[1]), X, X)
-    side = gm.Framework(divergence, alpha=alpha, anchor=0)._side(labels, X, here, np.random.RandomState(0))
+    task = Task(X, labels, here, np.random.RandomState(0))
+    side = bounded(task, drawn(task, None), Ground.of(task, alpha))
     D = alpha * ((X[:, None] - X[None]) ** 2).sum(-1)[np.triu_indices(len(X), 1)]
     np.testing.assert_allclose([b[0] for b in side.bounds], np.percentile(D, (5, 95)))
 
@@ -168,8 +170,8 @@ def test_verbose_and_callback(capsys):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"gamma": 0}, "gamma must be a number"),
-        ({"gamma": "x"}, "gamma must be a number"),
+        ({"gamma": 0}, "gamma must be 'auto' or a number"),
+        ({"gamma": "x"}, "gamma must be 'auto' or a number"),
         ({"bounds": (4.0, 1.0)}, r"0 < u < l \(squared distances\), got u=4.0, l=1.0"),
         ({"prior": np.zeros((3, 3))}, "prior must not be 0"),
         ({"prior": np.eye(2)}, r"shape \(3, 3\)"),
@@ -213,7 +215,7 @@ def test_bounds_of_given_pairs_must_be_in_order():
 def test_the_weight_of_the_slack_is_chosen_on_what_is_held_out(anchor):
     X, y = load_iris(return_X_y=True)
     auto = gm.ITML(gamma="auto", anchor=anchor, random_state=0).fit(X, y)
-    assert auto.gamma_ in GAMMAS
+    assert auto.gamma_ in gm.ITML.traits.choices["gamma"]
     with pytest.raises(ValueError, match="ITML: gamma must be"):
         gm.ITML(gamma="best").fit(X, y)
     fixed = gm.ITML(gamma=2.0, anchor=anchor, random_state=0).fit(X, y)

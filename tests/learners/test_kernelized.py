@@ -10,6 +10,8 @@ import gramian as gm
 from gramian import linalg
 from gramian.constraints import Labels
 from gramian.coordinates import Rest
+from gramian.learners.framework import Ground, bounded, drawn
+from gramian.learners.task import Task
 
 LINEAR = np.diag([2.0, 1.0, 0.5, 1.5]) + 0.2
 DIVERGENCES = {
@@ -139,7 +141,8 @@ def test_default_bounds_count_what_lies_outside_of_the_basis(iris, alpha):
     few = gm.Kernelized(gm.ITML(alpha=alpha, random_state=0, anchor=0), gm.Gaussian(1.0), rank=3).fit(X, y)
     Z = few.features_.transform(X)
     here = Rest(few.metric_.coordinates, X, Z)
-    side = few.learner_._side(Labels.from_array(y, "test"), Z, here, np.random.RandomState(0))
+    task = Task(Z, Labels.from_array(y, "test"), here, np.random.RandomState(0))
+    side = bounded(task, drawn(task, None), Ground.of(task, alpha))
     D = alpha * gm.Gaussian(1.0).sqdist(X)[np.triu_indices(len(X), 1)]
     np.testing.assert_allclose([b[0] for b in side.bounds], np.percentile(D[D > 0], (5, 95)))
     assert few.score(X, y) > 0.85

@@ -1,6 +1,7 @@
 """Forms for many points: what is drawn, what is said, and that a number for the anchor learns from all."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import gramian as gm
 from gramian.constraints import Labels
 from gramian.features import nystrom
-from gramian.learners import many
+from gramian.learners import subsample as many
 from gramian.manifold import alternation, voting
 
 
@@ -47,6 +48,11 @@ def test_a_part_has_all_classes_or_whole_pairs_of_some(sizes, most, seed):
         assert ((found == 0) | (found == least)).all() and (found > 0).sum() >= min(2, len(sizes))
 
 
+def limit(monkeypatch, cls, most):
+    """Points that a default fit learns from."""
+    monkeypatch.setattr(cls, "traits", replace(cls.traits, most_points=most))
+
+
 LEARNERS = ["LMNN", "NCA", "MCML", "DNE", "LFDA", "SCML"]
 
 
@@ -54,12 +60,12 @@ LEARNERS = ["LMNN", "NCA", "MCML", "DNE", "LFDA", "SCML"]
 def test_a_default_fit_learns_from_a_part_and_says_so(name, points, monkeypatch):
     X, y = points
     cls = getattr(gm, name)
-    monkeypatch.setattr(cls, "_most_points", 60)
+    limit(monkeypatch, cls, 60)
     learner, sentences = said(lambda: cls(random_state=0).fit(X, y))
     assert [s for s in sentences if s.startswith(f"{name}: learns from ") and "of the 150 points" in s]
     rng = np.random.RandomState(0)
     rows = many.some(Labels.from_array(y, name), 60, rng)
-    monkeypatch.setattr(cls, "_most_points", None)
+    limit(monkeypatch, cls, None)
     alone, _ = said(lambda: cls(random_state=rng).fit(X[rows], y[rows]))
     np.testing.assert_allclose(learner.metric_.matrix, alone.metric_.matrix, rtol=1e-6, atol=1e-9)
 
@@ -70,7 +76,7 @@ def test_a_number_for_the_anchor_learns_from_all(name, points, monkeypatch):
     cls = getattr(gm, name)
     options = {"max_iter": 3} if "max_iter" in cls().get_params() else {}
     whole, _ = said(lambda: cls(anchor=0.3, random_state=0, **options).fit(X, y))
-    monkeypatch.setattr(cls, "_most_points", 60)
+    limit(monkeypatch, cls, 60)
     again, sentences = said(lambda: cls(anchor=0.3, random_state=0, **options).fit(X, y))
     assert not [s for s in sentences if "learns from" in s]
     assert np.array_equal(whole.metric_.matrix, again.metric_.matrix)
@@ -138,7 +144,7 @@ def test_a_penalty_weighs_the_same_for_a_part_of_the_points(cls, monkeypatch):
 def test_auto_metric_leaves_out_what_grows_with_the_square(points, monkeypatch):
     X, y = points
     for cls in (gm.LMNN, gm.NCA):
-        monkeypatch.setattr(cls, "_most_points", 100)
+        limit(monkeypatch, cls, 100)
     auto, sentences = said(lambda: gm.AutoMetric(random_state=0).fit(X, y))
     assert any("leaves out LMNN and NCA" in s for s in sentences)
     assert not any("LMNN" in row["candidate"] for row in auto.report_)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gramian.constraints import Labels
-from gramian.learners import pair_graph, targets
+from gramian.learners import neighbor_targets as targets
+from gramian.learners import pair_graph
 from gramian.learners.impostors import State, Triplets
 from gramian.learners.margins import PATIENCE, Watch
 

@@ -6,10 +6,10 @@ from scipy.optimize import check_grad
 from sklearn.datasets import load_diabetes, make_friedman1
 
 import gramian as gm
-from gramian.constraints import Labels
-from gramian.learners.holdout import number_folds, path_scores
+from gramian.learners.held_out import number_folds, path_scores
 from gramian.learners.mlkr import mlkr_loss
 from gramian.learners.path import Path
+from gramian.learners.task import Targets
 
 
 @pytest.fixture(scope="module")
@@ -111,11 +111,11 @@ def test_few_points_are_predicted_no_worse_than_by_the_features(n):
 
 def test_the_weight_is_judged_by_what_is_predicted_of_points_that_were_held_out(rng):
     X, y = rng.normal(size=(45, 3)), rng.normal(size=45)
-    labels = Labels.from_array(y, "test", numbers=True)
-    T = y[:, None]
+    targets = Targets(y[:, None])
+    y = targets.standard[:, 0]
     path, weights = Path(np.eye(3)[:, :2], np.diag([3.0, 0.1])), np.array([0.0, 0.4, 1.0])
     seen = []
-    for fold in number_folds(labels, T, np.random.RandomState(0)):
+    for fold in number_folds(targets, np.random.RandomState(0)):
         ((kind, scores),) = path_scores(fold, X, path, weights)
         held = np.setdiff1d(np.arange(45), fold.rows)
         seen += list(held)

@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from benchmarks.speed.lmnn_loss import lmnn_loss
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -12,9 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 import gramian as gm
 from gramian import linalg
 from gramian.constraints import Labels
-from gramian.learners import targets
+from gramian.learners import neighbor_targets as targets
 from gramian.learners.dne import neighbor_signs
-from gramian.learners.lmnn import lmnn_loss
 from gramian.learners.mcml import mcml_loss
 from gramian.learners.nca import nca_loss
 
@@ -238,7 +238,7 @@ def test_single_precision_is_a_way_and_not_an_end(learner, rng, monkeypatch):
     y = np.repeat([0, 1, 2], 12)
     X = rng.standard_normal((36, 4)) + 0.8 * np.eye(3, 4)[y]
     double = clone(learner).fit(X, y)
-    monkeypatch.setattr("gramian.learners.factored.SINGLE", 0)
+    monkeypatch.setattr("gramian.learners.factor_descent.SINGLE", 0)
     single = clone(learner).fit(X, y)
     assert single.converged_ and single.solution_.residual <= 1e-6
     assert single.objective_ == pytest.approx(double.objective_, rel=1e-5 if isinstance(learner, gm.MCML) else 0.02)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from benchmarks.speed.lmnn_loss import lmnn_loss
 from scipy.special import logsumexp
 
 from gramian.constraints import Labels
-from gramian.learners import targets
+from gramian.learners import neighbor_targets as targets
 from gramian.learners.dne import dne_loss, neighbor_signs
 from gramian.learners.impostors import Triplets
-from gramian.learners.lmnn import lmnn_loss
 from gramian.learners.mcml import mcml_loss
 from gramian.learners.nca import nca_loss, truncated_nca_loss
 

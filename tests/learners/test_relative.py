@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 import gramian as gm
 from gramian.constraints import Labels
 from gramian.constraints.comparisons import moved
-from gramian.learners import targets
+from gramian.learners import neighbor_targets as targets
 from gramian.learners.combinations import Combination, combine
 from gramian.learners.lsml import Residuals, lsml
 from gramian.learners.scml import local_bases

@@ -50,7 +50,8 @@ class Anchored:
         part = frame.part(learner, task)
         blend = replace(part.blended(weight), learned=part.learned)
         said = {**part.learned.extra, "anchor": weight, **({"failed_folds": failed} if failed else {}), **blend.extra}
-        return learner.refine(task, replace(blend, extra=said))
+        blend = replace(blend, extra=said)
+        return blend if self.framed is not None else learner.refine(task, blend)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +158,10 @@ class Frame:
         """What a learner finds in the leading directions of the points, or of those of a fold."""
         points, traits = self.points if rows is None else self.points[rows], learner.traits
         U = leading_directions(points - points.mean(axis=0), traits.most_directions(len(points)))  # (r, p)
-        if U.shape[1] == 0:
+        if U.shape[1] == 0 and rows is not None:
             raise ValueError("all points are the same")
+        if U.shape[1] == 0:  # nothing to learn, so that the prior is left
+            return Part(U, U.T @ U, self.root, Solution())
         Z = points @ U  # (n, p)
         under = task.rest if rows is None else Rest(Plain(points.shape[1]), points, points)
         inside = replace(

@@ -48,8 +48,8 @@ class Learner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     """Base of all learners; subclasses give ``traits`` and ``solve``.
 
     ``fit(X, y)`` takes points (n, d) with labels or :class:`.Constraints`, pairs (n, 2, d) with ±1, or triplets
-    (n, 3, d). It sets ``metric_``, ``n_iter_``, ``converged_`` and ``solution_``, and ``objective_`` where the metric is
-    the optimum of a problem.
+    (n, 3, d). It sets ``metric_``, ``n_iter_``, ``converged_`` and ``solution_``, and ``objective_`` where the metric
+    is the optimum of a problem.
     """
 
     traits: ClassVar[Traits] = Traits()
@@ -78,7 +78,7 @@ class Learner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return getattr(self, "n_components", None) is None if isinstance(anchor, str) else anchor > 0
 
     def most_points(self) -> tuple[int | None, str]:
-        """Points that a fit learns from at most, and how to have more: where the weight of the prior is chosen anyway."""
+        """Points that a fit learns from at most, where the weight of the prior is chosen anyway; how to have more."""
         by_evidence = isinstance(getattr(self, "anchor", 0), str)
         return self.traits.most_points if by_evidence else None, "give anchor a number"
 

@@ -66,16 +66,21 @@ def vectors(learner: Any, X: Any, y: Any, together: bool) -> tuple[Any, Any]:
 
 def constrained(learner: Any, X: Any, y: Constraints | Feedback) -> tuple[Any, Constraints]:
     """Points and the constraints on them, of a kind that the learner takes."""
+    side = y.pairs(X) if isinstance(y, Feedback) else y
+    if learner.traits.vectors and side is y:
+        doubts.warn(learner, X, side, None)
+    require_taken(learner, side)
+    return X, side.check(X, type(learner).__name__, fill=False)
+
+
+def require_taken(learner: Any, side: Any) -> None:
+    """Refuse constraints of a kind that a learner does not take, and say who does."""
     from gramian.learners.base import Learner
 
-    owner, traits = type(learner).__name__, learner.traits
-    side = y.pairs(X) if isinstance(y, Feedback) else y
-    if traits.vectors and side is y:
-        doubts.warn(learner, X, side, None)
-    if not isinstance(side, traits.takes):
-        wanted = doubts.listed(traits.takes)
-        raise ValueError(f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(Learner, type(side))}.")
-    return X, side.check(X, owner, fill=False)
+    owner, takes = type(learner).__name__, learner.traits.takes
+    if isinstance(side, Constraints) and not isinstance(side, takes):
+        takers = doubts.takers(Learner, type(side))
+        raise ValueError(f"{owner}: takes {doubts.listed(takes)}, got {type(side).__name__}; {takers}.")
 
 
 def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:

@@ -20,7 +20,7 @@ ROUGH = 1e-3
 
 
 def first_factor(learner: Any, task: Task) -> np.ndarray:
-    """The starting factor L (q, r) of a learner on the coordinates: by name, or the array that was given on the features.
+    """The starting factor L (q, r) of a learner on the coordinates: by name, or an array that is for the features.
 
     "auto" is the identity at full rank and PCA below it. Directions are orthonormal; their common length is set by
     the coordinates, so that a start does not depend on the units of X. A given array is taken as it is.

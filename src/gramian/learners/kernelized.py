@@ -43,7 +43,7 @@ class Kernelized(Learner):
 
     Parameters
     ----------
-    learner : MetricLearner, or any estimator with ``fit(X, y)`` and a linear ``transform``, optional
+    learner : Learner, or any estimator with ``fit(X, y)`` and a linear ``transform``, optional
         The inner learner, cloned; :class:`ITML` when None. Of a transformer or metric learner from elsewhere the linear
         map is read off, from its transform of the identity and of zero.
     kernel : Kernel, optional

@@ -127,8 +127,8 @@ class Targets:
 class Task:
     """A problem for a learner; nothing in it belongs to an estimator.
 
-    ``Z`` (n, r) are the points in the coordinates that are learned on, ``rest`` what these leave out of them, ``y`` what
-    is known. ``prior`` is M₀ on the coordinates, None the identity.
+    ``Z`` (n, r) are the points in the coordinates that are learned on, ``rest`` what these leave out of them, ``y``
+    what is known. ``prior`` is M₀ on the coordinates, None the identity.
     """
 
     Z: Any

@@ -10,6 +10,7 @@ import numpy as np
 
 from gramian import linalg
 from gramian.learners.anchored import WEIGHTS, Anchored, gain_and_error
+from gramian.learners.door import require_taken
 from gramian.learners.held_out import Fold, held_out, path_scores
 from gramian.learners.path import MeanPath, Path
 from gramian.learners.starts import Start
@@ -162,7 +163,8 @@ class Search:
             weights = WEIGHTS if learner is not None else WEIGHTS[-1:]
             for kind, score in path_scores(fold, points, path, weights, self.k, PART):
                 scores.append((number, kind, np.broadcast_to(score, (len(score), len(WEIGHTS)))))
-        return Trial(name, start, learner, reference, tuple(scores), time.process_time() - began, note)
+        seconds = 0.0 if learner is None else time.process_time() - began
+        return Trial(name, start, learner, reference, tuple(scores), seconds, note)
 
     def path(self, learner: Any, start: Start, points: Any, number: int, rng: np.random.RandomState) -> Any:
         """What a learner finds on a fold; starts that differ in the scoring alone share it, and so do means."""
@@ -173,6 +175,7 @@ class Search:
         key = id(learner), start.learned_as, number
         if key not in self.paths:
             fold = self.folds[number]
+            require_taken(learner, fold.side)
             task = replace(self.task, Z=points, y=fold.side, rng=rng, report=None)
             inner, frame = learner.framed(task)
             self.paths[key] = frame.part(inner, task, fold.rows).path

@@ -150,7 +150,7 @@ class LowRankKernel(Learner):
         )
 
     def solve(self, task: Task) -> Solution:
-        """The method that was asked for, on the kernel coordinates of the points or, where these are many, of a part."""
+        """The method that was asked for, on the kernel coordinates of the points, or of a part of many."""
         points, y = self._few_of(task)
         features = self._features(kernel_or_gaussian(self.kernel, points, OWNER))
         inside = in_kernel(replace(task, y=y), features, points)
