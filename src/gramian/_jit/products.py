@@ -2,7 +2,8 @@
 
 ``coded`` = (tiles, n, allowed, sqnorms, alignments, classes) are the codes of the items, |x|² and c = ⟨ō, o⟩ as the
 bits see them, and classes (low, high, least c, masks) of them. A query is ``asked`` = (code, planes, weights, sqnorm)
-with t_j = |r_jᵀq| / |q| as ``weights`` and, as ``planes``, its multiples a_j of a unit. ``law`` = (z, slack).
+with t_j = |r_jᵀq| / |q| as ``weights`` and, as ``planes``, its multiples a_j of a unit; in a search of its own the
+blur of its rounding comes last. ``law`` = (z, slack).
 """
 
 import math
@@ -12,7 +13,7 @@ import numpy as np
 
 from gramian._jit.hamming import beyond, level_of, weighted_tiles, within
 from gramian._jit.ranking import rank
-from gramian._jit.scan import query_table
+from gramian._jit.scan import blurred, query_table
 
 _GROUP = 4
 """Queries that share one pass over the codes."""
@@ -143,28 +144,29 @@ def search_one(distances, least, coded, asked, step, kept, query, unit, law, k, 
     near = level_of(least if len(least) >= 2 * len(rows) else distances, len(rows), total)
     seen = within(distances, least, near, chosen)
     size = rank(chosen, seen, kept, query, unit, rows, values, 0)
-    levels = class_levels(classes, asked[3], values[k - 1], step, n_bits, law)
+    bound = blurred(values[k - 1], asked[4])
+    levels = class_levels(classes, asked[3], bound, step, n_bits, law)
     count = beyond(distances, least, near, levels, classes[3], chosen)
-    count = keep_rounded(coded, chosen, count, distances, asked[3], values[k - 1], step, n_bits, law)
+    count = keep_rounded(coded, chosen, count, distances, asked[3], bound, step, n_bits, law)
     if count == 0:
         return seen
     byte_table(asked[2], table)
-    count = keep_estimated(coded, chosen, count, asked, table, values[k - 1], law[0], passed, estimates)
+    count = keep_estimated(coded, chosen, count, asked, table, bound, law[0], passed, estimates)
     order = nearest_first(coded, passed, count, estimates, asked[3])
     root = math.sqrt(asked[3])
     for start in range(0, count, _STEP):
-        some = 0
+        some, bound = 0, blurred(values[k - 1], asked[4])
         for j in order[start : min(start + _STEP, count)]:
             i = passed[j]
             pending[some] = i
-            some += plausible(estimates[j], alignments[i], math.sqrt(sqnorms[i]), root, values[k - 1], law[0])
+            some += plausible(estimates[j], alignments[i], math.sqrt(sqnorms[i]), root, bound, law[0])
         size = rank(pending, some, kept, query, unit, rows, values, size)
         seen += some
     return seen
 
 
 @numba.njit(cache=True, nogil=True)
-def scan_products(coded, asked, qnorms, kept, W, sizes, outside, unit, law, k, rows, values, seen):
+def scan_products(coded, asked, qnorms, blurs, kept, W, sizes, outside, unit, law, k, rows, values, seen):
     """Rank by exact distance what the estimates let through, for every query.
 
     ``asked`` = (codes, planes, weights, units), with unit and Σ a_j of each query in ``units`` (m, 2).
@@ -180,7 +182,7 @@ def scan_products(coded, asked, qnorms, kept, W, sizes, outside, unit, law, k, r
         stop = min(start + _GROUP, m)
         weighted_tiles(tiles, n, allowed, codes[start:stop], planes[start:stop], distances, least)
         for q in range(start, stop):
-            one = codes[q], planes[q], weights[q], qnorms[q]
+            one = codes[q], planes[q], weights[q], qnorms[q], blurs[q]
             query = W[q], sizes[q], query_table(outside, q)
             step = units[q, 0], int(units[q, 1])
             h, low = distances[q - start], least[q - start]

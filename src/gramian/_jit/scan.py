@@ -29,6 +29,13 @@ def plausible(norm, query, bound, limit):
 
 
 @numba.njit(cache=True, nogil=True)
+def blurred(bound, blur):
+    """(D + 2b)²: D² seen through points that were computed to b, both the query and the item."""
+    root = math.sqrt(bound) + 2.0 * blur
+    return root * root
+
+
+@numba.njit(cache=True, nogil=True)
 def first_level(distances, least, count, n_bits):
     """A Hamming distance within which ``count`` items lie, or a little more: by the least ones of the tiles if many."""
     return level_of(least if len(least) >= 2 * count else distances, count, n_bits)
@@ -76,7 +83,7 @@ def sort_by_distance(chosen, count, distances, n_bits, ordered):
 
 
 @numba.njit(cache=True, nogil=True)
-def confident(distances, least, coded, sqnorm, kept, query, unit, limits, k, rows, values, scratch):
+def confident(distances, least, coded, sqnorm, blur, kept, query, unit, limits, k, rows, values, scratch):
     """Search one query until no item left out is plausibly among the k nearest; return the number compared.
 
     First the items with the smallest Hamming distances give an upper bound D² on the k-th distance. Then an item at
@@ -89,14 +96,14 @@ def confident(distances, least, coded, sqnorm, kept, query, unit, limits, k, row
     near = first_level(distances, least, _FIRST * len(rows), n_bits)
     seen = within(distances, least, near, chosen)
     size = rank(chosen, seen, kept, query, unit, rows, values, 0)
-    levels = last_levels(sqnorm, values[k - 1], edges, limits)
+    levels = last_levels(sqnorm, blurred(values[k - 1], blur), edges, limits)
     count = beyond(distances, least, near, levels, masks, chosen)
     # A large part of all items is better read in the order of memory.
     if 8 * count < len(chosen):
         sort_by_distance(chosen, count, distances, n_bits, ordered)
         chosen = ordered
     for start in range(0, count, len(pending)):
-        stop, bound = min(start + len(pending), count), values[k - 1]
+        stop, bound = min(start + len(pending), count), blurred(values[k - 1], blur)
         some = keep_plausible(chosen, start, stop, distances, sqnorms, sqnorm, bound, limits, pending)
         size = rank(pending, some, kept, query, unit, rows, values, size)
         seen += some
@@ -118,11 +125,11 @@ def nearest_codes(distances, least, n_bits, count, chosen):
 
 
 @numba.njit(cache=True, nogil=True)
-def scan(coded, codes, qnorms, kept, W, sizes, outside, unit, limits, budget, k, rows, values, seen):
+def scan(coded, codes, qnorms, blurs, kept, W, sizes, outside, unit, limits, budget, k, rows, values, seen):
     """Rank by exact distance what the Hamming scan lets through: by confidence, or the ``budget`` nearest codes.
 
-    Queries have ``codes`` (m, words), |q|² as the bits see it, weights W (m, d), |q|² as it ranks, and sparse entries
-    ``outside`` = (pointers, columns, data).
+    Queries have ``codes`` (m, words), |q|² as the bits see it and how far rounding may move that, weights W (m, d),
+    |q|² as it ranks, and sparse entries ``outside`` = (pointers, columns, data).
     """
     tiles, n, allowed = coded[0], coded[1], coded[2]
     m, n_tiles, n_bits = len(codes), len(tiles), len(limits) - 1
@@ -141,7 +148,8 @@ def scan(coded, codes, qnorms, kept, W, sizes, outside, unit, limits, budget, k,
                 rank(scratch[0], budget, kept, query, unit, rows[q], values[q], 0)
                 seen[q] = budget
             else:
-                seen[q] = confident(h, low, coded, qnorms[q], kept, query, unit, limits, k, rows[q], values[q], scratch)
+                found = rows[q], values[q]
+                seen[q] = confident(h, low, coded, qnorms[q], blurs[q], kept, query, unit, limits, k, *found, scratch)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -77,7 +77,8 @@ class HashSearch:
         whole = self.distances(queries, near.ravel()).reshape(near.shape)
         names, values = neighbors.smallest(np.where(np.isfinite(D), whole, np.inf), k, near)
         for q in range(len(names)):
-            ids = self.candidates.within(self.asked, q, values[q, -1], self.limits)
+            bits = self.candidates.within(self.asked, q, values[q, -1], self.limits)
+            ids = np.union1d(names[q, names[q] >= 0], bits)  # what the first list has is not asked for twice
             D = self.distances(np.full(ids.size, q), ids)
             names[[q]], values[[q]] = neighbors.smallest(D[None], k, ids[None])
         return names, values

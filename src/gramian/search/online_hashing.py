@@ -186,7 +186,8 @@ class OnlineHashIndex(Taught, Index):
         names, values = nearest(live, items, Q, np.concatenate([part.near for part in parts], axis=1), k)
         if live.alpha > 0 and not all(part.whole for part in parts):
             for q in range(len(names)):
-                near = np.concatenate([part.within(q, values[q, -1]) for part in parts])
+                bits = [part.within(q, values[q, -1]) for part in parts]
+                near = np.unique(np.concatenate([names[q, names[q] >= 0], *bits]))
                 names[[q]], values[[q]] = nearest(live, items, linalg.take(Q, slice(q, q + 1)), near[None], k)
         return names, values
 
