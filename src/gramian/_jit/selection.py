@@ -147,6 +147,25 @@ def sort_names(names):
 
 
 @numba.njit(cache=True, nogil=True)
+def level_ties(values, names, k, share, cut):
+    """Give each run of ascending values with gaps within a share of them its first value, and sort its names, in place.
+
+    ``cut`` (n,) says of which rows a run that begins among the first k goes on to the end, and perhaps beyond.
+    """
+    n, m = values.shape
+    for i in range(n):
+        start = 0
+        for j in range(1, m + 1):
+            if j < m and values[i, j] < np.inf and values[i, j] - values[i, j - 1] <= share * values[i, j - 1]:
+                continue
+            if j > start + 1:
+                values[i, start:j] = values[i, start]
+                sort_names(names[i, start:j])
+            cut[i] = j == m and start < k and values[i, start] < np.inf
+            start = j
+
+
+@numba.njit(cache=True, nogil=True)
 def flag_below(halves, products, level, flags):
     """Mark the halves − products that are below a level; without a branch, so that it fills vector registers."""
     for j in range(len(halves)):

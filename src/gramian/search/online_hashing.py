@@ -16,7 +16,7 @@ from gramian.search.base import Index
 from gramian.search.encoding import Encoder
 from gramian.search.hashing import HashIndex, draw_seed, whole_bytes
 from gramian.search.items import Items
-from gramian.search.roads import listed_distances, unclear
+from gramian.search.roads import listed_distances, settled, unclear
 from gramian.search.teaching import Taught
 
 DETECTORS = ("likely", "margin")
@@ -227,4 +227,4 @@ def nearest(metric: Metric, items: Items, Q: Any, near: np.ndarray, k: int) -> t
     sizes = linalg.row_norms(metric.embed(Q))
     i, j = unclear(D, sizes)
     D[i, j] = listed_distances(metric, points, Q)(i, near[i, j])
-    return neighbors.smallest(D, k, near)
+    return neighbors.smallest(settled(metric, D, sizes), k, near)
