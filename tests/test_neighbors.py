@@ -145,8 +145,8 @@ def test_many_queries_that_the_bounds_leave_undecided_are_answered_exactly(rng):
 
 @pytest.mark.parametrize("k", [1, 8, 300])
 def test_sparse_rows_are_found_exactly(rng, k):
-    X = sparse.random_array((400, 900), density=0.02, rng=rng, format="csr")
-    Q = sparse.random_array((30, 900), density=0.02, rng=rng, format="csr")
+    X = sparse.random_array((400, 900), density=0.02, random_state=rng, format="csr")
+    Q = sparse.random_array((30, 900), density=0.02, random_state=rng, format="csr")
     agree(neighbors.nearest(X, k, Q), brute(X.toarray(), k, Q.toarray()))
     agree(neighbors.nearest(X, k), brute(X.toarray(), k))
     agree(neighbors.nearest(X, k, Q.toarray()), brute(X.toarray(), k, Q.toarray()))
