@@ -48,6 +48,7 @@ def in_order(metric, k, angles=False):
         size = np.sqrt(np.diag(K))
         D = 2 - 2 * K / np.where(size > 0, size, 1) / np.where(size > 0, size, np.inf)[:, None]
         D = np.where(D < 1e-13, 0, D)
+    place = place.ravel()  # numpy 2.0.0 gives it two axes
     D = np.round(D, 11)[place][:, place]
     ids = np.argsort(D, axis=1, kind="stable")[:, :k]
     return ids, np.take_along_axis(D, ids, axis=1)

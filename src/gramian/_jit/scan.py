@@ -7,9 +7,9 @@ classes; ``kept`` is what :mod:`gramian._jit.ranking` compares; ``limits`` are t
 
 import math
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 from gramian._jit.hamming import beyond, hamming_tiles, level_of, within
 from gramian._jit.ranking import distance, outside_dot, product, rank, table_of
 
@@ -22,26 +22,26 @@ _STEP = 16
 """Items that are compared before the bound is looked at again."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def plausible(norm, query, bound, limit):
     """Whether cos θ_max ≤ limit, θ_max the widest angle to the query of an item with this norm and d² ≤ bound."""
     return norm * norm + query * query - bound <= 2.0 * norm * query * limit
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def blurred(bound, blur):
     """(D + 2b)²: D² seen through points that were computed to b, both the query and the item."""
     root = math.sqrt(bound) + 2.0 * blur
     return root * root
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def first_level(distances, least, count, n_bits):
     """A Hamming distance within which ``count`` items lie, or a little more: by the least ones of the tiles if many."""
     return level_of(least if len(least) >= 2 * count else distances, count, n_bits)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def last_levels(sqnorm, bound, edges, limits):
     """Largest Hamming distance of each class of norms that is plausible at any norm between its edges.
 
@@ -58,7 +58,7 @@ def last_levels(sqnorm, bound, edges, limits):
     return levels
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def keep_plausible(chosen, start, stop, distances, sqnorms, sqnorm, bound, limits, kept):
     """Those of chosen[start:stop] that are plausible within ``bound``; returns how many."""
     query, size = math.sqrt(sqnorm), 0
@@ -69,7 +69,7 @@ def keep_plausible(chosen, start, stop, distances, sqnorms, sqnorm, bound, limit
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def sort_by_distance(chosen, count, distances, n_bits, ordered):
     """Items by Hamming distance, ties by position: a counting sort."""
     ends = np.zeros(n_bits + 2, np.int64)
@@ -82,7 +82,7 @@ def sort_by_distance(chosen, count, distances, n_bits, ordered):
         ends[h] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def confident(distances, least, coded, sqnorm, blur, kept, query, unit, limits, k, rows, values, scratch):
     """Search one query until no item left out is plausibly among the k nearest; return the number compared.
 
@@ -110,7 +110,7 @@ def confident(distances, least, coded, sqnorm, blur, kept, query, unit, limits, 
     return seen
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def nearest_codes(distances, least, n_bits, count, chosen):
     """Positions of the ``count`` smallest Hamming distances, ascending, ties by position."""
     edge = level_of(distances, count, n_bits)
@@ -124,7 +124,7 @@ def nearest_codes(distances, least, n_bits, count, chosen):
         room -= level
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def scan(coded, codes, qnorms, blurs, kept, W, sizes, outside, unit, limits, budget, k, rows, values, seen):
     """Rank by exact distance what the Hamming scan lets through: by confidence, or the ``budget`` nearest codes.
 
@@ -152,7 +152,7 @@ def scan(coded, codes, qnorms, blurs, kept, W, sizes, outside, unit, limits, bud
                 seen[q] = confident(h, low, coded, qnorms[q], blurs[q], kept, query, unit, limits, k, *found, scratch)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def query_table(outside, q):
     """Sparse entries of query q as a table, empty without them."""
     pointers, columns, data = outside
@@ -160,7 +160,7 @@ def query_table(outside, q):
     return table_of(columns[start:stop], data[start:stop])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def compare_all(chosen, kept, W, sizes, outside, unit, rows, values):
     """Rank the same items for every query."""
     for q in range(len(W)):
@@ -168,7 +168,7 @@ def compare_all(chosen, kept, W, sizes, outside, unit, rows, values):
         rank(chosen, len(chosen), kept, query, unit, rows[q], values[q], 0)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def listed(chosen, kept, W, sizes, outside, unit, q):
     """Distances of listed items to query q."""
     own, rows = kept[2], kept[3]
@@ -180,7 +180,7 @@ def listed(chosen, kept, W, sizes, outside, unit, q):
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def plausible_within(coded, code, sqnorm, bound, limits):
     """Positions of the items that are plausible within a squared distance of one query, ascending."""
     tiles, n, allowed, sqnorms, edges, masks = coded

@@ -81,6 +81,7 @@ def names() -> list[str]:
     local = [path.stem for path in folder.glob("*.npz")] if folder else []
     return sorted({*BUNDLED, *OPENML, *local})
 
+
 POINTS = {"X", "indptr", "text"}
 """What a file of a data set has one of: dense points, sparse ones, or texts."""
 
