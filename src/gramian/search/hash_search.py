@@ -86,7 +86,7 @@ class HashSearch:
             self.widen(names, values, q, k)
         return names, values
 
-    def widen(self, names: np.ndarray, values: np.ndarray, q: int, k: int) -> None:
+    def widen(self, names: np.ndarray, values: np.ndarray, q: Any, k: int) -> None:
         """Look for neighbors of query q among all items that are plausible within its last distance, in place."""
         more = self.candidates.within(self.asked, q, max(values[q, -1], 0.0), self.limits)
         ids = np.union1d(names[q, names[q] >= 0], more)
