@@ -55,13 +55,14 @@ def column_signs(V: np.ndarray) -> np.ndarray:
     would say which one that is.
     """
     sizes = np.abs(V)
-    first = (sizes >= LARGE * sizes.max(axis=0, initial=0.0)).argmax(axis=0)
-    return np.where(V[first, np.arange(len(first))] < 0, -1.0, 1.0)
+    large = sizes >= LARGE * np.max(sizes, axis=0)
+    first = np.argmax(np.where(large, 1.0, 0.0), axis=0)
+    return np.where(np.take_along_axis(V, first[None, :], axis=0)[0] < 0, -1.0, 1.0)
 
 
 def oriented(V: np.ndarray) -> np.ndarray:
     """Each column with its sign fixed, the first of its large entries positive."""
-    return V * column_signs(V) if len(V) else V
+    return V * column_signs(V) if 0 not in V.shape else V
 
 
 def project_psd(M: np.ndarray) -> np.ndarray:
