@@ -119,4 +119,4 @@ class DNE(LabelLearner):
         r = max(kept, 1)
         if self.n_components is not None:
             r = min(r, _checks.number(self.n_components, "DNE", "n_components", low=1, integer=True))
-        return Solution(factor=vectors[:, :r].T, objective=float((values[:r] + reg).sum()))
+        return Solution(factor=linalg.oriented(vectors[:, :r]).T, objective=float((values[:r] + reg).sum()))

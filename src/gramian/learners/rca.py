@@ -107,4 +107,4 @@ class RCA(MetricLearner):
             return Solution(factor=W, objective=objective)
         k = _checks.number(self.n_components, "RCA", "n_components", low=1, high=Z.shape[1], integer=True)
         _, directions = linalg.eigh(W @ linalg.covariance(Z) @ W)
-        return Solution(factor=directions[:, ::-1][:, :k].T @ W, objective=objective)
+        return Solution(factor=linalg.oriented(directions[:, ::-1][:, :k]).T @ W, objective=objective)
