@@ -97,7 +97,7 @@ def test_a_feature_that_does_not_differ_has_no_share(rng):
 
 
 def test_sparse_points_and_angles_are_explained(rng):
-    X = sparse.random_array((30, 40), density=0.2, rng=rng, format="csr")
+    X = sparse.random_array((30, 40), density=0.2, random_state=rng, format="csr")
     metric = gm.Kernelized(gm.RCA(), gm.Cosine(), rank=8).fit(X, np.arange(30) % 3).metric_
     x, y = X[[0]], X[[1]]
     assert metric.explain(x, y).sum() == pytest.approx(metric.sqdist(x, y)[0, 0])

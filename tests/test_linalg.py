@@ -62,3 +62,22 @@ def test_blocks_cover_all_rows_and_begin_at_multiples(n, bytes_per_row, budget, 
     assert [i for part in found for i in range(n)[part]] == list(range(n))
     assert all(part.start % multiple == 0 for part in found)
     assert all((part.stop - part.start) * bytes_per_row <= max(budget, multiple * bytes_per_row) for part in found)
+
+
+@pytest.mark.parametrize("digits", [-1e-14, 0.0, 1e-14])
+def test_signs_do_not_hang_on_which_of_two_entries_is_larger_by_rounding(digits):
+    V = np.array([[0.3, 0.5], [-1.0, 0.5], [0.2, -0.5], [1.0 + digits, 0.5 + digits]])
+    np.testing.assert_array_equal(linalg.oriented(V), V * [-1, 1])
+    np.testing.assert_array_equal(linalg.oriented(-V), V * [-1, 1])
+    assert linalg.oriented(np.zeros((3, 0))).shape == (3, 0) and linalg.oriented(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_coordinates_of_a_line_have_their_sign_on_every_machine():
+    """The two ends of a line are entries of one size and of opposite signs."""
+    from gramian.manifold.eigen import smallest_eigenvectors
+
+    ends = np.array([1.0, *[2.0] * 48, 1.0])
+    chain = np.diag(ends) - np.diag(np.ones(49), 1) - np.diag(np.ones(49), -1)
+    first, again = (smallest_eigenvectors(A, 2, np.full(50, 50**-0.5)).vectors for A in (chain, chain[::-1, ::-1]))
+    assert (first[0] > 0).all()
+    np.testing.assert_allclose(first, again, atol=1e-9)

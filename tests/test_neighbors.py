@@ -145,8 +145,8 @@ def test_many_queries_that_the_bounds_leave_undecided_are_answered_exactly(rng):
 
 @pytest.mark.parametrize("k", [1, 8, 300])
 def test_sparse_rows_are_found_exactly(rng, k):
-    X = sparse.random_array((400, 900), density=0.02, rng=rng, format="csr")
-    Q = sparse.random_array((30, 900), density=0.02, rng=rng, format="csr")
+    X = sparse.random_array((400, 900), density=0.02, random_state=rng, format="csr")
+    Q = sparse.random_array((30, 900), density=0.02, random_state=rng, format="csr")
     agree(neighbors.nearest(X, k, Q), brute(X.toarray(), k, Q.toarray()))
     agree(neighbors.nearest(X, k), brute(X.toarray(), k))
     agree(neighbors.nearest(X, k, Q.toarray()), brute(X.toarray(), k, Q.toarray()))
@@ -297,3 +297,19 @@ def test_a_radius_without_items_and_one_with_all(rng):
     assert [len(row) for row in (*ids, *sqdist)] == [0, 0, 0, 0]
     ids, sqdist = index.query_radius(X[:2], 100.0)
     agree((np.array(ids), np.array(sqdist)), brute(X.astype(float), 700, X[:2].astype(float)))
+
+
+def test_distances_that_rounding_alone_tells_apart_are_tied():
+    """Also where more are tied with the last one than lists have room for."""
+    rng = np.random.default_rng(0)
+    D = rng.integers(1, 4, size=(20, 60)) * (1 + 1e-15 * rng.normal(size=(20, 60)))
+    for k in (1, 5, 30, 60):
+        names, values = neighbors.smallest(D, k)
+        np.testing.assert_array_equal(names, np.argsort(np.round(D), axis=1, kind="stable")[:, :k])
+        np.testing.assert_allclose(values, np.sort(np.round(D), axis=1)[:, :k], rtol=1e-13)
+
+
+def test_a_radius_that_is_a_distance_reaches_it():
+    X = np.arange(12)[:, None] * 0.1
+    ids, _ = gm.ExactIndex(gm.Mahalanobis.euclidean(1)).add(X).query_radius(X, 0.3)
+    assert [row.tolist() for row in map(np.sort, ids)] == [[j for j in range(12) if abs(i - j) <= 3] for i in range(12)]

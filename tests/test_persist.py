@@ -96,7 +96,7 @@ def test_a_mapped_value_survives_the_file_being_replaced(path):
 
 
 def test_sparse_and_nested_values(path, rng):
-    X = sparse.random_array((20, 30), density=0.1, rng=rng, format="csr")
+    X = sparse.random_array((20, 30), density=0.1, random_state=rng, format="csr")
     kernel = 2.0 * gm.Gaussian(0.5, metric=metric()) + gm.Linear() * gm.Polynomial(2)
     gm.save({"X": X, "kernel": kernel, "deep": [{"metric": metric()}]}, path)
     again = gm.load(path)

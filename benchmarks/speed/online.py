@@ -66,7 +66,7 @@ def low_rank_row(quick):
     from scipy import sparse
 
     n = 200 if quick else 2000
-    X = sparse.random_array((2 * n, 100_000), density=1e-3, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random_array((2 * n, 100_000), density=1e-3, random_state=np.random.default_rng(0), format="csr")
     pairs = gm.Pairs(np.arange(n), np.arange(n, 2 * n), np.arange(n) % 2 == 0, bounds=(10.0, 90.0))
     learner = gm.LEGO(eta=1e-4, rank=32).partial_fit(X, pairs[:64])
     seconds = harness.cpu_time(lambda: learner.partial_fit(X, pairs)) / n

@@ -16,6 +16,9 @@ from gramian import _device
 BLOCK_BYTES = 64 << 20
 """Working memory of the blocked routines."""
 
+LARGE = 0.95
+"""Entries of a vector with this share of the largest magnitude are large."""
+
 
 def count(X: Any) -> int:
     """Number of points of an array, a sparse matrix or any other sequence."""
@@ -43,6 +46,23 @@ def eigh(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     except sla.LinAlgError:
         # The default driver gives up on some matrices close to a multiple of the identity.
         return sla.eigh(M, check_finite=False, driver="ev")
+
+
+def column_signs(V: np.ndarray) -> np.ndarray:
+    """±1 for each column: the sign of the first of its large entries.
+
+    The largest alone would not do: eigenvectors of symmetric problems have two of them, of opposite signs, and rounding
+    would say which one that is.
+    """
+    sizes = np.abs(V)
+    large = sizes >= LARGE * np.max(sizes, axis=0)
+    first = np.argmax(np.where(large, 1.0, 0.0), axis=0)
+    return np.where(np.take_along_axis(V, first[None, :], axis=0)[0] < 0, -1.0, 1.0)
+
+
+def oriented(V: np.ndarray) -> np.ndarray:
+    """Each column with its sign fixed, the first of its large entries positive."""
+    return V * column_signs(V) if 0 not in V.shape else V
 
 
 def project_psd(M: np.ndarray) -> np.ndarray:

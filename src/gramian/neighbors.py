@@ -19,6 +19,10 @@ QUERIES, BLOCK_BYTES = 1024, 64 << 20
 """Queries that share one pass over the rows, fewer where products and lists would not fit into so many bytes."""
 LONGER = 16
 """Many queries that a list leaves undecided get one with so many times the spare rows, all others one by one."""
+TIE = 1e-12
+"""Distances that differ by this share of them are tied: their last digits are not the same on all machines."""
+SPARE = 8
+"""Entries beyond k that are looked at for ties with the last one."""
 SMALL = 1 << 18
 """So few distances in all are found before a limit on threads is set."""
 
@@ -130,13 +134,13 @@ def _piece(
     names, values = smallest(D, k, ids, own)
     if everything:
         return names, values
-    undecided = np.flatnonzero(values[:, -1] >= lower[:, -1])
+    undecided = np.flatnonzero(values[:, -1] * (1 + TIE) >= lower[:, -1])
     if len(undecided) > FEW and more < LONGER:
         names[undecided], values[undecided] = _piece(scan, Q, distances, k, skip, rows[undecided], LONGER * more)
         return names, values
     for i in undecided:
         one = rows[[i]]
-        ids = scan.within(scan.lift(linalg.take(Q, one)), values[i, -1])[None]
+        ids = scan.within(scan.lift(linalg.take(Q, one)), values[i, -1] * (1 + TIE))[None]
         D = distances(one, ids, np.full(ids.shape, -np.inf), wanted)
         names[[i]], values[[i]] = smallest(D, k, ids, None if own is None else own[[i]])
     return names, values
@@ -146,6 +150,7 @@ def search_radius(
     scan: Any, Q: Any, distances: Distances, limit: float, *, threads: int = 1
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """All rows of a scan with a squared distance of at most the limit, for each query, ascending, ties by id."""
+    limit = limit * (1 + TIE)
 
     def one(row: int) -> tuple[np.ndarray, np.ndarray]:
         rows = np.array([row])
@@ -163,8 +168,28 @@ def smallest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Columns (or their given names) and values of the k smallest entries of each row, ascending, ties by name.
 
-    Infinity and NaN are no entries: where fewer than k are left, the name −1 and the value infinity fill the row.
+    Entries that rounding alone tells apart are tied, and get the value of the first of them. Infinity and NaN are no
+    entries: where fewer than k are left, the name −1 and the value infinity fill the row.
     """
+    from gramian._jit.selection import level_ties
+
+    more = min(k + SPARE, D.shape[1])
+    names, values = least(D, max(more, k), columns, skip)
+    cut = np.zeros(len(D), bool)
+    level_ties(values, names, k, TIE, cut)
+    if more < D.shape[1] and cut.any():
+        rows = np.flatnonzero(cut)
+        some = None if columns is None else columns[rows]
+        found, best = least(D[rows], D.shape[1], some, None if skip is None else skip[rows])
+        level_ties(best, found, k, TIE, cut[rows])
+        names[rows, :k], values[rows, :k] = found[:, :k], best[:, :k]
+    return names[:, :k], values[:, :k]
+
+
+def least(
+    D: np.ndarray, k: int, columns: np.ndarray | None = None, skip: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`smallest` as the numbers stand, last digits and all."""
     from gramian._jit import selection
 
     n, m = D.shape

@@ -81,7 +81,7 @@ def test_points_without_an_entry_span_nothing(cls, form):
 @pytest.mark.parametrize("cls", [gm.LEGO, gm.OnlineITML])
 def test_online_learners_of_a_rank_need_no_room_for_a_matrix_of_all_features(cls):
     rng = np.random.default_rng(0)
-    X = sparse.random_array((20, 300_000), density=1e-4, rng=rng, format="csr")
+    X = sparse.random_array((20, 300_000), density=1e-4, random_state=rng, format="csr")
     assert cls(rank=3).fit(X, np.arange(20) % 2).metric_.coordinates.size <= 3
     with pytest.raises(ValueError, match=r"X must have at most .* features without rank"):
         cls().fit(np.ones((4, 20_000)), [0, 0, 1, 1])

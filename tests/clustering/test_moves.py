@@ -65,7 +65,7 @@ def test_the_heuristics_find_separate_features_and_orthogonal_views():
 
 
 def test_the_heuristics_take_sparse_and_any_number_of_clusterings():
-    X = sparse.random_array((40, 10), density=0.3, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random_array((40, 10), density=0.3, random_state=np.random.default_rng(0), format="csr")
     assert feature_removal(X, (2, 3), random_state=0).shape == (40, 2)
     assert orthogonal_projection(X, (2, 3), random_state=0).shape == (40, 2)
     for heuristic in (feature_removal, orthogonal_projection):

@@ -106,7 +106,7 @@ def test_linear_takes_a_sparse_matrix_over_the_points(rng):
     from scipy import sparse
 
     X = rng.normal(size=(7, 3))
-    C = sparse.random_array((7, 7), density=0.3, rng=rng)
+    C = sparse.random_array((7, 7), density=0.3, random_state=rng)
     C = sparse.csr_array(C + C.T)
     np.testing.assert_allclose(gm.LinearFrobenius(C).at(X).linear, X.T @ C.toarray() @ X)
     with pytest.raises(ValueError, match="over the points"):

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
@@ -55,6 +55,12 @@ AT_ZERO = {
     "SDML": (lambda a: gm.SDML(anchor=0, random_state=0), "pairs"),
     "Covariance": (lambda a: gm.Covariance(), None),
 }
+BY_VALUES = {"MMC"}
+"""Learners that go down until the values of their objective no longer fall.
+
+A minimum that is found by its values has half of their digits: to an error e of the place belongs one of e² of the
+value. So their answers differ by a few √eps, wherever the last digits of the moments come from.
+"""
 
 
 @functools.cache
@@ -72,6 +78,8 @@ def cuts(draw):
 
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=40)
+@example(name="MMC", anchor="auto", places=[17, 90])
+@example(name="MMC", anchor="auto", places=[40])
 @given(name=st.sampled_from([*EXACT, *AT_ZERO]), anchor=st.sampled_from([0, 0.3, "auto"]), places=cuts())
 def test_any_blocks_give_the_fit_of_all_points(name, anchor, places):
     _compare(name, anchor, places)
@@ -89,7 +97,8 @@ def _compare(name, anchor, places):
     learner = fit(None, make(anchor), blocks, None if kind is None else _side(kind))
     local = at_once(name, anchor)
     M = local.metric_.matrix
-    np.testing.assert_allclose(learner.metric_.matrix, M, rtol=0, atol=1e-8 * np.abs(M).max())
+    rounding = 10 * np.finfo(float).eps ** 0.5 if name in BY_VALUES else 1e-8
+    np.testing.assert_allclose(learner.metric_.matrix, M, rtol=0, atol=rounding * np.abs(M).max())
     assert type(learner) is type(local)
     assert vars(learner).keys() == vars(local).keys()
 

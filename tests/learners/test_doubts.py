@@ -156,6 +156,6 @@ def test_low_rank_lmnn_says_that_nothing_gets_better_where_more_was_asked_for():
 def test_wide_sparse_points_are_sent_to_a_decomposition(rng):
     from scipy import sparse
 
-    X = sparse.random_array((20, 5000), density=0.01, format="csr", rng=rng)
+    X = sparse.random_array((20, 5000), density=0.01, format="csr", random_state=rng)
     with pytest.raises(TypeError, match="5,000 columns.*TruncatedSVD.*Kernelized"):
         gm.LMNN().fit(X, np.arange(20) % 2)

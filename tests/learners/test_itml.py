@@ -118,7 +118,7 @@ def test_digits_with_dead_pixels():
 
 def test_high_dimensional_sparse_equals_dense():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((60, 400), density=0.05, rng=rng, format="csr")
+    X = sparse.random_array((60, 400), density=0.05, random_state=rng, format="csr")
     y = np.arange(60) % 3
     a = gm.ITML(rank=10, random_state=0, anchor=0).fit(X, y)
     b = gm.ITML(rank=10, random_state=0, anchor=0).fit(X.toarray(), y)

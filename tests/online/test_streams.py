@@ -138,7 +138,7 @@ def test_low_rank_beyond_the_rank_is_the_restricted_minimizer(rng):
 
 @pytest.mark.parametrize("cls", [gm.LEGO, gm.OnlineITML, gm.OnlinePOLA])
 def test_sparse_points_in_high_dimension(cls, rng):
-    X = sparse.random_array((40, 20_000), density=0.002, rng=rng, format="csr")
+    X = sparse.random_array((40, 20_000), density=0.002, random_state=rng, format="csr")
     learner = cls(eta=0.01, rank=6)
     pairs = gm.Pairs(np.arange(20), np.arange(20, 40), np.arange(20) % 2 == 0, bounds=(0.5, 9.0))
     learner.partial_fit(X, pairs).learn_one(X[[0]], X[[1]], 1.0)

@@ -107,7 +107,7 @@ def test_nothing_of_size_n_by_n_is_formed(method, kind):
     rng = np.random.default_rng(0)
 
     def thin():
-        S = sparse.random_array((n, n), density=5e-6, rng=rng)
+        S = sparse.random_array((n, n), density=5e-6, random_state=rng)
         return (S + S.T).tocsr()
 
     kinds = {
@@ -128,7 +128,7 @@ def test_nothing_of_size_n_by_n_is_formed(method, kind):
 
 def test_the_same_answer_twice(rng):
     """Also where the Krylov space is exhausted, as it is for few distinct eigenvalues."""
-    S = sparse.random_array((400, 400), density=0.01, rng=rng)
+    S = sparse.random_array((400, 400), density=0.01, random_state=rng)
     A = [(S + S.T).tocsr(), sparse.diags_array(np.repeat([1.0, 0.0], [50, 350])).tocsr()]
     for method in ("mw", "ocp", "factored"):
         one, two = (gm.RankMinimizer(method).solve(A, [0.5, 2.0]) for _ in range(2))

@@ -86,7 +86,7 @@ def test_gauge_and_its_gradient(rng, oracle):
 
 
 def test_lanczos_equals_dense(rng):
-    B = sparse.random_array((300, 300), density=0.02, rng=rng)
+    B = sparse.random_array((300, 300), density=0.02, random_state=rng)
     A = (B + B.T).tocsr()
     values, vectors = leading(A, 3)
     exact = np.linalg.eigvalsh(A.toarray())[::-1]

@@ -20,7 +20,7 @@ def _recall(found, true):
 
 
 def _sparse(rng, n, d, density=0.02):
-    X = sparse.random_array((n, d), density=density, rng=rng, format="csr")
+    X = sparse.random_array((n, d), density=density, random_state=rng, format="csr")
     return sparse.csr_array(X)
 
 

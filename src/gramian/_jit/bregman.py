@@ -1,12 +1,13 @@
 """Cyclic LogDet projections: exact maximization of the dual over one multiplier at a time."""
 
-import numba
 import numpy as np
+
+from gramian._jit.compiler import njit
 
 HINGE, QUADRATIC, RELATIVE = 0, 1, 2
 
 
-@numba.njit(cache=True)
+@njit()
 def _bound(lam, b, kind, weight):
     """Value and derivative of s′(λ) for the slack kinds of gramian.solvers.slack."""
     if kind == QUADRATIC:
@@ -17,7 +18,7 @@ def _bound(lam, b, kind, weight):
     return b, 0.0
 
 
-@numba.njit(cache=True)
+@njit()
 def _excess(a, mu1, mu2, offset, lam, b, kind, weight):
     """g(a) = μ₁/(1 + aμ₁) + μ₂/(1 + aμ₂) + offset − s′(λ + a), which falls with a, and −g′(a)."""
     v1, v2 = mu1 / (1.0 + a * mu1), mu2 / (1.0 + a * mu2)
@@ -25,7 +26,7 @@ def _excess(a, mu1, mu2, offset, lam, b, kind, weight):
     return v1 + v2 + offset - xi, v1 * v1 + v2 * v2 + slope
 
 
-@numba.njit(cache=True)
+@njit()
 def _domain(mu1, mu2, lam, b, kind, weight):
     """Ends of the open interval of a in which M stays positive definite and s(λ + a) finite."""
     low = -np.inf
@@ -38,7 +39,7 @@ def _domain(mu1, mu2, lam, b, kind, weight):
     return low, high
 
 
-@numba.njit(cache=True)
+@njit()
 def _root(mu1, mu2, offset, lam, b, kind, weight):
     """The a with g(a) = 0, or the end of 0 ≤ λ + a ≤ upper that is nearest to it: bracketed Newton from 0."""
     low, high = _domain(mu1, mu2, lam, b, kind, weight)
@@ -60,7 +61,7 @@ def _root(mu1, mu2, offset, lam, b, kind, weight):
     return new
 
 
-@numba.njit(cache=True)
+@njit()
 def _rank_one(mu, limit, lam, upper):
     """The a of one term without a slack slope, μ / (1 + aμ) = limit, within 0 ≤ λ + a ≤ upper."""
     if mu * limit > 0:
@@ -68,7 +69,7 @@ def _rank_one(mu, limit, lam, upper):
     return -lam if mu < 0 else min(upper - lam, 1e18 / mu)  # no root: as far down, or up, as doubles go
 
 
-@numba.njit(cache=True)
+@njit()
 def _image(M, u, out):
     """Write M u and return uᵀ M u."""
     quadratic = 0.0
@@ -81,7 +82,7 @@ def _image(M, u, out):
     return quadratic
 
 
-@numba.njit(cache=True)
+@njit()
 def _eigenvalues(trace, det):
     """Eigenvalues of a 2 × 2 matrix that has real ones, the larger in size first."""
     root = np.sqrt(max(0.25 * trace * trace - det, 0.0))
@@ -89,7 +90,7 @@ def _eigenvalues(trace, det):
     return mu, det / mu if mu != 0.0 else 0.0
 
 
-@numba.njit(cache=True)
+@njit()
 def _subtract(M, x, y):
     """M ← M − x yᵀ."""
     for r in range(len(x)):
@@ -97,7 +98,7 @@ def _subtract(M, x, y):
             M[r, c] -= x[r] * y[c]
 
 
-@numba.njit(cache=True)
+@njit()
 def _project_one(M, u, s, offset, b, lam, kind, weight, Mu):
     """One constraint s·uᵀMu + offset ≤ b: update M, return the new λ."""
     mu = s * _image(M, u, Mu)
@@ -112,7 +113,7 @@ def _project_one(M, u, s, offset, b, lam, kind, weight, Mu):
     return max(lam + a, 0.0)
 
 
-@numba.njit(cache=True)
+@njit()
 def _project_two(M, u, w, s1, s2, offset, b, lam, kind, weight, Mu, Mw):
     """One constraint s₁·uᵀMu + s₂·wᵀMw + offset ≤ b: update M, return the new λ."""
     suu, sww = _image(M, u, Mu), _image(M, w, Mw)
@@ -131,7 +132,7 @@ def _project_two(M, u, w, s1, s2, offset, b, lam, kind, weight, Mu, Mw):
     return max(lam + a, 0.0)
 
 
-@numba.njit(cache=True)
+@njit()
 def _sweep(M, vectors, signs, offset, bound, lam, active, kind, weight):
     """One pass of projections over the active constraints; updates M and λ.
 
@@ -146,19 +147,19 @@ def _sweep(M, vectors, signs, offset, bound, lam, active, kind, weight):
             lam[i] = _project_two(M, u, w, s1, s2, offset[i], bound[i], lam[i], kind, weight[i], Mu, Mw)
 
 
-@numba.njit(cache=True)
+@njit()
 def sweep_hinge(M, vectors, signs, offset, bound, lam, active, weight):
     """A sweep with s(λ) = bλ on λ ≤ weight, inf when constraints are hard."""
     _sweep(M, vectors, signs, offset, bound, lam, active, HINGE, weight)
 
 
-@numba.njit(cache=True)
+@njit()
 def sweep_quadratic(M, vectors, signs, offset, bound, lam, active, weight):
     """A sweep with s(λ) = bλ + λ²/2·weight."""
     _sweep(M, vectors, signs, offset, bound, lam, active, QUADRATIC, weight)
 
 
-@numba.njit(cache=True)
+@njit()
 def sweep_relative(M, vectors, signs, offset, bound, lam, active, weight):
     """A sweep with s(λ) = −weight · log(1 − λb/weight)."""
     _sweep(M, vectors, signs, offset, bound, lam, active, RELATIVE, weight)

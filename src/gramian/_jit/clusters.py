@@ -1,9 +1,9 @@
 """Nearest centers of several clusterings in one pass."""
 
-import numba
+from gramian._jit.compiler import njit
 
 
-@numba.njit(cache=True)
+@njit()
 def largest(scores, ends, labels):
     """Place of the largest score of each row in each run of columns, which stop at ``ends``; the first on ties."""
     for i in range(scores.shape[0]):

@@ -2,11 +2,12 @@
 
 import math
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 
-@numba.njit(cache=True)
+
+@njit()
 def mix(x):
     """One 64-bit word scrambled into another (the finalizer of SplitMix64, a bijection)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -14,7 +15,7 @@ def mix(x):
     return x ^ (x >> np.uint64(31))
 
 
-@numba.njit(cache=True)
+@njit()
 def gaussians(seed, features, n_bits):
     """Standard normal r[f, b] for given features: a function of (seed, feature, bit) alone (Box–Muller)."""
     out = np.empty((len(features), n_bits))

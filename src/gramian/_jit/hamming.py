@@ -1,8 +1,8 @@
 """The pass over packed codes: Hamming distances, and the items within one of them."""
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 from gramian._jit.vectors import at_most, differing, popcount, prefetch, weighted
 
 _AHEAD = 2
@@ -11,7 +11,7 @@ FAR = np.uint16(65535)
 """Distance of a slot that holds no item, or one that may not be found."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def hamming_tiles(tiles, n, allowed, codes, distances, least):
     """Hamming distances of every item to a few query codes, and the least one of each tile.
 
@@ -30,7 +30,7 @@ def hamming_tiles(tiles, n, allowed, codes, distances, least):
         only_items(n, allowed, distances[q], least[q])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def weighted_tiles(tiles, n, allowed, codes, planes, distances, least):
     """As :func:`hamming_tiles`, but a bit j that differs from query q counts as the planes (m, planes · words) say."""
     n_tiles, n_words, _ = tiles.shape
@@ -45,7 +45,7 @@ def weighted_tiles(tiles, n, allowed, codes, planes, distances, least):
         only_items(n, allowed, distances[q], least[q])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def only_items(n, allowed, distances, least):
     """Put slots that hold no item, or one that is not allowed, far away."""
     distances[n : 64 * len(least)] = FAR
@@ -55,7 +55,7 @@ def only_items(n, allowed, distances, least):
         least[len(least) - 1] = lowest(distances[64 * (len(least) - 1) :])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def lowest(values):
     """Least of some values of uint16."""
     low = FAR
@@ -64,7 +64,7 @@ def lowest(values):
     return low
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def forbid(allowed, distances, least):
     """Put what is not allowed far away."""
     for t in range(len(least)):
@@ -75,7 +75,7 @@ def forbid(allowed, distances, least):
         least[t] = lowest(distances[64 * t : 64 * t + 64])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def level_of(values, count, high):
     """Smallest level ≤ ``high`` that at least ``count`` of the values of uint16 do not exceed, by halving."""
     low, whole = 0, len(values) - len(values) % 64
@@ -89,7 +89,7 @@ def level_of(values, count, high):
     return low
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def put(found, start, chosen, size):
     """Append the positions of the ones of a 64-bit word to ``chosen``; return its new size."""
     while found != 0:
@@ -100,7 +100,7 @@ def put(found, start, chosen, size):
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def within(distances, least, level, chosen):
     """Positions of the items with h ≤ level, ascending; returns how many."""
     size = 0
@@ -110,7 +110,7 @@ def within(distances, least, level, chosen):
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def beyond(distances, least, near, levels, masks, chosen):
     """Positions of the items with near < h ≤ the level of their class, ascending; returns how many.
 
@@ -131,7 +131,7 @@ def beyond(distances, least, near, levels, masks, chosen):
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def class_masks(values, edges):
     """Masks (tiles, classes) of the classes edges[c] ≤ value ≤ edges[c + 1]; a value on an edge is in the lower one."""
     masks = np.zeros((-(-len(values) // 64), len(edges) - 1), np.uint64)

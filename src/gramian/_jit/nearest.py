@@ -1,12 +1,12 @@
 """Distances to listed rows, and inner products with all of them."""
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 from gramian._jit.selection import NEARLY, insert
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def sqdist(a, b):
     """|a − b|² by differences, in double precision: no cancellation."""
     total = 0.0
@@ -15,7 +15,7 @@ def sqdist(a, b):
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def listed_sqdist(Q, X, ids, lower, k):
     """Squared Euclidean distance of row i of Q to the rows ids[i] of X, (n, m), as far as needed for the k nearest.
 
@@ -36,7 +36,7 @@ def listed_sqdist(Q, X, ids, lower, k):
     return D
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def add_postings(q_starts, q_columns, q_data, starts, items, data, out):
     """Add qᵀx of CSR queries with all items, which are given as postings, the items of each column, to out (m, n)."""
     for q in range(len(out)):
@@ -46,7 +46,7 @@ def add_postings(q_starts, q_columns, q_data, starts, items, data, out):
                 out[q, items[j]] += weight * data[j]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def inner(a, b):
     """aᵀb in single precision, in any order."""
     total = np.float32(0.0)
@@ -55,7 +55,7 @@ def inner(a, b):
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def few_products(rows, Z, out):
     """Inner products of a few queries with all rows, each of which is read once, to out (m, n)."""
     for i in range(len(rows)):

@@ -2,11 +2,12 @@
 
 import math
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 
-@numba.njit(cache=True, fastmath={"reassoc", "contract"})
+
+@njit(fastmath={"reassoc", "contract"})
 def dot(a, b):
     """Inner product; the sum may be reordered, so that it runs in vector registers."""
     s = 0.0
@@ -15,7 +16,7 @@ def dot(a, b):
     return s
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _lego_after(p, y, eta):
     """LegoRule.after: zᵀM⁺z and x for prediction p = zᵀMz > 0 and target y."""
     t = eta * y * p - 1.0
@@ -24,7 +25,7 @@ def _lego_after(p, y, eta):
     return after, -eta * (p - y) * after / (1.0 + eta * p * after)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _itml_after(p, y, eta):
     """OnlineITMLRule.after."""
     rate = eta if p >= y else min(eta, 0.5 / ((y - p) * p))
@@ -32,7 +33,7 @@ def _itml_after(p, y, eta):
     return after, -rate * (p - y) * after
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _factored_stream(G, H, V, targets, signs, eta, lego):
     """Steps G ← G + a (Gz)(Mz)ᵀ of online/factored.py; G and the followers H change in place.
 
@@ -81,19 +82,19 @@ def _factored_stream(G, H, V, targets, signs, eta, lego):
     return predictions
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def lego_stream(G, H, V, targets, signs, eta):
     """LEGO over the rows of V."""
     return _factored_stream(G, H, V, targets, signs, eta, True)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def itml_stream(G, H, V, targets, signs, eta):
     """Online ITML over the rows of V."""
     return _factored_stream(G, H, V, targets, signs, eta, False)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def smallest_eigenpair(M, start):
     """Smallest eigenvalue of M seen from ``start``, and its vector: Lanczos, fully reorthogonalized.
 
@@ -135,7 +136,7 @@ def smallest_eigenpair(M, start):
     return 0.0, start
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def add_square(M, v, weight):
     """M ← M + weight · vvᵀ in place; the result is exactly symmetric."""
     root = math.sqrt(abs(weight))
@@ -147,7 +148,7 @@ def add_square(M, v, weight):
                 M[i, j] += sign * (c * (root * v[j]))
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def pola_stream(M, V, targets, signs, eta, threshold, margin):
     """Run POLA over the rows of V; M changes in place. With margin > 0 the threshold is learned too."""
     n, d = V.shape

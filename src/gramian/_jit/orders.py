@@ -1,13 +1,13 @@
 """Search in sorted orders of permuted keys (Jain 2009, §4.2)."""
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 from gramian._jit.ranking import rank
 from gramian._jit.scan import query_table
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def first_at_least(keys, key):
     """Place of the first of the sorted keys that is not below ``key``."""
     low, high = 0, len(keys)
@@ -17,7 +17,7 @@ def first_at_least(keys, key):
     return low
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def walk(keys, items, queries, budget, stamp, mark, allowed, chosen):
     """Items met when going out from the query's place in each sorted order, longest common prefix first.
 
@@ -49,7 +49,7 @@ def walk(keys, items, queries, budget, stamp, mark, allowed, chosen):
             size += len(allowed) == 0 or (allowed[i // 64] >> np.uint64(i % 64)) & np.uint64(1) == 1
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def walk_all(keys, items, queries, budget, allowed, kept, W, sizes, outside, unit, rows, values, seen):
     """Rank by exact distance what :func:`walk` meets, for every query."""
     n = keys.shape[1]

@@ -4,13 +4,13 @@ From one weight to the next the nearest hardly change: the last ones, under the 
 of the new ones lie, so that few entries of a row are looked at twice.
 """
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 from gramian._jit.selection import cut
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def precisions(learned, step, sizes, codes, asked, k, weights):
     """Share of the k_i nearest others of row asked[i] that are of its class, (asked, weights); ties by place.
 
@@ -41,14 +41,14 @@ def precisions(learned, step, sizes, codes, asked, k, weights):
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def along(learned, step, weight, row):
     """learned + w · step."""
     for j in range(len(row)):
         row[j] = step[j] * weight + learned[j]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def inverse_roots(sizes):
     """1/√size, zero where there is no length."""
     roots = np.zeros_like(sizes)
@@ -59,7 +59,7 @@ def inverse_roots(sizes):
     return roots
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def turn(row, size, root, i):
     """2 − 2 cos from |x − y|² and the lengths, in place; a point of length zero stays at zero."""
     own, mine, here = size[i], root[i], 1.0 if size[i] > 0 else 0.0
@@ -68,7 +68,7 @@ def turn(row, size, root, i):
         row[j] = (row[j] - own - size[j]) * mine * root[j] + here + there
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def farthest(row, ids):
     """The largest of some entries, infinity where one is not a number."""
     level = -np.inf
@@ -77,7 +77,7 @@ def farthest(row, ids):
     return level
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def gather(row, level, flags, values, ids):
     """Entries of a row that are not above a level, in the order of their places; returns how many they are."""
     for j in range(len(row)):

@@ -2,17 +2,18 @@
 
 ``coded`` = (tiles, n, allowed, sqnorms, alignments, classes) are the codes of the items, |x|² and c = ⟨ō, o⟩ as the
 bits see them, and classes (low, high, least c, masks) of them. A query is ``asked`` = (code, planes, weights, sqnorm)
-with t_j = |r_jᵀq| / |q| as ``weights`` and, as ``planes``, its multiples a_j of a unit. ``law`` = (z, slack).
+with t_j = |r_jᵀq| / |q| as ``weights`` and, as ``planes``, its multiples a_j of a unit; in a search of its own the
+blur of its rounding comes last. ``law`` = (z, slack).
 """
 
 import math
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 from gramian._jit.hamming import beyond, level_of, weighted_tiles, within
 from gramian._jit.ranking import rank
-from gramian._jit.scan import query_table
+from gramian._jit.scan import blurred, query_table
 
 _GROUP = 4
 """Queries that share one pass over the codes."""
@@ -22,14 +23,14 @@ _ROUNDING = 1e-5
 """What single precision may take from an estimate."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def least_cosine(norm, query, bound):
     """The least cosine to the query of an item with this norm and d² ≤ bound; above one there is none."""
     product = 2.0 * norm * query
     return (norm * norm + query * query - bound) / product if product > 0.0 else -1.0
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def least_product(cosine, c, z):
     """min over x ≥ cosine of c x − z √(1 − c²) √(1 − x²): what ⟨ō, q⟩ exceeds with the probability of z."""
     noise = z * math.sqrt(max(1.0 - c * c, 0.0))
@@ -40,7 +41,7 @@ def least_product(cosine, c, z):
     return c * cosine - noise * math.sqrt(1.0 - cosine * cosine)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def plausible(y, c, norm, query, bound, z):
     """Whether an item with the estimate y may be within the bound."""
     cosine = least_cosine(norm, query, bound)
@@ -49,7 +50,7 @@ def plausible(y, c, norm, query, bound, z):
     return cosine <= 1.0 + 1e-9 and y >= least_product(cosine, c, z) - _ROUNDING
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def class_levels(classes, sqnorm, bound, step, n_bits, law):
     """Largest weighted Hamming distance at which any item of a class is plausible; ``step`` = (unit, Σ a_j)."""
     low, high, align, _ = classes
@@ -71,7 +72,7 @@ def class_levels(classes, sqnorm, bound, step, n_bits, law):
     return levels
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def byte_table(weights, table):
     """table[i, b]: sum of the weights 8i … 8i + 7 whose bit is set in the byte b."""
     for i in range(len(table)):
@@ -81,7 +82,7 @@ def byte_table(weights, table):
                 table[i, b + (1 << j)] = table[i, b] + weights[8 * i + j]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def differing_weight(tiles, i, code, table):
     """Sum of the weights of the bits in which item i differs from the code."""
     t, place, total = i // 64, i % 64, np.float32(0.0)
@@ -92,7 +93,7 @@ def differing_weight(tiles, i, code, table):
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def keep_rounded(coded, chosen, count, distances, sqnorm, bound, step, n_bits, law):
     """Keep those of ``chosen`` in place that are plausible by their rounded products; returns how many."""
     sqnorms, alignments, query = coded[3], coded[4], math.sqrt(sqnorm)
@@ -107,7 +108,7 @@ def keep_rounded(coded, chosen, count, distances, sqnorm, bound, step, n_bits, l
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def keep_estimated(coded, chosen, count, asked, table, bound, z, kept, estimates):
     """Those of ``chosen`` that are plausible by their exact products, with these; returns how many."""
     tiles, sqnorms, alignments = coded[0], coded[3], coded[4]
@@ -122,7 +123,7 @@ def keep_estimated(coded, chosen, count, asked, table, bound, z, kept, estimates
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def nearest_first(coded, chosen, count, estimates, sqnorm):
     """Order of the chosen items by their estimated distances |x|² + |q|² − 2|x||q| y/c."""
     sqnorms, alignments, query = coded[3], coded[4], math.sqrt(sqnorm)
@@ -134,7 +135,7 @@ def nearest_first(coded, chosen, count, estimates, sqnorm):
     return np.argsort(guess)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def search_one(distances, least, coded, asked, step, kept, query, unit, law, k, rows, values, scratch):
     """Search one query until no item left out is plausibly among the k nearest; return the number compared."""
     sqnorms, alignments, classes = coded[3], coded[4], coded[5]
@@ -143,28 +144,29 @@ def search_one(distances, least, coded, asked, step, kept, query, unit, law, k, 
     near = level_of(least if len(least) >= 2 * len(rows) else distances, len(rows), total)
     seen = within(distances, least, near, chosen)
     size = rank(chosen, seen, kept, query, unit, rows, values, 0)
-    levels = class_levels(classes, asked[3], values[k - 1], step, n_bits, law)
+    bound = blurred(values[k - 1], asked[4])
+    levels = class_levels(classes, asked[3], bound, step, n_bits, law)
     count = beyond(distances, least, near, levels, classes[3], chosen)
-    count = keep_rounded(coded, chosen, count, distances, asked[3], values[k - 1], step, n_bits, law)
+    count = keep_rounded(coded, chosen, count, distances, asked[3], bound, step, n_bits, law)
     if count == 0:
         return seen
     byte_table(asked[2], table)
-    count = keep_estimated(coded, chosen, count, asked, table, values[k - 1], law[0], passed, estimates)
+    count = keep_estimated(coded, chosen, count, asked, table, bound, law[0], passed, estimates)
     order = nearest_first(coded, passed, count, estimates, asked[3])
     root = math.sqrt(asked[3])
     for start in range(0, count, _STEP):
-        some = 0
+        some, bound = 0, blurred(values[k - 1], asked[4])
         for j in order[start : min(start + _STEP, count)]:
             i = passed[j]
             pending[some] = i
-            some += plausible(estimates[j], alignments[i], math.sqrt(sqnorms[i]), root, values[k - 1], law[0])
+            some += plausible(estimates[j], alignments[i], math.sqrt(sqnorms[i]), root, bound, law[0])
         size = rank(pending, some, kept, query, unit, rows, values, size)
         seen += some
     return seen
 
 
-@numba.njit(cache=True, nogil=True)
-def scan_products(coded, asked, qnorms, kept, W, sizes, outside, unit, law, k, rows, values, seen):
+@njit(nogil=True)
+def scan_products(coded, asked, qnorms, blurs, kept, W, sizes, outside, unit, law, k, rows, values, seen):
     """Rank by exact distance what the estimates let through, for every query.
 
     ``asked`` = (codes, planes, weights, units), with unit and Σ a_j of each query in ``units`` (m, 2).
@@ -180,14 +182,14 @@ def scan_products(coded, asked, qnorms, kept, W, sizes, outside, unit, law, k, r
         stop = min(start + _GROUP, m)
         weighted_tiles(tiles, n, allowed, codes[start:stop], planes[start:stop], distances, least)
         for q in range(start, stop):
-            one = codes[q], planes[q], weights[q], qnorms[q]
+            one = codes[q], planes[q], weights[q], qnorms[q], blurs[q]
             query = W[q], sizes[q], query_table(outside, q)
             step = units[q, 0], int(units[q, 1])
             h, low = distances[q - start], least[q - start]
             seen[q] = search_one(h, low, coded, one, step, kept, query, unit, law, k, rows[q], values[q], scratch)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def estimated_within(coded, code, plane, weights, units, sqnorm, bound, law):
     """Positions of the items that are plausible within a squared distance of one query, ascending."""
     tiles, n, allowed, classes = coded[0], coded[1], coded[2], coded[5]

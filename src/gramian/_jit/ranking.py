@@ -7,18 +7,18 @@ sparse rows outside of x as (pointers, columns, data, weight), and scale and off
 
 import math
 
-import numba
 import numpy as np
 from numba import types
 from numba.extending import overload
 
+from gramian._jit.compiler import njit
 from gramian._jit.vectors import half, prefetch
 
 _AHEAD = 8
 """Items that are asked for ahead of their use: their delays overlap, which otherwise take most of the time."""
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def dot(a, b):
     """Inner product in the precision of its arguments; the sum may be reordered, to fill vector registers."""
     s = a[0] * b[0]
@@ -36,7 +36,7 @@ def _value_of(x):
     return (lambda x: half(x)) if x == types.uint16 else (lambda x: x)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def centered_dot(x, center, w):
     """(x − μ)ᵀw; the order of the sum is left to the compiler so that it fills vector registers."""
     total = 0.0
@@ -45,7 +45,7 @@ def centered_dot(x, center, w):
     return total
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def scaled_dot(x, scale, offset, center, w):
     """(offset + scale x − μ)ᵀw."""
     total = 0.0
@@ -54,7 +54,7 @@ def scaled_dot(x, scale, offset, center, w):
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def product(kept, i, w):
     """(x_i − μ)ᵀw of a row as it is kept."""
     X, center, scales = kept[0], kept[1], kept[4]
@@ -63,7 +63,7 @@ def product(kept, i, w):
     return centered_dot(X[i], center, w)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def insert(rows, values, size, row, value):
     """Insert into arrays sorted by (value, row) that hold at most len(rows) entries; return their new size."""
     last = len(rows)
@@ -77,7 +77,7 @@ def insert(rows, values, size, row, value):
     return size + 1 if size < last else size
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def rank(pending, count, kept, query, unit, rows, values, size):
     """Insert pending items by their distances; return the new size."""
     X, sizes, outside = kept[0], kept[2], kept[3]
@@ -98,7 +98,7 @@ def rank(pending, count, kept, query, unit, rows, values, size):
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def distance(product, size, own, unit):
     """d² = |x|² + |q|² − 2 k(x, q), or 2 − 2 cos when ``unit``: then k(x, q) is that of a query of length one."""
     if unit:
@@ -106,7 +106,7 @@ def distance(product, size, own, unit):
     return max(size + own - 2.0 * product, 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def table_of(columns, data):
     """Sparse entries in a hash table by column, so that no vector of full width is made: (taken, keys, entries).
 
@@ -124,7 +124,7 @@ def table_of(columns, data):
     return taken, keys, entries
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def outside_dot(i, outside, table):
     """Weighted product of the sparse row i with the entries of a table."""
     pointers, columns, data, weight = outside
@@ -137,13 +137,13 @@ def outside_dot(i, outside, table):
     return weight * total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def first_slot(key, size):
     """Where to look for a key in a hash table of 2^p slots."""
     return (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & np.uint64(size - 1)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def place(taken, keys, key):
     """Slot of a key in a hash table with room, or the empty slot where it would stand."""
     slot = first_slot(key, len(keys))
@@ -152,7 +152,7 @@ def place(taken, keys, key):
     return slot
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def image_sqnorm(L, v):
     """|Lv|², four rows of L at a time, which share the reading of v."""
     n_rows, d = L.shape
@@ -173,7 +173,7 @@ def image_sqnorm(L, v):
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def image_sqnorms(L, V):
     """|Lv|² of each row v: equal rows have equal values, wherever they stand."""
     out = np.empty(len(V))

@@ -1,10 +1,11 @@
 """Rows placed in a frame, and their mean: one pass in double precision that converts nothing beforehand."""
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def placed_row(x, center, unit, z):
     """Write (x − center) / unit to z in single precision; returns its squared norm before and after rounding."""
     given, rounded = 0.0, 0.0
@@ -16,7 +17,7 @@ def placed_row(x, center, unit, z):
     return given, rounded
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def placed_rows(X, center, unit, largest, rows, sqnorms):
     """Write (x − center) / unit to rows, and their squared norms; 0 and −∞ for rows longer than ``largest``."""
     for i in range(len(X)):
@@ -26,14 +27,14 @@ def placed_rows(X, center, unit, largest, rows, sqnorms):
             sqnorms[i] = -np.inf
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def add_row(total, x):
     """Add a row to a sum in double precision."""
     for t in range(len(total)):
         total[t] += x[t]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def column_means(X):
     """Mean of the rows, in double precision."""
     total = np.zeros(X.shape[1])

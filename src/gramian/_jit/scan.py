@@ -7,9 +7,9 @@ classes; ``kept`` is what :mod:`gramian._jit.ranking` compares; ``limits`` are t
 
 import math
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 from gramian._jit.hamming import beyond, hamming_tiles, level_of, within
 from gramian._jit.ranking import distance, outside_dot, product, rank, table_of
 
@@ -22,19 +22,26 @@ _STEP = 16
 """Items that are compared before the bound is looked at again."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def plausible(norm, query, bound, limit):
     """Whether cos θ_max ≤ limit, θ_max the widest angle to the query of an item with this norm and d² ≤ bound."""
     return norm * norm + query * query - bound <= 2.0 * norm * query * limit
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
+def blurred(bound, blur):
+    """(D + 2b)²: D² seen through points that were computed to b, both the query and the item."""
+    root = math.sqrt(bound) + 2.0 * blur
+    return root * root
+
+
+@njit(nogil=True)
 def first_level(distances, least, count, n_bits):
     """A Hamming distance within which ``count`` items lie, or a little more: by the least ones of the tiles if many."""
     return level_of(least if len(least) >= 2 * count else distances, count, n_bits)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def last_levels(sqnorm, bound, edges, limits):
     """Largest Hamming distance of each class of norms that is plausible at any norm between its edges.
 
@@ -51,7 +58,7 @@ def last_levels(sqnorm, bound, edges, limits):
     return levels
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def keep_plausible(chosen, start, stop, distances, sqnorms, sqnorm, bound, limits, kept):
     """Those of chosen[start:stop] that are plausible within ``bound``; returns how many."""
     query, size = math.sqrt(sqnorm), 0
@@ -62,7 +69,7 @@ def keep_plausible(chosen, start, stop, distances, sqnorms, sqnorm, bound, limit
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def sort_by_distance(chosen, count, distances, n_bits, ordered):
     """Items by Hamming distance, ties by position: a counting sort."""
     ends = np.zeros(n_bits + 2, np.int64)
@@ -75,8 +82,8 @@ def sort_by_distance(chosen, count, distances, n_bits, ordered):
         ends[h] += 1
 
 
-@numba.njit(cache=True, nogil=True)
-def confident(distances, least, coded, sqnorm, kept, query, unit, limits, k, rows, values, scratch):
+@njit(nogil=True)
+def confident(distances, least, coded, sqnorm, blur, kept, query, unit, limits, k, rows, values, scratch):
     """Search one query until no item left out is plausibly among the k nearest; return the number compared.
 
     First the items with the smallest Hamming distances give an upper bound D² on the k-th distance. Then an item at
@@ -89,21 +96,21 @@ def confident(distances, least, coded, sqnorm, kept, query, unit, limits, k, row
     near = first_level(distances, least, _FIRST * len(rows), n_bits)
     seen = within(distances, least, near, chosen)
     size = rank(chosen, seen, kept, query, unit, rows, values, 0)
-    levels = last_levels(sqnorm, values[k - 1], edges, limits)
+    levels = last_levels(sqnorm, blurred(values[k - 1], blur), edges, limits)
     count = beyond(distances, least, near, levels, masks, chosen)
     # A large part of all items is better read in the order of memory.
     if 8 * count < len(chosen):
         sort_by_distance(chosen, count, distances, n_bits, ordered)
         chosen = ordered
     for start in range(0, count, len(pending)):
-        stop, bound = min(start + len(pending), count), values[k - 1]
+        stop, bound = min(start + len(pending), count), blurred(values[k - 1], blur)
         some = keep_plausible(chosen, start, stop, distances, sqnorms, sqnorm, bound, limits, pending)
         size = rank(pending, some, kept, query, unit, rows, values, size)
         seen += some
     return seen
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def nearest_codes(distances, least, n_bits, count, chosen):
     """Positions of the ``count`` smallest Hamming distances, ascending, ties by position."""
     edge = level_of(distances, count, n_bits)
@@ -117,12 +124,12 @@ def nearest_codes(distances, least, n_bits, count, chosen):
         room -= level
 
 
-@numba.njit(cache=True, nogil=True)
-def scan(coded, codes, qnorms, kept, W, sizes, outside, unit, limits, budget, k, rows, values, seen):
+@njit(nogil=True)
+def scan(coded, codes, qnorms, blurs, kept, W, sizes, outside, unit, limits, budget, k, rows, values, seen):
     """Rank by exact distance what the Hamming scan lets through: by confidence, or the ``budget`` nearest codes.
 
-    Queries have ``codes`` (m, words), |q|² as the bits see it, weights W (m, d), |q|² as it ranks, and sparse entries
-    ``outside`` = (pointers, columns, data).
+    Queries have ``codes`` (m, words), |q|² as the bits see it and how far rounding may move that, weights W (m, d),
+    |q|² as it ranks, and sparse entries ``outside`` = (pointers, columns, data).
     """
     tiles, n, allowed = coded[0], coded[1], coded[2]
     m, n_tiles, n_bits = len(codes), len(tiles), len(limits) - 1
@@ -141,10 +148,11 @@ def scan(coded, codes, qnorms, kept, W, sizes, outside, unit, limits, budget, k,
                 rank(scratch[0], budget, kept, query, unit, rows[q], values[q], 0)
                 seen[q] = budget
             else:
-                seen[q] = confident(h, low, coded, qnorms[q], kept, query, unit, limits, k, rows[q], values[q], scratch)
+                found = rows[q], values[q]
+                seen[q] = confident(h, low, coded, qnorms[q], blurs[q], kept, query, unit, limits, k, *found, scratch)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def query_table(outside, q):
     """Sparse entries of query q as a table, empty without them."""
     pointers, columns, data = outside
@@ -152,7 +160,7 @@ def query_table(outside, q):
     return table_of(columns[start:stop], data[start:stop])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def compare_all(chosen, kept, W, sizes, outside, unit, rows, values):
     """Rank the same items for every query."""
     for q in range(len(W)):
@@ -160,7 +168,7 @@ def compare_all(chosen, kept, W, sizes, outside, unit, rows, values):
         rank(chosen, len(chosen), kept, query, unit, rows[q], values[q], 0)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def listed(chosen, kept, W, sizes, outside, unit, q):
     """Distances of listed items to query q."""
     own, rows = kept[2], kept[3]
@@ -172,7 +180,7 @@ def listed(chosen, kept, W, sizes, outside, unit, q):
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def plausible_within(coded, code, sqnorm, bound, limits):
     """Positions of the items that are plausible within a squared distance of one query, ascending."""
     tiles, n, allowed, sqnorms, edges, masks = coded

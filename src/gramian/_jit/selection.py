@@ -4,8 +4,9 @@ A short list is kept in order. A longer one is gathered in any order: what is be
 twice too long, the smallest ones move to the front, and the largest of these is the next level.
 """
 
-import numba
 import numpy as np
+
+from gramian._jit.compiler import njit
 
 CHUNK = 512
 """Bounds that are compared with a level at once."""
@@ -15,7 +16,7 @@ _LANES = 256
 """Groups of bounds, of which the smallest ones tell below which level enough bounds lie."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def insert(values, ids, value, i):
     """Put (value, i) in its place of an ascending list, whose last pair leaves it."""
     place = len(values) - 1
@@ -27,13 +28,13 @@ def insert(values, ids, value, i):
     ids[place] = i
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def before(value, i, other, j):
     """Whether (value, i) comes before (other, j): a smaller value, or the same and a smaller id."""
     return value < other or (value == other and i < j)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def move_below(values, first, stop, level, equal):
     """Move those of values[first:stop] to its front that are below a level, or equal to it; returns where they end.
 
@@ -48,7 +49,7 @@ def move_below(values, first, stop, level, equal):
     return end
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def ranked(values, k):
     """The value with k others before it, by Hoare's selection; the values change places."""
     first, stop = 0, len(values)
@@ -64,7 +65,7 @@ def ranked(values, k):
             return level
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def cut(values, ids, count, size):
     """Move the ``size`` smallest of the first ``count`` pairs to the front; returns the largest of their values."""
     level, end = ranked(values[:count].copy(), size - 1), 0
@@ -77,7 +78,7 @@ def cut(values, ids, count, size):
     return level
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def drop_ties(values, ids, level, size):
     """Of the pairs that have the largest value, keep those with the smallest ids: ``size`` are left in front."""
     tied, end = np.sort(ids[values == level]), 0
@@ -89,7 +90,7 @@ def drop_ties(values, ids, level, size):
     ids[end:size] = tied[: size - end]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def in_order(values, names, skip, k):
     """Names and values of the k smallest entries of each row, ascending, in lists that are kept in order."""
     found, best = np.full((len(values), k), -1, np.int64), np.full((len(values), k), np.inf)
@@ -104,7 +105,7 @@ def in_order(values, names, skip, k):
     return found, best
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def gathered(values, names, skip, k):
     """Names and values of the k smallest entries of each row, and of some more of them, in any order."""
     room = max(k, min(2 * k, values.shape[1]))
@@ -123,7 +124,7 @@ def gathered(values, names, skip, k):
     return found, best
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def arranged(values, names, order):
     """Rows in the order of their values, which is given, and where these are equal in that of the names."""
     n, m = order.shape
@@ -139,21 +140,40 @@ def arranged(values, names, order):
     return found, best
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def sort_names(names):
     """Sort in place; mostly there is but one."""
     if len(names) > 1:
         names[:] = np.sort(names)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
+def level_ties(values, names, k, share, cut):
+    """Give each run of ascending values with gaps within a share of them its first value, and sort its names, in place.
+
+    ``cut`` (n,) says of which rows a run that begins among the first k goes on to the end, and perhaps beyond.
+    """
+    n, m = values.shape
+    for i in range(n):
+        start = 0
+        for j in range(1, m + 1):
+            if j < m and values[i, j] < np.inf and values[i, j] - values[i, j - 1] <= share * values[i, j - 1]:
+                continue
+            if j > start + 1:
+                values[i, start:j] = values[i, start]
+                sort_names(names[i, start:j])
+            cut[i] = j == m and start < k and values[i, start] < np.inf
+            start = j
+
+
+@njit(nogil=True)
 def flag_below(halves, products, level, flags):
     """Mark the halves − products that are below a level; without a branch, so that it fills vector registers."""
     for j in range(len(halves)):
         flags[j] = halves[j] - products[j] < level
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def lower_lanes(lanes, halves, products):
     """Make each lane the smaller of itself and its halves − products."""
     for j in range(len(lanes)):
@@ -161,7 +181,7 @@ def lower_lanes(lanes, halves, products):
         lanes[j] = bound if bound < lanes[j] else lanes[j]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def enough_below(halves, products, lanes, count):
     """A level below which at least ``count`` of the halves − products lie, and seldom many more.
 
@@ -179,7 +199,7 @@ def enough_below(halves, products, lanes, count):
     return np.nextafter(ranked(lanes[:size], count - 1), halves.dtype.type(np.inf))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def keep_lowest(products, halves, first, values, ids, counts, levels, size):
     """Keep the ``size`` smallest |x|²/2 − qᵀx of each query in lists ``values``, ``ids`` (m, room).
 
@@ -206,7 +226,7 @@ def keep_lowest(products, halves, first, values, ids, counts, levels, size):
         levels[q] = level
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def insert_flagged(flags, halves, products, first, level, values, ids):
     """Put flagged items that are below the level into a list in order; returns the level that is left."""
     eights = flags.view(np.uint64)
@@ -221,7 +241,7 @@ def insert_flagged(flags, halves, products, first, level, values, ids):
     return level
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def append_flagged(flags, halves, products, first, values, ids, count):
     """Add flagged items to the first ``count`` of a list, without a branch for each; returns how many there are."""
     eights = flags.view(np.uint64)
@@ -235,7 +255,7 @@ def append_flagged(flags, halves, products, first, values, ids, count):
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def cut_lists(values, ids, counts, size):
     """Move the ``size`` smallest pairs of each list to its front; what is missing is infinite."""
     for q in range(len(values)):
@@ -244,7 +264,7 @@ def cut_lists(values, ids, counts, size):
         values[q, counts[q] :] = np.inf
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def squared_lists(values, own, scale):
     """Squared distances from lists of halves − products; infinity stays."""
     D = np.full(values.shape, np.inf)

@@ -1,10 +1,11 @@
 """The small dense algebra of tangent distance, one image or one pair at a time."""
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 
-@numba.njit(cache=True)
+
+@njit()
 def orthonormalize(T, tol):
     """Rows of each T[i] (t, p) made orthonormal in place (modified Gram–Schmidt, twice); dependent rows become zero."""
     n, t, p = T.shape
@@ -28,7 +29,7 @@ def orthonormalize(T, tol):
                 T[i, a, x] *= scale
 
 
-@numba.njit(cache=True)
+@njit()
 def residuals(P, own_x, own_y, sides, floor):
     """Squared tangent distance of one x to m images y, from inner products of their frames (tangents, then image).
 

@@ -1,12 +1,12 @@
 """Keeping hash codes true while their directions move: recompute only the bits that may have changed."""
 
-import numba
 import numpy as np
 
+from gramian._jit.compiler import njit
 from gramian._jit.ranking import centered_dot
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def scaled_levels(P, scales, levels):
     """Fill ``levels`` with min(|P_ij| · scale_i, 255), rounded down."""
     for i in range(P.shape[0]):
@@ -15,7 +15,7 @@ def scaled_levels(P, scales, levels):
             levels[i, j] = np.uint8(min(abs(P[i, j]) * c, np.float32(255.0)))
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def refresh_bits(margins, levels, points, center, rows, tiles):
     """Recompute each bit whose margin level is at most the level of its drift; returns (recomputed, flipped).
 
@@ -36,7 +36,7 @@ def refresh_bits(margins, levels, points, center, rows, tiles):
     return touched, flipped
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def set_bit(tiles, i, j, x, center, rows):
     """Write bit j of item i; returns whether it flipped."""
     mask = np.uint64(1) << np.uint64(j % 64)

@@ -82,6 +82,10 @@ def names() -> list[str]:
     return sorted({*BUNDLED, *OPENML, *local})
 
 
+POINTS = {"X", "indptr", "text"}
+"""What a file of a data set has one of: dense points, sparse ones, or texts."""
+
+
 @checked(name=TEXT, return_X_y=FLAG, dtype=NONE | DTYPE)
 def load(name: str, return_X_y: bool = False, dtype: Any = np.float64) -> Any:
     """Load a data set by name.
@@ -156,6 +160,10 @@ def _bundled(name: str) -> Dataset:
 
 def _local(path: Path) -> Dataset:
     with np.load(path, allow_pickle=False) as stored:
+        if not POINTS & set(stored.files):
+            raise ValueError(
+                f"datasets: {path.name} must hold points as X, got {', '.join(stored.files)}; read it with numpy.load."
+            )
         parts = {key: stored[key] for key in stored.files}
     if "scale" in parts:
         parts["X"] = parts["X"] * float(parts.pop("scale"))

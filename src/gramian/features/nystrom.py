@@ -275,7 +275,7 @@ def moments(
 def rotation(coordinates: str, spread: np.ndarray, whiten: np.ndarray) -> np.ndarray:
     """The rotation R of the coordinates L⁻¹k_B(x), whose second moments are ``spread``."""
     if coordinates == "principal" and len(spread):
-        return linalg.eigh(spread)[1][:, ::-1].T  # V_qᵀ of (11), largest eigenvalue first
+        return linalg.oriented(linalg.eigh(spread)[1][:, ::-1]).T  # V_qᵀ of (11), largest eigenvalue first
     if coordinates == "symmetric":
         # K_BB^{-1/2} = (K_BB^{-1/2} L) L⁻¹, and the bracket is a rotation: the orthogonal polar factor of L⁻ᵀ.
         U, _, V = np.linalg.svd(whiten.T, full_matrices=False)

@@ -115,4 +115,4 @@ class DNE(Blended):
         if count == 0:
             _checks.warn("DNE: no eigenvalue is negative; keeping the smallest eigenvector.")
         r = max(count, 1) if self.n_components is None else min(max(count, 1), self.n_components)
-        return Solution(factor=vectors[:, :r].T, objective=float((values[:r] + self.reg).sum()))
+        return Solution(factor=linalg.oriented(vectors[:, :r]).T, objective=float((values[:r] + self.reg).sum()))

@@ -61,7 +61,7 @@ def given_start(init: Any, r: int, d: int, owner: str) -> np.ndarray:
 def principal_directions(X: np.ndarray) -> np.ndarray:
     """Eigenvectors of the covariance, largest variance first, as rows."""
     V = X - X.mean(axis=0)
-    return linalg.eigh(V.T @ V)[1][:, ::-1].T
+    return linalg.oriented(linalg.eigh(V.T @ V)[1][:, ::-1]).T
 
 
 def discriminant_directions(X: np.ndarray, labels: Labels) -> np.ndarray:
@@ -73,7 +73,7 @@ def discriminant_directions(X: np.ndarray, labels: Labels) -> np.ndarray:
     whiten = linalg.psd_power(Sw + ridge * np.eye(len(Sw)), -0.5)
     between = (means[labels.codes] - X.mean(axis=0)) @ whiten
     vectors = linalg.eigh(between.T @ between)[1][:, ::-1]
-    return np.linalg.qr(whiten @ vectors)[0].T
+    return linalg.oriented(np.linalg.qr(whiten @ vectors)[0]).T
 
 
 @dataclass(frozen=True, eq=False)

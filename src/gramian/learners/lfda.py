@@ -102,7 +102,7 @@ def lfda(X: np.ndarray, labels: Labels, k: int, r: int, embedding: str = "weight
         L[: len(values)] *= np.sqrt(values)[:, None]
     elif embedding == "orthonormalized":
         L = np.linalg.qr(L.T)[0].T
-    return Solution(factor=L, objective=float(values.sum()))
+    return Solution(factor=linalg.oriented(L.T).T, objective=float(values.sum()))
 
 
 @dataclass(eq=False, repr=False)

@@ -96,7 +96,8 @@ class RCA(Blended):
         if self.n_components > d:
             raise ValueError(f"RCA: n_components must be at most the number of features {d}, got {self.n_components}.")
         _, directions = linalg.eigh(W @ covariance() @ W)
-        return Solution(factor=directions[:, ::-1][:, : self.n_components].T @ W, objective=objective)
+        directions = linalg.oriented(directions[:, ::-1][:, : self.n_components])  # (r, k)
+        return Solution(factor=directions.T @ W, objective=objective)
 
     def chunklets(self, task: Task) -> Chunklets:
         """Groups of points that belong together: as they came, whole classes, or small groups drawn from them."""

@@ -44,20 +44,9 @@ def smallest_eigenvectors(
         return Eigenvectors(np.zeros(0), np.zeros((n, 0)), 1)
     if n <= max(DENSE, 3 * k):
         values, X = _dense(S, k, trivial)
-        return Eigenvectors(values, fix_signs(X), 1)
+        return Eigenvectors(values, linalg.oriented(X), 1)
     values, X, n_iter = lanczos(S, k, trivial, search or Search())
-    return Eigenvectors(values, fix_signs(X), n_iter)
-
-
-def fix_signs(X: np.ndarray) -> np.ndarray:
-    """Each column with its entry of largest magnitude positive."""
-    return X * column_signs(X)
-
-
-def column_signs(X: np.ndarray) -> np.ndarray:
-    """±1 for each column: the sign of its entry of largest magnitude."""
-    top = X[np.abs(X).argmax(axis=0), np.arange(X.shape[1])]
-    return np.where(top < 0, -1.0, 1.0)
+    return Eigenvectors(values, linalg.oriented(X), n_iter)
 
 
 def upper_bound(S: Any) -> float:

@@ -13,7 +13,6 @@ from gramian import linalg
 from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian
-from gramian.manifold.eigen import column_signs
 from gramian.manifold.metric import kernel_map
 from gramian.manifold.penalties import Found
 from gramian.metrics import KernelMetric, Metric
@@ -55,7 +54,7 @@ class KernelSet(ABC):
         F = self.Z @ root
         vectors = linalg.eigh(F.T @ F)[1][:, ::-1]
         A = root @ vectors[:, :k]
-        return A * column_signs(self.Z @ A)
+        return A * linalg.column_signs(self.Z @ A)
 
 
 @dataclass(frozen=True, eq=False)

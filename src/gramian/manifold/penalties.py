@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
-from gramian.manifold.eigen import Eigenvectors, Search, column_signs, smallest_eigenvectors
+from gramian.manifold.eigen import Eigenvectors, Search, smallest_eigenvectors
 from gramian.metrics import Metric
 
 
@@ -80,7 +80,7 @@ class SmoothPenalty(Penalty):
             S = S + V.T @ (C @ V)
         values, a, _ = smallest_eigenvectors(linalg.symmetrize(S), k)
         F = V @ a
-        return Found(values, F * column_signs(F), n_iter, shift=mu @ a**2)
+        return Found(values, F * linalg.column_signs(F), n_iter, shift=mu @ a**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,5 +109,5 @@ class KernelPenalty(Penalty):
             S = S + lam * (U.T @ (self.M @ U))
         values, a, n_iter = smallest_eigenvectors(linalg.symmetrize(S), k)
         F = U @ a
-        signs = column_signs(F)
+        signs = linalg.column_signs(F)
         return Found(values, F * signs, n_iter, coefficients=(whiten @ a) * signs)

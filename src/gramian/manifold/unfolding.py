@@ -51,7 +51,7 @@ def colored_unfolding_factor(
     gain = dependence(V, labels.codes)
     B = maximized(gain, edges, lengths, _checks.number(weight, owner, "weight", low=0, open_low=True), max_iter, tol)
     values, vectors = linalg.eigh(B)
-    return V @ (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
+    return linalg.oriented(V @ (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1])
 
 
 def smooth_vectors(ids: np.ndarray, r: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, linalg
 from gramian._parameters import checked
 from gramian.plotting.canvas import COLORS, MARKERS, axes, bare, figure, pyplot
 from gramian.plotting.words import WORDS
@@ -95,7 +95,7 @@ def clusterings(X: Any, labels: Any, *, names: Any = None) -> Any:
     if names is not None and (isinstance(names, dict) or len(names) != labels.shape[1]):
         raise ValueError(f"clusterings: names must be {labels.shape[1]} titles, got {_checks.shown(names)}.")
     Z = X - X.mean(axis=0)
-    V = np.linalg.svd(Z, full_matrices=False)[2][:2]
+    V = linalg.oriented(np.linalg.svd(Z, full_matrices=False)[2][:2].T).T
     place = np.zeros((len(X), 2))
     place[:, : len(V)] = Z @ V.T
     T = labels.shape[1]

@@ -68,7 +68,8 @@ class Candidates:
 
         found = self._room(len(asked.sizes), keep)
         query = asked.weights, asked.sizes, asked.outside, self.unit
-        scan(self.coded, codes.words(asked.packed), asked.sqnorms, self.kept, *query, limits, budget, k, *found)
+        coded = self.coded, codes.words(asked.packed), asked.sqnorms, asked.blurs
+        scan(*coded, self.kept, *query, limits, budget, k, *found)
         return found
 
     def walk(self, asked: Asked, keep: int, orders: SortedOrders, budget: int) -> Found:
@@ -85,7 +86,8 @@ class Candidates:
         """Positions of the items that are plausible within a squared distance of query q."""
         from gramian._jit.scan import plausible_within
 
-        return plausible_within(self.coded, codes.words(asked.packed[q : q + 1])[0], asked.sqnorms[q], bound, limits)
+        code, bound = codes.words(asked.packed[q : q + 1])[0], asked.blurred(q, bound)
+        return plausible_within(self.coded, code, asked.sqnorms[q], bound, limits)
 
     def listed(self, asked: Asked, q: int, chosen: np.ndarray) -> np.ndarray:
         """Distances of listed items to query q."""

@@ -48,9 +48,10 @@ def columns(encoder: Encoder, X: Any) -> dict[str, Any]:
 
 
 def asked(encoder: Encoder, Q: Any) -> Any:
-    """Queries as [signs, |q|², coordinates], (m, n_bits + 1 + q)."""
+    """Queries as [signs, |q|², blur, coordinates], (m, n_bits + 2 + q)."""
     P, sqnorms, _ = encoder.project(encoder.form.rows(Q), None)
-    return np.concatenate([signs(P).astype(np.float64), sqnorms[:, None], embedded(encoder, Q)], axis=1)
+    norms = np.stack([sqnorms, encoder.blurs(sqnorms, Q.dtype)], axis=1)
+    return np.concatenate([signs(P).astype(np.float64), norms, embedded(encoder, Q)], axis=1)
 
 
 def signs(P: Any) -> Any:
@@ -65,7 +66,7 @@ def embedded(encoder: Encoder, X: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class CodeScan(DeviceScan):
-    """Bounds from codes. ``right`` are the signs of the items; queries come as [signs, |q|², coordinates]."""
+    """Bounds from codes. ``right`` are the signs of the items; queries come as [signs, |q|², blur, coordinates]."""
 
     sqnorms: Any = None
     limits: Any = None
@@ -83,14 +84,16 @@ class CodeScan(DeviceScan):
         return replace(self, sqnorms=np.where(mask, self.sqnorms, np.inf))
 
     def points(self, Q: Any) -> Any:
-        """The coordinates behind the signs and the norm."""
-        return Q[:, self.right.shape[1] + 1 :]
+        """The coordinates behind the signs, the norm and the blur."""
+        return Q[:, self.right.shape[1] + 2 :]
 
     def bounds(self, Q: Any) -> tuple[Any, Any]:
-        """Lower bounds of squared distances, (m, n), which rounding does not matter to."""
+        """Lower bounds of squared distances, (m, n), for points as far off as rounding may have moved them."""
         n_bits = self.right.shape[1]
         sign, own = Q[:, :n_bits].astype(np.float32), np.sqrt(Q[:, n_bits : n_bits + 1])
         hamming = ((n_bits - sign @ self.right.T) / 2).astype(np.int64)
+        blurs = Q[:, n_bits + 1 : n_bits + 2]
         cosines, length = self.limits[hamming], self.sqnorms[None, :]
-        D = length * (length - 2 * own * cosines) + own * own
+        D = np.maximum(length * (length - 2 * own * cosines) + own * own, 0)
+        D = np.maximum(np.sqrt(D) - 2 * blurs, 0) ** 2
         return np.where(length < np.inf, D, np.inf), np.zeros(len(Q), like=D)

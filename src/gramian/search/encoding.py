@@ -22,6 +22,8 @@ _NONE = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
 _SAMPLE = 4000
 """Items that principal axes are read from, and judged by."""
 _QUANTILE = 2.33
+_BLUR, _LEAST = np.sqrt(np.finfo(np.float64).eps), 1e-150
+"""Rounding of a point, relative to its length and at least: norms from an expansion keep half of their digits."""
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -29,7 +31,9 @@ _TINY = np.finfo(np.float64).tiny
 class Asked:
     """Queries: packed bits, |q|² as the bits see it, weights W with k(x, q) = xᵀw, |q|² as it ranks, sparse parts.
 
-    ``projections`` (m, b) are those of q / |q|, where the directions are orthonormal.
+    ``projections`` (m, b) are those of q / |q|, where the directions are orthonormal. ``blurs`` (m,) say how far
+    from the true points those may lie that codes and norms were computed of, of a query and of items next to it: the
+    same point has other last digits, and other bits where it projects to 0, beside other points and on other machines.
     """
 
     packed: np.ndarray
@@ -38,6 +42,11 @@ class Asked:
     sizes: np.ndarray
     outside: tuple[np.ndarray, ...]
     projections: np.ndarray
+    blurs: np.ndarray
+
+    def blurred(self, q: int, bound: float) -> float:
+        """(D + 2b)²: D² as points see it that lie within the blur b of query q and of an item."""
+        return (np.sqrt(bound) + 2 * float(self.blurs[q])) ** 2
 
     def only(self, q: int) -> "Asked":
         """The projections and bits of one query."""
@@ -87,6 +96,22 @@ class Encoder:
             first, R = self.axes, codes.orthonormal_directions(self.form.seed, self.axes.shape[1] + 1, self.form.n_bits)
         types = (np.float32, np.float64)
         return {np.dtype(t).name: (first.astype(t), None if R is None else R.astype(t)) for t in types}
+
+    def _rounding(self, dtype: Any) -> float:
+        """Relative rounding of a point."""
+        return max(_BLUR, np.sqrt(len(self.center)) * np.finfo(dtype).eps)
+
+    def blurs(self, sqnorms: np.ndarray, dtype: Any) -> np.ndarray:
+        """How far from the true points those may lie that codes and |x − μ|² were computed of, (n,)."""
+        return self._rounding(dtype) * (np.sqrt(sqnorms) + self._subtracted) + _LEAST
+
+    @cached_property
+    def _subtracted(self) -> float:
+        """Length of what was subtracted from points: the digits before it are lost."""
+        if self.mean is not None:
+            return float(np.sqrt(max(self._offsets[1], 0.0)))
+        both = np.stack([self.center, np.broadcast_to(self.form.offset, self.center.shape)])
+        return float(np.sqrt(np.maximum(self.form.sqnorms(both), 0)).sum())
 
     @cached_property
     def _offsets(self) -> tuple[np.ndarray, float]:
@@ -154,12 +179,14 @@ class Encoder:
         W = self.form.weigh(np.subtract(V, self.center, dtype=np.float64) if U is None else V)
         none = np.zeros((len(V), 0), np.float32)
         scaled = (P * np.sqrt(_inverse(sqnorms))[:, None]).astype(np.float32) if self.form.orthonormal else none
+        blurs = self.blurs(sqnorms, dtype)
         if unit:
             scale = np.sqrt(_inverse(sizes))
             W, U = W * scale[:, None], None if U is None else sparse.csr_array(U * scale[:, None])
             sqnorms = sizes = np.ones(len(V))
+            blurs = np.full(len(V), self._rounding(dtype))
         outside = _NONE if U is None else (U.indptr, U.indices, U.data)
-        return Asked(codes.pack(P), sqnorms, W, sizes, outside, scaled)
+        return Asked(codes.pack(P), sqnorms, W, sizes, outside, scaled, blurs)
 
     def kept(self, items: Items) -> tuple[Any, ...]:
         """Items as compiled loops compare them: rows, center, |x|², sparse rows, scales of rounded rows."""

@@ -57,6 +57,8 @@ class Form(ABC):
     on_points = False
     """Whether the sparse part of points is the points themselves."""
     projection: np.ndarray
+    offset: Any = 0.0
+    """What was subtracted from the rows."""
     width: int
     """Number of features that the directions are drawn on."""
 
@@ -162,7 +164,7 @@ class Inside(Form):
     """Coordinates alone: v(x) = z(x), B = M. A part of the metric outside of them has no bits."""
 
     def _directions(self) -> np.ndarray:
-        self.whole = self.metric.alpha == 0
+        self.whole, self.offset = self.metric.alpha == 0, self.metric.coordinates.mean
         on_axes = len(self.factor) == self.metric.coordinates.size and not self.orthonormal
         axes = self.metric.coordinates.on_axes(self._drawn) if on_axes else None
         return self.factor.T @ (self._first(len(self.factor)) if axes is None else axes)

@@ -10,7 +10,7 @@ from gramian.search.candidates import Candidates, Found
 from gramian.search.items import Items
 from gramian.search.orders import EPSILON, MOST_ORDERS, SortedOrders, n_candidates
 from gramian.search.products import ProductCandidates, ProductLaw
-from gramian.search.roads import listed_distances, unclear
+from gramian.search.roads import TIE, leveled, listed_distances, settled, unclear
 
 if TYPE_CHECKING:
     from gramian.search.hashing import HashIndex
@@ -65,10 +65,16 @@ class HashSearch:
         if not self.whole:
             return self.nearest_outside(k)
         near, D, _ = self.found(k)
+        last = D[:, -1].copy()
         if not self.candidates.unit:
             i, j = unclear(D, self.asked.sizes)
             D[i, j] = self.distances(i, near[i, j])
-        return neighbors.smallest(D, k, near)
+        names, values = neighbors.smallest(self.ordered(D, slice(None)), k, near)
+        if self.index.searcher == "scan" and self.index.epsilon is None and D.shape[1] < self.candidates.allowed:
+            end = values[:, -1]
+            for q in np.flatnonzero((end < np.inf) & (last - end <= TIE * (self.asked.sizes + end))):
+                self.widen(names, values, q, k)  # more items may be tied with the last one than were kept
+        return names, values
 
     def nearest_outside(self, k: int) -> Answer:
         """The k nearest where the bits see a part of the metric only: that part bounds the distance from below."""
@@ -77,21 +83,36 @@ class HashSearch:
         whole = self.distances(queries, near.ravel()).reshape(near.shape)
         names, values = neighbors.smallest(np.where(np.isfinite(D), whole, np.inf), k, near)
         for q in range(len(names)):
-            ids = self.candidates.within(self.asked, q, values[q, -1], self.limits)
-            D = self.distances(np.full(ids.size, q), ids)
-            names[[q]], values[[q]] = neighbors.smallest(D[None], k, ids[None])
+            self.widen(names, values, q, k)
         return names, values
+
+    def widen(self, names: np.ndarray, values: np.ndarray, q: Any, k: int) -> None:
+        """Look for neighbors of query q among all items that are plausible within its last distance, in place."""
+        more = self.candidates.within(self.asked, q, max(values[q, -1], 0.0), self.limits)
+        ids = np.union1d(names[q, names[q] >= 0], more)
+        names[[q]], values[[q]] = neighbors.smallest(self.listed(q, ids)[None], k, ids[None])
+
+    def listed(self, q: int, ids: np.ndarray) -> np.ndarray:
+        """Distances of query q to some items."""
+        if self.candidates.unit:
+            D = self.candidates.listed(self.asked, q, ids)
+        else:
+            D = self.distances(np.full(len(ids), q), ids)
+        return self.ordered(D[None], slice(q, q + 1))[0]
+
+    def ordered(self, D: np.ndarray, queries: slice) -> np.ndarray:
+        """Distances without differences of rounding: cosines are read to as many digits as they have."""
+        if not self.candidates.unit:
+            return settled(self.index.metric, D, self.asked.sizes[queries])
+        return leveled(np.where(D <= TIE, 0.0, D), lambda S: np.full(S.shape, TIE))
 
     def within(self, limit: float, threads: int) -> list[Answer]:
         """All items with d² ≤ limit, for each query, ascending."""
 
         def one(q: int) -> Answer:
             ids = self.candidates.within(self.asked, q, limit, self.limits)
-            if self.candidates.unit:
-                D = self.candidates.listed(self.asked, q, ids)
-            else:
-                D = self.distances(np.full(len(ids), q), ids)
-            names, values = neighbors.smallest(D[None], int((limit >= D).sum()), ids[None])
+            D = self.listed(q, ids)
+            names, values = neighbors.smallest(D[None], int((limit * (1 + neighbors.TIE) >= D).sum()), ids[None])
             return names[0], values[0]
 
         return _threads.each(one, range(linalg.count(self.Q)), threads)

@@ -16,7 +16,7 @@ from gramian.search.base import Index
 from gramian.search.encoding import Encoder
 from gramian.search.hashing import HashIndex, draw_seed, whole_bytes
 from gramian.search.items import Items
-from gramian.search.roads import listed_distances, unclear
+from gramian.search.roads import listed_distances, settled, unclear
 from gramian.search.teaching import Taught
 
 DETECTORS = ("likely", "margin")
@@ -186,7 +186,8 @@ class OnlineHashIndex(Taught, Index):
         names, values = nearest(live, items, Q, np.concatenate([part.near for part in parts], axis=1), k)
         if live.alpha > 0 and not all(part.whole for part in parts):
             for q in range(len(names)):
-                near = np.concatenate([part.within(q, values[q, -1]) for part in parts])
+                bits = [part.within(q, values[q, -1]) for part in parts]
+                near = np.unique(np.concatenate([names[q, names[q] >= 0], *bits]))
                 names[[q]], values[[q]] = nearest(live, items, linalg.take(Q, slice(q, q + 1)), near[None], k)
         return names, values
 
@@ -226,4 +227,4 @@ def nearest(metric: Metric, items: Items, Q: Any, near: np.ndarray, k: int) -> t
     sizes = linalg.row_norms(metric.embed(Q))
     i, j = unclear(D, sizes)
     D[i, j] = listed_distances(metric, points, Q)(i, near[i, j])
-    return neighbors.smallest(D, k, near)
+    return neighbors.smallest(settled(metric, D, sizes), k, near)

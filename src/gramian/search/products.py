@@ -91,7 +91,8 @@ class ProductCandidates(Candidates):
             return super().scan(asked, k, keep, limits, budget)
         found = self._room(len(asked.sizes), keep)
         query = asked.weights, asked.sizes, asked.outside, self.unit
-        scan_products(self.aligned, self._weights(asked), asked.sqnorms, self.kept, *query, self.law.limits, k, *found)
+        coded = self.aligned, self._weights(asked), asked.sqnorms, asked.blurs
+        scan_products(*coded, self.kept, *query, self.law.limits, k, *found)
         return found
 
     def within(self, asked: Asked, q: int, bound: float, limits: np.ndarray) -> np.ndarray:
@@ -99,6 +100,7 @@ class ProductCandidates(Candidates):
         from gramian._jit.products import estimated_within
 
         words, planes, weights, units = (part[0] for part in self._weights(asked.only(q)))
+        bound = asked.blurred(q, bound)
         return estimated_within(self.aligned, words, planes, weights, units, asked.sqnorms[q], bound, self.law.limits)
 
 

@@ -1,5 +1,6 @@
 """How exact search goes about a metric: what is kept of the items, what bounds their distances, what computes them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from gramian.neighbors import Distances
 from gramian.scans import BLOCK_BYTES, DenseScan, Frame, MixedScan, Scan, sparse_scan
 from gramian.search.items import Items
 
-_TIE, _CLOSE = 1e-12, 1e-8
+TIE, _CLOSE = 1e-12, 1e-8
 """Gaps and values, relative to |q|², below which distances are computed again from the differences of the points."""
 
 SAMPLE = 2000
@@ -135,10 +136,11 @@ class Embedded(Euclidean):
             D = inside(rows, ids, lower, k)
             i, j = unclear(D, sizes[rows])
             D[i, j] = exactly(rows[i], ids[i, j])
-            return D
+            return settled(self.metric, D, sizes[rows])
 
         def whole(rows: np.ndarray, ids: np.ndarray, lower: np.ndarray, k: int) -> np.ndarray:
-            return exactly(np.repeat(rows, ids.shape[1]), ids.ravel()).reshape(ids.shape)
+            D = exactly(np.repeat(rows, ids.shape[1]), ids.ravel()).reshape(ids.shape)
+            return settled(self.metric, D, sizes[rows])
 
         return E, sharp if self.whole else whole
 
@@ -215,9 +217,11 @@ class Mixed(Road):
     def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
         """Distances from the differences of the points."""
         Q, exactly = items.held(Q), listed_distances(self.metric, items["points"], Q)
+        sizes = np.maximum(self._lift(Q)[2], 0)
 
         def distances(rows: np.ndarray, ids: np.ndarray, lower: np.ndarray, k: int) -> np.ndarray:
-            return exactly(np.repeat(rows, ids.shape[1]), ids.ravel()).reshape(ids.shape)
+            D = exactly(np.repeat(rows, ids.shape[1]), ids.ravel()).reshape(ids.shape)
+            return settled(self.metric, D, sizes[rows])
 
         return Q, distances
 
@@ -226,14 +230,17 @@ def listed_distances(metric: Metric, points: Any, Q: Any) -> Any:
     """Function of (rows, items) → d²_W of these queries and items, from differences: equal pairs have equal values."""
     from gramian._jit.ranking import image_sqnorms
 
-    coordinates = metric.coordinates
+    coordinates, L = metric.coordinates, metric.components
+    # Lv is off by as much as d ε ‖L‖ |v|: where it should be 0, that is all there is of it.
+    blind = (coordinates.size * np.finfo(np.float64).eps) ** 2 * float(linalg.row_norms(L).sum())
 
     def distances(rows: np.ndarray, ids: np.ndarray) -> np.ndarray:
         D = np.empty(len(rows))
         for part in linalg.blocks(len(rows), 32.0 * coordinates.size):
             X, Y = linalg.take(points, ids[part]), linalg.take(Q, rows[part])
             Z = np.ascontiguousarray(coordinates.difference(X, Y), dtype=np.float64)
-            D[part] = image_sqnorms(metric.components, Z)
+            images = image_sqnorms(metric.components, Z)
+            D[part] = np.where(images > blind * linalg.row_norms(Z), images, 0.0)
             if metric.alpha > 0:
                 D[part] += metric.alpha * coordinates.pair_rest(X, Y, Z)
         return D
@@ -247,9 +254,33 @@ def unclear(D: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     S = np.take_along_axis(D, order, axis=1)
     finite = np.isfinite(S)
     gaps = np.diff(np.where(finite, S, 0.0), axis=1)
-    tied = (np.abs(gaps) <= _TIE * (sizes[:, None] + S[:, :-1])) & finite[:, 1:]
+    tied = (np.abs(gaps) <= TIE * (sizes[:, None] + S[:, :-1])) & finite[:, 1:]
     doubt = _CLOSE * sizes[:, None] >= S
     doubt[:, 1:] |= tied
     doubt[:, :-1] |= tied
     row, place = np.nonzero(doubt & finite)
     return row, order[row, place]
+
+
+def settled(metric: Metric, D: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Distances (m, n) from differences with the ties of equal points, to queries of |q|² ``sizes``.
+
+    Points that are their own coordinates have them. Other coordinates come from products whose last digits depend on
+    where a point stands, which moves d by a few units of the last digit of |q|.
+    """
+    if metric.coordinates.whole:
+        return D
+    return leveled(D, lambda S: TIE * (np.sqrt(S * (sizes[:, None] + S)) + TIE * sizes[:, None]))
+
+
+def leveled(D: np.ndarray, room: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Values of each row, where runs of neighbors in order with gaps within their ``room`` all have the first value."""
+    order = np.argsort(D, axis=1)
+    S = np.take_along_axis(D, order, axis=1)
+    finite = np.isfinite(S)
+    level = np.where(finite, S, 0.0)
+    apart = np.diff(level, axis=1, prepend=-np.inf) > room(level)
+    first = np.maximum.accumulate(np.where(apart | ~finite, np.arange(S.shape[1]), 0), axis=1)
+    out = np.empty_like(D)
+    np.put_along_axis(out, order, np.take_along_axis(S, first, axis=1), axis=1)
+    return out

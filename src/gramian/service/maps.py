@@ -35,10 +35,8 @@ def plane_under(view: Collection, metric: Metric) -> np.ndarray:
 
 
 def axes(L: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """P = LᵀV (d, 2) for the two leading eigenvectors V of L C Lᵀ, each with its largest entry positive."""
-    V = linalg.eigh(linalg.symmetrize(L @ C @ L.T))[1][:, ::-1][:, :2]
-    V = V * np.where(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])] < 0, -1, 1)
-    P = L.T @ V
+    """P = LᵀV (d, 2) for the two leading eigenvectors V of L C Lᵀ, their signs fixed."""
+    P = L.T @ linalg.oriented(linalg.eigh(linalg.symmetrize(L @ C @ L.T))[1][:, ::-1][:, :2])
     return np.pad(P, ((0, 0), (0, 2 - P.shape[1])))
 
 
