@@ -225,6 +225,12 @@ def require(hint: Any, value: Any, owner: str, name: str) -> None:
         refuse(one, value, owner, name)
 
 
+def holds(hint: Any, value: Any) -> bool:
+    """Whether a value is what an annotation says."""
+    one = kind(hint)
+    return one is None or one.holds(value)
+
+
 def refuse(one: Kind, value: Any, owner: str, name: str) -> None:
     """The one sentence."""
     raise SettingError(f"{owner}: {name} must be {one.phrase}, got {shown(value)}.")
