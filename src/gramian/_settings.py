@@ -92,6 +92,7 @@ Sizes = Annotated[Sequence[Positive], Rule("a list of positive numbers")]
 Percentiles = Annotated[
     tuple[Annotated[float, Within(0, 100)], Annotated[float, Within(0, 100)]], Rule("two numbers in [0, 100]")
 ]
+Points = Annotated[Any, Rule("points", lambda value: not isinstance(value, str | bytes | dict | Real | None))]
 Distance = Annotated[Any, Rule("a metric", lambda value: hasattr(value, "pair_sqdist"))]
 Seed = Annotated[Any, Rule("None, an integer in [0, 2**32), a RandomState or a Generator", _is_seed)]
 
@@ -168,10 +169,9 @@ def limited(of: Any, *limits: Any) -> Kind | None:
 
 
 def either(*kinds: Kind) -> Kind:
-    """One of several kinds; None and words are named before the rest."""
-    phrases = [one.phrase for one in kinds]
-    phrases.sort(key=lambda phrase: (phrase != "None", phrase[0] != "'", phrase[:6] != "one of"))
-    phrase = ", ".join(phrases[:-1]) + " or " + phrases[-1]
+    """One of several kinds."""
+    *phrases, last = (one.phrase for one in kinds)
+    phrase = f"{', '.join(phrases)} or {last}"
     return Kind(phrase, lambda value: any(one.holds(value) for one in kinds))
 
 

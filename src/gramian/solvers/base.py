@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device, _parameters
+from gramian import _device, _settings
 from gramian._array import namespace
 from gramian.divergences.base import Divergence
 from gramian.solvers.rows import Rows, Stacked
@@ -161,7 +161,7 @@ class Solver(ABC):
     max_iter: int
 
     def __post_init__(self) -> None:
-        _parameters.check(self)
+        _settings.check(self)
 
     @abstractmethod
     def check(self, problem: Problem) -> None:
