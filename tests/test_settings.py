@@ -45,11 +45,14 @@ def is_number(value, low, high=math.inf, whole=False):
 
 
 def is_array(value):
-    return not isinstance(value, str | bool) and value is not None
+    return (
+        not isinstance(value, str | bytes | dict | bool | int | float | Fraction | np.integer | np.floating)
+        and value is not None
+    )
 
 
 def is_listed(value):
-    return type(value) in (list, tuple) or (type(value) is np.ndarray and value.ndim == 1)
+    return type(value) in (list, tuple, range) or (type(value) is np.ndarray and value.ndim == 1)
 
 
 NAIVE: list[tuple[Any, Callable]] = [

@@ -70,7 +70,12 @@ def _is_bit(value: Any) -> bool:
 
 
 def _is_row(value: Any) -> bool:
-    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    return isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim == 1)
+
+
+def _is_no_word(value: Any) -> bool:
+    """Whether this may be an array, or a list of objects: shapes are looked at where they matter."""
+    return not isinstance(value, str | bytes | dict | Real | None)
 
 
 def _is_seed(value: Any) -> bool:
@@ -92,7 +97,7 @@ Sizes = Annotated[Sequence[Positive], Rule("a list of positive numbers")]
 Percentiles = Annotated[
     tuple[Annotated[float, Within(0, 100)], Annotated[float, Within(0, 100)]], Rule("two numbers in [0, 100]")
 ]
-Points = Annotated[Any, Rule("points", lambda value: not isinstance(value, str | bytes | dict | Real | None))]
+Points = Annotated[Any, Rule("points", _is_no_word)]
 Distance = Annotated[Any, Rule("a metric", lambda value: hasattr(value, "pair_sqdist"))]
 Seed = Annotated[Any, Rule("None, an integer in [0, 2**32), a RandomState or a Generator", _is_seed)]
 
@@ -114,9 +119,9 @@ PLAIN: dict[Any, Kind] = {
     str: Kind("a string", lambda value: isinstance(value, str)),
     dict: Kind("a dict", lambda value: isinstance(value, dict)),
     Callable: Kind("a function", callable),
-    np.ndarray: Kind("an array", lambda value: not isinstance(value, str | bool | None)),
+    np.ndarray: Kind("an array", _is_no_word),
 }
-"""Annotations of one word. An array is anything that might be one: shapes are looked at where they matter."""
+"""Annotations of one word."""
 
 
 @cache
