@@ -45,10 +45,7 @@ def is_number(value, low, high=math.inf, whole=False):
 
 
 def is_array(value):
-    return (
-        not isinstance(value, str | bytes | dict | bool | int | float | Fraction | np.integer | np.floating)
-        and value is not None
-    )
+    return type(value) in (list, tuple, range) or (type(value) is np.ndarray and value.shape != ())
 
 
 def is_listed(value):
@@ -137,7 +134,7 @@ def test_an_annotation_takes_what_it_says(hint, naive, value):
         (Sequence[Count], "a list, each an integer in [1, inf)"),
         (Callable | None, "a function or None"),
         (Seed, "None, an integer in [0, 2**32), a RandomState or a Generator"),
-        (gm.kernels.Kernel | None, "Kernel or None"),
+        (gm.kernels.Kernel | None, "a Kernel or None"),
     ],
 )
 def test_what_is_expected_in_words(hint, words):

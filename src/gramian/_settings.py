@@ -73,9 +73,11 @@ def _is_row(value: Any) -> bool:
     return isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim == 1)
 
 
-def _is_no_word(value: Any) -> bool:
+def _is_array(value: Any) -> bool:
     """Whether this may be an array, or a list of objects: shapes are looked at where they matter."""
-    return not isinstance(value, str | bytes | dict | Real | None)
+    if hasattr(value, "ndim"):
+        return np.ndim(value) > 0
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes | dict)
 
 
 def _is_seed(value: Any) -> bool:
@@ -97,7 +99,7 @@ Sizes = Annotated[Sequence[Positive], Rule("a list of positive numbers")]
 Percentiles = Annotated[
     tuple[Annotated[float, Within(0, 100)], Annotated[float, Within(0, 100)]], Rule("two numbers in [0, 100]")
 ]
-Points = Annotated[Any, Rule("points", _is_no_word)]
+Points = Annotated[Any, Rule("points or a list of objects", _is_array)]
 Distance = Annotated[Any, Rule("a metric", lambda value: hasattr(value, "pair_sqdist"))]
 Seed = Annotated[Any, Rule("None, an integer in [0, 2**32), a RandomState or a Generator", _is_seed)]
 
@@ -119,7 +121,7 @@ PLAIN: dict[Any, Kind] = {
     str: Kind("a string", lambda value: isinstance(value, str)),
     dict: Kind("a dict", lambda value: isinstance(value, dict)),
     Callable: Kind("a function", callable),
-    np.ndarray: Kind("an array", _is_no_word),
+    np.ndarray: Kind("an array", _is_array),
 }
 """Annotations of one word."""
 
@@ -144,7 +146,10 @@ def kind(hint: Any) -> Kind | None:
         return number(hint, Within())
     if origin in (tuple, list, Sequence) and inside:
         return row(*map(kind, inside)) if origin is tuple and Ellipsis not in inside else rows(kind(inside[0]))
-    return PLAIN.get(origin) or Kind(origin.__name__, lambda value: isinstance(value, origin))
+    if origin in PLAIN:
+        return PLAIN[origin]
+    article = "an" if origin.__name__[0] in "AEIO" else "a"
+    return Kind(f"{article} {origin.__name__}", lambda value: isinstance(value, origin))
 
 
 def number(of: type, limits: Within) -> Kind:
