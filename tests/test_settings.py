@@ -45,11 +45,11 @@ def is_number(value, low, high=math.inf, whole=False):
 
 
 def is_array(value):
-    return not isinstance(value, str | bool) and value is not None
+    return type(value) in (list, tuple, range) or (type(value) is np.ndarray and value.shape != ())
 
 
 def is_listed(value):
-    return type(value) in (list, tuple) or (type(value) is np.ndarray and value.ndim == 1)
+    return type(value) in (list, tuple, range) or (type(value) is np.ndarray and value.ndim == 1)
 
 
 NAIVE: list[tuple[Any, Callable]] = [
@@ -125,16 +125,16 @@ def test_an_annotation_takes_what_it_says(hint, naive, value):
         (Annotated[float, Within(0, 1, above=True)], "a number in (0, 1]"),
         (Annotated[float, Within(high=2)], "a number in (-inf, 2]"),
         (float, "a number"),
-        (Count | None, "None or an integer in [1, inf)"),
-        (Share | Literal["auto"], "'auto' or a number in [0, 1]"),
-        (Share | Literal["a", "b"] | None, "None, one of 'a', 'b' or a number in [0, 1]"),
+        (Count | None, "an integer in [1, inf) or None"),
+        (Literal["auto"] | Share, "'auto' or a number in [0, 1]"),
+        (Literal["a", "b"] | Size | None, "one of 'a', 'b', a number in [0, inf) or None"),
         (Literal["a", "b"], "one of 'a', 'b'"),
         (Loudness, "True, False or an integer"),
         (tuple[Share, str], "(a number in [0, 1], a string)"),
         (Sequence[Count], "a list, each an integer in [1, inf)"),
-        (Callable | None, "None or a function"),
+        (Callable | None, "a function or None"),
         (Seed, "None, an integer in [0, 2**32), a RandomState or a Generator"),
-        (gm.kernels.Kernel | None, "None or Kernel"),
+        (gm.kernels.Kernel | None, "a Kernel or None"),
     ],
 )
 def test_what_is_expected_in_words(hint, words):
@@ -231,7 +231,7 @@ def test_functions_and_methods_are_checked_by_their_annotations():
         (lambda: power(1, exponent=0.5), r"power: exponent must be an integer in \[1, inf\), got 0\.5\."),
         (lambda: power(1, shift="x"), r"power: shift must be a number, got 'x'\."),
         (lambda: Room.of(0), r"Room: size must be an integer"),
-        (lambda: Room().door(width=0), r"Room: width must be None or a number in \(0, inf\), got 0\."),
+        (lambda: Room().door(width=0), r"Room: width must be a number in \(0, inf\) or None, got 0\."),
         (lambda: power(), "missing 1 required positional argument"),
         (lambda: Room().door(1, 2), "takes 2 positional arguments but 3 were given"),
     ]:

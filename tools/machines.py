@@ -19,7 +19,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE, MARKS = ROOT / "docs" / "built.md", ("<!-- machines -->", "<!-- end of machines -->")
 COMPUTE = [
-    *("test_linalg.py", "test_neighbors.py", "test_angles.py", "test_votes.py", "test_compiler.py", "search", "manifold"),
+    *(
+        "test_linalg.py",
+        "test_neighbors.py",
+        "test_angles.py",
+        "test_votes.py",
+        "test_compiler.py",
+        "search",
+        "manifold",
+    ),
     *("solvers", "kernels", "features", "clustering", "learners", "online", "rankmin", "approximation", "constraints"),
     *("dask/test_fit.py", "attack/test_indexes.py", "contracts/test_divergences.py", "contracts/test_metrics.py"),
 ]
@@ -94,7 +102,9 @@ def interpreter(python: str) -> str | None:
     if python == "{}.{}".format(*sys.version_info):
         return sys.executable
     places = [shutil.which(f"python{python}"), *map(str, Path.home().glob(f".pyenv/versions/{python}.*/bin/python"))]
-    works = (place for place in places if place and subprocess.run([place, "-c", ""], capture_output=True).returncode == 0)
+    works = (
+        place for place in places if place and subprocess.run([place, "-c", ""], capture_output=True).returncode == 0
+    )
     return next(works, None)
 
 
@@ -111,7 +121,19 @@ def environment(row: Row, folder: Path) -> str | None:
         subprocess.run([base, "-m", "venv", place], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", "uv"], check=True)
         wanted = ["--resolution", "lowest-direct"] if row.oldest else []
-        command = [python, "-m", "uv", "pip", "install", "--quiet", "--python", python, *wanted, "--editable", ".[test]"]
+        command = [
+            python,
+            "-m",
+            "uv",
+            "pip",
+            "install",
+            "--quiet",
+            "--python",
+            python,
+            *wanted,
+            "--editable",
+            ".[test]",
+        ]
         subprocess.run(command, check=True, cwd=ROOT)
     return python
 

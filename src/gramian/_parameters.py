@@ -6,7 +6,6 @@ Settings with limits of their own (shapes, the number of points) are checked whe
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, wraps
 from inspect import isfunction, signature
 from numbers import Integral, Real
@@ -15,21 +14,14 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from gramian import _settings
+from gramian._settings import Kind
+from gramian._settings import shown as shown
+
 F = TypeVar("F", bound=Callable)
 C = TypeVar("C")
 MOST = 2**53
 """The largest integer that a setting may be."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What a setting may be: a phrase for people, and a test of a value."""
-
-    phrase: str
-    holds: Callable[[Any], bool]
-
-    def __or__(self, other: "Kind") -> "Kind":
-        return Kind(f"{self.phrase} or {other.phrase}", lambda value: self.holds(value) or other.holds(value))
 
 
 def number(low: float, high: float = np.inf, *, integer: bool = False, open_low: bool = False) -> Kind:
@@ -131,8 +123,9 @@ def kind_of(owner: type, name: str) -> Kind | None:
 
 @cache
 def settings_of(owner: type) -> tuple[tuple[str, Kind], ...]:
-    """The settings of a class that the table describes, in their order."""
-    kinds = ((name, kind_of(owner, name)) for name in signature(owner).parameters)
+    """The settings of a class that its annotations or the table describe, in their order."""
+    written = _settings.settings_of(owner)
+    kinds = ((name, written.get(name) or kind_of(owner, name)) for name in signature(owner).parameters)
     return tuple((name, kind) for name, kind in kinds if kind is not None)
 
 
@@ -145,17 +138,8 @@ def check(obj: Any) -> None:
 
 def require(kind: Kind | None, value: Any, owner: str, name: str) -> None:
     """Raise one sentence for a value that is not of its kind; no kind takes anything."""
-    if kind is not None and not kind.holds(value):
-        raise ValueError(f"{owner}: {name} must be {kind.phrase}, got {shown(value)}.")
-
-
-def shown(value: Any) -> str:
-    """A value on one line of a message; its type where it cannot be written."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:
-        text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    if kind is not None:
+        _settings.require(kind, value, owner, name)
 
 
 def checked(owner: str | None = None, /, **kinds: Kind) -> Callable[[F], F]:

@@ -70,7 +70,14 @@ def _is_bit(value: Any) -> bool:
 
 
 def _is_row(value: Any) -> bool:
-    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    return isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim == 1)
+
+
+def _is_array(value: Any) -> bool:
+    """Whether this may be an array, or a list of objects: shapes are looked at where they matter."""
+    if hasattr(value, "ndim"):
+        return np.ndim(value) > 0
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes | dict)
 
 
 def _is_seed(value: Any) -> bool:
@@ -92,6 +99,7 @@ Sizes = Annotated[Sequence[Positive], Rule("a list of positive numbers")]
 Percentiles = Annotated[
     tuple[Annotated[float, Within(0, 100)], Annotated[float, Within(0, 100)]], Rule("two numbers in [0, 100]")
 ]
+Points = Annotated[Any, Rule("points or a list of objects", _is_array)]
 Distance = Annotated[Any, Rule("a metric", lambda value: hasattr(value, "pair_sqdist"))]
 Seed = Annotated[Any, Rule("None, an integer in [0, 2**32), a RandomState or a Generator", _is_seed)]
 
@@ -113,9 +121,9 @@ PLAIN: dict[Any, Kind] = {
     str: Kind("a string", lambda value: isinstance(value, str)),
     dict: Kind("a dict", lambda value: isinstance(value, dict)),
     Callable: Kind("a function", callable),
-    np.ndarray: Kind("an array", lambda value: not isinstance(value, str | bool | None)),
+    np.ndarray: Kind("an array", _is_array),
 }
-"""Annotations of one word. An array is anything that might be one: shapes are looked at where they matter."""
+"""Annotations of one word."""
 
 
 @cache
@@ -138,7 +146,10 @@ def kind(hint: Any) -> Kind | None:
         return number(hint, Within())
     if origin in (tuple, list, Sequence) and inside:
         return row(*map(kind, inside)) if origin is tuple and Ellipsis not in inside else rows(kind(inside[0]))
-    return PLAIN.get(origin) or Kind(origin.__name__, lambda value: isinstance(value, origin))
+    if origin in PLAIN:
+        return PLAIN[origin]
+    article = "an" if origin.__name__[0] in "AEIO" else "a"
+    return Kind(f"{article} {origin.__name__}", lambda value: isinstance(value, origin))
 
 
 def number(of: type, limits: Within) -> Kind:
@@ -168,10 +179,9 @@ def limited(of: Any, *limits: Any) -> Kind | None:
 
 
 def either(*kinds: Kind) -> Kind:
-    """One of several kinds; None and words are named before the rest."""
-    phrases = [one.phrase for one in kinds]
-    phrases.sort(key=lambda phrase: (phrase != "None", phrase[0] != "'", phrase[:6] != "one of"))
-    phrase = ", ".join(phrases[:-1]) + " or " + phrases[-1]
+    """One of several kinds."""
+    *phrases, last = (one.phrase for one in kinds)
+    phrase = f"{', '.join(phrases)} or {last}"
     return Kind(phrase, lambda value: any(one.holds(value) for one in kinds))
 
 
@@ -223,6 +233,12 @@ def require(hint: Any, value: Any, owner: str, name: str) -> None:
     one = hint if isinstance(hint, Kind) else kind(hint)
     if one is not None and not one.holds(value):
         refuse(one, value, owner, name)
+
+
+def holds(hint: Any, value: Any) -> bool:
+    """Whether a value is what an annotation says."""
+    one = kind(hint)
+    return one is None or one.holds(value)
 
 
 def refuse(one: Kind, value: Any, owner: str, name: str) -> None:

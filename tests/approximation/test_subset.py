@@ -213,7 +213,7 @@ def test_clone_and_checks(rng):
     ]:
         with pytest.raises(ValueError, match=message):
             clone(s).set_params(**bad).fit(Q)
-    with pytest.raises(TypeError, match="callable"):
+    with pytest.raises(TypeError, match="distance must be a Kernel or a function"):
         gm.SubsetDistance("euclidean", 2).fit(Q)
 
 

@@ -223,9 +223,9 @@ def test_a_kernel_has_coordinates(make):
 
 
 def test_arguments_are_checked():
-    with pytest.raises(ValueError, match=r"Gaussian: scale must be a number in \(0"):
+    with pytest.raises(ValueError, match=r"Gaussian: scale must be 'median' or a number in \(0"):
         gm.Gaussian(0.0)
-    with pytest.raises(TypeError, match="Gaussian: metric must be a Metric or None, got str"):
+    with pytest.raises(TypeError, match="Gaussian: metric must be a Metric or None, got 'euclidean'"):
         gm.Gaussian(metric="euclidean")
     with pytest.raises(ValueError, match="Polynomial: degree must be an integer"):
         gm.Polynomial(1.5)

@@ -79,7 +79,7 @@ def test_non_hilbertian_distances_are_found_out(rng):
 
 
 def test_arguments_are_checked():
-    with pytest.raises(TypeError, match="distance must be callable"):
+    with pytest.raises(TypeError, match="distance must be a function"):
         gm.DistanceKernel("euclidean")
     with pytest.raises(ValueError, match="g must be one of"):
         gm.DistanceKernel(abs, g="mean")

@@ -14,7 +14,7 @@ def test_function_kernel_calls_each_unordered_pair_once():
     assert K.tolist() == [[1, 2, 3], [2, 4, 6], [3, 6, 9]] and len(calls) == 6
     assert kernel.diag([1, 2, 3]).tolist() == [1, 4, 9]
     assert (2 * kernel + 1)([2], [5]).tolist() == [[21]]
-    with pytest.raises(TypeError, match="callable"):
+    with pytest.raises(TypeError, match="function must be a function"):
         gm.FunctionKernel("rbf")
 
 

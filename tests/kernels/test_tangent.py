@@ -132,7 +132,7 @@ def test_it_serves_an_index(tmp_path, images):
 def test_errors_and_storage(tmp_path, images):
     with pytest.raises(ValueError, match="image_shape"):
         gm.TangentDistance()(np.zeros(15), np.zeros(15))
-    with pytest.raises(ValueError, match="tangents must be one of"):
+    with pytest.raises(ValueError, match="tangents must be a list, each one of"):
         gm.TangentDistance(tangents=("shear",))
     with pytest.raises(ValueError, match="sides"):
         gm.TangentDistance(sides=3)

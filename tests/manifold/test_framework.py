@@ -117,7 +117,7 @@ def test_landmarks_by_kmeans_a_basis_or_features_of_ones_own(rng):
     given = gm.TDL(basis=X[::3], **options).fit(X, y)
     np.testing.assert_array_equal(given.metric_.features.basis_, X[::3])
     assert all(np.mean(model.predict() == truth) > 0.9 for model in (default, given))
-    with pytest.raises(TypeError, match="TDL: features must be KernelFeatures"):
+    with pytest.raises(TypeError, match="TDL: features must be a KernelFeatures"):
         gm.TDL(features=3, **options).fit(X, y)
 
 

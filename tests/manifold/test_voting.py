@@ -110,6 +110,6 @@ def test_one_sentence_says_when_something_simpler_is_as_good(rng):
     X, y = rng.normal(size=(80, 3)), rng.integers(0, 2, size=80)
     with pytest.warns(UserWarning, match="TDL: on held-out labels the learned distance is right in .* no clear gain"):
         gm.TDL(random_state=0).fit(X, few_labels(y, 10, rng))
-    for anchor, message in (("most", "anchor must be one of 'auto'"), (2.0, "anchor must be a number")):
+    for anchor, message in (("most", "anchor must be 'auto' or"), (2.0, "or a number in .0, 1., got 2.0")):
         with pytest.raises(ValueError, match=message):
             gm.TDL(anchor=anchor).fit(X, y)

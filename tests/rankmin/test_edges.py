@@ -37,10 +37,10 @@ def problem(seed=0, n=8, m=6):
         ([np.eye(2)], ["a"], {}, "b must be 1 numbers in one row"),
         ([np.eye(2)], None, {}, "b must be 1 numbers in one row"),
         ([np.eye(2)], [[1.0]], {}, "b must be 1 numbers in one row"),
-        ([np.eye(2)], [1.0], {"callback": 3}, "callback must be callable, got int"),
+        ([np.eye(2)], [1.0], {"callback": 3}, "callback must be a function or None, got 3"),
         ([np.eye(2)], [1.0], {"oracle": SchattenBall}, "oracle must be an Oracle"),
         ([np.eye(2)], [1.0], {"oracle": Ellipsoid(np.eye(3))}, r"P must have the shape \(2, 2\)"),
-        ([np.eye(2)], [1.0], {"method": "ocp", "step": "long"}, "step must be a number"),
+        ([np.eye(2)], [1.0], {"method": "ocp", "step": "long"}, "step must be .theory., a number in"),
     ],
 )
 def test_wrong_input_is_one_sentence(A, b, options, words):

@@ -8,15 +8,17 @@ costs n² and sees every candidate.
 from collections.abc import Iterable
 from itertools import combinations, islice
 from math import comb
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._settings import Count, checked
 from gramian.features.cholesky import pivoted_cholesky
 from gramian.kernels.objects import Precomputed
 
-METHODS = ("greedy", "exchange", "cholesky", "exhaustive")
+Method = Literal["exchange", "greedy", "cholesky", "exhaustive"]
+Criterion = Literal["trace", "l1"]
 _DEPENDENT = 1e-20
 """A row whose squared length fell below this share lies in the span of the chosen ones."""
 _STARTS = 1000
@@ -24,7 +26,8 @@ _STARTS = 1000
 _MOST_SUBSETS = 5_000_000
 
 
-def select_subset(K: Any, m: int, *, criterion: str = "trace", method: str = "exchange") -> np.ndarray:
+@checked
+def select_subset(K: Any, m: Count, *, criterion: Criterion = "trace", method: Method = "exchange") -> np.ndarray:
     """Indices R of m members that keep most of a Gram matrix K (n, n).
 
     Parameters
@@ -63,9 +66,8 @@ def select_subset(K: Any, m: int, *, criterion: str = "trace", method: str = "ex
     """
     owner = "select_subset"
     K = linalg.symmetrize(_checks.points(Precomputed(K).matrix, owner, name="K"))
-    m = _checks.number(m, owner, "m", low=1, high=len(K), integer=True)
-    _checks.one_of(method, owner, "method", METHODS)
-    problem = CRITERIA[_checks.one_of(criterion, owner, "criterion", tuple(CRITERIA))](K)
+    _checks.number(m, owner, "m", low=1, high=len(K), integer=True)
+    problem = CRITERIA[criterion](K)
     if method == "cholesky":
         chosen = pivoted_cholesky(Precomputed(K), np.arange(len(K)), rank=m, tol=0).pivots.tolist()
         return np.array(_filled(chosen, m, len(K)))

@@ -1,6 +1,8 @@
 """Distances from an expensive metric to a whole set, from a few evaluations (kernel semi-least squares)."""
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -8,18 +10,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, _memory
+from gramian._settings import Count, Index, Points, checked, whole
 from gramian.approximation import projection as projections
 from gramian.approximation.projection import Measured
-from gramian.approximation.selection import METHODS, select_subset
+from gramian.approximation.selection import Criterion, Method, select_subset
 from gramian.kernels.base import Kernel, objects
 from gramian.kernels.distance import DistanceKernel, negative_share
 from gramian.linalg import count, take
 
 OWNER = "SubsetDistance"
-PROJECTIONS = ("pinv", "span", "learned")
 _TOLERATED = 1e-3
 
 
+@dataclass(eq=False, repr=False)
 class SubsetDistance(BaseEstimator):
     """Estimate all distances of a new object from a few that are measured.
 
@@ -85,26 +88,16 @@ class SubsetDistance(BaseEstimator):
     (True, 6)
     """
 
-    def __init__(
-        self,
-        distance,
-        m,
-        *,
-        projection="pinv",
-        selection="exchange",
-        criterion="trace",
-        g="constant",
-        members=None,
-    ):
-        self.distance = distance
-        self.m = m
-        self.projection = projection
-        self.selection = selection
-        self.criterion = criterion
-        self.g = g
-        self.members = members
+    distance: Kernel | Callable
+    m: Count
+    _: KW_ONLY
+    projection: Literal["pinv", "span", "learned"] | Callable | np.ndarray = "pinv"
+    selection: Method | np.ndarray = "exchange"
+    criterion: Criterion = "trace"
+    g: Literal["constant", "origin"] | Callable = "constant"
+    members: Points | None = None
 
-    @_checks.whole
+    @whole
     def fit(self, Q: Any, y: Any = None) -> "SubsetDistance":
         """Measure Q, choose R, and compute the projection."""
         Q = self._objects(Q)
@@ -180,9 +173,9 @@ class SubsetDistance(BaseEstimator):
     def _kernel(self, D: np.ndarray, origin: Any) -> DistanceKernel:
         """The kernel (3) with its constant or its origin settled."""
         if self.g == "origin":
-            return DistanceKernel(self.distance, "origin", origin=origin)
+            return DistanceKernel(self.distance, "origin", origin=origin)  # type: ignore[arg-type]  # no Kernel
         constant = None if callable(self.g) else float(D.max()) / 2
-        return DistanceKernel(self.distance, self.g, constant=constant)
+        return DistanceKernel(self.distance, self.g, constant=constant)  # type: ignore[arg-type]  # no Kernel
 
     def _g(self, X: Any, to_origin: np.ndarray) -> np.ndarray:
         """Return g of some objects, whose squared distances to the origin are at hand."""
@@ -223,7 +216,8 @@ class SubsetDistance(BaseEstimator):
             raise ValueError(f"{OWNER}: X must be objects of shape {self.objects_.shape[1:]}, got shape {X.shape}.")
         return X
 
-    def query(self, X: Any, k: int = 1, *, recheck: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    @checked
+    def query(self, X: Any, k: Count = 1, *, recheck: Index = 0) -> tuple[np.ndarray, np.ndarray]:
         """Nearest members of Q, (ids, d²) of shape (n_X, k), sorted, ties by id.
 
         With ``recheck`` ≥ k the best ``recheck`` members by estimate are measured as well (and counted), and the answer
@@ -231,8 +225,7 @@ class SubsetDistance(BaseEstimator):
         """
         check_is_fitted(self, "map_")
         n = len(self.diagonal_)
-        k = min(_checks.number(k, OWNER, "k", low=1, integer=True), n)
-        recheck = min(_checks.number(recheck, OWNER, "recheck", low=0, integer=True), n)
+        k, recheck = min(k, n), min(recheck, n)
         if 0 < recheck < k:
             raise ValueError(f"{OWNER}: recheck must be 0 or at least k={k}, got {recheck}.")
         X = self._batch(X)
@@ -260,10 +253,9 @@ class SubsetDistance(BaseEstimator):
         return tags
 
 
-def selected(selection: Any, criterion: str, K: np.ndarray, m: int) -> np.ndarray:
+def selected(selection: Method | np.ndarray, criterion: Criterion, K: np.ndarray, m: int) -> np.ndarray:
     """The m members that a method chooses by the Gram matrix of Q, or those that were given."""
     if isinstance(selection, str):
-        _checks.one_of(selection, OWNER, "selection", METHODS)
         return select_subset(K, m, criterion=criterion, method=selection)
     subset = _checks.indices(selection, OWNER, "selection", len(K))
     if len(subset) != m or len(set(subset.tolist())) != m:
@@ -277,7 +269,6 @@ def projected(projection: Any, measured: Measured) -> tuple[np.ndarray, np.ndarr
         return projections.given(measured, projection(measured.K, measured.cross))
     if not isinstance(projection, str):
         return projections.given(measured, projection)
-    _checks.one_of(projection, OWNER, "projection", PROJECTIONS)
     return getattr(projections, projection)(measured)
 
 

@@ -1,22 +1,25 @@
 """The contract of estimators that find several clusterings of the same data."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, _memory, linalg
 from gramian._device import to_host
+from gramian._settings import Count, Loudness, Seed, Size, require, whole
 from gramian.clustering.points import Points, precise
 from gramian.learners.progress import progress
 from gramian.metrics import Mahalanobis
+
+Counts = Count | Sequence[Count]
+"""Numbers of clusters: of one clustering, or one for each."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ def lowest(runs: Iterable[Run]) -> Run:
     return reduce(lambda best, run: run if best.objective - run.objective > 1e-10 * abs(best.objective) else best, runs)
 
 
+@dataclass(eq=False, repr=False)
 class Clusterings(BaseEstimator, ABC):
     """Base of all estimators with ``labels_`` (n, T).
 
@@ -53,12 +57,19 @@ class Clusterings(BaseEstimator, ABC):
     _sparse = True
     _devices = False
     """Whether the passes over the points run where these are; otherwise they must be on the host."""
-    _most_points: int | None = None
+    _most_points: ClassVar[int | None] = None
     """Points on which starts are compared at most; the best one then goes on with all of them. None is all."""
-    verbose: bool
-    callback: Callable | None
-    init: Any
-    penalty_: Any
+
+    n_clusters: Counts = (2, 2)
+    _: KW_ONLY
+    n_init: Count = 10
+    init: np.ndarray | None = None
+    center: bool = True
+    max_iter: Count = 200
+    tol: Size = 1e-6
+    verbose: Loudness = False
+    callback: Callable | None = None
+    random_state: Seed = None
 
     @abstractmethod
     def _run(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run: ...
@@ -76,7 +87,7 @@ class Clusterings(BaseEstimator, ABC):
         """Whether the mean of the data is the origin."""
         return bool(self.center)
 
-    @_checks.whole
+    @whole
     def fit(self, X: Any, y: Any = None) -> "Clusterings":
         """Find the clusterings of X (n, d); y is ignored."""
         k = sizes(self.n_clusters, type(self).__name__)
@@ -91,13 +102,11 @@ class Clusterings(BaseEstimator, ABC):
     def _fit_points(self, points: Points, k: tuple[int, ...]) -> "Clusterings":
         """:meth:`fit` of points that went through the door."""
         owner = type(self).__name__
-        starts = _checks.number(self.n_init, owner, "n_init", low=1, integer=True)
-        _checks.number(self.max_iter, owner, "max_iter", low=1, integer=True)
         rng = _checks.random(self.random_state, owner)
         self._begin(points, k, rng)
         given = None if self.init is None else given_labels(self.init, len(points), k, owner)
         given = linalg.placed(given, points.X)
-        starts = starts if given is None else 1
+        starts = int(self.n_init) if given is None else 1
         few = points if given is not None else compared_on(self, points, starts, rng)
         penalty = getattr(self, "penalty_", None)
         if penalty is not None:  # stands beside sums over the points
@@ -109,7 +118,7 @@ class Clusterings(BaseEstimator, ABC):
                 report(start + 1, run.objective, run.residual)
             return run
 
-        with progress(owner, self.verbose, starts, self.callback) as report:
+        with progress(owner, bool(self.verbose), starts, self.callback) as report:
             best = lowest(map(started, range(starts)))
             if few is not points:
                 self.penalty_ = penalty
@@ -175,36 +184,6 @@ class Clusterings(BaseEstimator, ABC):
         return tags
 
 
-class ByLikelihood(Clusterings):
-    """Base of the models whose fit is a likelihood alone: their arguments."""
-
-    def __init__(
-        self,
-        n_clusters: Any = (2, 2),
-        *,
-        n_init: int = 10,
-        init: Any = None,
-        center: bool = True,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        verbose: bool = False,
-        callback: Any = None,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.init = init
-        self.center = center
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
-
-    def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
-        _checks.number(self.tol, type(self).__name__, "tol", low=0)
-
-
 def compared_on(estimator: Clusterings, points: Points, starts: int, rng: np.random.RandomState) -> Points:
     """The points on which starts are compared, which a warning says where they are not all."""
     most = estimator._most_points
@@ -236,9 +215,8 @@ def given_labels(init: Any, n: int, k: tuple[int, ...], owner: str) -> np.ndarra
 
 def sizes(n_clusters: Any, owner: str) -> tuple[int, ...]:
     """The numbers of clusters (k₁, …, k_T), checked; a single number is a single clustering."""
-    single = isinstance(n_clusters, str | bytes) or sparse.issparse(n_clusters) or not np.iterable(n_clusters)
-    given = (n_clusters,) if single else n_clusters
-    k = tuple(_checks.number(size, owner, "n_clusters", low=1, integer=True) for size in given)
+    require(Counts, n_clusters, owner, "n_clusters")
+    k = tuple(map(int, n_clusters if np.iterable(n_clusters) else (n_clusters,)))
     if not k:
         raise ValueError(f"{owner}: n_clusters must hold one number of clusters per clustering, got {n_clusters!r}.")
     return k

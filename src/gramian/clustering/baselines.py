@@ -1,19 +1,25 @@
 """The two simple ways to a second clustering that chapter 8 of Jain 2009 compares with (§8.3)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
 from gramian import _checks
-from gramian._parameters import COUNT, checked
-from gramian.clustering.base import sizes
+from gramian._settings import Count, Seed, Within, checked
+from gramian.clustering.base import Counts, sizes
 from gramian.clustering.points import Points, precise
 from gramian.clustering.starts import best_kmeans, in_turn
 
 
+@checked
 def feature_removal(
-    X: Any, n_clusters: Any = (2, 2), *, fraction: float = 0.5, n_init: int = 10, random_state: Any = None
+    X: Any,
+    n_clusters: Counts = (2, 2),
+    *,
+    fraction: Annotated[float, Within(0, 1, above=True)] = 0.5,
+    n_init: Count = 10,
+    random_state: Seed = None,
 ) -> np.ndarray:
     """Labels (n, T): k-means, and k-means again without the features that tell most about the clusters before.
 
@@ -29,8 +35,7 @@ def feature_removal(
     >>> feature_removal(data.X, (2, 2), random_state=0).shape
     (200, 2)
     """
-    X, k, rng = _door(X, n_clusters, "feature_removal", n_init, random_state)
-    _checks.number(fraction, "feature_removal", "fraction", low=0, high=1, open_low=True)
+    X, k, rng = _door(X, n_clusters, "feature_removal", random_state)
     columns = []
     for size in k:
         points = Points.compact(X)
@@ -50,9 +55,9 @@ def telling_less(X: Any, means: np.ndarray, fraction: float) -> np.ndarray:
     return np.sort(order[min(int(fraction * X.shape[1]), X.shape[1] - 1) :])
 
 
-@checked(rounds=COUNT)
+@checked
 def orthogonal_projection(
-    X: Any, n_clusters: Any = (2, 2), *, n_init: int = 10, rounds: int = 10, random_state: Any = None
+    X: Any, n_clusters: Counts = (2, 2), *, n_init: Count = 10, rounds: Count = 10, random_state: Seed = None
 ) -> np.ndarray:
     """Labels (n, T): k-means of the data projected off the means of the others, in turn until nothing moves.
 
@@ -67,13 +72,12 @@ def orthogonal_projection(
     >>> match(labels, data.y).scores.min() > 0.8
     np.True_
     """
-    X, k, rng = _door(X, n_clusters, "orthogonal_projection", n_init, random_state)
+    X, k, rng = _door(X, n_clusters, "orthogonal_projection", random_state)
     return in_turn(Points.compact(X), k, rng, range(len(k)), len(k) * rounds, n_init)
 
 
-def _door(X: Any, n_clusters: Any, owner: str, n_init: int, random_state: Any) -> tuple[Any, tuple[int, ...], Any]:
+def _door(X: Any, n_clusters: Any, owner: str, random_state: Any) -> tuple[Any, tuple[int, ...], Any]:
     k = sizes(n_clusters, owner)
-    _checks.number(n_init, owner, "n_init", low=1, integer=True)
     return precise(_checks.points(X, owner, min_points=max(k))), k, _checks.random(random_state, owner)
 
 

@@ -1,17 +1,17 @@
 """Convolutional EM: data as sums of parts, parts of different clusterings orthogonal."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import linalg
 from gramian.clustering.additive import SumOfParts, correlation
 from gramian.clustering.base import Run
 from gramian.clustering.descent import shrink
 from gramian.clustering.parts import Moments, residual
-from gramian.clustering.penalty import choose
+from gramian.clustering.penalty import Penalty, choose
 from gramian.clustering.points import Points, indicator, parts
 from gramian.clustering.tries import promising
 
@@ -47,6 +47,7 @@ def whitened(points: Points, S: np.ndarray) -> Points:
     return Points.of(points.dense(slice(None)) @ linalg.psd_power(S, -0.5), center=False)
 
 
+@dataclass(eq=False, repr=False)
 class ConvolutionalEM(SumOfParts):
     """Several clusterings as the parts of a sum (Jain 2009, §8.1.2, Algorithm 5).
 
@@ -128,42 +129,15 @@ class ConvolutionalEM(SumOfParts):
 
     _most_points = 20_000
 
-    def __init__(
-        self,
-        n_clusters: Any = (2, 2),
-        penalty: Any = "auto",
-        *,
-        n_init: int = 10,
-        init: Any = None,
-        covariance: str = "spherical",
-        assignment: str = "hard",
-        center: bool = True,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        verbose: bool = False,
-        callback: Any = None,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.penalty = penalty
-        self.n_init = n_init
-        self.init = init
-        self.covariance = covariance
-        self.assignment = assignment
-        self.center = center
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
+    penalty: Penalty = "auto"
+    _: KW_ONLY
+    covariance: Literal["spherical", "diagonal", "full"] = "spherical"
+    assignment: Literal["hard", "soft"] = "hard"
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
-        _checks.one_of(self.assignment, "ConvolutionalEM", "assignment", ("hard", "soft"))
-        _checks.one_of(self.covariance, "ConvolutionalEM", "covariance", ("spherical", "diagonal", "full"))
         if self.covariance != "spherical" and sparse.issparse(points.X):
             raise TypeError("ConvolutionalEM: covariance must be 'spherical' for sparse X; pass X.toarray().")
-        _checks.number(self.tol, "ConvolutionalEM", "tol", low=0)
-        self.penalty_ = choose(self.penalty, "ConvolutionalEM", points, k, rng)
+        self.penalty_ = choose(self.penalty, points, k, rng)
 
     def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray:
         return promising(points, k, self.penalty_, rng)

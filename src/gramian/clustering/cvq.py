@@ -3,11 +3,10 @@
 import numpy as np
 
 from gramian.clustering.additive import SumOfParts
-from gramian.clustering.base import ByLikelihood
 from gramian.clustering.parts import Moments
 
 
-class CooperativeVQ(ByLikelihood, SumOfParts):
+class CooperativeVQ(SumOfParts):
     """Several vector quantizers whose outputs add up (Hinton and Zemel 1994; Ghahramani 1995, "Factorial learning").
 
     Maximize over parts C, weights and v the likelihood of z = Σ_t μ^t_{c^t} + N(0, v I), labels summed out. E-step over

@@ -1,20 +1,21 @@
 """Decorrelated k-means: clusterings that fit the data each by itself and have nothing to do with each other."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from gramian import _checks
+from gramian._settings import Share
 from gramian.clustering.base import Clusterings, Run
 from gramian.clustering.descent import descend, refill
 from gramian.clustering.moves import relocated
-from gramian.clustering.penalty import choose
+from gramian.clustering.penalty import Penalty, choose
 from gramian.clustering.points import Points
 from gramian.clustering.starts import first_labels
 from gramian.clustering.tries import attempt, projected, promising
 
 
+@dataclass(eq=False, repr=False)
 class DecorrelatedKMeans(Clusterings):
     """Several clusterings of the same data with orthogonal centers.
 
@@ -99,50 +100,25 @@ class DecorrelatedKMeans(Clusterings):
     """
 
     _devices = True
-
     _most_points = 20_000
 
-    def __init__(
-        self,
-        n_clusters: Any = (2, 2),
-        penalty: Any = "auto",
-        *,
-        n_init: int = 10,
-        init: Any = None,
-        variant: str = "improved",
-        center: Any = "auto",
-        max_iter: int = 200,
-        tol: float = 0.0,
-        verbose: bool = False,
-        callback: Any = None,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.penalty = penalty
-        self.n_init = n_init
-        self.init = init
-        self.variant = variant
-        self.center = center
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
+    penalty: Penalty = "auto"
+    _: KW_ONLY
+    variant: Literal["improved", "as_printed"] = "improved"
+    center: Literal["auto"] | bool = "auto"  # type: ignore[assignment]  # True or False elsewhere
+    tol: Share = 0.0
 
     def _centers(self) -> bool:
         if isinstance(self.center, str):
-            _checks.one_of(self.center, "DecorrelatedKMeans", "center", ("auto",))
             return isinstance(self.penalty, str) and not self._printed
         return bool(self.center)
 
     @property
     def _printed(self) -> bool:
-        options = ("improved", "as_printed")
-        return _checks.one_of(self.variant, "DecorrelatedKMeans", "variant", options) == "as_printed"
+        return self.variant == "as_printed"
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
-        _checks.number(self.tol, "DecorrelatedKMeans", "tol", low=0, high=1)
-        self.penalty_ = choose(self.penalty, "DecorrelatedKMeans", points, k, rng)
+        self.penalty_ = choose(self.penalty, points, k, rng)
 
     def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray:
         if self._printed:

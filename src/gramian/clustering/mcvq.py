@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from gramian.clustering.base import ByLikelihood, Run
+from gramian.clustering.base import Clusterings, Run
 from gramian.clustering.points import Points, indicator, parts
 from gramian.clustering.starts import first_labels
 from gramian.clustering.tries import KINDS
 
 
-class MultipleCauseVQ(ByLikelihood):
+class MultipleCauseVQ(Clusterings):
     """Several vector quantizers, each in charge of some of the features (Ross and Zemel 2003, 2006).
 
     Feature f of a point is drawn from N(μ_{jf}, s_{jf}) where j is the state, in this point, of the one quantizer t

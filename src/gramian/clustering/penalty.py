@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from itertools import combinations, cycle
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import linalg
+from gramian._settings import Size
 from gramian.clustering.descent import descend, objective, refill, representatives
 from gramian.clustering.points import Points, parts
 from gramian.clustering.starts import first_labels
 
+Penalty = Literal["auto", "drop"] | Size
 SAMPLE = 1000
 """Points on which the weight is settled."""
 
@@ -62,12 +64,11 @@ class Trials:
         return min(values), int(np.argmin(values))
 
 
-def choose(penalty: Any, owner: str, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> float:
+def choose(penalty: Penalty, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> float:
     """λ as given, or by the rule that is named."""
     if not isinstance(penalty, str):
-        return _checks.number(penalty, owner, "penalty", low=0)
-    rules = {"auto": parting, "drop": largest_drop}
-    return rules[_checks.one_of(penalty, owner, "penalty", tuple(rules))](points, k, rng)
+        return float(penalty)
+    return parting(points, k, rng) if penalty == "auto" else largest_drop(points, k, rng)
 
 
 def parting(points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> float:

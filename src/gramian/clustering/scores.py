@@ -1,7 +1,7 @@
 """How well several found clusterings fit several true ones, and how much they repeat each other."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from gramian import _checks
+from gramian._settings import checked, shown
 
 
 def accuracy(found: Any, truth: Any) -> float:
@@ -21,6 +22,7 @@ def accuracy(found: Any, truth: Any) -> float:
     return float(table[rows, columns].sum() / table.sum())
 
 
+Score = Literal["nmi", "ari", "accuracy"]
 SCORES = {"nmi": normalized_mutual_info_score, "ari": adjusted_rand_score, "accuracy": accuracy}
 
 
@@ -33,20 +35,22 @@ class Match:
     scores: np.ndarray
 
 
-def table(found: Any, truth: Any, *, score: str = "nmi") -> np.ndarray:
+@checked
+def table(found: Any, truth: Any, *, score: Score = "nmi") -> np.ndarray:
     """Scores (T, S) of each of T found labelings against each of S true ones.
 
     ``score`` is ``"nmi"`` (normalized mutual information, arithmetic mean), ``"ari"`` (adjusted Rand index) or
     ``"accuracy"``.
     """
-    measure = SCORES[_checks.one_of(score, "table", "score", tuple(SCORES))]
+    measure = SCORES[score]
     F, Y = _columns(found, "found"), _columns(truth, "truth")
     if len(F) != len(Y):
         raise ValueError(f"table: found and truth must label the same points, got {len(F)} and {len(Y)}.")
     return np.array([[measure(Y[:, j], F[:, i]) for j in range(Y.shape[1])] for i in range(F.shape[1])])
 
 
-def match(found: Any, truth: Any, *, score: str = "nmi") -> Match:
+@checked
+def match(found: Any, truth: Any, *, score: Score = "nmi") -> Match:
     """Pair found clusterings with true labelings, one to one, so that the sum of the scores is largest.
 
     Parameters
@@ -93,5 +97,5 @@ def _columns(labels: Any, name: str) -> np.ndarray:
         array = np.zeros(0)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"match: {name} must be labels (n,) or (n, T), got {_checks.shown(labels)}.")
+        raise ValueError(f"match: {name} must be labels (n,) or (n, T), got {shown(labels)}.")
     return np.column_stack([_checks.labels(column, "match")[1] for column in array.T])

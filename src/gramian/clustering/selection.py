@@ -1,12 +1,13 @@
 """How many clusterings the data hold: as many as are found again in other points."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from gramian import _checks
-from gramian.clustering.base import sizes
+from gramian._settings import Count, Seed, Within, checked
+from gramian.clustering.base import Counts, sizes
 from gramian.clustering.decorrelated import DecorrelatedKMeans
 from gramian.clustering.scores import match, redundancy
 
@@ -20,14 +21,15 @@ class Selection:
     redundancy: np.ndarray
 
 
+@checked
 def select_clusterings(
     X: Any,
-    n_clusters: Any = (2, 2, 2, 2),
+    n_clusters: Counts = (2, 2, 2, 2),
     *,
-    n_splits: int = 3,
-    threshold: float = 0.8,
-    n_init: int = 4,
-    random_state: Any = None,
+    n_splits: Count = 3,
+    threshold: Annotated[float, Within(-1, 1)] = 0.8,
+    n_init: Count = 4,
+    random_state: Seed = None,
 ) -> Selection:
     """Choose the number T of clusterings by stability under halving.
 
@@ -59,8 +61,6 @@ def select_clusterings(
     owner = "select_clusterings"
     k, rng = sizes(n_clusters, owner), _checks.random(random_state, owner)
     X = _checks.points(X, owner, min_points=2 * max(2, *k))
-    _checks.number(n_splits, owner, "n_splits", low=1, integer=True)
-    _checks.number(threshold, owner, "threshold", low=-1, high=1)
     halves = [np.array_split(rng.permutation(X.shape[0]), 2) for _ in range(n_splits)]
     stability, repeats = [], []
     for T in range(1, len(k) + 1):

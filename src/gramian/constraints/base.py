@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _parameters, linalg
+from gramian import _checks, linalg
+from gramian._settings import Distance, require, shown
 from gramian.constraints.bounds import Bounds
 from gramian.persist import Stored
 
@@ -98,7 +99,7 @@ class Constraints(Bounds, Stored, ABC):
     def violation(self, metric: Any, X: Any) -> np.ndarray:
         """How far each constraint is from holding, max(0, ⟨C_i, K_W⟩ − b_i), shape (m,)."""
         owner = type(self).__name__
-        _parameters.require(_parameters.METRIC, metric, owner, "metric")
+        require(Distance, metric, owner, "metric")
         X = metric.check(X)
         within(self, X, owner)
         return np.maximum(self.values(metric, X) - self.bound, 0)
@@ -176,7 +177,7 @@ def bound_field(value: Any, m: int, owner: str, name: str) -> np.ndarray:
     """Return a bound, a number or one per constraint, as a finite array (m,)."""
     array = _checks.array(value, owner, name)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != m) or not np.isfinite(array).all():
-        raise ValueError(f"{owner}: {name} must be a finite number or {m} of them, got {_checks.shown(value)}.")
+        raise ValueError(f"{owner}: {name} must be a finite number or {m} of them, got {shown(value)}.")
     array = np.broadcast_to(array, (m,)).copy()
     array.flags.writeable = False
     return array

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _checks, linalg
+from gramian._settings import Count, Seed, Size, check, checked
 from gramian.constraints.base import Constraints, Labels, Terms, selections
 
 
@@ -41,11 +42,12 @@ class Chunklets(Constraints):
     """
 
     ids: np.ndarray
-    limit: float = 1.0
+    limit: Size = 1.0
     _: KW_ONLY
     weight: Any = None
 
     def __post_init__(self) -> None:
+        check(self)
         ids = _checks.plain(self.ids, "Chunklets", "ids")
         if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.max(initial=0) > np.iinfo(np.intp).max:
             raise ValueError(f"Chunklets: ids must be a 1-D integer array, got shape {ids.shape}, {ids.dtype}.")
@@ -54,7 +56,6 @@ class Chunklets(Constraints):
             ids = np.maximum(ids, -1)
         ids.flags.writeable = False
         object.__setattr__(self, "ids", ids)
-        _checks.number(self.limit, "Chunklets", "limit", low=0)
         if self.weight is not None:
             weight = _checks.vector(self.weight, "Chunklets", "weight", len(ids))
             if (weight < 0).any() or not weight[ids >= 0].all():
@@ -63,14 +64,15 @@ class Chunklets(Constraints):
             object.__setattr__(self, "weight", weight)
 
     @classmethod
+    @checked
     def from_labels(
         cls,
         y: Any,
-        n_chunklets: int | None = None,
+        n_chunklets: Count | None = None,
         *,
-        size: int = 2,
+        size: Count = 2,
         unknown: Any = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> "Chunklets":
         """Whole classes as chunklets, or ``n_chunklets`` disjoint groups of ``size`` points of one class.
 
@@ -79,8 +81,6 @@ class Chunklets(Constraints):
         labels = Labels.from_array(y, "Chunklets", unknown=unknown)
         if n_chunklets is None:
             return cls(labels.codes)
-        _checks.number(n_chunklets, "Chunklets", "n_chunklets", low=1, integer=True)
-        _checks.number(size, "Chunklets", "size", low=1, integer=True)
         rng = _checks.random(random_state, "Chunklets")
         queues = [rng.permutation(g) for g in labels.groups()]
         ids = np.full(len(labels.codes), -1, dtype=np.intp)

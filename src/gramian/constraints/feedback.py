@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _checks, linalg
+from gramian._settings import shown as text_of
 from gramian.constraints.base import reach
 from gramian.constraints.pairs import Pairs
 from gramian.persist import Stored
@@ -102,7 +103,7 @@ def _lists(value: Any, m: int, many: bool, name: str) -> tuple[tuple[int, ...], 
         return ((),) * m
     single = isinstance(value, np.ndarray) and value.ndim == 0
     if single or sparse.issparse(value) or isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
-        raise ValueError(f"Feedback: {name} must be indices of items, got {_checks.shown(value)}.")
+        raise ValueError(f"Feedback: {name} must be indices of items, got {text_of(value)}.")
     if len(value) == 0:
         return ((),) * m
     lists = list(value) if many else [value]

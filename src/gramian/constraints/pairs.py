@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian import _checks, linalg
 from gramian._device import to_host
+from gramian._settings import Count, Percentiles, Seed, Size, checked, require, shown
 from gramian.constraints.base import Constraints, Labels, Terms, as_bool, bound_field, differences, index_field, reach
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 from gramian.constraints.targets import target_pairs
@@ -78,22 +79,23 @@ class Pairs(Constraints):
                 or not np.iterable(self.bounds)
                 or len(self.bounds) != 2
             ):
-                raise ValueError(f"Pairs: bounds must be (u, l), got {_checks.shown(self.bounds)}.")
+                raise ValueError(f"Pairs: bounds must be (u, l), got {shown(self.bounds)}.")
             u, l = (bound_field(b, m, "Pairs", name) for b, name in zip(self.bounds, ("u", "l")))
             if (u[similar] < 0).any() or (l[~similar] < 0).any():
                 raise ValueError("Pairs: bounds (u, l) are squared distances and must be nonnegative.")
             object.__setattr__(self, "bounds", (u, l))
 
     @classmethod
+    @checked
     def from_labels(
         cls,
         y: Any,
-        n_pairs: int | None = None,
+        n_pairs: Count | None = None,
         *,
         unknown: Any = None,
         X: Any = None,
-        percentiles: tuple[float, float] = (5, 95),
-        random_state: Any = None,
+        percentiles: Percentiles = (5, 95),
+        random_state: Seed = None,
     ) -> "Pairs":
         """Draw distinct pairs from labels, half similar and half dissimilar, every class drawn.
 
@@ -104,9 +106,7 @@ class Pairs(Constraints):
         n, C = int((labels.codes >= 0).sum()), len(labels.classes)
         if n < 2:
             raise ValueError(f"Pairs: needs at least two labeled points, got {n}.")
-        if n_pairs is None:
-            n_pairs = max(5 * n, min(20 * C * (C - 1), MOST_BY_CLASS))
-        count = _checks.number(n_pairs, "Pairs", "n_pairs", low=1, integer=True)
+        count = max(5 * n, min(20 * C * (C - 1), MOST_BY_CLASS)) if n_pairs is None else n_pairs
         rng = _checks.random(random_state, "Pairs")
         a, b = similar_pairs(labels, (count + 1) // 2, rng)
         c, d = dissimilar_pairs(labels, count - min(len(a), (count + 1) // 2), rng)
@@ -115,16 +115,17 @@ class Pairs(Constraints):
         return pairs if X is None else pairs.with_bounds(X, percentiles)
 
     @classmethod
+    @checked
     def from_targets(
         cls,
         Y: Any,
-        n_near: int = 10,
+        n_near: Count = 10,
         *,
-        threshold: float | None = None,
-        n_pairs: int | None = None,
+        threshold: Size | None = None,
+        n_pairs: Count | None = None,
         X: Any = None,
-        percentiles: tuple[float, float] = (5, 95),
-        random_state: Any = None,
+        percentiles: Percentiles = (5, 95),
+        random_state: Seed = None,
     ) -> "Pairs":
         """Draw distinct pairs from continuous targets (ages, prices, poses), half similar and half dissimilar.
 
@@ -167,11 +168,11 @@ class Pairs(Constraints):
         """
         if self.bounds is not None:
             return self
-        ends = _checks.percentiles(percentiles, "Pairs")
-        if ends[0] > ends[1]:
+        require(Percentiles, percentiles, "Pairs", "percentiles")
+        if percentiles[0] > percentiles[1]:
             raise ValueError(f"Pairs: percentiles must be in order, that of u and that of l, got {percentiles}.")
         D = typical_sqdist(X, max_points, sqdist)
-        u, l = np.percentile(D, ends) if D.size else (1.0, 2.0)
+        u, l = np.percentile(D, percentiles) if D.size else (1.0, 2.0)
         return replace(self, bounds=(u, l if l > u else 2 * u))
 
     @property

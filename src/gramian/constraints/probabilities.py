@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _checks
+from gramian._settings import Count, Seed, Share, checked, shown
 from gramian.constraints.base import Constraints, Labels, Terms, as_bool, bound_field, index_field, selections
 
 
@@ -58,7 +59,7 @@ class Probabilities(Constraints):
         if codes.ndim != 1 or codes.dtype.kind not in "iu" or codes.max(initial=0) > np.iinfo(np.int32).max:
             raise ValueError(
                 f"Probabilities: codes must be a class number for each point, −1 where unknown, "
-                f"got {_checks.shown(self.codes)}."
+                f"got {shown(self.codes)}."
             )
         object.__setattr__(self, "codes", codes.astype(np.intp))
         level = bound_field(self.level, len(self.point), "Probabilities", "level")
@@ -68,22 +69,22 @@ class Probabilities(Constraints):
         at_least = _checks.plain(self.at_least, "Probabilities", "at_least")
         if at_least.dtype.kind not in "biu":
             raise ValueError(
-                f"Probabilities: at_least must be True or False, or one for each point, "
-                f"got {_checks.shown(self.at_least)}."
+                f"Probabilities: at_least must be True or False, or one for each point, got {shown(self.at_least)}."
             )
         at_least = np.full(len(self.point), at_least) if at_least.ndim == 0 else at_least
         object.__setattr__(self, "at_least", as_bool(at_least, len(self.point), "Probabilities", "at_least"))
 
     @classmethod
+    @checked
     def from_labels(
         cls,
         y: Any,
-        level: float = 0.5,
+        level: Any = 0.5,
         *,
         unknown: Any = None,
-        n_points: int | None = None,
-        ceiling: float | None = None,
-        random_state: Any = None,
+        n_points: Count | None = None,
+        ceiling: Share | None = None,
+        random_state: Seed = None,
     ) -> "Probabilities":
         """Each labeled point (or ``n_points`` of them, drawn) should have its own class with probability ≥ level.
 
@@ -91,10 +92,6 @@ class Probabilities(Constraints):
         """
         labels = Labels.from_array(y, "Probabilities", unknown=unknown)
         known = np.flatnonzero(labels.codes >= 0)
-        if n_points is not None:
-            _checks.number(n_points, "Probabilities", "n_points", low=1, integer=True)
-        if ceiling is not None:
-            _checks.number(ceiling, "Probabilities", "ceiling", low=0, high=1)
         if n_points is not None and n_points < len(known):
             known = np.sort(_checks.random(random_state, "Probabilities").choice(known, n_points, replace=False))
         own = cls(known, labels.codes[known], labels.codes, level=level)

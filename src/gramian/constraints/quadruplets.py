@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
+from gramian._settings import Count, Seed, checked
 from gramian.constraints.base import Labels, bound_field, index_field
 from gramian.constraints.comparisons import Comparisons
 from gramian.constraints.sampling import asked, dissimilar_pairs, similar_pairs
@@ -60,14 +61,15 @@ class Quadruplets(Comparisons):
         object.__setattr__(self, "weight", weight)
 
     @classmethod
+    @checked
     def from_labels(
         cls,
         y: Any,
-        n_quadruplets: int | None = None,
+        n_quadruplets: Count | None = None,
         *,
         unknown: Any = None,
-        margin: float | None = None,
-        random_state: Any = None,
+        margin: Any = None,
+        random_state: Seed = None,
     ) -> "Quadruplets":
         """Pairs of one class against pairs of two, drawn from labels (default 5 per labeled point)."""
         labels = Labels.from_array(y, "Quadruplets", unknown=unknown)

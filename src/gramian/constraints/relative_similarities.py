@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian._settings import Count, Seed, checked
 from gramian.constraints.base import Constraints, Terms, bound_field, differences, index_field, reach, selections
 from gramian.constraints.triplets import Triplets
 
@@ -50,14 +51,15 @@ class RelativeSimilarities(Constraints):
         object.__setattr__(self, "margin", margin)
 
     @classmethod
+    @checked
     def from_labels(
         cls,
         y: Any,
-        n_triplets: int | None = None,
+        n_triplets: Count | None = None,
         *,
         unknown: Any = None,
-        margin: float = 1.0,
-        random_state: Any = None,
+        margin: Any = 1.0,
+        random_state: Seed = None,
     ) -> "RelativeSimilarities":
         """Draw distinct triplets as :meth:`Triplets.from_labels`."""
         drawn = Triplets.from_labels(y, n_triplets, unknown=unknown, random_state=random_state)

@@ -1,18 +1,15 @@
 """Random pairs and triplets from labels: counts that grow with n, every class drawn, no repeats."""
 
-from typing import Any
-
 import numpy as np
 
-from gramian import _checks, _memory
+from gramian import _memory
 from gramian.constraints.base import Labels
 
 
-def asked(count: Any, owner: str, name: str) -> int:
-    """How many are to be drawn, checked; so many that they do not fit are refused before the first one."""
-    found = _checks.number(count, owner, name, low=1, integer=True)
-    _memory.require(100 * found, owner, f"{found:,} draws", f"give a smaller {name}")
-    return found
+def asked(count: int, owner: str, name: str) -> int:
+    """How many are to be drawn; so many that they do not fit are refused before the first one."""
+    _memory.require(100 * count, owner, f"{count:,} draws", f"give a smaller {name}")
+    return count
 
 
 def _shares(sizes: np.ndarray, total: int) -> np.ndarray:

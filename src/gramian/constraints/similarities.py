@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._settings import Count, Percentiles, Seed, checked
 from gramian.constraints.base import Constraints, Terms, as_bool, bound_field, index_field, reach, selections
 from gramian.constraints.pairs import Pairs
 
@@ -52,15 +53,16 @@ class Similarities(Constraints):
         object.__setattr__(self, "limit", bound_field(self.limit, m, "Similarities", "limit"))
 
     @classmethod
+    @checked
     def from_labels(
         cls,
         y: Any,
-        n_pairs: int | None = None,
+        n_pairs: Count | None = None,
         *,
         unknown: Any = None,
         X: Any = None,
-        percentiles: tuple[float, float] = (5, 95),
-        random_state: Any = None,
+        percentiles: Percentiles = (5, 95),
+        random_state: Seed = None,
     ) -> "Similarities":
         """Draw pairs as :meth:`Pairs.from_labels`; limits are percentiles of the inner products of X (0 without X)."""
         rng = _checks.random(random_state, "Similarities")
@@ -68,9 +70,8 @@ class Similarities(Constraints):
         limit = np.zeros(len(pairs))
         if X is not None:
             X = _checks.points(X, "Similarities")
-            ends = _checks.percentiles(percentiles, "Similarities")
             rows = linalg.spread(X.shape[0], 1000)
-            low, high = np.percentile(linalg.inner(X[rows], X[rows])[np.triu_indices(len(rows), 1)], ends)
+            low, high = np.percentile(linalg.inner(X[rows], X[rows])[np.triu_indices(len(rows), 1)], percentiles)
             limit = np.where(pairs.similar, high, low)
         return cls(pairs.left, pairs.right, pairs.similar, limit=limit)
 

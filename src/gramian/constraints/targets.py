@@ -63,7 +63,7 @@ def near_targets(Y: np.ndarray, anchors: np.ndarray, n_near: int, owner: str, rn
     """For each anchor one of the n_near points with the nearest targets, drawn."""
     from scipy.spatial import cKDTree
 
-    k = min(_checks.number(n_near, owner, "n_near", low=1, integer=True), len(Y) - 1)
+    k = min(n_near, len(Y) - 1)
     _, found = cKDTree(Y).query(Y, k + 1)
     itself = found == np.arange(len(Y))[:, None]
     itself[~itself.any(axis=1), -1] = True  # among many copies a point may miss itself
@@ -92,6 +92,6 @@ def far_targets(
 def dissimilar_from(Y: np.ndarray, threshold: float | None, owner: str) -> float:
     """The distance of targets from which on points are dissimilar."""
     if threshold is not None:
-        return _checks.number(threshold, owner, "threshold", low=0)
+        return threshold
     rows = linalg.spread(len(Y), 1000)
     return float(np.sqrt(np.median(linalg.sqdist(Y[rows])[np.triu_indices(len(rows), 1)])))

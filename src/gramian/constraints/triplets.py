@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
+from gramian._settings import Count, Seed, Size, checked
 from gramian.constraints.base import Constraints, Labels, index_field
 from gramian.constraints.comparisons import Comparisons
 from gramian.constraints.mixed import Mixed
@@ -58,14 +59,15 @@ class Triplets(Comparisons):
         self._freeze_margin()
 
     @classmethod
+    @checked
     def from_labels(
         cls,
         y: Any,
-        n_triplets: int | None = None,
+        n_triplets: Count | None = None,
         *,
         unknown: Any = None,
-        margin: float | None = None,
-        random_state: Any = None,
+        margin: Any = None,
+        random_state: Seed = None,
     ) -> "Triplets":
         """Draw distinct triplets from labels (default 5 per labeled point); every class is drawn as an anchor."""
         labels = Labels.from_array(y, "Triplets", unknown=unknown)
@@ -78,15 +80,16 @@ class Triplets(Comparisons):
         return cls(*chosen, margin=margin)
 
     @classmethod
+    @checked
     def from_targets(
         cls,
         Y: Any,
-        n_near: int = 10,
+        n_near: Count = 10,
         *,
-        threshold: float | None = None,
-        n_triplets: int | None = None,
-        margin: float | None = None,
-        random_state: Any = None,
+        threshold: Size | None = None,
+        n_triplets: Count | None = None,
+        margin: Any = None,
+        random_state: Seed = None,
     ) -> "Triplets":
         """Draw distinct triplets from continuous targets Y (n,) or (n, t), 5 for each known target by default.
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
+from gramian._settings import check
 from gramian.clustering import DecorrelatedKMeans
 from gramian.clustering.base import sizes
 from gramian.clustering.points import Points
@@ -76,6 +77,7 @@ class BlockedKMeans(DecorrelatedKMeans):
 
     def fit_blocks(self, X: Rows) -> None:
         """Find the clusterings."""
+        check(self)
         k = sizes(self.n_clusters, "DecorrelatedKMeans")
         center = self._centers()
         self.mean_ = X.mean(axis=0) if center else np.zeros(X.shape[1])

@@ -6,13 +6,14 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from gramian import _checks, linalg
+from gramian._settings import check
 from gramian.dask import passes
 from gramian.dask.blocks import OWNER
 from gramian.dask.rows import Rows
 from gramian.dask.views import View, summed
 from gramian.features.cholesky import FLOOR, PivotedCholesky, drawn, factorize, largest, pick
 from gramian.features.landmarks import uniform
-from gramian.features.nystrom import COORDINATES, KernelFeatures, lower_inverse
+from gramian.features.nystrom import KernelFeatures, lower_inverse
 from gramian.kernels import Gaussian
 from gramian.kernels.objects import as_kernel
 
@@ -145,7 +146,7 @@ class BlockedKernelFeatures(KernelFeatures):
 
     def fit_blocks(self, X: Rows) -> None:
         """Choose the basis and compute the map."""
-        _checks.one_of(self.coordinates, "KernelFeatures", "coordinates", COORDINATES)
+        check(self)
         kernel = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")
         if not kernel.on_vectors:
             raise TypeError(f"{OWNER}: kernel must be one on vectors, got {type(kernel).__name__}.")
@@ -169,6 +170,6 @@ class BlockedKernelFeatures(KernelFeatures):
         if self.basis == "uniform":
             points = linalg.gathered(X[uniform(len(X), size, rng)])
             return points, factorize(self.kernel_, points)
-        tol = 0.0 if self.tol is None else _checks.number(self.tol, "KernelFeatures", "tol", low=0)
+        tol = 0.0 if self.tol is None else float(self.tol)
         pivots = choose_pivots(self.kernel_, X, size, tol, self.basis == "cholesky", rng)
         return pivots.points, PivotedCholesky(pivots.L, np.arange(len(pivots.L)), 0.0, 0.0)

@@ -3,13 +3,13 @@
 import difflib
 import os
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from gramian._parameters import FLAG, NONE, TEXT, Kind, checked
+from gramian._settings import Rule, checked
 
 BUNDLED = {
     "iris": "load_iris",
@@ -39,10 +39,6 @@ OPENML = {
     "yeast": ("yeast", 1),
 }
 """Sets that OpenML serves under another name and version."""
-
-
-DTYPE = Kind("a type of real numbers", lambda value: _is_real(value))
-"""Types that points may have."""
 
 
 class Dataset(Bunch):
@@ -86,8 +82,18 @@ POINTS = {"X", "indptr", "text"}
 """What a file of a data set has one of: dense points, sparse ones, or texts."""
 
 
-@checked(name=TEXT, return_X_y=FLAG, dtype=NONE | DTYPE)
-def load(name: str, return_X_y: bool = False, dtype: Any = np.float64) -> Any:
+def _is_real(value: Any) -> bool:
+    try:
+        return value is not None and np.dtype(value).kind in "fiu"
+    except TypeError:
+        return False
+
+
+Real = Annotated[Any, Rule("a type of real numbers", _is_real)]
+
+
+@checked
+def load(name: str, return_X_y: bool = False, dtype: Real | None = np.float64) -> Any:
     """Load a data set by name.
 
     It is looked for among scikit-learn's bundled sets, then in the folder that the environment variable
@@ -121,13 +127,6 @@ def load(name: str, return_X_y: bool = False, dtype: Any = np.float64) -> Any:
     if dtype is not None and not isinstance(data.X, list):
         data["X"] = data.X.astype(dtype, copy=False)
     return (data.X, data.get("y")) if return_X_y else data
-
-
-def _is_real(value: Any) -> bool:
-    try:
-        return value is not None and np.dtype(value).kind in "fiu"
-    except TypeError:
-        return False
 
 
 def _folder() -> Path | None:

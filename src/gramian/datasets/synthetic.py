@@ -5,21 +5,19 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, _memory
-from gramian._parameters import COUNT, POSITIVE, SIZE, checked, number
+from gramian._settings import Count, Index, Positive, Seed, Size, checked
 from gramian.datasets.loaders import Dataset
 
-NONE_OR_MORE = number(0, integer=True)
 
-
-@checked(n=COUNT, n_classes=COUNT, informative=COUNT, noise_features=NONE_OR_MORE, noise_scale=SIZE)
+@checked
 def nuisance(
-    n: int = 300,
-    n_classes: int = 3,
+    n: Count = 300,
+    n_classes: Count = 3,
     *,
-    informative: int = 2,
-    noise_features: int = 8,
-    noise_scale: float = 5.0,
-    random_state: Any = None,
+    informative: Count = 2,
+    noise_features: Index = 8,
+    noise_scale: Size = 5.0,
+    random_state: Seed = None,
 ) -> Dataset:
     """Gaussian clusters in a few features, loud noise in the others: a metric that forgets the noise helps.
 
@@ -52,9 +50,9 @@ def nuisance(
     return _shuffled("nuisance", np.hstack([signal, noise]), y, rng, informative=mask)
 
 
-@checked(n=COUNT, n_classes=COUNT, d=COUNT, condition=POSITIVE)
+@checked
 def stretched(
-    n: int = 300, n_classes: int = 3, *, d: int = 2, condition: float = 100.0, random_state: Any = None
+    n: Count = 300, n_classes: Count = 3, *, d: Count = 2, condition: Positive = 100.0, random_state: Seed = None
 ) -> Dataset:
     """Parallel elongated clusters: neighbors along the long axis mislead until the metric whitens it.
 
@@ -85,8 +83,8 @@ def stretched(
     return _shuffled("stretched", X @ Q.T, y, rng, metric=(Q / scale**2) @ Q.T)
 
 
-@checked(n=COUNT, noise=SIZE, noise_features=NONE_OR_MORE)
-def xor(n: int = 200, noise: float = 0.3, *, noise_features: int = 0, random_state: Any = None) -> Dataset:
+@checked
+def xor(n: Count = 200, noise: Size = 0.3, *, noise_features: Index = 0, random_state: Seed = None) -> Dataset:
     """Four clusters at the corners of a square, opposite corners of one class: no linear metric separates the means.
 
     The classes have the same mean and the same covariance, so every method that looks only at these fails; a kernel or
@@ -115,8 +113,8 @@ def xor(n: int = 200, noise: float = 0.3, *, noise_features: int = 0, random_sta
     return _shuffled("xor", X, (signs.prod(axis=1) > 0).astype(int), rng)
 
 
-@checked(n=COUNT, n_classes=COUNT, noise=SIZE)
-def rings(n: int = 300, n_classes: int = 2, *, noise: float = 0.1, random_state: Any = None) -> Dataset:
+@checked
+def rings(n: Count = 300, n_classes: Count = 2, *, noise: Size = 0.1, random_state: Seed = None) -> Dataset:
     """Concentric circles of radius 1, 2, …: separable by a kernel, never by a linear map.
 
     Parameters
@@ -140,8 +138,8 @@ def rings(n: int = 300, n_classes: int = 2, *, noise: float = 0.1, random_state:
     return _shuffled("rings", radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), y, rng)
 
 
-@checked(n=COUNT, noise=SIZE)
-def moons(n: int = 200, noise: float = 0.1, *, random_state: Any = None) -> Dataset:
+@checked
+def moons(n: Count = 200, noise: Size = 0.1, *, random_state: Seed = None) -> Dataset:
     """Two half circles that reach into each other, for methods that follow the shape of the data.
 
     Parameters

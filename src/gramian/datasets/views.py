@@ -1,34 +1,25 @@
 """Points with two true labelings, drawn as the sum of two independent mixtures (Jain 2009, §8.3.2)."""
 
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from gramian import _checks, _memory
-from gramian._parameters import COUNT, SHARE, SIZE, Kind, checked
+from gramian._settings import Count, Seed, Share, Size, checked
 from gramian.datasets.loaders import Dataset
 
-FAMILIES = ("concatenated", "overlap", "sum")
-ONE_OR_TWO = Kind(
-    "an integer or two",
-    lambda value: (
-        COUNT.holds(value)
-        or (isinstance(value, tuple | list | np.ndarray) and len(value) == 2 and all(map(COUNT.holds, value)))
-    ),
-)
 
-
-@checked(n=COUNT, d=COUNT, n_clusters=ONE_OR_TWO, separation=SIZE, correlation=SHARE, noise=SIZE)
+@checked
 def two_views(
-    n: int = 3000,
-    d: int = 30,
+    n: Count = 3000,
+    d: Count = 30,
     *,
-    n_clusters: int | tuple[int, int] = 3,
-    family: str = "concatenated",
-    separation: float = 2.0,
-    correlation: float = 0.0,
-    noise: float = 1.0,
-    random_state: Any = None,
+    n_clusters: Count | tuple[Count, Count] = 3,
+    family: Literal["concatenated", "overlap", "sum"] = "concatenated",
+    separation: Size = 2.0,
+    correlation: Share = 0.0,
+    noise: Size = 1.0,
+    random_state: Seed = None,
 ) -> Dataset:
     """Two mixtures of Gaussians x and y, put together in one of three ways; y of the result is (n, 2).
 
@@ -58,7 +49,6 @@ def two_views(
     ((100, 6), (100, 2))
     """
     _memory.require(64 * n * d, "two_views", f"{n} points of two views of {d} features", "give a smaller n or d")
-    _checks.one_of(family, "two_views", "family", FAMILIES)
     c = correlation
     if c and family != "sum":
         raise ValueError("two_views: correlation needs both views in the same space; use family='sum'.")

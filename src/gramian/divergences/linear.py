@@ -8,6 +8,7 @@ from scipy import sparse
 
 from gramian import _checks
 from gramian._array import like, namespace
+from gramian._settings import Positive, check
 from gramian.divergences.base import Congruence, Divergence, SpectralDerivative
 from gramian.divergences.frobenius import psd_conjugate, psd_hessian
 from gramian.divergences.logdet import logdet_conjugate
@@ -26,13 +27,13 @@ class _Linear(Divergence):
     """
 
     linear: Any
-    gamma: float = 1.0
+    gamma: Positive = 1.0
 
     uses_prior = False
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        _checks.number(self.gamma, owner, "gamma", low=0, open_low=True)
+        check(self)
         if not sparse.issparse(self.linear) and not hasattr(self.linear, "__array_namespace__"):
             object.__setattr__(self, "linear", _checks.array(self.linear, owner, "linear"))
         shape = self.linear.shape

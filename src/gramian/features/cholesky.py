@@ -10,13 +10,14 @@ both pick exactly what they would pick one column at a time:
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gramian import _checks, linalg
 from gramian._device import DeviceArray, to_host
 from gramian._device.ordering import lowest
+from gramian._settings import Count, Seed, Size, checked
 from gramian.kernels.base import Kernel
 from gramian.kernels.objects import as_kernel
 from gramian.linalg import count, take
@@ -36,14 +37,15 @@ class PivotedCholesky:
     trace: float
 
 
+@checked
 def pivoted_cholesky(
     kernel: Any,
     X: Any,
     *,
-    rank: int | None = None,
-    tol: float = 1e-2,
-    pivots: str = "greedy",
-    random_state: Any = None,
+    rank: Count | None = None,
+    tol: Size = 1e-2,
+    pivots: Literal["greedy", "random"] = "greedy",
+    random_state: Seed = None,
 ) -> PivotedCholesky:
     """Describe all points by a few of them, as far as a kernel sees.
 
@@ -90,11 +92,8 @@ def pivoted_cholesky(
     True
     """
     owner = "pivoted_cholesky"
-    _checks.one_of(pivots, owner, "pivots", ("greedy", "random"))
-    tol = _checks.number(tol, owner, "tol", low=0)
     kernel = as_kernel(kernel, owner)
     X = kernel.check(X)
-    rank = None if rank is None else _checks.number(rank, owner, "rank", low=1, integer=True)
     rng = _checks.random(random_state, owner)
     return factorize(kernel.bound(X), X, rank, tol, greedy=pivots == "greedy", rng=rng)
 

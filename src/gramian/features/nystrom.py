@@ -1,6 +1,8 @@
 """Coordinates of points in the span of a kernel basis (Nyström, kernel PCA, landmarks: one map)."""
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -9,20 +11,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, _memory, linalg
 from gramian._device import outside, to_host
-from gramian.features.basis import choose
+from gramian._settings import Count, Points, Seed, Size, check, whole
+from gramian.features.basis import Choice, choose
 from gramian.features.cholesky import PivotedCholesky, factorize
 from gramian.kernels import Gaussian, Kernel, Precomputed
 from gramian.kernels.objects import as_kernel
 from gramian.linalg import count, take
 from gramian.persist import Stored
 
-COORDINATES = ("principal", "triangular", "symmetric")
+Coordinates = Literal["principal", "triangular", "symmetric"]
 MANY, FEW = 5_000, 300
 """From so many points on so many coordinates are kept, where neither ``rank`` nor ``tol`` says how many."""
 LARGEST = 1e150
 """No entry of a map may exceed it."""
 
 
+@dataclass(eq=False, repr=False)
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Stored):
     """Turn a kernel into coordinates, so that any method on vectors works with it.
 
@@ -88,35 +92,23 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     ((100, 20), True)
     """
 
-    def __init__(
-        self,
-        kernel=None,
-        rank=None,
-        *,
-        tol=None,
-        basis="cholesky",
-        center=False,
-        n_basis=None,
-        combination=None,
-        coordinates="principal",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.rank = rank
-        self.tol = tol
-        self.basis = basis
-        self.center = center
-        self.n_basis = n_basis
-        self.combination = combination
-        self.coordinates = coordinates
-        self.random_state = random_state
+    kernel: Kernel | Callable | None = None
+    rank: Count | None = None
+    _: KW_ONLY
+    tol: Size | None = None
+    basis: Choice | Points = "cholesky"
+    center: bool = False
+    n_basis: Count | None = None
+    combination: np.ndarray | None = None
+    coordinates: Coordinates = "principal"
+    random_state: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> "KernelFeatures":
         """Choose the basis and compute the map."""
         self.fit_transform(X)
         return self
 
-    @_checks.whole
+    @whole
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the coordinates of the training points, shape (n, r)."""
         kernel = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")
@@ -124,13 +116,13 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def learn(self, X: Any) -> np.ndarray:
         """:meth:`fit_transform` of points that were checked."""
-        _checks.one_of(self.coordinates, "KernelFeatures", "coordinates", COORDINATES)
+        check(self)
         kernel = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")
         if kernel.on_vectors:
             self.n_features_in_ = X.shape[1]
         self.kernel_ = kernel.bound(X)
         rng = _checks.random(self.random_state, "KernelFeatures")
-        tol = 0.0 if self.tol is None else _checks.number(self.tol, "KernelFeatures", "tol", low=0)
+        tol = 0.0 if self.tol is None else float(self.tol)
         chosen = choose(self.kernel_, X, self.basis, self._size(count(X)), tol, rng)
         C = chosen.coordinates
         self.basis_ = to_host(chosen.points)
@@ -152,9 +144,6 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _size(self, n: int) -> int | None:
         """Number of basis points, None for as many as the basis asks for."""
-        for name in ("rank", "n_basis"):
-            if getattr(self, name) is not None:
-                _checks.number(getattr(self, name), "KernelFeatures", name, low=1, integer=True)
         size = self.rank if self.n_basis is None else self.n_basis
         size = FEW if size is None and self._limited(n) else size
         basis = min(n if size is None else size, n)

@@ -1,6 +1,6 @@
 """Kernel alignment: the nonnegative combination of given kernels that comes closest to the labels."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -8,23 +8,21 @@ from scipy.optimize import nnls
 
 from gramian import _checks, linalg
 from gramian._device import outside, to_host
-from gramian._parameters import COUNT, FLAG, NONE, Kind, checked
+from gramian._settings import Count, checked
 from gramian.kernels.base import Kernel
 from gramian.kernels.modes import local_pairs, warn_of_modes
 from gramian.kernels.weighted import Weighted
 from gramian.linalg import count, take
 
-KERNEL = Kind("a Kernel", lambda value: isinstance(value, Kernel))
 
-
-@checked(center=FLAG, n_neighbors=NONE | COUNT)
+@checked
 def align(
-    kernels: Sequence[Kernel],
+    kernels: Any,
     X: Any,
     y: Any,
     *,
     center: bool = False,
-    n_neighbors: int | None = None,
+    n_neighbors: Count | None = None,
     warn: bool = True,
 ) -> Weighted:
     """Weigh several kernels by how well they fit the labels.
@@ -99,7 +97,7 @@ def align(
     return kernel
 
 
-@checked(kernel=KERNEL, center=FLAG)
+@checked
 def alignment(kernel: Kernel, X: Any, y: Any, *, center: bool = False) -> float:
     """⟨K, Y⟩ / (‖K‖ ‖Y‖) of one kernel with the labels (Chatpatanasiri et al. 2010, (9))."""
     X = kernel.check(X)

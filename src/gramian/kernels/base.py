@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, _device, _memory
+from gramian._settings import check, shown
 from gramian.linalg import count
 from gramian.persist import Stored
 
@@ -23,6 +24,8 @@ class Kernel(ABC, Stored):
     """Whether ``_gram`` takes arrays on a device, as NumPy's functions do."""
     on_vectors = True
     """Whether points are rows of an array."""
+
+    __post_init__ = check
 
     @abstractmethod
     def _gram(self, X: Any, Y: Any) -> np.ndarray: ...
@@ -125,5 +128,5 @@ def objects(X: Any, owner: str, name: str = "X") -> Any:
     X = X.to_numpy() if hasattr(X, "iloc") else X
     listed = hasattr(X, "__len__") and hasattr(X, "__getitem__") and not isinstance(X, str | bytes | dict)
     if not listed or getattr(X, "ndim", 1) == 0:
-        raise TypeError(f"{owner}: {name} must be points or a list of objects, got {_checks.shown(X)}.")
+        raise TypeError(f"{owner}: {name} must be points or a list of objects, got {shown(X)}.")
     return X

@@ -1,12 +1,17 @@
 """Kernels on vectors, dense or sparse."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from functools import partial
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from gramian import _checks, _device, linalg
+from gramian._settings import Count, Positive, Rule, Size, holds
 from gramian.kernels.base import Kernel
+
+Width = Annotated[Any, Rule("'median' or a number in (0, inf)", partial(holds, Literal["median"] | Positive))]
+"""A number wherever one computes with it: see ``bound``."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +72,10 @@ class Polynomial(Kernel):
     [[144.0]]
     """
 
-    degree: int = 3
-    offset: float = 1.0
+    degree: Count = 3
+    offset: Size = 1.0
     _: KW_ONLY
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        _checks.number(self.degree, "Polynomial", "degree", low=1, integer=True)
-        _checks.number(self.offset, "Polynomial", "offset", low=0)
-        _checks.number(self.scale, "Polynomial", "scale", low=0, open_low=True)
+    scale: Positive = 1.0
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return self._of(linalg.inner(X, Y))
@@ -121,14 +121,8 @@ class Gaussian(Kernel):
     [[0.606531]]
     """
 
-    scale: Any = 1.0
-    metric: Any = None
-
-    def __post_init__(self) -> None:
-        if not _checks.is_word(self.scale, "median"):
-            _checks.number(self.scale, "Gaussian", "scale", low=0, open_low=True)
-        if self.metric is not None and not hasattr(self.metric, "sqdist"):
-            raise TypeError(f"Gaussian: metric must be a Metric or None, got {type(self.metric).__name__}.")
+    scale: Width = 1.0
+    metric: Annotated[Any, Rule("a Metric or None", lambda value: value is None or hasattr(value, "sqdist"))] = None
 
     def bound(self, X: Any) -> "Gaussian":
         """The same kernel with the median distance of the points X as its scale, where that was asked for."""
@@ -198,10 +192,7 @@ class Laplacian(Kernel):
     [[0.367879]]
     """
 
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        _checks.number(self.scale, "Laplacian", "scale", low=0, open_low=True)
+    scale: Positive = 1.0
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return np.exp(-linalg.manhattan(X, Y) / self.scale)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import linalg
+from gramian._settings import Size, require
 from gramian.kernels.base import Kernel
 
 
@@ -83,7 +84,7 @@ class Scaled(Kernel):
     weight: float
 
     def __post_init__(self) -> None:
-        _checks.number(self.weight, "Kernel", "scalar factor", low=0)
+        require(Size, self.weight, "Kernel", "scalar factor")
 
     @property
     def on_vectors(self) -> bool:  # type: ignore[override]  # a constant elsewhere
@@ -116,7 +117,7 @@ class Constant(Kernel):
     value: float
 
     def __post_init__(self) -> None:
-        _checks.number(self.value, "Kernel", "constant", low=0)
+        require(Size, self.value, "Kernel", "constant")
 
     def check(self, X: Any, name: str = "X") -> Any:
         return X

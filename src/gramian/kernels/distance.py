@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import linalg
+from gramian._settings import Size, check, shown
 from gramian.kernels.base import Kernel
 from gramian.linalg import count, take
 from gramian.persist import Stored
@@ -56,19 +57,11 @@ class DistanceKernel(Kernel):
     """
 
     distance: Callable[[Any, Any], float]
-    g: Any = "constant"
+    g: Literal["constant", "origin"] | Callable = "constant"
     _: KW_ONLY
-    constant: float | None = None
+    constant: Size | None = None
     origin: Any = None
     on_vectors = False
-
-    def __post_init__(self) -> None:
-        if not callable(self.distance):
-            raise TypeError(f"DistanceKernel: distance must be callable, got {type(self.distance).__name__}.")
-        if not callable(self.g):
-            _checks.one_of(self.g, "DistanceKernel", "g", ("constant", "origin"))
-        if self.constant is not None:
-            _checks.number(self.constant, "DistanceKernel", "constant", low=0)
 
     def accept(self, X: Any, name: str = "X") -> Any:
         """Return X as a sequence of at least one object."""
@@ -113,7 +106,7 @@ class DistanceKernel(Kernel):
         try:
             return float(found)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"DistanceKernel: distance must return a number, got {_checks.shown(found)}.") from error
+            raise TypeError(f"DistanceKernel: distance must return a number, got {shown(found)}.") from error
 
     def _g(self, X: Any) -> np.ndarray:
         if callable(self.g):
@@ -188,7 +181,7 @@ class Hamming(Stored):
     root: bool = False
 
     def __post_init__(self) -> None:
-        _checks.number(self.threshold, "Hamming", "threshold")
+        check(self)
 
     def __call__(self, a: Any, b: Any) -> float:
         """Distance of two vectors (images are flattened)."""

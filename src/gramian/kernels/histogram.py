@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _device, linalg
+from gramian import _device, linalg
+from gramian._settings import Count, Positive
 from gramian.kernels.base import Kernel
 
 
@@ -51,12 +52,8 @@ class ChiSquared(_Histograms):
     [[0.367879]]
     """
 
-    scale: float | None = 1.0
+    scale: Positive | None = 1.0
     _allow_sparse = False
-
-    def __post_init__(self) -> None:
-        if self.scale is not None:
-            _checks.number(self.scale, "ChiSquared", "scale", low=0, open_low=True)
 
     def _of(self, chi2: np.ndarray, sums: np.ndarray) -> np.ndarray:
         # 2xy/(x + y) = ((x + y) − (x − y)²/(x + y)) / 2
@@ -113,11 +110,7 @@ class Intersection(_Histograms):
     [[1.0, 1.0, 1.0, 1.0, 0.0, 0.0]]
     """
 
-    levels: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.levels is not None:
-            _checks.number(self.levels, "Intersection", "levels", low=1, integer=True)
+    levels: Count | None = None
 
     def accept(self, X: Any, name: str = "X") -> Any:
         X = super().accept(X, name)

@@ -32,7 +32,6 @@ def nearest(kernel: Kernel, X: Any, rows: np.ndarray, columns: np.ndarray, k: in
 
 def local_pairs(kernels: list[Kernel], X: Any, codes: np.ndarray, k: int) -> sparse.csr_array:
     """Symmetric 0/1 matrix of near pairs under the sum of the kernels, within and across classes, and the diagonal."""
-    k = _checks.number(k, "align", "n_neighbors", low=1, integer=True)
     everything = Weighted(tuple(kernels), np.array([1 / max(float(kern._diag(X).mean()), 1e-300) for kern in kernels]))
     n = len(codes)
     pairs = []

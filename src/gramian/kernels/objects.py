@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,10 +40,6 @@ class FunctionKernel(Kernel):
 
     function: Callable[[Any, Any], float]
     on_vectors = False
-
-    def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise TypeError(f"FunctionKernel: function must be callable, got {type(self.function).__name__}.")
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         K = np.empty((count(X), count(Y)))
@@ -85,14 +81,14 @@ class Precomputed(Kernel):
     """
 
     matrix: np.ndarray
-    spectrum: str = "keep"
+    spectrum: Literal["keep", "clip", "flip", "shift"] = "keep"
     on_vectors = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         K = _checks.points(self.matrix, "Precomputed", name="matrix", allow_sparse=False).astype(np.float64)
         if K.shape[0] != K.shape[1] or np.abs(K - K.T).max() > 1e-8 * np.abs(K).max():
             raise ValueError(f"Precomputed: matrix must be square and symmetric, got shape {K.shape}.")
-        _checks.one_of(self.spectrum, "Precomputed", "spectrum", ("keep", "clip", "flip", "shift"))
         K = _repaired(linalg.symmetrize(K), self.spectrum)
         K.flags.writeable = False
         object.__setattr__(self, "matrix", K)

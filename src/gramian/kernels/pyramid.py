@@ -1,12 +1,13 @@
 """The pyramid match: a kernel on sets of vectors with an explicit, sparse feature map."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import linalg
+from gramian._settings import Count, Index, Positive, Within
 from gramian.kernels.base import Kernel
 from gramian.kernels.sets import one_set
 
@@ -59,21 +60,14 @@ class PyramidMatch(Kernel):
     (2, 1048576)
     """
 
-    side: float = 1.0
-    n_levels: int = 8
+    side: Positive = 1.0
+    n_levels: Annotated[int, Within(1, 60)] = 8
     _: KW_ONLY
-    n_dims: int = 1 << 20
+    n_dims: Annotated[int, Within(1, 2**31 - 1)] = 1 << 20
     normalize: bool = True
-    n_grids: int = 1
-    random_state: int = 0
+    n_grids: Count = 1
+    random_state: Index = 0
     on_vectors = False
-
-    def __post_init__(self) -> None:
-        _checks.number(self.side, "PyramidMatch", "side", low=0, open_low=True)
-        _checks.number(self.n_levels, "PyramidMatch", "n_levels", low=1, high=60, integer=True)
-        _checks.number(self.n_dims, "PyramidMatch", "n_dims", low=1, high=2**31 - 1, integer=True)
-        _checks.number(self.n_grids, "PyramidMatch", "n_grids", low=1, integer=True)
-        _checks.number(self.random_state, "PyramidMatch", "random_state", low=0, integer=True)
 
     def accept(self, X: Any, name: str = "X") -> list[np.ndarray]:
         """Return the sets as finite arrays (m_i, d) with one d."""

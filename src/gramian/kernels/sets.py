@@ -1,12 +1,13 @@
 """Kernels and distances of images as sets of local features that have a place."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
 from gramian import _checks, linalg
+from gramian._settings import Count, Index, Size, Within, check
 from gramian.kernels.base import Kernel
 from gramian.persist import Stored
 
@@ -50,15 +51,11 @@ class ProximityDistribution(Kernel):
     [[2.0]]
     """
 
-    n_words: int
-    n_ranks: int = 8
+    n_words: Annotated[int, Within(1, 10**5)]
+    n_ranks: Count = 8
     _: KW_ONLY
     normalize: bool = True
     on_vectors = False
-
-    def __post_init__(self) -> None:
-        _checks.number(self.n_words, "ProximityDistribution", "n_words", low=1, high=10**5, integer=True)
-        _checks.number(self.n_ranks, "ProximityDistribution", "n_ranks", low=1, integer=True)
 
     def accept(self, X: Any, name: str = "X") -> list[np.ndarray]:
         """Return the sets as finite arrays with words in their first column."""
@@ -140,12 +137,11 @@ class Correspondence(Stored):
     3.0
     """
 
-    n_places: int = 2
-    weight: float = 1.0
+    n_places: Index = 2
+    weight: Size = 1.0
 
     def __post_init__(self) -> None:
-        _checks.number(self.n_places, "Correspondence", "n_places", low=0, integer=True)
-        _checks.number(self.weight, "Correspondence", "weight", low=0)
+        check(self)
 
     def __call__(self, a: Any, b: Any) -> float:
         """Distance of two sets of features (m, n_places + d), neither of them empty."""

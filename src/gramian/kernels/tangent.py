@@ -1,14 +1,16 @@
 """Tangent distance: a distance of images that forgives small shifts, turns, stretches and changes of stroke."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._settings import Count, Rule, Within, check
 from gramian.persist import Stored
 
-TANGENTS = ("x", "y", "rotation", "scaling", "hyperbolic", "diagonal", "thickness")
+Tangent = Literal["x", "y", "rotation", "scaling", "hyperbolic", "diagonal", "thickness"]
+TANGENTS: tuple[Tangent, ...] = ("x", "y", "rotation", "scaling", "hyperbolic", "diagonal", "thickness")
 
 
 @dataclass(frozen=True)
@@ -46,26 +48,17 @@ class TangentDistance(Stored):
     True
     """
 
-    image_shape: tuple[int, int] | None = None
-    tangents: tuple[str, ...] = TANGENTS
+    image_shape: Annotated[tuple[Count, Count], Rule("(height, width)")] | None = None
+    tangents: tuple[Tangent, ...] = TANGENTS
     _: KW_ONLY
-    sides: int = 2
-    smoothing: float = 0.9
+    sides: Annotated[int, Within(1, 2)] = 2
+    smoothing: Annotated[float, Within(0, 1e3, above=True)] = 0.9
 
     def __post_init__(self) -> None:
-        if not isinstance(self.tangents, tuple | list):
-            raise ValueError(f"TangentDistance: tangents must be names, got {_checks.shown(self.tangents)}.")
-        for name in self.tangents:
-            _checks.one_of(name, "TangentDistance", "tangents", TANGENTS)
-        _checks.number(self.sides, "TangentDistance", "sides", low=1, high=2, integer=True)
-        _checks.number(self.smoothing, "TangentDistance", "smoothing", low=0, high=1e3, open_low=True)
+        check(self)
         object.__setattr__(self, "tangents", tuple(self.tangents))
         if self.image_shape is not None:
-            shape = self.image_shape
-            if not isinstance(shape, tuple | list | np.ndarray) or len(shape) != 2:
-                raise ValueError(f"TangentDistance: image_shape must be (height, width), got {_checks.shown(shape)}.")
-            sides = (_checks.number(s, "TangentDistance", "image_shape", low=1, integer=True) for s in shape)
-            object.__setattr__(self, "image_shape", tuple(sides))
+            object.__setattr__(self, "image_shape", tuple(map(int, self.image_shape)))
 
     @property
     def n_features(self) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._parameters import COUNT, SIZES, checked
+from gramian._settings import Count, Sizes, checked
 from gramian.kernels.base import Kernel
 from gramian.kernels.basic import Gaussian, Polynomial
 from gramian.kernels.combinations import Combination
@@ -16,14 +16,14 @@ WIDTHS = (0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 25
 """The 21 widths of Chatpatanasiri et al. (2010), §5.1."""
 
 
-@checked(n_features=COUNT, widths=SIZES)
-def scaled_gaussians(n_features: int, widths: Sequence[float] = WIDTHS) -> list[Gaussian]:
+@checked
+def scaled_gaussians(n_features: Count, widths: Sizes = WIDTHS) -> list[Gaussian]:
     """exp(−‖x − y‖² / (2 D σ²)) for each width σ and D = ``n_features`` (Chatpatanasiri et al. 2010, §5.1)."""
     return [Gaussian(float(width) * float(np.sqrt(n_features))) for width in widths]
 
 
-@checked(n_features=COUNT, degrees=SIZES)
-def polynomials(n_features: int, degrees: Sequence[int] = (1, 2, 3, 4, 5)) -> list[Polynomial]:
+@checked
+def polynomials(n_features: Count, degrees: Sequence[Count] = (1, 2, 3, 4, 5)) -> list[Polynomial]:
     """(xᵀy / D)^p for each degree p and D = ``n_features``; the paper names the degrees only."""
     return [Polynomial(degree, offset=0.0, scale=1.0 / n_features) for degree in degrees]
 

@@ -157,7 +157,7 @@ class Contrastive(Iterative):
 
 def rows_by_class(task: Task) -> tuple[Any, np.ndarray]:
     """Points of length one around the mean of those that have a class, in the order of the classes, and these."""
-    groups: Any = task.y
+    groups = task.y
     ids = groups.codes if isinstance(groups, Labels) else groups.ids  # (n,)
     labeled = np.flatnonzero(ids >= 0)
     codes = ids[labeled]

@@ -198,7 +198,7 @@ class Framework(Iterative):
 
     divergence: Divergence | None = None
     _: KW_ONLY
-    prior: Literal["identity", "covariance", "zero"] | np.ndarray = "identity"
+    prior: Literal["identity", "covariance", "zero"] | np.ndarray = "identity"  # type: ignore[assignment]  # one word more
     slack: Positive | Slack | None = None
     solver: SolverName | Solver = "auto"
     slack_loss: Literal["hinge", "quadratic"] = "hinge"

@@ -143,7 +143,8 @@ class ITML(Iterative):
         """What missing a bound costs."""
         if not isinstance(side, Pairs):
             return Quadratic(self.gamma * default_weight(side.sizes()) ** 2)
-        return Relative(self.gamma if side.weight is None else self.gamma * side.weight)
+        gamma: Any = self.gamma  # a number, by here
+        return Relative(gamma if side.weight is None else gamma * side.weight)
 
 
 def in_order(pairs: Pairs, Z: Any) -> Pairs:

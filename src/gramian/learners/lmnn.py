@@ -134,7 +134,7 @@ class LMNN(Iterative):
 
     def compare(self, task: Task) -> Solution:
         """Comparisons in the place of targets and impostors; M grows with their margins, 1 on average inside."""
-        side: Any = task.y.filled(task.Z)  # type: ignore[union-attr]  # comparisons
+        side = task.y.filled(task.Z)
         if not (side.margin > 0).any():
             raise ValueError(
                 "LMNN: margin must be positive, or M = 0 is best; give margin=None to take it from the data."

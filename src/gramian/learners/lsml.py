@@ -242,7 +242,7 @@ class LSML(Iterative):
         if isinstance(task.y, Labels):
             count = usual(self.n_quadruplets, task.effort.constraints, task.y, 5)
             return Quadruplets.from_labels(task.y, count, margin=0.0, random_state=task.rng)
-        side: Any = task.y
+        side = task.y
         return side.without_margin() if side.from_data else side
 
     def total(self, far: np.ndarray, prior: np.ndarray) -> float:

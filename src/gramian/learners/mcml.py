@@ -128,7 +128,7 @@ class MCML(Iterative):
 
     def solve(self, task: Task) -> Solution:
         """A descent over L; convex at full rank, where its end does not depend on the start."""
-        labels: Any = task.y
+        labels = task.y
         neighbor_targets.require_classes(labels, "MCML")
         start = Start.of(self, task, neighbor_targets.same_class(task.Z, labels, 3), self.reg, ridge=1e-10)
         start, codes = start.by_class(labels.codes)

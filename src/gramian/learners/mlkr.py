@@ -194,7 +194,7 @@ class MLKR(Iterative):
 
     def solve(self, task: Task) -> Solution:
         """A descent over L, with each point predicted from the others."""
-        targets: Any = task.y
+        targets = task.y
         T, variance = targets.standard, targets.variance
         start = Start.of(self, task, neighbor_sample(task.Z), self.reg)
         if isinstance(self.init, str):
@@ -211,7 +211,7 @@ class MLKR(Iterative):
 
     def refine(self, task: Task, blend: Solution) -> Solution:
         """A blend in the unit of kernel regression, with the squared errors there."""
-        targets: Any = task.y
+        targets = task.y
         points = linalg.dense(task.Z) @ blend.factor.T  # (n, r)
         unit = kernel_unit(points, targets.standard)
         errors = mlkr_value(unit * np.eye(points.shape[1]), points, targets.standard)

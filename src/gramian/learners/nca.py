@@ -185,7 +185,7 @@ class NCA(Iterative):
 
     def solve(self, task: Task) -> Solution:
         """A descent over L: on all neighbors, on the nearest ones, or by batches."""
-        labels: Any = task.y
+        labels = task.y
         neighbor_targets.require_classes(labels, "NCA")
         start = Start.of(self, task, neighbor_targets.same_class(task.Z, labels, 3), self.reg)
         weight = class_weights(self.class_weight, labels, "NCA")
@@ -204,14 +204,14 @@ class NCA(Iterative):
 
 def descend_truncated(start: Start, task: Task, weight: Any, k: int) -> Descent:
     """Alternate searches for neighborhoods and descents on them until a fresh search finds nothing to do."""
-    labels: Any = task.y
+    labels = task.y
     L, done, most = start.L, 0, int(task.effort.max_iter or 1)
     codes = linalg.placed(labels.codes, start.Z)
     while True:
         near = neighbor_targets.everywhere(start.Z @ L.T, k)
         loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=codes, near=near, weight=weight))
-        options = {"max_iter": min(INTERVAL, most - done), "tol": task.effort.tol, "scale": len(codes)}
-        end = descend(loss, L, callback=shifted(task.report, done), **options)
+        steps, heard = min(INTERVAL, most - done), shifted(task.report, done)
+        end = descend(loss, L, max_iter=steps, tol=task.effort.tol, scale=len(codes), callback=heard)
         L = end.point
         done += end.n_iter
         if end.n_iter == 0 or done >= most:
@@ -220,7 +220,7 @@ def descend_truncated(start: Start, task: Task, weight: Any, k: int) -> Descent:
 
 def descend_by_batches(start: Start, task: Task, weight: Any, size: int) -> Descent:
     """Passes of Adam over shuffled batches, with a step that falls as 1/√pass."""
-    labels: Any = task.y
+    labels = task.y
     n, L, state = len(labels.codes), start.L, None
     batch_loss = batch_nca_loss if _device.held(start.Z) else nca_loss
     codes = linalg.placed(labels.codes, start.Z)

@@ -162,7 +162,7 @@ class SCML(Iterative):
 
     def triplets(self, task: Task) -> Triplets:
         """Each point with its nearest of its own class and of others."""
-        labels: Any = task.y
+        labels = task.y
         neighbor_targets.require_classes(labels, "SCML")
         most = len(labels.codes)
         return neighbor_targets.neighbor_triplets(task.Z, labels, min(self.n_near, most), min(self.n_far, most))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gramian import linalg
-from gramian.constraints import Constraints, Labels
+from gramian.constraints import Labels
 from gramian.coordinates import Rest
 
 
@@ -132,7 +132,8 @@ class Task:
     """
 
     Z: Any
-    y: Labels | Targets | Constraints
+    y: Any
+    """:class:`.Labels`, :class:`Targets` or :class:`.Constraints`; a learner knows which it takes."""
     rest: Rest
     rng: np.random.RandomState
     effort: Effort = Effort()

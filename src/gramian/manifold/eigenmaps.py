@@ -1,13 +1,18 @@
 """Laplacian eigenmaps."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from gramian import _checks
+import numpy as np
+
+from gramian._settings import Count, Seed, Size, whole
 from gramian.manifold.base import GraphEmbedding
 from gramian.manifold.eigen import Search
 from gramian.manifold.geometry import Geometry
+from gramian.manifold.graph import Graph
 
 
+@dataclass(eq=False, repr=False)
 class LaplacianEigenmaps(GraphEmbedding):
     """Find coordinates that change slowly from neighbor to neighbor.
 
@@ -59,32 +64,21 @@ class LaplacianEigenmaps(GraphEmbedding):
     True
     """
 
-    def __init__(
-        self,
-        n_components=2,
-        n_neighbors=20,
-        *,
-        normalized=False,
-        graph=None,
-        tol=1e-4,
-        max_iter=None,
-        random_state=None,
-    ):
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.normalized = normalized
-        self.graph = graph
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: Count = 2
+    n_neighbors: Count = 20
+    _: KW_ONLY
+    normalized: bool = False
+    graph: Graph | np.ndarray | None = None
+    tol: Size = 1e-4
+    max_iter: Count | None = None
+    random_state: Seed = None
 
-    @_checks.whole
+    @whole
     def fit(self, X: Any, y: Any = None) -> "LaplacianEigenmaps":
         """Embed the points; y is ignored."""
         owner = "LaplacianEigenmaps"
         X = self._points(X, reset=True)
-        k = _checks.number(self.n_components, owner, "n_components", low=1, integer=True)
-        _checks.number(self.tol, owner, "tol", low=0)
+        k = int(self.n_components)
         kind = "normalized" if self.normalized else "laplacian"
         search = Search(self.tol, self.max_iter, self.random_state)
         built = Geometry(kind, self.n_neighbors, self.graph).penalty(X, search, owner)

@@ -7,19 +7,21 @@ Algorithm 1 there), and how coordinates go on to new points.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._settings import Count, Positive, Size, check
 from gramian.features import KernelFeatures
-from gramian.kernels import Gaussian
+from gramian.kernels import Gaussian, Kernel
 from gramian.kernels.basic import median_scale
 from gramian.manifold.eigen import Search, smallest_eigenvectors
 from gramian.manifold.extension import AlongGraph
-from gramian.manifold.geometry import Geometry, connect
-from gramian.manifold.graph import NeighborGraph, laplacian
+from gramian.manifold.geometry import Geometry, Named, connect
+from gramian.manifold.graph import Graph, NeighborGraph, laplacian
 from gramian.manifold.kernel_sets import KernelSet, Ordered, Regularized, Widths
 from gramian.manifold.metric import graph_metric
 from gramian.manifold.penalties import Found, KernelPenalty
@@ -29,6 +31,8 @@ OWNER = "GeometryAwareKernel"
 
 class Family(ABC):
     """Settings of a set 𝓜; one of your own can be given to :class:`~gramian.GeometryAwareKernel`."""
+
+    __post_init__ = check
 
     @abstractmethod
     def build(self, X: Any, random_state: Any = None) -> KernelSet:
@@ -57,17 +61,17 @@ class SpectralFamily(Family):
         None: only when no constraint keeps points apart.
     """
 
-    geometry: Any = "laplacian"
-    n_eigenvectors: int = 20
+    geometry: Named | np.ndarray = "laplacian"
+    n_eigenvectors: Count = 20
     _: KW_ONLY
-    n_neighbors: int = 10
-    graph: Any = None
-    diffusion: float = 0.1
+    n_neighbors: Count = 10
+    graph: Graph | np.ndarray | None = None
+    diffusion: Size = 0.1
     keep_volume: bool | None = None
 
     def build(self, X: Any, random_state: Any = None) -> Ordered:
         """The set on the points X."""
-        r = _checks.number(self.n_eigenvectors, OWNER, "n_eigenvectors", low=1, integer=True)
+        r = int(self.n_eigenvectors)
         own = np.ndim(self.geometry) == 2 and np.shape(self.geometry)[1] != X.shape[0]
         if own:
             return self._own(X)
@@ -113,20 +117,20 @@ class InductiveFamily(Family):
         "as_printed" has θ₁ ≥ … ≥ θ_r ≥ 0 and no θ_{r+1}.
     """
 
-    kernel: Any = None
-    rank: int = 200
+    kernel: Kernel | Callable | None = None
+    rank: Count = 200
     _: KW_ONLY
-    n_eigenvectors: int = 20
-    n_neighbors: int = 10
-    graph: Any = None
-    diffusion: float = 0.1
+    n_eigenvectors: Count = 20
+    n_neighbors: Count = 10
+    graph: Graph | np.ndarray | None = None
+    diffusion: Size = 0.1
     normalized: bool = False
-    variant: str = "reversed"
+    variant: Literal["reversed", "as_printed"] = "reversed"
 
     def build(self, X: Any, random_state: Any = None) -> Regularized:
         """The set on the points X."""
-        printed = _checks.one_of(self.variant, OWNER, "variant", ("reversed", "as_printed")) == "as_printed"
-        r = _checks.number(self.n_eigenvectors, OWNER, "n_eigenvectors", low=1, integer=True)
+        printed = self.variant == "as_printed"
+        r = int(self.n_eigenvectors)
         search = Search(random_state=random_state)
         connected = connect(self.graph, self.n_neighbors, X, OWNER)
         L, trivial = laplacian(connected.adjacency, self.normalized)
@@ -155,18 +159,16 @@ class RBFFamily(Family):
         σ that M starts from; the median distance when None.
     """
 
-    scale: float | None = None
+    scale: Positive | None = None
 
     def build(self, X: Any, random_state: Any = None) -> Widths:
         """The set on the points X."""
-        scale = median_scale(X) if self.scale is None else self.scale
-        scale = _checks.number(scale, OWNER, "scale", low=0, open_low=True)
+        scale = median_scale(X) if self.scale is None else float(self.scale)
         return Widths(X, linalg.sqdist(X.astype(np.float64)), np.array([1.0, scale]))
 
 
 def diffusion(values: Any, t: float) -> np.ndarray:
     """The diffusion kernel's α_i = exp(−t μ_i), nonincreasing because eigenvalues ascend, and never 0."""
-    t = _checks.number(t, OWNER, "diffusion", low=0)
     return np.exp(-np.clip(t * np.asarray(values), 0, 30))
 
 

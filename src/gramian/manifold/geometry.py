@@ -1,13 +1,14 @@
 """What is near, by name: graphs, locally linear embedding, Isomap, kernels and matrices as penalties P'."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from gramian import _checks, _device, linalg
+from gramian._settings import shown
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
 from gramian.manifold.eigen import Search, smallest_eigenvectors
@@ -20,7 +21,7 @@ PAIRS_PER_SECOND = 2e10
 """Features of pairs that an exact search compares in a second."""
 LONG_S = 30
 """Seconds from which on the search is announced."""
-GEOMETRIES = ("laplacian", "normalized", "lle", "isomap")
+Named = Literal["laplacian", "normalized", "lle", "isomap"]
 
 
 class Built(NamedTuple):
@@ -44,7 +45,6 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
 
     A graph in several components is told of, as it is hardly ever meant.
     """
-    _checks.number(n_neighbors, owner, "n_neighbors", low=1, integer=True)
     rule = graph if isinstance(graph, Graph) else NeighborGraph(n_neighbors)
     if graph is None:
         announce_cost(X, owner)
@@ -72,9 +72,7 @@ def announce_cost(X: Any, owner: str) -> None:
 
 def _adjacency(graph: Any, n: int, owner: str) -> Any:
     if not hasattr(graph, "shape") or graph.shape != (n, n):
-        raise ValueError(
-            f"{owner}: graph must be a Graph or an adjacency matrix ({n}, {n}), got {_checks.shown(graph)}."
-        )
+        raise ValueError(f"{owner}: graph must be a Graph or an adjacency matrix ({n}, {n}), got {shown(graph)}.")
     A = sparse.csr_array(graph, dtype=float) if sparse.issparse(graph) else np.asarray(graph, dtype=float)
     if abs(A - A.T).max() > 1e-10 * abs(A).max() or A.min() < 0:
         raise ValueError(f"{owner}: graph must be symmetric with nonnegative weights.")
@@ -114,7 +112,7 @@ class Geometry:
         if not isinstance(self.kind, str):
             P = symmetric(self.kind, X.shape[0], owner, "penalty")
             found: Penalty = MatrixPenalty(P, _constant(X), along(X, connected.rule))
-        elif _checks.one_of(self.kind, owner, "penalty", GEOMETRIES) == "lle":
+        elif self.kind == "lle":
             found = lle_penalty(X, self.n_neighbors)
         elif self.kind == "isomap":
             found = isomap_penalty(X, self.n_neighbors)
@@ -130,8 +128,7 @@ class Geometry:
         place = along(X, connected.rule, degree)
         if self.rank is None:
             return MatrixPenalty(L, trivial, place)
-        rank = _checks.number(self.rank, owner, "rank", low=1, integer=True)
-        return SmoothPenalty(smallest_eigenvectors(L, rank, trivial, search), place)
+        return SmoothPenalty(smallest_eigenvectors(L, int(self.rank), trivial, search), place)
 
     def _of_kernel(self, X: Any, owner: str) -> Built:
         """K⁺ + HMH in the coordinates of the features; objects that are no vectors are near by these coordinates."""
@@ -142,7 +139,7 @@ class Geometry:
         connected = Connected(None, NeighborGraph(self.n_neighbors), 1)
         if np.ndim(self.smoothness) == 2 or sparse.issparse(self.smoothness):
             M = symmetric(self.smoothness, len(Z), owner, "smoothness")
-        elif _checks.number(self.smoothness, owner, "smoothness", low=0) > 0:
+        elif self.smoothness > 0:
             connected = connect(self.graph, self.n_neighbors, X if self.kind.on_vectors else Z, owner)
             M = self.smoothness * laplacian(connected.adjacency)[0]
         penalty = KernelPenalty(Z, M, lambda found: kernel_map(features, found.coefficients))
@@ -193,10 +190,8 @@ def isomap_penalty(X: Any, k: int) -> KernelPenalty:
 def symmetric(P: Any, n: int, owner: str, name: str) -> Any:
     """A symmetric matrix (n, n), dense or sparse."""
     if not hasattr(P, "shape") or P.shape != (n, n):
-        listed = ", ".join(map(repr, GEOMETRIES))
-        raise ValueError(
-            f"{owner}: {name} must be one of {listed}, a Kernel or a matrix ({n}, {n}), got {_checks.shown(P)}."
-        )
+        listed = ", ".join(map(repr, get_args(Named)))
+        raise ValueError(f"{owner}: {name} must be one of {listed}, a Kernel or a matrix ({n}, {n}), got {shown(P)}.")
     P = sparse.csr_array(P, dtype=float) if sparse.issparse(P) else np.asarray(P, dtype=float)
     if abs(P - P.T).max() > 1e-8 * abs(P).max():
         raise ValueError(f"{owner}: {name} must be symmetric.")

@@ -1,13 +1,15 @@
 """Geometry-aware kernel learning: a kernel from constraints and a kernel from the data, drawn to each other."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
+from gramian._settings import Count, Loudness, Percentiles, Seed, Share, Size, whole
 from gramian.constraints import Constraints
 from gramian.divergences import LogDet
 from gramian.divergences.base import Divergence
@@ -16,7 +18,7 @@ from gramian.manifold import parts
 from gramian.manifold.alternation import ROUNDING, Alternation, Rules, alternate, bounded, pairs_of_labels
 from gramian.manifold.families import FAMILIES, Family
 from gramian.manifold.kernel_sets import KernelSet
-from gramian.manifold.transductive import Transductive
+from gramian.manifold.transductive import Several, Transductive
 from gramian.manifold.voting import Choice
 from gramian.solvers import InfeasibleError, Solver
 
@@ -25,6 +27,7 @@ GAMMAS = (0.1, 1.0)
 """Weights of the slack that are tried by default."""
 
 
+@dataclass(eq=False, repr=False)
 class GeometryAwareKernel(Transductive):
     """Learn a kernel from few constraints that also follows the shape of the data.
 
@@ -123,48 +126,28 @@ class GeometryAwareKernel(Transductive):
 
     _devices = False
 
-    def __init__(
-        self,
-        family="spectral",
-        gamma="auto",
-        *,
-        divergence=None,
-        bounds=None,
-        percentiles=(5, 95),
-        n_pairs=None,
-        anchor="auto",
-        n_votes=1,
-        n_components=None,
-        solver=None,
-        max_iter=50,
-        tol=1e-3,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        self.family = family
-        self.gamma = gamma
-        self.divergence = divergence
-        self.bounds = bounds
-        self.percentiles = percentiles
-        self.n_pairs = n_pairs
-        self.anchor = anchor
-        self.n_votes = n_votes
-        self.n_components = n_components
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
+    family: Literal["spectral", "inductive", "rbf", "isomap", "lle"] | Family = "spectral"
+    gamma: Literal["auto"] | Several | None = "auto"
+    _: KW_ONLY
+    divergence: Divergence | None = None
+    bounds: Any = None
+    percentiles: Percentiles = (5, 95)
+    n_pairs: Count | None = None
+    anchor: Literal["auto"] | Share = "auto"
+    n_votes: Count = 1
+    n_components: Count | None = None
+    solver: Solver | None = None
+    max_iter: Count = 50
+    tol: Size = 1e-3
+    verbose: Loudness = False
+    callback: Callable | None = None
+    random_state: Seed = None
 
-    @_checks.whole
+    @whole
     def fit(self, X: Any, y: Any = None) -> "GeometryAwareKernel":
         """Learn K; y holds labels, −1 where unknown, or a Constraints object."""
         X, side = self._door(X, y)
         k = self.n_components
-        if k is not None:
-            _checks.number(k, OWNER, "n_components", low=1, integer=True)
         if parts.applies(self, side, self.family):
             return parts.fitted(self, X, self.family, "family=SpectralFamily(…)", family=self._family())
         kernels = self._family().build(X, self.random_state)
@@ -172,7 +155,7 @@ class GeometryAwareKernel(Transductive):
         self.gamma_ = None if self.gamma is None else choice.value
         if self.codes_ is not None:
             side = pairs_of_labels(self.codes_, self.n_pairs, self.random_state)
-        with progress(OWNER, self.verbose, self.max_iter, self.callback) as report:
+        with progress(OWNER, bool(self.verbose), self.max_iter, self.callback) as report:
             result = self._alternate(kernels, side, self.gamma_, report)
         self._keep(kernels, result)
         self.metric_ = kernels.metric(result.core, result.theta, k)
@@ -182,15 +165,12 @@ class GeometryAwareKernel(Transductive):
 
     def _family(self) -> Family:
         """The family itself, also where it is only named."""
-        if isinstance(self.family, Family):
-            return self.family
-        return FAMILIES[_checks.one_of(self.family, OWNER, "family", tuple(FAMILIES))]
+        return FAMILIES[self.family] if isinstance(self.family, str) else self.family
 
     def _choose_gamma(self, X: Any, kernels: KernelSet) -> Choice:
         if self.gamma is None:
             grid = [np.inf]
         elif isinstance(self.gamma, str):
-            _checks.one_of(self.gamma, OWNER, "gamma", ("auto",))
             grid = list(GAMMAS if self.codes_ is not None else GAMMAS[-1:])
         else:
             grid = self._grid("gamma")
@@ -219,17 +199,12 @@ class GeometryAwareKernel(Transductive):
 
     def _rules(self, kernels: KernelSet, gamma: float | None) -> Rules:
         divergence = LogDet() if self.divergence is None else self.divergence
-        if not isinstance(divergence, Divergence):
-            raise TypeError(f"{OWNER}: divergence must be a Divergence, got {type(divergence).__name__}.")
         logdet = isinstance(divergence, LogDet)
         if not (logdet or kernels.spectral):
             raise ValueError(
                 f"{OWNER}: divergence must be LogDet for this family, got {divergence}; use family='spectral'."
             )
-        if not isinstance(self.solver, Solver | None):
-            raise TypeError(f"{OWNER}: solver must be a Solver, got {type(self.solver).__name__}.")
-        limit = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
-        return Rules(divergence, gamma, self.solver, limit, _checks.number(self.tol, OWNER, "tol", low=0))
+        return Rules(divergence, gamma, self.solver, int(self.max_iter), float(self.tol))
 
     def _keep(self, kernels: KernelSet, result: Alternation) -> None:
         """Store what Algorithm 1 found, and warn where it did not end."""

@@ -5,14 +5,14 @@ A graph also links new points to old ones (:meth:`Graph.link`), which is all tha
 
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from gramian import _checks, _device, linalg
-from gramian._parameters import checked
+from gramian._settings import Count, Positive, check, checked
 from gramian.manifold.neighbors import all_sqdist, neighbors_of
 from gramian.persist import Stored
 
@@ -25,6 +25,8 @@ class Graph(ABC, Stored):
 
     With ``queries=None`` the rows of X are connected to each other and no point to itself.
     """
+
+    __post_init__ = check
 
     @property
     def on_devices(self) -> bool:
@@ -76,12 +78,12 @@ class NeighborGraph(Graph):
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
 
-    n_neighbors: int = 20
-    scale: float | str | None = None
+    n_neighbors: Count = 20
+    scale: Literal["local"] | Positive | None = None
     _: KW_ONLY
     mutual: bool = False
     distance: Any = None
-    shortlist: int | None = None
+    shortlist: Count | None = None
     index: Any = None
 
     @property
@@ -94,7 +96,7 @@ class NeighborGraph(Graph):
         ids, D = self._near(X, self.n_neighbors, queries, search)
         if self.scale is None or not D.size:
             return adjacency(ids, None, X.shape[0])
-        if self.scale != "local":
+        if not isinstance(self.scale, str):
             return adjacency(ids, _gauss(D, self.scale), X.shape[0])
         own = D[:, LOCAL - 1] if D.shape[1] >= LOCAL else self._near(X, LOCAL, queries, search)[1][:, -1]
         if queries is None:
@@ -120,13 +122,12 @@ class NeighborGraph(Graph):
 class BallGraph(Graph):
     """Edges between points nearer than ``radius`` (a distance, not squared); weights as in :class:`.NeighborGraph`."""
 
-    radius: float
-    scale: float | None = None
+    radius: Positive
+    scale: Positive | None = None
     _: KW_ONLY
     distance: Any = None
 
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
-        _checks.number(self.radius, "BallGraph", "radius", low=0, open_low=True)
         Q = X if queries is None else queries
         parts = []
         for rows in linalg.blocks(Q.shape[0], 8 * X.shape[0]):
@@ -146,7 +147,7 @@ class GaussianGraph(Graph):
     Li, Yang and Wang (2007, §5.1) have exp(−d² / 0.25), which is a scale of √0.125.
     """
 
-    scale: float = 1.0
+    scale: Positive = 1.0
     distance: Any = None
 
     def _weights(self, X: Any, queries: Any = None) -> np.ndarray:
@@ -161,8 +162,7 @@ def _sqdist(Q: Any, X: Any, distance: Any) -> np.ndarray:
     return np.array((linalg.sqdist if distance is None else all_sqdist(distance))(Q, X), dtype=float)
 
 
-def _gauss(D: np.ndarray, scale: Any) -> np.ndarray:
-    scale = _checks.number(scale, "Graph", "scale", low=0, open_low=True)
+def _gauss(D: np.ndarray, scale: float) -> np.ndarray:
     return np.exp(-D / (2 * scale**2))
 
 
@@ -180,7 +180,7 @@ def adjacency(ids: np.ndarray, weights: np.ndarray | None, m: int) -> sparse.csr
     return sparse.csr_array((data, ids.ravel(), np.arange(0, n * k + 1, k)), shape=(n, m))
 
 
-@checked()
+@checked
 def laplacian(A: Any, normalized: bool = False) -> tuple[Any, np.ndarray]:
     """L = D − A, or I − D^{−1/2} A D^{−1/2}, and its unit trivial vector, e or D^{1/2}e over its norm.
 

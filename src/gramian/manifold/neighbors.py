@@ -5,17 +5,19 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, _device, _threads, linalg
+from gramian._settings import Count, checked, shown
 from gramian.neighbors import nearest, smallest
 
 
+@checked
 def neighbors(
     X: Any,
-    k: int,
+    k: Count,
     *,
     queries: Any = None,
     distance: Any = None,
     index: Any = None,
-    shortlist: int | None = None,
+    shortlist: Count | None = None,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ids (n, k) and squared distances (n, k) of the k nearest rows of X, ascending, ties by id.
@@ -48,8 +50,7 @@ def neighbors(
         queries = _checks.points(queries, "neighbors", n_features=X.shape[1], name="queries", devices=there)
         _device.same_place("neighbors", X, queries)
     if index is not None and not (hasattr(index, "add") and hasattr(index, "query")):
-        raise TypeError(f"neighbors: index must be an index with add and query, got {_checks.shown(index)}.")
-    k = _checks.number(k, "neighbors", "k", low=1, integer=True)
+        raise TypeError(f"neighbors: index must be an index with add and query, got {shown(index)}.")
     search = {"distance": distance, "index": index, "shortlist": shortlist, "n_jobs": n_jobs}
     ids, D = neighbors_of(X, k, queries=queries, **search)
     return _device.outside(ids), _device.outside(D)

@@ -22,7 +22,7 @@ def applies(model: Any, side: Any, choice: Any) -> bool:
     return side is None and isinstance(choice, str) and len(model.codes_) > MANY
 
 
-def fitted(model: Any, X: Any, choice: str, remedy: str, **whole: Any) -> Any:
+def fitted(model: Any, X: Any, choice: Any, remedy: str, **whole: Any) -> Any:
     """The model, fitted on a part of the points: what it would be with the settings ``whole`` on these alone.
 
     All points have coordinates and, where they are unknown, labels: those of the part as it found them, the others as

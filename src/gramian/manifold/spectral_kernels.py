@@ -6,32 +6,32 @@ import numpy as np
 from scipy.optimize import isotonic_regression, nnls
 
 from gramian import _checks
-from gramian._parameters import COUNT, checked
+from gramian._settings import Count, Size, checked
 from gramian.constraints import Labels
 from gramian.manifold.eigen import Eigenvectors, smallest_eigenvectors
 from gramian.manifold.families import diffusion
 from gramian.manifold.graph import laplacian
 
 
-@checked(n_eigenvectors=COUNT)
-def graph_basis(A: Any, n_eigenvectors: int = 200, *, normalized: bool = False) -> Eigenvectors:
+@checked
+def graph_basis(A: Any, n_eigenvectors: Count = 200, *, normalized: bool = False) -> Eigenvectors:
     """The smoothest eigenvectors of a graph's Laplacian, constant left out, to share between the kernels below."""
     L, trivial = laplacian(A, normalized)
     return smallest_eigenvectors(L, n_eigenvectors, trivial)
 
 
-@checked(n_eigenvectors=COUNT)
-def diffusion_factor(A: Any, t: float = 0.1, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+@checked
+def diffusion_factor(A: Any, t: Size = 0.1, *, n_eigenvectors: Count = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = exp(−tL) on the smoothest eigenvectors, constant left out (Kondor and Lafferty, 2002).
 
     ``A`` is an adjacency matrix, or its :func:`graph_basis`.
     """
     values, V = _basis(A, n_eigenvectors, normalized)
-    return V * np.sqrt(diffusion(values, _checks.number(t, "diffusion_factor", "t", low=0)))
+    return V * np.sqrt(diffusion(values, t))
 
 
-@checked(n_eigenvectors=COUNT)
-def order_constrained_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+@checked
+def order_constrained_factor(A: Any, y: Any, *, n_eigenvectors: Count = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = Σ α_i v_i v_iᵀ, α₁ ≥ … ≥ α_r ≥ 0, best aligned with the labels (Zhu et al., 2004).
 
     max ⟨K_ll, T⟩ / ‖K_ll‖ with T_ij = 1 for equal labels and −1/(C − 1) otherwise, over labeled points; −1 in y is
@@ -45,8 +45,8 @@ def order_constrained_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, norma
     return V * np.sqrt(np.cumsum(steps[::-1])[::-1])
 
 
-@checked(n_eigenvectors=COUNT)
-def maximal_alignment_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+@checked
+def maximal_alignment_factor(A: Any, y: Any, *, n_eigenvectors: Count = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = Σ α_i v_i v_iᵀ, α ≥ 0 in any order, best aligned with the labels (Lanckriet et al., 2004).
 
     The rival of :func:`order_constrained_factor` without its order; arguments are the same.
@@ -57,8 +57,8 @@ def maximal_alignment_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, norma
     return V * np.sqrt(alpha)
 
 
-@checked(n_eigenvectors=COUNT)
-def gaussian_process_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normalized: bool = False) -> np.ndarray:
+@checked
+def gaussian_process_factor(A: Any, y: Any, *, n_eigenvectors: Count = 200, normalized: bool = False) -> np.ndarray:
     """F (n, r) with FFᵀ = M, the spectral kernel nearest to K = yyᵀ (Jain 2009, §6.3.2): step B alone.
 
     y holds numbers, or ±1 of two classes, at all points; M maximizes the likelihood of y under a Gaussian process.

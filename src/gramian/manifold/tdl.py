@@ -1,23 +1,26 @@
 """Transductive distance learning: labels and the geometry of all points in one sparse eigenproblem."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from gramian import _checks, _device, linalg
+from gramian import _device, linalg
+from gramian._settings import Count, Points, Seed, Share, Size, whole
 from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
+from gramian.features.basis import Choice
 from gramian.kernels import Kernel
 from gramian.manifold import parts
 from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
 from gramian.manifold.eigen import Search
-from gramian.manifold.geometry import Geometry, symmetric
-from gramian.manifold.graph import NeighborGraph
+from gramian.manifold.geometry import Geometry, Named, symmetric
+from gramian.manifold.graph import Graph, NeighborGraph
 from gramian.manifold.penalties import Found, KernelPenalty, Penalty
-from gramian.manifold.transductive import Transductive
+from gramian.manifold.transductive import Several, Transductive
 
 FACTORS = (100.0, 10.0, 1.0)
 """λ tried by default, in units of one over the eigenvalue of the penalty at the last component."""
@@ -25,6 +28,7 @@ SPAN = 4
 """Smoothest eigenvectors for each component that λ is sought in by default."""
 
 
+@dataclass(eq=False, repr=False)
 class TDL(Transductive):
     """Use few labels and many points without: coordinates that follow the shape of the data.
 
@@ -129,44 +133,25 @@ class TDL(Transductive):
     True
     """
 
-    def __init__(
-        self,
-        n_components="auto",
-        lam="auto",
-        *,
-        n_neighbors=20,
-        penalty="laplacian",
-        cost=None,
-        cost_neighbors=None,
-        graph=None,
-        smoothness=0.0,
-        rank=None,
-        basis=None,
-        features=None,
-        anchor="auto",
-        n_votes=1,
-        tol=1e-4,
-        max_iter=None,
-        random_state=None,
-    ):
-        self.n_components = n_components
-        self.lam = lam
-        self.n_neighbors = n_neighbors
-        self.penalty = penalty
-        self.cost = cost
-        self.cost_neighbors = cost_neighbors
-        self.graph = graph
-        self.smoothness = smoothness
-        self.rank = rank
-        self.basis = basis
-        self.features = features
-        self.anchor = anchor
-        self.n_votes = n_votes
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: Literal["auto"] | Count = "auto"
+    lam: Literal["auto"] | Several = "auto"
+    _: KW_ONLY
+    n_neighbors: Count = 20
+    penalty: Named | Kernel | np.ndarray = "laplacian"
+    cost: Callable | np.ndarray | None = None
+    cost_neighbors: Count | None = None
+    graph: Graph | np.ndarray | None = None
+    smoothness: Size | np.ndarray = 0.0
+    rank: Count | None = None
+    basis: Choice | Points | None = None
+    features: KernelFeatures | None = None
+    anchor: Literal["auto"] | Share = "auto"
+    n_votes: Count = 1
+    tol: Size = 1e-4
+    max_iter: Count | None = None
+    random_state: Seed = None
 
-    @_checks.whole
+    @whole
     def fit(self, X: Any, y: Any = None) -> "TDL":
         """Embed all points; y holds labels of any type, −1 where unknown, or constraints to pay for.
 
@@ -179,7 +164,6 @@ class TDL(Transductive):
             graph = NeighborGraph(self.n_neighbors)
             return parts.fitted(self, X, self.penalty, "graph=NeighborGraph(…)", graph=graph)
         k = self._n_components()
-        _checks.number(self.tol, "TDL", "tol", low=0)
         search = Search(self.tol, self.max_iter, self.random_state)
         built = self._geometry(k).penalty(X, search, "TDL")
         penalty = built.penalty
@@ -208,15 +192,13 @@ class TDL(Transductive):
 
     def _n_components(self) -> int:
         if isinstance(self.n_components, str):
-            _checks.one_of(self.n_components, "TDL", "n_components", ("auto",))
             return 2 if self.classes_ is None else max(2, len(self.classes_))
-        return _checks.number(self.n_components, "TDL", "n_components", low=1, integer=True)
+        return int(self.n_components)
 
     def _lambdas(self, penalty: Penalty, k: int, search: Search) -> list[float]:
         """λ to choose from, the largest first."""
         if not isinstance(self.lam, str):
             return self._grid("lam")[::-1]
-        _checks.one_of(self.lam, "TDL", "lam", ("auto",))
         rough = penalty.solve(None, 1.0, k, search).values
         unit = float(rough[-1]) if len(rough) and rough[-1] > 1e-10 * np.abs(rough).max() else 1.0
         return [factor / unit for factor in (FACTORS if self.codes_ is not None else FACTORS[1:2])]
@@ -226,7 +208,9 @@ class TDL(Transductive):
         return isinstance(self.penalty, Kernel) and not self.penalty.on_vectors
 
     def _points(self, X: Any, reset: bool) -> Any:
-        return self.penalty.check(X) if self._on_objects else super()._points(X, reset)
+        if isinstance(self.penalty, Kernel) and self._on_objects:
+            return self.penalty.check(X)
+        return super()._points(X, reset)
 
     def _plain(self, X: Any) -> Any:
         return self.metric_.coordinates.z(X) if self._on_objects else X
@@ -240,17 +224,15 @@ class TDL(Transductive):
         if isinstance(self.penalty, Kernel):
             features = self._features()
         elif rank is not None:
-            rank = max(_checks.number(rank, "TDL", "rank", low=1, integer=True), k)
+            rank = max(int(rank), k)
         elif isinstance(self.lam, str):
             rank = SPAN * k
         return Geometry(self.penalty, self.n_neighbors, self.graph, rank, features, self.smoothness)
 
     def _features(self) -> KernelFeatures:
         """Coordinates of the kernel, centered: those given, all, or those of landmarks."""
-        if isinstance(self.features, KernelFeatures):
-            return clone(self.features).set_params(kernel=self.penalty, center=True)
         if self.features is not None:
-            raise TypeError(f"TDL: features must be KernelFeatures, got {_checks.shown(self.features)}.")
+            return clone(self.features).set_params(kernel=self.penalty, center=True)
         basis = self.basis
         if basis is None:
             landmarks = "random-cholesky" if self._on_objects else "kmeans"
@@ -267,6 +249,5 @@ class TDL(Transductive):
         if side is not None:
             return constraint_cost(side.check(X, "TDL"), n)
         k = self.n_neighbors if self.cost_neighbors is None else self.cost_neighbors
-        k = _checks.number(k, "TDL", "cost_neighbors", low=1, integer=True)
         search = {name: getattr(self.graph, name, None) for name in ("distance", "shortlist")}
-        return on_gram(cost_matrix(X, codes, k, **search))
+        return on_gram(cost_matrix(X, codes, int(k), **search))

@@ -1,15 +1,20 @@
 """What the estimators share that learn from a few labels among many points: the door, the choice, and votes."""
 
+from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, _device, linalg
+from gramian._settings import Count, Positive, require
 from gramian.constraints import Constraints, Labels
 from gramian.manifold.base import GraphEmbedding
 from gramian.manifold.voting import Choice, Embeddings, Evidence, Voters, choose
+
+Several = Positive | Sequence[Positive]
+"""A number, or several to choose from."""
 
 
 def vote(voters: np.ndarray, codes: np.ndarray, queries: np.ndarray, k: int) -> np.ndarray:
@@ -49,25 +54,17 @@ class Transductive(GraphEmbedding):
     def _grid(self, name: str) -> list[float]:
         """The positive numbers of a parameter that holds one or several, each once, in order."""
         value = getattr(self, name)
-        owner = type(self).__name__
-        ndim = 1 if isinstance(value, list | tuple | range) else getattr(value, "ndim", 0)
-        if ndim > 1 or sparse.issparse(value) or (ndim == 1 and len(value) == 0):
-            got = "none" if ndim == 1 and not sparse.issparse(value) else _checks.shown(value)
-            raise ValueError(f"{owner}: {name} must be a number, or several to choose from, got {got}.")
-        values = list(value) if ndim else [value]
-        return sorted({_checks.number(v, owner, name, low=0, open_low=True) for v in values})
+        values = [value] if isinstance(value, Real) else value
+        if len(values) == 0:
+            raise ValueError(f"{type(self).__name__}: {name} must be a number, or several to choose from, got none.")
+        return sorted(set(map(float, values)))
 
     def _choose(self, name: str, grid: list[float], plain: Any, adjacency: Any, embeddings: Embeddings) -> Choice:
         """The value of a parameter, and the anchor, by the labels; one value without anchor needs no choice."""
         owner = type(self).__name__
-        anchor = self.anchor
-        if isinstance(anchor, str):
-            _checks.one_of(anchor, owner, "anchor", ("auto",))
-            anchor = None if len(grid) > 1 else 0.0
-        else:
-            anchor = _checks.number(anchor, owner, "anchor", low=0, high=1)
+        anchor = None if isinstance(self.anchor, str) else float(self.anchor)
         if len(grid) == 1:
-            return Choice(grid[0], 0.0 if anchor is None else anchor)
+            return Choice(grid[0], anchor or 0.0)
         if self.codes_ is None:
             raise ValueError(f"{owner}: {name} must be one number with constraints, got several; choose one.")
         evidence = Evidence(self.codes_, plain, adjacency, self._k_votes(), self.random_state)
@@ -78,7 +75,8 @@ class Transductive(GraphEmbedding):
         return choice
 
     def _k_votes(self) -> int:
-        return _checks.number(self.n_votes, type(self).__name__, "n_votes", low=1, integer=True)
+        require(Count, self.n_votes, type(self).__name__, "n_votes")  # it may have been set since the fit
+        return int(self.n_votes)
 
     def _appoint(self, choice: Choice, plain: Any) -> None:
         """Store who votes, and the votes of the training points where their plain coordinates count."""

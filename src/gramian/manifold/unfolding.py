@@ -5,23 +5,23 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian._parameters import COUNT, checked
+from gramian._settings import Count, Positive, Size, checked
 from gramian.constraints import Labels
 from gramian.manifold.eigen import smallest_eigenvectors
 from gramian.manifold.graph import adjacency, laplacian
 from gramian.manifold.neighbors import neighbors
 
 
-@checked(n_eigenvectors=COUNT)
+@checked
 def colored_unfolding_factor(
     X: Any,
     y: Any,
     *,
-    n_eigenvectors: int = 20,
-    n_neighbors: int = 10,
-    weight: float = 100.0,
-    max_iter: int = 500,
-    tol: float = 1e-6,
+    n_eigenvectors: Count = 20,
+    n_neighbors: Count = 10,
+    weight: Positive = 100.0,
+    max_iter: Count = 500,
+    tol: Size = 1e-6,
 ) -> np.ndarray:
     """F (n, r) with FFᵀ = K: as dependent on the labels as neighbors that keep their distances allow.
 
@@ -49,7 +49,7 @@ def colored_unfolding_factor(
     edges = (V[i] - V[ids.ravel()]) * np.sqrt(len(V))
     lengths = D.ravel() / max(D.mean(), np.finfo(float).tiny)
     gain = dependence(V, labels.codes)
-    B = maximized(gain, edges, lengths, _checks.number(weight, owner, "weight", low=0, open_low=True), max_iter, tol)
+    B = maximized(gain, edges, lengths, weight, max_iter, tol)
     values, vectors = linalg.eigh(B)
     return linalg.oriented(V @ (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1])
 

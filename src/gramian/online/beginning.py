@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _memory, _parameters
+from gramian import _checks, _memory
+from gramian._settings import Count, check, require, shown
 from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace
 from gramian.online.base import OnlineRule
 from gramian.online.pretraining import GRID, PreTraining
@@ -18,7 +19,7 @@ COPIES = 4
 
 def beginning(learner: Any, n_features: int | None) -> Progress:
     """M_0 of a learner, for points of so many features."""
-    _parameters.check(learner)
+    check(learner)
     coordinates, alpha, rank = space(learner, n_features)
     rule = tuned_rule(learner, coordinates.size)
     return Progress(rule, coordinates, rule.init(coordinates.size), alpha, rank)
@@ -38,16 +39,16 @@ def space(learner: Any, n_features: int | None) -> tuple[Coordinates, float, int
     features, prior = learner.features, learner.prior
     if features is not None:
         if not hasattr(features, "map_"):
-            raise ValueError(f"{owner}: features must be fitted KernelFeatures, got {_checks.shown(features)}.")
-        return KernelSpace(features), _checks.number(learner.alpha, owner, "alpha", low=0), None
-    d = _checks.number(n_features, owner, "n_features", low=1, integer=True)
+            raise ValueError(f"{owner}: features must be fitted KernelFeatures, got {shown(features)}.")
+        return KernelSpace(features), float(learner.alpha), None
+    require(Count, n_features, owner, "n_features")
+    d = int(n_features)  # type: ignore[arg-type]  # it was looked at
     if learner.rank is None:
         require_room(learner, d, owner)
         return Plain(d), 0.0, None
     if not _checks.is_word(prior, "identity"):
         raise ValueError(f"{owner}: prior must be 'identity' when rank is given, got {prior!r}.")
-    rank = _checks.number(learner.rank, owner, "rank", low=1, integer=True)
-    return Subspace(np.zeros((d, 0))), 1.0, rank
+    return Subspace(np.zeros((d, 0))), 1.0, int(learner.rank)
 
 
 def require_room(learner: Any, d: int, owner: str) -> None:
@@ -60,11 +61,7 @@ def require_room(learner: Any, d: int, owner: str) -> None:
 
 def tuned_rule(learner: Any, d: int) -> OnlineRule:
     """The rule of a learner with its step size, or with a race for one when that is "auto"."""
-    owner, eta = type(learner).__name__, learner.eta
+    eta = learner.eta
     if isinstance(eta, str):
-        _checks.one_of(eta, owner, "eta", ("auto",))
-        n = _checks.number(learner.n_pretrain, owner, "n_pretrain", low=1, integer=True)
-        return PreTraining(learner._rule(1.0, d), n)
-    if learner._infinite and np.ndim(eta) == 0 and eta == np.inf:
-        return learner._rule(np.inf, d)
-    return learner._rule(_checks.number(eta, owner, "eta", low=0, open_low=True), d)
+        return PreTraining(learner._rule(1.0, d), int(learner.n_pretrain))
+    return learner._rule(float(eta), d)

@@ -2,19 +2,23 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from gramian import _checks
+from gramian._settings import Count, Distance, Positive, Seed, Size, checked
 from gramian.constraints import Comparisons, Labels, Pairs, RelativeSimilarities, Similarities, Triplets
+from gramian.features import KernelFeatures
 from gramian.learners.base import Learner
 from gramian.learners.door import enter
 from gramian.learners.fitted import reading
 from gramian.learners.subsample import usual
 from gramian.learners.task import Task, Traits
 from gramian.learners.tuples import are_tuples
+from gramian.metrics import Mahalanobis
 from gramian.online import lessons
 from gramian.online.base import KINDS, OnlineRule
 from gramian.online.beginning import beginning, here
@@ -23,6 +27,7 @@ from gramian.persist import Stored
 from gramian.solvers import Solution
 
 
+@dataclass(eq=False, repr=False)
 class OnlineLearner(Learner, Stored):
     """Base of the online learners; subclasses give ``_rule(eta, d)``.
 
@@ -30,37 +35,23 @@ class OnlineLearner(Learner, Stored):
     error changes nothing and ``metric_`` is always that of a whole number of constraints.
     """
 
-    _infinite = False
-    _most_pairs: int | None = None
+    _most_pairs: ClassVar[int | None] = None
     """Pairs that are drawn from labels at most; None where steps are cheap."""
     _step = "an eigenvalue problem"
     """What a step takes where steps are not cheap."""
-    _kinds: tuple[str, ...] = tuple(KINDS)
+    _kinds: ClassVar[tuple[str, ...]] = tuple(KINDS)
     """What a target may be."""
-    progress_: Progress
 
-    def __init__(
-        self,
-        eta="auto",
-        prior="identity",
-        *,
-        rank=None,
-        features=None,
-        alpha=1.0,
-        hinge=True,
-        comparator=None,
-        n_pretrain=1000,
-        random_state=None,
-    ):
-        self.eta = eta
-        self.prior = prior
-        self.rank = rank
-        self.features = features
-        self.alpha = alpha
-        self.hinge = hinge
-        self.comparator = comparator
-        self.n_pretrain = n_pretrain
-        self.random_state = random_state
+    eta: Literal["auto"] | Positive = "auto"
+    prior: Literal["identity"] | Mahalanobis | np.ndarray = "identity"
+    _: KW_ONLY
+    rank: Count | None = None
+    features: KernelFeatures | None = None
+    alpha: Size = 1.0
+    hinge: bool = True
+    comparator: Distance | None = None
+    n_pretrain: Count = 1000
+    random_state: Seed = None
 
     @abstractmethod
     def _rule(self, eta: float, d: int) -> OnlineRule: ...
@@ -102,21 +93,21 @@ class OnlineLearner(Learner, Stored):
         """
         return self._adopt(lessons.pair(self, u, v, target, kind))
 
-    def learn_comparison(self, anchor: Any, near: Any, far: Any, *, margin: float = 0.0) -> "OnlineLearner":
+    @checked
+    def learn_comparison(self, anchor: Any, near: Any, far: Any, *, margin: Size = 0.0) -> "OnlineLearner":
         """Learn that d²(anchor, far) − d²(anchor, near) should be at least ``margin`` (Jain 2009, §3.1 item 2).
 
         On all features only, without rank and features, as :meth:`learn_similarity`.
         """
-        margin = _checks.number(margin, type(self).__name__, "margin", low=0)
         side = Triplets(np.array([0]), np.array([1]), np.array([2]), margin=margin)
         return self._adopt(lessons.few(self, (anchor, near, far), side))
 
-    def learn_similarity(self, u: Any, v: Any, target: float, kind: str = "at_least") -> "OnlineLearner":
+    @checked
+    def learn_similarity(
+        self, u: Any, v: Any, target: float, kind: Literal["at_least", "at_most"] = "at_least"
+    ) -> "OnlineLearner":
         """Learn that the inner product uᵀMv should be at least or at most ``target`` (Jain 2009, §5.1.1)."""
-        owner = type(self).__name__
-        target = _checks.number(target, owner, "target")
-        near = _checks.one_of(kind, owner, "kind", ("at_least", "at_most")) == "at_least"
-        side = Similarities(np.array([0]), np.array([1]), np.array([near]), limit=target)
+        side = Similarities(np.array([0]), np.array([1]), np.array([kind == "at_least"]), limit=target)
         return self._adopt(lessons.few(self, (u, v), side))
 
     def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> "OnlineLearner":

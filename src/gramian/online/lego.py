@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks
+from gramian._settings import Positive, require
 from gramian.coordinates import KernelSpace, Subspace
 from gramian.divergences import LogDet
 from gramian.metrics import Metric
@@ -153,7 +153,7 @@ def loss_bound(eta: float, reach: float, peak: float, comparator_loss: float, di
     comparator_loss, divergence : float
         Loss L_{M*} of a fixed metric M* on the same stream, and D_ld(M*, M_0).
     """
-    _checks.number(eta, "loss_bound", "eta", low=0, open_low=True)
+    require(Positive, eta, "loss_bound", "eta")
     B = max(reach / 2 + sqrt(reach * reach / 4 + 1 / eta), peak)
     if np.isinf(B):  # nothing is proved, whatever the comparator
         return np.inf

@@ -1,13 +1,15 @@
 """POLA: two projections after each pair (Shalev-Shwartz et al. 2004; Jain 2009, §5.1)."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, linalg
 from gramian._jit import own_loop
+from gramian._settings import Positive, Rule, Size, holds
 from gramian.metrics import Mahalanobis
 from gramian.online.base import KINDS, OnlineRule, with_identity
 from gramian.online.forms import Form, Forms
@@ -94,6 +96,11 @@ class PolaRule(OnlineRule):
         return Projected(data["M"], data["threshold"])
 
 
+def _is_step(value: Any) -> bool:
+    return holds(Literal["auto"] | Positive, value) or (isinstance(value, Real) and value == np.inf)
+
+
+@dataclass(eq=False, repr=False)
 class OnlinePOLA(OnlineLearner):
     """Learn a distance and a threshold from one pair at a time.
 
@@ -136,45 +143,20 @@ class OnlinePOLA(OnlineLearner):
     [[0.5, -0.5], [-0.5, 0.5]]
     """
 
-    _infinite = True
     _most_pairs = 50_000
 
-    def __init__(
-        self,
-        eta=np.inf,
-        prior="identity",
-        *,
-        margin=0.0,
-        rank=None,
-        features=None,
-        alpha=1.0,
-        hinge=True,
-        comparator=None,
-        n_pretrain=1000,
-        random_state=None,
-    ):
-        super().__init__(
-            eta,
-            prior,
-            rank=rank,
-            features=features,
-            alpha=alpha,
-            hinge=hinge,
-            comparator=comparator,
-            n_pretrain=n_pretrain,
-            random_state=random_state,
-        )
-        self.margin = margin
+    eta: Annotated[Any, Rule("'auto' or a number in (0, inf]", _is_step)] = np.inf
+    _: KW_ONLY
+    margin: Size = 0.0
 
     def _rule(self, eta: float, d: int) -> PolaRule:
-        margin = _checks.number(self.margin, "OnlinePOLA", "margin", low=0)
+        margin = float(self.margin)
         if margin > 0 and not self.hinge:
             raise ValueError(
                 "OnlinePOLA: hinge must be True when margin > 0; a learned threshold has no exact targets."
             )
         prior = self.prior.matrix if isinstance(self.prior, Mahalanobis) else self.prior
         if isinstance(prior, str):
-            _checks.one_of(prior, "OnlinePOLA", "prior", ("identity",))
             return PolaRule(eta, None, margin)
         return PolaRule(eta, _checks.psd(prior, "OnlinePOLA", "prior", d), margin)
 

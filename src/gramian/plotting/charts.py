@@ -1,19 +1,20 @@
 """Numbers as charts: margins of constraints, curves, and a stream of events."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from gramian import _checks
-from gramian._parameters import checked
+from gramian._settings import Count, Distance, checked
 from gramian.metrics import Mahalanobis
+from gramian.plotting.arguments import Axes, Explanation, History, Lines, Log, Report, Side
 from gramian.plotting.canvas import COLORS, MARKERS, QUIET, RIGHT, WRONG, axes, figure, open_frame
-from gramian.plotting.words import WORDS
 
 
-@checked(**WORDS)
-def margins(constraints: Any, X: Any, metric: Any, *, baseline: Any = None, ax: Any = None) -> Any:
+@checked
+def margins(
+    constraints: Side, X: Any, metric: Distance, *, baseline: Distance | None = None, ax: Axes | None = None
+) -> Any:
     """Histogram of the margins (b_i − ⟨C_i, K_W⟩) / |b_i| under ``baseline`` (Euclidean when None) and ``metric``.
 
     A constraint holds where its margin is not negative. Margins beyond ±2 are counted in the last bins.
@@ -47,10 +48,8 @@ def margins(constraints: Any, X: Any, metric: Any, *, baseline: Any = None, ax: 
     return ax
 
 
-@checked(**WORDS)
-def curves(
-    series: Mapping[str, tuple[Any, Any]], xlabel: str, ylabel: str, *, ax: Any = None, title: str = "", log: str = ""
-) -> Any:
+@checked
+def curves(series: Lines, xlabel: str, ylabel: str, *, ax: Axes | None = None, title: str = "", log: Log = "") -> Any:
     """Lines with a color and a marker each, and a legend; returns the axes.
 
     Parameters
@@ -83,8 +82,8 @@ def curves(
     return ax
 
 
-@checked(**WORDS)
-def gains(report: Any, ax: Any = None) -> Any:
+@checked
+def gains(report: Report, ax: Axes | None = None) -> Any:
     """What each candidate of an :class:`~gramian.AutoMetric` gains over the points as they are, with standard errors.
 
     Examples
@@ -107,8 +106,8 @@ def gains(report: Any, ax: Any = None) -> Any:
     return ax
 
 
-@checked(**WORDS)
-def shares(explanation: Any, *, most: int = 12, ax: Any = None) -> Any:
+@checked
+def shares(explanation: Explanation, *, most: Count = 12, ax: Axes | None = None) -> Any:
     """Why a pair is near or far: what each feature adds to its squared distance, the largest ones first.
 
     Parameters
@@ -143,8 +142,8 @@ def shares(explanation: Any, *, most: int = 12, ax: Any = None) -> Any:
     return ax
 
 
-@checked(**WORDS)
-def stream(history: dict[str, Any]) -> Any:
+@checked
+def stream(history: History) -> Any:
     """Throughput, recall and mean loss along a stream of events, as a figure.
 
     Parameters

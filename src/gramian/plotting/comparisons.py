@@ -1,17 +1,16 @@
 """Several distances side by side."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gramian._parameters import checked
+from gramian._settings import checked
+from gramian.plotting.arguments import Axes, Results
 from gramian.plotting.canvas import QUIET, RIGHT, axes, open_frame
-from gramian.plotting.words import WORDS
 
 
-@checked(**WORDS)
-def scores(results: Mapping[str, Sequence[float]], *, label: str = "accuracy", ax: Any = None) -> Any:
+@checked
+def scores(results: Results, *, label: str = "accuracy", ax: Axes | None = None) -> Any:
     """Scores of distances on the same folds: a dot for each fold, a bar at their mean, the best one in color.
 
     Folds are joined by lines, since what counts is the difference within a fold.

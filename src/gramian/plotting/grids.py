@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian._parameters import checked
+from gramian._settings import Count, Distance, Names, checked, shown
 from gramian.metrics import Mahalanobis
+from gramian.plotting.arguments import ColorMap, Frames, Labels, Rows, Shape, Titled, Two
 from gramian.plotting.canvas import RIGHT, WRONG, bare, figure
-from gramian.plotting.words import WORDS
 
 GAP = 0.35
 """Width of an empty place, in images."""
@@ -17,15 +17,15 @@ ACROSS = 10
 """Images in a row, where they come without rows."""
 
 
-@checked(**WORDS)
+@checked
 def images(
-    rows: Sequence[Any],
-    image_shape: tuple[int, ...],
+    rows: Rows,
+    image_shape: Shape,
     *,
-    row_names: Sequence[str] | None = None,
-    column_names: Sequence[str] | None = None,
-    frames: Sequence[Sequence[Any]] | None = None,
-    cmap: str = "gray",
+    row_names: Names | None = None,
+    column_names: Names | None = None,
+    frames: Frames | None = None,
+    cmap: ColorMap = "gray",
 ) -> Any:
     """A grid of images, as a figure.
 
@@ -55,7 +55,7 @@ def images(
         frames = None if frames is None else _in_rows(frames)
     width = _width(rows, image_shape)
     if frames is not None and [len(row) for row in frames if _is_row(row)] != [width] * len(rows):
-        raise ValueError(f"images: frames must be {len(rows)} rows of {width} colors, got {_checks.shown(frames)}.")
+        raise ValueError(f"images: frames must be {len(rows)} rows of {width} colors, got {shown(frames)}.")
     columns = [any(row[j] is not None for row in rows) for j in range(width)]
     widths = [1.0 if used else GAP for used in columns]
     names = max((len(line) for name in row_names or () for line in name.split("\n")), default=0)
@@ -105,7 +105,7 @@ def _colored(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
 def _width(rows: Sequence[Sequence[Any]], image_shape: tuple[int, ...]) -> int:
     """Images in a row, the same in all rows, each of the given shape."""
     if not all(map(_is_row, rows)):
-        raise ValueError(f"images: rows must hold images, got {_checks.shown(rows)}.")
+        raise ValueError(f"images: rows must hold images, got {shown(rows)}.")
     lengths = sorted({len(row) for row in rows})
     if len(lengths) != 1 or lengths == [0]:
         raise ValueError(f"images: rows must hold equally many images, got rows of {lengths or 'nothing'}.")
@@ -132,18 +132,18 @@ def _head(ax: Any, name: str) -> None:
     ax.annotate(name, (0, 1), fontsize=9, annotation_clip=False, **place).set_in_layout(False)
 
 
-@checked(**WORDS)
+@checked
 def neighbors(
-    metric: Any,
+    metric: Distance,
     X: Any,
-    y: Any,
+    y: Labels,
     queries: Any,
-    query_labels: Any,
-    image_shape: tuple[int, int],
+    query_labels: Labels,
+    image_shape: Shape,
     *,
-    k: int = 8,
-    baseline: Any = None,
-    titles: tuple[str, str] = ("Euclidean distance", "learned distance"),
+    k: Count = 8,
+    baseline: Distance | None = None,
+    titles: Two = ("Euclidean distance", "learned distance"),
 ) -> Any:
     """Nearest images of each query under ``baseline`` (Euclidean when None) and under ``metric``, as a figure.
 
@@ -174,7 +174,7 @@ def neighbors(
     if y.shape != (len(X),) or query_labels.shape != (queries.shape[0],):
         shapes = f"{y.shape} for {len(X)} points and {query_labels.shape} for {queries.shape[0]} queries"
         raise ValueError(f"neighbors: y and query_labels must have one label per point, got {shapes}.")
-    k = min(_checks.number(k, "neighbors", "k", low=1, integer=True), len(X))
+    k = min(k, len(X))
     sides = [Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline, metric]
     found = [np.argsort(side.sqdist(queries, X), axis=1, kind="stable")[:, :k] for side in sides]
     right = [y[ids] == query_labels[:, None] for ids in found]
@@ -191,8 +191,8 @@ def _colors(right: np.ndarray) -> list[str]:
     return [RIGHT if hit else WRONG for hit in right]
 
 
-@checked(**WORDS)
-def cluster_means(X: Any, labels: Any, image_shape: tuple[int, int], *, names: Any = None) -> Any:
+@checked
+def cluster_means(X: Any, labels: Labels, image_shape: Shape, *, names: Titled | None = None) -> Any:
     """Mean image of each cluster, one row of images per clustering.
 
     Parameters

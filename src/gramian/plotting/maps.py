@@ -5,14 +5,21 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian._parameters import checked
+from gramian._settings import Distance, checked, shown
+from gramian.plotting.arguments import Axes, Label, Labels, Titled, Words
 from gramian.plotting.canvas import COLORS, MARKERS, axes, bare, figure, pyplot
-from gramian.plotting.words import WORDS
 
 
-@checked(**WORDS)
+@checked
 def embedding(
-    Z: Any, y: Any, *, ax: Any = None, title: str = "", names: Any = None, marked: Any = None, unknown: Any = None
+    Z: Any,
+    y: Labels,
+    *,
+    ax: Axes | None = None,
+    title: str = "",
+    names: Titled | None = None,
+    marked: Any = None,
+    unknown: Label = None,
 ) -> Any:
     """Points in the plane, each class with a color, a marker and its name at the median; returns the axes.
 
@@ -42,7 +49,7 @@ def embedding(
         raise ValueError(f"embedding: needs Z (n, 2) and n labels, got {Z.shape} and {y.shape}.")
     marked = np.zeros(len(Z), bool) if marked is None else _checks.plain(marked, "embedding", "marked")
     if marked.shape != y.shape or marked.dtype.kind not in "biu":
-        raise ValueError(f"embedding: marked must be {len(Z)} of True and False, got {_checks.shown(marked)}.")
+        raise ValueError(f"embedding: marked must be {len(Z)} of True and False, got {shown(marked)}.")
     marked = marked.astype(bool)
     ax, size = axes(ax, 4.4, 4.2), np.clip(2500 / len(Z), 11, 36)
     if unknown is not None:
@@ -66,11 +73,11 @@ def _name(names: Any, label: Any) -> str:
     try:
         return str(label if names is None else names[label])
     except (IndexError, KeyError, TypeError) as error:
-        raise ValueError(f"embedding: names must have one for {label!r}, got {_checks.shown(names)}.") from error
+        raise ValueError(f"embedding: names must have one for {label!r}, got {shown(names)}.") from error
 
 
-@checked(**WORDS)
-def clusterings(X: Any, labels: Any, *, names: Any = None) -> Any:
+@checked
+def clusterings(X: Any, labels: Labels, *, names: Titled | None = None) -> Any:
     """One map of the points (their first two principal components), colored by each clustering side by side.
 
     Parameters
@@ -93,7 +100,7 @@ def clusterings(X: Any, labels: Any, *, names: Any = None) -> Any:
     if len(labels) != len(X):
         raise ValueError(f"clusterings: labels must have one row per point ({len(X)}), got {len(labels)}.")
     if names is not None and (isinstance(names, dict) or len(names) != labels.shape[1]):
-        raise ValueError(f"clusterings: names must be {labels.shape[1]} titles, got {_checks.shown(names)}.")
+        raise ValueError(f"clusterings: names must be {labels.shape[1]} titles, got {shown(names)}.")
     Z = X - X.mean(axis=0)
     V = linalg.oriented(np.linalg.svd(Z, full_matrices=False)[2][:2].T).T
     place = np.zeros((len(X), 2))
@@ -116,8 +123,8 @@ def _scale(n_classes: int) -> dict[str, Any]:
     return {"cmap": colormap, "vmin": 0, "vmax": len(COLORS) - 1}
 
 
-@checked(**WORDS)
-def distance_field(metric: Any, center: Any, X: Any, y: Any, *, ax: Any = None, title: str = "") -> Any:
+@checked
+def distance_field(metric: Distance, center: Any, X: Any, y: Labels, *, ax: Axes | None = None, title: str = "") -> Any:
     """Distances from one point of the plane to all places under a metric: dark is near; returns the axes.
 
     Parameters
@@ -156,8 +163,8 @@ def distance_field(metric: Any, center: Any, X: Any, y: Any, *, ax: Any = None, 
     return ax
 
 
-@checked(**WORDS)
-def matrix(metric: Any, feature_names: Any = None, *, ax: Any = None) -> Any:
+@checked
+def matrix(metric: Distance, feature_names: Words | None = None, *, ax: Axes | None = None) -> Any:
     """The matrix M of a metric as a heat map, blue below zero and red above; returns the axes.
 
     The diagonal says how much a feature counts; an entry off the diagonal is negative where two

@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
-from gramian import _checks
+from gramian._settings import Positive, check
 from gramian.learners.factor_descent import shifted
 from gramian.rankmin.base import RankProblem, combine
 from gramian.rankmin.burg import burg
@@ -23,9 +23,14 @@ OWNER = "LowRankKernel"
 class KernelMethod(ABC):
     """A way to the S of a ``KernelProblem``."""
 
+    __post_init__ = check
+
     @abstractmethod
     def solve(self, problem: KernelProblem, max_iter: int, report: Callable | None = None) -> Solution:
         """The factor L of S = LᵀL on the coordinates, its residual the violation relative to the least bound."""
+
+
+Method = Literal["factored", "mw", "ocp", "burg", "svp"] | KernelMethod
 
 
 @dataclass(frozen=True)
@@ -66,14 +71,12 @@ class Game(KernelMethod):
         ``rank`` if that is given), and so are the violations.
     """
 
-    rule: str = "mw"
-    step: float | None = None
-    variant: str = "restored"
+    rule: Literal["mw", "ocp"] = "mw"
+    step: Positive | None = None
+    variant: Literal["restored", "as_printed"] = "restored"
 
     def solve(self, problem: KernelProblem, max_iter: int, report: Callable | None = None) -> Solution:
         """The average of the game, as it is or restored at the wanted rank."""
-        _checks.one_of(self.rule, OWNER, "rule", ("mw", "ocp"))
-        _checks.one_of(self.variant, OWNER, "variant", ("restored", "as_printed"))
         steps = Steps(report)
         if self.variant == "as_printed":
             return solution_of(problem, self.averaged(problem, max_iter, steps), steps)
@@ -111,19 +114,18 @@ class Burg(KernelMethod):
         Weight of the slack, as in :class:`~gramian.ITML`.
     """
 
-    init: Any = "eigen"
-    gamma: float = 1.0
+    init: Literal["eigen"] | Method = "eigen"
+    gamma: Positive = 1.0
 
     def solve(self, problem: KernelProblem, max_iter: int, report: Callable | None = None) -> Solution:
         """The LogDet method from the initial kernel, whose steps count too; its residual is the duality gap."""
         G = np.eye(problem.Z.shape[1], problem.target)
         steps = 0
         if self.init != "eigen":
-            first = method_of(self.init, "init").solve(problem, max_iter, report)
+            first = method_of(self.init).solve(problem, max_iter, report)
             G = first.factor.T
             steps = first.n_iter
-        gamma = _checks.number(self.gamma, OWNER, "gamma", low=0, open_low=True)
-        solution = burg(problem, G, gamma, 20 * max_iter, shifted(report, steps))
+        solution = burg(problem, G, float(self.gamma), 20 * max_iter, shifted(report, steps))
         values, vectors = np.linalg.eigh(solution.M)
         factor = (G @ (vectors * np.sqrt(np.maximum(values, 0)))).T
         return replace(solution, M=None, factor=factor, n_iter=steps + solution.n_iter)
@@ -138,10 +140,6 @@ METHODS: dict[str, KernelMethod] = {
 }
 
 
-def method_of(value: Any, name: str = "method") -> KernelMethod:
+def method_of(value: Method) -> KernelMethod:
     """A method by its name, or itself."""
-    if isinstance(value, KernelMethod):
-        return value
-    if not isinstance(value, str):
-        raise TypeError(f"{OWNER}: {name} must be a name or a KernelMethod, got {_checks.shown(value)}.")
-    return METHODS[_checks.one_of(value, OWNER, name, tuple(METHODS))]
+    return METHODS[value] if isinstance(value, str) else value

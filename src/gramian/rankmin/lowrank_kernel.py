@@ -1,13 +1,15 @@
 """LowRankKernel: a kernel of low rank from a kernel and constraints."""
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, linalg
+from gramian import linalg
+from gramian._settings import Count, Loudness, Percentiles, Seed, Share, Size
 from gramian.constraints import Constraints, Labels, Pairs
 from gramian.constraints.pairs import MOST_BY_CLASS
 from gramian.features import KernelFeatures
@@ -20,7 +22,7 @@ from gramian.learners.kernelized import kernel_or_gaussian
 from gramian.learners.spaces import in_kernel
 from gramian.learners.task import Task, Traits
 from gramian.linalg import count, take
-from gramian.rankmin.kernel_methods import OWNER, method_of
+from gramian.rankmin.kernel_methods import OWNER, Method, method_of
 from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.solvers import Solution
 from gramian.solvers.rows import rows_of
@@ -31,6 +33,7 @@ NEGLIGIBLE = 1e-10
 """Directions of k₀ with an eigenvalue below this share of the largest are left out."""
 
 
+@dataclass(eq=False, repr=False)
 class LowRankKernel(Learner):
     """Learn a kernel of low rank from pairs that should be near or far.
 
@@ -106,38 +109,20 @@ class LowRankKernel(Learner):
     (20, (3, 3))
     """
 
-    factor_: np.ndarray
-
-    def __init__(
-        self,
-        kernel=None,
-        rank=None,
-        *,
-        method="factored",
-        setting="inductive",
-        beta=None,
-        features=None,
-        n_pairs=None,
-        percentiles=(30, 70),
-        max_iter=50,
-        tol=0.05,
-        verbose=False,
-        callback=None,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.rank = rank
-        self.method = method
-        self.setting = setting
-        self.beta = beta
-        self.features = features
-        self.n_pairs = n_pairs
-        self.percentiles = percentiles
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
+    kernel: Kernel | Callable | None = None
+    rank: Count | None = None
+    _: KW_ONLY
+    method: Method = "factored"
+    setting: Literal["inductive", "transductive"] = "inductive"
+    beta: Share | None = None
+    features: KernelFeatures | None = None
+    n_pairs: Count | None = None
+    percentiles: Percentiles = (30, 70)
+    max_iter: Count = 50
+    tol: Size = 0.05
+    verbose: Loudness = False
+    callback: Callable | None = None
+    random_state: Seed = None
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]  # a constant elsewhere
@@ -166,16 +151,13 @@ class LowRankKernel(Learner):
 
     def _few_of(self, task: Task) -> tuple[Any, Any]:
         """A part of many labeled points, in all of its coordinates: few coordinates of all points say less."""
-        transductive = _checks.is_word(self.setting, "transductive")
-        if self.features is not None or transductive or count(task.Z) <= MANY:
+        if self.features is not None or self.setting == "transductive" or count(task.Z) <= MANY:
             return task.Z, task.y
         return subsample.fewer(task.Z, task.y, MOST_POINTS, OWNER, "give features=KernelFeatures(…)", task.rng)
 
     def _features(self, kernel: Kernel) -> KernelFeatures:
         if self.features is None:
             return KernelFeatures(kernel, random_state=self.random_state)
-        if not isinstance(self.features, KernelFeatures):
-            raise TypeError(f"{OWNER}: features must be KernelFeatures, got {_checks.shown(self.features)}.")
         return clone(self.features).set_params(kernel=kernel)
 
     def _bounded(self, task: Task) -> Constraints:
@@ -189,7 +171,7 @@ class LowRankKernel(Learner):
     def _solved(self, task: Task, side: Constraints) -> Solution:
         """The method in units in which the coordinates are of order one, on those that matter."""
         method, Z = method_of(self.method), task.Z
-        max_iter = _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
+        max_iter = int(self.max_iter)
         unit = _unit(Z)
         scaled = Z / unit
         spectrum = np.einsum("ij,ij->j", scaled, scaled)
@@ -203,16 +185,10 @@ class LowRankKernel(Learner):
         return replace(solution, factor=L, violation=unit**2 * solution.violation)
 
     def _problem(self, Z: np.ndarray, side: Constraints, unit: float) -> KernelProblem:
-        _checks.one_of(self.setting, OWNER, "setting", ("inductive", "transductive"))
-        tol = _checks.number(self.tol, OWNER, "tol", low=0)
-        rank = self.rank
-        if rank is not None:
-            rank = _checks.number(rank, OWNER, "rank", low=1, integer=True)
-        beta = self.beta
-        if beta is not None:
-            beta = _checks.number(beta, OWNER, "beta", low=0, high=1)
+        rank = None if self.rank is None else int(self.rank)
+        beta = None if self.beta is None else float(self.beta)
         bound = unit * side.bound
-        return KernelProblem(Z, rows_of(side, Z), bound, self.setting == "inductive", rank, beta, tol)
+        return KernelProblem(Z, rows_of(side, Z), bound, self.setting == "inductive", rank, beta, float(self.tol))
 
     @property
     def kernel_(self) -> np.ndarray:

@@ -1,12 +1,13 @@
 """RankMinimizer: the door to the methods."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian import _checks
+from gramian._settings import Count, Positive, check
 from gramian.rankmin.base import Callback, RankProblem, RankResult, combine, result
 from gramian.rankmin.factored import compress, grow, restore
 from gramian.rankmin.game import Played, average, play, rule_of
@@ -16,7 +17,6 @@ from gramian.rankmin.mw import MultiplicativeWeights, theory
 from gramian.rankmin.oracles import Atom, Oracle, SchattenBall
 
 OWNER = "RankMinimizer"
-METHODS = ("mw", "ocp", "factored", "trace", "logdet")
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,14 @@ class RankMinimizer:
     (True, 1)
     """
 
-    method: str = "mw"
-    epsilon: float = 0.05
+    method: Literal["mw", "ocp", "factored", "trace", "logdet"] = "mw"
+    epsilon: Positive = 0.05
     _: KW_ONLY
-    max_iter: int = 500
+    max_iter: Count = 500
     oracle: Oracle | None = None
-    step: Any = None
+    step: Literal["theory"] | Positive | None = None
     compress: bool = True
-    variant: str = "corrected"
+    variant: Literal["corrected", "as_printed"] = "corrected"
     conic: bool = False
     callback: Callback = None
 
@@ -99,7 +99,7 @@ class RankMinimizer:
         -------
         RankResult
         """
-        _checks.one_of(self.method, OWNER, "method", METHODS)
+        check(self)
         problem = self._problem(A, b)
         if problem.b.max() <= problem.epsilon:
             return result(problem, Atom.zero(problem.A.n))
@@ -118,15 +118,9 @@ class RankMinimizer:
         return "raise max_iter or epsilon" if self.method in ("mw", "ocp") else "raise epsilon, or use method 'mw'"
 
     def _problem(self, A: Any, b: Any) -> RankProblem:
-        epsilon = _checks.number(self.epsilon, OWNER, "epsilon", low=0, open_low=True)
-        _checks.number(self.max_iter, OWNER, "max_iter", low=1, integer=True)
-        if not (self.callback is None or callable(self.callback)):
-            raise TypeError(f"{OWNER}: callback must be callable, got {type(self.callback).__name__}.")
         oracle = SchattenBall() if self.oracle is None else self.oracle
-        if not isinstance(oracle, Oracle):
-            raise TypeError(f"{OWNER}: oracle must be an Oracle, got {type(oracle).__name__}; subclass rankmin.Oracle.")
         A = A if isinstance(A, Measurements) else Measurements(A)
-        return RankProblem(A, _checks.vector(b, OWNER, "b", len(A)), epsilon, oracle)
+        return RankProblem(A, _checks.vector(b, OWNER, "b", len(A)), float(self.epsilon), oracle)
 
     def _factored(self, problem: RankProblem) -> RankResult:
         if not _has_gauge(problem):
@@ -144,7 +138,7 @@ class RankMinimizer:
         return result(problem, atom, game.rank_bound, n_iter=spent)
 
     def _averaged(self, problem: RankProblem) -> RankResult:
-        printed = _checks.one_of(self.variant, OWNER, "variant", ("corrected", "as_printed")) == "as_printed"
+        printed = self.variant == "as_printed"
         rule, rounds = self._rule(problem)
         game = (average if printed else play)(problem, rule, rounds, self.callback)
         atom = combine(game.atoms, game.mix, problem.A.n)
@@ -153,12 +147,10 @@ class RankMinimizer:
         return _report(problem, atom, game)
 
     def _rule(self, problem: RankProblem) -> tuple[Any, int]:
-        step = self.step
-        if step == "theory" and self.method == "mw":
+        if self.step == "theory" and self.method == "mw":
             rule, rounds = theory(problem)
             return rule, min(rounds, self.max_iter)
-        if step == "theory":
-            step = None
+        step = None if isinstance(self.step, str) else self.step
         return rule_of(problem, self.method, step, OWNER), self.max_iter
 
 

@@ -4,13 +4,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from gramian import _checks, linalg
+from gramian._settings import Positive, Rule, check
 from gramian.rankmin.eigen import TOL, leading
 from gramian.rankmin.parts import columns, operator
 
@@ -40,6 +41,8 @@ class Oracle(ABC):
     """
 
     exact: ClassVar[bool] = True
+
+    __post_init__ = check
 
     @abstractmethod
     def solve(self, A: Any, b: float) -> Atom | None:
@@ -79,14 +82,9 @@ class SchattenBall(Oracle):
     True
     """
 
-    p: float = 2.0
-    radius: float = 1.0
+    p: Annotated[Any, Rule("a number in [1, inf]", lambda value: isinstance(value, Real) and value >= 1)] = 2.0
+    radius: Positive = 1.0
     psd: bool = True
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.p, Real) and self.p >= 1):
-            raise ValueError(f"SchattenBall: p must be a number in [1, inf], got {_checks.shown(self.p)}.")
-        _checks.number(self.radius, "SchattenBall", "radius", low=0, open_low=True)
 
     @property
     def _q(self) -> float:
@@ -176,10 +174,6 @@ class Ellipsoid(Oracle):
     P: Any
     ball: SchattenBall = SchattenBall()
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.ball, SchattenBall):
-            raise TypeError(f"Ellipsoid: ball must be a SchattenBall, got {type(self.ball).__name__}.")
-
     @cached_property
     def _roots(self) -> tuple[np.ndarray, np.ndarray]:
         P = _checks.psd(self.P, "Ellipsoid", "P")
@@ -224,11 +218,8 @@ class EntrywiseBall(Oracle):
     radius : float, > 0
     """
 
-    radius: float = 1.0
+    radius: Positive = 1.0
     exact: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        _checks.number(self.radius, "EntrywiseBall", "radius", low=0, open_low=True)
 
     def solve(self, A: Any, b: float) -> Atom | None:
         """The largest diagonal entry if it is enough, else the largest entry."""

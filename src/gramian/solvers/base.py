@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device, _parameters
+from gramian import _device, _settings
 from gramian._array import namespace
 from gramian.divergences.base import Divergence
 from gramian.solvers.rows import Rows, Stacked
@@ -201,7 +201,7 @@ class Solver(ABC):
     max_iter: int
 
     def __post_init__(self) -> None:
-        _parameters.check(self)
+        _settings.check(self)
 
     @abstractmethod
     def check(self, problem: Problem) -> None:

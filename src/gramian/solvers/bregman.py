@@ -8,6 +8,7 @@ import numpy as np
 from gramian import linalg
 from gramian._array import cholesky
 from gramian._jit import own_loop
+from gramian._settings import Count, Size
 from gramian.solvers.base import InfeasibleError, Problem, Solution, Solver, ended
 from gramian.solvers.mirror import Mirror
 from gramian.solvers.projections import sweep
@@ -45,8 +46,8 @@ class BregmanProjections(Solver):
     [0.25, 4.0]
     """
 
-    max_iter: int = 2000
-    tol: float = 1e-8
+    max_iter: Count = 2000
+    tol: Size = 1e-8
 
     def check(self, problem: Problem) -> None:
         """Needs constraints of rank at most two."""

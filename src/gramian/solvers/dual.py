@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian._array import namespace
+from gramian._settings import Count, Size
 from gramian.divergences.base import Divergence
 from gramian.solvers.base import Problem, Solution, Solver, ended
 from gramian.solvers.newton import BoxResult, Point, minimize_box
@@ -45,8 +46,8 @@ class DualAscent(Solver):
     [[0.5, 0.0], [0.0, 1.0]]
     """
 
-    max_iter: int = 2000
-    tol: float = 1e-8
+    max_iter: Count = 2000
+    tol: Size = 1e-8
 
     def check(self, problem: Problem) -> None:
         """Needs a divergence with a conjugate."""

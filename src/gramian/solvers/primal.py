@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian._array import cholesky, like, namespace
 from gramian._device import foreign
+from gramian._settings import Count, Size
 from gramian.solvers.base import Problem, Solution, Solver, ended
 from gramian.solvers.newton import conjugate_gradients
 
@@ -47,8 +48,8 @@ class PrimalNewton(Solver):
         Stop when the duality gap, relative to the objective, is at most ``tol``.
     """
 
-    max_iter: int = 1000
-    tol: float = 1e-8
+    max_iter: Count = 1000
+    tol: Size = 1e-8
 
     @staticmethod
     def suits(problem: Problem) -> bool:

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramian import _checks, _device
+from gramian import _device
 from gramian._array import namespace
+from gramian._settings import Positive, require, shown
 
 
 class Slack(ABC):
@@ -230,11 +231,11 @@ def check_weight(weight: Any, name: str) -> None:
     """A positive number, or one for each constraint."""
     numbers = hasattr(weight, "shape") or isinstance(weight, list | tuple)
     if not numbers or np.ndim(weight) == 0:
-        _checks.number(weight, "slack", name, low=0, open_low=True)
+        require(Positive, weight, "slack", name)
         return
     found = np.asarray(weight)
     if found.dtype.kind not in "biuf" or not (np.isfinite(found).all() and (found > 0).all()):
-        raise ValueError(f"slack: {name} must be positive numbers, got {_checks.shown(weight)}.")
+        raise ValueError(f"slack: {name} must be positive numbers, got {shown(weight)}.")
 
 
 def positive_part(x: Any) -> Any:

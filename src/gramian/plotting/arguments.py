@@ -1,12 +1,12 @@
-"""What the arguments of a picture may be: one table, by their names."""
+"""What the arguments of a picture may be."""
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from gramian._parameters import COUNT, METRIC, NAMES, NONE, TEXT, Kind, word
+from gramian._settings import Count, Names, Rule
 from gramian.constraints import Constraints
 
 ROW = ("candidate", "gain", "gain_error", "note")
@@ -78,40 +78,28 @@ def _are_labels(value: Any) -> bool:
     return found.ndim in (1, 2) and found.size > 0 and found.dtype.kind != "c"
 
 
-def _is_shape(value: Any) -> bool:
-    return _is_list(value) and len(value) in (2, 3) and all(map(COUNT.holds, value))
-
-
 def _is_color_map(value: Any) -> bool:
     import matplotlib
 
     return isinstance(value, matplotlib.colors.Colormap) or (isinstance(value, str) and value in matplotlib.colormaps)
 
 
-LABELS = Kind("labels", _are_labels)
-WORDS: dict[str, Kind] = {
-    **dict.fromkeys(("title", "label", "xlabel", "ylabel"), TEXT),
-    **dict.fromkeys(("row_names", "column_names"), NONE | NAMES),
-    **dict.fromkeys(("y", "labels", "query_labels"), LABELS),
-    "ax": NONE | Kind("matplotlib axes", lambda value: hasattr(value, "plot") and hasattr(value, "imshow")),
-    "metric": METRIC,
-    "baseline": NONE | METRIC,
-    "feature_names": NONE | Kind("a list of names", _is_list),
-    "names": NONE | Kind("a list or a dict of names", lambda value: _is_list(value) or isinstance(value, dict | str)),
-    "frames": NONE | Kind("rows of colors", _is_list),
-    "rows": Kind("images or rows of images", _is_list),
-    "image_shape": Kind("(height, width) or (height, width, 3)", _is_shape),
-    "cmap": Kind("a color map of matplotlib", _is_color_map),
-    "log": word("", "x", "y", "xy", "yx"),
-    "most": COUNT,
-    "titles": Kind("two strings", lambda value: NAMES.holds(value) and len(value) == 2),
-    "constraints": Kind("constraints", lambda value: isinstance(value, Constraints)),
-    "series": Kind("a dict of (x, y), each a row of numbers", _are_lines),
-    "results": Kind("a dict of rows of numbers, equally long", _are_results),
-    "unknown": Kind("one label", lambda value: np.isscalar(value) or value is None),
-    "center": Kind("a point", lambda value: True),  # looked at where the width is known
-    "report": Kind(f"a list of dicts with {', '.join(ROW)}", _are_rows),
-    "history": Kind(f"a dict with rows of numbers {', '.join(HISTORY)}", _is_history),
-    "explanation": Kind("a dict of numbers, or numbers", _are_shares),
-}
-"""Words of all pictures."""
+Axes = Annotated[Any, Rule("matplotlib axes", lambda value: hasattr(value, "plot") and hasattr(value, "imshow"))]
+ColorMap = Annotated[Any, Rule("a color map of matplotlib", _is_color_map)]
+Side = Annotated[Any, Rule("constraints", lambda value: isinstance(value, Constraints))]
+Explanation = Annotated[Any, Rule("a dict of numbers, or numbers", _are_shares)]
+History = Annotated[Any, Rule(f"a dict with rows of numbers {', '.join(HISTORY)}", _is_history)]
+Label = Annotated[Any, Rule("one label", lambda value: np.isscalar(value) or value is None)]
+Labels = Annotated[Any, Rule("labels", _are_labels)]
+Lines = Annotated[Any, Rule("a dict of (x, y), each a row of numbers", _are_lines)]
+Log = Literal["", "x", "y", "xy", "yx"]
+Report = Annotated[Any, Rule(f"a list of dicts with {', '.join(ROW)}", _are_rows)]
+Results = Annotated[Any, Rule("a dict of rows of numbers, equally long", _are_results)]
+Rows = Annotated[Any, Rule("images or rows of images", _is_list)]
+Frames = Annotated[Any, Rule("rows of colors", _is_list)]
+Shape = Annotated[tuple[Count, Count] | tuple[Count, Count, Count], Rule("(height, width) or (height, width, 3)")]
+Titled = Annotated[
+    Any, Rule("a list or a dict of names", lambda value: _is_list(value) or isinstance(value, dict | str))
+]
+Two = Annotated[Names, Rule("two strings", lambda value: len(value) == 2)]
+Words = Annotated[Any, Rule("a list of names", _is_list)]
