@@ -1,14 +1,17 @@
 """Copies of a space are whole: backup under load, restore, compaction, events as lines."""
 
 import json
+import sqlite3
 import threading
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gramian.persist import PersistError
-from gramian.service import Space, archive, transfer
+from gramian.service import Space, archive, transfer, upkeep
+from gramian.service.errors import Conflict
 from gramian.service.upkeep import settle
 from tests.service.conftest import D, N, teach
 
@@ -116,6 +119,85 @@ def test_compaction_gives_back_room_and_changes_no_answer(busy, points):
         view = again.collection("a")
         assert len(view.vectors) == len(view.ids)
         assert state(again) == before
+
+
+def test_compaction_is_alone_with_the_files_however_much_is_unsettled(tmp_path, points, monkeypatch):
+    monkeypatch.setattr("gramian.service.upkeep.SETTLE_BYTES", 1 << 40)
+    folder, X = tmp_path / "s", np.tile(points, (20, 1))
+    with Space(folder, learning=False) as space:
+        space.create("a", D)
+        for start in range(0, len(X), 400):
+            space.add("a", X[start : start + 400])
+        space.remove("a", 5)
+    monkeypatch.setattr("gramian.service.upkeep.SETTLE_BYTES", 1)  # the upkeep of a space would begin at once
+    archive.compact(folder)
+    with Space(folder, learning=False) as again:
+        assert np.array_equal(again.collection("a").points(again.collection("a").ids), np.delete(X, 5, axis=0))
+
+
+def test_rows_that_were_numbered_anew_are_not_settled_by_their_old_numbers(busy):
+    old = busy.collection("a")
+    items = {int(i): busy.item("a", int(i)) for i in old.ids}
+    files = set(busy.store.vectors.iterdir())
+    busy.transact(lambda draft: archive._pack(old, draft.store))
+    with pytest.raises(Conflict, match="numbered anew"):
+        settle(busy, old)
+    assert len(set(busy.store.vectors.iterdir()) - files) == 1  # that of the packing
+    busy.close()
+    with Space(busy.store.folder, learning=False) as again:
+        assert {int(i): again.item("a", int(i)) for i in again.collection("a").ids} == items
+
+
+def test_parts_that_change_while_they_are_settled_stay_as_they_are(busy, monkeypatch):
+    view = busy.collection("a")
+    monkeypatch.setattr(upkeep, "_are", lambda *values: True)
+    monkeypatch.setattr(upkeep, "parts_between", lambda db, *values: [] if db is busy.store.db else [("before",)])
+    files = set(busy.store.vectors.iterdir())
+    with pytest.raises(Conflict, match="changed while"):
+        settle(busy, view)
+    assert set(busy.store.vectors.iterdir()) == files
+
+
+@pytest.mark.parametrize("bad", ["points", "ids"])
+def test_what_was_packed_is_read_before_anything_is_given_up(busy, monkeypatch, bad):
+    before, folder = state(busy), busy.store.folder
+    busy.close()
+    pack = archive._pack
+
+    def wrong(view, store):
+        pack(view if bad == "ids" else replace(view, rows=view.rows[::-1].copy()), store)
+        if bad == "ids":
+            store.db.execute("UPDATE items SET id = id + 10000 WHERE id = (SELECT max(id) FROM items)")
+
+    monkeypatch.setattr(archive, "_pack", wrong)
+    with pytest.raises(PersistError, match="nothing was changed"):
+        archive.compact(folder)
+    with Space(folder, learning=False) as again:
+        assert state(again) == before
+
+
+def test_a_space_that_does_not_open_loses_no_file(busy):
+    """Files that no table names may be all there is of the vectors."""
+    busy.close()
+    stray = busy.store.vectors / "stray.npy"
+    stray.write_bytes(b"x")
+    db = sqlite3.connect(busy.store.path)
+    db.execute("UPDATE parts SET n_rows = n_rows + 1")
+    db.commit()
+    with pytest.raises(PersistError, match="hole"):
+        Space(busy.store.folder)
+    assert stray.exists()
+    db.execute("UPDATE parts SET n_rows = n_rows - 1")
+    db.commit()
+    db.close()
+    Space(busy.store.folder).close()
+    assert not stray.exists()
+
+
+def test_compaction_of_a_folder_that_is_none_makes_none(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no space at"):
+        archive.compact(tmp_path / "typo")
+    assert not (tmp_path / "typo").exists()
 
 
 def test_events_as_lines_make_the_same_space_again(busy, tmp_path):

@@ -5,21 +5,23 @@ import shutil
 import sqlite3
 import tempfile
 import zipfile
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from gramian.persist import PersistError, replacing
 from gramian.service import about
-from gramian.service.draft import Draft
 from gramian.service.files import map_array, sync_folder, write_array
+from gramian.service.loading import load
+from gramian.service.opening import sweep
 from gramian.service.snapshot import Collection
-from gramian.service.space import Space
 from gramian.service.store import Store
 
 TRIES = 5
 """How often a backup begins again when a file was replaced under its hands."""
+PAGE = 4096
+"""Items that are compared together."""
 
 
 def backup(folder: str | os.PathLike, target: str | os.PathLike) -> dict[str, int]:
@@ -148,12 +150,17 @@ def compact(folder: str | os.PathLike) -> dict[str, int]:
     dict
         Bytes of the folder ``before`` and ``after``.
     """
+    if not (Path(folder) / "space.db").is_file():
+        raise FileNotFoundError(f"compact: no space at {str(folder)!r}.")
     before = _size(Path(folder))
-    with Space(folder, learning=False) as space:
-        for view in space.snapshot.collections.values():
-            space.transact(partial(_pack, view))
-    store = Store(folder)  # which removes the files that nothing names any more
+    store = Store(folder)  # without the threads of a space, so that nobody else changes rows or files meanwhile
     try:
+        views = load(store).collections
+        with store.writing():
+            for view in views.values():
+                _pack(view, store)
+            _compare(views, load(store).collections)  # from the new files; what differs is not committed
+        sweep(store)
         store.db.execute("VACUUM")
         store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
@@ -161,18 +168,28 @@ def compact(folder: str | os.PathLike) -> dict[str, int]:
     return {"before": before, "after": _size(Path(folder))}
 
 
-def _pack(view: Collection, draft: Draft) -> None:
+def _compare(before: Mapping[str, Collection], after: Mapping[str, Collection]) -> None:
+    """Raise unless all items are what they were."""
+    for name, view in before.items():
+        packed = after[name]
+        pages = (view.ids[start : start + PAGE] for start in range(0, len(view.ids), PAGE))
+        same = np.array_equal(packed.ids, view.ids) and len(packed.vectors) == len(view.ids)
+        if not same or any((packed.points(ids) != view.points(ids)).any() for ids in pages):
+            raise PersistError(f"compact: items of {name!r} were not packed as they were; nothing was changed.")
+
+
+def _pack(view: Collection, store: Store) -> None:
     """Number the rows of the items anew, without gaps, in one file."""
     order = np.argsort(view.rows, kind="stable")
     X = view.vectors.take(view.rows[order])
     renumbered = [(row, view.number, i) for row, i in enumerate(view.ids[order].tolist())]
-    draft.db.executemany("UPDATE items SET row = ? WHERE collection = ? AND id = ?", renumbered)
-    draft.db.execute("DELETE FROM parts WHERE collection = ?", (view.number,))
-    draft.db.execute("UPDATE collections SET n_rows = ? WHERE number = ?", (len(X), view.number))
+    store.db.executemany("UPDATE items SET row = ? WHERE collection = ? AND id = ?", renumbered)
+    store.db.execute("DELETE FROM parts WHERE collection = ?", (view.number,))
+    store.db.execute("UPDATE collections SET n_rows = ? WHERE number = ?", (len(X), view.number))
     if len(X):
-        file, check = write_array(draft.store.vectors, X)
+        file, check = write_array(store.vectors, X)
         row = (view.number, 0, len(X), file, None, X.dtype.name, check)
-        draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        store.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
 def _size(folder: Path) -> int:

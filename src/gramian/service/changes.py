@@ -156,6 +156,15 @@ def remove_item(draft: Draft, name: str, number: int, user: str | None = None) -
     return {"seq": seq}
 
 
+def parts_between(db: sqlite3.Connection, number: int, first_row: int, n_rows: int) -> list[tuple]:
+    """Parts of a collection that begin in so many rows: first row, rows, file, type of the numbers, and checksum."""
+    text = """
+      SELECT first_row, n_rows, file, dtype, sum FROM parts
+      WHERE collection = ? AND first_row >= ? AND first_row < ? ORDER BY first_row
+    """
+    return [tuple(row) for row in db.execute(text, (number, first_row, first_row + n_rows))]
+
+
 def replace_parts(draft: Draft, number: int, first_row: int, X: np.ndarray, file: str, check: int) -> list[str]:
     """Let the rows from ``first_row`` on stand in one file; returns the files that nothing names any more."""
     inside = (number, first_row, first_row + len(X))

@@ -43,20 +43,29 @@ def prepare(store: "Store") -> None:
 
 
 def verify(store: "Store") -> None:
-    """Raise when events are missing or damaged, and remove files that no table names."""
+    """Raise when events are missing or damaged, or a file that a table names is not there."""
     for expected, row in enumerate(store.db.execute("SELECT * FROM events ORDER BY seq"), 1):
         if row["seq"] != expected:
             raise PersistError(f"Space: event {expected} is missing in {str(store.folder)!r}; restore a backup.")
         if row["sum"] != event_sum(row):
             raise PersistError(f"Space: event {expected} is damaged in {str(store.folder)!r}; restore a backup.")
+    for folder, named, present in _files(store):
+        for lost in sorted(named - present):
+            raise PersistError(f"Space: file {lost!r} is missing in {str(folder)!r}; restore a backup.")
+
+
+def sweep(store: "Store") -> None:
+    """Remove the files that no table names: left by a crash, or replaced. Only once what is named was read."""
+    for folder, named, present in _files(store):
+        for name in present - named:
+            (folder / name).unlink()
+
+
+def _files(store: "Store") -> Iterator[tuple[Path, set[str], set[str]]]:
+    """Folders with the names of their files that the tables hold, and of those that are there."""
     for folder, table in ((store.vectors, "parts"), (store.metrics, "versions")):
         named = {row[0] for row in store.db.execute(f"SELECT file FROM {table} WHERE file IS NOT NULL")}
-        there = {path.name for path in folder.iterdir()}
-        if named - there:
-            lost = sorted(named - there)[0]
-            raise PersistError(f"Space: file {lost!r} is missing in {str(folder)!r}; restore a backup.")
-        for name in there - named:
-            (folder / name).unlink()
+        yield folder, named, {path.name for path in folder.iterdir()}
 
 
 def event_sum(event: Any) -> int:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gramian.service.changes import replace_parts
+from gramian.service.changes import parts_between, replace_parts
 from gramian.service.draft import Draft
-from gramian.service.errors import SpaceError
-from gramian.service.files import map_array, write_array
+from gramian.service.errors import Conflict, SpaceError
+from gramian.service.files import checksum, map_array, write_array
 from gramian.service.snapshot import Collection
 
 if TYPE_CHECKING:
@@ -100,15 +100,35 @@ def settle(space: "Space", view: Collection) -> None:
     X = np.concatenate(rows)
     if len(X) == 0:
         return
+    with space.store.reading() as db:
+        replaced = parts_between(db, view.number, first_row, len(X))
+    if not _are(replaced, first_row, X):
+        raise Conflict(f"Space: rows of {view.name!r} were numbered anew while they were settled; they are left as is.")
     file, check = write_array(space.store.vectors, X)
     settled = (*parts, map_array(space.store.vectors / file, check))
 
     def change(draft: Draft) -> None:
+        if parts_between(draft.db, view.number, first_row, len(X)) != replaced:
+            raise Conflict(f"Space: parts of {view.name!r} changed while they were settled; they are left as they are.")
         old = replace_parts(draft, view.number, first_row, X, file, check)
         draft.deltas.append(lambda builder: builder.settle(view.name, settled))
         draft.deltas.append(lambda builder: _unlink(space, old))
 
-    space.transact(change)
+    try:
+        space.transact(change)
+    except Conflict:
+        _unlink(space, [file])
+        raise
+
+
+def _are(parts: list[tuple], first_row: int, X: np.ndarray) -> bool:
+    """Whether the parts hold the rows of X, from ``first_row`` on, in their order."""
+    at = 0
+    for start, n_rows, _, dtype, check in parts:
+        if start != first_row + at or checksum(X[at : at + n_rows].astype(dtype, copy=False)) != check:
+            return False
+        at += n_rows
+    return at == len(X)
 
 
 def _unlink(space: "Space", names: list[str]) -> None:
