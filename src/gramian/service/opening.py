@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from gramian.service.store import Store
 
 FORMAT = "1"
+MOST_LOG_PAGES = 10_000
+"""Pages of the write-ahead log at which a commit copies them itself, because nobody else did."""
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 
@@ -23,7 +25,7 @@ def connect(path: Path) -> sqlite3.Connection:
     db.row_factory = sqlite3.Row
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA wal_autocheckpoint = 0")  # done beside the writer, so that no click waits for it
+    db.execute(f"PRAGMA wal_autocheckpoint = {MOST_LOG_PAGES}")  # mostly done beside the writer before
     return db
 
 

@@ -109,10 +109,15 @@ class Store:
         finally:
             self._readers.put(db)
 
+    @property
+    def log_bytes(self) -> int:
+        """Size of the write-ahead log."""
+        wal = self.folder / "space.db-wal"
+        return wal.stat().st_size if wal.exists() else 0
+
     def checkpoint(self) -> None:
         """Copy the write-ahead log into the main file when it has grown, without holding up the writer."""
-        wal = self.folder / "space.db-wal"
-        if wal.exists() and wal.stat().st_size > 4096 * CHECKPOINT_PAGES:
+        if self.log_bytes > 4096 * CHECKPOINT_PAGES:
             with self.reading() as db:
                 db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 

@@ -68,10 +68,11 @@ async def livez() -> Response:
 
 @router.get("/readyz", responses=documented(503))
 async def readyz(request: Request, space: TheSpace) -> Response:
-    """Whether the space takes changes."""
+    """Whether the space takes changes; ``degraded`` with reasons where it does, but not all of its upkeep works."""
     if not space.alive:
         return problem(503, "Space: the thread that writes has ended; start the server again.")
-    return answer({"status": "ok", "seq": space.seq})
+    status = {"status": "degraded", "reasons": space.troubles} if space.troubles else {"status": "ok"}
+    return answer({**status, "seq": space.seq})
 
 
 @router.get("/metrics", responses=USUAL, response_class=PlainTextResponse)
