@@ -60,6 +60,19 @@ def test_vectors_with_a_table_and_pictures(tmp_path, monkeypatch, served, capsys
     assert served[1]["shapes"] == {"my-vectors": (4, 3)}
 
 
+def test_secrets_come_from_a_file_and_from_the_environment_too(tmp_path, monkeypatch, served, capsys):
+    (tmp_path / "tokens").write_text("\nadmin:from-a-file\nviewer:also\n")
+    monkeypatch.setenv("GRAMIAN_TOKEN", "teacher:from-outside")
+    (tmp_path / "empty").write_text("\n")
+    arguments = ["serve", "--space", str(tmp_path / "s"), "--token", "viewer:x"]
+    assert main([*arguments, "--token-file", str(tmp_path / "tokens")]) == 0
+    assert served[0]["tokens"] == ["viewer:x", "admin:from-a-file", "viewer:also", "teacher:from-outside"]
+    assert main([*arguments, "--token-file", str(tmp_path / "empty")]) == 2
+    assert "empty must hold a token, ROLE:SECRET, got nothing" in " ".join(capsys.readouterr().err.split())
+    monkeypatch.setenv("GRAMIAN_TOKEN", "")  # of a variable that was not set
+    assert main(arguments) == 2 and len(served) == 1
+
+
 def test_a_table_of_numbers_and_words(tmp_path, served):
     (tmp_path / "t.csv").write_text("x,y,kind\n1,2,a\n3,4,b\n")
     assert main(["serve", str(tmp_path / "t.csv"), "--space", str(tmp_path / "s"), "--name", "things"]) == 0

@@ -25,6 +25,9 @@ from gramian.persist import replacing
 EMBEDDED = 100
 """Coordinates of texts that come without vectors."""
 
+VARIABLE = "GRAMIAN_TOKEN"
+"""Variable of the environment with tokens, one on each line."""
+
 
 @dataclass(frozen=True)
 class Files:
@@ -35,6 +38,19 @@ class Files:
     images: Path | None
     texts: str | None
     name: str | None
+
+
+def tokens(named: list[str], file: Path | None) -> list[str]:
+    """Tokens of the command line, of a file and of the environment."""
+    texts = {} if file is None else {str(file): file.read_text(encoding="utf-8")}
+    if VARIABLE in os.environ:
+        texts[VARIABLE] = os.environ[VARIABLE]
+    for place, text in texts.items():
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if not lines:
+            raise ValueError(f"serve: {place} must hold a token, ROLE:SECRET, got nothing; remove it or fill it in.")
+        named = [*named, *lines]
+    return named
 
 
 @contextmanager

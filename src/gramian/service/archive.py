@@ -12,7 +12,7 @@ import numpy as np
 
 from gramian.persist import PersistError, replacing
 from gramian.service import about
-from gramian.service.files import map_array, sync_folder, write_array
+from gramian.service.files import map_array, private, sync_folder, write_array
 from gramian.service.loading import load
 from gramian.service.opening import sweep
 from gramian.service.snapshot import Collection
@@ -36,6 +36,7 @@ def backup(folder: str | os.PathLike, target: str | os.PathLike) -> dict[str, in
     if not (source / "space.db").is_file():
         raise FileNotFoundError(f"backup: no space at {str(source)!r}.")
     with replacing(out, "backup") as temporary:
+        private(temporary)  # it holds what signs the cookies
         for attempt in range(TRIES):
             try:
                 _write(source, temporary)

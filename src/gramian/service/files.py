@@ -4,6 +4,7 @@ import fcntl
 import os
 import secrets
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,16 @@ def narrow(X: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         single = X.astype(np.float32)
     return single if np.array_equal(single, X) else X.astype(np.float64, copy=False)
+
+
+def private(path: Path) -> None:
+    """Let nobody else read a file of the database, which is made when it is not there."""
+    if not path.exists():  # one that is there is not opened: to close it again would give up locks of this process
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        with suppress(FileNotFoundError, PermissionError):  # another user's stays as they want it
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)
 
 
 class FolderLock:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gramian.persist import PersistError
 from gramian.service.errors import StorageFull
-from gramian.service.files import FolderLock
+from gramian.service.files import FolderLock, private
 from gramian.service.opening import connect, prepare, verify
 
 CHECKPOINT_PAGES = 1000
@@ -35,6 +35,7 @@ class Store:
         self._lock = FolderLock(self.folder)
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         try:
+            private(self.path)
             self.db = connect(self.path)
             prepare(self)
             verify(self)
