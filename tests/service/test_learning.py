@@ -265,3 +265,18 @@ def test_versions_do_not_depend_on_how_clicks_are_read(space, learner, monkeypat
         number = space.learn("a", learner)["version"]
         metrics.append(space.collection("a").version(number).metric.matrix)
     np.testing.assert_array_equal(*metrics)
+
+
+def test_clicks_on_items_that_are_gone_make_no_version_due(space):
+    """What is counted is what a version learns from: else the next one would be due at once, without end."""
+    teach(space, 100)
+    for number in range(1, 41):
+        space.remove("a", number)
+    teach(space, 40, seed=1)
+    space.feedback("a", [0.0] * D, 60, True)
+    view = space.collection("a")
+    with space.store.reading() as db:
+        counted = learning.n_live(db, view)
+        evidence = learning.Clicks().evidence(db, view, space.seq)
+    assert counted == evidence.n == space.learn("a")["events"] < 141
+    assert not space.teacher.due(space.collection("a"))

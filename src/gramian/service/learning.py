@@ -201,6 +201,16 @@ def _live(db: sqlite3.Connection, view: Collection, through: int) -> Iterator[Ju
     return _clicks(db, view, "seq <= ? AND (undone IS NULL OR undone > ?)", (through, through))
 
 
+def n_live(db: sqlite3.Connection, view: Collection) -> int:
+    """Number of clicks from which a version would be learned: not undone, on items that are all still there."""
+    text = """
+      SELECT count(*) FROM feedback f WHERE f.collection = ? AND f.undone IS NULL
+      AND EXISTS (SELECT 1 FROM items WHERE collection = f.collection AND id = f.item)
+      AND (f.query_id IS NULL OR EXISTS (SELECT 1 FROM items WHERE collection = f.collection AND id = f.query_id))
+    """
+    return db.execute(text, (view.number,)).fetchone()[0]
+
+
 def _clicks(db: sqlite3.Connection, view: Collection, where: str, values: tuple[int, ...]) -> Iterator[Judged]:
     """Clicks, some at a time, so that learning takes no more memory the more of them there are."""
     text = f"SELECT query_id, query_x, item, liked FROM feedback WHERE collection = ? AND {where} ORDER BY seq"
