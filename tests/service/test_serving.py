@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("fastapi")
 from gramian.cli import main  # noqa: E402
-from gramian.service import Space  # noqa: E402
+from gramian.service import Space, sources  # noqa: E402
 
 
 @pytest.fixture
@@ -71,6 +71,74 @@ def test_secrets_come_from_a_file_and_from_the_environment_too(tmp_path, monkeyp
     assert "empty must hold a token, ROLE:SECRET, got nothing" in " ".join(capsys.readouterr().err.split())
     monkeypatch.setenv("GRAMIAN_TOKEN", "")  # of a variable that was not set
     assert main(arguments) == 2 and len(served) == 1
+
+
+class Stopped(BaseException):
+    """As a kill in the middle."""
+
+
+def interrupted(monkeypatch, arguments, batches, size=4):
+    """Fill a space with so many rows in a batch, and stop after so many batches."""
+    add, count = Space.add, iter(range(100))
+    monkeypatch.setattr(sources, "BATCH", size)
+
+    def stops(*values, **named):
+        if next(count) == batches:
+            raise Stopped
+        return add(*values, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Space, "add", stops)
+        with pytest.raises(Stopped):
+            main(arguments)
+
+
+@pytest.mark.parametrize("batches", [0, 1, 2])
+def test_an_interrupted_fill_goes_on_where_it_ended(tmp_path, monkeypatch, served, capsys, batches):
+    X = np.random.default_rng(0).standard_normal((11, 3)).astype(np.float32)
+    np.save(tmp_path / "v.npy", X)
+    (tmp_path / "t.csv").write_text("name\n" + "".join(f"n{i}\n" for i in range(11)))
+    space = ["--space", str(tmp_path / "s")]
+    arguments = ["serve", str(tmp_path / "v.npy"), "--meta", str(tmp_path / "t.csv"), *space]
+    interrupted(monkeypatch, arguments, batches)
+    assert main(["serve", *space]) == 0
+    words = " ".join(capsys.readouterr().err.split())
+    assert f"has {4 * batches} of 11 rows; start again with its file" in words
+    assert main(arguments) == 0
+    assert served[-1]["shapes"] == {"v": (11, 3)} and served[-1]["metas"]["v"] == [{"name": f"n{i}"} for i in range(11)]
+    with Space(tmp_path / "s", learning=False) as opened:
+        assert np.array_equal(opened.collection("v").points(range(11)), X.astype(float))
+        assert not sources.unfinished(opened)
+
+
+def test_a_fill_goes_on_only_from_the_same_file(tmp_path, monkeypatch, served, capsys):
+    X = np.random.default_rng(0).standard_normal((11, 3))
+    arguments = ["serve", str(tmp_path / "v.npy"), "--space", str(tmp_path / "s")]
+    np.save(tmp_path / "v.npy", X)
+    interrupted(monkeypatch, arguments, 2)
+    for other in (X[::-1], X[:7]):
+        np.save(tmp_path / "v.npy", other)
+        assert main(arguments) == 2
+        assert "must hold the first rows of the file" in " ".join(capsys.readouterr().err.split())
+    np.save(tmp_path / "v.npy", X)
+    assert main(arguments) == 0 and served[-1]["shapes"] == {"v": (11, 3)}
+
+
+def test_a_file_that_is_longer_than_its_collection_is_said(tmp_path, served, capsys):
+    arguments = ["serve", str(tmp_path / "v.npy"), "--space", str(tmp_path / "s")]
+    for rows in (4, 6):
+        np.save(tmp_path / "v.npy", np.eye(6)[:rows])
+        assert main(arguments) == 0
+    assert served[-1]["shapes"] == {"v": (4, 6)}
+    assert "is there already, with 4 items; of 6 rows nothing was added" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_demonstration_that_was_interrupted_goes_on(tmp_path, monkeypatch, capsys):
+    arguments = ["demo-data", "digits", "--space", str(tmp_path / "s")]
+    interrupted(monkeypatch, arguments, 1, size=1000)
+    assert main(arguments) == 0
+    with Space(tmp_path / "s", learning=False) as opened:
+        assert len(opened.collection("digits").ids) == 1797
 
 
 def test_a_table_of_numbers_and_words(tmp_path, served):

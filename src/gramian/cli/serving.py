@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from gramian import _checks
 from gramian._threads import one_blas_thread
 from gramian.cli import formats
 from gramian.cli.screen import progress, say
@@ -88,8 +89,13 @@ def run(
             name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", first.stem).strip("-") or "items"
             with progress(f"reading {first}", total=len(source.X)) as (bar, task):
                 sources.fill(opened, name, source, lambda count: bar.advance(task, count))
-        if first is None and space is None and not opened.snapshot.collections:
+        if first is None and space is None and not set(opened.snapshot.collections) - set(sources.unfinished(opened)):
             _demonstrate(opened, "emoji")
+        for name, rows in sources.unfinished(opened).items():
+            _checks.warn(
+                f"serve: the filling of {name!r} was interrupted, so that it has {len(opened.collection(name).ids):,} "
+                f"of {rows:,} rows; start again with its file, and the rest is added."
+            )
         for view in opened.snapshot.collections.values():
             say.print(f"{view.name}: {len(view.ids):,} items × {view.n_features} features", markup=False)
 
