@@ -221,8 +221,34 @@ def test_lines_of_a_stream_are_taken_too(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["{", '{"op": "items"}', '{"op": "add", "id": 1, "x": ["a"]}', "[]"])
-def test_a_line_that_cannot_be_replayed_is_named_and_nothing_of_its_page_happens(space, line):
+def test_a_line_that_cannot_be_replayed_is_named_and_nothing_of_its_lines_happens(space, line):
     good = '{"op": "remove", "collection": "a", "id": 7}'
     with pytest.raises(ValueError, match="line 2 cannot be replayed"):
         transfer.import_events(space, [good, line])
     assert space.seq == 2
+
+
+def test_a_failed_import_that_is_repeated_counts_nothing_twice(busy, tmp_path):
+    teach(busy, 600)
+    lines = list(transfer.export_events(busy))
+    broken = [*lines[:601], "{", *lines[601:]]
+    with Space(tmp_path / "again", learning=False) as again:
+        with pytest.raises(ValueError, match="line 602 cannot be replayed"):
+            transfer.import_events(again, broken)
+        assert again.seq == 0 and not again.snapshot.collections
+        transfer.import_events(again, lines)
+        assert len(again.clicks("a", limit=10**6)) == len(busy.clicks("a", limit=10**6))
+
+
+@pytest.mark.parametrize("n", [1, 150])
+def test_an_imported_space_hands_out_no_id_of_a_removed_item(space, tmp_path, n):
+    """Its clicks would count for the new one."""
+    ids = list(range(10_000, 10_000 + n))
+    space.add("a", np.zeros((n, D)), ids)
+    space.feedback("a", 1, ids[-1], True)
+    space.remove("a", ids[-1])
+    with Space(tmp_path / "again", learning=False) as again:
+        transfer.import_events(again, list(transfer.export_events(space)))
+        for one in (space, again):
+            one.add("a", np.ones((1, D)))
+            assert one.collection("a").ids[-1] == 10_000 + n

@@ -109,11 +109,16 @@ def place(draft: Draft, own: sqlite3.Row, ids: list[int], batch: Batch, seq: int
     blob = None if batch.file else batch.X.tobytes()
     part = (own["number"], first_row, n, batch.file, blob, batch.X.dtype.name, checksum(batch.X))
     draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)", part)
-    next_id = min(max(own["next_id"], max(ids) + 1), 2**63 - 1)
-    counts = (first_row + n, next_id, own["number"])
-    draft.db.execute("UPDATE collections SET n_rows = ?, next_id = ? WHERE number = ?", counts)
+    use_up(draft, own["name"], max(ids))
+    draft.db.execute("UPDATE collections SET n_rows = ? WHERE number = ?", (first_row + n, own["number"]))
     mapped = batch.file is not None
     draft.deltas.append(lambda builder: builder.add_items(own["name"], ids, batch.X, batch.metas, mapped))
+
+
+def use_up(draft: Draft, name: str, number: int) -> None:
+    """Hand out only greater ids from here on."""
+    text = "UPDATE collections SET next_id = max(next_id, ?) WHERE name = ?"
+    draft.db.execute(text, (min(number + 1, 2**63 - 1), name))
 
 
 def numbered(ids: list[int | None], next_id: int) -> list[int]:
