@@ -1,5 +1,6 @@
 """Copies of a space are whole: backup under load, restore, compaction, events as lines."""
 
+import contextlib
 import json
 import sqlite3
 import threading
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from gramian.persist import PersistError
-from gramian.service import Space, archive, transfer, upkeep
+from gramian.service import Space, archive, row_sums, transfer, upkeep
 from gramian.service.errors import Conflict
 from gramian.service.upkeep import settle
 from tests.service.conftest import D, N, teach
@@ -176,20 +177,26 @@ def test_what_was_packed_is_read_before_anything_is_given_up(busy, monkeypatch, 
         assert state(again) == before
 
 
+def change_length(path, by):
+    """Let the parts have more rows, by somebody who knows of checksums."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.row_factory = sqlite3.Row
+        row_sums.know(db)
+        db.execute("UPDATE parts SET n_rows = n_rows + ?", (by,))
+        db.execute(f"UPDATE parts SET row_sum = row_sum({', '.join(row_sums.columns(db, 'parts'))})")
+        db.commit()
+
+
 def test_a_space_that_does_not_open_loses_no_file(busy):
     """Files that no table names may be all there is of the vectors."""
     busy.close()
     stray = busy.store.vectors / "stray.npy"
     stray.write_bytes(b"x")
-    db = sqlite3.connect(busy.store.path)
-    db.execute("UPDATE parts SET n_rows = n_rows + 1")
-    db.commit()
+    change_length(busy.store.path, 1)
     with pytest.raises(PersistError, match="hole"):
         Space(busy.store.folder)
     assert stray.exists()
-    db.execute("UPDATE parts SET n_rows = n_rows - 1")
-    db.commit()
-    db.close()
+    change_length(busy.store.path, -1)
     Space(busy.store.folder).close()
     assert not stray.exists()
 

@@ -240,3 +240,24 @@ def test_backup_restore_compact_and_events_from_the_command_line(tmp_path, monke
     assert main(["export", "third"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [json.loads(line)["op"] for line in lines] == ["collection", "items"]
+
+
+def test_verify_says_what_is_whole_and_what_is_not(tmp_path, capsys):
+    folder = tmp_path / "s"
+    with Space(folder, learning=False) as space:
+        space.create("a", 4)
+        space.add("a", np.random.default_rng(0).standard_normal((30, 4)))
+        for i in range(10):
+            space.feedback("a", i, i + 1, i % 2 == 0)
+        space.learn("a")
+        space.activate("a", 0)
+    assert main(["verify", str(folder)]) == 0
+    assert "14 events" in capsys.readouterr().out
+    (metric,) = (folder / "metrics").iterdir()
+    data = bytearray(metric.read_bytes())
+    data[-300] ^= 1
+    metric.write_bytes(data)
+    assert main(["verify", str(folder)]) == 2
+    assert "is not a readable gramian file" in " ".join(capsys.readouterr().err.split())
+    assert main(["verify", str(tmp_path / "typo")]) == 2 and not (tmp_path / "typo").exists()
+    assert "verify: no space at" in " ".join(capsys.readouterr().err.split())

@@ -262,6 +262,14 @@ def compact(space: Path) -> None:
     say.print(f"{done['before']:,} → {done['after']:,} bytes", markup=False)
 
 
+def verify(space: Path) -> None:
+    """Say whether a space is whole."""
+    from gramian.service import archive
+
+    done = archive.verify(space)
+    say.print(f"{done['seq']:,} events, {done['bytes']:,} bytes, all as they were written", markup=False)
+
+
 def export_events(space: Path, out: Path | None) -> None:
     """Write the log as JSON lines."""
     from gramian.service import transfer

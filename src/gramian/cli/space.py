@@ -71,6 +71,7 @@ def install(app: typer.Typer) -> None:
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian backup vectors.space copy.zip"))(backup)
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian restore copy.zip vectors.space"))(restore)
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian compact vectors.space"))(compact)
+    app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian verify vectors.space"))(verify)
     examples = opt.examples("gramian export vectors.space -o events.jsonl", "gramian import copy.space events.jsonl")
     app.command("import", rich_help_panel=SERVE, epilog=examples)(import_)
 
@@ -135,6 +136,13 @@ def compact(space: Folder) -> None:
     from gramian.cli import serving
 
     serving.compact(space)
+
+
+def verify(space: Folder) -> None:
+    """Read all of a space and compare every checksum; the space must not be served meanwhile."""
+    from gramian.cli import serving
+
+    serving.verify(space)
 
 
 def import_(space: Folder, lines: Lines) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gramian.persist import PersistError, replacing
+from gramian.persist import load as load_metric
 from gramian.service import about
 from gramian.service.files import map_array, private, sync_folder, write_array
 from gramian.service.loading import load
@@ -95,17 +96,29 @@ def _checked(archive: Path) -> int:
 
 
 def _sound(folder: Path) -> int:
-    """Read everything in a folder once: structure of the database, events, vectors, metrics."""
-    store = Store(folder)
+    """Read everything in a folder once: the database, vectors and metrics; returns the last event."""
+    store = Store(folder)  # which compares all rows with their checksums
     try:
-        said = store.db.execute("PRAGMA integrity_check").fetchone()[0]
-        if said != "ok":
-            raise PersistError(f"Space: {str(store.path)!r} is damaged ({said}).")
         for file, check in store.db.execute("SELECT file, sum FROM parts WHERE file IS NOT NULL"):
             map_array(store.vectors / file, check)
-        return store.seq
+        for (file,) in store.db.execute("SELECT file FROM versions"):
+            load_metric(store.metrics / file)
+        return load(store).seq
     finally:
         store.close()
+
+
+def verify(folder: str | os.PathLike) -> dict[str, int]:
+    """Read all of a space and compare every checksum; no other process may have it open.
+
+    Returns
+    -------
+    dict
+        ``seq``, the last event, and ``bytes``. What is damaged raises.
+    """
+    if not (Path(folder) / "space.db").is_file():
+        raise FileNotFoundError(f"verify: no space at {str(folder)!r}.")
+    return {"seq": _sound(Path(folder)), "bytes": _size(Path(folder))}
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -190,7 +203,7 @@ def _pack(view: Collection, store: Store) -> None:
     if len(X):
         file, check = write_array(store.vectors, X)
         row = (view.number, 0, len(X), file, None, X.dtype.name, check)
-        store.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        store.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", row)
 
 
 def _size(folder: Path) -> int:

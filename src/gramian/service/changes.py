@@ -105,10 +105,11 @@ def place(draft: Draft, own: sqlite3.Row, ids: list[int], batch: Batch, seq: int
     """Write items into new rows, in the place of those that have the same ids."""
     first_row, n = own["n_rows"], len(ids)
     rows = zip([own["number"]] * n, ids, range(first_row, first_row + n), [seq] * n, batch.metas)
-    draft.db.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?)", rows)
+    text = "INSERT OR REPLACE INTO items VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))"
+    draft.db.executemany(text, rows)
     blob = None if batch.file else batch.X.tobytes()
     part = (own["number"], first_row, n, batch.file, blob, batch.X.dtype.name, checksum(batch.X))
-    draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)", part)
+    draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", part)
     use_up(draft, own["name"], max(ids))
     draft.db.execute("UPDATE collections SET n_rows = ? WHERE number = ?", (first_row + n, own["number"]))
     mapped = batch.file is not None
@@ -177,5 +178,5 @@ def replace_parts(draft: Draft, number: int, first_row: int, X: np.ndarray, file
     old = draft.db.execute(f"SELECT file FROM parts WHERE {where} AND file IS NOT NULL", inside).fetchall()
     draft.db.execute(f"DELETE FROM parts WHERE {where}", inside)
     row = (number, first_row, len(X), file, None, X.dtype.name, check)
-    draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", row)
     return [part["file"] for part in old]

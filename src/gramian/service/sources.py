@@ -86,7 +86,8 @@ def fill(space: Space, name: str, source: Source, step: Callable[[int], None] = 
     space.create(name, source.X.shape[1])
     if view is not None:
         _continues(view, source)
-    space.transact(lambda draft: draft.db.execute("INSERT OR REPLACE INTO space VALUES (?, ?)", (FILLING + name, n)))
+    text, row = "INSERT OR REPLACE INTO space VALUES (?, ?, NULL)", (FILLING + name, str(n))
+    space.transact(lambda draft: draft.db.execute(text, row))
     step(done)
     for start in range(done, n, BATCH):
         part = slice(start, start + BATCH)

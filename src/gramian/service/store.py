@@ -10,7 +10,7 @@ from pathlib import Path
 from gramian.persist import PersistError
 from gramian.service.errors import StorageFull
 from gramian.service.files import FolderLock, private
-from gramian.service.opening import connect, prepare, verify
+from gramian.service.opening import connect, prepare, verify, writer
 
 CHECKPOINT_PAGES = 1000
 """Pages of the write-ahead log from which on the background copies them to the main file."""
@@ -41,7 +41,7 @@ class Store:
             verify(self)
         except BaseException as error:
             self.close()
-            if isinstance(error, sqlite3.DatabaseError):
+            if isinstance(error, sqlite3.Error | UnicodeDecodeError):
                 raise PersistError(f"Space: {str(self.path)!r} cannot be read ({error}); restore a backup.") from error
             raise
 
@@ -95,7 +95,7 @@ class Store:
                 self.db.execute("ROLLBACK")
         except sqlite3.Error:  # a connection that cannot roll back is of no more use
             self.db.close()
-            self.db = connect(self.path)
+            self.db = writer(self.path)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

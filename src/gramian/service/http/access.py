@@ -83,7 +83,7 @@ class Access:
 
         def change(draft: Draft) -> dict[str, Any]:
             draft.db.execute(
-                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", (number, name, role, salt, hashed, draft.time)
+                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, NULL)", (number, name, role, salt, hashed, draft.time)
             )
             return {"seq": draft.event("token", {"id": number, "name": name, "role": role})}
 
@@ -161,7 +161,7 @@ class Access:
         def change(draft: Draft) -> None:
             over = "DELETE FROM space WHERE key LIKE 'over %' AND CAST(value AS REAL) < ?"
             draft.db.execute(over, (time.time(),))
-            draft.db.execute("INSERT OR IGNORE INTO space VALUES (?, ?)", (f"over {who.session}", str(who.end)))
+            draft.db.execute("INSERT OR IGNORE INTO space VALUES (?, ?, NULL)", (f"over {who.session}", str(who.end)))
 
         try:
             self.space.transact(change)
