@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import pathlib
 import sqlite3
 import threading
 import zipfile
@@ -104,6 +106,74 @@ def test_what_is_no_backup_is_refused_and_leaves_nothing(space, tmp_path):
     with pytest.raises(FileNotFoundError):
         archive.backup(tmp_path / "nowhere", tmp_path / "x.zip")
     assert not (tmp_path / "x.zip").exists()
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """What was waited for, in its order: ("sync", path) and ("move", from, to)."""
+    calls, fsync, move = [], os.fsync, os.replace
+
+    def sync(handle):
+        calls.append(("sync", pathlib.Path(os.readlink(f"/proc/self/fd/{handle}"))))
+        fsync(handle)
+
+    def moved(source, target):
+        calls.append(("move", pathlib.Path(source), pathlib.Path(target)))
+        move(source, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", moved)
+    return calls
+
+
+def test_a_restored_space_is_on_the_disk_before_it_is_said(busy, tmp_path, synced):
+    archive.backup(busy.store.folder, tmp_path / "copy.zip")
+    synced.clear()
+    target = tmp_path / "deep" / "er" / "space"
+    archive.restore(tmp_path / "copy.zip", target)
+    at = next(i for i, call in enumerate(synced) if call[-1] == target)
+    source = synced[at][1]
+    before = {path for kind, path, *_ in synced[:at] if kind == "sync"}
+    for path in (target, *target.rglob("*")):
+        assert source / path.relative_to(target) in before, path
+    assert ("sync", target.parent) in synced[at:]
+    assert {tmp_path, tmp_path / "deep"} <= before
+
+
+def test_a_new_space_has_its_folders_on_the_disk(tmp_path, synced):
+    Space(tmp_path / "deep" / "space", learning=False).close()
+    for folder in (tmp_path, tmp_path / "deep", tmp_path / "deep" / "space"):
+        assert ("sync", folder) in synced
+
+
+def zipped(path, entries, method=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", method) as packed:
+        for name, content in entries:
+            packed.writestr(name, content)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_what_holds_no_log_or_more_than_it_holds_is_no_backup(space, tmp_path):
+    archive.backup(space.store.folder, tmp_path / "copy.zip")
+    with zipfile.ZipFile(tmp_path / "copy.zip") as packed:
+        log = packed.read("space.db")
+    none = {
+        "empty": zipped(tmp_path / "empty.zip", []),
+        "without": zipped(tmp_path / "without.zip", [("vectors/a.npy", b"x")]),
+        "nothing": zipped(tmp_path / "nothing.zip", [("space.db", b"")]),
+        "deflated": zipped(tmp_path / "deflated.zip", [("space.db", log)], zipfile.ZIP_DEFLATED),
+        "twice": zipped(tmp_path / "twice.zip", [("space.db", log), ("space.db", log)]),
+    }
+    data = bytearray((tmp_path / "copy.zip").read_bytes())
+    at = data.rindex(b"PK\x01\x02")
+    data[at + 24 : at + 28] = (1 << 30).to_bytes(4, "little")  # the size that the last entry says of itself
+    none["larger"] = tmp_path / "larger.zip"
+    none["larger"].write_bytes(data)
+    for path in none.values():
+        with pytest.raises(PersistError, match="^restore: "):
+            archive.restore(path, tmp_path / "out")
+        assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".restore-*"))
 
 
 def test_compaction_gives_back_room_and_changes_no_answer(busy, points):

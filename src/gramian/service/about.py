@@ -10,6 +10,7 @@ import numpy as np
 
 from gramian.metrics import Mahalanobis
 from gramian.persist import replacing
+from gramian.service.files import make_folder
 from gramian.service.learning import Background
 from gramian.service.snapshot import Collection
 
@@ -21,7 +22,7 @@ MOST_GROUPS = 12
 def write(folder: Path, name: str, features: list[str], encoder: Mapping[str, np.ndarray] | None = None) -> None:
     """Keep a name for each feature (equal names are a group), and the arrays of an encoder with its ``kind``."""
     place = folder / "about"
-    place.mkdir(parents=True, exist_ok=True)
+    make_folder(place)
     if encoder is not None:
         with replacing(place / f"{name}.npz", "Space") as beside:
             np.savez(beside, allow_pickle=False, **encoder)

@@ -13,7 +13,7 @@ import numpy as np
 from gramian.persist import PersistError, replacing
 from gramian.persist import load as load_metric
 from gramian.service import about
-from gramian.service.files import map_array, private, sync_folder, write_array
+from gramian.service.files import make_folder, map_array, private, sync_folder, sync_tree, write_array
 from gramian.service.loading import load
 from gramian.service.opening import sweep
 from gramian.service.snapshot import Collection
@@ -124,23 +124,36 @@ def verify(folder: str | os.PathLike) -> dict[str, int]:
 def _unpack(archive: Path, folder: Path) -> None:
     """Take out the files of a backup; other names are refused, so nothing is written outside of the folder."""
     with zipfile.ZipFile(archive) as packed:
+        _check_entries(packed.infolist(), archive)
         for info in packed.infolist():
-            parts = info.filename.split("/")
-            known = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics", *about.FOLDERS))
-            if not known or parts[-1] != Path(parts[-1]).name or parts[-1] in ("", ".", ".."):
-                raise PersistError(f"restore: {info.filename!r} is no file of a space.")
             target = folder / info.filename
             target.parent.mkdir(parents=True, exist_ok=True)
             with packed.open(info) as stream, open(target, "xb") as out:
                 shutil.copyfileobj(stream, out)
 
 
+def _check_entries(entries: list[zipfile.ZipInfo], archive: Path) -> None:
+    """Raise unless these are the files of a space, each once, stored as they are, and no larger than the backup."""
+    for info in entries:
+        parts = info.filename.split("/")
+        known = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics", *about.FOLDERS))
+        if not known or parts[-1] != Path(parts[-1]).name or parts[-1] in ("", ".", ".."):
+            raise PersistError(f"restore: {info.filename!r} is no file of a space.")
+        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+            raise PersistError(f"restore: {info.filename!r} is compressed or encrypted, which backups never are.")
+    sizes = {info.filename: info.file_size for info in entries}
+    if len(sizes) < len(entries) or sum(sizes.values()) > archive.stat().st_size:
+        raise PersistError(f"restore: {str(archive)!r} names more than it holds; it is no backup.")
+    if not sizes.get("space.db"):
+        raise PersistError(f"restore: {str(archive)!r} holds no log of a space (space.db); it is no backup.")
+
+
 def restore(archive: str | os.PathLike, folder: str | os.PathLike) -> dict[str, int]:
-    """Make a space from a backup; the folder must be empty or absent."""
+    """Make a space from a backup; the folder must be empty or absent. Returns when the disk has all of it."""
     target = Path(folder)
     if target.exists() and any(target.iterdir()):
         raise FileExistsError(f"restore: {str(target)!r} is not empty; name another folder.")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     place = Path(tempfile.mkdtemp(dir=target.parent, prefix=".restore-"))
     try:
         try:
@@ -148,9 +161,11 @@ def restore(archive: str | os.PathLike, folder: str | os.PathLike) -> dict[str, 
         except zipfile.BadZipFile as error:
             raise PersistError(f"restore: {str(archive)!r} is not a backup ({error}).") from error
         seq = _sound(place / "space")
+        sync_tree(place / "space")
         if target.exists():
             target.rmdir()
         os.replace(place / "space", target)
+        sync_folder(target.parent)
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return {"seq": seq}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gramian.persist import PersistError
 from gramian.service.errors import StorageFull
-from gramian.service.files import FolderLock, private
+from gramian.service.files import FolderLock, make_folder, private
 from gramian.service.opening import connect, prepare, verify, writer
 
 CHECKPOINT_PAGES = 1000
@@ -31,7 +31,7 @@ class Store:
     def __init__(self, folder: str | os.PathLike) -> None:
         self.folder = Path(folder)
         for part in (self.folder, self.vectors, self.metrics):
-            part.mkdir(parents=True, exist_ok=True)
+            make_folder(part)
         self._lock = FolderLock(self.folder)
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         try:
