@@ -104,6 +104,15 @@ def points(
     return _sound(X, owner, name)
 
 
+def csr(A: Any, dtype: Any = None) -> sparse.csr_array:
+    """A sparse matrix as CSR with each entry once and in order, so that nothing called later tidies it in place."""
+    A = sparse.csr_array(A, dtype=dtype)
+    if not A.has_canonical_format:
+        A = A.copy()  # its arrays are the caller's
+        A.sum_duplicates()
+    return A
+
+
 def placed(X: Any, owner: str, name: str = "X", devices: bool = True) -> Any:
     """X where it is with ``devices``; otherwise on the host, or one sentence where that takes a copy."""
     unmasked(X, owner, name)
@@ -258,8 +267,8 @@ def _example(cells: Any) -> str:
 
 def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = False) -> Any:
     """X when its entries and their powers are finite; in double precision where single would not do."""
-    if sparse.issparse(X) and not X.has_sorted_indices:
-        X = X.sorted_indices()  # what is called later may sort in place
+    if sparse.issparse(X):
+        X = csr(X)
     values = X.data if sparse.issparse(X) else X
     largest = _largest(values)
     if not np.isfinite(largest):

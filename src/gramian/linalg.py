@@ -333,6 +333,9 @@ def manhattan(X: Any, Y: Any) -> np.ndarray:
     def tidy(A: Any) -> Any:
         if not sparse.issparse(A):
             return A
+        if not A.has_canonical_format:  # else repeated entries are summed in the data that X, Y and the caller share
+            A = A.copy()
+            A.sum_duplicates()
         parts = A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)
         return sparse.csr_array(parts, shape=A.shape)
 

@@ -145,6 +145,18 @@ def test_limits_are_binomial_quantiles():
     assert limits[0] == 1.0 and (np.diff(limits) < 0).all()
 
 
+def test_answers_of_sorted_orders_do_not_depend_on_what_was_asked_before(rng, tmp_path):
+    X, metric = rng.standard_normal((300, 8)), gm.Mahalanobis.euclidean(8)
+    indexes = [gm.HashIndex(metric, 64, searcher="orders", random_state=0).add(X) for _ in range(3)]
+    for index, k in zip(indexes, (1, 5, 100)):
+        index.query(X[:1], k)
+    indexes[0].save(tmp_path / "index.gram")
+    answers = [index.query(X, 5) for index in (*indexes, gm.load(tmp_path / "index.gram"))]
+    for ids, sqdist in answers[1:]:
+        np.testing.assert_array_equal(ids, answers[0][0])
+        np.testing.assert_array_equal(sqdist, answers[0][1])
+
+
 @pytest.mark.parametrize("epsilon", [0.2, 1.5])
 def test_sorted_orders_search_the_thesis_s_number_of_candidates(rng, epsilon):
     X = _clustered(rng, 3000, 16, 100)

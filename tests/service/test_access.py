@@ -240,3 +240,139 @@ def test_no_server_beyond_this_machine_without_a_token(space):
         serve(space, host="0.0.0.0", port=0)
     with pytest.raises(ValueError, match="role"):
         serve(space, port=0, tokens=["king:crown"])
+
+
+@pytest.mark.parametrize("given", ["", "viewer", "Admin", "admin:", ":x", "teacher: ", " ", "viewer:x ", "king:crown"])
+def test_a_token_without_a_secret_is_none(space, given):
+    with pytest.raises(ValueError, match="a token must be ROLE:SECRET"):
+        create_app(space, tokens=[given])
+
+
+def test_a_secret_alone_is_an_admins(space):
+    client = TestClient(create_app(space, tokens=["a-long-secret"]), base_url="http://example.org")
+    assert client.get("/v1/me", headers=bearer("a-long-secret")).json()["role"] == "admin"
+    assert client.get("/v1/me", headers=bearer("")).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/", "/livez", "/v1/me", "/v1/unknown"])
+def test_no_page_may_show_an_answer_in_a_frame(closed, path):
+    headers = closed.get(path).headers
+    assert headers["x-frame-options"] == "DENY" and headers["content-security-policy"] == "frame-ancestors 'none'"
+
+
+def test_a_token_revoked_while_it_is_checked_is_revoked(closed, space, monkeypatch):
+    from gramian.service.http import access
+
+    made = closed.post("/v1/tokens", json={"role": "viewer", "name": "eve"}, headers=bearer("top-secret")).json()
+    slow, revoked = access._hash, []
+
+    def during(secret, salt):
+        if not revoked:
+            revoked.append(closed.app.app.access.revoke(made["id"]))
+        return slow(secret, salt)
+
+    monkeypatch.setattr(access, "_hash", during)
+    for _ in range(2):
+        assert closed.get("/v1/me", headers=bearer(made["token"])).status_code == 401
+    assert revoked
+
+
+def test_a_session_that_was_logged_out_is_over_here_and_after_a_restart(closed, space):
+    closed.post("/v1/login", json={"token": "chalk"})
+    cookie = {"Cookie": f"gramian_session={closed.cookies['gramian_session']}"}
+    closed.cookies.clear()
+    closed.post("/v1/login", json={"token": "chalk"})
+    other = {"Cookie": f"gramian_session={closed.cookies['gramian_session']}"}
+    closed.cookies.clear()
+    assert closed.get("/v1/me", headers=cookie).status_code == 200
+    assert closed.post("/v1/logout", headers=cookie).status_code == 200
+    again = TestClient(create_app(space, tokens=["teacher:chalk"]), base_url="http://example.org")
+    for client in (closed, again):
+        assert client.get("/v1/me", headers=cookie).status_code == 401
+        assert client.get("/v1/me", headers=other).status_code == 200
+
+
+def test_a_cookie_of_an_earlier_version_is_refused(closed):
+    access = closed.app.app.access
+    text = b'["given-0", 99999999999]'.hex()
+    assert access.resume(f"{text}.{access._sign(text)}") is None
+
+
+def following(app, headers):
+    """Lines of an event stream, read in a thread; ends when the stream does."""
+    import asyncio
+    import threading
+
+    lines, begun = [], threading.Event()
+
+    async def follow():
+        sent = asyncio.Event()
+
+        async def receive():
+            if not sent.is_set():
+                sent.set()
+                return {"type": "http.request", "body": b"", "more_body": False}
+            return await asyncio.sleep(3600)
+
+        async def send(message):
+            lines.append(message.get("body", b"").decode())
+            if "retry" in lines[-1]:
+                begun.set()
+
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "GET",
+            "path": "/v1/events",
+            "raw_path": b"/v1/events",
+            "query_string": b"",
+            "headers": [(b"host", b"example.org"), *[(k.lower().encode(), v.encode()) for k, v in headers.items()]],
+            "client": ("127.0.0.1", 1),
+            "server": ("example.org", 80),
+            "scheme": "http",
+        }
+        await asyncio.wait_for(app(scope, receive, send), 60)
+
+    thread = threading.Thread(target=lambda: asyncio.run(follow()), daemon=True)
+    thread.start()
+    assert begun.wait(60)
+    return thread, lines
+
+
+def test_the_events_of_a_revoked_token_end_at_once(closed, space, points):
+    made = closed.post("/v1/tokens", json={"role": "viewer", "name": "eve"}, headers=bearer("top-secret")).json()
+    thread, lines = following(closed.app, bearer(made["token"]))
+    space.add("a", points[:1], [900])
+    assert closed.delete(f"/v1/tokens/{made['id']}", headers=bearer("top-secret")).status_code == 200
+    thread.join(60)
+    assert not thread.is_alive()
+    space.add("a", points[:1], [901])
+    assert "revoke" not in "".join(lines) and "901" not in "".join(lines)
+
+
+def test_the_events_of_a_session_end_with_its_logout(closed, space):
+    closed.post("/v1/login", json={"token": "chalk"})
+    cookie = {"Cookie": f"gramian_session={closed.cookies['gramian_session']}"}
+    thread, lines = following(closed.app, cookie)
+    closed.post("/v1/logout", headers=cookie)
+    thread.join(60)
+    assert not thread.is_alive() and space._writer.listeners and not closed.app.app.access.listeners
+
+
+def test_nobody_else_reads_the_key_of_the_cookies(space, tmp_path):
+    from gramian.service import Space, archive
+
+    def modes(folder):
+        return {path.stat().st_mode & 0o777 for path in folder.glob("space.db*")}
+
+    folder = space.store.folder
+    assert modes(folder) == {0o600}
+    archive.backup(folder, tmp_path / "copy.zip")
+    assert (tmp_path / "copy.zip").stat().st_mode & 0o777 == 0o600
+    archive.restore(tmp_path / "copy.zip", tmp_path / "restored")
+    assert modes(tmp_path / "restored") == {0o600}
+    space.close()
+    (folder / "space.db").chmod(0o644)  # as earlier versions made it
+    with Space(folder, learning=False):
+        assert modes(folder) == {0o600}

@@ -18,8 +18,10 @@ import numpy as np
 import pytest
 
 from gramian.persist import PersistError
-from gramian.service import Client, Space
+from gramian.service import Client, Space, row_sums
+from gramian.service.changes import Request
 from gramian.service.errors import StorageFull
+from gramian.service.row_sums import TABLES
 from tests.service.conftest import D, N, teach
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -326,6 +328,15 @@ DAMAGE = {
     "the last events are doubled": "UPDATE events SET seq = seq + 1 WHERE seq = (SELECT max(seq) FROM events)",
     "an event says something else": "UPDATE events SET data = replace(data, 'true', 'false')",
     "two events changed places": "UPDATE events SET op = (CASE seq WHEN 3 THEN 'undo' ELSE op END)",
+    "a key of a request changed": "UPDATE events SET key = 'k' WHERE seq = 3",
+    "a click says something else": "UPDATE feedback SET liked = 1 - liked WHERE seq = 4",
+    "a click is another person's": "UPDATE feedback SET actor = 'eve' WHERE seq = 4",
+    "a click is missing": "DELETE FROM feedback WHERE seq = 4",
+    "an item says something else": "UPDATE items SET meta = replace(meta, 'red', 'rad')",
+    "two items changed places": "UPDATE items SET row = 9 - row WHERE row < 10",
+    "the next id is a small one": "UPDATE collections SET next_id = 1",
+    "another version answers": "UPDATE versions SET status = 'lost'",
+    "a secret changed": "UPDATE space SET value = value || '0' WHERE key = 'secret'",
     "a part is missing": "DELETE FROM parts",
     "a part is longer": "UPDATE parts SET n_rows = n_rows + 1",
 }
@@ -334,6 +345,7 @@ DAMAGE = {
 @pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE)
 def test_damage_is_noticed_at_the_door(space, statement):
     teach(space, 5)
+    space.learn("a")
     space.close()
     db = sqlite3.connect(space.store.path)
     db.execute(statement)
@@ -341,6 +353,86 @@ def test_damage_is_noticed_at_the_door(space, statement):
     db.close()
     with pytest.raises(PersistError):
         Space(space.store.folder)
+
+
+def seen(folder):
+    """All that a space answers, or None where it does not open."""
+    try:
+        with Space(folder, learning=False) as space:
+            view = space.collection("a")
+            items = [space.item("a", int(i)) for i in view.ids]
+            answers = [space.query("a", id=int(i), k=3, version=v) for i in view.ids[:3] for v in view.versions]
+            clicks = space.clicks("a", limit=10**6)
+            with space.store.reading() as db:
+                hidden = [[tuple(row)[:-1] for row in db.execute(f"SELECT * FROM {table}")] for table in TABLES]
+            return items, answers, clicks, space.events(limit=10**6), space.versions("a"), hidden
+    except PersistError:
+        return None
+
+
+def flip(folder, flips, seed=0):
+    """Flip single bits of the database where it is not empty, one at a time; returns how many were noticed."""
+    expected, noticed = seen(folder), 0
+    path, rng = folder / "space.db", random.Random(seed)
+    whole = path.read_bytes()
+    used = [place for place, byte in enumerate(whole) if byte]
+    for _ in range(flips):
+        data, at = bytearray(whole), 8 * rng.choice(used) + rng.randrange(8)
+        data[at // 8] ^= 1 << at % 8
+        path.write_bytes(data)
+        now = seen(folder)
+        assert now in (None, expected), f"bit {at} of {path}, seed {seed}"
+        noticed += now is None
+    path.write_bytes(whole)
+    return noticed
+
+
+def worn(space):
+    """A space with something in every table."""
+    seqs = teach(space, 30)
+    space.undo("a", seqs[3])
+    space.learn("a")
+    shown = space.query("a", id=2, k=4, duel=True)
+    request = Request("ann", key="k", digest=b"d")
+    space.feedback("a", 2, shown["ids"][0], True, duel_id=shown["duel_id"], request=request)
+    space.remove("a", 7)
+    space.close()
+    return space.store.folder
+
+
+def test_a_flipped_bit_of_the_database_is_noticed_wherever_it_counts(space):
+    assert flip(worn(space), 40) > 20
+
+
+@pytest.mark.slow
+def test_two_thousand_flipped_bits(space):
+    assert flip(worn(space), 2000, seed=1) > 1000
+
+
+def as_format_1(folder, *statements):
+    """Take from a space what format 2 has beyond format 1."""
+    with contextlib.closing(sqlite3.connect(folder / "space.db")) as db:
+        db.create_function("crc", -1, row_sums.row_sum)
+        for table in TABLES:
+            db.execute(f"ALTER TABLE {table} DROP COLUMN row_sum")
+        db.execute("ALTER TABLE events ADD COLUMN sum INTEGER")
+        db.execute("UPDATE events SET sum = crc(seq, time, op, collection, user, data)")
+        db.execute("UPDATE space SET value = '1' WHERE key = 'format'")
+        for statement in statements:
+            db.execute(statement)
+        db.commit()
+
+
+def test_a_space_of_format_1_gets_its_checksums(space):
+    folder = worn(space)
+    expected = seen(folder)[:-1]
+    as_format_1(folder)
+    assert seen(folder)[:-1] == expected and flip(folder, 20) > 5
+    with Space(folder, learning=False) as again:
+        again.feedback("a", 1, 2, True)
+    as_format_1(folder, "UPDATE events SET data = replace(data, 'true', 'false')")
+    with pytest.raises(PersistError, match="event .* is damaged"):
+        Space(folder)
 
 
 def test_flipped_bits_of_vectors_are_noticed(space, points):

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 import gramian as gm
+from gramian import linalg
 from gramian.service import learning, query_model, scout
 from gramian.service.asking import highest
 from gramian.service.learning import ANCHOR, BACKGROUND, Background, Evidence
@@ -29,14 +30,39 @@ def evidence(rng):
 def test_the_candidate_is_the_geometric_mean_of_the_anchored_scatters(evidence):
     """S⁻¹ ♯ D is the only M ≻ 0 with M S M = D; S and D are written out again here."""
     M = learning.gmml(evidence).matrix
-    B = evidence.background.scatter
+    B = evidence.background.scatter + learning.RIDGE * np.trace(evidence.background.scatter) / 4 * np.eye(4)
     S, F = evidence.likes.mean, evidence.dislikes.mean
     S = (80 * S * np.trace(B) / np.trace(S) + ANCHOR * B) / (80 + ANCHOR)
     F = (40 * F * np.trace(B) / np.trace(F) + ANCHOR * B) / (40 + ANCHOR)
     F = (1 - BACKGROUND) * F + BACKGROUND * B
     scale = np.trace(F) / np.trace(M @ S @ M)
     assert np.allclose(scale * M @ S @ M, F, rtol=1e-6)
+    B = evidence.background.scatter
     assert np.isclose((M * B).sum(), np.trace(B))
+
+
+@pytest.mark.parametrize(("n", "rank"), [(40, 64), (800, 5), (800, 64)])
+def test_directions_that_no_item_has_are_all_alike(rng, n, rank):
+    """There B, S and D are multiples of the identity, and so is M."""
+    X = rng.standard_normal((n, rank)) @ (rng.standard_normal((rank, 64)) if rank < 64 else np.eye(64))
+    background = Background(X.mean(axis=0), 2 * np.cov(X.T, bias=True))
+    near, far = X[:30] - X[30], X[5:35] - X[35]
+    M = learning.gmml(Evidence(PairSums.of(near), PairSums.of(far), background, 60, lambda: None)).matrix
+    outside = linalg.eigh(background.scatter)[1][:, : max(0, 64 - min(rank, n - 1))]
+    M0 = outside.T @ M @ outside
+    assert np.linalg.eigvalsh(M).min() > 0.05
+    assert np.allclose(M0, M0[:1, :1] * np.eye(len(M0)), atol=1e-3)
+
+
+def test_vectors_of_length_one_are_learned(tmp_path, rng):
+    X = rng.standard_normal((60, 80))
+    with gm.service.Space(tmp_path, learning=False) as space:
+        space.create("a", 80)
+        space.add("a", X / np.linalg.norm(X, axis=1, keepdims=True), list(range(1, 61)))
+        teach(space, 60)
+        for learner in ("gmml", "lego"):
+            number = space.learn("a", learner)["version"]
+            assert np.linalg.eigvalsh(space.collection("a").version(number).metric.matrix).min() >= 0
 
 
 def test_without_evidence_the_plain_features_remain(evidence):
@@ -239,3 +265,18 @@ def test_versions_do_not_depend_on_how_clicks_are_read(space, learner, monkeypat
         number = space.learn("a", learner)["version"]
         metrics.append(space.collection("a").version(number).metric.matrix)
     np.testing.assert_array_equal(*metrics)
+
+
+def test_clicks_on_items_that_are_gone_make_no_version_due(space):
+    """What is counted is what a version learns from: else the next one would be due at once, without end."""
+    teach(space, 100)
+    for number in range(1, 71):
+        space.remove("a", number)
+    teach(space, 30, seed=1)
+    space.feedback("a", [0.0] * D, 100, True)
+    view = space.collection("a")
+    with space.store.reading() as db:
+        counted = learning.n_live(db, view)
+        evidence = learning.Clicks().evidence(db, view, space.seq)
+    assert counted == evidence.n == space.learn("a")["events"] < 80
+    assert not space.teacher.due(space.collection("a"))

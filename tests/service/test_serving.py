@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("fastapi")
 from gramian.cli import main  # noqa: E402
-from gramian.service import Space  # noqa: E402
+from gramian.service import Space, sources  # noqa: E402
 
 
 @pytest.fixture
@@ -58,6 +58,87 @@ def test_vectors_with_a_table_and_pictures(tmp_path, monkeypatch, served, capsys
     assert (tmp_path / "my vectors.space" / "space.db").exists()
     assert main(arguments) == 0  # opened again, not filled again
     assert served[1]["shapes"] == {"my-vectors": (4, 3)}
+
+
+def test_secrets_come_from_a_file_and_from_the_environment_too(tmp_path, monkeypatch, served, capsys):
+    (tmp_path / "tokens").write_text("\nadmin:from-a-file\nviewer:also\n")
+    monkeypatch.setenv("GRAMIAN_TOKEN", "teacher:from-outside")
+    (tmp_path / "empty").write_text("\n")
+    arguments = ["serve", "--space", str(tmp_path / "s"), "--token", "viewer:x"]
+    assert main([*arguments, "--token-file", str(tmp_path / "tokens")]) == 0
+    assert served[0]["tokens"] == ["viewer:x", "admin:from-a-file", "viewer:also", "teacher:from-outside"]
+    assert main([*arguments, "--token-file", str(tmp_path / "empty")]) == 2
+    assert "empty must hold a token, ROLE:SECRET, got nothing" in " ".join(capsys.readouterr().err.split())
+    monkeypatch.setenv("GRAMIAN_TOKEN", "")  # of a variable that was not set
+    assert main(arguments) == 2 and len(served) == 1
+
+
+class Stopped(BaseException):
+    """As a kill in the middle."""
+
+
+def interrupted(monkeypatch, arguments, batches, size=4):
+    """Fill a space with so many rows in a batch, and stop after so many batches."""
+    add, count = Space.add, iter(range(100))
+    monkeypatch.setattr(sources, "BATCH", size)
+
+    def stops(*values, **named):
+        if next(count) == batches:
+            raise Stopped
+        return add(*values, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Space, "add", stops)
+        with pytest.raises(Stopped):
+            main(arguments)
+
+
+@pytest.mark.parametrize("batches", [0, 1, 2])
+def test_an_interrupted_fill_goes_on_where_it_ended(tmp_path, monkeypatch, served, capsys, batches):
+    X = np.random.default_rng(0).standard_normal((11, 3)).astype(np.float32)
+    np.save(tmp_path / "v.npy", X)
+    (tmp_path / "t.csv").write_text("name\n" + "".join(f"n{i}\n" for i in range(11)))
+    space = ["--space", str(tmp_path / "s")]
+    arguments = ["serve", str(tmp_path / "v.npy"), "--meta", str(tmp_path / "t.csv"), *space]
+    interrupted(monkeypatch, arguments, batches)
+    assert main(["serve", *space]) == 0
+    words = " ".join(capsys.readouterr().err.split())
+    assert f"has {4 * batches} of 11 rows; start again with its file" in words
+    assert main(arguments) == 0
+    assert served[-1]["shapes"] == {"v": (11, 3)} and served[-1]["metas"]["v"] == [{"name": f"n{i}"} for i in range(11)]
+    with Space(tmp_path / "s", learning=False) as opened:
+        assert np.array_equal(opened.collection("v").points(range(11)), X.astype(float))
+        assert not sources.unfinished(opened)
+
+
+def test_a_fill_goes_on_only_from_the_same_file(tmp_path, monkeypatch, served, capsys):
+    X = np.random.default_rng(0).standard_normal((11, 3))
+    arguments = ["serve", str(tmp_path / "v.npy"), "--space", str(tmp_path / "s")]
+    np.save(tmp_path / "v.npy", X)
+    interrupted(monkeypatch, arguments, 2)
+    for other in (X[::-1], X[:7]):
+        np.save(tmp_path / "v.npy", other)
+        assert main(arguments) == 2
+        assert "must hold the first rows of the file" in " ".join(capsys.readouterr().err.split())
+    np.save(tmp_path / "v.npy", X)
+    assert main(arguments) == 0 and served[-1]["shapes"] == {"v": (11, 3)}
+
+
+def test_a_file_that_is_longer_than_its_collection_is_said(tmp_path, served, capsys):
+    arguments = ["serve", str(tmp_path / "v.npy"), "--space", str(tmp_path / "s")]
+    for rows in (4, 6):
+        np.save(tmp_path / "v.npy", np.eye(6)[:rows])
+        assert main(arguments) == 0
+    assert served[-1]["shapes"] == {"v": (4, 6)}
+    assert "is there already, with 4 items; of 6 rows nothing was added" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_demonstration_that_was_interrupted_goes_on(tmp_path, monkeypatch, capsys):
+    arguments = ["demo-data", "digits", "--space", str(tmp_path / "s")]
+    interrupted(monkeypatch, arguments, 1, size=1000)
+    assert main(arguments) == 0
+    with Space(tmp_path / "s", learning=False) as opened:
+        assert len(opened.collection("digits").ids) == 1797
 
 
 def test_a_table_of_numbers_and_words(tmp_path, served):
@@ -159,3 +240,24 @@ def test_backup_restore_compact_and_events_from_the_command_line(tmp_path, monke
     assert main(["export", "third"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [json.loads(line)["op"] for line in lines] == ["collection", "items"]
+
+
+def test_verify_says_what_is_whole_and_what_is_not(tmp_path, capsys):
+    folder = tmp_path / "s"
+    with Space(folder, learning=False) as space:
+        space.create("a", 4)
+        space.add("a", np.random.default_rng(0).standard_normal((30, 4)))
+        for i in range(10):
+            space.feedback("a", i, i + 1, i % 2 == 0)
+        space.learn("a")
+        space.activate("a", 0)
+    assert main(["verify", str(folder)]) == 0
+    assert "14 events" in capsys.readouterr().out
+    (metric,) = (folder / "metrics").iterdir()
+    data = bytearray(metric.read_bytes())
+    data[-300] ^= 1
+    metric.write_bytes(data)
+    assert main(["verify", str(folder)]) == 2
+    assert "is not a readable gramian file" in " ".join(capsys.readouterr().err.split())
+    assert main(["verify", str(tmp_path / "typo")]) == 2 and not (tmp_path / "typo").exists()
+    assert "verify: no space at" in " ".join(capsys.readouterr().err.split())

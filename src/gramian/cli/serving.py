@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from gramian import _checks
 from gramian._threads import one_blas_thread
 from gramian.cli import formats
 from gramian.cli.screen import progress, say
@@ -24,6 +25,9 @@ from gramian.persist import replacing
 
 EMBEDDED = 100
 """Coordinates of texts that come without vectors."""
+
+VARIABLE = "GRAMIAN_TOKEN"
+"""Variable of the environment with tokens, one on each line."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,19 @@ class Files:
     images: Path | None
     texts: str | None
     name: str | None
+
+
+def tokens(named: list[str], file: Path | None) -> list[str]:
+    """Tokens of the command line, of a file and of the environment."""
+    texts = {} if file is None else {str(file): file.read_text(encoding="utf-8")}
+    if VARIABLE in os.environ:
+        texts[VARIABLE] = os.environ[VARIABLE]
+    for place, text in texts.items():
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if not lines:
+            raise ValueError(f"serve: {place} must hold a token, ROLE:SECRET, got nothing; remove it or fill it in.")
+        named = [*named, *lines]
+    return named
 
 
 @contextmanager
@@ -72,8 +89,13 @@ def run(
             name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", first.stem).strip("-") or "items"
             with progress(f"reading {first}", total=len(source.X)) as (bar, task):
                 sources.fill(opened, name, source, lambda count: bar.advance(task, count))
-        if first is None and space is None and not opened.snapshot.collections:
+        if first is None and space is None and not set(opened.snapshot.collections) - set(sources.unfinished(opened)):
             _demonstrate(opened, "emoji")
+        for name, rows in sources.unfinished(opened).items():
+            _checks.warn(
+                f"serve: the filling of {name!r} was interrupted, so that it has {len(opened.collection(name).ids):,} "
+                f"of {rows:,} rows; start again with its file, and the rest is added."
+            )
         for view in opened.snapshot.collections.values():
             say.print(f"{view.name}: {len(view.ids):,} items × {view.n_features} features", markup=False)
 
@@ -238,6 +260,14 @@ def compact(space: Path) -> None:
 
     done = archive.compact(space)
     say.print(f"{done['before']:,} → {done['after']:,} bytes", markup=False)
+
+
+def verify(space: Path) -> None:
+    """Say whether a space is whole."""
+    from gramian.service import archive
+
+    done = archive.verify(space)
+    say.print(f"{done['seq']:,} events, {done['bytes']:,} bytes, all as they were written", markup=False)
 
 
 def export_events(space: Path, out: Path | None) -> None:

@@ -28,6 +28,8 @@ Host = Annotated[str, _option("Address to serve at; others than this machine's n
 Port = Annotated[int, _option("Port to serve at; 0 takes a free one.", metavar="PORT", min=0, max=65535)]
 TOKEN = "A token, as admin:SECRET (also teacher, viewer). May be repeated."
 Token = Annotated[list[str] | None, _option(TOKEN, metavar="ROLE:SECRET")]
+TOKENS = "A file with a token on each line; the variable GRAMIAN_TOKEN is read likewise. Neither shows in ps."
+TokenFile = Annotated[Path | None, _option(TOKENS, metavar="FILE")]
 Origin = Annotated[list[str] | None, _option("A page elsewhere that may use the API. May be repeated.", metavar="URL")]
 Rate = Annotated[float, _option("Requests a second of one address other than this machine.", metavar="N", min=0.1)]
 Learning = Annotated[bool, _option("Whether candidates are learned in the background.", "--learning/--no-learning")]
@@ -69,6 +71,7 @@ def install(app: typer.Typer) -> None:
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian backup vectors.space copy.zip"))(backup)
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian restore copy.zip vectors.space"))(restore)
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian compact vectors.space"))(compact)
+    app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian verify vectors.space"))(verify)
     examples = opt.examples("gramian export vectors.space -o events.jsonl", "gramian import copy.space events.jsonl")
     app.command("import", rich_help_panel=SERVE, epilog=examples)(import_)
 
@@ -83,6 +86,7 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     token: Token = None,
+    token_file: TokenFile = None,
     allow_origin: Origin = None,
     rate: Rate = 50.0,
     learning: Learning = True,
@@ -98,7 +102,8 @@ def serve(
     from gramian.cli import serving
 
     files = serving.Files(data, meta, images, texts, name)
-    server = {"host": host, "port": port, "tokens": token or (), "origins": allow_origin or (), "rate": rate}
+    tokens = serving.tokens(token or [], token_file)
+    server = {"host": host, "port": port, "tokens": tokens, "origins": allow_origin or (), "rate": rate}
     serving.run(files, space, learning=learning, learner=learner, dask=dask, browser=browser, **server)
 
 
@@ -131,6 +136,13 @@ def compact(space: Folder) -> None:
     from gramian.cli import serving
 
     serving.compact(space)
+
+
+def verify(space: Folder) -> None:
+    """Read all of a space and compare every checksum; the space must not be served meanwhile."""
+    from gramian.cli import serving
+
+    serving.verify(space)
 
 
 def import_(space: Folder, lines: Lines) -> None:

@@ -73,7 +73,7 @@ def announce_cost(X: Any, owner: str) -> None:
 def _adjacency(graph: Any, n: int, owner: str) -> Any:
     if not hasattr(graph, "shape") or graph.shape != (n, n):
         raise ValueError(f"{owner}: graph must be a Graph or an adjacency matrix ({n}, {n}), got {shown(graph)}.")
-    A = sparse.csr_array(graph, dtype=float) if sparse.issparse(graph) else np.asarray(graph, dtype=float)
+    A = _checks.csr(graph, float) if sparse.issparse(graph) else np.asarray(graph, dtype=float)
     if abs(A - A.T).max() > 1e-10 * abs(A).max() or A.min() < 0:
         raise ValueError(f"{owner}: graph must be symmetric with nonnegative weights.")
     return A
@@ -192,7 +192,7 @@ def symmetric(P: Any, n: int, owner: str, name: str) -> Any:
     if not hasattr(P, "shape") or P.shape != (n, n):
         listed = ", ".join(map(repr, get_args(Named)))
         raise ValueError(f"{owner}: {name} must be one of {listed}, a Kernel or a matrix ({n}, {n}), got {shown(P)}.")
-    P = sparse.csr_array(P, dtype=float) if sparse.issparse(P) else np.asarray(P, dtype=float)
+    P = _checks.csr(P, float) if sparse.issparse(P) else np.asarray(P, dtype=float)
     if abs(P - P.T).max() > 1e-8 * abs(P).max():
         raise ValueError(f"{owner}: {name} must be symmetric.")
     return (P + P.T) / 2

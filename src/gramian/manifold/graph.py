@@ -210,7 +210,7 @@ def n_connected_components(A: Any) -> int:
 
 def as_graph(A: Any, owner: str) -> Any:
     """An adjacency matrix: square, symmetric, finite and nonnegative, dense or CSR."""
-    A = sparse.csr_array(A) if sparse.issparse(A) else _checks.array(A, owner, "A")
+    A = _checks.csr(A) if sparse.issparse(A) else _checks.array(A, owner, "A")
     values = A.data if sparse.issparse(A) else A
     if A.ndim != 2 or A.shape[0] != A.shape[1] or values.dtype.kind not in "biuf":
         raise ValueError(f"{owner}: A must be an adjacency matrix (n, n) of numbers, got shape {A.shape}.")

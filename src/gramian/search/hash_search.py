@@ -47,14 +47,15 @@ class HashSearch:
         if self.candidates.few():
             return self.candidates.all(self.asked, keep)
         epsilon = EPSILON if index.epsilon is None and index.searcher == "orders" else index.epsilon
-        most = 0 if epsilon is None else min(max(n_candidates(n, epsilon), keep), n)
+        enough = 0 if epsilon is None else n_candidates(n, epsilon)
+        most = min(max(enough, keep), n) if enough else 0
         if index.searcher == "scan":
             return self.candidates.scan(self.asked, k, keep, self.limits, most)
-        return self.candidates.walk(self.asked, keep, self.orders(most), most)
+        return self.candidates.walk(self.asked, keep, self.orders(enough), most)
 
-    def orders(self, most: int) -> SortedOrders:
-        """The sorted orders of all codes."""
-        n_orders = self.index.n_orders or max(min(most // 2, MOST_ORDERS), 1)
+    def orders(self, enough: int) -> SortedOrders:
+        """The sorted orders of all codes, as many as the candidates of any query need: they are made once."""
+        n_orders = self.index.n_orders or max(min(enough // 2, MOST_ORDERS), 1)
         n_bits = len(self.limits) - 1
         return self.items.cached(
             "orders", lambda: SortedOrders(self.items["codes"].view(np.uint8), n_bits, n_orders, self.index.seed)

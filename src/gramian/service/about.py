@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from gramian.metrics import Mahalanobis
+from gramian.persist import replacing
+from gramian.service.files import make_folder
 from gramian.service.learning import Background
 from gramian.service.snapshot import Collection
 
@@ -20,10 +22,12 @@ MOST_GROUPS = 12
 def write(folder: Path, name: str, features: list[str], encoder: Mapping[str, np.ndarray] | None = None) -> None:
     """Keep a name for each feature (equal names are a group), and the arrays of an encoder with its ``kind``."""
     place = folder / "about"
-    place.mkdir(parents=True, exist_ok=True)
+    make_folder(place)
     if encoder is not None:
-        np.savez(place / f"{name}.npz", allow_pickle=False, **encoder)
-    (place / f"{name}.json").write_text(json.dumps({"features": features}), encoding="utf-8")
+        with replacing(place / f"{name}.npz", "Space") as beside:
+            np.savez(beside, allow_pickle=False, **encoder)
+    with replacing(place / f"{name}.json", "Space") as beside:
+        beside.write_text(json.dumps({"features": features}), encoding="utf-8")
 
 
 @lru_cache(maxsize=8)

@@ -5,21 +5,24 @@ import shutil
 import sqlite3
 import tempfile
 import zipfile
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from gramian.persist import PersistError, replacing
+from gramian.persist import load as load_metric
 from gramian.service import about
-from gramian.service.draft import Draft
-from gramian.service.files import map_array, sync_folder, write_array
+from gramian.service.files import make_folder, map_array, private, sync_folder, sync_tree, write_array
+from gramian.service.loading import load
+from gramian.service.opening import sweep
 from gramian.service.snapshot import Collection
-from gramian.service.space import Space
 from gramian.service.store import Store
 
 TRIES = 5
 """How often a backup begins again when a file was replaced under its hands."""
+PAGE = 4096
+"""Items that are compared together."""
 
 
 def backup(folder: str | os.PathLike, target: str | os.PathLike) -> dict[str, int]:
@@ -34,6 +37,7 @@ def backup(folder: str | os.PathLike, target: str | os.PathLike) -> dict[str, in
     if not (source / "space.db").is_file():
         raise FileNotFoundError(f"backup: no space at {str(source)!r}.")
     with replacing(out, "backup") as temporary:
+        private(temporary)  # it holds what signs the cookies
         for attempt in range(TRIES):
             try:
                 _write(source, temporary)
@@ -92,39 +96,64 @@ def _checked(archive: Path) -> int:
 
 
 def _sound(folder: Path) -> int:
-    """Read everything in a folder once: structure of the database, events, vectors, metrics."""
-    store = Store(folder)
+    """Read everything in a folder once: the database, vectors and metrics; returns the last event."""
+    store = Store(folder)  # which compares all rows with their checksums
     try:
-        said = store.db.execute("PRAGMA integrity_check").fetchone()[0]
-        if said != "ok":
-            raise PersistError(f"Space: {str(store.path)!r} is damaged ({said}).")
         for file, check in store.db.execute("SELECT file, sum FROM parts WHERE file IS NOT NULL"):
             map_array(store.vectors / file, check)
-        return store.seq
+        for (file,) in store.db.execute("SELECT file FROM versions"):
+            load_metric(store.metrics / file)
+        return load(store).seq
     finally:
         store.close()
+
+
+def verify(folder: str | os.PathLike) -> dict[str, int]:
+    """Read all of a space and compare every checksum; no other process may have it open.
+
+    Returns
+    -------
+    dict
+        ``seq``, the last event, and ``bytes``. What is damaged raises.
+    """
+    if not (Path(folder) / "space.db").is_file():
+        raise FileNotFoundError(f"verify: no space at {str(folder)!r}.")
+    return {"seq": _sound(Path(folder)), "bytes": _size(Path(folder))}
 
 
 def _unpack(archive: Path, folder: Path) -> None:
     """Take out the files of a backup; other names are refused, so nothing is written outside of the folder."""
     with zipfile.ZipFile(archive) as packed:
+        _check_entries(packed.infolist(), archive)
         for info in packed.infolist():
-            parts = info.filename.split("/")
-            known = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics", *about.FOLDERS))
-            if not known or parts[-1] != Path(parts[-1]).name or parts[-1] in ("", ".", ".."):
-                raise PersistError(f"restore: {info.filename!r} is no file of a space.")
             target = folder / info.filename
             target.parent.mkdir(parents=True, exist_ok=True)
             with packed.open(info) as stream, open(target, "xb") as out:
                 shutil.copyfileobj(stream, out)
 
 
+def _check_entries(entries: list[zipfile.ZipInfo], archive: Path) -> None:
+    """Raise unless these are the files of a space, each once, stored as they are, and no larger than the backup."""
+    for info in entries:
+        parts = info.filename.split("/")
+        known = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics", *about.FOLDERS))
+        if not known or parts[-1] != Path(parts[-1]).name or parts[-1] in ("", ".", ".."):
+            raise PersistError(f"restore: {info.filename!r} is no file of a space.")
+        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+            raise PersistError(f"restore: {info.filename!r} is compressed or encrypted, which backups never are.")
+    sizes = {info.filename: info.file_size for info in entries}
+    if len(sizes) < len(entries) or sum(sizes.values()) > archive.stat().st_size:
+        raise PersistError(f"restore: {str(archive)!r} names more than it holds; it is no backup.")
+    if not sizes.get("space.db"):
+        raise PersistError(f"restore: {str(archive)!r} holds no log of a space (space.db); it is no backup.")
+
+
 def restore(archive: str | os.PathLike, folder: str | os.PathLike) -> dict[str, int]:
-    """Make a space from a backup; the folder must be empty or absent."""
+    """Make a space from a backup; the folder must be empty or absent. Returns when the disk has all of it."""
     target = Path(folder)
     if target.exists() and any(target.iterdir()):
         raise FileExistsError(f"restore: {str(target)!r} is not empty; name another folder.")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     place = Path(tempfile.mkdtemp(dir=target.parent, prefix=".restore-"))
     try:
         try:
@@ -132,9 +161,11 @@ def restore(archive: str | os.PathLike, folder: str | os.PathLike) -> dict[str, 
         except zipfile.BadZipFile as error:
             raise PersistError(f"restore: {str(archive)!r} is not a backup ({error}).") from error
         seq = _sound(place / "space")
+        sync_tree(place / "space")
         if target.exists():
             target.rmdir()
         os.replace(place / "space", target)
+        sync_folder(target.parent)
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return {"seq": seq}
@@ -148,12 +179,17 @@ def compact(folder: str | os.PathLike) -> dict[str, int]:
     dict
         Bytes of the folder ``before`` and ``after``.
     """
+    if not (Path(folder) / "space.db").is_file():
+        raise FileNotFoundError(f"compact: no space at {str(folder)!r}.")
     before = _size(Path(folder))
-    with Space(folder, learning=False) as space:
-        for view in space.snapshot.collections.values():
-            space.transact(partial(_pack, view))
-    store = Store(folder)  # which removes the files that nothing names any more
+    store = Store(folder)  # without the threads of a space, so that nobody else changes rows or files meanwhile
     try:
+        views = load(store).collections
+        with store.writing():
+            for view in views.values():
+                _pack(view, store)
+            _compare(views, load(store).collections)  # from the new files; what differs is not committed
+        sweep(store)
         store.db.execute("VACUUM")
         store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
@@ -161,18 +197,28 @@ def compact(folder: str | os.PathLike) -> dict[str, int]:
     return {"before": before, "after": _size(Path(folder))}
 
 
-def _pack(view: Collection, draft: Draft) -> None:
+def _compare(before: Mapping[str, Collection], after: Mapping[str, Collection]) -> None:
+    """Raise unless all items are what they were."""
+    for name, view in before.items():
+        packed = after[name]
+        pages = (view.ids[start : start + PAGE] for start in range(0, len(view.ids), PAGE))
+        same = np.array_equal(packed.ids, view.ids) and len(packed.vectors) == len(view.ids)
+        if not same or any((packed.points(ids) != view.points(ids)).any() for ids in pages):
+            raise PersistError(f"compact: items of {name!r} were not packed as they were; nothing was changed.")
+
+
+def _pack(view: Collection, store: Store) -> None:
     """Number the rows of the items anew, without gaps, in one file."""
     order = np.argsort(view.rows, kind="stable")
     X = view.vectors.take(view.rows[order])
     renumbered = [(row, view.number, i) for row, i in enumerate(view.ids[order].tolist())]
-    draft.db.executemany("UPDATE items SET row = ? WHERE collection = ? AND id = ?", renumbered)
-    draft.db.execute("DELETE FROM parts WHERE collection = ?", (view.number,))
-    draft.db.execute("UPDATE collections SET n_rows = ? WHERE number = ?", (len(X), view.number))
+    store.db.executemany("UPDATE items SET row = ? WHERE collection = ? AND id = ?", renumbered)
+    store.db.execute("DELETE FROM parts WHERE collection = ?", (view.number,))
+    store.db.execute("UPDATE collections SET n_rows = ? WHERE number = ?", (len(X), view.number))
     if len(X):
-        file, check = write_array(draft.store.vectors, X)
+        file, check = write_array(store.vectors, X)
         row = (view.number, 0, len(X), file, None, X.dtype.name, check)
-        draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        store.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", row)
 
 
 def _size(folder: Path) -> int:

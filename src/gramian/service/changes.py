@@ -105,15 +105,21 @@ def place(draft: Draft, own: sqlite3.Row, ids: list[int], batch: Batch, seq: int
     """Write items into new rows, in the place of those that have the same ids."""
     first_row, n = own["n_rows"], len(ids)
     rows = zip([own["number"]] * n, ids, range(first_row, first_row + n), [seq] * n, batch.metas)
-    draft.db.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?)", rows)
+    text = "INSERT OR REPLACE INTO items VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))"
+    draft.db.executemany(text, rows)
     blob = None if batch.file else batch.X.tobytes()
     part = (own["number"], first_row, n, batch.file, blob, batch.X.dtype.name, checksum(batch.X))
-    draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)", part)
-    next_id = min(max(own["next_id"], max(ids) + 1), 2**63 - 1)
-    counts = (first_row + n, next_id, own["number"])
-    draft.db.execute("UPDATE collections SET n_rows = ?, next_id = ? WHERE number = ?", counts)
+    draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", part)
+    use_up(draft, own["name"], max(ids))
+    draft.db.execute("UPDATE collections SET n_rows = ? WHERE number = ?", (first_row + n, own["number"]))
     mapped = batch.file is not None
     draft.deltas.append(lambda builder: builder.add_items(own["name"], ids, batch.X, batch.metas, mapped))
+
+
+def use_up(draft: Draft, name: str, number: int) -> None:
+    """Hand out only greater ids from here on."""
+    text = "UPDATE collections SET next_id = max(next_id, ?) WHERE name = ?"
+    draft.db.execute(text, (min(number + 1, 2**63 - 1), name))
 
 
 def numbered(ids: list[int | None], next_id: int) -> list[int]:
@@ -156,6 +162,15 @@ def remove_item(draft: Draft, name: str, number: int, user: str | None = None) -
     return {"seq": seq}
 
 
+def parts_between(db: sqlite3.Connection, number: int, first_row: int, n_rows: int) -> list[tuple]:
+    """Parts of a collection that begin in so many rows: first row, rows, file, type of the numbers, and checksum."""
+    text = """
+      SELECT first_row, n_rows, file, dtype, sum FROM parts
+      WHERE collection = ? AND first_row >= ? AND first_row < ? ORDER BY first_row
+    """
+    return [tuple(row) for row in db.execute(text, (number, first_row, first_row + n_rows))]
+
+
 def replace_parts(draft: Draft, number: int, first_row: int, X: np.ndarray, file: str, check: int) -> list[str]:
     """Let the rows from ``first_row`` on stand in one file; returns the files that nothing names any more."""
     inside = (number, first_row, first_row + len(X))
@@ -163,5 +178,5 @@ def replace_parts(draft: Draft, number: int, first_row: int, X: np.ndarray, file
     old = draft.db.execute(f"SELECT file FROM parts WHERE {where} AND file IS NOT NULL", inside).fetchall()
     draft.db.execute(f"DELETE FROM parts WHERE {where}", inside)
     row = (number, first_row, len(X), file, None, X.dtype.name, check)
-    draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    draft.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", row)
     return [part["file"] for part in old]

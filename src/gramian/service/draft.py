@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from gramian.service.errors import SpaceError, Unknown
-from gramian.service.opening import event_sum
 from gramian.service.store import Store, refused_by_disk
 
 Delta = Callable[[Any], None]
@@ -59,10 +58,10 @@ class Draft:
         self.seq += 1
         text = json.dumps(data, separators=(",", ":"), allow_nan=False)
         row = {"seq": self.seq, "time": self.time, "op": op, "collection": collection, "user": user, "data": text}
-        row |= {"sum": event_sum(row), "key": request.key if request else None}
+        row |= {"key": request.key if request else None}
         row["digest"] = request.digest if request and request.key else None
         self.db.execute(
-            "INSERT INTO events VALUES (:seq, :time, :op, :collection, :user, :data, :sum, :key, :digest)", row
+            "INSERT INTO events VALUES (:seq, :time, :op, :collection, :user, :data, :key, :digest, NULL)", row
         )
         return self.seq
 

@@ -4,6 +4,7 @@ import fcntl
 import os
 import secrets
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,23 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it that are not there, and wait until the disk has their names."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        sync_folder(path.parent)
+
+
+def sync_tree(folder: Path) -> None:
+    """Wait until the disk has all files under a folder, and their names."""
+    for place, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            with open(Path(place, name), "rb") as stream:
+                os.fsync(stream.fileno())
+        sync_folder(Path(place))
 
 
 def write_array(folder: Path, X: np.ndarray) -> tuple[str, int]:
@@ -62,6 +80,17 @@ def narrow(X: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         single = X.astype(np.float32)
     return single if np.array_equal(single, X) else X.astype(np.float64, copy=False)
+
+
+def private(path: Path) -> None:
+    """Let nobody else read a file of the database, which is made when it is not there."""
+    if not path.exists():  # one that is there is not opened: to close it again would give up locks of this process
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        sync_folder(path.parent)
+    for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        with suppress(FileNotFoundError, PermissionError):  # another user's stays as they want it
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)
 
 
 class FolderLock:

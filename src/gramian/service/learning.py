@@ -1,8 +1,8 @@
 r"""From clicks to a metric for every new query.
 
 A like says that a query q and an item x belong together, a dislike that they do not although the item was near enough
-to be shown. With B the scatter of random pairs of items, the candidate is the geometric mean metric (Zadeh et al.
-2016) of the two scatters, both anchored to B::
+to be shown. With B the scatter of random pairs of items, and a little of the identity where they span little, the
+candidate is the geometric mean metric (Zadeh et al. 2016) of the two scatters, both anchored to B::
 
     S = (n₊ S₊ + n₀ s B) / (n₊ + n₀)        D = ¾ (n₋ D₋ + n₀ s B) / (n₋ + n₀) + ¼ s B        M = S⁻¹ ♯ D
 
@@ -29,6 +29,8 @@ ANCHOR = 50
 """n₀, clicks that weigh as much as the plain features; chosen on tasks of their own (benchmarks/serve)."""
 BACKGROUND = 0.25
 """Share of random pairs among those that shall be far."""
+RIDGE = 1e-5
+"""Part of the mean variance that B gets in every direction: S½ D S½ has the square of it, far above rounding."""
 SAMPLE = 20_000
 """Items from which the background of a metric is computed."""
 MOST_LEARNED = 2048
@@ -83,11 +85,16 @@ def gmml(evidence: Evidence) -> Metric:
 
     background = evidence.background
     d = len(background.center)
-    B = background.scatter + 1e-9 * background.size / d * np.eye(d)
+    B = background.scatter + RIDGE * background.size / d * np.eye(d)
     near = _anchored(evidence.likes, B)
     far = (1 - BACKGROUND) * _anchored(evidence.dislikes, B) + BACKGROUND * B
     M = geodesic(near, far, 0.5)
-    return Mahalanobis.from_matrix(M * (background.size / float((M * background.scatter).sum())))
+    return _metric(M * (background.size / float((M * background.scatter).sum())))
+
+
+def _metric(M: np.ndarray) -> Metric:
+    """The metric of M projected on the cone: rounding leaves eigenvalues just below zero where items span little."""
+    return Mahalanobis(linalg.psd_sqrt(M))
 
 
 def _anchored(sums: PairSums, B: np.ndarray) -> np.ndarray:
@@ -107,7 +114,7 @@ def lego(evidence: Evidence) -> Metric:
     learner = LEGO(eta="auto").start(left.shape[1])
     for u, v, like in zip(left / unit, right / unit, liked):
         learner.learn_one(u, v, 0.3 if like else 1.0, "at_most" if like else "at_least")
-    return Mahalanobis.from_matrix(learner.metric_.matrix)
+    return _metric(learner.metric_.matrix)
 
 
 def automatic(evidence: Evidence) -> Metric:
@@ -119,7 +126,7 @@ def automatic(evidence: Evidence) -> Metric:
         raise Conflict("Space: the learner 'auto' needs likes and dislikes; click on more items first.")
     learner = AutoMetric(normalize=False, random_state=0)
     learner.fit(np.stack([left, right], axis=1), np.where(liked, 1, -1))
-    return Mahalanobis.from_matrix(learner.metric_.matrix)
+    return _metric(learner.metric_.matrix)
 
 
 LEARNERS: dict[str, Callable[[Evidence], Metric]] = {"gmml": gmml, "lego": lego, "auto": automatic}
@@ -192,6 +199,16 @@ class Clicks:
 
 def _live(db: sqlite3.Connection, view: Collection, through: int) -> Iterator[Judged]:
     return _clicks(db, view, "seq <= ? AND (undone IS NULL OR undone > ?)", (through, through))
+
+
+def n_live(db: sqlite3.Connection, view: Collection) -> int:
+    """Number of clicks from which a version would be learned: not undone, on items that are all still there."""
+    text = """
+      SELECT count(*) FROM feedback f WHERE f.collection = ? AND f.undone IS NULL
+      AND EXISTS (SELECT 1 FROM items WHERE collection = f.collection AND id = f.item)
+      AND (f.query_id IS NULL OR EXISTS (SELECT 1 FROM items WHERE collection = f.collection AND id = f.query_id))
+    """
+    return db.execute(text, (view.number,)).fetchone()[0]
 
 
 def _clicks(db: sqlite3.Connection, view: Collection, where: str, values: tuple[int, ...]) -> Iterator[Judged]:

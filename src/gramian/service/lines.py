@@ -67,7 +67,7 @@ def settings(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
         chosen = {**DEFAULTS, **wanted}
         check(chosen)
         with store.writing() as db:
-            db.execute("INSERT INTO space VALUES ('stream', ?)", (json.dumps(chosen),))
+            db.execute("INSERT INTO space VALUES ('stream', ?, NULL)", (json.dumps(chosen),))
         return chosen
     kept = json.loads(text)
     for name, value in wanted.items():

@@ -30,6 +30,17 @@ class OpenFolder:
         return self._writer.alive
 
     @property
+    def troubles(self) -> list[str]:
+        """What does not work beside the requests at present, in words; empty when all is well."""
+        ended = [] if self._upkeep.alive or self._closed else ["the thread that looks after the space has ended"]
+        return [*ended, *self._upkeep.troubles.reasons]
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How often something beside the requests failed so far, by what it was."""
+        return dict(self._upkeep.troubles.counts)
+
+    @property
     def seq(self) -> int:
         """Number of the last event."""
         return self.snapshot.seq

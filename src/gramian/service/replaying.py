@@ -1,7 +1,7 @@
 """Events of one space as changes of another."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,10 @@ class Replay:
         self.events: dict[int, int] = {}
         self.versions: dict[tuple[str, int], int] = {}
 
-    def page(self, page: list[tuple[int, str]], draft: Draft) -> int:
-        """Make the events of some lines happen in one transaction; returns how many did."""
+    def all(self, lines: Iterable[tuple[int, str]], draft: Draft) -> int:
+        """Make the events of numbered lines happen in one transaction; returns how many did."""
         done = 0
-        for number, line in page:
+        for number, line in lines:
             if not line.strip():
                 continue
             try:
@@ -63,7 +63,10 @@ def place_items(replay: Replay, draft: Draft, event: Event, name: str) -> Any:
     own = draft.collection(name)
     said: dict[str, Any] = {word: event[word] for word in ("added", "updated", "ids") if word in event}
     seq = draft.event("items", said or {"added": len(items), "updated": 0}, collection=name, user=event.get("user"))
+    for number in said.get("ids", ()):  # also of those that were removed or replaced since
+        changes.use_up(draft, name, number)
     if items:
+        own = draft.collection(name)
         X = _checks.points([item["x"] for item in items], "import", n_features=own["n_features"])
         metas = [json.dumps(item["meta"], separators=(",", ":")) if item.get("meta") else None for item in items]
         ids = changes.numbered([item["id"] for item in items], own["next_id"])
@@ -78,7 +81,8 @@ def add_item(replay: Replay, draft: Draft, event: Event, name: str) -> Any:
 
 
 def remove_item(replay: Replay, draft: Draft, event: Event, name: str) -> Any:
-    """Remove an item; one that is gone already leaves its event."""
+    """Remove an item; one that is gone already leaves its event. Its id is not handed out again."""
+    changes.use_up(draft, name, event["id"])
     if known_ids(draft.db, draft.collection(name)["number"], [event["id"]]):
         return changes.remove_item(draft, name, event["id"], event.get("user"))
     return {"seq": draft.event("remove", {"id": event["id"]}, collection=name, user=event.get("user"))}

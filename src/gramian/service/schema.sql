@@ -1,6 +1,7 @@
-CREATE TABLE space (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+-- `row_sum` is the checksum of the other columns (see row_sums.py).
+CREATE TABLE space (key TEXT PRIMARY KEY, value TEXT NOT NULL, row_sum INTEGER);
 
--- The log. seq counts from 1 without holes; `sum` is the checksum of the other columns.
+-- The log. seq counts from 1 without holes.
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY,
   time REAL NOT NULL,
@@ -8,9 +9,9 @@ CREATE TABLE events (
   collection TEXT,
   user TEXT,
   data TEXT NOT NULL,
-  sum INTEGER NOT NULL,
   key TEXT,
-  digest BLOB
+  digest BLOB,
+  row_sum INTEGER
 );
 CREATE UNIQUE INDEX events_key ON events (collection, key) WHERE key IS NOT NULL;
 CREATE VIEW users AS SELECT user AS name, count(*) AS events, max(seq) AS last FROM events
@@ -24,7 +25,8 @@ CREATE TABLE collections (
   n_rows INTEGER NOT NULL DEFAULT 0,
   next_id INTEGER NOT NULL DEFAULT 0,
   active INTEGER NOT NULL DEFAULT 0,
-  candidate INTEGER
+  candidate INTEGER,
+  row_sum INTEGER
 );
 CREATE TABLE items (
   collection INTEGER NOT NULL,
@@ -32,6 +34,7 @@ CREATE TABLE items (
   row INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   meta TEXT,
+  row_sum INTEGER,
   PRIMARY KEY (collection, id)
 ) WITHOUT ROWID;
 -- Vectors of the rows first_row, first_row + 1, …: a file of the folder `vectors`, or here while they are few.
@@ -43,6 +46,7 @@ CREATE TABLE parts (
   x BLOB,
   dtype TEXT NOT NULL,
   sum INTEGER NOT NULL,
+  row_sum INTEGER,
   PRIMARY KEY (collection, first_row)
 );
 CREATE TABLE feedback (
@@ -56,7 +60,8 @@ CREATE TABLE feedback (
   actor TEXT,
   duel TEXT,
   team INTEGER,
-  undone INTEGER
+  undone INTEGER,
+  row_sum INTEGER
 );
 CREATE INDEX feedback_collection ON feedback (collection, seq);
 CREATE INDEX feedback_duel ON feedback (duel) WHERE duel IS NOT NULL;
@@ -71,6 +76,7 @@ CREATE TABLE versions (
   through INTEGER NOT NULL,
   status TEXT NOT NULL,
   file TEXT NOT NULL,
+  row_sum INTEGER,
   PRIMARY KEY (collection, number)
 );
 CREATE TABLE duels (
@@ -80,7 +86,8 @@ CREATE TABLE duels (
   version INTEGER NOT NULL,
   against INTEGER NOT NULL,
   ids BLOB NOT NULL,
-  teams BLOB NOT NULL
+  teams BLOB NOT NULL,
+  row_sum INTEGER
 );
 CREATE INDEX duels_version ON duels (collection, version, against);
 CREATE TABLE tokens (
@@ -89,5 +96,6 @@ CREATE TABLE tokens (
   role TEXT NOT NULL,
   salt BLOB NOT NULL,
   hash BLOB NOT NULL,
-  time REAL NOT NULL
+  time REAL NOT NULL,
+  row_sum INTEGER
 );

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from gramian import _checks
 from gramian.service import about
 from gramian.service.errors import SpaceError
+from gramian.service.snapshot import Collection
 from gramian.service.space import Space
 
 BATCH = 20_000
 """Items that are added together."""
+FILLING = "filling "
+"""How the key begins under which the space remembers a fill until it is complete."""
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp", ".avif")
 
 
@@ -67,14 +71,46 @@ def pictures(folder: Path) -> dict[str, Path]:
 
 
 def fill(space: Space, name: str, source: Source, step: Callable[[int], None] = lambda count: None) -> None:
-    """Make a collection of a source; ids are the numbers of the rows. One that is there is left alone."""
+    """Make a collection of a source; ids are the numbers of the rows.
+
+    One that is there is left alone, but a fill that was interrupted goes on where it ended.
+    """
+    view, n = space.snapshot.collections.get(name), len(source.X)
+    done = 0 if view is None else len(view.ids)
+    if view is not None and done and name not in unfinished(space):
+        if done != n:
+            _checks.warn(f"serve: {name!r} is there already, with {done:,} items; of {n:,} rows nothing was added.")
+        return
     if len(source.features):
         about.write(space.store.folder, name, list(source.features), source.encoder)
     space.create(name, source.X.shape[1])
-    if len(space.collection(name).ids):
-        return
-    for start in range(0, len(source.X), BATCH):
+    if view is not None:
+        _continues(view, source)
+    text, row = "INSERT OR REPLACE INTO space VALUES (?, ?, NULL)", (FILLING + name, str(n))
+    space.transact(lambda draft: draft.db.execute(text, row))
+    step(done)
+    for start in range(done, n, BATCH):
         part = slice(start, start + BATCH)
         ids = list(range(start, start + len(source.X[part])))
         space.add(name, source.X[part], ids, meta=source.meta[part])
         step(len(ids))
+    space.transact(lambda draft: draft.db.execute("DELETE FROM space WHERE key = ?", (FILLING + name,)))
+
+
+def unfinished(space: Space) -> dict[str, int]:
+    """Collections whose fill was interrupted, with the number of rows that they should have got."""
+    with space.store.reading() as db:
+        rows = db.execute("SELECT key, value FROM space WHERE key LIKE ?", (f"{FILLING}%",)).fetchall()
+    return {row["key"].removeprefix(FILLING): int(row["value"]) for row in rows}
+
+
+def _continues(view: Collection, source: Source) -> None:
+    """Raise unless the items are the first rows of the source."""
+    done = len(view.ids)
+    pages = (slice(start, start + BATCH) for start in range(0, done, BATCH))
+    same = done <= len(source.X) and np.array_equal(view.ids, np.arange(done))
+    if not same or not all(np.allclose(view.points(view.ids[page]), source.X[page][:done]) for page in pages):
+        raise SpaceError(
+            f"serve: {view.name!r} must hold the first rows of the file, since its filling was interrupted, "
+            f"got {done:,} other items; name another --space, or the file it came from."
+        )

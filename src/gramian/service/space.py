@@ -12,6 +12,7 @@ from gramian.service import adding, changes, maps, querying, reports, versions
 from gramian.service.asking import Asker
 from gramian.service.changes import Request
 from gramian.service.learning import named_learner
+from gramian.service.opening import sweep
 from gramian.service.querying import one_id
 from gramian.service.store import Store
 from gramian.service.teachable import Teachable
@@ -64,6 +65,7 @@ class Space(Teachable):
         self._closed = False
         try:
             self._writer = Writer(self.store)
+            sweep(self.store)
             self.asker = Asker()
             self.teacher = versions.Teacher(self)
             self._upkeep = Upkeep(self, learning)

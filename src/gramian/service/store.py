@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gramian.persist import PersistError
 from gramian.service.errors import StorageFull
-from gramian.service.files import FolderLock
-from gramian.service.opening import connect, prepare, verify
+from gramian.service.files import FolderLock, make_folder, private
+from gramian.service.opening import connect, prepare, verify, writer
 
 CHECKPOINT_PAGES = 1000
 """Pages of the write-ahead log from which on the background copies them to the main file."""
@@ -31,16 +31,17 @@ class Store:
     def __init__(self, folder: str | os.PathLike) -> None:
         self.folder = Path(folder)
         for part in (self.folder, self.vectors, self.metrics):
-            part.mkdir(parents=True, exist_ok=True)
+            make_folder(part)
         self._lock = FolderLock(self.folder)
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         try:
+            private(self.path)
             self.db = connect(self.path)
             prepare(self)
             verify(self)
         except BaseException as error:
             self.close()
-            if isinstance(error, sqlite3.DatabaseError):
+            if isinstance(error, sqlite3.Error | UnicodeDecodeError):
                 raise PersistError(f"Space: {str(self.path)!r} cannot be read ({error}); restore a backup.") from error
             raise
 
@@ -94,7 +95,7 @@ class Store:
                 self.db.execute("ROLLBACK")
         except sqlite3.Error:  # a connection that cannot roll back is of no more use
             self.db.close()
-            self.db = connect(self.path)
+            self.db = writer(self.path)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -109,10 +110,15 @@ class Store:
         finally:
             self._readers.put(db)
 
+    @property
+    def log_bytes(self) -> int:
+        """Size of the write-ahead log."""
+        wal = self.folder / "space.db-wal"
+        return wal.stat().st_size if wal.exists() else 0
+
     def checkpoint(self) -> None:
         """Copy the write-ahead log into the main file when it has grown, without holding up the writer."""
-        wal = self.folder / "space.db-wal"
-        if wal.exists() and wal.stat().st_size > 4096 * CHECKPOINT_PAGES:
+        if self.log_bytes > 4096 * CHECKPOINT_PAGES:
             with self.reading() as db:
                 db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 

@@ -20,6 +20,7 @@ from gramian.service import changes, lines
 from gramian.service.changes import Batch
 from gramian.service.draft import Draft
 from gramian.service.files import narrow, sync_folder, write_array
+from gramian.service.opening import sweep
 from gramian.service.store import Store
 
 SNAPSHOT_EVERY = 10_000
@@ -64,6 +65,7 @@ class Stream:
             self.settings = lines.settings(self.store, lines.given(eta, n_bits))
             self.snapshot_every = snapshot_every
             self._load()
+            sweep(self.store)
         except BaseException:
             self.store.close()
             raise

@@ -47,7 +47,7 @@ def take_click(draft: Draft, name: str, click: Click, request: Request | None = 
     seq = draft.event("feedback", data, collection=name, user=click.user, request=request)
     said = (query if x is None else None, x, click.item, click.like, click.user, request.actor if request else None)
     row = (seq, own["number"], *said, click.duel, team, None)
-    draft.db.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    draft.db.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", row)
     if click.duel is not None:
         judge(draft, name)
     return {"seq": seq}
@@ -104,7 +104,7 @@ def add_version(
     data |= {"events": new.events, "through": new.through, "status": status}
     seq = draft.event("version", data, collection=name, user=user)
     row = (own["number"], number, seq, new.name, new.learner, new.base, new.events, new.through, status, file)
-    draft.db.execute("INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    draft.db.execute("INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", row)
     draft.deltas.append(lambda builder: builder.version(name, new, index, revision))
     if dueling:
         draft.db.execute("UPDATE collections SET candidate = ? WHERE number = ?", (number, own["number"]))
@@ -148,7 +148,7 @@ def open_duel(draft: Draft, name: str, duel: "duels.Duel", query: Any, user: str
     seq = draft.event("duel", {**data, "ids": duel.ids, "team": duel.teams}, collection=name, user=user)
     blobs = np.asarray(duel.ids, np.int64).tobytes(), np.asarray(duel.teams, np.int64).tobytes()
     row = (duel.id, own["number"], seq, duel.version, duel.against, *blobs)
-    draft.db.execute("INSERT INTO duels VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    draft.db.execute("INSERT INTO duels VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", row)
     return {"seq": seq}
 
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from gramian.service.draft import public
@@ -11,7 +10,7 @@ from gramian.service.replaying import Replay
 from gramian.service.space import Space
 
 PAGE = 500
-"""Events that are read, or written, together."""
+"""Events that are read together."""
 
 
 def export_events(space: Space) -> Iterator[str]:
@@ -39,11 +38,9 @@ def _more(db: Any, space: Space, row: Any) -> dict[str, Any]:
 
 
 def import_events(space: Space, lines: Iterable[str]) -> dict[str, int]:
-    """Replay exported events, or lines of a stream, into a space; their numbers are counted anew.
+    """Replay exported events, or lines of a stream, into a space, all or none; their numbers are counted anew.
 
     Verdicts follow from the duels and are not copied; tokens and lessons of a stream are left out.
     """
-    replay, rest, done = Replay(), iter(enumerate(lines, 1)), 0
-    while page := list(islice(rest, PAGE)):
-        done += space.transact(partial(replay.page, page))
+    done = space.transact(partial(Replay().all, enumerate(lines, 1)))
     return {"events": done, "seq": space.seq}

@@ -5,15 +5,17 @@ import os
 import sys
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gramian.service.changes import replace_parts
+from gramian.service.changes import parts_between, replace_parts
 from gramian.service.draft import Draft
-from gramian.service.errors import SpaceError
-from gramian.service.files import map_array, write_array
+from gramian.service.errors import Conflict
+from gramian.service.files import checksum, map_array, write_array
 from gramian.service.snapshot import Collection
+from gramian.service.troubles import Troubles
 
 if TYPE_CHECKING:
     from gramian.service.space import Space
@@ -29,12 +31,18 @@ PAUSE = 0.2
 
 
 class Upkeep:
-    """A thread that looks after each commit whether something is to be done."""
+    """A thread that looks after each commit whether something is to be done.
+
+    Attributes
+    ----------
+    troubles : Troubles
+        What does not work at present.
+    """
 
     def __init__(self, space: "Space", learning: bool) -> None:
         self.space = space
         self.learning = learning
-        self.failures = 0
+        self.troubles = Troubles()
         self._rested = 0.0
         self._news = threading.Event()
         self._news.set()
@@ -42,6 +50,11 @@ class Upkeep:
         self._unlisten = space.listen(lambda seq: self._news.set())
         self._thread = threading.Thread(target=self._run, name="gramian-upkeep", daemon=True)
         self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
 
     def close(self) -> None:
         """Stop; what is under way is finished first."""
@@ -53,28 +66,28 @@ class Upkeep:
     def _run(self) -> None:
         _step_back()
         while not self._stop.is_set():
-            self._news.wait()
+            self._news.wait(self.troubles.pause)
             self._news.clear()
+            self.troubles.attempt("checkpoint", "log", self.space.store.checkpoint)
             for name in list(self.space.snapshot.collections):
-                if not self._stop.is_set():
-                    self._look_after(name)
+                for task, work in (("settling", self._settle), ("warming", self._warm), ("learning", self._learn)):
+                    if not self._stop.is_set():
+                        self.troubles.attempt(task, name, partial(work, name))
             self._stop.wait(PAUSE)
 
-    def _look_after(self, name: str) -> None:
-        try:
-            view = self.space.collection(name)
-            if view.vectors.tail.nbytes >= SETTLE_BYTES:
-                settle(self.space, view)
-            self.space.asker.warm(view)
-            self.space.store.checkpoint()
-            if self.learning and time.monotonic() >= self._rested and self.space.teacher.due(view):
-                self._learn(name)
-        except (SpaceError, OSError):  # a full disk, or nothing to learn after all: the next commit tries again
-            self.failures += 1
+    def _settle(self, name: str) -> None:
+        view = self.space.collection(name)
+        if view.vectors.tail.nbytes >= SETTLE_BYTES:
+            settle(self.space, view)
+
+    def _warm(self, name: str) -> None:
+        self.space.asker.warm(self.space.collection(name))
 
     def _learn(self, name: str) -> None:
         """Learn a candidate, and then leave the cores to the people for several times as long as it took."""
         begun = time.monotonic()
+        if not self.learning or begun < self._rested or not self.space.teacher.due(self.space.collection(name)):
+            return
         try:
             self.space.teacher.learn(name, self.space.learner, by_itself=True)
         finally:
@@ -100,15 +113,35 @@ def settle(space: "Space", view: Collection) -> None:
     X = np.concatenate(rows)
     if len(X) == 0:
         return
+    with space.store.reading() as db:
+        replaced = parts_between(db, view.number, first_row, len(X))
+    if not _are(replaced, first_row, X):
+        raise Conflict(f"Space: rows of {view.name!r} were numbered anew while they were settled; they are left as is.")
     file, check = write_array(space.store.vectors, X)
     settled = (*parts, map_array(space.store.vectors / file, check))
 
     def change(draft: Draft) -> None:
+        if parts_between(draft.db, view.number, first_row, len(X)) != replaced:
+            raise Conflict(f"Space: parts of {view.name!r} changed while they were settled; they are left as they are.")
         old = replace_parts(draft, view.number, first_row, X, file, check)
         draft.deltas.append(lambda builder: builder.settle(view.name, settled))
         draft.deltas.append(lambda builder: _unlink(space, old))
 
-    space.transact(change)
+    try:
+        space.transact(change)
+    except Conflict:
+        _unlink(space, [file])
+        raise
+
+
+def _are(parts: list[tuple], first_row: int, X: np.ndarray) -> bool:
+    """Whether the parts hold the rows of X, from ``first_row`` on, in their order."""
+    at = 0
+    for start, n_rows, _, dtype, check in parts:
+        if start != first_row + at or checksum(X[at : at + n_rows].astype(dtype, copy=False)) != check:
+            return False
+        at += n_rows
+    return at == len(X)
 
 
 def _unlink(space: "Space", names: list[str]) -> None:

@@ -26,7 +26,7 @@ def fill(space: Space, kind: str, step: Callable[[str, int, int], None] = lambda
     where the demonstration came from. Raises :class:`Unavailable` where its source cannot be had.
     """
     view = space.snapshot.collections.get(kind)
-    if view is not None and len(view.ids):
+    if view is not None and len(view.ids) and kind not in sources.unfinished(space):
         return f"{kind} are there already."
     made = KINDS[kind](partial(step, "making"))
     place = space.store.folder / "pictures"

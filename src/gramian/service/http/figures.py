@@ -55,6 +55,10 @@ def figures(space: Space, clock: Clock) -> str:
     """All numbers."""
     lines = ["# TYPE gramian_seq counter", f"gramian_seq {space.seq}"]
     lines += ["# TYPE gramian_resident_bytes gauge", f"gramian_resident_bytes {_resident()}"]
+    lines += ["# TYPE gramian_log_bytes gauge", f"gramian_log_bytes {space.store.log_bytes}"]
+    lines += ["# TYPE gramian_troubles gauge", f"gramian_troubles {len(space.troubles)}"]
+    lines.append("# TYPE gramian_failures_total counter")
+    lines += [f'gramian_failures_total{{task="{task}"}} {n}' for task, n in sorted(space.failures.items())]
     lines += _collections(space)
     lines.append("# TYPE gramian_request_seconds histogram")
     for kind, counts in sorted(clock.counts.items()):

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
 from starlette.responses import Response
@@ -45,6 +45,7 @@ class Guard:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a refused request, pass on all others."""
+        send = _unframed(send)
         if scope["type"] != "http" or scope["path"] in HEALTH:
             await self.app(scope, receive, send)
             return
@@ -94,7 +95,7 @@ class Guard:
         token = value.strip() if scheme.lower() == "bearer" else token
         if token or headers.get("authorization"):
             found = await run_in_threadpool(self.access.check, token)
-            return found[1] if found else _unknown("the token is wrong")
+            return found or _unknown("the token is wrong")
         if scope["path"] == LOGIN:
             return Identity("viewer")
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE)
@@ -103,6 +104,19 @@ class Guard:
             if who or self.access.required:
                 return who or _unknown("the session is over; log in again")
         return _unknown("a token is needed") if self.access.required else Identity("admin")
+
+
+def _unframed(send: Any) -> Any:
+    """Answers that no page may show in a frame, where clicks could be led astray."""
+
+    async def sent(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(raw=message.setdefault("headers", []))
+            headers.setdefault("X-Frame-Options", "DENY")
+            headers.setdefault("Content-Security-Policy", "frame-ancestors 'none'")
+        await send(message)
+
+    return sent
 
 
 def _unknown(why: str) -> Response:

@@ -38,16 +38,16 @@ async def login(request: Request, access: TheAccess, body: bodies.Login) -> Resp
     found = await run_in_threadpool(access.check, body.token)
     if found is None:
         return problem(401, "Request: the token is wrong.", {"WWW-Authenticate": "Bearer"})
-    response = answer({"role": found[1].role, "name": found[1].name})
+    response = answer({"role": found.role, "name": found.name})
     secure = request.url.scheme == "https"
-    value = access.session(found[0])
-    response.set_cookie(COOKIE, value, SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
+    response.set_cookie(COOKIE, access.session(found), SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
     return response
 
 
-@router.post("/logout")
-def logout(who: Viewer) -> Response:
-    """Forget the cookie."""
+@router.post("/logout", responses=documented(507))
+def logout(request: Request, access: TheAccess, who: Viewer) -> Response:
+    """End the session of the cookie, and forget it."""
+    access.log_out(request.cookies.get(COOKIE, ""))
     response = answer({})
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response

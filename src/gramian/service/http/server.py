@@ -36,7 +36,7 @@ def serve(
     app = create_app(space, tokens=tokens, origins=origins, pictures=pictures, rate=rate)
     if not is_loopback(host) and not _required(app):
         raise SpaceError(
-            f"Space: a token is needed to serve at {host!r}, which others can reach; give --token ROLE:SECRET."
+            f"Space: a token is needed to serve at {host!r}, which others can reach; give --token-file FILE."
         )
     listener = _bind(host, port)
     config = uvicorn.Config(

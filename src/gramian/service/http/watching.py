@@ -3,14 +3,15 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
+from gramian.service.http.access import Access, Identity
 from gramian.service.http.figures import figures
-from gramian.service.http.parts import USUAL, TheSpace, Viewer, answer
+from gramian.service.http.parts import USUAL, TheAccess, TheSpace, Viewer, answer
 from gramian.service.http.problems import documented, problem
 from gramian.service.space import Space
 
@@ -24,6 +25,7 @@ SILENCE = 15.0
 async def events(
     request: Request,
     space: TheSpace,
+    access: TheAccess,
     who: Viewer,
     last_event_id: Annotated[str | None, Header()] = None,
     after: Annotated[int | None, Query(ge=0, lt=2**63)] = None,
@@ -33,21 +35,28 @@ async def events(
     if last_event_id is not None and last_event_id.strip().isdigit():
         start = min(int(last_event_id), 2**62)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_follow(space, start), headers=headers, media_type="text/event-stream")
+    return StreamingResponse(_follow(space, access, who, start), headers=headers, media_type="text/event-stream")
 
 
-async def _follow(space: Space, last: int) -> AsyncIterator[str]:
+async def _follow(space: Space, access: Access, who: Identity, last: int) -> AsyncIterator[str]:
+    """Events after one, for as long as the token and the session of who asked are good."""
     loop, news = asyncio.get_running_loop(), asyncio.Event()
 
-    def tell(seq: int) -> None:
+    def tell(seq: int = 0) -> None:
         loop.call_soon_threadsafe(news.set)
 
+    def look() -> list[dict[str, Any]] | None:
+        return space.events(last, PAGE) if access.stands(who) else None
+
     stop = space.listen(tell)
+    access.listeners.append(tell)
     try:
         yield "retry: 1000\n\n"
         while True:
             news.clear()
-            found = await run_in_threadpool(space.events, last, PAGE)
+            found = await run_in_threadpool(look)
+            if found is None:
+                return
             for event in found:
                 last = event["seq"]
                 yield f"id: {last}\ndata: {json.dumps(event)}\n\n"
@@ -58,6 +67,7 @@ async def _follow(space: Space, last: int) -> AsyncIterator[str]:
                     yield ": still here\n\n"
     finally:
         stop()
+        access.listeners.remove(tell)
 
 
 @router.get("/livez")
@@ -68,10 +78,11 @@ async def livez() -> Response:
 
 @router.get("/readyz", responses=documented(503))
 async def readyz(request: Request, space: TheSpace) -> Response:
-    """Whether the space takes changes."""
+    """Whether the space takes changes; ``degraded`` with reasons where it does, but not all of its upkeep works."""
     if not space.alive:
         return problem(503, "Space: the thread that writes has ended; start the server again.")
-    return answer({"status": "ok", "seq": space.seq})
+    status = {"status": "degraded", "reasons": space.troubles} if space.troubles else {"status": "ok"}
+    return answer({**status, "seq": space.seq})
 
 
 @router.get("/metrics", responses=USUAL, response_class=PlainTextResponse)
