@@ -12,6 +12,7 @@ from gramian import linalg
 from gramian._settings import Count, Loudness, Percentiles, Seed, Share, Size
 from gramian.constraints import Constraints, Labels, Pairs
 from gramian.constraints.pairs import MOST_BY_CLASS
+from gramian.coordinates import KernelSpace
 from gramian.features import KernelFeatures
 from gramian.features.nystrom import MANY
 from gramian.kernels import Kernel
@@ -19,7 +20,6 @@ from gramian.kernels.objects import as_kernel
 from gramian.learners import subsample
 from gramian.learners.base import Learner
 from gramian.learners.kernelized import kernel_or_gaussian
-from gramian.learners.spaces import in_kernel
 from gramian.learners.task import Task, Traits
 from gramian.linalg import count, take
 from gramian.rankmin.kernel_methods import OWNER, Method, method_of
@@ -138,7 +138,8 @@ class LowRankKernel(Learner):
         """The method that was asked for, on the kernel coordinates of the points, or of a part of many."""
         points, y = self._few_of(task)
         features = self._features(kernel_or_gaussian(self.kernel, points, OWNER))
-        inside = in_kernel(replace(task, y=y), features, points)
+        Z = features.learn(points)  # (n, r)
+        inside = replace(task, Z=points, y=y).within(KernelSpace(features), Z)
         solution = self._solved(inside, self._bounded(inside))
         F = (
             inside.Z @ solution.factor.T
