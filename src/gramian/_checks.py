@@ -488,10 +488,19 @@ def array(value: Any, owner: str, name: str) -> np.ndarray:
         raise ValueError(f"{owner}: {name} must hold real numbers, got {shown(value)}.") from error
 
 
+STREAM = 1_735_549_293
+"""The seed where none was given: the same call gives the same answer."""
+
+
 def random(random_state: Any, owner: str) -> np.random.RandomState:
-    """Return the RandomState of a seed, or the one that shares its stream with a RandomState or Generator."""
+    """The RandomState of a seed, or the one that shares its stream with a RandomState or Generator.
+
+    None is one fixed stream, so that every draw of every call without a seed is the same from one time to the next.
+    """
     from sklearn.utils import check_random_state
 
+    if random_state is None:
+        return np.random.RandomState(STREAM)
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(random_state.bit_generator)
     try:

@@ -149,6 +149,18 @@ class Labels:
         used = np.unique(codes[codes >= 0])
         return Labels(np.where(codes < 0, -1, np.searchsorted(used, codes)), self.classes[used])
 
+    def by_appearance(self) -> "Labels":
+        """The same with classes in the order in which they appear, so that their names reach no draw."""
+        if len(self.classes) == 0:
+            return self
+        codes = self.codes[self.codes >= 0]
+        first = np.full(len(self.classes), len(codes))
+        np.minimum.at(first, codes, np.arange(len(codes)))
+        order = np.argsort(first, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return Labels(np.where(self.codes < 0, -1, place[self.codes]), self.classes[order])
+
     def groups(self) -> list[np.ndarray]:
         """Indices of the points of each class."""
         order = np.argsort(self.codes, kind="stable")

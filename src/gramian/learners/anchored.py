@@ -76,13 +76,14 @@ def chosen(learner: Any, frame: Any, task: Task, weight: float | None) -> tuple[
     if weight is not None and len(variants) == 1:
         return variants[0], weight, 0
     weights = WEIGHTS if weight is None else np.array([weight, 1.0])
-    folds = list(held_out(task.y, task.rng))
+    repeats = variants[0].traits.repeats
+    folds = [fold for _ in range(repeats) for fold in held_out(task.y, task.rng, points=frame.points)]
     best = -np.inf, variants[0], UNKNOWN if weight is None else weight
     reasons: list[str] = []
     for variant in variants:
         gains = [gain for fold in folds for gain in gains_on(variant, frame, fold, task, weights, reasons)]
         if gains:
-            gain, place = best_place(gains, frame.care if weight is None else None)
+            gain, place = best_place(gains, frame.care * repeats**0.5 if weight is None else None)
             best = max(best, (gain, variant, float(weights[place])), key=lambda one: one[0])
     if reasons and len(reasons) == len(folds) * len(variants):
         _checks.warn(

@@ -31,7 +31,7 @@ def enter(learner: Any, X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
     labels = Labels.from_array(y, owner, linalg.count(X), unknown, traits.labels == "numbers")
     if traits.vectors:
         doubts.warn(learner, X, labels, unknown)
-    X, labels = labeled(X, labels, owner)
+    X, labels = labeled(X, labels.by_appearance(), owner)
     return X, Targets.from_labels(labels, owner) if traits.labels == "numbers" else labels
 
 

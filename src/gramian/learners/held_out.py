@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg, neighbors
+from gramian._device import to_host
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
 from gramian.learners.path import Straight, mixed, precision_path
 from gramian.learners.task import Targets
@@ -49,16 +50,20 @@ class Numbers:
     targets: np.ndarray
 
 
-def held_out(y: Labels | Targets | Constraints, rng: np.random.RandomState, n_folds: int = FOLDS) -> Iterator[Fold]:
-    """Folds of what y is about; none where y says too little."""
+def held_out(y: Any, rng: np.random.RandomState, n_folds: int = FOLDS, points: Any = None) -> Iterator[Fold]:
+    """Folds of what y is about; none where y says too little.
+
+    Points, where they are there, are drawn by their content: neither the order of rows nor names of classes matter.
+    """
+    order = by_content(points)
     if isinstance(y, Chunklets):
         names = np.unique(y.ids[y.ids >= 0])
         labels = Labels(np.where(y.ids < 0, -1, np.searchsorted(names, y.ids)), names)
-        yield from (_as_chunklets(fold) for fold in _class_folds(labels, rng, n_folds))
+        yield from (_as_chunklets(fold) for fold in _class_folds(labels, rng, n_folds, order))
     elif isinstance(y, Labels):
-        yield from _class_folds(y, rng, n_folds)
+        yield from _class_folds(y, rng, n_folds, order)
     elif isinstance(y, Targets):
-        yield from number_folds(y, rng, n_folds)
+        yield from number_folds(y, rng, n_folds, order)
     elif isinstance(y, Pairs | Comparisons):
         yield from _tuple_folds(y, rng, n_folds)
 
@@ -68,9 +73,29 @@ def _as_chunklets(fold: Fold) -> Fold:
     return Fold(fold.rows, Chunklets(fold.side.codes), fold.held)
 
 
-def _class_folds(labels: Labels, rng: np.random.RandomState, n_folds: int) -> Iterator[Fold]:
+def by_content(points: Any) -> np.ndarray | None:
+    """The rows in an order that follows from what they hold, (n,); None where there are none to look at."""
+    if getattr(points, "ndim", 0) != 2:
+        return None
+    direction = np.random.RandomState(0).standard_normal(points.shape[1])  # (d,)
+    return np.argsort(to_host(points @ linalg.placed(direction, points)), kind="stable")
+
+
+def in_order(labels: Labels, order: np.ndarray | None) -> list[np.ndarray]:
+    """The points of each class, all in an order, and classes in that of their first points."""
+    if order is None:
+        return [members for members in labels.groups() if len(members)]
+    groups = [order[members] for members in Labels(labels.codes[order], labels.classes).groups() if len(members)]
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return sorted(groups, key=lambda members: int(rank[members[0]]))
+
+
+def _class_folds(
+    labels: Labels, rng: np.random.RandomState, n_folds: int, order: np.ndarray | None = None
+) -> Iterator[Fold]:
     """Each fold holds out a part of the classes, and a part of the points of the others."""
-    groups = [rng.permutation(members) for members in labels.groups() if len(members)]
+    groups = [rng.permutation(members) for members in in_order(labels, order)]
     place = rng.permutation(len(groups)) % n_folds if len(groups) >= n_folds else np.full(len(groups), -1)
     for fold in range(n_folds):
         kept, seen, new = [], [], []
@@ -113,11 +138,14 @@ def _queries(groups: list[np.ndarray], codes: np.ndarray) -> tuple[np.ndarray, n
     return rows, codes[rows]
 
 
-def number_folds(y: Targets, rng: np.random.RandomState, n_folds: int = FOLDS) -> Iterator[Fold]:
+def number_folds(
+    y: Targets, rng: np.random.RandomState, n_folds: int = FOLDS, order: np.ndarray | None = None
+) -> Iterator[Fold]:
     """Parts of the points, whose targets are numbers."""
-    part = rng.permutation(len(y)) % n_folds
+    order = np.arange(len(y)) if order is None else order
+    place = rng.permutation(len(y)) % n_folds  # (n,), of the points in that order
     for fold in range(n_folds):
-        rows, known = np.flatnonzero(part == fold), np.flatnonzero(part != fold)
+        rows, known = order[place == fold], np.sort(order[place != fold])
         if len(rows) and len(known) > 1:
             yield Fold(known, y.of(known), {"numbers": Numbers(rows[:MOST_ASKED], known, y.standard)})
 

@@ -45,6 +45,8 @@ class Traits:
     """Leading directions of the points that a blended fit takes at most; None is all."""
     points_each: int = 5
     """Points that there are for each direction at least."""
+    repeats: int = 1
+    """How often all points are held out, in threes, where a weight is chosen: one draw of folds says little."""
     care: float = 1.0
     """Standard errors of the gain that the weight of the prior may cost."""
     choices: dict[str, tuple] = field(default_factory=dict)

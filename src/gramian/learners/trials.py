@@ -143,7 +143,7 @@ class Search:
 
     def __init__(self, task: Task, k: int, cv: int):
         self.X, self.task, self.k = linalg.dense(task.Z), task, k
-        self.folds = list(held_out(task.y, task.rng, cv))
+        self.folds = list(held_out(task.y, task.rng, cv, self.X))
         self.seed = int(task.rng.randint(2**31 - 1))
         self.paths: dict[tuple[int, str, int], Any] = {}
 

@@ -240,6 +240,6 @@ def draw_seed(random_state: Any, owner: str) -> int:
     """A stored integer seed, so that an index hashes alike wherever it is loaded."""
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         return _checks.number(random_state, owner, "random_state", low=0, high=2**63 - 1, integer=True)
-    if isinstance(random_state, np.random.Generator) or random_state is None:
-        return int(np.random.default_rng(random_state).integers(2**63))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
     return int(_checks.random(random_state, owner).randint(2**31))
