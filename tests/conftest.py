@@ -3,11 +3,14 @@
 import os
 import pathlib
 import sys
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+if version("scikit-learn").startswith("1.6."):
+    os.environ.setdefault("SCIPY_ARRAY_API", "1")  # its checks of estimators ask for it when they are imported
 settings.register_profile("gramian", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("gramian")
 
