@@ -232,6 +232,7 @@ def test_functions_and_methods_are_checked_by_their_annotations():
         (lambda: power(1, shift="x"), r"power: shift must be a number, got 'x'\."),
         (lambda: Room.of(0), r"Room: size must be an integer"),
         (lambda: Room().door(width=0), r"Room: width must be a number in \(0, inf\) or None, got 0\."),
+        (lambda: power(1, base=2), "multiple values for argument 'base'"),
         (lambda: power(), "missing 1 required positional argument"),
         (lambda: Room().door(1, 2), "takes 2 positional arguments but 3 were given"),
     ]:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _device, _parameters
-from gramian._parameters import shown as shown
+from gramian._settings import shown as shown
 
 LARGEST = 1e300
 """No power of the data may exceed it, or double precision would overflow."""

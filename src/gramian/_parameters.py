@@ -1,44 +1,27 @@
-"""One description of the settings that many classes share, by name: what each may be.
+"""Settings of classes and functions whose annotations do not say yet what they may be: one table, by name.
 
-A word means the same everywhere, so one table serves all classes; ``Class.word`` stands for a class that takes more.
-The checks of an estimator, the tests that try every wrong value, and the words in a message all come from here.
-Settings with limits of their own (shapes, the number of points) are checked where those are known.
+``Class.word`` stands for a class that takes more. What annotations say goes before the table.
 """
 
 from collections.abc import Callable
 from functools import cache, wraps
 from inspect import isfunction, signature
-from numbers import Integral, Real
-from os import PathLike
+from types import NoneType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from gramian import _settings
-from gramian._settings import Kind
+from gramian._settings import Kind, Within
 from gramian._settings import shown as shown
 
 F = TypeVar("F", bound=Callable)
 C = TypeVar("C")
-MOST = 2**53
-"""The largest integer that a setting may be."""
 
 
 def number(low: float, high: float = np.inf, *, integer: bool = False, open_low: bool = False) -> Kind:
     """A finite number in [low, high], or (low, high] with open_low."""
-    kind: Any = Integral if integer else Real
-    top = min(high, MOST) if integer else high
-    left = "(" if open_low else "["
-    phrase = f"{'an integer' if integer else 'a number'} in {left}{low}, {high}{')' if high == np.inf else ']'}"
-
-    def holds(value: Any) -> bool:
-        if not isinstance(value, kind) or isinstance(value, bool | np.bool_ | np.timedelta64):  # an Integral to NumPy
-            return False
-        if not abs(value) < np.inf:
-            return False
-        return low <= value <= top and not (open_low and value == low)
-
-    return Kind(phrase, holds)
+    return _settings.number(int if integer else float, Within(low, high, open_low))
 
 
 def word(*words: str) -> Kind:
@@ -46,69 +29,32 @@ def word(*words: str) -> Kind:
     return Kind(" or ".join(map(repr, words)), lambda value: isinstance(value, str) and value in words)
 
 
-NONE = Kind("None", lambda value: value is None)
-FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_) or _is_bit(value))
-LOUDNESS = Kind("True, False or an integer", lambda value: isinstance(value, bool | np.bool_ | Integral))
-FUNCTION = Kind("a function", callable)
-TEXT = Kind("a string", lambda value: isinstance(value, str))
-PATH = Kind("a path", lambda value: isinstance(value, str | PathLike))
-NAMES = Kind("a list of names", lambda value: _is_row(value) and all(isinstance(name, str) for name in value))
-DATA = Kind("a dict", lambda value: isinstance(value, dict))
-COUNT = number(1, integer=True)
-SIZE = number(0)
-SHARE = number(0, 1)
-POSITIVE = number(0, open_low=True)
-SIZES = Kind("a list of positive numbers", lambda value: _is_row(value) and all(map(POSITIVE.holds, value)))
-METRIC = Kind("a metric", lambda value: hasattr(value, "pair_sqdist"))
-OBJECTS = Kind(
-    "points or a list of objects", lambda value: np.ndim(value) > 0 if hasattr(value, "ndim") else _is_list(value)
-)
+def _kind(hint: Any) -> Kind:
+    return cast(Kind, _settings.kind(hint))
+
+
+NONE, FLAG, TEXT, DATA = _kind(NoneType), _kind(bool), _kind(str), _kind(dict)
+FUNCTION, LOUDNESS, PATH = _kind(Callable), _kind(_settings.Loudness), _kind(_settings.Path)
+NAMES, SIZES, METRIC = _kind(_settings.Names), _kind(_settings.Sizes), _kind(_settings.Distance)
+COUNT, SIZE = _kind(_settings.Count), _kind(_settings.Size)
+SHARE, POSITIVE = _kind(_settings.Share), _kind(_settings.Positive)
 
 TABLE: dict[str, Kind] = {
     "callback": NONE | FUNCTION,
     "verbose": LOUDNESS,
-    "comparator": NONE | METRIC,
-    "center": FLAG,
-    "DecorrelatedKMeans.center": word("auto") | FLAG,
-    "hinge": FLAG,
-    "normalized": FLAG,
     "diagonal": FLAG,
-    "compress": FLAG,
-    "conic": FLAG,
-    "relative": FLAG,
-    "root": FLAG,
     "mmap": FLAG,
     "verify": FLAG,
-    "warn": FLAG,
-    "soft": FLAG,
     "max_iter": COUNT,
-    "LaplacianEigenmaps.max_iter": NONE | COUNT,
-    "TDL.max_iter": NONE | COUNT,
-    "n_init": COUNT,
     "n_neighbors": COUNT,
     "NCA.n_neighbors": NONE | COUNT,
     "LFDA.n_neighbors": word("auto") | COUNT,
     "reselect": number(0, integer=True),
     "n_pairs": NONE | COUNT,
     "max_points": NONE | number(2, integer=True),
-    "tol": number(0),
-    "KernelFeatures.tol": NONE | number(0),
-    "members": NONE | OBJECTS,
+    "tol": SIZE,
     "TableEncoder.drop": NAMES,
-    "n_jobs": NONE | number(-MOST, integer=True),
 }
-
-
-def _is_row(value: Any) -> bool:
-    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1)
-
-
-def _is_list(value: Any) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, str | bytes | dict)
-
-
-def _is_bit(value: Any) -> bool:
-    return isinstance(value, Integral) and value in (0, 1)
 
 
 def _is_numpys(value: Any) -> bool:
@@ -116,7 +62,7 @@ def _is_numpys(value: Any) -> bool:
 
 
 def kind_of(owner: type, name: str) -> Kind | None:
-    """What a setting of a class may be, None where the table does not say."""
+    """What a setting of a class may be by the table, None where it does not say."""
     own = (TABLE.get(f"{cls.__name__}.{name}") for cls in owner.__mro__)
     return next((kind for kind in own if kind is not None), TABLE.get(name))
 

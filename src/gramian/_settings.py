@@ -22,6 +22,9 @@ F = TypeVar("F", bound=Callable)
 INTEGER = 2.0**53
 """The largest integer that a setting may be."""
 REAL = sys.float_info.max
+NO_NUMBERS = (bool, np.bool_, np.timedelta64)
+"""Types that pass for integers, and are none."""
+PYTHONS = (int, float, bool, str, NoneType)
 
 
 class SettingError(ValueError, TypeError):
@@ -37,9 +40,6 @@ class Within:
     above: bool = False
 
     __is_annotated_types_grouped_metadata__ = True
-
-    def __contains__(self, value: Any) -> bool:
-        return bool(self.low <= value <= self.high and not (self.above and value == self.low))
 
     def __repr__(self) -> str:
         left = "(" if self.above or self.low == -np.inf else "["
@@ -156,14 +156,15 @@ def number(of: type, limits: Within) -> Kind:
     """A finite number; no bool, and no span of time, which is an integer to NumPy."""
     sort: Any = Integral if of is int else Real
     most = INTEGER if of is int else REAL
-    high = most if limits.high == np.inf else limits.high
+    low, high = max(limits.low, -most), most if limits.high == np.inf else limits.high
     phrase = "an integer" if of is int else "a number"
 
     def holds(value: Any) -> bool:
-        if not isinstance(value, sort) or isinstance(value, bool | np.bool_ | np.timedelta64):
-            return False
-        value = plain(value) if isinstance(value, np.number) else value  # single precision cannot hold the ends
-        return bool(-most <= value <= high) and value in limits
+        if type(value) is not of:
+            if not isinstance(value, sort) or isinstance(value, NO_NUMBERS):
+                return False
+            value = plain(value) if isinstance(value, np.number) else value  # single precision cannot hold the ends
+        return bool(low <= value <= high) and not (limits.above and value == low)
 
     return Kind(phrase if limits == Within() else f"{phrase} in {limits!r}", holds)
 
@@ -257,30 +258,34 @@ def shown(value: Any) -> str:
 
 def plain(value: Any) -> Any:
     """A number of NumPy's, or a fraction, as Python's: what files, databases and single precision take as it is."""
-    if isinstance(value, Real) and type(value) not in (bool, int, float):
+    if type(value) not in PYTHONS and isinstance(value, Real):
         return int(value) if isinstance(value, Integral) else float(value)
     return value
 
 
 def checked(function: F) -> F:
     """A function whose arguments are what its annotations say; a method's sentence names the class."""
-    names = list(signature(function).parameters)
-    method = names[:1] in (["self"], ["cls"])
-
-    def passed(owner: Any, name: str, value: Any) -> Any:
-        one = settings_of(function).get(name)
-        if one is None:
-            return value
-        if not one.holds(value):
-            refuse(one, value, owner, name)
-        return plain(value)
+    shape = signature(function).parameters
+    by_place = [
+        name for name, given in shape.items() if given.kind in (given.POSITIONAL_ONLY, given.POSITIONAL_OR_KEYWORD)
+    ]
+    method = by_place[:1] in (["self"], ["cls"])
 
     @wraps(function)
     def begun(*args: Any, **kwargs: Any) -> Any:
-        owner = function.__name__ if not method else getattr(args[0], "__name__", type(args[0]).__name__)
-        head = [passed(owner, name, value) for name, value in zip(names, args)]
-        named = {name: passed(owner, name, value) for name, value in kwargs.items()}
-        return function(*head, *args[len(names) :], **named)
+        call = dict(zip(by_place, args))
+        if not call.keys().isdisjoint(kwargs):
+            return function(*args, **kwargs)  # Python says what is wrong
+        call.update(kwargs)
+        for name, one in settings_of(function).items():
+            if name in call:
+                value = call[name]
+                if not one.holds(value):
+                    owner = getattr(args[0], "__name__", type(args[0]).__name__) if method else function.__name__
+                    refuse(one, value, owner, name)
+                call[name] = plain(value)
+        head = [call.pop(name) for name, _ in zip(by_place, args)]
+        return function(*head, *args[len(by_place) :], **call)
 
     return cast(F, begun)
 

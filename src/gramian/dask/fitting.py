@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _parameters
+from gramian import _checks
+from gramian._settings import Count, Loudness, require
 from gramian.constraints import Labels
 from gramian.dask.blocks import OWNER, Blocks, read
 from gramian.dask.engine import Here, engine
@@ -58,8 +59,8 @@ def fit(
     from gramian.dask.learners import inner_of
 
     block_rows = _rows(block_rows, OWNER)
-    _parameters.require(_parameters.LOUDNESS, verbose, OWNER, "verbose")
-    runs = engine(client, verbose)
+    require(Loudness, verbose, OWNER, "verbose")
+    runs = engine(client, bool(verbose))
     blocks = Blocks.of(X, rows=block_rows)
     points = Rows(blocks, runs, View(blocks.columns))
     own = inner_of(learner)
@@ -128,7 +129,8 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
 
 def _rows(block_rows: Any, owner: str) -> int | None:
     """Most rows of a block, checked."""
-    return None if block_rows is None else _checks.number(block_rows, owner, "block_rows", low=1, integer=True)
+    require(Count | None, block_rows, owner, "block_rows")
+    return block_rows
 
 
 def _streamed(metric: Any, X: Any, block_rows: int | None) -> Iterator[np.ndarray]:

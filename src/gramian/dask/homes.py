@@ -4,8 +4,8 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from gramian import _checks, _parameters
-from gramian._parameters import NONE, PATH
+from gramian._settings import Count, require
+from gramian._settings import Path as PathLike
 from gramian.dask.engine import engine, gathered
 from gramian.dask.shard import OWNER, Shard
 
@@ -22,9 +22,10 @@ class Homes:
     """
 
     def __init__(self, client: Any, folder: Any, replicas: int) -> None:
-        _parameters.require(NONE | PATH, folder, OWNER, "folder")
+        require(PathLike | None, folder, OWNER, "folder")
         self.engine, self.client, self.folder = engine(client), client, None if folder is None else Path(folder)
-        self.replicas = _checks.number(replicas, OWNER, "replicas", low=1, integer=True)
+        require(Count, replicas, OWNER, "replicas")
+        self.replicas = int(replicas)
         if self.replicas > 1 and folder is None:
             raise ValueError(
                 f"{OWNER}: replicas read the shards from files, got replicas={replicas} and no folder; give it."

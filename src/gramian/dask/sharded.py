@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _parameters, persist
-from gramian._parameters import PATH
+from gramian import _checks, persist
+from gramian._settings import Path as PathLike
+from gramian._settings import require
 from gramian.dask import shard as shards
 from gramian.dask.blocks import Blocks
 from gramian.dask.homes import Homes
@@ -203,7 +204,7 @@ class ShardedIndex:
     @classmethod
     def open(cls, client: Any, folder: str | os.PathLike, *, replicas: int = 1) -> "ShardedIndex":
         """The index that :meth:`save` wrote; its shards are read where they are first asked for."""
-        _parameters.require(PATH, folder, OWNER, "folder")
+        require(PathLike, folder, OWNER, "folder")
         source = Path(folder)
         if not (source / HEADER).is_file():
             raise FileNotFoundError(f"{OWNER}: no shards at {str(source)!r}; save an index there first.")

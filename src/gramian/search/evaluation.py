@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian._parameters import COUNT, NONE, checked
+from gramian._settings import Count, checked, shown
 
 
-def recall_at_k(found: Any, true: Any, k: int | None = None) -> float:
+@checked
+def recall_at_k(found: Any, true: Any, k: Count | None = None) -> float:
     """Mean share of the k true neighbors that stand among the first k found, |F_k ∩ T_k| / |T_k|.
 
     Parameters
@@ -57,8 +58,8 @@ def relevance(ids: Any, index_ids: Any, y: Any, y_query: Any) -> np.ndarray:
     return y[at] == y_query[:, None]
 
 
-@checked(k=NONE | COUNT)
-def precision_at_k(relevant: Any, k: int | None = None) -> float:
+@checked
+def precision_at_k(relevant: Any, k: Count | None = None) -> float:
     """Mean share of relevant items among the first k.
 
     Examples
@@ -68,7 +69,6 @@ def precision_at_k(relevant: Any, k: int | None = None) -> float:
     0.5
     """
     relevant = _flags(relevant)
-    k = relevant.shape[1] if k is None else _checks.number(k, "precision_at_k", "k", low=1, integer=True)
     return float(relevant[:, :k].mean())
 
 
@@ -104,7 +104,7 @@ def _table(values: Any, name: str, kinds: str, what: str) -> np.ndarray:
     except ValueError:
         array = np.zeros(0, dtype=object)
     if array.ndim != 2 or array.size == 0 or array.dtype.kind not in kinds:
-        raise ValueError(f"evaluation: {name} must be a table (queries, ranks) of {what}, got {_checks.shown(values)}.")
+        raise ValueError(f"evaluation: {name} must be a table (queries, ranks) of {what}, got {shown(values)}.")
     return array
 
 
@@ -122,7 +122,7 @@ def _row(values: Any, name: str) -> np.ndarray:
     except ValueError:
         array = np.zeros((0, 0))
     if array.ndim != 1:
-        raise ValueError(f"relevance: {name} must be a row of values, got {_checks.shown(values)}.")
+        raise ValueError(f"relevance: {name} must be a row of values, got {shown(values)}.")
     return array
 
 
@@ -131,9 +131,7 @@ def _totals(relevant: np.ndarray, n_relevant: Any) -> np.ndarray:
         return relevant.sum(axis=1)
     R = np.asarray(n_relevant)
     if R.dtype.kind not in "iu" or R.shape not in ((), (len(relevant),)):
-        raise ValueError(
-            f"evaluation: n_relevant must be an integer, or one for each query, got {_checks.shown(n_relevant)}."
-        )
+        raise ValueError(f"evaluation: n_relevant must be an integer, or one for each query, got {shown(n_relevant)}.")
     R = np.broadcast_to(R, len(relevant))
     if (relevant.sum(axis=1) > R).any():
         raise ValueError("evaluation: n_relevant must be at least the number of relevant items retrieved.")

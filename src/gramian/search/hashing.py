@@ -1,6 +1,6 @@
 """Hashed search whose hash functions carry the metric (Jain 2009, §4.1 and §4.2)."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -8,6 +8,7 @@ from scipy import sparse
 from gramian import _checks, _threads, linalg, neighbors
 from gramian._device import held
 from gramian._device.nearest import search, search_radius
+from gramian._settings import Count, Size, Within, checked
 from gramian.metrics import Metric
 from gramian.search import budget, device_codes
 from gramian.search.base import Index
@@ -15,7 +16,10 @@ from gramian.search.encoding import Encoder
 from gramian.search.forms import Form, form
 from gramian.search.hash_search import HashSearch
 from gramian.search.items import Items
-from gramian.search.rounded import STORES, stored
+from gramian.search.rounded import Store, stored
+
+Bits = Annotated[int, Within(8, 32768)]
+Recall = Annotated[float, Within(0, 1 - 1e-12, above=True)]
 
 
 class HashIndex(Index):
@@ -105,30 +109,26 @@ class HashIndex(Index):
 
     _devices = True
 
+    @checked
     def __init__(
         self,
-        metric: Metric,
-        n_bits: int | str = 256,
+        metric: Any,
+        n_bits: Literal["auto"] | Bits = 256,
         *,
-        mode: str = "distance",
-        searcher: str = "scan",
-        recall: float = 0.99,
-        epsilon: float | None = None,
-        n_orders: int | None = None,
-        estimate: str = "collisions",
-        store: str | None = None,
+        mode: Literal["distance", "similarity"] = "distance",
+        searcher: Literal["scan", "orders"] = "scan",
+        recall: Recall = 0.99,
+        epsilon: Size | None = None,
+        n_orders: Count | None = None,
+        estimate: Literal["collisions", "products"] = "collisions",
+        store: Store | None = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(metric)
         owner = self._owner
-        self.n_bits = n_bits if isinstance(n_bits, str) and n_bits == "auto" else whole_bytes(n_bits, owner)
-        self.mode = _checks.one_of(mode, owner, "mode", ("distance", "similarity"))
-        self.searcher = _checks.one_of(searcher, owner, "searcher", ("scan", "orders"))
-        self.recall = _checks.number(recall, owner, "recall", low=0, high=1 - 1e-12, open_low=True)
-        self.epsilon = None if epsilon is None else _checks.number(epsilon, owner, "epsilon", low=0)
-        self.n_orders = None if n_orders is None else _checks.number(n_orders, owner, "n_orders", low=1, integer=True)
-        self.estimate = _checks.one_of(estimate, owner, "estimate", ("collisions", "products"))
-        self.store = None if store is None else _checks.one_of(store, owner, "store", STORES)
+        self.n_bits = n_bits if isinstance(n_bits, str) else whole_bytes(n_bits, owner)
+        self.mode, self.searcher, self.estimate, self.store = mode, searcher, estimate, store
+        self.recall, self.epsilon, self.n_orders = recall, epsilon, n_orders
         if store is not None and not metric.coordinates.whole:
             raise ValueError(f"{owner}: store must be None for a metric on coordinates, got {store!r}.")
         self.seed = self.random_state = draw_seed(random_state, owner)
@@ -151,9 +151,9 @@ class HashIndex(Index):
             return Encoder.around(self._form(X, self.n_bits_), X, centered=False).hash(X)
         return self._encoder(items).hash(items.held(X))
 
-    def compared(self, X: Any, k: int = 10) -> np.ndarray:
+    @checked
+    def compared(self, X: Any, k: Count = 10) -> np.ndarray:
         """Number of items that a query with each point compares exactly, (m,)."""
-        k = _checks.number(k, self._owner, "k", low=1, integer=True)
         items, Q, _, _ = self._asked(X, None, None)
         if held(items["points"]):
             raise TypeError(f"{self._owner}: compared counts on the CPU only; pass the items as NumPy arrays.")
@@ -228,9 +228,8 @@ def check_similarity(metric: Metric, owner: str) -> None:
         raise ValueError(f"{owner}: mode must be 'distance' for a kernel without φ and alpha > 0.")
 
 
-def whole_bytes(n_bits: Any, owner: str) -> int:
+def whole_bytes(n_bits: int, owner: str) -> int:
     """A number of bits that fills whole bytes."""
-    n_bits = _checks.number(n_bits, owner, "n_bits", low=8, high=32768, integer=True)
     if n_bits % 8:
         raise ValueError(f"{owner}: n_bits must be a multiple of 8, got {n_bits}.")
     return n_bits

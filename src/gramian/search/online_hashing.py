@@ -2,24 +2,24 @@
 
 import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 
 from gramian import _checks, linalg, neighbors
+from gramian._settings import Count, Rule, Share, Within, checked
 from gramian.metrics import Metric
 from gramian.online.learner import OnlineLearner
 from gramian.search import codes, following, stored
 from gramian.search.anchors import Anchors
 from gramian.search.base import Index
 from gramian.search.encoding import Encoder
-from gramian.search.hashing import HashIndex, draw_seed, whole_bytes
+from gramian.search.hashing import Bits, HashIndex, Recall, draw_seed, whole_bytes
 from gramian.search.items import Items
 from gramian.search.roads import listed_distances, settled, unclear
 from gramian.search.teaching import Taught
 
-DETECTORS = ("likely", "margin")
 SCAN_BELOW = 2048
 """Up to this many items a query compares them all: cheaper than hashing, and exact."""
 AT_ONCE = 8192
@@ -80,26 +80,22 @@ class OnlineHashIndex(Taught, Index):
     ((1, 2), 0.0)
     """
 
+    @checked
     def __init__(
         self,
-        learner: OnlineLearner,
-        n_bits: int = 256,
+        learner: Annotated[OnlineLearner, Rule("LEGO, OnlineITML or OnlinePOLA")],
+        n_bits: Bits = 256,
         *,
-        tol: float = 0.03,
-        rehash_share: float = 0.4,
-        detector: str = "likely",
-        recall: float = 0.99,
+        tol: Annotated[float, Within(0, 0.5)] = 0.03,
+        rehash_share: Share = 0.4,
+        detector: Literal["likely", "margin"] = "likely",
+        recall: Recall = 0.99,
         random_state: Any = None,
     ) -> None:
         owner = "OnlineHashIndex"
-        if not isinstance(learner, OnlineLearner):
-            raise TypeError(f"{owner}: learner must be LEGO, OnlineITML or OnlinePOLA, got {type(learner).__name__}.")
         self.learner = copy.deepcopy(learner)
         self.n_bits = whole_bytes(n_bits, owner)
-        self.tol = _checks.number(tol, owner, "tol", low=0, high=0.5)
-        self.rehash_share = _checks.number(rehash_share, owner, "rehash_share", low=0, high=1)
-        self.detector = _checks.one_of(detector, owner, "detector", DETECTORS)
-        self.recall = _checks.number(recall, owner, "recall", low=0, high=1 - 1e-12, open_low=True)
+        self.tol, self.rehash_share, self.detector, self.recall = tol, rehash_share, detector, recall
         self.seed = self.random_state = draw_seed(random_state, owner)
         self.stats_ = dict.fromkeys(("updates", "queries", "moves", "rehashes", "touched", "flipped"), 0)
         self._anchors = Anchors(self.seed, self.n_bits, codes.angle_limits(self.n_bits, self.recall))
@@ -123,9 +119,9 @@ class OnlineHashIndex(Taught, Index):
             raise ValueError(f"{self._owner}: the index is empty; add points before their bits are asked for.")
         return self._anchors.encoder(items.settled["anchor"], items["points"], items.settled).hash(items.held(X))
 
-    def compared(self, X: Any, k: int = 10) -> np.ndarray:
+    @checked
+    def compared(self, X: Any, k: Count = 10) -> np.ndarray:
         """Number of items that a query with each point compares at the anchor, (m,)."""
-        k = _checks.number(k, self._owner, "k", low=1, integer=True)
         items, Q, _, _ = self._asked(X, None, None)
         live, Q = self.metric, items.held(Q)
         seen = [self._anchors.part(items, live, k, Q, *part).seen for part in following.parts(items, None)]

@@ -1,18 +1,20 @@
 """k-nearest-neighbor prediction with any index."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gramian import _checks, votes
-from gramian._parameters import COUNT, Kind, checked
+from gramian._settings import Count, checked
 from gramian.search.base import Index
 
-INDEX = Kind("an index", lambda value: isinstance(value, Index))
+Weights = Literal["uniform", "distance"]
 
 
-@checked(index=INDEX, k=COUNT)
-def knn_proba(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "uniform") -> tuple[np.ndarray, np.ndarray]:
+@checked
+def knn_proba(
+    index: Index, y: Any, X: Any, *, k: Count = 5, weights: Weights = "uniform"
+) -> tuple[np.ndarray, np.ndarray]:
     """Classes, and the share of the votes of the k nearest items for each of them, (m, n_classes).
 
     Parameters
@@ -25,12 +27,12 @@ def knn_proba(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "unifo
         One vote each, or 1/d; items at distance zero then outvote all others.
     """
     classes, codes = _checks.labels(y, "knn_proba", len(index))
-    near, weight = _weighted(index, X, k, weights, "knn_proba")
+    near, weight = _weighted(index, X, k, weights)
     return classes, votes.tally(codes[near], len(classes), weight / weight.sum(axis=1, keepdims=True))
 
 
-@checked(index=INDEX, k=COUNT)
-def knn_classify(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "uniform") -> np.ndarray:
+@checked
+def knn_classify(index: Index, y: Any, X: Any, *, k: Count = 5, weights: Weights = "uniform") -> np.ndarray:
     """Label of the majority of the k nearest items, of tied ones that of nearer items; see :func:`.knn_proba`.
 
     Examples
@@ -42,25 +44,24 @@ def knn_classify(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "un
     ['low', 'high']
     """
     classes, codes = _checks.labels(y, "knn_classify", len(index))
-    near, weight = _weighted(index, X, k, weights, "knn_classify")
+    near, weight = _weighted(index, X, k, weights)
     return classes[votes.winners(codes[near], len(classes), weight)]
 
 
-@checked(index=INDEX, k=COUNT)
-def knn_regress(index: Index, y: Any, X: Any, *, k: int = 5, weights: str = "uniform") -> np.ndarray:
+@checked
+def knn_regress(index: Index, y: Any, X: Any, *, k: Count = 5, weights: Weights = "uniform") -> np.ndarray:
     """Mean target of the k nearest items, (m,) or (m, t) as y is (n,) or (n, t); see :func:`.knn_proba`."""
     target = _checks.array(y, "knn_regress", "y")
     if target.ndim == 0 or len(target) != len(index):
         raise ValueError(f"knn_regress: y must have one target per item ({len(index)}), got shape {target.shape}.")
     if not np.isfinite(target).all():
         raise ValueError("knn_regress: y contains NaN or infinity.")
-    near, weight = _weighted(index, X, k, weights, "knn_regress")
+    near, weight = _weighted(index, X, k, weights)
     return np.einsum("mk,mk...->m...", weight / weight.sum(axis=1, keepdims=True), target[near])
 
 
-def _weighted(index: Index, X: Any, k: int, weights: str, owner: str) -> tuple[np.ndarray, np.ndarray]:
+def _weighted(index: Index, X: Any, k: int, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the neighbors in ``index.ids`` and the weight of each."""
-    _checks.one_of(weights, owner, "weights", ("uniform", "distance"))
     ids, sqdist = index.query(X, k)
     near = np.searchsorted(index.ids, ids)
     if weights == "uniform":

@@ -1,20 +1,24 @@
 """The questions that an index answers: nearest neighbors, all within a radius, and why."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _device, _parameters, _threads, linalg
+from gramian import _device, _threads, linalg
+from gramian._settings import Count, Loudness, Rule, Size, checked
 from gramian.metrics import Metric
 from gramian.search.ids import mask_of, positions
 from gramian.search.items import Items
 from gramian.search.progress import progress
 
-BATCHES = _parameters.Kind(
-    "a generator or a list of points", lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes)
-)
+
+def _are_batches(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+Batches = Annotated[Any, Rule("a generator or a list of points", _are_batches)]
 
 
 class Queries:
@@ -30,8 +34,9 @@ class Queries:
     _search: Any
     _search_radius: Any
 
+    @checked
     def query(
-        self, X: Any, k: int = 10, *, n_jobs: int | None = None, within: Any = None
+        self, X: Any, k: Count = 10, *, n_jobs: int | None = None, within: Any = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Ids and squared distances of the k nearest items, ascending, ties by id.
 
@@ -50,7 +55,6 @@ class Queries:
         ids : int64 (m, min(k, n))
         sqdist : float64 (m, min(k, n))
         """
-        k = _checks.number(k, self._owner, "k", low=1, integer=True)
         items, Q, mask, threads = self._asked(X, within, n_jobs)
         k = min(k, items.n if mask is None else int(mask.sum()))
         if linalg.count(Q) == 0 or k == 0:
@@ -59,14 +63,15 @@ class Queries:
             rows, sqdist = self._search(items, Q, k, mask, threads)
         return answer(names(items, rows), Q), answer(sqdist, Q)
 
+    @checked
     def query_batches(
         self,
-        batches: Iterable[Any],
-        k: int = 10,
+        batches: Batches,
+        k: Count = 10,
         *,
         n_jobs: int | None = None,
         within: Any = None,
-        verbose: bool = False,
+        verbose: Loudness = False,
         callback: Callable[[int, int | None], Any] | None = None,
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Answers of :meth:`query` for one batch of points after the other, for more of them than memory holds.
@@ -80,19 +85,17 @@ class Queries:
         verbose, callback
             A progress bar; ``callback(points answered so far, total or None)`` after each batch.
         """
-        _parameters.require(BATCHES, batches, self._owner, "batches")
-        _parameters.require(_parameters.TABLE["verbose"], verbose, self._owner, "verbose")
-        _parameters.require(_parameters.TABLE["callback"], callback, self._owner, "callback")
         listed = isinstance(batches, list | tuple) and all(hasattr(X, "__len__") for X in batches)
         total = sum(map(linalg.count, batches)) if listed else None  # type: ignore[arg-type]  # a list then
-        with progress(self._owner, total, verbose, callback) as report:
+        with progress(self._owner, total, bool(verbose), callback) as report:
             for X in batches:
                 found = self.query(X, k, n_jobs=n_jobs, within=within)
                 report(len(found[0]))
                 yield found
 
+    @checked
     def query_radius(
-        self, X: Any, r: float, *, n_jobs: int | None = None, within: Any = None
+        self, X: Any, r: Size, *, n_jobs: int | None = None, within: Any = None
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Ids and squared distances of all items at a distance of at most r, ascending, ties by id.
 
@@ -109,7 +112,6 @@ class Queries:
         ids : list of m arrays of int64
         sqdist : list of m arrays of float64
         """
-        r = _checks.number(r, self._owner, "r", low=0)
         items, Q, mask, threads = self._asked(X, within, n_jobs)
         if linalg.count(Q) == 0:
             return [], []

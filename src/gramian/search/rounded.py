@@ -4,14 +4,14 @@ What is kept is what is searched: codes, distances and answers are those of the 
 error of at most 2⁻¹¹ of a value; a byte of at most 1/508 of the range of the values of its row.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gramian import linalg
 from gramian.search.columns import Dense
 
-STORES = ("float64", "float32", "float16", "int8")
+Store = Literal["float64", "float32", "float16", "int8"]
 _HALF = float(np.finfo(np.float16).max)
 
 

@@ -2,21 +2,23 @@
 
 from inspect import signature
 from numbers import Number
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from gramian._parameters import DATA, NONE, Kind, require
+from gramian._settings import Rule, require
 
-ONE = Kind(
-    "a number, a word, True, False or None",
-    lambda value: value is None or isinstance(value, str | Number | np.bool_) or _is_single(value),
-)
-WORD_OR_ARRAY = NONE | Kind("a word or an array", lambda value: isinstance(value, str | np.ndarray | list | tuple))
-SEVERAL = {"prior": WORD_OR_ARRAY, "init": WORD_OR_ARRAY, "basis": WORD_OR_ARRAY}
+
+def _is_one(value: Any) -> bool:
+    single = isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biuf"
+    return single or value is None or isinstance(value, str | Number | np.bool_)
+
+
+ONE = Annotated[Any, Rule("a number, a word, True, False or None", _is_one)]
+MANY = Annotated[Any, Rule("a word or an array", lambda value: isinstance(value, str | np.ndarray | list | tuple))]
+SEVERAL = {"prior": MANY | None, "init": MANY | None, "basis": MANY | None}
 ELSEWHERE = ("preprocessor", "random_state")
 """Settings that are looked at where they are used."""
-OPTIONS = NONE | DATA
 
 
 def check_settings(learner: Any) -> None:
@@ -24,7 +26,3 @@ def check_settings(learner: Any) -> None:
     for name in signature(type(learner)).parameters:
         if name not in ELSEWHERE:
             require(SEVERAL.get(name, ONE), getattr(learner, name, None), type(learner).__name__, name)
-
-
-def _is_single(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biuf"

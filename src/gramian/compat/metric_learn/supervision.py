@@ -4,10 +4,9 @@ from typing import Any
 
 from sklearn.base import TransformerMixin
 
-from gramian._parameters import require
+from gramian._settings import require
 from gramian.compat.metric_learn.base_metric import _PairsClassifierMixin
 from gramian.compat.metric_learn.constraints import drawn_pairs
-from gramian.compat.metric_learn.settings import OPTIONS
 
 
 class FromPairs(_PairsClassifierMixin):
@@ -18,7 +17,7 @@ class FromPairs(_PairsClassifierMixin):
         return self._fit_and_calibrate(pairs, y, calibration_params)
 
     def _fit_and_calibrate(self, pairs: Any, y: Any, calibration_params: Any, **more: Any) -> Any:
-        require(OPTIONS, calibration_params, type(self).__name__, "calibration_params")
+        require(dict | None, calibration_params, type(self).__name__, "calibration_params")
         options = calibration_params or {}
         self._validate_calibration_params(**options)
         self._fit(pairs, y, **more)
