@@ -132,3 +132,12 @@ def test_masked_entries_are_not_numbers():
         with pytest.raises(ValueError, match=r"^\w+: \w+ must hold no masked entries, got \d+; fill them"):
             call()
     np.testing.assert_array_equal(metric.sqdist(np.ma.array(X, mask=False)), metric.sqdist(X))
+
+
+def test_a_new_file_in_the_place_of_a_mapped_one_changes_no_index(tmp_path):
+    np.save(tmp_path / "points.npy", X)
+    index = gm.ExactIndex(gm.Mahalanobis.euclidean(3)).add(np.load(tmp_path / "points.npy", mmap_mode="r"))
+    np.save(tmp_path / "new.npy", X + 1)
+    (tmp_path / "new.npy").replace(tmp_path / "points.npy")
+    ids, sqdist = index.query(X, 1)
+    assert ids[:, 0].tolist() == list(range(24)) and not sqdist.any()

@@ -111,7 +111,7 @@ def test_labels_that_a_numpy_file_cannot_name(tmp_path, label):
         ("a,b c\n1,2\n2,oops\n3,4\n", "a", "--drop 'b c'"),
         ("a,k\n1,x\nNaN,y\n", "k", "column 'a' has no finite number in row 2; fill in or drop them first"),
         ("a,k\n1,x\n,y\n?,y\n", "k", "column 'a' has no finite number in 2 rows, first in row 2"),
-        ("a,k\n1e999,x\n1,y\n", "k", "column 'a' has no finite number in row 1"),
+        ("a,k\n1.0e999,x\n1,y\n", "k", "column 'a' has no finite number in row 1"),
         ("a,k\n1,x\n2,\n", "k", "label column 'k' is empty in row 2; drop those rows first"),
         ("a,k\n1,x\n2\n", "k", "line 3 has 1 cells, the header has 2"),
         ("a,a\n1,2\n", "a", "two columns are named 'a'"),

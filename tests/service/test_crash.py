@@ -20,7 +20,7 @@ import pytest
 from gramian.persist import PersistError
 from gramian.service import Client, Space, row_sums
 from gramian.service.changes import Request
-from gramian.service.errors import StorageFull
+from gramian.service.errors import Closed, StorageFull
 from gramian.service.row_sums import TABLES
 from tests.service.conftest import D, N, teach
 
@@ -321,6 +321,42 @@ def test_a_snapshot_that_cannot_be_built_is_read_again_from_the_disk(space, poin
     monkeypatch.undo()
     assert space.query("a", x=points[0], k=2)["ids"] == [1, 900]
     assert space.feedback("a", 1, 900, True)["seq"] == 4
+
+
+@pytest.mark.filterwarnings("ignore:Space. the thread that writes has ended")
+@pytest.mark.parametrize("place", ["_publish", "_transact", "_gather"])
+def test_a_writer_that_dies_answers_who_waits_and_who_comes(space, points, monkeypatch, place):
+    """As when there is no memory to publish, nor to read everything again."""
+    begun, go = threading.Event(), threading.Event()
+
+    def broken(*values):
+        begun.set()
+        go.wait(60)
+        raise MemoryError("injected")
+
+    writer = space._writer
+    monkeypatch.setattr(writer, place, broken)
+    futures = [space.add_later("a", points[:1], [900])]
+    assert begun.wait(60) or place == "_gather"
+    futures += [space.feedback_later("a", 1, 2, True) for _ in range(3)]
+    go.set()
+    if place == "_gather":  # the thread waits in the one that was there before
+        with contextlib.suppress(Closed):
+            futures.append(space.feedback_later("a", 1, 2, True))
+        assert futures.pop(0).result(60)["seq"] == 3
+        wait_for(lambda: not space.alive)
+    for future in futures[1:]:
+        with contextlib.suppress(Closed):
+            future.result(60)
+    if place != "_gather":
+        with pytest.raises(Closed, match="MemoryError: injected"):
+            futures[0].result(60)
+    wait_for(lambda: not space.alive)
+    with pytest.raises(Closed):
+        space.feedback("a", 1, 2, True)
+    space.close()
+    with Space(space.store.folder, learning=False) as again:
+        assert (900 in again.collection("a").ids) is (place != "_transact")
 
 
 DAMAGE = {

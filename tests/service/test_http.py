@@ -389,3 +389,40 @@ def test_the_client_has_the_words_of_a_space(served, points):
     with pytest.raises(ValueError, match="no item 8") as refused:
         served.item("b", 8)
     assert refused.value.status == 404
+
+
+def test_long_answers_are_written_in_pieces_beside_the_loop(http, space, monkeypatch):
+    """While JSON is made no other thread computes, so that one long list would hold up everybody."""
+    import asyncio
+
+    from gramian.service.http import parts
+
+    monkeypatch.setattr(parts, "NUMBERS", 60)
+    seqs = teach(space, 230)
+    space.feedback("a", [0.5] * D, 3, True)
+    sizes, dumps = [], json.dumps
+
+    def measured(content, **named):
+        text = dumps(content, **named)
+        sizes.append((len(text), asyncio._get_running_loop() is not None))
+        return text
+
+    monkeypatch.setattr(parts.json, "dumps", measured)
+    full = http.get(f"{A}/feedback", params={"limit": 100_000}).json()["feedback"]
+    assert [click["seq"] for click in full] == [*seqs, seqs[-1] + 1] and full == space.clicks("a", limit=1000)
+    assert http.get(f"{A}/feedback", params={"limit": 150, "after": seqs[9]}).json()["feedback"] == full[10:160]
+    for form in ("jsonl", "ubi"):
+        lines = http.get(f"{A}/feedback", params={"format": form, "limit": 205}).text.splitlines()
+        assert len(lines) == 205 and (form == "ubi" or list(map(json.loads, lines)) == full[:205])
+    listed = http.get(f"{A}/items", params={"fields": "id,x,meta"}).json()
+    assert listed == {"items": [space.item("a", i) | {} for i in range(1, N + 1)], "next": None}
+    assert http.get(f"{A}/items", params={"after": N}).json() == {"items": [], "next": None}
+    X = space.collection("a").points(range(1, N + 1)).tolist()
+    assert http.post(f"{A}/transform", json={"x": X}).json()["z"] == X
+    assert len(http.get(f"{A}/columns", params={"field": "number"}).json()["codes"]) == N
+    assert not any(beside for size, beside in sizes if size > 200)
+    assert max(size for size, _ in sizes) < 4000 < sum(size for size, _ in sizes)
+
+
+def test_a_feedback_list_of_no_collection_is_unknown(http):
+    assert http.get("/v1/collections/no/feedback").status_code == 404

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gramian import tables
 from gramian.tables import files
-from gramian.tables.cells import column
+from gramian.tables.cells import Column, column
 from gramian.tables.files import plain, separator
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 2))
@@ -115,3 +116,83 @@ def test_the_fill_is_the_median_of_what_is_known(values):
     known = [value for value in values if np.isfinite(value)]
     fill = column("a", np.array(values)).fill
     assert fill is None if not known else fill == pytest.approx(np.median(np.array(known) / 4) * 4)
+
+
+CODES = {
+    "zip codes": ["01234", "98765", "10001"],
+    "leading zeros": ["01", "1", "001"],
+    "beyond 2**53": ["9007199254740993", "9007199254740992", "1"],
+    "negative beyond 2**53": ["-9007199254740993", "-9007199254740992", "1"],
+    "exponents": ["1E5", "100000", "2e3"],
+    "underscores": ["1_0", "10", "11"],
+    "words that Python reads": ["nan", "inf", "Infinity"],
+    "infinity between numbers": ["1.5", "-inf", "2"],
+}
+
+
+@pytest.mark.parametrize("cells", CODES.values(), ids=CODES)
+@pytest.mark.parametrize("beside", ["", "0.5,"])
+def test_cells_that_only_look_like_numbers_stay_what_they_are(tmp_path, cells, beside):
+    head = "a,code,b\n" if beside else "code,b\n"
+    (tmp_path / "t.csv").write_text(head + "".join(f"{beside}{cell},x\n" for cell in cells))
+    columns = files.read_columns(tmp_path / "t.csv")[0]
+    assert columns["code"].tolist() == cells
+    encoded = column("code", columns["code"])
+    if encoded.kind == "number":  # most are numbers, and the others are said to be mistakes
+        assert encoded.numbers(columns["code"])[1].any()
+    else:
+        assert set(encoded.words) == set(cells) - {"nan"}
+    assert "a" not in columns or columns["a"].dtype == float
+
+
+NUMBERS = ["0", "-0.5", "+1", "1e-05", "1.0E+3", "2.5e3", "1e+20", ".5", "7.", "0.001", "10000000000000000", " 3 "]
+NUMBERS += ["nan", ""]
+
+
+def test_numbers_are_numbers(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{cell},x\n" for cell in NUMBERS))
+    found = files.read_columns(tmp_path / "t.csv")[0]["a"]
+    expected = [float(cell) if cell.strip() not in ("", "nan") else np.nan for cell in NUMBERS]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_column_is_text_throughout_also_where_only_its_end_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "CELLS", 4)
+    (tmp_path / "t.csv").write_text("zip,a\n10001,1\n98765,2\n33333,3\n02134,4\n")
+    columns = files.read_columns(tmp_path / "t.csv")[0]
+    assert columns["zip"].tolist() == ["10001", "98765", "33333", "02134"] and columns["a"].tolist() == [1, 2, 3, 4]
+
+
+def test_years_are_names_of_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("2019,2020,2021\n1,2,3\n4,5,6\n")
+    columns = files.read_columns(tmp_path / "t.csv")[0]
+    assert list(columns) == ["2019", "2020", "2021"] and columns["2020"].tolist() == [2, 5]
+    for text, width in (("2019,2020\n2020,2021\n", 2), ("2019,2019\n1,2\n", 2), ("2019\n2020\n", 1), ("1,2\n3,4\n", 2)):
+        (tmp_path / "t.csv").write_text(text)
+        columns = files.read_columns(tmp_path / "t.csv")[0]
+        assert list(columns) == ["0", "1"][:width] and len(columns["0"]) == 2
+
+
+def test_long_whole_numbers_beside_a_gap_keep_their_digits(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "id": pandas.array([9007199254740993, None, 1], dtype="Int64"),
+            "n": pandas.array([1, None, 3], dtype="Int64"),
+        }
+    )
+    assert files.plain(frame["id"]).tolist() == ["9007199254740993", "", "1"]
+    np.testing.assert_array_equal(files.plain(frame["n"]), [1, np.nan, 3])
+
+
+def test_numbers_as_words_keep_all_their_digits():
+    """Of a column of words that holds only numbers in another file."""
+    words = Column("code", "words", words=("01", "1234567", "1234568", "0.1234567"))
+    values, _ = words.numbers(np.array([1234567.0, 1234568.0, 0.1234567, np.nan]))
+    np.testing.assert_array_equal(values[:3], np.eye(4)[1:])
+    assert np.isnan(values[3]).all()
+
+
+def test_labels_with_leading_zeros_are_different_labels(tmp_path):
+    (tmp_path / "t.csv").write_text("a,kind\n0,01\n1,1\n2,001\n")
+    assert tables.read(tmp_path / "t.csv", "kind").y.tolist() == ["01", "1", "001"]

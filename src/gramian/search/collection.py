@@ -130,5 +130,5 @@ def own(rows: Any) -> Any:
     if not isinstance(rows, np.ndarray):
         return rows.copy() if hasattr(rows, "copy") else list(rows)
     if isinstance(rows.base, np.memmap) and not rows.flags.writeable:
-        return rows  # a file that is open for reading only stays on disk
+        return rows  # of a file that is open for reading only, into which nobody may write
     return np.array(rows, order="C")

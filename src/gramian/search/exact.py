@@ -23,6 +23,7 @@ class ExactIndex(Index):
     exactly zero from its copy. Sparse points stay sparse. Where a part of the metric has no coordinates, as with a
     kernel and α > 0, the others give the bound. In many features the bounds are those of leading directions; lists of
     more than 100 neighbors, and of more than one item in 500, need all directions, which are kept when first asked for.
+    Items of a file that is mapped for reading stay there, and nobody may write into it meanwhile.
 
     Parameters
     ----------

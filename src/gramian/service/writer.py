@@ -4,6 +4,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 from gramian import _checks
@@ -60,22 +61,45 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        going = True
-        while going:
-            batch = []
-            item = self._queue.get()
-            while item is not None:
-                if item[1].set_running_or_notify_cancel():
-                    batch.append(item)
-                if len(batch) == MOST_AT_ONCE or self._queue.empty():
-                    break
-                item = self._queue.get_nowait()
-            going = item is not None
-            if batch:
+        batch: list[tuple[Change, Future]] = []
+        try:
+            while self._gather(batch):
                 self._transact(batch)
+                batch.clear()
+            self._transact(batch)
+        except BaseException as error:  # whoever waits is told, and who comes later too
+            self._end(batch, error)
+
+    def _gather(self, batch: list[tuple[Change, Future]]) -> bool:
+        """Wait for changes and take all that wait; False when they are the last."""
+        item = self._queue.get()
+        while item is not None:
+            if item[1].set_running_or_notify_cancel():
+                batch.append(item)
+            if len(batch) == MOST_AT_ONCE or self._queue.empty():
+                return True
+            item = self._queue.get_nowait()
+        return False
+
+    def _end(self, batch: list[tuple[Change, Future]], error: BaseException) -> None:
+        """Take no more changes; those under way may be on disk, those that wait are not."""
+        with self._gate:
+            self._closed = True
+            while not self._queue.empty():
+                item = self._queue.get_nowait()
+                if item is not None and item[1].set_running_or_notify_cancel():
+                    batch.append(item)
+        said = f"the thread that writes has ended ({type(error).__name__}: {error})"
+        for _, future in batch:
+            if not future.done():
+                future.set_exception(Closed(f"Space: {said}; open the space again and see whether it has the change."))
+        with suppress(Exception):  # where warnings are errors
+            _checks.warn(f"Space: {said}; open the space again.")
 
     def _transact(self, batch: list[tuple[Change, Future]]) -> None:
         """Make all changes of a batch in one transaction; the refused ones leave no trace in it."""
+        if not batch:
+            return
         answers: list[tuple[Future, Any]] = []
         refused: list[tuple[Future, BaseException]] = []
         try:

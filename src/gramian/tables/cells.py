@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.tables.files import MISSING, is_number
+from gramian.tables.files import MISSING, NUMBER, holds_codes, is_number
 
 DAY = 86_400.0
 """Seconds."""
@@ -86,12 +86,19 @@ def column(name: str, cells: np.ndarray, decimal_comma: bool = False) -> Column:
     if len(known) == 0:
         return Column(name, "number")
     best, share = Column(name, "words", words=tuple(np.unique(known).tolist())), ENOUGH
+    if _holds_codes(known):
+        return best
     for kind, form in _readings(decimal_comma):
         values = parsed(known, parser(kind, form))
         read = float(np.mean(~np.isnan(values)))
         if read > share:
             best, share = Column(name, kind, form, fill=_median(values)), read
     return best
+
+
+def _holds_codes(cells: np.ndarray) -> bool:
+    """Whether cells that Python reads as numbers are none, such as zip codes."""
+    return holds_codes(cell for cell in cells.tolist() if NUMBER.fullmatch(cell.strip()))
 
 
 def _readings(decimal_comma: bool) -> list[tuple[str, str]]:
@@ -142,7 +149,8 @@ def as_text(cells: np.ndarray) -> np.ndarray:
     """Cells as text; whole numbers without a point."""
     if cells.dtype.kind != "f":
         return cells.astype(str)
-    return np.array(["" if value != value else f"{value:g}" for value in cells], dtype=str)
+    texts = [str(int(value)) if value.is_integer() else repr(value) for value in np.nan_to_num(cells).tolist()]
+    return np.where(np.isfinite(cells), texts, "")
 
 
 def is_missing(cells: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ import gzip
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -23,6 +23,11 @@ PACKED = b"\x1f\x8b"
 """First bytes of a gzip file."""
 WIDE = (b"\xff\xfe", b"\xfe\xff")
 """First bytes of a text in UTF-16."""
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+"""How a number is written."""
+ODD = re.compile(r"\n\s*([+-]?(?:0[0-9]+|[0-9]+[eE][0-9]+|[0-9]{16,}))\s*(?=\n)")
+"""What Python reads as a number although it may be none: 007, 1E5, and whole numbers that it would round."""
+YEAR = re.compile(r"1[5-9][0-9]{2}|2[01][0-9]{2}")
 LOOKED_AT = 20
 """Lines from which the separator is guessed."""
 
@@ -52,12 +57,12 @@ def _csv(path: Path) -> dict[str, np.ndarray]:
     try:
         with opened(path) as stream:
             first = [line for line in islice(stream, LOOKED_AT) if line.strip()]
-            stream.seek(0)
-            reader = csv.reader(stream, delimiter=separator(first))
-            head, parts = _parts(path, ((reader.line_num, row) for row in reader if any(row)))
+            head, parts = _read(path, stream, separator(first))
+            if mixed := _mixed(parts):  # what is text further down is so from the beginning
+                head, parts = _read(path, stream, separator(first), mixed)
     except (UnicodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
         raise TableError(f"{path}: not a text file of comma-separated values ({error}).") from error
-    return {name: _joined([part[j] for part in parts]) for j, name in enumerate(head)}
+    return {name: np.concatenate([part[j] for part in parts]) for j, name in enumerate(head)}
 
 
 def opened(path: Path) -> TextIO:
@@ -89,13 +94,32 @@ def separator(lines: list[str]) -> str:
     return max(",;\t", key=bare[0].count) if bare else ","
 
 
-def _parts(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str], list[list[np.ndarray]]]:
-    """Names of the columns, and the columns in parts of some thousand rows, numbers as numbers."""
+def _read(
+    path: Path, stream: TextIO, mark: str, texts: frozenset[int] = frozenset()
+) -> tuple[list[str], list[list[np.ndarray]]]:
+    stream.seek(0)
+    reader = csv.reader(stream, delimiter=mark)
+    return _parts(path, ((reader.line_num, row) for row in reader if any(row)), texts)
+
+
+def _mixed(parts: list[list[np.ndarray]]) -> frozenset[int]:
+    """Columns that are text in some parts and numbers in others."""
+    kinds = [{column.dtype.kind for column in columns} for columns in zip(*parts)]
+    return frozenset(j for j, both in enumerate(kinds) if len(both) > 1)
+
+
+def _parts(
+    path: Path, lines: Iterator[tuple[int, list[str]]], texts: frozenset[int]
+) -> tuple[list[str], list[list[np.ndarray]]]:
+    """Names of the columns, and the columns in parts of some thousand rows, numbers as numbers but for ``texts``."""
     line, row = next(lines, (0, None))
     if row is None:
         raise TableError(f"{path}: the file is empty.")
     head = [name.strip() or f"Unnamed: {j}" for j, name in enumerate(row)]
-    if all(is_number(cell.replace(",", ".")) for cell in head):
+    second = list(islice(lines, 1))
+    lines = chain(second, lines)
+    years = _are_years(head) and not (second and _are_years(second[0][1]))
+    if not years and all(is_number(cell.replace(",", ".")) for cell in head):
         head = [str(j) for j in range(len(row))]
         lines = chain([(line, row)], lines)
     name, count = Counter(head).most_common(1)[0]
@@ -107,7 +131,7 @@ def _parts(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str
         uneven += [(line, len(row)) for line, row in block if len(row) != len(head)]
         if uneven:
             continue
-        parts.append(_columns([row for _, row in block]))
+        parts.append(_columns([row for _, row in block], texts))
     if uneven:
         raise TableError(f"{path}: {_uneven(uneven)}, the header has {len(head)}.")
     if not parts:
@@ -115,15 +139,26 @@ def _parts(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str
     return head, parts
 
 
-def _columns(rows: list[list[str]]) -> list[np.ndarray]:
-    """The columns of some rows, numbers as numbers."""
-    wordy = [j for j, cell in enumerate(rows[0]) if not is_number(cell)]  # in most tables few, such as the label
+def _are_years(cells: list[str]) -> bool:
+    """Whether cells are different years, as the names of columns may be."""
+    return len(set(cells)) == len(cells) > 1 and all(YEAR.fullmatch(cell.strip()) for cell in cells)
+
+
+def _columns(rows: list[list[str]], texts: frozenset[int] = frozenset()) -> list[np.ndarray]:
+    """The columns of some rows, numbers as numbers but for ``texts``."""
+    wordy = [j for j, cell in enumerate(rows[0]) if j in texts or not is_number(cell)]  # in most tables few
     with suppress(ValueError):
-        numeric = np.array([left_out(row, wordy) for row in rows] if wordy else rows, dtype=np.float64)
-        words = {j: _numbers_or_text(np.char.strip(np.array([row[j] for row in rows]))) for j in wordy}
-        numbers = iter(numeric.T)
-        return [words[j] if j in words else next(numbers) for j in range(len(rows[0]))]
-    return [_numbers_or_text(np.char.strip(np.array(cells))) for cells in zip(*rows)]
+        bare = [left_out(row, wordy) for row in rows] if wordy else rows
+        numeric = np.array(bare, dtype=np.float64)
+        if not holds_codes(chain.from_iterable(bare)):
+            numbers, columns = iter(numeric.T), range(len(rows[0]))
+            return [_column([row[j] for row in rows], j in texts) if j in wordy else next(numbers) for j in columns]
+    return [_column(cells, j in texts) for j, cells in enumerate(zip(*rows))]
+
+
+def _column(cells: Sequence[str], text: bool) -> np.ndarray:
+    stripped = np.char.strip(np.array(cells))
+    return stripped.copy() if text else _numbers_or_text(stripped)
 
 
 def left_out(row: list[str], places: list[int]) -> list[str]:
@@ -139,17 +174,11 @@ def _uneven(found: list[tuple[int, int]], most: int = 5) -> str:
 
 
 def _numbers_or_text(cells: np.ndarray) -> np.ndarray:
-    with suppress(ValueError):
-        return cells.astype(np.float64)
-    with suppress(ValueError):
-        return np.where(np.isin(np.char.lower(cells), MISSING), "nan", cells).astype(np.float64)
+    for said in (cells, np.where(np.isin(np.char.lower(cells), MISSING), "nan", cells)):
+        with suppress(ValueError):
+            numbers = said.astype(np.float64)
+            return cells.copy() if holds_codes(cells.tolist()) else numbers
     return cells.copy()
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """One column; numbers only when every part is."""
-    numeric = all(part.dtype.kind == "f" for part in parts)
-    return np.concatenate(parts if numeric else [part.astype(str) for part in parts])
 
 
 def load_numpy(path: Path, mapped: bool = False) -> Any:
@@ -188,7 +217,7 @@ def plain(column: Any) -> np.ndarray:
     """A column of a frame or an array as numbers, or as text with nothing for what is missing."""
     if hasattr(column, "isna"):
         missing = column.isna()
-        if column.dtype.kind in "biuf":
+        if column.dtype.kind in "biuf" and not (missing.any() and _too_long(column)):
             return column.to_numpy(dtype=float, na_value=np.nan) if missing.any() else column.to_numpy()
         return column.astype(str).where(~missing, "").to_numpy(dtype=str)
     column = np.asarray(column)
@@ -200,10 +229,22 @@ def plain(column: Any) -> np.ndarray:
     return _numbers_or_text(cells)
 
 
-def is_number(cell: Any) -> bool:
-    """Whether a cell reads as a number."""
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return True
+def _too_long(column: Any) -> bool:
+    """Whether a column of whole numbers holds some that double precision would round."""
+    return column.dtype.kind in "iu" and not bool(column.dropna().between(-(2**53), 2**53).all())
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is written as a number, and is none of what only looks like one."""
+    return NUMBER.fullmatch(cell.strip()) is not None and not holds_codes([cell])
+
+
+def holds_codes(cells: Iterable[str]) -> bool:
+    """Whether among cells that Python reads as numbers one is a code (zip, phone, article), a word, or too long."""
+    text = "\n".join(["", *cells, ""])
+    return any(mark in text for mark in "_iI") or any(_is_code(found.group(1)) for found in ODD.finditer(text))
+
+
+def _is_code(odd: str) -> bool:
+    digits = odd.lstrip("+-")
+    return not digits.isdigit() or digits.startswith("0") or int(odd) != int(float(odd))

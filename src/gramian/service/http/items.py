@@ -1,5 +1,6 @@
 """Routes of collections and their items."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ from starlette.responses import FileResponse, Response
 from gramian.service import reports
 from gramian.service.errors import SpaceError, Unknown
 from gramian.service.http import bodies
-from gramian.service.http.parts import USUAL, Admin, JsonRoute, Key, Name, TheSpace, Viewer, answer, asked
+from gramian.service.http.parts import USUAL, Admin, JsonRoute, Key, Name, TheSpace, Viewer, answer, asked, long_answer
 from gramian.service.http.problems import documented
 
 router = APIRouter(prefix="/v1/collections", route_class=JsonRoute, tags=["items"], responses=USUAL)
@@ -78,10 +79,12 @@ def list_items(
         rows = ",".join(f'{{"id":{text}}}' for text in texts)
         end = "null" if following is None else str(following)
         return Response(f'{{"ids":[{",".join(texts)}],"items":[{rows}],"next":{end}}}', media_type="application/json")
-    items: list[dict[str, Any]] = [{"id": i, "meta": m} for i, m in zip(chosen.tolist(), reports.metas(view, chosen))]
+    items: Iterator[dict[str, Any]] = (
+        {"id": i, "meta": meta} for i, meta in zip(chosen.tolist(), reports.metas(view, chosen))
+    )
     if "x" in fields:
-        items = [{**item, "x": x} for item, x in zip(items, view.points(chosen).tolist())]
-    return answer({"items": items, "next": following})
+        items = ({**item, "x": view.points([item["id"]])[0].tolist()} for item in items)
+    return long_answer("items", items, view.n_features if "x" in fields else 10, next=following)
 
 
 @router.get("/{c}/items/{id}")

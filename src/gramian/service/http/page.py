@@ -12,7 +12,7 @@ from starlette.responses import Response
 from gramian.service import about, demo, encoders, reports
 from gramian.service.errors import Conflict, SpaceError, Unknown
 from gramian.service.http import bodies
-from gramian.service.http.parts import USUAL, Admin, JsonRoute, Name, TheSpace, Viewer, answer
+from gramian.service.http.parts import USUAL, Admin, JsonRoute, Name, TheSpace, Viewer, answer, long_answer
 from gramian.service.http.problems import documented
 
 router = APIRouter(prefix="/v1/collections/{c}", route_class=JsonRoute, tags=["page"], responses=USUAL)
@@ -74,7 +74,7 @@ def get_column(
         rank = np.full(len(listed) + 1, -1)
         rank[most] = np.arange(len(most))
         used, listed = rank[used], [listed[i] for i in most]
-    return answer({"values": listed, "codes": used.tolist()})
+    return long_answer("codes", used.tolist(), 1, values=listed)
 
 
 @router.get("/why")

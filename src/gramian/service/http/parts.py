@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path, Request
@@ -10,7 +11,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from gramian.service.changes import Request as Asked
 from gramian.service.errors import Denied
@@ -20,6 +21,8 @@ from gramian.service.space import Space
 
 LARGE = 1 << 16
 """Bytes of JSON from which on it is parsed in a thread."""
+NUMBERS = 5000
+"""Numbers that are written in one go: nobody else computes meanwhile."""
 USUAL = documented(401, 403, 404, 413, 422, 429)
 
 
@@ -93,3 +96,29 @@ def asked(who: Identity, key: str | None = None, body: BaseModel | None = None) 
 def answer(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """JSON without a second validation."""
     return Response(json.dumps(content, allow_nan=False), status, headers, "application/json")
+
+
+def long_answer(name: str, rows: Iterable[Any], width: int, **rest: Any) -> Response:
+    """JSON with a list that may be long, of rows with so many numbers; others are served while it is written."""
+
+    def text() -> Iterator[str]:
+        mark = f"{{{json.dumps(name)}: ["
+        for page in _pages(rows, width):
+            yield mark + json.dumps(page, allow_nan=False)[1:-1]
+            mark = ", "
+        begun = "" if mark == ", " else mark
+        yield begun + "]" + json.dumps(rest, allow_nan=False).replace("{", ", " if rest else "", 1)
+
+    return StreamingResponse(text(), media_type="application/json")  # which asks for each piece in a thread
+
+
+def long_lines(rows: Iterable[Any], width: int) -> Response:
+    """The same as JSON lines."""
+    lines = ("".join(json.dumps(row) + "\n" for row in page) for page in _pages(rows, width))
+    return StreamingResponse(lines, media_type="application/x-ndjson")
+
+
+def _pages(rows: Iterable[Any], width: int) -> Iterator[list[Any]]:
+    rest = iter(rows)
+    while page := list(islice(rest, max(1, NUMBERS // max(width, 1)))):
+        yield page

@@ -13,6 +13,7 @@ import uvicorn
 
 from gramian.service.errors import SpaceError
 from gramian.service.http.app import create_app
+from gramian.service.http.doors import Doors
 from gramian.service.space import Space
 
 GRACE = 3
@@ -41,6 +42,7 @@ def serve(
     listener = _bind(host, port)
     config = uvicorn.Config(
         app,
+        http=Doors(),  # type: ignore[arg-type]  # which makes protocols
         ws="none",
         log_level="warning",
         access_log=False,

@@ -1,20 +1,36 @@
 """Routes of questions and clicks."""
 
 import asyncio
-import json
+from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from gramian.service import reports
 from gramian.service.errors import Denied
 from gramian.service.http import bodies
-from gramian.service.http.parts import USUAL, JsonRoute, Key, Name, Number, Teacher, TheSpace, Viewer, answer, asked
+from gramian.service.http.parts import (
+    USUAL,
+    JsonRoute,
+    Key,
+    Name,
+    Number,
+    Teacher,
+    TheSpace,
+    Viewer,
+    answer,
+    asked,
+    long_answer,
+    long_lines,
+)
 from gramian.service.http.problems import documented
+from gramian.service.space import Space
 
 router = APIRouter(prefix="/v1/collections/{c}", route_class=JsonRoute, tags=["teaching"], responses=USUAL)
+PAGE = 100
+"""Clicks that are read together."""
 
 
 @router.post("/query", responses={200: {"model": bodies.Answer}})
@@ -43,7 +59,7 @@ def undo_feedback(space: TheSpace, who: Teacher, c: Name, seq: Number) -> Respon
 
 
 @router.get("/feedback", responses={200: {"content": {"application/json": {}, "application/x-ndjson": {}}}})
-async def list_feedback(
+def list_feedback(
     space: TheSpace,
     who: Viewer,
     c: Name,
@@ -52,11 +68,24 @@ async def list_feedback(
     format: Annotated[Literal["json", "jsonl", "ubi"], Query()] = "json",
 ) -> Response:
     """Clicks in their order; as JSON, as JSON lines, or as events of User Behavior Insights 1.3."""
-    found = await run_in_threadpool(space.clicks, c, after, limit)
+    width = space.collection(c).n_features
     if format == "json":
-        return answer({"feedback": found})
-    if format == "ubi":
-        places = await run_in_threadpool(reports.positions, space, found)
-        found = [reports.ubi(click, c, place) for click, place in zip(found, places)]
-    lines = "".join(json.dumps(click) + "\n" for click in found)
-    return Response(lines, media_type="application/x-ndjson")
+        return long_answer("feedback", _clicks(space, c, after, limit), width)
+    if format == "jsonl":
+        return long_lines(_clicks(space, c, after, limit), width)
+    return long_lines(_insights(space, c, after, limit), width)
+
+
+def _clicks(space: Space, c: str, after: int, limit: int) -> Iterator[dict[str, Any]]:
+    """Clicks, read some at a time."""
+    while page := space.clicks(c, after, min(limit, PAGE)):
+        yield from page
+        after, limit = page[-1]["seq"], limit - len(page)
+        if limit == 0:
+            return
+
+
+def _insights(space: Space, c: str, after: int, limit: int) -> Iterator[dict[str, Any]]:
+    clicks = _clicks(space, c, after, limit)
+    while page := list(islice(clicks, PAGE)):
+        yield from (reports.ubi(click, c, place) for click, place in zip(page, reports.positions(space, page)))

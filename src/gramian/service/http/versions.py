@@ -12,7 +12,18 @@ from gramian import persist
 from gramian.service import maps
 from gramian.service.errors import SpaceError
 from gramian.service.http import bodies
-from gramian.service.http.parts import USUAL, Admin, JsonRoute, Name, Number, Teacher, TheSpace, Viewer, answer
+from gramian.service.http.parts import (
+    USUAL,
+    Admin,
+    JsonRoute,
+    Name,
+    Number,
+    Teacher,
+    TheSpace,
+    Viewer,
+    answer,
+    long_answer,
+)
 from gramian.service.http.problems import documented
 from gramian.service.reports import MOST_K
 
@@ -81,7 +92,8 @@ def transform(space: TheSpace, who: Viewer, c: Name, body: bodies.Points) -> Res
     width = space.collection(c).n_features
     if {len(x) for x in body.x} != {width}:
         raise SpaceError(f"Space: x must hold points of {width} numbers.")
-    return answer({"z": space.transform(c, np.array(body.x), body.version).tolist()})
+    Z = space.transform(c, np.array(body.x), body.version)
+    return long_answer("z", (z.tolist() for z in Z), Z.shape[1])
 
 
 @router.get("/map", responses={**BYTES, 304: {"description": "Not Modified"}}, response_class=Response)
