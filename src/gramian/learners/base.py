@@ -171,16 +171,17 @@ def learn(learner: Learner, X: Any, y: Any) -> None:
     owner, traits = type(learner).__name__, learner.traits
     rng = _checks.random(getattr(learner, "random_state", None), owner)
     X, y = fewer(learner, X, y, rng)
-    Z = room_for(learner, X)  # (n, d)
+    points, labels, order = settled(learner, X, y)
+    Z = room_for(learner, points)  # (n, d)
     space: Any = Plain(X.shape[1]) if traits.vectors else None
-    rest = Rest(space, X, Z)
+    rest = Rest(space, points, Z)
     apart = traits.lifts or in_subspace(learner)  # coordinates that are to be made have their prior made with them
     prior = None if apart else named_prior(learner, Z, rest)
     effort = traits.exact.of(learner)
     with progress(
         owner, getattr(learner, "verbose", False), effort.max_iter, getattr(learner, "callback", None)
     ) as report:
-        task = Task(Z, y, rest, rng, effort, prior, report=report)
+        task = Task(Z, labels, rest, rng, effort, prior, report=report, order=order)
         solution = plan(learner, y).solve(task)
     keep(learner, space, solution)
     learner._learn_to_decide(X, y)
@@ -222,6 +223,18 @@ def fewer(learner: Learner, X: Any, y: Any, rng: np.random.RandomState) -> tuple
     if most is None:
         return X, y
     return subsample.fewer(X, y, most, type(learner).__name__, remedy, rng, by_class=learner.traits.by_class)
+
+
+def settled(learner: Learner, X: Any, y: Any) -> tuple[Any, Any, np.ndarray | None]:
+    """Points of a fit in steps in an order that follows from what they hold, so that the caller's reaches no rounding.
+
+    With them their labels, and the rows of the caller in that order; None where it is the caller's.
+    """
+    steps = learner.traits.exact.max_iter is not None
+    order = subsample.by_content(X) if steps and isinstance(y, Labels) and not learner.traits.lifts else None
+    if order is None:
+        return X, y, None
+    return linalg.take(X, order), Labels(y.codes[order], y.classes).by_appearance(), order
 
 
 def room_for(learner: Learner, X: Any) -> Any:

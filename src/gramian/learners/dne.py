@@ -96,7 +96,7 @@ class DNE(Blended):
     True
     """
 
-    traits = Traits(most_points=20_000, devices=True)
+    traits = Traits(most_points=20_000, repeats=3, devices=True)
 
     n_neighbors: Count = 1
     n_components: Count | None = None

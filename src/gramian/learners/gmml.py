@@ -60,7 +60,7 @@ class GMML(Blended):
     True
     """
 
-    traits = Traits(takes=(Pairs,), prior_inside=True, devices=True)
+    traits = Traits(takes=(Pairs,), prior_inside=True, repeats=3, devices=True)
 
     t: Share = 0.5
     reg: Positive = 1e-3

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg, neighbors
-from gramian._device import to_host
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
 from gramian.learners.path import Straight, mixed, precision_path
+from gramian.learners.subsample import by_content, in_order
 from gramian.learners.task import Targets
 
 FOLDS = 3
@@ -71,24 +71,6 @@ def held_out(y: Any, rng: np.random.RandomState, n_folds: int = FOLDS, points: A
 def _as_chunklets(fold: Fold) -> Fold:
     assert isinstance(fold.side, Labels)
     return Fold(fold.rows, Chunklets(fold.side.codes), fold.held)
-
-
-def by_content(points: Any) -> np.ndarray | None:
-    """The rows in an order that follows from what they hold, (n,); None where there are none to look at."""
-    if getattr(points, "ndim", 0) != 2:
-        return None
-    direction = np.random.RandomState(0).standard_normal(points.shape[1])  # (d,)
-    return np.argsort(to_host(points @ linalg.placed(direction, points)), kind="stable")
-
-
-def in_order(labels: Labels, order: np.ndarray | None) -> list[np.ndarray]:
-    """The points of each class, all in an order, and classes in that of their first points."""
-    if order is None:
-        return [members for members in labels.groups() if len(members)]
-    groups = [order[members] for members in Labels(labels.codes[order], labels.classes).groups() if len(members)]
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return sorted(groups, key=lambda members: int(rank[members[0]]))
 
 
 def _class_folds(

@@ -130,7 +130,7 @@ class LMNN(Iterative):
             start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
             hinges = Triplets.none(start.Z, near, self.push, weight)
             solution = descend_margins(start, task, hinges, done=solution.n_iter)
-        return solution.saying(targets=near)
+        return solution.saying(targets=task.in_rows(near))
 
     def compare(self, task: Task) -> Solution:
         """Comparisons in the place of targets and impostors; M grows with their margins, 1 on average inside."""

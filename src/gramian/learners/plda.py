@@ -64,7 +64,7 @@ class PLDA(Blended):
     True
     """
 
-    traits = Traits(takes=(Chunklets,), directions=None, points_each=1, devices=True)
+    traits = Traits(takes=(Chunklets,), directions=None, points_each=1, repeats=3, devices=True)
 
     within: Share = 0.5
     between: Share = 0.1

@@ -67,7 +67,7 @@ class RCA(Blended):
     (4, 4)
     """
 
-    traits = Traits(takes=(Chunklets,), devices=True)
+    traits = Traits(takes=(Chunklets,), repeats=3, devices=True)
 
     n_components: Count | None = None
     reg: Size = 0.0

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
+from gramian._device import to_host
 from gramian.constraints import Comparisons, Constraints, Labels
 from gramian.constraints.comparisons import moved
 
@@ -14,12 +15,31 @@ PER_CLASS = 10
 """Points of a class that are drawn at least, if it has them, as long as there are enough in all."""
 
 
-def some(labels: Labels, most: int, rng: np.random.RandomState) -> np.ndarray:
+def by_content(points: Any) -> np.ndarray | None:
+    """The rows in an order that follows from what they hold, (n,); None where there are none to look at."""
+    if getattr(points, "ndim", 0) != 2:
+        return None
+    direction = np.random.RandomState(0).standard_normal(points.shape[1])  # (d,)
+    return np.argsort(to_host(points @ linalg.placed(direction, points)), kind="stable")
+
+
+def in_order(labels: Labels, order: np.ndarray | None) -> list[np.ndarray]:
+    """The points of each class, all in an order, and classes in that of their first points."""
+    if order is None:
+        return [members for members in labels.groups() if len(members)]
+    groups = [order[members] for members in Labels(labels.codes[order], labels.classes).groups() if len(members)]
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return sorted(groups, key=lambda members: int(rank[members[0]]))
+
+
+def some(labels: Labels, most: int, rng: np.random.RandomState, order: Any = None) -> np.ndarray:
     """Rows, ascending, at most so many: of each class in proportion to its size, but ``PER_CLASS`` at least.
 
     Where there are too many classes for that, some classes are drawn instead: pairs within a class are what is needed.
+    ``order`` is that in which the points are drawn, by their rows when None.
     """
-    groups = [rng.permutation(members) for members in labels.groups() if len(members)]
+    groups = [rng.permutation(members) for members in in_order(labels, order)]
     sizes = np.array([len(members) for members in groups])
     least = np.minimum(sizes, PER_CLASS)
     if least.sum() > most:
@@ -45,7 +65,9 @@ def fewer(
         return X, y
     n = linalg.count(X)
     drawn = "by class" if by_class else "at random"
-    rows = some(y, most, rng) if by_class else np.sort(rng.choice(n, most, replace=False))
+    order = by_content(X)
+    order = np.arange(n) if order is None else order
+    rows = some(y, most, rng, order) if by_class else np.sort(order[rng.choice(n, most, replace=False)])
     _checks.warn(
         f"{owner}: learns from {len(rows):,} of the {n:,} points, drawn {drawn}, since its work grows with n²; "
         f"{remedy} to learn from all of them."

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gramian import linalg
+from gramian._device import to_host
 from gramian.constraints import Labels
 from gramian.coordinates import Rest
 
@@ -142,6 +143,8 @@ class Task:
     prior: Any = None
     axes: Any = None
     """(d, r): turns settings that are arrays on the features into such on the coordinates."""
+    order: Any = None
+    """(n,): the rows of the caller, where the points stand in another order than there."""
     report: Callable | None = None
     """Hears ``(n_iter, value, residual)`` after each step."""
 
@@ -149,6 +152,14 @@ class Task:
     def M0(self) -> Any:
         """The prior as a matrix."""
         return linalg.identity(self.Z.shape[1], self.Z) if self.prior is None else self.prior
+
+    def in_rows(self, near: Any) -> Any:
+        """Indices of points (n, k) for each point, as the caller counts them."""
+        if self.order is None:
+            return near
+        rows = np.empty_like(self.order)
+        rows[self.order] = np.arange(len(self.order))
+        return self.order[to_host(near)][rows]
 
     def within(self, space: Any, Z: Any, prior: Any = None) -> "Task":
         """The same task in other coordinates of the points."""

@@ -176,7 +176,7 @@ class Search:
         if key not in self.paths:
             fold = self.folds[number]
             require_taken(learner, fold.side)
-            task = replace(self.task, Z=points, y=fold.side, rng=rng, report=None)
+            task = replace(self.task, Z=points, y=fold.side, rng=rng, order=None, report=None)
             inner, frame = learner.framed(task)
             self.paths[key] = frame.part(inner, task, fold.rows).path
         return self.paths[key]
