@@ -66,16 +66,22 @@ def vectors(learner: Any, X: Any, y: Any, together: bool) -> tuple[Any, Any]:
 
 def constrained(learner: Any, X: Any, y: Constraints | Feedback) -> tuple[Any, Constraints]:
     """Points and the constraints on them, of a kind that the learner takes."""
-    from gramian.learners.base import Learner
-
     owner, traits = type(learner).__name__, learner.traits
     side = y.pairs(X) if isinstance(y, Feedback) else y
     if traits.vectors and side is y:
         doubts.warn(learner, X, side, None)
-    if not isinstance(side, traits.takes):
-        wanted = doubts.listed(traits.takes)
-        raise ValueError(f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(Learner, type(side))}.")
+    require_kind(learner, side)
     return X, side.check(X, owner, fill=False)
+
+
+def require_kind(learner: Any, side: Constraints) -> None:
+    """Refuse constraints of a kind that the learner does not take, and say who does."""
+    from gramian.learners.base import Learner
+
+    owner, takes = type(learner).__name__, learner.traits.takes
+    if not isinstance(side, takes):
+        wanted = doubts.listed(takes)
+        raise ValueError(f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(Learner, type(side))}.")
 
 
 def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:

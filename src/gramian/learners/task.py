@@ -10,6 +10,7 @@ import numpy as np
 from gramian import linalg
 from gramian.constraints import Constraints, Labels
 from gramian.coordinates import Rest
+from gramian.learners.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Traits:
     sparse: bool = False
     devices: bool = False
     """Whether a fit runs where the points are; otherwise they must be on the host."""
+    summed: bool = False
+    """Whether the metric is made of :class:`~gramian.learners.sums.Sums` alone, by ``from_sums``."""
     remedy: str = "raise max_iter or tol"
     """What helps where a fit did not converge."""
 
@@ -127,8 +130,8 @@ class Targets:
 class Task:
     """A problem for a learner; nothing in it belongs to an estimator.
 
-    ``Z`` (n, r) are the points in the coordinates that are learned on, ``rest`` what these leave out of them, ``y`` what
-    is known. ``prior`` is M₀ on the coordinates, None the identity.
+    ``Z`` (n, r) are the points in the coordinates that are learned on, ``rest`` what these leave out of them, ``y``
+    what is known. ``prior`` is M₀ on the coordinates, None the identity.
     """
 
     Z: Any
@@ -139,6 +142,8 @@ class Task:
     prior: Any = None
     axes: Any = None
     """(d, r): turns settings that are arrays on the features into such on the coordinates."""
+    sums: Sums | None = None
+    """Sums over all points, where ``Z`` are some of them."""
     report: Callable | None = None
     """Hears ``(n_iter, value, residual)`` after each step."""
 
@@ -149,4 +154,4 @@ class Task:
 
     def within(self, space: Any, Z: Any, prior: Any = None) -> "Task":
         """The same task in other coordinates of the points."""
-        return replace(self, Z=Z, rest=Rest(space, self.Z, Z), prior=prior)
+        return replace(self, Z=Z, rest=Rest(space, self.Z, Z), prior=prior, sums=None)
