@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.dask import ClusterError, constraints, engine, fit, transform
+from gramian.dask import ClusterError, cluster, fit, transform
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -18,26 +18,21 @@ def test_a_cluster_gives_the_local_fit(client, points, tmp_path):
     X, y = points
     np.save(tmp_path / "x.npy", X)
     pairs = gm.Pairs.from_labels(y, 100, random_state=0)
-    cases = [(gm.RCA(anchor="auto", random_state=0), y), (gm.GMML(anchor=0), pairs), (gm.ITML(anchor=0), pairs)]
-    for learner, side in [*cases, (gm.LFDA(anchor=0), y)]:
+    cases = [(gm.RCA(random_state=0), y, 1000), (gm.RCA(anchor=0.3), y, 50), (gm.LFDA(random_state=0), y, 1000)]
+    for learner, side, sample in [*cases, (gm.GMML(anchor=0), pairs, 50), (gm.ITML(anchor=0.2), pairs, 50)]:
         local = type(learner)(**learner.get_params()).fit(X, side).metric_.matrix
-        found = fit(client, learner, da.from_array(X, chunks=(70, 5)), side)
+        found = fit(client, learner, da.from_array(X, chunks=(70, 5)), side, sample=sample)
         np.testing.assert_allclose(found.metric_.matrix, local, rtol=0, atol=1e-8 * np.abs(local).max())
         assert type(found.metric_) is gm.Mahalanobis
-    by_files = fit(client, gm.RCA(anchor=0), tmp_path / "x.npy", y, block_rows=50).metric_.matrix
+    by_files = fit(client, gm.RCA(anchor=0), tmp_path / "x.npy", y, block_rows=50, sample=50).metric_.matrix
     np.testing.assert_allclose(by_files, gm.RCA(anchor=0).fit(X, y).metric_.matrix, rtol=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_learners_that_keep_values_on_the_workers(client, points):
-    X, y = points
-    blocks = da.from_array(X, chunks=(90, 5))
-    local = gm.LMNN(anchor=0, max_iter=20).fit(X, y)
-    found = fit(client, gm.LMNN(anchor=0, max_iter=20), blocks, y)
-    np.testing.assert_array_equal(found.targets_, local.targets_)
-    features = fit(client, gm.KernelFeatures(gm.Gaussian(5.0), rank=10), blocks)
-    np.testing.assert_array_equal(features.basis_, gm.KernelFeatures(gm.Gaussian(5.0), rank=10).fit(X).basis_)
-    assert fit(client, gm.DecorrelatedKMeans((2, 2), n_init=1, random_state=0), blocks).labels_.shape == (240, 2)
+def test_clusterings_name_all_rows(client, points):
+    clusters = gm.DecorrelatedKMeans((2, 2), n_init=1, random_state=0)
+    with pytest.warns(UserWarning, match="learns from 100 of the 240 rows"):
+        fit(client, clusters, da.from_array(points[0], chunks=(90, 5)), sample=100)
+    np.testing.assert_array_equal(clusters.labels_, clusters.predict(points[0]))
 
 
 def test_transform_is_a_dask_array(client, points):
@@ -64,26 +59,9 @@ def test_a_worker_killed_in_fit_changes_nothing(client, points, tmp_path):
     X, y = points
     blocks = da.from_array(X, chunks=(60, 5))
     deadly = blocks.map_blocks(fatal_once, str(tmp_path / "killed"), dtype=float, meta=np.zeros((0, 0)))
-    found = fit(client, gm.RCA(anchor=0), deadly, y)
+    found = fit(client, gm.RCA(anchor=0), deadly, y, sample=50)
     assert (tmp_path / "killed").exists()
     np.testing.assert_allclose(found.metric_.matrix, gm.RCA(anchor=0).fit(X, y).metric_.matrix, rtol=1e-10)
-
-
-def test_a_worker_killed_while_it_keeps_constraints_changes_nothing(client, points, monkeypatch):
-    X, y = points
-    pairs = gm.Pairs.from_labels(y, 100, random_state=0)
-    monkeypatch.setattr(constraints, "MEMORY_BYTES", 0)
-    monkeypatch.setattr(constraints, "PART_BYTES", 900)
-    killed = []
-
-    def kill(n_iter, value, residual):
-        if not killed:
-            killed.append(min(client.run(os.getpid).values()))
-            os.kill(killed[0], signal.SIGKILL)
-
-    found = fit(client, gm.ITML(anchor=0, callback=kill), da.from_array(X, chunks=(60, 5)), pairs).metric_.matrix
-    assert killed
-    np.testing.assert_allclose(found, gm.ITML(anchor=0).fit(X, pairs).metric_.matrix, rtol=1e-8)
     client.wait_for_workers(2, timeout=60)
 
 
@@ -113,9 +91,9 @@ def test_a_task_without_memory_is_a_sentence(client, points):
 
 def test_a_cluster_without_workers_is_an_error_within_seconds(points, monkeypatch):
     X, y = points
-    monkeypatch.setattr(engine, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(cluster, "PATIENCE_S", 1.0)
     options = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as lonely:
+    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as lonely:
         began = time.monotonic()
         with pytest.raises(ClusterError, match="no worker"):
             fit(lonely, gm.RCA(anchor=0), [X], y)

@@ -1,245 +1,151 @@
-"""Where points lie: arrays, memory maps, files and dask arrays as blocks of rows that can be read again at any time."""
+"""What a fit asks of points in blocks: some rows in memory, and moments of groups of rows, one pass for each."""
 
-import itertools
-import mmap
-import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from gramian import _checks
+from gramian import _checks, _memory, linalg
+from gramian.constraints import Chunklets
+from gramian.dask.cluster import computed
+from gramian.dask.sources import OWNER
+from gramian.learners.sums import Sums
 
-BLOCK_BYTES = 32 << 20
-"""Size of a block, as it lies on disk, where nobody else has cut the rows into blocks."""
-LABEL = 8
-"""Entries of a row that a label counts for: what a task makes of one is larger than itself."""
-OWNER = "dask.fit"
+BRANCHES = 8
+"""Results that are merged at once."""
+PIECE_BYTES = 16 << 20
+"""Rows of a block, in double precision, that a sum looks at together."""
 
-
-@dataclass(frozen=True)
-class NpyRows:
-    """Rows of an array in a file: ``.npy``, or raw numbers as :class:`numpy.memmap` maps them."""
-
-    path: str
-    start: int
-    stop: int
-    raw: tuple | None = None
-    """Type, offset and shape of raw numbers."""
-
-    def read(self) -> np.ndarray:
-        """The rows, still on disk until they are touched."""
-        if self.raw is None:
-            return np.load(self.path, mmap_mode="r")[self.start : self.stop]
-        dtype, offset, shape = self.raw
-        return np.memmap(self.path, dtype, "r", offset, shape)[self.start : self.stop]
-
-
-@dataclass(frozen=True)
-class ParquetRows:
-    """A group of rows of a Parquet file, every column a feature, or the one named."""
-
-    path: str
-    group: int
-    column: str | None = None
-
-    def read(self) -> np.ndarray:
-        """The rows."""
-        table = _parquet().ParquetFile(self.path).read_row_group(self.group)
-        if self.column is not None:
-            return table.column(self.column).to_numpy(zero_copy_only=False)
-        return np.column_stack([column.to_numpy() for column in table.columns])
-
-
-@dataclass(frozen=True)
-class ZarrRows:
-    """Rows of a Zarr array."""
-
-    path: str
-    start: int
-    stop: int
-
-    def read(self) -> np.ndarray:
-        """The rows."""
-        return np.asarray(_zarr().open(self.path, mode="r")[self.start : self.stop])
-
-
-def read(part: Any) -> Any:
-    """The rows of a part: of a file, or an array that is there already."""
-    return part.read() if hasattr(part, "read") else part
+Moments = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Names (g,), sizes (g,) and means (g, d) of groups, and the scatter (d, d) around the means."""
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Parts with the numbers of their rows; ``edges`` (b + 1,) are the numbers of the first rows, and n."""
+    """A dask array of points (n, d), and who computes; every method reads each block that it needs once."""
 
-    parts: Sequence[Any]
-    edges: np.ndarray
-    width: int | None
-    folder: Any = field(default=None, repr=False)
-    """A temporary folder that lives as long as the blocks."""
-    held: dict[str, Any] = field(default_factory=dict, repr=False)
-    """The few rows that were gathered last: one fit asks for the ends of its pairs several times."""
+    X: Any
+    client: Any = None
+    verbose: Any = False
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self.edges[-1])
+        return int(self.X.shape[0])
 
     @property
-    def columns(self) -> int:
+    def d(self) -> int:
         """Number of features."""
-        assert self.width is not None
-        return self.width
+        return int(self.X.shape[1])
 
-    @classmethod
-    def of(cls, X: Any, name: str = "X", rows: int | None = None, ndim: int = 2) -> "Blocks":
-        """Blocks of anything that :func:`.fit` takes; ``rows`` is the most that a block of an array or file holds."""
-        if isinstance(X, Blocks):
-            return X
-        if hasattr(X, "to_delayed"):
-            return cls._of_dask(X, name, ndim)
-        _checks.unmasked(X, OWNER, name)
-        if hasattr(X, "iloc"):
-            X = X.to_numpy()
-        if isinstance(X, str | os.PathLike):
-            X = [X]
-        if callable(X):
-            X = X()
-        folder = None
-        if not isinstance(X, np.ndarray) and not _is_list_of_parts(X):
-            X, folder = _spooled(X, name)
-        arrays = [X] if isinstance(X, np.ndarray) else X
-        found = [part for item in arrays for part in _parts(item, name, rows, ndim)]
-        if not found:
-            raise ValueError(f"{OWNER}: {name} must hold at least one block of rows, got none.")
-        widths = {width for _, _, width in found}
-        if len(widths) > 1:
-            raise ValueError(
-                f"{OWNER}: blocks of {name} must have the same number of features, got {sorted(map(str, widths))}."
-            )
-        edges = np.concatenate([[0], np.cumsum([size for _, size, _ in found])])
-        return cls([part for part, _, _ in found], edges, widths.pop(), folder)
+    def rows(self, rows: np.ndarray | None, owner: str, remedy: str) -> np.ndarray:
+        """Some rows in memory, all when None."""
+        count = self.n if rows is None else len(rows)
+        each = self.d * (self.X.dtype.itemsize + 8)  # as they are stored, and in double precision
+        most = int(_memory.available() // each) if each * count >= _memory.MUCH else count
+        what = f"{count:,} rows of {self.d:,} features, which are needed in memory,"
+        _memory.require(each * count, owner, what, f"{most:,} rows would fit, so {remedy}")
+        if rows is None:
+            return np.asarray(computed(self.client, [self.X], self.verbose)[0])
+        ascending, place = np.unique(rows, return_inverse=True)
+        some = np.asarray(computed(self.client, [self.X[ascending]], self.verbose)[0])
+        return some if np.array_equal(ascending, rows) else some[place]
 
-    @classmethod
-    def _of_dask(cls, X: Any, name: str, ndim: int) -> "Blocks":
-        if X.ndim != ndim:
-            raise ValueError(f"{OWNER}: {name} must have {ndim} dimension(s), got shape {X.shape}.")
-        if any(np.isnan(size) for size in X.chunks[0]):
-            X = X.compute_chunk_sizes()
-        if ndim == 2 and len(X.chunks[1]) > 1:
-            X = X.rechunk({1: -1})
-        edges = np.concatenate([[0], np.cumsum(X.chunks[0])])
-        return cls(list(X.to_delayed().ravel()), edges, X.shape[1] if ndim == 2 else None)
+    def sums(self, groups: Chunklets | None, counted: np.ndarray) -> Sums:
+        """Moments of groups of rows, and the covariance of the rows that are counted (n,), in one pass."""
+        whole, own = Chunklets(np.where(counted, 0, -1)), (None,) * 4  # type: tuple[Chunklets, Any]
+        if groups is None:
+            (total,) = self.moments([whole])
+        elif groups.weight is None and np.array_equal(groups.ids >= 0, counted):
+            (own,) = self.moments([groups])
+            total = united(own)
+        else:
+            own, total = self.moments([groups, whole])
+        n = int(total[1].sum())
+        return Sums(n, total[3] / max(n - 1, 1), *own[1:])
 
-    def cut(self, rows: np.ndarray) -> Iterator[tuple[int, slice]]:
-        """Numbers of the blocks in which ascending row numbers lie, with where in ``rows`` they stand."""
-        ends = np.searchsorted(rows, self.edges)
-        for block, (start, stop) in enumerate(itertools.pairwise(ends)):
-            if start < stop:
-                yield block, slice(int(start), int(stop))
+    def moments(self, groupings: list[Chunklets]) -> list[Moments]:
+        """Moments of the groups of each grouping: one pass, merged in a tree (Chan, Golub and LeVeque 1979)."""
+        import dask
+
+        lazy, merging = dask.delayed(moments_of, pure=False), dask.delayed(merged, pure=False)
+        edges = np.cumsum([0, *self.X.chunks[0]])
+        parts = [
+            lazy(block, [slice_of(grouping, slice(start, stop)) for grouping in groupings])
+            for block, start, stop in zip(self.X.to_delayed().ravel(), edges[:-1], edges[1:])
+        ]
+        while len(parts) > 1:
+            parts = [merging(parts[i : i + BRANCHES]) for i in range(0, len(parts), BRANCHES)]
+        return computed(self.client, parts, self.verbose)[0]
 
 
-def _is_list_of_parts(X: Any) -> bool:
-    return isinstance(X, list | tuple) and all(isinstance(item, str | os.PathLike | np.ndarray) for item in X)
+def slice_of(grouping: Chunklets, rows: slice) -> tuple[np.ndarray, np.ndarray | None]:
+    """Ids, in few bytes, and weights of some rows."""
+    ids = grouping.ids[rows]
+    kind = np.promote_types(np.int8, np.min_scalar_type(int(ids.max(initial=0))))
+    return ids.astype(kind), None if grouping.weight is None else grouping.weight[rows]
 
 
-def _spooled(X: Any, name: str) -> tuple[list[str], Any]:
-    """Blocks of an iterator, written to a temporary folder, since they are gone once they were seen."""
-    if not hasattr(X, "__iter__") or sparse.issparse(X):
-        raise TypeError(
-            f"{OWNER}: {name} must be an array, a dask array, paths of parts or an iterator of blocks, "
-            f"got {_checks.shown(X)}."
-        )
-    folder = tempfile.TemporaryDirectory(prefix="gramian-")
-    paths = []
-    for number, block in enumerate(X):
-        rows = _checks.plain(block, OWNER, f"a block of {name}")
-        if rows.dtype == object:
-            raise TypeError(f"{OWNER}: blocks of {name} must be arrays of numbers or text, got {_checks.shown(block)}.")
-        paths.append(os.path.join(folder.name, f"{number}.npy"))
-        np.save(paths[-1], rows)
-    return paths, folder
+def moments_of(block: Any, groupings: list[tuple]) -> list[Moments]:
+    """Moments of the rows of a block, some of them at a time."""
+    pieces = [
+        [piece_moments(V, ids[rows], None if weight is None else weight[rows]) for ids, weight in groupings]
+        for rows, V in pieces_of(block)
+    ]
+    return merged(pieces)
 
 
-def _parts(item: Any, name: str, rows: int | None, ndim: int) -> Iterator[tuple[Any, int, int | None]]:
-    """Parts of one array or file, each with its number of rows and its width."""
-    if isinstance(item, np.ndarray):
-        yield from _array_parts(item, name, rows, ndim)
-        return
-    path = Path(item)
-    if not path.exists():
-        raise FileNotFoundError(f"{OWNER}: {name} has no file at {str(path)!r}.")
-    if path.suffix in (".parquet", ".pq"):
-        yield from _parquet_parts(path, ndim)
-    elif path.is_dir() and path.suffix != ".zarr" and not any(path.glob("*zarr*")) and not (path / ".zarray").exists():
-        for part in sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_"))):
-            yield from _parts(part, name, rows, ndim)
-    elif path.suffix == ".npy":
-        whole = np.load(path, mmap_mode="r")
-        yield from _sliced(whole, rows, ndim, name, lambda start, stop: NpyRows(str(path), start, stop))
-    else:
-        whole = _opened_zarr(path, name)
-        yield from _sliced(whole, rows, ndim, name, lambda start, stop: ZarrRows(str(path), start, stop))
+def pieces_of(block: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    """Rows of a block in double precision, checked, some of them at a time."""
+    block = np.asarray(block)
+    if len(block) == 0:
+        yield slice(0, 0), block.astype(np.float64)
+    for rows in linalg.blocks(len(block), 8 * block.shape[1], PIECE_BYTES):
+        X = _checks.points(block[rows], OWNER, allow_sparse=False, min_points=0)
+        yield rows, X.astype(np.float64, copy=False)
 
 
-def _opened_zarr(path: Path, name: str) -> Any:
-    try:
-        return _zarr().open(str(path), mode="r")
-    except ImportError:
-        raise
-    except Exception as error:  # of several packages, which differ from version to version
-        raise ValueError(
-            f"{OWNER}: {name} must be .npy, Parquet or Zarr, got {str(path)!r}, which is none of them."
-        ) from error
+def piece_moments(X: np.ndarray, ids: np.ndarray, weight: np.ndarray | None) -> Moments:
+    """Moments of the groups of some rows."""
+    names = np.unique(ids[ids >= 0]).astype(np.int64)
+    if len(names) == 0:
+        d = X.shape[1]
+        return names, np.zeros(0), np.zeros((0, d)), np.zeros((d, d))
+    return names, *Chunklets(ids, weight=weight).moments(X)
 
 
-def _array_parts(X: np.ndarray, name: str, rows: int | None, ndim: int) -> Iterator[tuple[Any, int, int | None]]:
-    """Slices of an array; those of a memory map as places in its file, so that they travel as such."""
-    if isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.flags.c_contiguous:
-        raw = (X.dtype, X.offset, X.shape)
-        yield from _sliced(X, rows, ndim, name, lambda start, stop: NpyRows(str(X.filename), start, stop, raw))
-    else:
-        yield from _sliced(X, rows, ndim, name, lambda start, stop: X[start:stop])
+def merged(results: list[list[Moments]]) -> list[Moments]:
+    """Moments of the union of several parts, for each grouping."""
+    first, *rest = results
+    for other in rest:
+        first = [both(a, b) for a, b in zip(first, other)]
+    return first
 
 
-def _parquet_parts(path: Path, ndim: int) -> Iterator[tuple[Any, int, int | None]]:
-    meta = _parquet().ParquetFile(path).metadata
-    column = meta.schema.column(0).name if ndim == 1 else None
-    for group in range(meta.num_row_groups):
-        rows = meta.row_group(group).num_rows
-        yield ParquetRows(str(path), group, column), rows, meta.num_columns if ndim == 2 else None
+def both(a: Moments, b: Moments) -> Moments:
+    """S = S_a + S_b + Σ n_a n_b / (n_a + n_b) δδᵀ over the groups that two parts share.
+
+    The scatter is around the means of the union, so that points far from the origin keep their digits.
+    """
+    names = np.union1d(a[0], b[0])
+    sizes = np.zeros((2, len(names)))
+    means = np.zeros((2, len(names), a[2].shape[1]))
+    for side, (own, size, mean, _) in enumerate((a, b)):
+        place = np.searchsorted(names, own)
+        sizes[side, place], means[side, place] = size, mean
+    total = sizes.sum(axis=0)  # (g,)
+    shift = means[1] - means[0]  # (g, d)
+    weight = np.where(sizes.min(axis=0) > 0, sizes[0] * sizes[1] / total, 0.0)
+    mean = np.where(sizes[0][:, None] > 0, means[0] + shift * (sizes[1] / total)[:, None], means[1])
+    return names, total, mean, a[3] + b[3] + (shift * weight[:, None]).T @ shift
 
 
-def _sliced(X: Any, rows: int | None, ndim: int, name: str, part: Any) -> Iterator[tuple[Any, int, int | None]]:
-    if len(X.shape) != ndim:
-        raise ValueError(f"{OWNER}: {name} must have {ndim} dimension(s), got shape {X.shape}.")
-    if ndim == 2 and X.shape[1] == 0:
-        raise ValueError(f"{OWNER}: {name} must have at least one feature, got shape {X.shape}.")
-    row_bytes = X.dtype.itemsize * (X.shape[1] if ndim == 2 else LABEL)
-    step = rows or max(1, BLOCK_BYTES // max(row_bytes, 1))
-    for start in range(0, X.shape[0], step):
-        stop = min(start + step, X.shape[0])
-        yield part(start, stop), stop - start, X.shape[1] if ndim == 2 else None
-
-
-def _parquet() -> Any:
-    """The package that reads Parquet, or an error that says how to get it."""
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError(f"{OWNER}: needs pyarrow to read Parquet; pip install pyarrow.") from error
-    return parquet
-
-
-def _zarr() -> Any:
-    """The package that reads Zarr, or an error that says how to get it."""
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError(f"{OWNER}: needs zarr to read such files; pip install zarr.") from error
-    return zarr
+def united(moments: Moments) -> Moments:
+    """The moments of all groups as one."""
+    _, sizes, means, scatter = moments
+    n = sizes.sum()
+    mean = sizes @ means / n  # (d,)
+    apart = means - mean
+    S = scatter + (apart * sizes[:, None]).T @ apart
+    return np.zeros(1, np.int64), np.array([n]), mean[None], S

@@ -1,19 +1,34 @@
-"""``fit`` and ``transform`` over blocks."""
+"""``fit`` and ``transform`` over blocks: sums where the problem is sums, and rows in memory elsewhere.
 
-from collections.abc import Iterable, Iterator
+Closed forms see all rows, as moments of groups (:class:`~gramian.learners.sums.Sums`). Other learners see the rows that
+their constraints speak of, or a sample by class, and the weight of a prior is chosen on such rows. Up to so many rows
+it is the local fit.
+"""
+
+import os
 from typing import Any
 
 import numpy as np
 
-from gramian import _checks
-from gramian._settings import Count, Loudness, require
-from gramian.constraints import Labels
-from gramian.dask.blocks import OWNER, Blocks, read
-from gramian.dask.engine import Here, engine
-from gramian.dask.labels import side_of
-from gramian.dask.rows import Rows
-from gramian.dask.views import View
-from gramian.learners.base import MetricLearner, labeled
+from gramian import _checks, _settings
+from gramian.clustering import DecorrelatedKMeans
+from gramian.constraints import Chunklets, Constraints, Feedback, Labels
+from gramian.coordinates import Plain, Rest
+from gramian.dask.blocks import Blocks, pieces_of
+from gramian.dask.cluster import computed, require_client
+from gramian.dask.samples import some_rows
+from gramian.dask.sources import OWNER, as_array, spooled
+from gramian.features import KernelFeatures
+from gramian.learners import Learner
+from gramian.learners.base import in_subspace
+from gramian.learners.base import learn as in_memory
+from gramian.learners.door import enter, require_kind
+from gramian.learners.sums import Sums
+from gramian.learners.task import Task
+
+SAMPLE = 100_000
+"""Rows that a learner sees in memory, where it does not learn from sums."""
+FILES = (".npy", ".parquet", ".pq", ".zarr")
 
 
 def fit(
@@ -23,25 +38,29 @@ def fit(
     y: Any = None,
     *,
     unknown: Any = None,
+    sample: int = SAMPLE,
     block_rows: int | None = None,
     verbose: bool = False,
 ) -> Any:
     """Learn from points that lie in blocks; the result is the ordinary fitted learner, a plain local value.
 
-    The learner's own problem is solved: what it asks of all points becomes passes over the blocks, and what it asks of
-    few points is gathered. Blocks are read again for every pass and pinned nowhere, so a lost worker costs time only.
+    Up to ``sample`` rows are fitted in memory as ever. Of more, RCA, PLDA, Covariance, and GMML from pairs learn from
+    sums over all rows. Learners from pairs and comparisons see all rows that these speak of. Others see a sample by
+    class, which a warning says, and so does the choice of the weight of a prior (``anchor="auto"``).
 
     Parameters
     ----------
     client : distributed.Client or None
-        None: this process, one block after the other.
-    learner : MetricLearner, KernelFeatures or DecorrelatedKMeans
+        None: dask's own scheduler in this process.
+    learner : Learner, KernelFeatures or DecorrelatedKMeans
         Fitted in place, and returned.
-    X : dask array (n, d), array or memory map, paths of ``.npy``, Parquet or Zarr parts, or an iterator of blocks
+    X : dask array or frame (n, d), array, memory map, paths of ``.npy``, Parquet or Zarr parts, or iterator of blocks
         An iterator, which can be seen only once, is written to a temporary folder first.
     y : labels (n,) in any of these forms, or Constraints of row numbers
     unknown : label, optional
         What stands for "no label".
+    sample : int
+        Rows that are seen in memory.
     block_rows : int, optional
         Most rows of a block, for arrays and files; blocks of 32 MB when None. A dask array and Parquet have their own.
     verbose : bool
@@ -52,36 +71,134 @@ def fit(
     >>> import numpy as np, gramian as gm
     >>> from gramian.dask import fit
     >>> X, y = gm.datasets.load("iris", return_X_y=True)
-    >>> blocks = fit(None, gm.RCA(anchor=0), [X[:60], X[60:]], y)
+    >>> blocks = fit(None, gm.RCA(anchor=0), [X[:60], X[60:]], y, sample=50)
     >>> bool(np.allclose(blocks.metric_.matrix, gm.RCA(anchor=0).fit(X, y).metric_.matrix))
     True
     """
-    from gramian.dask.learners import inner_of
+    if not isinstance(learner, Learner | KernelFeatures | DecorrelatedKMeans):
+        wanted = "a Learner, KernelFeatures or DecorrelatedKMeans"
+        raise TypeError(f"{OWNER}: learner must be {wanted}, got {_checks.shown(learner)}.")
+    require_client(client)
+    block_rows = rows_of_block(block_rows, OWNER)
+    sample = _checks.number(sample, OWNER, "sample", low=1, integer=True)
+    with spooled(X, "X") as X, spooled(y, "y") as y:
+        blocks = Blocks(as_array(X, rows=block_rows), client, verbose)
+        return learn(learner, blocks, known_of(y, blocks), unknown, sample)
 
-    block_rows = _rows(block_rows, OWNER)
-    require(Loudness, verbose, OWNER, "verbose")
-    runs = engine(client, bool(verbose))
-    blocks = Blocks.of(X, rows=block_rows)
-    points = Rows(blocks, runs, View(blocks.columns))
-    own = inner_of(learner)
-    with _checks.intact(learner):
-        if isinstance(learner, MetricLearner):
-            _fit_learner(own, points, side_of(y, len(points), runs, learner, unknown))
-        else:
-            own.fit_blocks(points)
-        vars(learner).update(vars(own))
-        learner.n_features_in_ = blocks.width
+
+def rows_of_block(block_rows: Any, owner: str) -> int | None:
+    """Most rows of a block, checked."""
+    return None if block_rows is None else _checks.number(block_rows, owner, "block_rows", low=1, integer=True)
+
+
+def known_of(y: Any, blocks: Blocks) -> Any:
+    """Constraints as they are, and labels in memory from wherever they lie."""
+    if y is None or isinstance(y, Constraints | Feedback | Labels):
+        return y
+    paths = y if isinstance(y, list | tuple) else [y]
+    files = bool(paths) and all(isinstance(path, str | os.PathLike) and str(path).endswith(FILES) for path in paths)
+    if files or hasattr(y, "to_delayed") or isinstance(y, str | os.PathLike | np.memmap):
+        return computed(blocks.client, [as_array(y, "y", ndim=1)], blocks.verbose)[0]
+    return y
+
+
+def learn(learner: Any, blocks: Blocks, y: Any, unknown: Any, sample: int) -> Any:
+    """Fit in memory where the rows are few, and on some rows with sums over all of them elsewhere."""
+    owner, options = type(learner).__name__, {} if unknown is None else {"unknown": unknown}
+    remedy = "give a smaller sample"
+    if blocks.n <= sample or isinstance(y, Feedback):
+        return learner.fit(blocks.rows(None, owner, remedy), *answers(learner, y), **options)
+    side = side_of(learner, y, blocks, unknown)
+    rng = _checks.random(getattr(learner, "random_state", None), owner)
+    by_class = isinstance(learner, Learner) and learner.traits.by_class and learner.traits.labels == "classes"
+    rows, part = some_rows(side, blocks.n, sample, by_class, rng)
+    part = values_of(y)[rows] if isinstance(part, Labels) else part
+    whole = isinstance(side, Labels) and len(rows) == int((side.codes >= 0).sum())
+    if isinstance(learner, Learner) and not whole and by_sums(learner, side):
+        return fit_sums(learner, blocks, side, rows, part, unknown)
+    if not whole and not isinstance(side, Constraints):
+        drawn = "by class" if isinstance(side, Labels) and by_class else "at random"
+        warn_of_sample(f"{owner}: learns from", len(rows), blocks.n, f"drawn {drawn}; give a larger sample for more")
+    learner.fit(blocks.rows(rows, owner, remedy), *answers(learner, part), **options)
+    if isinstance(learner, DecorrelatedKMeans):
+        learner.labels_ = labels_of(learner, blocks)
     return learner
 
 
-def _fit_learner(learner: Any, points: Rows, side: Any) -> None:
+def answers(learner: Any, y: Any) -> tuple:
+    """What is known, as an argument of ``fit`` where that takes one."""
+    return (y,) if isinstance(learner, Learner) else ()
+
+
+def side_of(learner: Any, y: Any, blocks: Blocks, unknown: Any) -> Labels | Constraints | None:
+    """Labels or constraints of the rows, checked; None where a learner asks for nothing."""
     owner = type(learner).__name__
-    if len(points) < learner._min_points:
-        raise ValueError(f"{owner}: X must hold at least {learner._min_points} points, got {len(points)}.")
-    if isinstance(side, Labels):
-        points, side = labeled(points, side, owner)
-    rng = _checks.random(getattr(learner, "random_state", None), owner)
-    learner._fit_checked(points, side, rng)
+    if not isinstance(learner, Learner) or learner.traits.labels == "none":
+        return None
+    if y is None:
+        raise ValueError(f"{owner}: requires y, got None; give labels or constraints with row numbers to {OWNER}.")
+    if isinstance(y, Constraints):
+        require_kind(learner, y)
+        return y.check(blocks.X, owner, fill=False)
+    return Labels.from_array(y, owner, blocks.n, unknown, learner.traits.labels == "numbers")
+
+
+def values_of(y: Any) -> np.ndarray:
+    """Labels as an array."""
+    return y.classes[y.codes] if isinstance(y, Labels) else np.asarray(y)
+
+
+def warn_of_sample(what: str, count: int, n: int, remedy: str) -> None:
+    """Say how many rows were seen."""
+    _checks.warn(f"{what} {count:,} of the {n:,} rows, {remedy}.")
+
+
+def labels_of(clusterings: Any, blocks: Blocks) -> np.ndarray:
+    """Labels of all rows, from the clusters that were found on some."""
+    width = clusterings.labels_.shape[1]
+    lazy = blocks.X.map_blocks(
+        clusterings.predict, dtype=np.int32, chunks=(blocks.X.chunks[0], (width,)), meta=np.zeros((0, width), np.int32)
+    )
+    return np.asarray(computed(blocks.client, [lazy], blocks.verbose)[0])
+
+
+def by_sums(learner: Learner, side: Any) -> bool:
+    """Whether all rows count: in a problem of groups of rows, or in a blend where constraints tell which others do."""
+    if learner.traits.summed:
+        return True
+    return isinstance(side, Constraints) and not isinstance(side, Chunklets) and not learner.traits.lifts
+
+
+def fit_sums(learner: Any, blocks: Blocks, side: Any, rows: np.ndarray, part: Any, unknown: Any) -> Any:
+    """The metric of sums over all rows, and of those rows that constraints speak of.
+
+    For labels and chunklets some rows come into memory only where the weight of the prior is to be chosen.
+    """
+    owner, d, grouped = type(learner).__name__, blocks.d, learner.traits.summed
+    with _settings.intact(learner):
+        blends = learner.blends(side)
+        X, known = np.zeros((0, d)), side
+        if not grouped or (blends and isinstance(learner.anchor, str)):
+            if grouped:
+                choice = f"{owner}: chooses the weight of the prior on"
+                warn_of_sample(choice, len(rows), blocks.n, "give anchor a number, or a larger sample")
+            remedy = "give a smaller sample" if grouped else "give fewer constraints"
+            X, known = enter(learner, blocks.rows(rows, owner, remedy), part, unknown)
+        learner.n_features_in_ = d
+        asked = grouped or blends or _checks.is_word(getattr(learner, "prior", "identity"), "covariance")
+        in_memory(learner, X, known, sums_of(learner, blocks, side) if asked and not in_subspace(learner) else None)
+    return learner
+
+
+def sums_of(learner: Any, blocks: Blocks, side: Any) -> Sums:
+    """What is asked of all rows; unlabeled ones do not count."""
+    counted = side.codes >= 0 if isinstance(side, Labels) else np.ones(blocks.n, dtype=bool)
+    groups = None
+    if hasattr(learner, "chunklets"):
+        empty = np.zeros((0, blocks.d))
+        rng = _checks.random(learner.random_state, type(learner).__name__)
+        groups = learner.chunklets(Task(empty, side, Rest(Plain(blocks.d), empty, empty), rng))
+    return blocks.sums(groups, counted)
 
 
 def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None) -> Any:
@@ -92,64 +209,37 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
     client : distributed.Client or None
     metric : Metric, or a fitted learner or transformer
     X : as in :func:`fit`
+    block_rows : int, optional
+        As in :func:`fit`.
 
     Returns
     -------
-    dask array (n, r) that is not computed yet; without a client an iterator of blocks.
+    dask array (n, r) that is not computed yet.
 
     Examples
     --------
     >>> import numpy as np, gramian as gm
     >>> from gramian.dask import transform
     >>> metric = gm.Mahalanobis.from_matrix(np.diag([4.0, 1.0]))
-    >>> [block.tolist() for block in transform(None, metric, [np.eye(2), -np.eye(2)])]
+    >>> [block.compute().tolist() for block in transform(None, metric, [np.eye(2), -np.eye(2)]).blocks]
     [[[2.0, 0.0], [0.0, 1.0]], [[-2.0, 0.0], [0.0, -1.0]]]
     """
-    engine(client)
+    require_client(client)
     metric = getattr(metric, "metric_", metric)
     fits = hasattr(metric, "pair_sqdist") or hasattr(metric, "fit")  # tables have another transform
     if isinstance(metric, type) or not (fits and hasattr(metric, "transform")):
         raise TypeError(
             f"dask.transform: metric must be a metric, or a fitted learner or transformer, got {_checks.shown(metric)}."
         )
-    block_rows = _rows(block_rows, "dask.transform")
-    if client is None:
-        return _streamed(metric, X, block_rows)
-    blocks = Blocks.of(X, rows=block_rows)
-    width = transformed(np.zeros((1, blocks.columns)), metric).shape[1]
-    import dask
-    import dask.array as da
-
-    lazy = dask.delayed(transformed, pure=True)
-    value = dask.delayed(metric)
-    sizes = np.diff(blocks.edges)
-    arrays = [da.from_delayed(lazy(part, value), (int(n), width), float) for part, n in zip(blocks.parts, sizes)]
-    return da.concatenate(arrays)
+    array = as_array(X, rows=rows_of_block(block_rows, "dask.transform"))
+    width = metric.transform(np.zeros((1, array.shape[1]))).shape[1]
+    shape = {"chunks": (array.chunks[0], (width,)), "dtype": np.float64, "meta": np.zeros((0, width))}
+    return array.map_blocks(transformed, metric=metric, width=width, **shape)
 
 
-def _rows(block_rows: Any, owner: str) -> int | None:
-    """Most rows of a block, checked."""
-    require(Count | None, block_rows, owner, "block_rows")
-    return block_rows
-
-
-def _streamed(metric: Any, X: Any, block_rows: int | None) -> Iterator[np.ndarray]:
-    """Blocks under the metric, one at a time; those of an iterator are seen once and not kept."""
-    if callable(X) or isinstance(X, Iterator):
-        parts = X() if callable(X) else X
-        if not isinstance(parts, Iterable):
-            raise TypeError(f"dask.transform: X must give blocks when it is called, got {_checks.shown(parts)}.")
-    else:
-        parts = Blocks.of(X, rows=block_rows).parts
-    for part in parts:
-        yield Here().each(transformed, [(part, metric)])[0]
-
-
-def transformed(part: Any, metric: Any) -> np.ndarray:
+def transformed(block: Any, metric: Any, width: int) -> np.ndarray:
     """A block under the metric, a few rows at a time."""
-    X = read(part)
-    view = View(X.shape[1])
-    out = np.empty((len(X), metric.transform(np.zeros((1, X.shape[1]))).shape[1]))
-    for rows, V in view.pieces(X):
-        out[rows] = metric.transform(V)
+    out = np.empty((len(block), width))
+    for rows, X in pieces_of(block):
+        out[rows] = metric.transform(X)
     return out

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from gramian import persist
-from gramian.dask.blocks import read
-from gramian.dask.views import offsets
 
 OWNER = "ShardedIndex"
 
@@ -78,10 +76,13 @@ def begin(index: None, kind: Any, metric: Any, settings: dict[str, Any]) -> Any:
     return kind(metric, **settings)
 
 
-def added(index: Any, parts: list[Any], chosen: list[Any], ids: list[np.ndarray]) -> Any:
-    """The index and new points: the chosen rows of some parts."""
-    blocks = [read(part) if rows is None else read(part)[offsets(rows)] for part, rows in zip(parts, chosen)]
-    return index.add(np.concatenate(blocks), np.concatenate(ids))
+def added(index: Any, parts: list[Any], ids: list[np.ndarray]) -> Any:
+    """The index and the points of some parts, which dask has computed but in this process."""
+    if any(hasattr(part, "__dask_graph__") for part in parts):
+        import dask
+
+        parts = list(dask.compute(*parts))
+    return index.add(np.concatenate(parts), np.concatenate(ids))
 
 
 def removed(index: Any, ids: np.ndarray) -> Any:

@@ -23,6 +23,7 @@ from gramian.constraints import Chunklets, Comparisons, Labels
 from gramian.coordinates import Plain, Rest, Subspace
 from gramian.learners.held_out import Fold, held_out, path_scores
 from gramian.learners.path import Path
+from gramian.learners.sums import Sums
 from gramian.learners.task import Targets, Task, Traits
 from gramian.solvers.base import Result, Solution
 
@@ -144,21 +145,30 @@ class Frame:
     care: float = 1.0
     """Standard errors of the gain that the weight of the prior may cost."""
     degenerate: bool = False
+    sums: Sums | None = None
+    """Those of all points, where ``points`` are some of them: directions, unit and blend are then those of all."""
 
     @classmethod
     def under(cls, task: Task, traits: Traits) -> "Frame":
         """The frame of a task."""
         root = None if task.prior is None else linalg.psd_sqrt(task.prior)  # (r, r)
         points = linalg.dense(task.Z) if root is None else linalg.dense(task.Z) @ root  # (n, r)
-        size = float(linalg.row_norms(points - points.mean(axis=0)).mean())
+        sums = task.sums if task.sums is None or root is None else task.sums.seen(root)
+        size = float(linalg.row_norms(points - points.mean(axis=0)).mean()) if sums is None else sums.spread
         free = unit_free(task.y)
-        scaled = traits.has_unit and free and size > 0
-        return cls(points / np.sqrt(size) if scaled else points, root, free, traits.care, size == 0)
+        if traits.has_unit and free and size > 0:
+            points = points / np.sqrt(size)
+            sums = None if sums is None else sums.seen(np.eye(points.shape[1]) / np.sqrt(size))
+        return cls(points, root, free, traits.care, size == 0, sums)
 
     def part(self, learner: Any, task: Task, rows: np.ndarray | None = None) -> "Part":
         """What a learner finds in the leading directions of the points, or of those of a fold."""
         points, traits = self.points if rows is None else self.points[rows], learner.traits
-        U = leading_directions(points - points.mean(axis=0), traits.most_directions(len(points)))  # (r, p)
+        sums = self.sums if rows is None else None
+        if sums is None:
+            U = leading_directions(points - points.mean(axis=0), traits.most_directions(len(points)))  # (r, p)
+        else:
+            U = varying(sums.covariance, traits.most_directions(sums.n))[1]
         if U.shape[1] == 0 and rows is not None:
             raise ValueError("all points are the same")
         if U.shape[1] == 0:  # nothing to learn, so that the prior is left
@@ -172,9 +182,11 @@ class Frame:
             axes=to_host(U) if self.root is None else np.linalg.pinv(to_host(self.root)) @ to_host(U),
             rest=Rest(Subspace(U), points, Z, under),
             effort=traits.blended.of(learner),
+            sums=None if sums is None else sums.seen(U),
         )
         learned = enough(learner, inside, again=rows is None)
-        core = in_unit(learned.core, Z) if self.unit_free else learned.core  # (p, p)
+        S = scatter_of(Z) if inside.sums is None else inside.sums.covariance  # (p, p)
+        core = in_unit(learned.core, S) if self.unit_free else learned.core
         return Part(U, core, self.root, learned)
 
 
@@ -223,10 +235,14 @@ def unit_free(y: Any) -> bool:
     return isinstance(y, Labels | Targets | Chunklets | Comparisons) or y.from_data
 
 
-def in_unit(M: Any, Z: Any) -> Any:
-    """M in the unit in which points are as far apart, on average, as they are."""
+def scatter_of(Z: Any) -> Any:
+    """Scatter of points around their mean."""
     spread = Z - Z.mean(axis=0)
-    S = spread.T @ spread
+    return spread.T @ spread
+
+
+def in_unit(M: Any, S: Any) -> Any:
+    """M in the unit in which points of scatter S, up to a factor, are as far apart, on average, as they are."""
     size = float(np.sum(S * M))
     return (float(np.trace(S)) / size if size > 0 else 0.0) * M
 
@@ -234,8 +250,14 @@ def in_unit(M: Any, Z: Any) -> Any:
 def leading_directions(V: Any, most: int) -> Any:
     """Orthonormal columns (r, p): the principal directions of centered points (n, r), as far as they vary."""
     n, r = V.shape
-    values, vectors = linalg.eigh(V.T @ V if r <= n else V @ V.T)
-    keep = np.flatnonzero(values > 1e-10 * max(values[-1], 0.0))[::-1][:most]
     if r <= n:
-        return vectors[:, keep]
-    return V.T @ (vectors[:, keep] / np.sqrt(values[keep]))
+        return varying(V.T @ V, most)[1]
+    values, vectors = varying(V @ V.T, most)
+    return V.T @ (vectors / np.sqrt(values))
+
+
+def varying(S: Any, most: int) -> tuple[Any, Any]:
+    """Leading eigenvalues (p,) and eigenvectors (r, p) of a scatter, largest first, as far as they are not 0."""
+    values, vectors = linalg.eigh(S)
+    keep = np.flatnonzero(values > 1e-10 * max(values[-1], 0.0))[::-1][:most]
+    return values[keep], vectors[:, keep]

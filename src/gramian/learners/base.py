@@ -24,6 +24,7 @@ from gramian.learners.door import enter
 from gramian.learners.fitted import reading
 from gramian.learners.priors import prior_matrix
 from gramian.learners.progress import progress
+from gramian.learners.sums import Sums
 from gramian.learners.task import Targets, Task, Traits
 from gramian.learners.tuples import TupleMixin
 from gramian.metrics import Metric
@@ -166,8 +167,11 @@ class Iterative(Blended):
     callback: Callable | None = None
 
 
-def learn(learner: Learner, X: Any, y: Any) -> None:
-    """:meth:`Learner.fit` of points and side information that went through the door."""
+def learn(learner: Learner, X: Any, y: Any, sums: Sums | None = None) -> None:
+    """:meth:`Learner.fit` of points and side information that went through the door.
+
+    X may be a part of the points; then ``sums`` are over all of them.
+    """
     owner, traits = type(learner).__name__, learner.traits
     rng = _checks.random(getattr(learner, "random_state", None), owner)
     X, y = fewer(learner, X, y, rng)
@@ -176,12 +180,12 @@ def learn(learner: Learner, X: Any, y: Any) -> None:
     space: Any = Plain(X.shape[1]) if traits.vectors else None
     rest = Rest(space, points, Z)
     apart = traits.lifts or in_subspace(learner)  # coordinates that are to be made have their prior made with them
-    prior = None if apart else named_prior(learner, Z, rest)
+    prior = None if apart else named_prior(learner, Z, rest, sums)
     effort = traits.exact.of(learner)
     with progress(
         owner, getattr(learner, "verbose", False), effort.max_iter, getattr(learner, "callback", None)
     ) as report:
-        task = Task(Z, labels, rest, rng, effort, prior, report=report, order=order)
+        task = Task(Z, labels, rest, rng, effort, prior, sums=sums, report=report, order=order)
         solution = plan(learner, y).solve(task)
     keep(learner, space, solution)
     learner._learn_to_decide(X, y)
@@ -250,10 +254,12 @@ def room_for(learner: Learner, X: Any) -> Any:
     return linalg.dense(X)
 
 
-def named_prior(learner: Any, Z: Any, rest: Rest) -> Any:
+def named_prior(learner: Any, Z: Any, rest: Rest, sums: Sums | None = None) -> Any:
     """M₀ on the coordinates, (r, r); None where it is the identity."""
     prior = getattr(learner, "prior", "identity")
-    return None if _checks.is_word(prior, "identity") else prior_matrix(prior, Z, rest, type(learner).__name__)
+    if _checks.is_word(prior, "identity"):
+        return None
+    return prior_matrix(prior, Z, rest, type(learner).__name__, None if sums is None else sums.covariance)
 
 
 def keep(learner: Any, space: Coordinates, solution: Solution) -> None:

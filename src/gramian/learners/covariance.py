@@ -6,7 +6,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from gramian import linalg
+from gramian.learners.anchored import scatter_of
 from gramian.learners.base import Learner
+from gramian.learners.sums import Sums
 from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
 
@@ -16,19 +18,17 @@ SAFE = 1e-4
 """How far from that limit a bound on the condition must be."""
 
 
-def covariance(X: np.ndarray) -> Solution:
-    """M = C⁺, the inverse of the covariance of the rows of X on the directions in which they vary.
+def whitening(C: np.ndarray) -> Solution:
+    """M = C⁺, the inverse of the covariance of points on the directions in which they vary.
 
     The inverse is taken of the correlations, so that no unit of a feature drowns another:
     M = S⁻¹R⁺S⁻¹ for C = SRS with standard deviations S. All generalized inverses agree on differences of the points.
     """
-    V = X - X.mean(axis=0)
-    C = V.T @ V / max(len(V) - 1, 1)
     size = np.sqrt(np.diag(C))
     varies = np.flatnonzero(size > 0)
     size = size[varies]
     root, logdet = inverse_root(C[np.ix_(varies, varies)] / (size[:, None] * size))
-    factor = np.zeros((len(root), X.shape[1]))
+    factor = np.zeros((len(root), len(C)))
     factor[:, varies] = root / size
     # min ⟨C, M⟩ − log det M on the span of the points: r + log det C there.
     return Solution(factor=factor, objective=float(len(factor) + 2 * np.log(size).sum() + logdet))
@@ -79,11 +79,16 @@ class Covariance(Learner):
     True
     """
 
-    traits = Traits(labels="none")
+    traits = Traits(labels="none", summed=True)
 
     def solve(self, task: Task) -> Solution:
         """In closed form."""
-        return covariance(task.Z)
+        n = len(task.Z)
+        return self.from_sums(task.sums or Sums(n, scatter_of(task.Z) / max(n - 1, 1)))
+
+    def from_sums(self, sums: Sums) -> Solution:
+        """The same from the covariance of the points."""
+        return whitening(sums.covariance)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -69,18 +69,18 @@ def constrained(learner: Any, X: Any, y: Constraints | Feedback) -> tuple[Any, C
     side = y.pairs(X) if isinstance(y, Feedback) else y
     if learner.traits.vectors and side is y:
         doubts.warn(learner, X, side, None)
-    require_taken(learner, side)
+    require_kind(learner, side)
     return X, side.check(X, type(learner).__name__, fill=False)
 
 
-def require_taken(learner: Any, side: Any) -> None:
-    """Refuse constraints of a kind that a learner does not take, and say who does."""
+def require_kind(learner: Any, side: Any) -> None:
+    """Refuse constraints of a kind that the learner does not take, and say who does."""
     from gramian.learners.base import Learner
 
     owner, takes = type(learner).__name__, learner.traits.takes
     if isinstance(side, Constraints) and not isinstance(side, takes):
-        takers = doubts.takers(Learner, type(side))
-        raise ValueError(f"{owner}: takes {doubts.listed(takes)}, got {type(side).__name__}; {takers}.")
+        wanted = doubts.listed(takes)
+        raise ValueError(f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(Learner, type(side))}.")
 
 
 def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:

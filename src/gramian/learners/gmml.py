@@ -74,21 +74,24 @@ class GMML(Blended):
             pairs = Pairs.from_labels(pairs, self.n_pairs, random_state=task.rng)
         if pairs.similar.all() or not pairs.similar.any():
             raise ValueError("GMML: needs both similar and dissimilar pairs.")
-        V = task.Z[pairs.left] - task.Z[pairs.right]  # (m, d)
-        similar = linalg.placed(pairs.similar, task.Z)
-        return self.from_sums(mean_scatter(V[similar]), mean_scatter(V[~similar]), task.M0)
+        S, D = (mean_scatter(task.Z, pairs.left[kind], pairs.right[kind]) for kind in (pairs.similar, ~pairs.similar))
+        return self.from_sums(S, D, task.M0)
 
     def from_sums(self, S: Any, D: Any, M0: Any) -> Solution:
-        """The metric of the mean scatters of similar and of dissimilar pairs, near M₀."""
+        """The same from the mean scatters (d, d) of similar and of dissimilar pairs, near M₀."""
         S = regularized(S, np.linalg.inv(M0), self.reg)
         D = regularized(D, M0, self.reg)
         M = geodesic(S, D, self.t)
         return Solution(M=M, objective=float(np.sum(M * S) + np.sum(np.linalg.inv(M) * D)))
 
 
-def mean_scatter(V: Any) -> Any:
-    """The mean of vvᵀ over rows v."""
-    return V.T @ V / len(V)
+def mean_scatter(Z: Any, left: np.ndarray, right: np.ndarray) -> Any:
+    """The mean of vvᵀ over the differences v of pairs, some of them at a time."""
+    total = 0.0
+    for rows in linalg.blocks(len(left), 16 * Z.shape[1], of=Z):
+        V = linalg.difference(Z[left[rows]], Z[right[rows]])  # (m, d)
+        total = total + V.T @ V
+    return total / len(left)
 
 
 def regularized(S: Any, R: Any, lam: float) -> Any:

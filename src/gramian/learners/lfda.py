@@ -1,7 +1,6 @@
 """Local Fisher discriminant analysis."""
 
 from dataclasses import KW_ONLY, dataclass
-from functools import singledispatch
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +21,6 @@ FLOOR = 1e-8
 """Least scale around a point, relative to the largest: copies are near each other and nothing else."""
 
 
-@singledispatch
 def affinity_scatter(X: Any, Y: Any, k: int) -> np.ndarray:
     """½ Σ_ij A_ij (y_i − y_j)(y_i − y_j)ᵀ with A_ij = exp(−‖x_i − x_j‖² / σ_i σ_j), in blocks of rows.
 

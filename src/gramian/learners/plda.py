@@ -1,7 +1,6 @@
 """The metric of two covariances: how classes vary inside, and how their means vary."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from gramian import linalg
 from gramian._settings import Share
 from gramian.constraints import Chunklets, Labels
 from gramian.learners.base import Blended
+from gramian.learners.sums import Sums
 from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
 
@@ -64,21 +64,25 @@ class PLDA(Blended):
     True
     """
 
-    traits = Traits(takes=(Chunklets,), directions=None, points_each=1, repeats=3, devices=True)
+    traits = Traits(takes=(Chunklets,), directions=None, points_each=1, repeats=3, summed=True, devices=True)
 
     within: Share = 0.5
     between: Share = 0.1
 
     def solve(self, task: Task) -> Solution:
         """In closed form."""
-        groups = Chunklets(task.y.codes) if isinstance(task.y, Labels) else task.y
-        return self.from_sums(*groups.moments(task.Z))
+        return self.from_sums(task.sums or Sums(len(task.Z), None, *self.chunklets(task).moments(task.Z)))
 
-    def from_sums(self, sizes: Any, means: Any, S: Any) -> Solution:
-        """The metric of the sizes (g,), means (g, d) and inner scatter (d, d) of groups."""
+    def chunklets(self, task: Task) -> Chunklets:
+        """Whole classes, or groups as they came."""
+        return Chunklets(task.y.codes) if isinstance(task.y, Labels) else task.y
+
+    def from_sums(self, sums: Sums) -> Solution:
+        """The same from sizes, means and inner scatter of the groups."""
+        means = sums.means  # (g, d)
         if len(means) < 2:
             raise ValueError(f"PLDA: needs at least two classes, got {len(means)}.")
-        W = shrunk(S / max(sizes.sum() - len(means), 1), self.within)
+        W = shrunk(sums.scatter / max(sums.sizes.sum() - len(means), 1), self.within)
         apart = means - means.mean(axis=0)  # (g, d)
         B = shrunk(apart.T @ apart / (len(means) - 1), self.between)
         if not np.trace(W) > 0:

@@ -8,10 +8,11 @@ from gramian import _checks, _device, linalg
 from gramian.coordinates import Rest
 
 
-def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
+def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str, C: Any = None) -> np.ndarray:
     """M₀ (r, r) on coordinates: "identity", "covariance" (the inverse covariance of Z), "zero", or a PSD matrix.
 
-    The covariance gets a ridge of 1e-6 of its mean eigenvalue, so that constant features do no harm.
+    The covariance gets a ridge of 1e-6 of its mean eigenvalue, so that constant features do no harm. It
+    is C (r, r) where that is given.
     """
     d = Z.shape[1]
     if not isinstance(prior, str):
@@ -22,7 +23,7 @@ def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str) -> np.ndarray:
         return linalg.identity(d, Z)
     if prior == "zero":
         return 0.0 * linalg.identity(d, Z)
-    C = linalg.covariance(Z)
+    C = linalg.covariance(Z) if C is None else C
     ridge = 1e-6 * np.trace(C) / d
     return linalg.symmetrize(np.linalg.inv(C + (ridge if ridge > 0 else 1.0) * linalg.identity(d, Z)))
 

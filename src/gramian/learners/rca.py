@@ -1,8 +1,6 @@
 """Relevant component analysis."""
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +9,7 @@ from gramian._settings import Count, Size
 from gramian.constraints import Chunklets, Labels
 from gramian.learners.base import Blended
 from gramian.learners.class_weights import ClassWeight, class_weights
+from gramian.learners.sums import Sums
 from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
 
@@ -67,7 +66,7 @@ class RCA(Blended):
     (4, 4)
     """
 
-    traits = Traits(takes=(Chunklets,), repeats=3, devices=True)
+    traits = Traits(takes=(Chunklets,), repeats=3, summed=True, devices=True)
 
     n_components: Count | None = None
     reg: Size = 0.0
@@ -78,11 +77,16 @@ class RCA(Blended):
 
     def solve(self, task: Task) -> Solution:
         """M = C⁻¹ on the range of C."""
-        sizes, _, S = self.chunklets(task).moments(task.Z)
-        return self.from_sums(S / sizes.sum(), lambda: linalg.covariance(task.Z))
+        return self.from_sums(task.sums or self.sums(task))
 
-    def from_sums(self, C: Any, covariance: Callable[[], Any]) -> Solution:
-        """The metric of the mean scatter C (d, d) within chunklets; the covariance of all points orders directions."""
+    def sums(self, task: Task) -> Sums:
+        """What the metric is made of."""
+        covariance = None if self.n_components is None else linalg.covariance(task.Z)
+        return Sums(len(task.Z), covariance, *self.chunklets(task).moments(task.Z))
+
+    def from_sums(self, sums: Sums) -> Solution:
+        """The same from the scatter within chunklets; the covariance of all points orders directions."""
+        C = sums.scatter / sums.sizes.sum()  # (d, d)
         d = len(C)
         C = C + self.reg * np.trace(C) / d * np.eye(d, like=C)  # Jain 2009, (3.3)
         if not np.trace(C) > 0:
@@ -95,8 +99,8 @@ class RCA(Blended):
             return Solution(factor=W, objective=objective)
         if self.n_components > d:
             raise ValueError(f"RCA: n_components must be at most the number of features {d}, got {self.n_components}.")
-        _, directions = linalg.eigh(W @ covariance() @ W)
-        directions = linalg.oriented(directions[:, ::-1][:, : self.n_components])  # (r, k)
+        _, directions = linalg.eigh(W @ sums.covariance @ W)
+        directions = linalg.oriented(directions[:, ::-1][:, : self.n_components])  # (d, k)
         return Solution(factor=directions.T @ W, objective=objective)
 
     def chunklets(self, task: Task) -> Chunklets:

@@ -11,6 +11,7 @@ from gramian import linalg
 from gramian._device import to_host
 from gramian.constraints import Labels
 from gramian.coordinates import Rest
+from gramian.learners.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class Traits:
     sparse: bool = False
     devices: bool = False
     """Whether a fit runs where the points are; otherwise they must be on the host."""
+    summed: bool = False
+    """Whether the metric is made of :class:`~gramian.learners.sums.Sums` alone, by ``from_sums``."""
     remedy: str = "raise max_iter or tol"
     """What helps where a fit did not converge."""
 
@@ -145,6 +148,8 @@ class Task:
     """(d, r): turns settings that are arrays on the features into such on the coordinates."""
     order: Any = None
     """(n,): the rows of the caller, where the points stand in another order than there."""
+    sums: Sums | None = None
+    """Sums over all points, where ``Z`` are some of them."""
     report: Callable | None = None
     """Hears ``(n_iter, value, residual)`` after each step."""
 
@@ -163,4 +168,4 @@ class Task:
 
     def within(self, space: Any, Z: Any, prior: Any = None) -> "Task":
         """The same task in other coordinates of the points."""
-        return replace(self, Z=Z, rest=Rest(space, self.Z, Z), prior=prior)
+        return replace(self, Z=Z, rest=Rest(space, self.Z, Z), prior=prior, sums=None)

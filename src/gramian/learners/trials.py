@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian import linalg
 from gramian.learners.anchored import WEIGHTS, Anchored, gain_and_error
-from gramian.learners.door import require_taken
+from gramian.learners.door import require_kind
 from gramian.learners.held_out import Fold, held_out, path_scores
 from gramian.learners.path import MeanPath, Path
 from gramian.learners.starts import Start
@@ -175,7 +175,7 @@ class Search:
         key = id(learner), start.learned_as, number
         if key not in self.paths:
             fold = self.folds[number]
-            require_taken(learner, fold.side)
+            require_kind(learner, fold.side)
             task = replace(self.task, Z=points, y=fold.side, rng=rng, order=None, report=None)
             inner, frame = learner.framed(task)
             self.paths[key] = frame.part(inner, task, fold.rows).path

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, persist
-from gramian._settings import Path as PathLike
-from gramian._settings import require
+from gramian import _checks, _parameters, persist
+from gramian._parameters import NONE, PATH
 from gramian.dask import shard as shards
-from gramian.dask.blocks import Blocks
-from gramian.dask.homes import Homes
+from gramian.dask.cluster import gathered, require_client
 from gramian.dask.shard import OWNER, Shard, Standing
+from gramian.dask.sources import as_array
 from gramian.metrics import Metric
 from gramian.search import HashIndex, Index
 from gramian.search.ids import as_ids
@@ -25,6 +24,74 @@ HEADER = "sharded.json"
 MOST_SHARDS = 100_000
 ROUNDING = 1e-13
 """Distances nearer to each other than this share of theirs are ties."""
+
+
+class Homes:
+    """Workers of a client, or this process, and the folder that keeps the files of the shards.
+
+    Parameters
+    ----------
+    client : distributed.Client or None
+    folder : path or None
+    replicas : int
+        Workers that answer for each shard in turn.
+    """
+
+    def __init__(self, client: Any, folder: Any, replicas: int) -> None:
+        _parameters.require(NONE | PATH, folder, OWNER, "folder")
+        require_client(client)
+        self.client, self.folder = client, None if folder is None else Path(folder)
+        self.replicas = _checks.number(replicas, OWNER, "replicas", low=1, integer=True)
+        if self.replicas > 1 and folder is None:
+            raise ValueError(
+                f"{OWNER}: replicas read the shards from files, got replicas={replicas} and no folder; give it."
+            )
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        self.turn = 0
+
+    @property
+    def workers(self) -> int:
+        """Number of workers."""
+        return 1 if self.client is None else max(len(self.client.nthreads()), 1)
+
+    def fresh(self, number: int, **options: Any) -> Shard:
+        """A new name for a shard."""
+        key = secrets.token_hex(8)
+        path = None if self.folder is None else str(self.folder.resolve() / f"shard-{number}-{key}.gram")
+        return Shard(number, key, **{"path": path, **options})
+
+    def of(self, count: int) -> list[str]:
+        """The worker of each shard: the same one as long as all live."""
+        alive = sorted(self.client.nthreads()) or [""]
+        self.turn += 1
+        turn = self.turn % self.replicas
+        return [alive[(number + turn) % len(alive)] for number in range(count)]
+
+    def all(self, function: Any, tasks: list[tuple], numbers: Any = None) -> list[Any]:
+        """Results of one task for each shard, or one error that names the shard."""
+        if self.client is None:
+            return [function(*task) for task in tasks]
+        numbers = range(len(tasks)) if numbers is None else numbers
+        homes = self.of(max(numbers, default=-1) + 1)
+        futures = [submitted(self.client, function, task, homes[number]) for number, task in zip(numbers, tasks)]
+        try:
+            return gathered(self.client, futures)
+        except (RuntimeError, OSError) as error:
+            for number, future in zip(numbers, futures):
+                if future.status == "error" and "shard" not in str(error):
+                    raise type(error)(f"{OWNER}: shard {number} did not answer: {error}") from error
+            raise
+
+
+def submitted(client: Any, function: Any, task: tuple, home: str) -> Any:
+    """The future of a task, at a worker as long as it lives."""
+    where = {"workers": [home], "allow_other_workers": True} if home else {}
+    if any(hasattr(part, "__dask_graph__") for argument in task if isinstance(argument, list) for part in argument):
+        import dask
+
+        return client.compute(dask.delayed(function, pure=False)(*task), **where)
+    return client.submit(function, *task, pure=False, **where)
 
 
 class ShardedIndex:
@@ -77,7 +144,7 @@ class ShardedIndex:
             raise TypeError(f"{OWNER}: kind must be a class of Index, got {_checks.shown(kind)}.")
         self.metric, self.kind, self.settings, self.next_id = metric, kind, settings, 0
         self.homes, self._changing = Homes(client, folder, replicas), threading.RLock()
-        n_shards = self.homes.engine.workers if n_shards is None else n_shards
+        n_shards = self.homes.workers if n_shards is None else n_shards
         count = _checks.number(n_shards, OWNER, "n_shards", low=1, high=MOST_SHARDS, integer=True)
         if "random_state" not in settings and kind is HashIndex:
             self.settings = {**settings, "random_state": int(np.random.default_rng().integers(2**31))}
@@ -108,24 +175,23 @@ class ShardedIndex:
         if isinstance(X, np.ndarray) and len(X) == 0:
             return self
         with self._changing:
-            rows = -(-len(X) // len(self.standing.shards)) if isinstance(X, np.ndarray) else None
-            blocks = Blocks.of(X, rows=rows)
-            new = new_ids(self, ids, blocks.n)
-            spans = [new[start:stop] for start, stop in zip(blocks.edges[:-1], blocks.edges[1:])]
-            return self.add_parts(blocks.parts, [None] * len(spans), spans)
-
-    def add_parts(self, parts: Any, chosen: Any, ids: Any) -> "ShardedIndex":
-        """Add some rows of parts of ``Blocks``, with new ids for each of them; workers read them themselves."""
-        own: list[tuple[list, list, list]] = [([], [], []) for _ in self.standing.shards]
-        sizes = np.array(self.standing.sizes)
-        for piece in zip(parts, chosen, ids):
-            number = int(sizes.argmin())
-            for held, value in zip(own[number], piece):
-                held.append(value)
-            sizes[number] += len(piece[2])
-        self._change(shards.added, [number for number, held in enumerate(own) if held[0]], *zip(*own))
-        self.next_id = max(self.next_id, *(int(names.max(initial=-1)) + 1 for names in ids), 0)
+            parts, sizes = parts_of(X, len(self.standing.shards))
+            edges = np.cumsum([0, *sizes])
+            new = new_ids(self, ids, int(edges[-1]))
+            self._add_parts(parts, [new[start:stop] for start, stop in zip(edges[:-1], edges[1:])])
         return self
+
+    def _add_parts(self, parts: list[Any], ids: list[np.ndarray]) -> None:
+        """Add parts, each to the shard that holds the fewest items by then; workers read them themselves."""
+        own: list[tuple[list, list]] = [([], []) for _ in self.standing.shards]
+        sizes = np.array(self.standing.sizes)
+        for part, names in zip(parts, ids):
+            number = int(sizes.argmin())
+            own[number][0].append(part)
+            own[number][1].append(names)
+            sizes[number] += len(names)
+        self._change(shards.added, [number for number, (held, _) in enumerate(own) if held], *zip(*own))
+        self.next_id = max(self.next_id, *(int(names.max(initial=-1)) + 1 for names in ids), 0)
 
     def remove(self, ids: Any) -> "ShardedIndex":
         """Remove items by id; unknown or repeated ids raise and nothing changes."""
@@ -204,7 +270,7 @@ class ShardedIndex:
     @classmethod
     def open(cls, client: Any, folder: str | os.PathLike, *, replicas: int = 1) -> "ShardedIndex":
         """The index that :meth:`save` wrote; its shards are read where they are first asked for."""
-        require(PathLike, folder, OWNER, "folder")
+        _parameters.require(PATH, folder, OWNER, "folder")
         source = Path(folder)
         if not (source / HEADER).is_file():
             raise FileNotFoundError(f"{OWNER}: no shards at {str(source)!r}; save an index there first.")
@@ -221,6 +287,17 @@ class ShardedIndex:
 
     def __repr__(self) -> str:
         return f"ShardedIndex({len(self)} items in {len(self.standing.shards)} shards, {type(self.metric).__name__})"
+
+
+def parts_of(X: Any, count: int) -> tuple[list[Any], list[int]]:
+    """Points as some parts that travel, and their sizes: the blocks of a dask array, or even slices of an array."""
+    if isinstance(X, np.ndarray):
+        if X.ndim != 2 or X.shape[1] == 0:
+            raise ValueError(f"{OWNER}: X must have shape (n, d), got shape {X.shape}.")
+        parts = [part for part in np.array_split(X, count) if len(part)]
+        return parts, [len(part) for part in parts]
+    array = as_array(X)
+    return list(array.to_delayed().ravel()), list(array.chunks[0])
 
 
 def ids_by_shard(homes: Homes, standing: Standing) -> list[np.ndarray]:
