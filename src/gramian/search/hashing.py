@@ -15,6 +15,7 @@ from gramian.search.encoding import Encoder
 from gramian.search.forms import Form, form
 from gramian.search.hash_search import HashSearch
 from gramian.search.items import Items
+from gramian.search.orders import HIGHEST_ORDERS
 from gramian.search.rounded import STORES, stored
 
 
@@ -127,7 +128,9 @@ class HashIndex(Index):
         self.searcher = _checks.one_of(searcher, owner, "searcher", ("scan", "orders"))
         self.recall = _checks.number(recall, owner, "recall", low=0, high=1 - 1e-12, open_low=True)
         self.epsilon = None if epsilon is None else _checks.number(epsilon, owner, "epsilon", low=0)
-        self.n_orders = None if n_orders is None else _checks.number(n_orders, owner, "n_orders", low=1, integer=True)
+        self.n_orders = n_orders
+        if n_orders is not None:
+            self.n_orders = _checks.number(n_orders, owner, "n_orders", low=1, high=HIGHEST_ORDERS, integer=True)
         self.estimate = _checks.one_of(estimate, owner, "estimate", ("collisions", "products"))
         self.store = None if store is None else _checks.one_of(store, owner, "store", STORES)
         if store is not None and not metric.coordinates.whole:
