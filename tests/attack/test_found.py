@@ -1,5 +1,7 @@
 """What trials from outside found, each with the sentence that it gets now."""
 
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -141,3 +143,18 @@ def test_a_new_file_in_the_place_of_a_mapped_one_changes_no_index(tmp_path):
     (tmp_path / "new.npy").replace(tmp_path / "points.npy")
     ids, sqdist = index.query(X, 1)
     assert ids[:, 0].tolist() == list(range(24)) and not sqdist.any()
+
+
+def test_triplets_beyond_the_points_are_one_sentence():
+    with pytest.raises(ValueError, match="refer to point 99, but X has 24 points"):
+        gm.SCML().fit(X, gm.Triplets([0, 1], [1, 2], [2, 99]))
+
+
+def test_a_file_cannot_ask_for_a_thousand_million_orders(tmp_path):
+    index = gm.HashIndex(gm.Mahalanobis.euclidean(3), searcher="orders", n_orders=7).add(X)
+    index.save(tmp_path / "a.gram")
+    with zipfile.ZipFile(tmp_path / "a.gram") as before, zipfile.ZipFile(tmp_path / "b.gram", "w") as after:
+        for name in before.namelist():
+            after.writestr(name, before.read(name).replace(b'"n_orders": 7', b'"n_orders": 1000000000'))
+    with pytest.raises(gm.persist.PersistError, match="n_orders must be"):
+        gm.load(tmp_path / "b.gram")

@@ -43,5 +43,5 @@ def http(space):
 
     from gramian.service.http import create_app
 
-    with TestClient(create_app(space), base_url="http://127.0.0.1:8000") as client:
+    with TestClient(create_app(space), base_url="http://127.0.0.1:8000", client=("127.0.0.1", 1)) as client:
         yield client

@@ -15,8 +15,8 @@ OPEN = {"/livez", "/readyz"}
 
 @pytest.fixture
 def closed(space):
-    tokens = ["admin:top-secret", "teacher:chalk", "viewer:glasses"]
-    with TestClient(create_app(space, tokens=tokens), base_url="http://example.org") as client:
+    app = create_app(space, tokens=["admin:top-secret", "teacher:chalk", "viewer:glasses"])
+    with TestClient(app, base_url="http://example.org", client=("127.0.0.1", 1)) as client:
         yield client
 
 
@@ -376,3 +376,17 @@ def test_nobody_else_reads_the_key_of_the_cookies(space, tmp_path):
     (folder / "space.db").chmod(0o644)  # as earlier versions made it
     with Space(folder, learning=False):
         assert modes(folder) == {0o600}
+
+
+@pytest.mark.parametrize("name", ["Host", "Origin"])
+@pytest.mark.parametrize("value", ["[", "http://[", "http://[::1", "]", "http://[x]:1", "127.0.0.1:99999", "", "//"])
+def test_an_address_that_cannot_be_read_is_refused(http, closed, name, value):
+    headers = {"Host": "127.0.0.1:8000", name: value}
+    assert http.get("/v1/collections", headers=headers).status_code in (200, 403)
+    assert closed.get("/v1/collections", headers=headers).status_code in (401, 403)
+    if name == "Origin" and value != "":
+        assert http.get("/v1/collections", headers=headers).status_code == 403
+
+
+def test_the_name_of_a_test_is_not_this_machine(http):
+    assert http.get("/v1/collections", headers={"Host": "testclient"}).status_code == 403

@@ -214,6 +214,21 @@ def test_the_second_process_is_told(tmp_path):
     assert stop(server) == 0
 
 
+def test_no_file_lets_a_second_one_in_when_it_is_removed(space):
+    for path in space.store.folder.iterdir():
+        if path.is_file() and not path.name.startswith("space.db"):
+            path.unlink()
+    with pytest.raises(ValueError, match="must not be open elsewhere"):
+        Space(space.store.folder)
+    folder = space.store.folder
+    space.store.folder.rename(folder.with_name("moved"))  # it is still the same folder
+    with pytest.raises(ValueError, match="must not be open elsewhere"):
+        Space(folder.with_name("moved"))
+    folder.with_name("moved").rename(folder)
+    space.close()
+    Space(folder, learning=False).close()
+
+
 def test_an_interrupt_ends_the_server_cleanly(tmp_path):
     pytest.importorskip("typer")
     pytest.importorskip("fastapi")

@@ -197,8 +197,10 @@ def test_missing_and_damaged_events_are_an_error(tmp_path, statement):
     for i in range(9):
         ask(service, event(i))
     service.commit()
-    service.store.db.execute(statement)
     drop(service)
+    with contextlib.closing(sqlite3.connect(tmp_path / "space.db")) as db:
+        db.execute(statement)
+        db.commit()
     with pytest.raises(PersistError, match="event 4 is"):
         Stream(tmp_path)
 

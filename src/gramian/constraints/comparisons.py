@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian.constraints.base import Constraints, Terms, bound_field, differences, reach
+from gramian.constraints.base import Constraints, Terms, bound_field, differences, reach, within
 from gramian.constraints.pairs import typical_sqdist
 from gramian.linalg import take
 
@@ -100,6 +100,7 @@ class Comparisons(Constraints):
 
 def moved(side: Comparisons, place: np.ndarray) -> Comparisons:
     """The same comparisons of points that are elsewhere: point i is now row ``place[i]``."""
+    within(side, place, type(side).__name__)
     values = {field.name: getattr(side, field.name) for field in fields(side)}  # type: ignore[arg-type]
     index = {name: place[value] for name, value in values.items() if name not in ("margin", "weight", "soft")}
     return replace(side, **index)  # type: ignore[type-var]  # subclasses are dataclasses

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian import _threads, linalg, neighbors
+from gramian import _memory, _threads, linalg, neighbors
 from gramian.search import codes
 from gramian.search.candidates import Candidates, Found
 from gramian.search.items import Items
@@ -57,6 +57,8 @@ class HashSearch:
         """The sorted orders of all codes, as many as the candidates of any query need: they are made once."""
         n_orders = self.index.n_orders or max(min(enough // 2, MOST_ORDERS), 1)
         n_bits = len(self.limits) - 1
+        what = f"{n_orders} sorted orders of {self.items.n:,} items"
+        _memory.require(16.0 * n_orders * self.items.n, self.index._owner, what, "ask for fewer with n_orders")
         return self.items.cached(
             "orders", lambda: SortedOrders(self.items["codes"].view(np.uint8), n_bits, n_orders, self.index.seed)
         )

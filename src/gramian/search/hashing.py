@@ -16,6 +16,7 @@ from gramian.search.encoding import Encoder
 from gramian.search.forms import Form, form
 from gramian.search.hash_search import HashSearch
 from gramian.search.items import Items
+from gramian.search.orders import HIGHEST_ORDERS
 from gramian.search.rounded import Store, stored
 
 Bits = Annotated[int, Within(8, 32768)]
@@ -120,7 +121,7 @@ class HashIndex(Index):
         searcher: Literal["scan", "orders"] = "scan",
         recall: Recall = 0.99,
         epsilon: Size | None = None,
-        n_orders: Count | None = None,
+        n_orders: Annotated[int, Within(1, HIGHEST_ORDERS)] | None = None,
         estimate: Literal["collisions", "products"] = "collisions",
         store: Store | None = None,
         random_state: Any = None,

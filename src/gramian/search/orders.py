@@ -6,6 +6,9 @@ EPSILON = 1.5
 MOST_ORDERS = 32
 """Orders that are kept unless more are asked for: each takes 16 bytes an item."""
 
+HIGHEST_ORDERS = 1024
+"""Orders that may be asked for, also by a file."""
+
 
 def n_candidates(n: int, epsilon: float) -> int:
     """M = 2 n^{1/(1+ε)}: candidates for a (1+ε)-approximate nearest neighbor (Jain 2009, §4.2)."""

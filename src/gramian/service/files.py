@@ -94,10 +94,10 @@ def private(path: Path) -> None:
 
 
 class FolderLock:
-    """The right to write in a folder, held by one process at a time."""
+    """The right to write in a folder, held by one process at a time: the folder itself, as a file can be removed."""
 
     def __init__(self, folder: Path) -> None:
-        self.handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        self.handle = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -99,11 +99,13 @@ def verify(store: "Store") -> None:
         raise PersistError(f"Space: space.db is damaged ({' '.join(said.split())[:200]}) in {where}.")
     if _tables_differ(store.db):
         raise PersistError(f"Space: the names of tables or columns are damaged in {where}.")
-    for table in row_sums.damaged(store.db):
-        raise PersistError(f"Space: a row of {table!r} is damaged in {where}.")
+    for row in row_sums.damaged(store.db):
+        raise PersistError(f"Space: {row} is damaged in {where}.")
     n, last = store.db.execute("SELECT count(*), coalesce(max(seq), 0) FROM events").fetchone()
     if n != last:  # seq is the key, and begins with 1
-        raise PersistError(f"Space: {last - n} of {last} events are missing in {where}.")
+        text = "SELECT min(seq) FROM (SELECT 0 AS seq UNION SELECT seq FROM events) WHERE seq + 1 NOT IN events_seq"
+        gap = store.db.execute(f"WITH events_seq AS (SELECT seq FROM events) {text}").fetchone()[0]
+        raise PersistError(f"Space: event {gap + 1} is missing in {where}.")
     for table, op in (("feedback", "feedback"), ("versions", "version"), ("duels", "duel")):
         text = f"SELECT (SELECT count(*) FROM events WHERE op = ?) - (SELECT count(*) FROM {table})"
         if store.db.execute(text, (op,)).fetchone()[0] != 0:

@@ -36,11 +36,12 @@ def keep(db: sqlite3.Connection) -> None:
 
 
 def damaged(db: sqlite3.Connection) -> Iterator[str]:
-    """Tables with a row that is not what it was."""
+    """Rows that are not what they were, the first one of each table."""
     for table in TABLES:
-        text = f"SELECT 1 FROM {table} WHERE row_sum IS NOT row_sum({', '.join(columns(db, table))}) LIMIT 1"
-        if db.execute(text).fetchone() is not None:
-            yield table
+        text = f"SELECT * FROM {table} WHERE row_sum IS NOT row_sum({', '.join(columns(db, table))}) LIMIT 1"
+        row = db.execute(text).fetchone()
+        if row is not None:
+            yield f"event {row['seq']}" if table == "events" else f"a row of {table!r}"
 
 
 def columns(db: sqlite3.Connection, table: str) -> list[str]:
