@@ -106,7 +106,7 @@ values = st.one_of(
 )
 
 
-@pytest.mark.parametrize(("hint", "naive"), NAIVE, ids=[str(hint) for hint, _ in NAIVE])
+@pytest.mark.parametrize(("hint", "naive"), NAIVE, ids=[str(place) for place in range(len(NAIVE))])
 @given(value=values)
 def test_an_annotation_takes_what_it_says(hint, naive, value):
     if naive(value):

@@ -149,7 +149,7 @@ def test_a_failed_fold_is_counted_and_told(wine):
     bad.solve = never
     with pytest.warns(UserWarning, match=r"RCA: on no fold .*\(nothing here\).* 0.5; give anchor a number"):
         learn(bad, X, gm.constraints.Labels.from_array(y, "test"))
-    assert bad.anchor_ == 0.5 and bad.failed_folds_ == 3
+    assert bad.anchor_ == 0.5 and bad.failed_folds_ == 3 * bad.traits.repeats
 
 
 def test_a_plan_is_the_learner_or_a_wrapper_around_it(wine):

@@ -64,7 +64,7 @@ def test_a_default_fit_learns_from_a_part_and_says_so(name, points, monkeypatch)
     learner, sentences = said(lambda: cls(random_state=0).fit(X, y))
     assert [s for s in sentences if s.startswith(f"{name}: learns from ") and "of the 150 points" in s]
     rng = np.random.RandomState(0)
-    rows = many.some(Labels.from_array(y, name), 60, rng)
+    rows = many.some(Labels.from_array(y, name).by_appearance(), 60, rng, many.by_content(X))
     limit(monkeypatch, cls, None)
     alone, _ = said(lambda: cls(random_state=rng).fit(X[rows], y[rows]))
     np.testing.assert_allclose(learner.metric_.matrix, alone.metric_.matrix, rtol=1e-6, atol=1e-9)

@@ -49,8 +49,9 @@ class Anchored:
             return self.learner.solve(task)
         learner, weight, failed = chosen(self.learner, frame, task, self.weight)
         part = frame.part(learner, task)
+        failed.tell(type(learner).__name__, weight)
         blend = replace(part.blended(weight), learned=part.learned)
-        said = {**part.learned.extra, "anchor": weight, **({"failed_folds": failed} if failed else {}), **blend.extra}
+        said = {**part.learned.extra, "anchor": weight, "failed_folds": len(failed.reasons), **blend.extra}
         blend = replace(blend, extra=said)
         return blend if self.framed is not None else learner.refine(task, blend)
 
@@ -67,15 +68,31 @@ class Chosen:
         return chosen(self.learner, frame, task, 0.0)[0].solve(task)
 
 
-def chosen(learner: Any, frame: Any, task: Task, weight: float | None) -> tuple[Any, float, int]:
-    """The variant of a learner with the largest gain, the weight of the prior for it, and how many folds failed.
+@dataclass(frozen=True, eq=False)
+class Failed:
+    """Why folds could not be learned from, of how many there were."""
+
+    reasons: tuple[str, ...] = ()
+    of: int = 0
+
+    def tell(self, owner: str, weight: float) -> None:
+        """Say so where that happened to all."""
+        if self.reasons and len(self.reasons) == self.of:
+            _checks.warn(
+                f"{owner}: on no fold of what is known could be learned ({self.reasons[0].rstrip('.')}), "
+                f"so the weight of the prior is {weight:g}; give anchor a number."
+            )
+
+
+def chosen(learner: Any, frame: Any, task: Task, weight: float | None) -> tuple[Any, float, Failed]:
+    """The variant of a learner with the largest gain, the weight of the prior for it, and which folds failed.
 
     The weight is the largest whose gain is within so many standard errors of the best one as the frame's ``care``
     says, the prior where nothing is sure; a ``weight`` that was given stays.
     """
     variants = learner.variants()
     if weight is not None and len(variants) == 1:
-        return variants[0], weight, 0
+        return variants[0], weight, Failed()
     weights = WEIGHTS if weight is None else np.array([weight, 1.0])
     repeats = variants[0].traits.repeats
     folds = [fold for _ in range(repeats) for fold in held_out(task.y, task.rng, points=frame.points)]
@@ -86,12 +103,7 @@ def chosen(learner: Any, frame: Any, task: Task, weight: float | None) -> tuple[
         if gains:
             gain, place = best_place(gains, frame.care * repeats**0.5 if weight is None else None)
             best = max(best, (gain, variant, float(weights[place])), key=lambda one: one[0])
-    if reasons and len(reasons) == len(folds) * len(variants):
-        _checks.warn(
-            f"{type(learner).__name__}: on no fold of what is known could be learned ({reasons[0].rstrip('.')}), "
-            f"so the weight of the prior is {best[2]:g}; give anchor a number."
-        )
-    return *best[1:], len(reasons)
+    return *best[1:], Failed(tuple(reasons), len(folds) * len(variants))
 
 
 def best_place(gains: list[tuple[str, np.ndarray]], care: float | None) -> tuple[float, int]:

@@ -79,7 +79,7 @@ class DNE(Blended):
     metric_ : Metric
         The learned distance, an immutable value.
     n_iter_, converged_, objective_, solution_
-        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+        Steps taken, whether ``solution_.tol`` was met, the objective (of a blend there is none), and the whole answer.
 
     See Also
     --------

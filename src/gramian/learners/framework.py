@@ -158,6 +158,7 @@ class Framework(Iterative):
         Weight α of an identity prior; also of what lies outside of the subspace.
     max_iter, tol
         Limit of the solver, and the relative duality gap and violation to stop at.
+        None: 5000 and 1e-07; 15 and 0.01 in a blend with a prior.
     random_state : int or generator, optional
         For constraints drawn from labels.
     verbose : bool
@@ -170,7 +171,7 @@ class Framework(Iterative):
     metric_ : Metric
         The learned distance, an immutable value.
     n_iter_, converged_, objective_, solution_
-        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+        Steps taken, whether ``solution_.tol`` was met, the objective (of a blend there is none), and the whole answer.
 
     See Also
     --------

@@ -62,6 +62,7 @@ class ITML(Iterative):
     max_iter, tol
         Limit of the solver, and the relative duality gap to stop at. Below 1e-5 Newton steps make M exact to rounding;
         1e-3 is enough for neighbors, and a little faster.
+        None: 1000 and 1e-06; 15 and 0.01 in a blend with a prior.
     random_state : int or generator, optional
         Draws, where there are any: the same number gives the same result.
     verbose : bool
@@ -76,7 +77,7 @@ class ITML(Iterative):
     gamma_ : float
         The weight of the slack that was used.
     n_iter_, converged_, objective_, solution_
-        Steps taken, whether ``tol`` was met, the value reached, and the solver's whole answer.
+        Steps taken, whether ``solution_.tol`` was met, the objective (of a blend there is none), and the whole answer.
 
     See Also
     --------

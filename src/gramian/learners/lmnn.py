@@ -65,10 +65,11 @@ class LMNN(Iterative):
         however rare it is; or label → weight.
     reselect : int
         How often targets are chosen again, each time under the metric learned so far.
-    max_iter : int
+    max_iter : int, optional
         Most iterations.
-    tol : float
+    tol : float, optional
         Residual, relative to the objective, to stop at.
+        None: 1000 and 0.005; 30 and 0.05 in a blend with a prior.
     verbose : bool
         Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional

@@ -186,6 +186,7 @@ class LSML(Iterative):
         Comparisons drawn from labels; see :meth:`Quadruplets.from_labels`.
     max_iter, tol
         Limit, and the bound on the gap, relative to the objective, to stop at.
+        None: 1000 and 0.001.
     verbose : bool
         Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
@@ -198,7 +199,7 @@ class LSML(Iterative):
     metric_ : Metric
         The learned distance, an immutable value.
     n_iter_, converged_, objective_, solution_
-        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+        Steps taken, whether ``solution_.tol`` was met, the objective (of a blend there is none), and the whole answer.
 
     See Also
     --------

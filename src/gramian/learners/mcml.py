@@ -81,10 +81,11 @@ class MCML(Iterative):
     anchor : "auto" or float in [0, 1]
         Weight of the prior. 0 is the problem as it stands above; "auto" chooses the weight on points and on classes
         that are held out, in the leading directions of the points (see the guide on anchored learning).
-    max_iter : int
+    max_iter : int, optional
         Most iterations.
-    tol : float
+    tol : float, optional
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n.
+        None: 1000 and 1e-05; 50 and 0.01 in a blend with a prior.
     verbose : bool
         Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
@@ -97,7 +98,7 @@ class MCML(Iterative):
     metric_ : Metric
         The learned distance, an immutable value.
     n_iter_, converged_, objective_, solution_
-        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+        Steps taken, whether ``solution_.tol`` was met, the objective (of a blend there is none), and the whole answer.
 
     See Also
     --------

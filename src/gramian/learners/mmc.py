@@ -46,6 +46,7 @@ class MMC(Iterative):
         Pairs drawn from labels.
     max_iter, tol
         Limit, and the duality gap relative to the objective to stop at.
+        None: 1000 and 0.0001; 200 and 0.01 in a blend with a prior.
     random_state : int or generator, optional
         Draws, where there are any: the same number gives the same result.
     verbose : bool
@@ -58,7 +59,7 @@ class MMC(Iterative):
     metric_ : Metric
         The learned distance, an immutable value.
     n_iter_, converged_, objective_, solution_
-        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+        Steps taken, whether ``solution_.tol`` was met, the objective (of a blend there is none), and the whole answer.
 
     See Also
     --------

@@ -135,10 +135,11 @@ class NCA(Iterative):
         label → weight.
     batch_size : int, optional
         Stochastic descent (Adam) on batches of points i instead of L-BFGS, ``max_iter`` passes at most.
-    max_iter : int
+    max_iter : int, optional
         Most iterations.
-    tol : float
+    tol : float, optional
         Stop at ‖∇f‖ ‖L‖ ≤ tol · n; with batches, when a pass changes the objective by less than tol · n.
+        None: 200 and 0.0001; 50 and 0.01 in a blend with a prior.
     verbose : bool
         Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
@@ -151,7 +152,7 @@ class NCA(Iterative):
     metric_ : Metric
         The learned distance, an immutable value.
     n_iter_, converged_, objective_, solution_
-        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+        Steps taken, whether ``solution_.tol`` was met, the objective (of a blend there is none), and the whole answer.
 
     See Also
     --------

@@ -39,8 +39,11 @@ class POLA(Iterative):
         that are held out, in the leading directions of the points (see the guide on anchored learning).
     n_pairs : int, optional
         Pairs drawn from labels.
-    solver, max_iter, tol, random_state, verbose, callback
+    solver, random_state, verbose, callback
         See :class:`Framework`.
+    max_iter, tol
+        Limit of the solver, and the relative duality gap and violation to stop at. None: 2000 and 0.001; 20 and 0.05 in a
+        blend with a prior.
 
     Attributes
     ----------

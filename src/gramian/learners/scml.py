@@ -110,6 +110,7 @@ class SCML(Iterative):
         Nearest points of the same class and of others that make triplets from labels.
     max_iter, tol
         Limit on Newton steps, and the duality gap relative to the objective to stop at.
+        None: 1000 and 0.05; 1000 and 0.2 in a blend with a prior.
     verbose : bool
         Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
@@ -122,7 +123,7 @@ class SCML(Iterative):
     metric_ : Metric
         The learned distance, an immutable value.
     n_iter_, converged_, objective_, solution_
-        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+        Steps taken, whether ``solution_.tol`` was met, the objective (of a blend there is none), and the whole answer.
 
     See Also
     --------

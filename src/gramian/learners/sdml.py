@@ -199,6 +199,7 @@ class SDML(Iterative):
         Pairs drawn from labels; see :meth:`Pairs.from_labels`.
     max_iter, tol
         Limit, and the duality gap relative to the objective to stop at.
+        None: 200 and 0.0001.
     verbose : bool
         Show progress: a bar, or lines where rich is not installed.
     callback : callable, optional
@@ -211,7 +212,7 @@ class SDML(Iterative):
     metric_ : Metric
         The learned distance, an immutable value.
     n_iter_, converged_, objective_, solution_
-        Steps taken, whether the tolerance was met, the value reached, and the solver's whole answer.
+        Steps taken, whether ``solution_.tol`` was met, the objective (of a blend there is none), and the whole answer.
 
     See Also
     --------
