@@ -51,9 +51,7 @@ def estimators():
 ESTIMATORS = estimators()
 
 
-SAID = {
-    (name, setting): kind for name, cls in ESTIMATORS.items() for setting, kind in _parameters.settings_of(cls)
-}
+SAID = {(name, setting): kind for name, cls in ESTIMATORS.items() for setting, kind in _parameters.settings_of(cls)}
 """What every setting may be, of each of which something is said."""
 
 
