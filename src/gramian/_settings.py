@@ -28,7 +28,7 @@ PYTHONS = (int, float, bool, str, NoneType)
 
 
 class SettingError(ValueError, TypeError):
-    """A setting is not what it may be: of another type, or outside of its limits."""
+    """A setting is none of the objects that it may be; numbers and words out of place are a plain ValueError."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class Rule:
 
     phrase: str
     test: Callable[[Any], Any] = lambda value: True
+    error: type[ValueError] = ValueError
 
     def __contains__(self, value: Any) -> bool:
         return bool(self.test(value))
@@ -110,6 +111,7 @@ class Kind:
 
     phrase: str
     holds: Callable[[Any], bool]
+    error: type[ValueError] = ValueError
 
     def __or__(self, other: "Kind") -> "Kind":
         return either(self, other)
@@ -120,7 +122,7 @@ PLAIN: dict[Any, Kind] = {
     bool: Kind("True or False", lambda value: isinstance(value, bool | np.bool_) or _is_bit(value)),
     str: Kind("a string", lambda value: isinstance(value, str)),
     dict: Kind("a dict", lambda value: isinstance(value, dict)),
-    Callable: Kind("a function", callable),
+    Callable: Kind("a function", callable, SettingError),
     np.ndarray: Kind("an array", _is_array),
 }
 """Annotations of one word."""
@@ -149,7 +151,7 @@ def kind(hint: Any) -> Kind | None:
     if origin in PLAIN:
         return PLAIN[origin]
     article = "an" if origin.__name__[0] in "AEIO" else "a"
-    return Kind(f"{article} {origin.__name__}", lambda value: isinstance(value, origin))
+    return Kind(f"{article} {origin.__name__}", lambda value: isinstance(value, origin), SettingError)
 
 
 def number(of: type, limits: Within) -> Kind:
@@ -176,14 +178,16 @@ def limited(of: Any, *limits: Any) -> Kind | None:
     base = number(of, sides[0]) if sides else kind(of)
     if not rules:
         return base
-    return Kind(rules[-1].phrase, lambda value: (base is None or base.holds(value)) and value in rules[-1])
+    error = rules[-1].error if base is None else base.error
+    return Kind(rules[-1].phrase, lambda value: (base is None or base.holds(value)) and value in rules[-1], error)
 
 
 def either(*kinds: Kind) -> Kind:
     """One of several kinds."""
     *phrases, last = (one.phrase for one in kinds)
     phrase = f"{', '.join(phrases)} or {last}"
-    return Kind(phrase, lambda value: any(one.holds(value) for one in kinds))
+    error = next((one.error for one in kinds if one.error is not ValueError), ValueError)
+    return Kind(phrase, lambda value: any(one.holds(value) for one in kinds), error)
 
 
 def row(*kinds: Kind | None) -> Kind:
@@ -244,7 +248,7 @@ def holds(hint: Any, value: Any) -> bool:
 
 def refuse(one: Kind, value: Any, owner: str, name: str) -> None:
     """The one sentence."""
-    raise SettingError(f"{owner}: {name} must be {one.phrase}, got {shown(value)}.")
+    raise one.error(f"{owner}: {name} must be {one.phrase}, got {shown(value)}.")
 
 
 def shown(value: Any) -> str:

@@ -374,7 +374,7 @@ def names() -> dict[str, Any]:
     for module in ("search.evaluation", "datasets"):
         home = import_module(f"gramian.{module}")
         for name, value in vars(home).items():
-            if inspect.isfunction(value) and not name.startswith("_") and value.__module__.startswith("gramian"):
+            if inspect.isfunction(value) and not name.startswith("_") and value.__module__.startswith(home.__name__):
                 found.setdefault(f"{module.split('.')[-1]}.{name}", value)
     return {name: value for name, value in found.items() if callable(value) and name not in NO_CALL}
 

@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from gramian import _checks, _device, linalg
-from gramian._settings import Count, Positive, Rule, Size, holds
+from gramian._settings import Count, Positive, Rule, SettingError, Size, holds
 from gramian.kernels.base import Kernel
 
 Width = Annotated[Any, Rule("'median' or a number in (0, inf)", partial(holds, Literal["median"] | Positive))]
 """A number wherever one computes with it: see ``bound``."""
+Measure = Annotated[Any, Rule("a Metric", lambda value: hasattr(value, "sqdist"), SettingError)]
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Gaussian(Kernel):
     """
 
     scale: Width = 1.0
-    metric: Annotated[Any, Rule("a Metric or None", lambda value: value is None or hasattr(value, "sqdist"))] = None
+    metric: Measure | None = None
 
     def bound(self, X: Any) -> "Gaussian":
         """The same kernel with the median distance of the points X as its scale, where that was asked for."""
