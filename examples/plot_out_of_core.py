@@ -41,7 +41,7 @@ print("largest difference:", np.abs(rca.metric_.matrix - whole.metric_.matrix).m
 # %%
 # ``transform`` goes through the file in the same way. The first block, before and after:
 
-first = next(transform(None, rca, path, block_rows=2_000))
+first = transform(None, rca, path, block_rows=2_000).blocks[0].compute()
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
 left.scatter(*np.asarray(points[:2_000, -2:]).T, c=labels[:2_000], s=4, cmap="tab10")
 left.set_title("the features that vary most")

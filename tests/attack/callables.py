@@ -418,7 +418,7 @@ def prepared(name: str) -> Any:
 
 
 def is_hook(cls: type, key: str, value: Any) -> bool:
-    """Whether a method of a learner is asked by its base alone: all but fits, answers of metrics, and those of tuples."""
+    """Whether a method of a learner is asked by its base alone: all but fits and answers."""
     ours = getattr(value, "__module__", "").startswith(("gramian.learners", "gramian.rankmin"))
     return issubclass(cls, Learner) and ours and key not in {"fit", "transform", *vars(TupleMixin)}
 

@@ -99,7 +99,7 @@ def test_weights_to_choose_from_are_a_list(name):
     for model in (gm.GeometryAwareKernel(gamma=getattr(sparse, f"{name}_array")(np.eye(3))), gm.TDL(lam=[[1.0], [2]])):
         with pytest.raises(ValueError, match=r": (gamma|lam) must be "):
             model.fit(X, Y)
-    with pytest.raises(ValueError, match="gamma must be a number, or several to choose from, got"):
+    with pytest.raises(ValueError, match=r"gamma must be 'auto', a number in .*, a list, each a number in .*, got"):
         gm.GeometryAwareKernel(gamma=sparse.coo_array(np.ones(3))).fit(X, Y)
 
 

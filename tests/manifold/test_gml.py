@@ -230,7 +230,7 @@ def test_first_step_is_itml_on_the_eigenvectors():
         X, pairs
     )
     prior = np.diag(np.exp(-0.3 * model.eigenvalues_))
-    itml = gm.ITML(1.0, prior, tol=1e-11, max_iter=5000, anchor=0).fit(model.eigenvectors_, pairs)
+    itml = gm.ITML(1.0, prior=prior, tol=1e-11, max_iter=5000, anchor=0).fit(model.eigenvectors_, pairs)
     np.testing.assert_allclose(model.core_, itml.metric_.matrix, atol=1e-4)
     np.testing.assert_allclose(model.kernel_, model.eigenvectors_ @ model.core_ @ model.eigenvectors_.T, atol=1e-12)
     L = laplacian(NeighborGraph(10)(X))[0]

@@ -140,7 +140,7 @@ def side_of(learner: Any, y: Any, blocks: Blocks, unknown: Any) -> Labels | Cons
     if isinstance(y, Constraints):
         require_kind(learner, y)
         return y.check(blocks.X, owner, fill=False)
-    return Labels.from_array(y, owner, blocks.n, unknown, learner.traits.labels == "numbers")
+    return Labels.from_array(y, owner, blocks.n, unknown, learner.traits.labels == "numbers").by_appearance()
 
 
 def values_of(y: Any) -> np.ndarray:

@@ -124,7 +124,7 @@ def gains_on(
     A fold that cannot be learned from says nothing, and its reason is kept.
     """
     try:
-        part = frame.part(learner, replace(task, y=fold.side, report=None), fold.rows)
+        part = frame.part(learner, replace(task, y=fold.side, rows=None, report=None), fold.rows)
     except ValueError as error:
         reasons.append(str(error))
         return

@@ -76,8 +76,8 @@ class AutoMetric(Learner):
     best. It rises until classes that were held out lose at most 0.03.
 
     The start are the features as they are, or scaled ones where one column has more than half of the variance. The
-    reference is the one candidate that is named beforehand, so that less is asked of it: by angle the mean of two PLDA
-    and two Contrastive, at a weight of at most 0.3, elsewhere the most shrunk PLDA. Few neighbors of a point are looked
+    reference is named beforehand, so that less is asked of it: by angle the mean of two PLDA and two Contrastive, at a
+    weight of at most 0.3, and by distance the most shrunk PLDA. Few neighbors of a point are looked
     at, one for three held-out points of its class: the nearest of few points are farther apart than those that a
     search will find. From 200 labels on the penalty of Contrastive falls as one over their number.
     ``estimate_`` is honest: each fold is judged by the choice that the other folds would make.
@@ -198,16 +198,19 @@ class AutoMetric(Learner):
     def tried(self, search: Search, starts: list[Trial], first: Trial, candidates: dict[str, Any]) -> Iterator[Trial]:
         """Closed forms from every start, then the others from the one that is best by then."""
         hopeful = [trial.start for trial in hopeful_of(starts) if self.normalize is not True or trial is not starts[0]]
-        reference = reference_of(candidates, hopeful)
+        named = references(candidates)
         stages = [
             (name, learner, start) for start in hopeful for name, learner in candidates.items() if early(learner, start)
         ]
         stages = [one for one in stages if not one[1].traits.lifts or one[2] is starts[0].start]
         began, trials = time.process_time(), list[Trial]()
         for name, learner, start in stages:
-            named = name == reference and start.learned_as == first.start.learned_as
+            reference = name in named and start.learned_as == first.start.learned_as
+            reference = reference and isinstance(start, ByAngle) == isinstance(learner, MeanOf)
             trials.append(
-                self.judged(search, starts[0], Trial(name + start.suffix, start, learner, named), began, len(trials))
+                self.judged(
+                    search, starts[0], Trial(name + start.suffix, start, learner, reference), began, len(trials)
+                )
             )
             yield trials[-1]
         best = winner([*starts, *trials], first).trial.start
@@ -248,14 +251,11 @@ def closed(learner: Any) -> bool:
     return learner.traits.exact.max_iter is None
 
 
-def reference_of(candidates: dict[str, Any], starts: list[Start]) -> str | None:
-    """The one candidate that is named beforehand: a mean by angle, elsewhere the first closed form."""
+def references(candidates: dict[str, Any]) -> list[str]:
+    """The candidates that are named beforehand: the first mean, by angle, and the first closed form elsewhere."""
     means = [name for name, learner in candidates.items() if isinstance(learner, MeanOf)]
-    if means and any(isinstance(start, ByAngle) for start in starts):
-        return means[0]
-    return next(
-        (name for name, learner in candidates.items() if closed(learner) and not isinstance(learner, MeanOf)), None
-    )
+    forms = [name for name, learner in candidates.items() if closed(learner) and not isinstance(learner, MeanOf)]
+    return [*means[:1], *forms[:1]]
 
 
 def hopeful_of(starts: list[Trial]) -> list[Trial]:

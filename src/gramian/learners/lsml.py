@@ -212,7 +212,7 @@ class LSML(Iterative):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> lsml = gm.LSML(random_state=0).fit(X, y)
-    >>> lsml.score(X, y) > 0.9, lsml.solution_.gap < 1e-2
+    >>> lsml.score(X, y) > 0.9, lsml.solution_.learned.gap < 1e-2
     (True, True)
     """
 

@@ -164,9 +164,15 @@ class Task:
         """Indices of points (n, k) for each point, as the caller counts them."""
         if self.rows is None:
             return near
+        return self.by_rows(self.rows[to_host(near)])
+
+    def by_rows(self, values: Any) -> Any:
+        """Values (n, …) of the points, in the order of the caller's rows."""
+        if self.rows is None:
+            return values
         place = np.empty_like(self.rows)
         place[self.rows] = np.arange(len(self.rows))
-        return self.rows[to_host(near)][place]
+        return values[place]
 
     def within(self, space: Any, Z: Any, prior: Any = None) -> "Task":
         """The same task in other coordinates of the points."""

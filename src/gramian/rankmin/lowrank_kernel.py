@@ -148,7 +148,7 @@ class LowRankKernel(Learner):
         )
         share = _share(inside.Z, inside.Z @ solution.factor.T)
         solution = replace(solution, coordinates=inside.rest.coordinates)
-        return solution.saying(features=features, factor=F, rank=len(solution.factor), beta=share)
+        return solution.saying(features=features, factor=task.by_rows(F), rank=len(solution.factor), beta=share)
 
     def _few_of(self, task: Task) -> tuple[Any, Any]:
         """A part of many labeled points, in all of its coordinates: few coordinates of all points say less."""
