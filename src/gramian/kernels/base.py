@@ -23,6 +23,8 @@ class Kernel(ABC, Stored):
     """Whether ``_gram`` takes arrays on a device, as NumPy's functions do."""
     on_vectors = True
     """Whether points are rows of an array."""
+    linear = False
+    """Whether k(x, y) = w xᵀy."""
 
     @abstractmethod
     def _gram(self, X: Any, Y: Any) -> np.ndarray: ...

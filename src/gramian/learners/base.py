@@ -16,8 +16,8 @@ from gramian.learners.anchorable import Anchorable
 from gramian.learners.fitted import reading
 from gramian.learners.tuples import TupleMixin, are_tuples, split
 from gramian.metrics import Metric
-from gramian.metrics.distances import answer
-from gramian.metrics.words import leading_root
+from gramian.metrics.base import answer
+from gramian.metrics.named import leading_root
 from gramian.solvers.base import Solution, on_host
 
 COPIES = 6
