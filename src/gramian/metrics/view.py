@@ -39,10 +39,27 @@ class Affine:
 
     def __call__(self, X: Any) -> np.ndarray:
         """E(x)."""
-        U = self.first(X)
-        if self.by_angle:
-            U = linalg.unit_rows(U)
+        return self._last(self.first(X))
+
+    def _last(self, U: np.ndarray) -> np.ndarray:
+        U = linalg.unit_rows(U) if self.by_angle else U
         return U if self.C is None else U @ self.C.T
+
+    def sizes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """What raw points need beside them: ``norm`` (n,) and ``size`` (n,), 1 where no length divides; see ``query``.
+
+        With s(x) = |Lx + b| by the angle, d²(x, q) = norm(x) − 2 (q′ᵀx + c) / s(x) but for a constant of the query.
+        """
+        U = self.first(X) if self.by_angle or self.b is None else self.first(X) - self.b
+        size = np.sqrt(linalg.row_norms(U)) if self.by_angle else np.ones(len(U))
+        return linalg.row_norms(self._last(U)), np.where(size > 0, size, 1.0)
+
+    def query(self, Q: Any) -> tuple[np.ndarray, np.ndarray]:
+        """q′ (m, d) and c (m,) of raw queries, for ``sizes`` of raw points: q′ = LᵀCᵀE(q) and c = bᵀCᵀE(q)."""
+        weights = self(Q) if self.by_angle or self.b is None else self(Q) - self.b
+        weights = weights if self.C is None else weights @ self.C
+        shift = weights @ self.b if self.by_angle and self.b is not None else np.zeros(len(weights))
+        return weights if self.L is None else weights @ self.L, shift
 
 
 @dataclass(frozen=True, eq=False)
