@@ -191,6 +191,8 @@ class Target(ABC):
     """Arguments whose defaults are its own."""
     words: dict[str, tuple[str, str]] = {}
     """What it says of its own about arguments of ``write`` and ``read``."""
+    handle = ""
+    """What an open index or connection has, of which ``read`` takes one."""
     returns = "path"
     also = "gramian.export.check : Asks what was written 100 queries."
     example = ""
@@ -239,6 +241,15 @@ def folder(path: Any, owner: str, what: str) -> Path:
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(f"{owner}: path must be a folder, {str(target)!r} is a file.")
     target.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def delivered(path: Any, map: Map, save: Callable[[Path], Any], what: str, code: str, **facts: Any) -> Path:
+    """Write a file, which appears whole or not at all, and how to query it beside it."""
+    target = place(path, map.owner, "a file")
+    with replacing(target, map.owner) as temporary:
+        save(temporary)
+    readme(target, map, what, code.format(name=target.name, metric=map.loading(target), **facts))
     return target
 
 

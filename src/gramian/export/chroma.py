@@ -1,12 +1,11 @@
 """Learned coordinates as a Chroma collection."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramian.export.base import Map, Reader, folder
+from gramian.export.base import folder
 from gramian.export.points import Columns
 from gramian.export.tables import TableTarget
 
@@ -38,28 +37,23 @@ class Chroma(TableTarget):
         "table": ("str", "The collection."),
     }
     returns = "path, or the client where one is given"
-    example = """
->>> gm.export.to_chroma(metric, np.eye(2), "database")
-PosixPath('database')
-"""
 
-    @contextmanager
-    def opened(self, path: Any, owner: str) -> Iterator[Any]:
-        yield self.connected(path, owner)
+    live, exact = "get_or_create_collection", False
 
-    def connected(self, path: Any, owner: str) -> tuple[Any, Any]:
-        """A client, and the folder that it was opened for."""
-        chromadb = self.needs(owner, "chromadb")
-        if hasattr(path, "get_or_create_collection"):
-            return path, None
+    def connect(self, path: Any, owner: str, read_only: bool = False) -> tuple[Any, Path]:
         target = folder(path, owner, "the folder of the database")
-        return chromadb.PersistentClient(str(target)), target
+        return self.needs(owner, "chromadb").PersistentClient(str(target)), target
 
-    def existing(self, sink: Any, table: str) -> set[str]:
-        collection = named(sink, table)
+    def close(self, client: Any) -> None:
+        """Clients of one folder share what is open."""
+
+    def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
+        collection = named(client, table)
         if collection is None:
-            return set()
-        return {"learned"} if "integers" in (collection.metadata or {}) else {"embeddings"}
+            return {}
+        first = collection.get(limit=1, include=["embeddings"])["embeddings"]
+        ours = "integers" in (collection.metadata or {})
+        return {"learned" if ours else "embeddings": (len(first[0]) if len(first) else 0, "float32")}
 
     def create(self, sink: Any, table: str, stored: Columns) -> Any:
         if named(sink, table) is not None:
@@ -72,23 +66,19 @@ PosixPath('database')
     def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
         made.add(ids=ids.astype(str).tolist(), embeddings=values["learned"])
 
-    def open(self, path: Any, map: Map, table: str | None, form: str) -> Reader:
-        collection = named(self.connected(path, "check")[0], table or "items")
-        facts = {} if collection is None else collection.metadata or {}
-        if "integers" not in facts:
-            raise ValueError(f"check: collection {table or 'items'!r} is of no export; export to it first.")
+    def count(self, client: Any, table: str) -> int:
+        return named(client, table).count()
 
-        def fetch(ids: np.ndarray) -> np.ndarray:
-            rows = collection.get(ids=ids.astype(str).tolist(), include=["embeddings"])
-            values = dict(zip(rows["ids"], rows["embeddings"]))
-            return np.array([values[name] for name in ids.astype(str).tolist()])
+    def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
+        rows = named(client, table).get(ids=[str(name) for name in ids], include=["embeddings"])
+        values = dict(zip(rows["ids"], rows["embeddings"]))
+        return {name: values[str(name)] for name in ids}
 
-        def search(Q: np.ndarray, k: int) -> np.ndarray:
-            names = collection.query(query_embeddings=Q.astype(np.float32), n_results=k, include=[])["ids"]
-            return np.array(names).astype(np.int64 if facts["integers"] else str)
-
-        width = len(collection.get(limit=1, include=["embeddings"])["embeddings"][0])
-        return Reader(width, collection.count(), search, fetch, exact=False)
+    def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
+        collection = named(client, table)
+        answer = collection.query(query_embeddings=Q, n_results=k, include=[])["ids"]
+        read = int if collection.metadata["integers"] else str
+        return [[read(name) for name in names] for names in answer]
 
 
 def named(client: Any, table: str) -> Any:

@@ -1,14 +1,13 @@
 """Learned coordinates as a table of a DuckDB file."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramian.export.base import Map, Reader, place
-from gramian.export.points import Columns, batch, by_angle, schema
+from gramian.export.base import place
+from gramian.export.points import Columns, batch, schema
 from gramian.export.tables import SCORE, TableTarget
 
 DISTANCE = "array_distance(learned, ?::float[{width}])"
@@ -42,29 +41,10 @@ class Duckdb(TableTarget):
     terms = {"norm": "norm", "size": "size", "product": PRODUCT, "shift": "?"}
     words = {"path": ("path or connection", "The file, new or a database, with a README.md beside it.")}
     returns = "path, or the connection where one is given"
-    example = """
->>> gm.export.to_duckdb(metric, np.eye(2), "items.duckdb")
-PosixPath('items.duckdb')
-"""
 
-    @contextmanager
-    def opened(self, path: Any, owner: str) -> Iterator[Any]:
-        self.needs(owner, "pyarrow")
-        live = hasattr(path, "execute")
-        connection, target = (path, None) if live else self.connected(path, owner)
-        connection.execute("begin")
-        try:
-            yield connection, target
-            connection.execute("commit")
-        except BaseException:
-            connection.execute("rollback")
-            raise
-        finally:
-            if not live:
-                connection.close()
+    live = "execute"
 
-    def connected(self, path: Any, owner: str, read_only: bool = False) -> tuple[Any, Path]:
-        """A connection to a file, or one sentence."""
+    def connect(self, path: Any, owner: str, read_only: bool = False) -> tuple[Any, Path]:
         duckdb, target = self.needs(owner, "duckdb"), place(path, owner, "a file")
         if not target.parent.is_dir():
             raise FileNotFoundError(f"{owner}: no folder at {str(target.parent)!r}.")
@@ -74,8 +54,20 @@ PosixPath('items.duckdb')
             first = str(error).splitlines()[0]
             raise ValueError(f"{owner}: {str(target)!r} cannot be opened as a DuckDB file ({first}).") from error
 
-    def existing(self, sink: Any, table: str) -> set[str]:
-        return {row[0] for row in sink.execute(COLUMNS, [table]).fetchall()}
+    def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
+        kinds = [(name, *kind.partition("[")[::2]) for name, kind in client.execute(COLUMNS, [table]).fetchall()]
+        dtypes = {"FLOAT": "float32", "DOUBLE": "float64"}
+        return {name: (int(size.rstrip("]") or 0), dtypes.get(kind, kind)) for name, kind, size in kinds}
+
+    def fill(self, sink: Any, table: str, stored: Columns, report: Callable[[int], None]) -> None:
+        self.needs(stored.map.owner, "pyarrow")
+        sink.execute("begin")
+        try:
+            super().fill(sink, table, stored, report)
+            sink.execute("commit")
+        except BaseException:
+            sink.execute("rollback")
+            raise
 
     def create(self, sink: Any, table: str, stored: Columns) -> Any:
         kinds = ["id varchar primary key" if stored.text else "id bigint primary key"]
@@ -90,28 +82,15 @@ PosixPath('items.duckdb')
         block = pa.Table.from_batches([batch(form, ids, values)])  # noqa: F841  # DuckDB finds it by its name
         connection.execute(f'insert into "{table}" select * from block')
 
-    def open(self, path: Any, map: Map, table: str | None, form: str) -> Reader:
-        connection, _ = self.connected(path, "check", read_only=True)
-        table, column = table or "items", "learned" if form == "vector" else "original"
-        kinds = dict(connection.execute(COLUMNS, [table]).fetchall())
-        if column not in kinds:
-            connection.close()
-            raise ValueError(f"check: table {table!r} has no column {column!r}; export to it first.")
-        kind, _, size = kinds[column].partition("[")
-        width = int(size.rstrip("]") or 0)
-        score = DISTANCE if form == "vector" else SCORE[by_angle(map)].format(**self.terms)
-        ask = f'select id from "{table}" order by {score.format(width=width)} limit'
+    def count(self, client: Any, table: str) -> int:
+        return client.execute(f'select count(*) from "{table}"').fetchone()[0]
 
-        def rows(statement: str, values: Any) -> Any:
-            return [[row[0] for row in connection.execute(statement, value).fetchall()] for value in values]
+    def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
+        return dict(client.execute(f'select id, {column} from "{table}" where id in ?', [ids]).fetchall())
 
-        def search(Q: np.ndarray, k: int) -> np.ndarray:
-            asked = ([row[:width], *row[width:]][: score.count("?")] for row in Q.astype(np.float32).tolist())
-            return np.array(rows(f"{ask} {k}", asked))
-
-        def fetch(ids: np.ndarray) -> np.ndarray:
-            return np.array(rows(f'select {column} from "{table}" where id = ?', zip(ids.tolist())))[:, 0]
-
-        dtype = {"FLOAT": "float32", "DOUBLE": "float64"}.get(kind, kind)
-        count = connection.execute(f'select count(*) from "{table}"').fetchone()[0]
-        return Reader(width, count, search, fetch, form, column, dtype, close=connection.close)
+    def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
+        score = DISTANCE if angle is None else SCORE[angle].format(**self.terms)
+        width = Q.shape[1] - (angle is not None)
+        ask = f'select id from "{table}" order by {score.format(width=width)} limit {k}'
+        asked = ([row[:width], *row[width:]][: score.count("?")] for row in Q.tolist())
+        return [[row[0] for row in client.execute(ask, one).fetchall()] for one in asked]

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.export.base import Map, Reader, Target, place, readme
+from gramian.export.base import Map, Reader, Target, delivered
 from gramian.export.check import Nearest, between, settle
 from gramian.export.points import Rows, labels, rows, single
-from gramian.persist import replacing
 from gramian.search.progress import progress
 
 OPTIONS = {"n_links": 32, "ef_construction": 200, "n_bits": 256, "factor": 50, "n_lists": None, "n_probe": None}
@@ -70,6 +69,7 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
 >>> ids.ravel().tolist()
 [0, 1]
 """
+    handle = "ntotal"
     reads = '"items.faiss"'
 
     def write(  # type: ignore[override]  # the arguments of one target
@@ -89,13 +89,9 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
         index, nearest = _built(faiss, map, points, kind, options, verbose, callback)
         if path is None:
             return index
-        target = place(path, map.owner, "a file")
         _settle(faiss, index, nearest, "n_probe" in options)
-        with replacing(target, map.owner) as temporary:
-            faiss.write_index(index, str(temporary))
-        code = MAPPED if map.affine is None else RAW
-        readme(target, map, f"a faiss index ({kind}).", code.format(name=target.name, metric=map.loading(target)))
-        return target
+        save = lambda file: faiss.write_index(index, str(file))  # noqa: E731
+        return delivered(path, map, save, f"a faiss index ({kind}).", MAPPED if map.affine is None else RAW)
 
     def read(self, path: Any, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks (ids, vectors) of a faiss index, or of its file, as they are stored.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from inspect import Signature, cleandoc, signature
+from os import PathLike
 from typing import Any
 
 from gramian._parameters import COUNT, FLAG, NONE, TEXT, Kind, checked
@@ -74,10 +75,11 @@ def to_function(target: Target) -> Callable[..., Any]:
     """``to_NAME`` of a target."""
     owner, shape = f"to_{target.module}", signature(target.write)
     given = [
-        item.replace(name="metric") if name == "map" else item.replace(default=target.defaults.get(name, item.default))
+        item.replace(default=target.defaults.get(name, item.default))
         for name, item in shape.parameters.items()
         if name not in target.without
     ]
+    given[0] = given[0].replace(name="metric", annotation=Any)
     shape = shape.replace(parameters=given)
 
     def export(*args: Any, **kwargs: Any) -> Any:
@@ -129,10 +131,9 @@ def indented(text: str) -> str:
 
 
 def opened(target: Target) -> Kind:
-    """A path or an address, or something of the package that is open already."""
+    """A path or an address, or what is open already."""
 
     def holds(value: Any) -> bool:
-        home = type(value).__module__.split(".")[0].lstrip("_")
-        return isinstance(value, str) or hasattr(value, "__fspath__") or home == target.package.split(".")[0]
+        return isinstance(value, str | PathLike) or (bool(target.handle) and hasattr(value, target.handle))
 
     return Kind("a path or what is open already", holds)

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian.export.base import Map, Reader, Target, place, readme
+from gramian.export.base import Map, Reader, Target, delivered
 from gramian.export.check import Nearest, between, settle
 from gramian.export.points import labels, rows, single
-from gramian.persist import replacing
 from gramian.search.progress import progress
 
 WIDE = 128
@@ -68,12 +67,9 @@ class Graph(Target):
         self.search(index, nearest.Q[:1], 1, beam)
         if path is None:
             return index
-        target = place(path, map.owner, "a file")
-        with replacing(target, map.owner) as temporary:
-            self.save(index, str(temporary))
-        facts = {"name": target.name, "width": map.width, "beam": beam, "metric": map.loading(target)}
-        readme(target, map, f"the coordinates in an index of {self.name}.", self.query.format(**facts))
-        return target
+        save = lambda file: self.save(index, str(file))  # noqa: E731
+        what = f"the coordinates in an index of {self.name}."
+        return delivered(path, map, save, what, self.query, width=map.width, beam=beam)
 
     def reader(self, index: Any, width: int, count: int, fetch: Callable, dtype: str = "float32") -> Reader:
         """A written graph, with a wide beam."""
@@ -123,6 +119,7 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
 >>> ids.ravel().tolist()
 [0, 1]
 """
+    handle = "get_items"
     reads = '"items.hnsw", dim=384'
 
     def begin(self, map: Map, count: int, links: int, construction: int, seed: int) -> Any:

@@ -81,7 +81,7 @@ class Jsonl(TableTarget):
     words = {"table": ("str", "The index, or the collection.")}
 
     @contextmanager
-    def opened(self, path: Any, owner: str) -> Iterator[Any]:
+    def opened(self, path: Any, owner: str, read_only: bool = False) -> Iterator[Any]:
         target = place(path, owner, "a file")
         with replacing(target, owner) as temporary, open(temporary, "w", encoding="utf-8") as stream:
             yield (stream, target), target
@@ -150,10 +150,6 @@ class Elasticsearch(Jsonl):
 
     name, widest, load, forms, without = "elasticsearch", 4096, LOAD, True, ("source",)
     queries = {"vector": ELASTIC, "query": SCRIPT}
-    example = """
->>> gm.export.to_elasticsearch(metric, np.eye(2), "items.ndjson")
-PosixPath('items.ndjson')
-"""
 
     def definition(self, table: str, stored: Columns) -> dict[str, Any]:
         properties: dict[str, Any] = {"id": {"type": "keyword" if stored.text else "long"}}
@@ -172,10 +168,6 @@ class Opensearch(Jsonl):
     """
 
     name, widest, load, queries = "opensearch", 16_000, LOAD, {"vector": OPEN}
-    example = """
->>> gm.export.to_opensearch(metric, np.eye(2), "items.ndjson")
-PosixPath('items.ndjson')
-"""
 
     def definition(self, table: str, stored: Columns) -> dict[str, Any]:
         properties: dict[str, Any] = {"id": {"type": "keyword" if stored.text else "long"}}
@@ -195,10 +187,6 @@ class Weaviate(Jsonl):
 
     name, load, queries, defaults = "weaviate", OBJECTS, {"vector": WEAVIATE}, {"table": "Items"}
     words = {"table": ("str", "The collection; its first letter is made large, as Weaviate asks.")}
-    example = """
->>> gm.export.to_weaviate(metric, np.eye(2), "items.ndjson")
-PosixPath('items.ndjson')
-"""
 
     def named(self, table: str) -> str:
         return table[0].upper() + table[1:]

@@ -1,12 +1,12 @@
 """Learned coordinates as a LanceDB table."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramian.export.base import Map, Reader, folder
+from gramian.export.base import folder
 from gramian.export.parquet import chosen
 from gramian.export.points import Columns, batch, matrix, schema
 from gramian.export.tables import TableTarget
@@ -32,19 +32,25 @@ class Lancedb(TableTarget):
     queries = {"vector": QUERY}
     words = {"path": ("path or connection", "The folder of the database, made when absent, with a README.md in it.")}
     returns = "path, or the connection where one is given"
-    example = """
->>> gm.export.to_lancedb(metric, np.eye(2), "database")
-PosixPath('database')
-"""
+    handle = "open_table"
     reads = '"database", "items", column="vector"'
 
-    @contextmanager
-    def opened(self, path: Any, owner: str) -> Iterator[Any]:
-        target = None if hasattr(path, "create_table") else folder(path, owner, "the folder of the database")
-        yield path if target is None else self.needs(owner, "lancedb").connect(str(target)), target
+    live = "create_table"
 
-    def existing(self, sink: Any, table: str) -> set[str]:
-        return set(sink.open_table(table).schema.names) if table in names(sink) else set()
+    def connect(self, path: Any, owner: str, read_only: bool = False) -> tuple[Any, Path]:
+        target = folder(path, owner, "the folder of the database")
+        return self.needs(owner, "lancedb").connect(str(target)), target
+
+    def close(self, client: Any) -> None:
+        """A connection holds nothing."""
+
+    def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
+        if table not in names(client):
+            return {}
+        kinds = {field.name: field.type for field in client.open_table(table).schema}
+        values = {name: str(getattr(kind, "value_type", kind)) for name, kind in kinds.items()}
+        dtypes = {"float": "float32", "double": "float64"}
+        return {n: (getattr(kinds[n], "list_size", 0), dtypes.get(value, value)) for n, value in values.items()}
 
     def fill(self, sink: Any, table: str, stored: Columns, report: Callable[[int], None]) -> None:
         form = schema(stored)
@@ -56,26 +62,19 @@ PosixPath('database')
 
         sink.create_table(table, blocks(), schema=form, mode="overwrite")
 
-    def open(self, path: Any, map: Map, table: str | None, form: str) -> Reader:
-        database = path if hasattr(path, "open_table") else self.needs("check", "lancedb").connect(str(path))
-        table = table or "items"
-        if "learned" not in self.existing(database, table):
-            raise ValueError(f"check: table {table!r} has no column 'learned'; export to it first.")
-        rows = database.open_table(table)
-        kind = rows.schema.field("learned").type
+    def count(self, client: Any, table: str) -> int:
+        return client.open_table(table).count_rows()
 
-        def fetch(ids: np.ndarray) -> np.ndarray:
-            words = ", ".join(f"'{value}'" if isinstance(value, str) else str(value) for value in ids.tolist())
-            some = rows.search().where(f"id in ({words})").select(["id", "learned"]).limit(len(ids)).to_arrow()
-            values = dict(zip(some["id"].to_pylist(), matrix(some["learned"])))
-            return np.array([values[value] for value in ids.tolist()])
+    def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
+        words = ", ".join(f"'{value}'" if isinstance(value, str) else str(value) for value in ids)
+        rows = client.open_table(table).search().where(f"id in ({words})").select(["id", column]).limit(len(ids))
+        some = rows.to_arrow()
+        return dict(zip(some["id"].to_pylist(), matrix(some[column])))
 
-        def search(Q: np.ndarray, k: int) -> np.ndarray:
-            ask = [rows.search(q, vector_column_name="learned").distance_type("l2") for q in Q.astype(np.float32)]
-            return np.array([one.select(["id", "_distance"]).limit(k).to_arrow()["id"].to_pylist() for one in ask])
-
-        dtype = {"float": "float32", "double": "float64"}.get(str(kind.value_type), str(kind.value_type))
-        return Reader(kind.list_size, rows.count_rows(), search, fetch, dtype=dtype)
+    def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
+        rows = client.open_table(table)
+        ask = (rows.search(q, vector_column_name="learned").distance_type("l2") for q in Q)
+        return [one.select(["id", "_distance"]).limit(k).to_arrow()["id"].to_pylist() for one in ask]
 
     def read(
         self, path: Any, table: str = "items", *, column: str | None = None, id: str | None = None, block: int = 8192

@@ -1,12 +1,11 @@
 """Learned coordinates as a Milvus collection, on a server or in a Milvus Lite database."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramian.export.base import Map, Reader, place
+from gramian.export.base import place
 from gramian.export.points import Columns
 from gramian.export.tables import TableTarget
 
@@ -38,36 +37,23 @@ class Milvus(TableTarget):
         "table": ("str", "The collection."),
     }
     returns = "path, or the client where one is given"
-    example = """
->>> gm.export.to_milvus(metric, np.eye(2), "items.db")
-PosixPath('items.db')
-"""
 
-    @contextmanager
-    def opened(self, path: Any, owner: str) -> Iterator[Any]:
-        client, target = self.connected(path, owner)
-        try:
-            yield client, target
-        finally:
-            if client is not path:
-                client.close()
+    live = "create_collection"
 
-    def connected(self, path: Any, owner: str) -> tuple[Any, Any]:
-        """A client, and the file that it was opened for."""
-        pymilvus = self.needs(owner, "pymilvus")
-        if hasattr(path, "create_collection"):
-            return path, None
+    def connect(self, path: Any, owner: str, read_only: bool = False) -> tuple[Any, Path | None]:
+        client = self.needs(owner, "pymilvus").MilvusClient
         if isinstance(path, str) and "://" in path:
-            return pymilvus.MilvusClient(path), None
+            return client(path), None
         target = place(path, owner, "a database that ends in .db")
         if target.suffix != ".db":
             raise ValueError(f"{owner}: path must end in .db, as Milvus Lite asks, got {target.name!r}.")
         if not target.parent.is_dir():
             raise FileNotFoundError(f"{owner}: no folder at {str(target.parent)!r}.")
-        return pymilvus.MilvusClient(str(target)), target
+        return client(str(target)), target
 
-    def existing(self, sink: Any, table: str) -> set[str]:
-        return {field["name"] for field in fields(sink, table)}
+    def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
+        fields = client.describe_collection(table)["fields"] if client.has_collection(table) else []
+        return {field["name"]: (int(field["params"].get("dim", 0)), "float32") for field in fields}
 
     def create(self, sink: Any, table: str, stored: Columns) -> Any:
         from pymilvus import DataType
@@ -92,29 +78,13 @@ PosixPath('items.db')
         client, table = made
         client.flush(table)
 
-    def open(self, path: Any, map: Map, table: str | None, form: str) -> Reader:
-        client, _ = self.connected(path, "check")
-        close = client.close if client is not path else lambda: None
-        name, names = table or "items", ["id", "learned"]
-        sizes = {field["name"]: field["params"].get("dim") for field in fields(client, name)}
-        if "learned" not in sizes:
-            close()
-            raise ValueError(f"check: collection {name!r} has no field 'learned'; export to it first.")
-        client.load_collection(name)
+    def count(self, client: Any, table: str) -> int:
+        client.load_collection(table)
+        return int(client.get_collection_stats(table)["row_count"])
 
-        def fetch(ids: np.ndarray) -> np.ndarray:
-            values = {row["id"]: row["learned"] for row in client.get(name, ids=ids.tolist(), output_fields=names)}
-            return np.array([values[value] for value in ids.tolist()])
+    def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
+        return {row["id"]: row[column] for row in client.get(table, ids=ids, output_fields=["id", column])}
 
-        def search(Q: np.ndarray, k: int) -> np.ndarray:
-            queries = Q.astype(np.float32).tolist()
-            answer = client.search(name, queries, anns_field="learned", limit=k, output_fields=["id"])
-            return np.array([[hit["id"] for hit in hits] for hits in answer])
-
-        count = int(client.get_collection_stats(name)["row_count"])
-        return Reader(int(sizes["learned"]), count, search, fetch, close=close)
-
-
-def fields(client: Any, table: str) -> list[dict[str, Any]]:
-    """Fields of a collection; none where there is no such collection."""
-    return client.describe_collection(table)["fields"] if client.has_collection(table) else []
+    def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
+        answer = client.search(table, Q.tolist(), anns_field="learned", limit=k, output_fields=["id"])
+        return [[hit["id"] for hit in hits] for hits in answer]

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.export.base import Map, Target, kernel_map, place, readme
+from gramian.export.base import Map, Target, delivered, kernel_map
 from gramian.export.onnx import center_of
 from gramian.kernels import Gaussian, Polynomial
 from gramian.kernels.base import Kernel
-from gramian.persist import replacing
 
 WIDEST = 4096
 """Features up to which the matrix M is stored beside its factor."""
@@ -31,14 +30,14 @@ z = u @ a["components"].T  # |z - z'|^2 is the learned squared distance
 """
 KERNEL = """
 import numpy as np
-a = np.load("{name}")
+a = np.load("{{name}}")
 x = np.asarray(x, dtype=float).reshape(1, -1)
 K = {formula}
 z = K @ a["weights"] - a["offset"]  # |z - z'|^2 is the learned squared distance
 """
-FORMULAS = {
-    "gaussian": 'np.exp(-((x[:, None] - a["basis"]) ** 2).sum(axis=2) / (2 * a["scale"] ** 2))',
-    "polynomial": '(a["scale"] * (x @ a["basis"].T) + a["offset_of_kernel"]) ** a["degree"]',
+KERNELS = {
+    "gaussian": KERNEL.format(formula='np.exp(-((x[:, None] - a["basis"]) ** 2).sum(axis=2) / (2 * a["scale"] ** 2))'),
+    "polynomial": KERNEL.format(formula='(a["scale"] * (x @ a["basis"].T) + a["offset_of_kernel"]) ** a["degree"]'),
 }
 
 
@@ -63,14 +62,13 @@ class Npz(Target):
         arrays = _arrays(map, center_of(map, center))
         if path is None:
             return arrays
-        target = place(path, map.owner, "a file")
-        with replacing(target, map.owner) as temporary, open(temporary, "wb") as stream:
-            np.savez(stream, **arrays)  # type: ignore[arg-type]  # names are ours
-        code = ANGLE if "inner" in arrays else LINEAR
-        if "kernel" in arrays:
-            code = KERNEL.replace("{formula}", FORMULAS[str(arrays["kernel"])])
-        readme(target, map, "plain arrays.", code.replace("{name}", target.name))
-        return target
+        code = ANGLE if "inner" in arrays else KERNELS.get(str(arrays.get("kernel")), LINEAR)
+
+        def save(file: Path) -> None:
+            with open(file, "wb") as stream:
+                np.savez(stream, **arrays)  # type: ignore[arg-type]  # names are ours
+
+        return delivered(path, map, save, "plain arrays.", code)
 
     def apply(self, path: Path, X: np.ndarray) -> np.ndarray:
         with np.load(path, allow_pickle=False) as arrays:

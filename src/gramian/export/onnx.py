@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.export.base import Map, Target, kernel_map, place, readme
+from gramian.export.base import Map, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Linear, Polynomial
 from gramian.kernels.base import Kernel
 from gramian.kernels.combinations import Constant, Product, Scaled, Sum
 from gramian.kernels.weighted import Weighted
-from gramian.persist import replacing
 
 OPSET, IR = 17, 8
 """Versions that runtimes of the last years read, browsers included."""
@@ -50,11 +49,8 @@ class Onnx(Target):
         onnx.checker.check_model(model)
         if path is None:
             return model
-        target = place(path, map.owner, "a file")
-        with replacing(target, map.owner) as temporary:
-            temporary.write_bytes(model.SerializeToString())
-        readme(target, map, "an ONNX model from `x` to `learned`.", QUERY.format(name=target.name))
-        return target
+        save = lambda file: file.write_bytes(model.SerializeToString())  # noqa: E731
+        return delivered(path, map, save, "an ONNX model from `x` to `learned`.", QUERY)
 
     def apply(self, path: Path, X: np.ndarray) -> np.ndarray:
         runtime = self.needs("check", "onnxruntime")

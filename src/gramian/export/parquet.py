@@ -40,14 +40,10 @@ class Parquet(TableTarget):
         "product": '(table["original"] @ q[0])',
         "shift": "c[0]",
     }
-    example = """
->>> gm.export.to_parquet(metric, np.eye(2), "items.parquet")
-PosixPath('items.parquet')
-"""
     reads = '"items.parquet", "embedding"'
 
     @contextmanager
-    def opened(self, path: Any, owner: str) -> Iterator[Any]:
+    def opened(self, path: Any, owner: str, read_only: bool = False) -> Iterator[Any]:
         target = place(path, owner, "a file")
         with replacing(target, owner) as temporary:
             yield temporary, target

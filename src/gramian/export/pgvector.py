@@ -88,14 +88,11 @@ class Pgvector(TableTarget):
         "id": ("str", "Name of the column of ids."),
     }
     returns = "path, or the stream or connection where one is given"
-    example = """
->>> gm.export.to_pgvector(metric, np.eye(2), "items.sql")
-PosixPath('items.sql')
-"""
+    handle = "cursor"
     reads = '"postgresql://localhost/shop", "items", column="embedding"'
 
     @contextmanager
-    def opened(self, path: Any, owner: str) -> Iterator[Any]:
+    def opened(self, path: Any, owner: str, read_only: bool = False) -> Iterator[Any]:
         with ExitStack() as stack:
             if hasattr(path, "cursor") or (isinstance(path, str) and "://" in path):
                 connection = path
@@ -112,10 +109,7 @@ PosixPath('items.sql')
 
     def fill(self, sink: Any, table: str, stored: Columns, report: Callable[[int], None]) -> None:
         form = "query" if "norm" in stored.widths else "vector"
-        affine_width = 0 if stored.map.affine is None else stored.map.n_features or 0
-        widest = max([*stored.widths.values(), affine_width])
-        if widest > WIDEST:
-            raise ValueError(f"{stored.map.owner}: pgvector holds at most {WIDEST} dimensions, got {widest}.")
+        check_width(stored.map, *stored.widths.values())
 
         def pieces() -> Iterator[Piece]:
             kinds = [f"{name} vector({width})" if width else f"{name} real" for name, width in stored.widths.items()]
@@ -132,12 +126,10 @@ PosixPath('items.sql')
     ) -> None:
         if map.affine is None:
             raise TypeError(f"{map.owner}: a map that is not linear has no SQL form; give X to export its coordinates.")
-        if (map.n_features or 0) > WIDEST:
-            raise ValueError(f"{map.owner}: pgvector holds at most {WIDEST} dimensions, got {map.n_features}.")
+        check_width(map)
         sink(map_pieces(map, table, form))
 
     def lines(self, map: Map, target: Path, table: str, form: str, stored: Columns | None) -> tuple[str, str]:
-        """What was written, and the lines of a query."""
         facts = {"table": table, "score": score(map, table, form), "metric": map.loading(target)}
         code = CURVED if map.affine is None else SQL
         return self.written.format(table=table, name=target.name), code.format(**facts)
@@ -183,6 +175,13 @@ PosixPath('items.sql')
             cursor.execute(f'select "{names[0]}", "{names[1]}"::text from "{names[2]}" order by 1')
             while rows := cursor.fetchmany(block):
                 yield np.array([name for name, _ in rows]), np.stack([parsed(text) for _, text in rows])
+
+
+def check_width(map: Map, *widths: int) -> None:
+    """Refuse what pgvector cannot hold."""
+    widest = max([*widths, 0 if map.affine is None else map.n_features or 0])
+    if widest > WIDEST:
+        raise ValueError(f"{map.owner}: pgvector holds at most {WIDEST} dimensions, got {widest}.")
 
 
 def score(map: Map, table: str, form: str) -> str:

@@ -222,7 +222,7 @@ def texts(values: np.ndarray) -> list[str]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    n, width = values.shape[0], values.size // len(values)
+    n, width = len(values), values.shape[1] if values.ndim == 2 else 1
     numbers = pc.cast(pa.array(values.reshape(-1)), pa.string())
     lists = pa.ListArray.from_arrays(np.arange(0, (n + 1) * width, width, dtype=np.int32), numbers)
     return pc.binary_join(lists, ",").to_pylist()

@@ -2,12 +2,12 @@
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramian.export.base import Map, Reader, folder
+from gramian.export.base import Map, folder
 from gramian.export.points import Columns, by_angle
 from gramian.export.tables import TableTarget
 
@@ -60,26 +60,13 @@ class Qdrant(TableTarget):
         "vector": ("str, optional", "The named vector; the only one but ``learned`` when not given."),
     }
     returns = "path, or the client where one is given"
-    example = """
->>> gm.export.to_qdrant(metric, np.eye(2), "database")
-PosixPath('database')
-"""
+    handle = "scroll"
     reads = '"http://localhost:6333", "items"'
 
-    @contextmanager
-    def opened(self, path: Any, owner: str) -> Iterator[Any]:
-        client, target = self.connected(path, owner)
-        try:
-            yield client, target
-        finally:
-            if client is not path:
-                client.close()
+    live = "upload_collection"
 
-    def connected(self, path: Any, owner: str) -> tuple[Any, Any]:
-        """A client, and the folder that it was opened for."""
+    def connect(self, path: Any, owner: str, read_only: bool = False) -> tuple[Any, Path | None]:
         client = self.needs(owner, "qdrant_client").QdrantClient
-        if hasattr(path, "upload_collection"):
-            return path, None
         if isinstance(path, str) and "://" in path:
             return client(url=path), None
         target = folder(path, owner, "the folder of the database")
@@ -88,8 +75,13 @@ PosixPath('database')
         except RuntimeError as error:
             raise ValueError(f"{owner}: {str(target)!r} cannot be opened ({str(error).splitlines()[0]})") from error
 
-    def existing(self, sink: Any, table: str) -> set[str]:
-        return set(vector_sizes(sink, table))
+    def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
+        """Its vectors; an unnamed one has the name ''."""
+        if not client.collection_exists(table):
+            return {}
+        vectors = client.get_collection(table).config.params.vectors
+        vectors = {"": vectors} if hasattr(vectors, "size") else vectors
+        return {name: (vector.size, "float32") for name, vector in vectors.items()}
 
     def create(self, sink: Any, table: str, stored: Columns) -> Any:
         from qdrant_client import models
@@ -118,7 +110,6 @@ PosixPath('database')
         client.upsert(table, points=models.Batch(ids=point_ids(ids, "to_qdrant"), vectors=vectors, payloads=payloads))
 
     def lines(self, map: Map, target: Any, table: str, form: str, stored: Columns | None) -> tuple[str, str]:
-        """What was written, and the lines of a query."""
         facts = {
             "name": target.name,
             "table": table,
@@ -134,7 +125,7 @@ PosixPath('database')
 
         if not sink.collection_exists(table):
             raise ValueError(f"{map.owner}: there is no collection {table!r} to add to; give X.")
-        if "learned" not in vector_sizes(sink, table):
+        if "learned" not in self.existing(sink, table):
             dense = models.DenseVectorConfig(size=map.width, distance=distance(map))
             sink.create_vector_name(table, "learned", models.DenseVectorNameConfig(dense=dense))
         for names, X in self.read(sink, table, vector=source, block=BATCH):
@@ -143,38 +134,37 @@ PosixPath('database')
             sink.update_vectors(table, vectors)
             report(len(names))
 
-    def open(self, path: Any, map: Map, table: str | None, form: str) -> Reader:
-        client, _ = self.connected(path, "check")
-        close = client.close if client is not path else lambda: None
-        table, name = table or "items", "learned" if form == "vector" else "original"
-        sizes = vector_sizes(client, table)
-        if name not in sizes:
-            close()
-            raise ValueError(f"check: collection {table!r} has no vector {name!r}; export to it first.")
-        width, count = sizes[name], client.count(table).count
+    def count(self, client: Any, table: str) -> int:
+        return client.count(table).count
 
-        def fetch(ids: np.ndarray) -> np.ndarray:
-            points = client.retrieve(table, ids=point_ids(ids, "check"), with_vectors=[name])
-            values = {point.id: point.vector[name] for point in points}
-            return np.array([values[value] for value in point_ids(ids, "check")])
+    def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
+        names = point_ids(np.array(ids), "check")
+        points = client.retrieve(table, ids=names, with_vectors=[column])
+        values = {point.id: point.vector[column] for point in points}
+        return {value: values[name] for value, name in zip(ids, names)}
 
-        def search(Q: np.ndarray, k: int) -> np.ndarray:
-            return np.array([one(q, k) for q in Q.astype(np.float32).tolist()])
+    def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
+        from qdrant_client import models as m
 
-        def one(q: list[float], k: int) -> list[Any]:
-            ask = {"query": q, "using": "learned"} if form == "vector" else formula(q, width, count, by_angle(map))
-            points = client.query_points(table, limit=k, **ask).points
-            return [(point.payload or {}).get("id", point.id) for point in points]
+        def ask(q: list[float]) -> dict[str, Any]:
+            if angle is None:
+                return {"query": q, "using": "learned"}
+            product: Any = "$score"
+            if angle:
+                product = m.DivExpression(div=m.DivParams(left=m.SumExpression(sum=["$score", q[-1]]), right="size"))
+            score = m.SumExpression(sum=[product, m.MultExpression(mult=[-0.5, "norm"])])
+            near = m.Prefetch(query=q[:-1], using="original", limit=client.count(table).count)
+            return {"prefetch": near, "query": m.FormulaQuery(formula=score)}
 
-        return Reader(width, count, search, fetch, form, name, close=close)
+        answers = (client.query_points(table, limit=k, **ask(q)).points for q in Q.tolist())
+        return [[(point.payload or {}).get("id", point.id) for point in points] for points in answers]
 
     def read(
         self, path: Any, table: str = "items", *, vector: str | None = None, block: int = 1024
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks (ids, vectors) of a Qdrant collection."""
-        client, _ = self.connected(path, "from_qdrant")
-        try:
-            name = _only(client, table, vector, "from_qdrant")
+        with self.opened(path, "from_qdrant") as (client, _):
+            name = self._only(client, table, vector)
             following: Any = None
             while True:
                 points, following = client.scroll(
@@ -185,21 +175,18 @@ PosixPath('database')
                     yield np.array([point.id for point in points]), np.array(vectors, dtype=np.float32)
                 if following is None:
                     return
-        finally:
-            if client is not path:
-                client.close()
 
-
-def formula(q: list[float], width: int, count: int, angle: bool) -> dict[str, Any]:
-    """The request for −d²/2 of originals, but for a constant, of a row (q′, c)."""
-    from qdrant_client import models as m
-
-    product: Any = "$score"
-    if angle:
-        product = m.DivExpression(div=m.DivParams(left=m.SumExpression(sum=["$score", q[-1]]), right="size"))
-    score = m.SumExpression(sum=[product, m.MultExpression(mult=[-0.5, "norm"])])
-    near = m.Prefetch(query=q[:width], using="original", limit=count)
-    return {"prefetch": near, "query": m.FormulaQuery(formula=score)}
+    def _only(self, client: Any, table: str, vector: str | None) -> str:
+        """The vector that was named, or the only one but ours."""
+        owner, names = "from_qdrant", list(self.existing(client, table))
+        if not names:
+            raise ValueError(f"{owner}: there is no collection {table!r}.")
+        if vector is not None and vector not in names:
+            raise ValueError(f"{owner}: collection {table!r} has no vector {vector!r}; it has {', '.join(names)}.")
+        others = [name for name in names if name != "learned"] or names
+        if vector is None and len(others) > 1:
+            raise ValueError(f"{owner}: collection {table!r} has the vectors {', '.join(others)}; name one.")
+        return others[0] if vector is None else vector
 
 
 def distance(map: Map) -> Any:
@@ -210,16 +197,6 @@ def distance(map: Map) -> Any:
     return models.Distance.COSINE if unit else models.Distance.EUCLID
 
 
-def vector_sizes(client: Any, table: str) -> dict[str, int]:
-    """Widths of the vectors of a collection by name, an unnamed one under ''; none where there is no collection."""
-    if not client.collection_exists(table):
-        return {}
-    vectors = client.get_collection(table).config.params.vectors
-    if hasattr(vectors, "size"):
-        return {"": vectors.size}
-    return {name: vector.size for name, vector in vectors.items()}
-
-
 def point_ids(ids: np.ndarray, owner: str) -> list[int] | list[str]:
     """Ids as Qdrant takes them: integers from 0 on, or UUIDs."""
     if ids.dtype.kind != "U":
@@ -227,17 +204,3 @@ def point_ids(ids: np.ndarray, owner: str) -> list[int] | list[str]:
             raise ValueError(f"{owner}: ids must be integers from 0 on or words, got {ids.min()}.")
         return ids.tolist()
     return [str(uuid.uuid5(uuid.NAMESPACE_OID, word)) for word in ids.tolist()]
-
-
-def _only(client: Any, table: str, vector: str | None, owner: str) -> str:
-    if not client.collection_exists(table):
-        raise ValueError(f"{owner}: there is no collection {table!r}.")
-    names = list(vector_sizes(client, table))
-    if vector is not None:
-        if vector not in names:
-            raise ValueError(f"{owner}: collection {table!r} has no vector {vector!r}; it has {', '.join(names)}.")
-        return vector
-    others = [name for name in names if name != "learned"] or names
-    if len(others) > 1:
-        raise ValueError(f"{owner}: collection {table!r} has the vectors {', '.join(others)}; name one.")
-    return others[0]

@@ -12,10 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gramian import _checks
-from gramian.export.base import Map, Target, kernel_map, place, readme
+from gramian.export.base import Map, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Polynomial
 from gramian.kernels.base import Kernel
-from gramian.persist import replacing
 
 QUERY = """
 import joblib
@@ -61,11 +60,8 @@ class Sklearn(Target):
         estimator = _estimator(map)
         if path is None:
             return LearnedDistance(estimator)
-        target = place(path, map.owner, "a file")
-        with replacing(target, map.owner) as temporary:
-            temporary.write_bytes(pickle.dumps(FrozenEstimator(estimator), protocol=5))
-        readme(target, map, "a frozen scikit-learn transformer.", QUERY.format(name=target.name))
-        return target
+        save = lambda file: file.write_bytes(pickle.dumps(FrozenEstimator(estimator), protocol=5))  # noqa: E731
+        return delivered(path, map, save, "a frozen scikit-learn transformer.", QUERY)
 
     def apply(self, path: Path, X: np.ndarray) -> np.ndarray:
         with open(path, "rb") as stream:

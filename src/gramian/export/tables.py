@@ -1,16 +1,15 @@
 """The template of all tables: a target gives how one is made and filled, and the lines of a query."""
 
 import re
-from abc import abstractmethod
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian import _checks
-from gramian.export.base import Map, Target, readme
+from gramian.export.base import Map, Reader, Target, readme
 from gramian.export.points import Columns, by_angle, columns, rows
 from gramian.search.progress import progress
 
@@ -36,13 +35,40 @@ class TableTarget(Target):
     terms: dict[str, str] = {}
     """How a query of its language says ``norm``, ``size``, the ``product`` of x and q′, and the ``shift`` c."""
 
-    @abstractmethod
-    def opened(self, path: Any, owner: str) -> AbstractContextManager[tuple[Any, Path | None]]:
-        """What rows go to, while a block lasts, and the path that a README lies beside (None: it was open already)."""
+    live = ""
+    """What a client has that is open already."""
+    exact = True
+    """Whether the engine gives all neighbors."""
 
-    def existing(self, sink: Any, table: str) -> set[str]:
-        """Columns of the table that is there, none where there is none."""
-        return set()
+    @property
+    def example(self) -> str:  # type: ignore[override]  # a constant elsewhere
+        """The same for all tables."""
+        name = repr(f"items{self.suffix}")
+        return f">>> gm.export.to_{self.module}(metric, np.eye(2), {name})\nPosixPath({name})"
+
+    def connect(self, path: Any, owner: str, read_only: bool = False) -> tuple[Any, Path | None]:
+        """A client, and the path that a README lies beside (None: an address)."""
+        raise NotImplementedError
+
+    def close(self, client: Any) -> None:
+        """Let go of a client."""
+        client.close()
+
+    @contextmanager
+    def opened(self, path: Any, owner: str, read_only: bool = False) -> Iterator[tuple[Any, Path | None]]:
+        """A client while a block lasts, or longer where it was open already."""
+        if self.live and hasattr(path, self.live):
+            yield path, None
+            return
+        client, target = self.connect(path, owner, read_only)
+        try:
+            yield client, target
+        finally:
+            self.close(client)
+
+    def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
+        """Width and type of the columns of the table that is there; none where there is none."""
+        return {}
 
     def create(self, sink: Any, table: str, stored: Columns) -> Any:
         """Make the table, in the place of the one that is there; what ``insert`` takes."""
@@ -57,7 +83,8 @@ class TableTarget(Target):
         """Make the table and add all rows."""
         made = self.create(sink, table, stored)
         for ids, values in stored.blocks:
-            self.insert(made, ids, values)
+            if len(ids):
+                self.insert(made, ids, values)
             report(len(ids))
         self.finish(made)
 
@@ -83,7 +110,7 @@ class TableTarget(Target):
             if stored is None:
                 self.without_rows(sink, name, map, form, source, report)
             else:
-                foreign = self.existing(sink, name) - OURS
+                foreign = set(self.existing(sink, name)) - OURS
                 if foreign:
                     raise ValueError(
                         f"{owner}: table {table!r} is there with the column {sorted(foreign)[0]!r}, which no export "
@@ -104,6 +131,38 @@ class TableTarget(Target):
     ) -> None:
         """What a target does with X=None."""
         raise TypeError(f"{map.owner}: X must be points, got None.")
+
+    def count(self, client: Any, table: str) -> int:
+        """Number of rows."""
+        raise NotImplementedError
+
+    def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
+        """Stored vectors by their ids."""
+        raise NotImplementedError
+
+    def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
+        """Ids of the k nearest of E(q); of rows (q′, c) where ``angle`` says whether an angle counts."""
+        raise NotImplementedError
+
+    def open(self, path: Any, map: Map, table: str | None, form: str) -> Reader:
+        name, column = table or "items", "learned" if form == "vector" else "original"
+        stack = ExitStack()
+        client, _ = stack.enter_context(self.opened(path, "check", read_only=True))
+        columns = self.existing(client, name)
+        if column not in columns:
+            stack.close()
+            raise ValueError(f"check: table {name!r} has no column {column!r}; export to it first.")
+        angle = by_angle(map) if form == "query" else None
+
+        def fetch(ids: np.ndarray) -> np.ndarray:
+            values = self.vectors(client, name, column, ids.tolist())
+            return np.array([values[value] for value in ids.tolist()])
+
+        def search(Q: np.ndarray, k: int) -> np.ndarray:
+            return np.array(self.nearest(client, name, Q.astype(np.float32), k, angle))
+
+        (width, dtype), count = columns[column], self.count(client, name)
+        return Reader(width, count, search, fetch, form, column, dtype, self.exact, stack.close)
 
     def lines(self, map: Map, target: Path, table: str, form: str, stored: Columns | None) -> tuple[str, str]:
         """What was written, and the lines of a query."""

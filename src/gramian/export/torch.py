@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.export.base import Map, Target, folder, place, readme
+from gramian.export.base import Map, Target, delivered, folder, readme
 from gramian.export.onnx import center_of
 from gramian.persist import replacing
 
@@ -59,19 +59,12 @@ Linear(in_features=2, out_features=2, bias=True)
             layer = _module(torch, state)
             layer.load_state_dict(state)
             return layer
-        target = place(path, map.owner, "a file")
-        safe = target.suffix == ".safetensors"
-        with replacing(target, map.owner) as temporary:
-            if safe:
-                self.needs(map.owner, "safetensors.torch").save_file(state, temporary)
-            else:
-                torch.save(state, temporary)
-        code = QUERY.format(name=target.name, layer=_written(parts))
-        if safe:
+        code, save = QUERY, lambda file: torch.save(state, file)
+        if str(path).endswith(".safetensors"):
             code = code.replace("import torch\n", "import torch, safetensors.torch\n")
             code = code.replace("torch.load(", "safetensors.torch.load_file(").replace(", weights_only=True", "")
-        readme(target, map, "the state of layers of PyTorch.", code)
-        return target
+            save = lambda file: self.needs(map.owner, "safetensors.torch").save_file(state, file)  # noqa: E731
+        return delivered(path, map, save, "the state of layers of PyTorch.", code, layer=_written(parts))
 
     def apply(self, path: Path, X: np.ndarray) -> np.ndarray:
         torch = self.needs("check", "torch")
