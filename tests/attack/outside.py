@@ -192,6 +192,7 @@ OWN: dict[str, Any] = {
     **{
         f"export.to_{name}.path": place(ending)
         for name, ending in {
+            "chroma": "",
             "duckdb": ".duckdb",
             "elasticsearch": ".ndjson",
             "lancedb": "",
