@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from gramian import _checks, linalg, persist
+from gramian._settings import Rule
 from gramian.coordinates import KernelSpace
 from gramian.features import KernelFeatures
 from gramian.kernels.base import Kernel
@@ -24,6 +25,10 @@ MARK = "<!-- gramian export: {name} -->"
 HEAD = "# Exports of a learned metric\n\nWritten by gramian. Run each block in this folder, with `x` one raw point.\n"
 LARGEST = 1 << 27
 """Entries of the largest matrix L that is formed, 1 GiB in double precision."""
+Place = Annotated[Any, Rule("a path", lambda value: not isinstance(value, str) or value != "")]
+"""No empty name, which would be the folder that one happens to be in; the rest is looked at by each target."""
+Center = Annotated[Any, Rule("numbers", lambda value: hasattr(value, "__iter__"))]
+"""Looked at where the width is known."""
 
 
 @dataclass(frozen=True, eq=False)

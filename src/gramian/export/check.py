@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _parameters, linalg
-from gramian._parameters import checked
-from gramian.export.base import TARGETS, Map, Reader, Target
-from gramian.export.functions import KINDS
-from gramian.export.points import Rows, rows
+from gramian import _checks, _settings, linalg
+from gramian.export.base import TARGETS, Map, Place, Reader, Target
+from gramian.export.points import Rows, Stream, rows
 from gramian.neighbors import smallest
 
 N_QUERIES, K = 100, 10
@@ -45,12 +43,12 @@ class Report:
         return f"{self.target}: {self.queries} queries × {self.k} neighbors: {verdict}{error}"
 
 
-@checked(**KINDS)
+@_settings.checked
 def check(
     metric: Any,
     target: str,
-    path: Any,
-    X: Any = None,
+    path: Place,
+    X: Stream | None = None,
     *,
     ids: Any = None,
     table: str | None = None,
@@ -89,7 +87,7 @@ def check(
     _checks.one_of(target, "check", "target", tuple(TARGETS))
     map, kind = Map.of(metric, "check"), TARGETS[target]
     if not kind.takes_data:
-        _parameters.require(_parameters.PATH, path, "check", "path")
+        _settings.require(_settings.Path, path, "check", "path")
         return _check_model(map, kind, Path(path), X)
     if X is None:
         raise ValueError(f"check: X must be given to check {target}.")

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.export.base import Map, Reader, Target, delivered
+from gramian._settings import Count
+from gramian.export.base import Map, Place, Reader, Target, delivered
 from gramian.export.check import Nearest, between, settle
-from gramian.export.points import Rows, labels, rows, single
+from gramian.export.points import Rows, Stream, labels, rows, single
 from gramian.search.progress import progress
 
 OPTIONS = {"n_links": 32, "ef_construction": 200, "n_bits": 256, "factor": 50, "n_lists": None, "n_probe": None}
@@ -75,9 +76,9 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
     def write(  # type: ignore[override]  # the arguments of one target
         self,
         map: Map,
-        X: Any,
-        kind: Any = "flat",
-        path: Any = None,
+        X: Stream,
+        kind: str = "flat",
+        path: Place = None,
         *,
         ids: Any = None,
         verbose: bool = False,
@@ -93,7 +94,7 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
         save = lambda file: faiss.write_index(index, str(file))  # noqa: E731
         return delivered(path, map, save, f"a faiss index ({kind}).", MAPPED if map.affine is None else RAW)
 
-    def read(self, path: Any, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def read(self, path: Any, *, block: Count = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks (ids, vectors) of a faiss index, or of its file, as they are stored.
 
         An index that transforms its input yields what lies behind the transform: for one that ``to_faiss`` made these

@@ -1,27 +1,13 @@
-"""The functions that people call: signatures of the targets, docstrings from one template."""
+"""The functions that people call: signatures of the targets, which say what is checked, docstrings from a template."""
 
 from collections.abc import Callable
 from inspect import Signature, cleandoc, signature
 from os import PathLike
-from typing import Any
+from typing import Annotated, Any
 
-from gramian._parameters import COUNT, FLAG, NONE, TEXT, Kind, checked
+from gramian._settings import Rule, checked
 from gramian.export.base import Map, Target
-from gramian.export.points import POINTS
 
-PLACE = Kind("a path", lambda value: not isinstance(value, str) or value != "")
-"""No empty name, which would be the folder that one happens to be in; the rest is looked at by each target."""
-KINDS: dict[str, Kind] = {
-    **dict.fromkeys(("form", "kind"), TEXT),
-    **dict.fromkeys(("table", "column", "id", "vector", "source", "collection"), NONE | TEXT),
-    **dict.fromkeys(("n_links", "ef_construction", "dim"), NONE | COUNT),
-    "block": COUNT,
-    "X": NONE | POINTS,
-    "path": PLACE,
-    "original": FLAG,
-    "center": NONE | Kind("numbers", lambda value: hasattr(value, "__iter__")),  # looked at where the width is known
-}
-"""What the arguments of all exports may be, by their names."""
 WORDS = {
     "metric": (
         "Metric with finite coordinates, KernelFeatures, fitted learner, or the file of a metric",
@@ -90,12 +76,14 @@ def to_function(target: Target) -> Callable[..., Any]:
         return target.write(Map.of(call.args[0], owner), *call.args[1:], **call.kwargs)
 
     export.__doc__ = documented(type(target), shape, target.words, target.returns, target.also, target.example)
-    return named(export, owner, shape, KINDS)
+    return named(export, owner, shape)
 
 
 def from_function(target: Any) -> Callable[..., Any]:
     """``from_NAME`` of a target that gives vectors back."""
     shape = signature(target.read)
+    path, *others = shape.parameters.values()
+    shape = shape.replace(parameters=[path.replace(annotation=opened(target)), *others])
 
     def read(*args: Any, **kwargs: Any) -> Any:
         yield from target.read(*args, **kwargs)
@@ -103,14 +91,15 @@ def from_function(target: Any) -> Callable[..., Any]:
     returns, also = "iterator of blocks (ids, X)", "gramian.export.fill : Adds the blocks to an index."
     example = f">>> blocks = gm.export.from_{target.module}({target.reads})  # doctest: +SKIP"
     read.__doc__ = documented(target.read, shape, target.words, returns, also, example)
-    return named(read, f"from_{target.module}", shape, {**KINDS, "path": opened(target)})
+    return named(read, f"from_{target.module}", shape)
 
 
-def named(function: Any, name: str, shape: Signature, kinds: dict[str, Kind]) -> Callable[..., Any]:
-    """A function under a name of this package, whose arguments are checked."""
+def named(function: Any, name: str, shape: Signature) -> Callable[..., Any]:
+    """A function under a name of this package, whose arguments are what their annotations say."""
     function.__name__ = function.__qualname__ = name
     function.__module__, function.__signature__ = "gramian.export", shape
-    return checked(**kinds)(function)
+    function.__annotations__ = {item.name: item.annotation for item in shape.parameters.values()}
+    return checked(function)
 
 
 def documented(about: Any, shape: Signature, words: dict[str, tuple[str, str]], *rest: str) -> str:
@@ -130,10 +119,10 @@ def indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.split("\n"))
 
 
-def opened(target: Target) -> Kind:
+def opened(target: Target) -> Any:
     """A path or an address, or what is open already."""
 
     def holds(value: Any) -> bool:
         return isinstance(value, str | PathLike) or (bool(target.handle) and hasattr(value, target.handle))
 
-    return Kind("a path or what is open already", holds)
+    return Annotated[Any, Rule("a path or what is open already", holds)]

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gramian.export.base import Map, Reader, Target, delivered
+from gramian._settings import Count
+from gramian.export.base import Map, Place, Reader, Target, delivered
 from gramian.export.check import Nearest, between, settle
-from gramian.export.points import labels, rows, single
+from gramian.export.points import Stream, labels, rows, single
 from gramian.search.progress import progress
 
 WIDE = 128
@@ -42,12 +43,12 @@ class Graph(Target):
     def write(  # type: ignore[override]  # the arguments of one target
         self,
         map: Map,
-        X: Any,
-        path: Any = None,
+        X: Stream,
+        path: Place = None,
         *,
         ids: Any = None,
-        n_links: int | None = None,
-        ef_construction: int | None = None,
+        n_links: Count | None = None,
+        ef_construction: Count | None = None,
         verbose: bool = False,
         callback: Callable | None = None,
         random_state: int = 0,
@@ -147,7 +148,9 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
             raise ValueError(f"check: {str(path)!r} is not an hnswlib index of width {map.width} ({error}).") from error
         return self.reader(index, map.width, index.element_count, index.get_items)
 
-    def read(self, path: Any, dim: int | None = None, *, block: int = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def read(
+        self, path: Any, dim: Count | None = None, *, block: Count = 8192
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks (ids, vectors) of an hnswlib index, or of its file."""
         index = path
         if isinstance(path, str | Path):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian._settings import Count
 from gramian.export.base import folder
 from gramian.export.parquet import chosen
 from gramian.export.points import Columns, batch, matrix, schema
@@ -77,7 +78,7 @@ class Lancedb(TableTarget):
         return [one.select(["id", "_distance"]).limit(k).to_arrow()["id"].to_pylist() for one in ask]
 
     def read(
-        self, path: Any, table: str = "items", *, column: str | None = None, id: str | None = None, block: int = 8192
+        self, path: Any, table: str = "items", *, column: str | None = None, id: str | None = None, block: Count = 8192
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks (ids, vectors) of a LanceDB table."""
         owner = "from_lancedb"

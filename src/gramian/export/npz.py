@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.export.base import Map, Target, delivered, kernel_map
+from gramian.export.base import Center, Map, Place, Target, delivered, kernel_map
 from gramian.export.onnx import center_of
 from gramian.kernels import Gaussian, Polynomial
 from gramian.kernels.base import Kernel
@@ -58,7 +58,7 @@ class Npz(Target):
 [[1.0, 0.0], [0.0, 2.0]]
 """
 
-    def write(self, map: Map, path: Any = None, *, center: Any = None) -> Any:  # type: ignore[override]
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
         arrays = _arrays(map, center_of(map, center))
         if path is None:
             return arrays

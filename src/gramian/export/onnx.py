@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian.export.base import Map, Target, delivered, kernel_map
+from gramian.export.base import Center, Map, Place, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Linear, Polynomial
 from gramian.kernels.base import Kernel
 from gramian.kernels.combinations import Constant, Product, Scaled, Sum
@@ -43,7 +43,7 @@ class Onnx(Target):
 ['Sub', 'MatMul']
 """
 
-    def write(self, map: Map, path: Any = None, *, center: Any = None) -> Any:  # type: ignore[override]
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
         onnx = self.needs(map.owner, "onnx")
         model = _model(onnx, map, center_of(map, center))
         onnx.checker.check_model(model)

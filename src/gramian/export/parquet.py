@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian._settings import Count
 from gramian.export.base import Map, Reader, place, scanned
 from gramian.export.points import Columns, batch, matrix, schema
 from gramian.export.tables import TableTarget
@@ -70,7 +71,7 @@ class Parquet(TableTarget):
         return scanned(read["id"].to_numpy(), matrix(read[name]), norm if form == "query" else None, size)
 
     def read(
-        self, path: Any, column: str | None = None, *, id: str | None = None, block: int = 8192
+        self, path: Any, column: str | None = None, *, id: str | None = None, block: Count = 8192
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks (ids, vectors) of a Parquet file, read as they are asked for.
 

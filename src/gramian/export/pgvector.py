@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian._settings import Count
 from gramian.export.base import Map, Reader, place
 from gramian.export.points import Columns, by_angle, single, texts
 from gramian.export.tables import OURS, SCORE, TableTarget, check_name
@@ -161,7 +162,7 @@ class Pgvector(TableTarget):
         return Reader(int(width[0]), count, search, fetch, takes, column, close=stack.close)
 
     def read(
-        self, path: Any, table: str = "items", *, column: str = "embedding", id: str = "id", block: int = 8192
+        self, path: Any, table: str = "items", *, column: str = "embedding", id: str = "id", block: Count = 8192
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks (ids, vectors) of a table with a column of the type vector."""
         owner = "from_pgvector"

@@ -4,13 +4,13 @@ import mmap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
 from gramian import _checks, linalg
-from gramian._parameters import NONE, TEXT, Kind, checked
+from gramian._settings import Rule, checked
 
 if TYPE_CHECKING:
     from gramian.export.base import Map
@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 16 << 20
 """Memory of the points of one block in double precision."""
 FORMS = ("vector", "query")
-POINTS = Kind(
-    "points",
-    lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes | dict | set | frozenset),
-)
+
+
+def _are_points(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | dict | set | frozenset)
+
+
+Stream = Annotated[Any, Rule("points", _are_points)]
+"""Points, or an iterator of blocks of them."""
+Pairs = Annotated[Iterable[tuple[np.ndarray, Any]], Rule("pairs (ids, X)")]
+"""Blocks (ids, X)."""
 
 
 @dataclass(frozen=True)
@@ -228,8 +234,8 @@ def texts(values: np.ndarray) -> list[str]:
     return pc.binary_join(lists, ",").to_pylist()
 
 
-@checked(collection=NONE | TEXT)
-def fill(index: Any, blocks: Iterable[tuple[np.ndarray, Any]], *, collection: str | None = None) -> Any:
+@checked
+def fill(index: Any, blocks: Pairs, *, collection: str | None = None) -> Any:
     """Add blocks (ids, X), as ``from_…`` yields them, to an index, or to a collection of a space of the service.
 
     Integer ids are kept. Words are not ids: points with words are numbered in their order, and ``index.names`` lists
@@ -275,8 +281,6 @@ def fill(index: Any, blocks: Iterable[tuple[np.ndarray, Any]], *, collection: st
 
 def _pairs(blocks: Any) -> Iterator[tuple[Any, Any]]:
     """Blocks, each of them looked at."""
-    if not isinstance(blocks, Iterable):
-        raise TypeError(f"fill: blocks must be pairs (ids, X), got {_checks.shown(blocks)}.")
     for block in blocks:
         if not isinstance(block, tuple | list) or len(block) != 2 or np.ndim(block[0]) != 1:
             raise TypeError(f"fill: blocks must be pairs (ids, X), got {_checks.shown(block)}.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian._settings import Count
 from gramian.export.base import Map, folder
 from gramian.export.points import Columns, by_angle
 from gramian.export.tables import TableTarget
@@ -160,7 +161,7 @@ class Qdrant(TableTarget):
         return [[(point.payload or {}).get("id", point.id) for point in points] for points in answers]
 
     def read(
-        self, path: Any, table: str = "items", *, vector: str | None = None, block: int = 1024
+        self, path: Any, table: str = "items", *, vector: str | None = None, block: Count = 1024
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks (ids, vectors) of a Qdrant collection."""
         with self.opened(path, "from_qdrant") as (client, _):

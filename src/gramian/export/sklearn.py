@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gramian import _checks
-from gramian.export.base import Map, Target, delivered, kernel_map
+from gramian.export.base import Map, Place, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Polynomial
 from gramian.kernels.base import Kernel
 
@@ -56,7 +56,7 @@ class Sklearn(Target):
 ([[1.0, 2.0]], 2.0)
 """
 
-    def write(self, map: Map, path: Any = None) -> Any:  # type: ignore[override]  # the arguments of one target
+    def write(self, map: Map, path: Place = None) -> Any:  # type: ignore[override]  # the arguments of one target
         estimator = _estimator(map)
         if path is None:
             return LearnedDistance(estimator)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.export.base import Map, Reader, Target, readme
-from gramian.export.points import Columns, by_angle, columns, rows
+from gramian.export.base import Map, Place, Reader, Target, readme
+from gramian.export.points import Columns, Stream, by_angle, columns, rows
 from gramian.search.progress import progress
 
 OURS = {"id", "learned", "original", "norm", "size"}
@@ -91,8 +91,8 @@ class TableTarget(Target):
     def write(  # type: ignore[override]  # the arguments of one target
         self,
         map: Map,
-        X: Any,
-        path: Any = None,
+        X: Stream | None,
+        path: Place = None,
         *,
         ids: Any = None,
         table: str = "items",

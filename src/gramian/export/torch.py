@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.export.base import Map, Target, delivered, folder, readme
+from gramian.export.base import Center, Map, Place, Target, delivered, folder, readme
 from gramian.export.onnx import center_of
 from gramian.persist import replacing
 
@@ -51,7 +51,7 @@ class Torch(Target):
 Linear(in_features=2, out_features=2, bias=True)
 """
 
-    def write(self, map: Map, path: Any = None, *, center: Any = None) -> Any:  # type: ignore[override]
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
         torch = self.needs(map.owner, "torch")
         parts = layers(map, center)
         state = {name: torch.from_numpy(array) for name, array in _state(parts).items()}
@@ -96,7 +96,7 @@ class SentenceTransformers(Target):
 PosixPath('learned')
 """
 
-    def write(self, map: Map, path: Any = None, *, center: Any = None) -> Path:  # type: ignore[override]
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Path:  # type: ignore[override]
         parts = layers(map, center)
         target = folder(path, map.owner, "the folder of the module")
         places = [None if isinstance(part, int) else f"{i}_Dense" if i else "" for i, part in enumerate(parts)]
