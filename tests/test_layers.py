@@ -11,7 +11,7 @@ from gramian import _contents
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
     {"_settings"},
-    {"_parameters", "_memory"},
+    {"_memory"},
     {"_contents", "_array", "_jit"},
     {"_device"},
     {"_checks", "linalg", "votes"},

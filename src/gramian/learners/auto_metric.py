@@ -1,7 +1,7 @@
 """The front door: the best metric for what is known, or the points as they are."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -139,7 +139,7 @@ class AutoMetric(Learner):
     normalize: Literal["auto"] | bool = "auto"
     budget_s: Size | None = None
     verbose: Loudness = False
-    callback: Any = None
+    callback: Callable | None = None
     random_state: Seed = None
 
     def solve(self, task: Task) -> Solution:
