@@ -18,7 +18,7 @@ TOL = 1e-4
 def reachable(learner):
     """A learner that stops at the tolerance, or earlier."""
     given = {name: value for name, value in learner.get_params().items() if name in ("tol", "learner__tol")}
-    return clone(learner).set_params(**{name: max(value, TOL) for name, value in given.items()})
+    return clone(learner).set_params(**{name: max(value or 0.0, TOL) for name, value in given.items()})
 
 
 def test_the_device_refuses_double():

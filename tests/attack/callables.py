@@ -26,6 +26,8 @@ from gramian.constraints import Constraints
 from gramian.coordinates import Coordinates, Plain
 from gramian.dask import ShardedIndex
 from gramian.kernels import Kernel
+from gramian.learners.base import Learner
+from gramian.learners.tuples import TupleMixin
 from gramian.metrics import Metric
 from gramian.search import Index
 from gramian.service import Client, Space
@@ -415,6 +417,12 @@ def prepared(name: str) -> Any:
     return made
 
 
+def is_hook(cls: type, key: str, value: Any) -> bool:
+    """Whether a method of a learner is asked by its base alone: all but fits, answers of metrics, and those of tuples."""
+    ours = getattr(value, "__module__", "").startswith(("gramian.learners", "gramian.rankmin"))
+    return issubclass(cls, Learner) and ours and key not in {"fit", "transform", *vars(TupleMixin)}
+
+
 def methods(name: str, cls: type) -> dict[str, Any]:
     """Public methods that take arguments, as attributes of the class."""
     asked = BaseEstimator | Index | Metric | Kernel | Constraints | ShardedIndex | Space | Client
@@ -431,7 +439,7 @@ def methods(name: str, cls: type) -> dict[str, Any]:
             continue
         if f"{name}.{key}" in NOT_ASKED:
             continue
-        if key == "solve" and name != "RankMinimizer":
+        if (key == "solve" and name != "RankMinimizer") or is_hook(cls, key, value):
             continue
         plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         if inspect.isfunction(plain) and len(inspect.signature(plain).parameters) > (

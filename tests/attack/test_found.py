@@ -97,7 +97,7 @@ def test_single_values_where_there_should_be_several():
 @pytest.mark.parametrize("name", ["bsr", "dia", "coo", "csr"])
 def test_weights_to_choose_from_are_a_list(name):
     for model in (gm.GeometryAwareKernel(gamma=getattr(sparse, f"{name}_array")(np.eye(3))), gm.TDL(lam=[[1.0], [2]])):
-        with pytest.raises(ValueError, match=r": (gamma|lam) must be a number"):
+        with pytest.raises(ValueError, match=r": (gamma|lam) must be "):
             model.fit(X, Y)
     with pytest.raises(ValueError, match="gamma must be a number, or several to choose from, got"):
         gm.GeometryAwareKernel(gamma=sparse.coo_array(np.ones(3))).fit(X, Y)

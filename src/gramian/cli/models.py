@@ -39,7 +39,7 @@ def about(model: Any, table: Table, missing: str = "refuse") -> dict[str, Any]:
         "label": table.label,
         "missing": str(missing),
         "rows": len(table.X),
-        "objective": model.objective_,
+        "objective": (model.solution_.learned or model.solution_).objective,
         "converged": model.converged_,
         "made with": f"gramian {gramian.__version__}",
     }

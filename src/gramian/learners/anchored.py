@@ -95,7 +95,7 @@ def chosen(learner: Any, frame: Any, task: Task, weight: float | None) -> tuple[
         return variants[0], weight, Failed()
     weights = WEIGHTS if weight is None else np.array([weight, 1.0])
     repeats = variants[0].traits.repeats
-    folds = [fold for _ in range(repeats) for fold in held_out(task.y, task.rng, points=frame.points)]
+    folds = [fold for _ in range(repeats) for fold in held_out(task.y, task.rng, order=task.order)]
     best = -np.inf, variants[0], UNKNOWN if weight is None else weight
     reasons: list[str] = []
     for variant in variants:
@@ -124,7 +124,7 @@ def gains_on(
     A fold that cannot be learned from says nothing, and its reason is kept.
     """
     try:
-        part = frame.part(learner, replace(task, y=fold.side, order=None, report=None), fold.rows)
+        part = frame.part(learner, replace(task, y=fold.side, report=None), fold.rows)
     except ValueError as error:
         reasons.append(str(error))
         return

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import _checks, _memory, _settings, linalg
 from gramian._settings import Count, Loudness, Seed, Share, Size
-from gramian.constraints import Constraints, Labels
+from gramian.constraints import Chunklets, Constraints, Labels
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners import subsample
 from gramian.learners.door import enter
@@ -175,7 +175,7 @@ def learn(learner: Learner, X: Any, y: Any, sums: Sums | None = None) -> None:
     owner, traits = type(learner).__name__, learner.traits
     rng = _checks.random(getattr(learner, "random_state", None), owner)
     X, y = fewer(learner, X, y, rng)
-    points, labels, order = settled(learner, X, y)
+    points, labels, order, rows = settled(learner, X, y)
     Z = room_for(learner, points)  # (n, d)
     space: Any = Plain(X.shape[1]) if traits.vectors else None
     rest = Rest(space, points, Z)
@@ -185,7 +185,7 @@ def learn(learner: Learner, X: Any, y: Any, sums: Sums | None = None) -> None:
     with progress(
         owner, getattr(learner, "verbose", False), effort.max_iter, getattr(learner, "callback", None)
     ) as report:
-        task = Task(Z, labels, rest, rng, effort, prior, sums=sums, report=report, order=order)
+        task = Task(Z, labels, rest, rng, effort, prior, sums=sums, report=report, order=order, rows=rows)
         solution = plan(learner, y).solve(task)
     keep(learner, space, solution)
     learner._learn_to_decide(X, y)
@@ -229,16 +229,17 @@ def fewer(learner: Learner, X: Any, y: Any, rng: np.random.RandomState) -> tuple
     return subsample.fewer(X, y, most, type(learner).__name__, remedy, rng, by_class=learner.traits.by_class)
 
 
-def settled(learner: Learner, X: Any, y: Any) -> tuple[Any, Any, np.ndarray | None]:
-    """Points of a fit in steps in an order that follows from what they hold, so that the caller's reaches no rounding.
+def settled(learner: Learner, X: Any, y: Any) -> tuple[Any, Any, np.ndarray | None, np.ndarray | None]:
+    """Points and labels, and the order of the points that follows from what they hold, so that the caller's matters not.
 
-    With them their labels, and the rows of the caller in that order; None where it is the caller's.
+    A fit in steps sees them in that order, so that the caller's reaches no rounding either; then the order is that of
+    the rows, None, and last come the rows of the caller.
     """
-    steps = learner.traits.exact.max_iter is not None
-    order = subsample.by_content(X) if steps and isinstance(y, Labels) and not learner.traits.lifts else None
-    if order is None:
-        return X, y, None
-    return linalg.take(X, order), Labels(y.codes[order], y.classes).by_appearance(), order
+    order = None if isinstance(y, Constraints) and not isinstance(y, Chunklets) else subsample.by_content(X)
+    steps = learner.traits.exact.max_iter is not None and isinstance(y, Labels) and not learner.traits.lifts
+    if order is None or not steps:
+        return X, y, order, None
+    return linalg.take(X, order), Labels(y.codes[order], y.classes).by_appearance(), None, order
 
 
 def room_for(learner: Learner, X: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from gramian import linalg, neighbors
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
 from gramian.learners.path import Straight, mixed, precision_path
-from gramian.learners.subsample import by_content, in_order
+from gramian.learners.subsample import in_order
 from gramian.learners.task import Targets
 
 FOLDS = 3
@@ -50,12 +50,14 @@ class Numbers:
     targets: np.ndarray
 
 
-def held_out(y: Any, rng: np.random.RandomState, n_folds: int = FOLDS, points: Any = None) -> Iterator[Fold]:
+def held_out(
+    y: Any, rng: np.random.RandomState, n_folds: int = FOLDS, order: np.ndarray | None = None
+) -> Iterator[Fold]:
     """Folds of what y is about; none where y says too little.
 
-    Points, where they are there, are drawn by their content: neither the order of rows nor names of classes matter.
+    Points are drawn in an order of their own, by rows when None: where it follows from their content, neither the
+    order of rows nor names of classes matter.
     """
-    order = by_content(points)
     if isinstance(y, Chunklets):
         names = np.unique(y.ids[y.ids >= 0])
         labels = Labels(np.where(y.ids < 0, -1, np.searchsorted(names, y.ids)), names)

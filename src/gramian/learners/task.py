@@ -147,6 +147,8 @@ class Task:
     axes: Any = None
     """(d, r): turns settings that are arrays on the features into such on the coordinates."""
     order: Any = None
+    """(n,): the points in an order that follows from what they hold; None where that is the order of the rows."""
+    rows: Any = None
     """(n,): the rows of the caller, where the points stand in another order than there."""
     sums: Sums | None = None
     """Sums over all points, where ``Z`` are some of them."""
@@ -160,11 +162,11 @@ class Task:
 
     def in_rows(self, near: Any) -> Any:
         """Indices of points (n, k) for each point, as the caller counts them."""
-        if self.order is None:
+        if self.rows is None:
             return near
-        rows = np.empty_like(self.order)
-        rows[self.order] = np.arange(len(self.order))
-        return self.order[to_host(near)][rows]
+        place = np.empty_like(self.rows)
+        place[self.rows] = np.arange(len(self.rows))
+        return self.rows[to_host(near)][place]
 
     def within(self, space: Any, Z: Any, prior: Any = None) -> "Task":
         """The same task in other coordinates of the points."""

@@ -143,7 +143,7 @@ class Search:
 
     def __init__(self, task: Task, k: int, cv: int):
         self.X, self.task, self.k = linalg.dense(task.Z), task, k
-        self.folds = list(held_out(task.y, task.rng, cv, self.X))
+        self.folds = list(held_out(task.y, task.rng, cv, task.order))
         self.seed = int(task.rng.randint(2**31 - 1))
         self.paths: dict[tuple[int, str, int], Any] = {}
 
@@ -176,7 +176,7 @@ class Search:
         if key not in self.paths:
             fold = self.folds[number]
             require_kind(learner, fold.side)
-            task = replace(self.task, Z=points, y=fold.side, rng=rng, order=None, report=None)
+            task = replace(self.task, Z=points, y=fold.side, rng=rng, report=None)
             inner, frame = learner.framed(task)
             self.paths[key] = frame.part(inner, task, fold.rows).path
         return self.paths[key]
