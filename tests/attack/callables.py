@@ -102,6 +102,7 @@ NO_CALL = {
 INSIDE = {
     *("accept", "as_logdet", "blocks", "check", "cost", "coordinates_of", "embed", "bound", "learn", "members"),
     *("of", "pair_sqdist_of", "placed", "plain", "solve", "sqdist_of", "terms", "transform_of", "values", "sizes"),
+    "view_of",
     *(
         "filled",
         "softened",
@@ -174,6 +175,7 @@ GIVEN = ("random_state", "max_iter", "n_init", "y")
 FIRST = ("Mahalanobis", "Gaussian", "ExactIndex", "ITML")
 """Classes of which inherited methods are asked."""
 OWN: dict[str, Any] = {
+    "view.points": X,
     **outside.OWN,
     "anchor": np.array([0, 1]),
     "near": np.array([3, 4]),
@@ -418,7 +420,7 @@ def prepared(name: str) -> Any:
 
 
 def is_hook(cls: type, key: str, value: Any) -> bool:
-    """Whether a method of a learner is asked by its base alone: all but fits, answers of metrics, and those of tuples."""
+    """Whether a method of a learner is asked by its base alone: all but fits and answers."""
     ours = getattr(value, "__module__", "").startswith(("gramian.learners", "gramian.rankmin"))
     return issubclass(cls, Learner) and ours and key not in {"fit", "transform", *vars(TupleMixin)}
 

@@ -230,7 +230,7 @@ def fewer(learner: Learner, X: Any, y: Any, rng: np.random.RandomState) -> tuple
 
 
 def settled(learner: Learner, X: Any, y: Any) -> tuple[Any, Any, np.ndarray | None, np.ndarray | None]:
-    """Points and labels, and the order of the points that follows from what they hold, so that the caller's matters not.
+    """Points and labels, and the order of the points that follows from what they hold, whatever the caller's is.
 
     A fit in steps sees them in that order, so that the caller's reaches no rounding either; then the order is that of
     the rows, None, and last come the rows of the caller.

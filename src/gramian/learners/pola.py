@@ -42,8 +42,8 @@ class POLA(Iterative):
     solver, random_state, verbose, callback
         See :class:`Framework`.
     max_iter, tol
-        Limit of the solver, and the relative duality gap and violation to stop at. None: 2000 and 0.001; 20 and 0.05 in
-        a blend with a prior.
+        Limit of the solver, and the relative duality gap and violation to stop at. None: 2000 and
+        0.001; 20 and 0.05 in a blend with a prior.
 
     Attributes
     ----------
