@@ -60,6 +60,7 @@ NO_CALL = {
     "Problem": "made by learners, of arrays that were checked",
     "Rows": "made by learners",
     "Stacked": "made by learners",
+    "Result": "words of solvers",
     "Solution": "made by solvers",
     "rows_of": "of constraints that were checked",
     "PivotedCholesky": "what a function returns",

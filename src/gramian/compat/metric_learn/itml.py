@@ -22,7 +22,7 @@ class _BaseITML(MahalanobisMixin):
         prior = metric_matrix(pairs, self.prior, "prior", self.random_state, definite=True)
         X, side = gm.Pairs.from_tuples(pairs, y, bounds=tuple(self.bounds_**2))
         gamma = min(float(self.gamma), HARD)
-        learner = gm.ITML(gamma, prior, anchor=0, max_iter=self.max_iter, tol=self.tol, callback=lines(self))
+        learner = gm.ITML(gamma, prior=prior, anchor=0, max_iter=self.max_iter, tol=self.tol, callback=lines(self))
         fit_with(self, learner, X, side)
 
 

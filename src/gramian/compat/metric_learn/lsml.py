@@ -23,7 +23,7 @@ class _BaseLSML(MahalanobisMixin):
         weights = np.ones(len(quadruplets)) if weights is None else _checks.array(weights, "LSML", "weights")
         self.w_ = weights / weights.sum()
         X, side = gm.Quadruplets.from_tuples(quadruplets, weight=weights)
-        learner = gm.LSML(1.0, prior, anchor=0, max_iter=self.max_iter, tol=self.tol, callback=lines(self))
+        learner = gm.LSML(1.0, prior=prior, anchor=0, max_iter=self.max_iter, tol=self.tol, callback=lines(self))
         fit_with(self, learner, X, side)
 
 
