@@ -61,6 +61,7 @@ NO_CALL = {
     "Rows": "made by learners",
     "Stacked": "made by learners",
     "Result": "words of solvers",
+    "ended": "asked by solvers",
     "Solution": "made by solvers",
     "rows_of": "of constraints that were checked",
     "PivotedCholesky": "what a function returns",
