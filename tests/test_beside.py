@@ -59,10 +59,10 @@ def test_indexes_and_files_keep_both_parts(rng, metric, tmp_path, points):
 
 
 def test_its_coordinates_are_exported_and_its_formula_is_not(rng, metric, tmp_path):
-    from gramian.export.maps import isometry
+    from gramian.export.base import Map
 
     X = rng.normal(size=(9, 5))
-    inner = isometry(metric, "test")
+    inner = Map.of(metric, "test")
     assert inner.width == 8
     np.testing.assert_allclose(gm.linalg.sqdist(inner(X)), by_hand(metric, X, X), rtol=1e-9, atol=1e-9)
     with pytest.raises(TypeError, match="has no formula to export; export its coordinates"):

@@ -11,7 +11,7 @@ from gramian import _contents
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
     {"_settings"},
-    {"_parameters", "_memory"},
+    {"_memory"},
     {"_contents", "_array", "_jit"},
     {"_device"},
     {"_checks", "linalg", "votes"},
@@ -36,13 +36,13 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 OPTIONAL = {"faiss", "hnswlib", "matplotlib", "torch", "pandas", "typer", "rich", "cvxpy", "numba"}
 OPTIONAL |= {"onnx", "onnxruntime", "safetensors", "sentence_transformers", "usearch", "psycopg", "pgserver"}
-OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "duckdb", "pyarrow", "fastapi", "uvicorn"}
+OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "chromadb", "duckdb", "pyarrow", "fastapi", "uvicorn"}
 OPTIONAL |= {"dask", "distributed", "zarr"}
 
 
 BY_STRING = {
     "_contents.py": "the table itself",
-    "export/places.py": "packages of others",
+    "export/base.py": "packages of others",
 }
 """Files that import what a variable names."""
 

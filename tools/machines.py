@@ -140,7 +140,10 @@ def environment(row: Row, folder: Path) -> str | None:
 
 def disabled(python: str, processor: Processor) -> str:
     """Names of what numpy of an environment has for later processors than this one."""
-    ask = "from numpy._core._multiarray_umath import __cpu_dispatch__ as d, __cpu_features__ as f; print(*[n for n in d if f.get(n)])"
+    ask = (
+        "from numpy._core._multiarray_umath import __cpu_dispatch__ as d, __cpu_features__ as f; "
+        "print(*[n for n in d if f.get(n)])"
+    )
     names = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout.split()
     later = {4: (), 3: AVX512, 2: AVX2}[processor.level]
     return " ".join(name for name in names if name.startswith(later))

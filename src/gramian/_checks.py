@@ -5,9 +5,6 @@ Each check raises one sentence that names the owner, the argument, what is expec
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device, _parameters
+from gramian import _device
 from gramian._settings import shown as shown
 
 LARGEST = 1e300
@@ -35,31 +32,6 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-@contextmanager
-def intact(obj: Any) -> Iterator[None]:
-    """Check the settings of an object, and give back its attributes as they were when something goes wrong inside."""
-    _parameters.check(obj)
-    before = dict(vars(obj))
-    try:
-        with np.errstate(under="ignore"):  # a number too small to hold is 0
-            yield
-    except BaseException:
-        vars(obj).clear()
-        vars(obj).update(before)
-        raise
-
-
-def whole(method: Callable) -> Callable:
-    """A method such as ``fit``, done as a whole or not at all: see :func:`intact`."""
-
-    @wraps(method)
-    def done(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with intact(self):
-            return method(self, *args, **kwargs)
-
-    return done
 
 
 def points(

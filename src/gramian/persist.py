@@ -22,8 +22,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from gramian import _settings
 from gramian._contents import stored_class
-from gramian._parameters import DATA, NONE, PATH, checked
+from gramian._settings import checked
 
 FORMAT = "gramian"
 VERSION = 1
@@ -41,8 +42,8 @@ class PersistError(ValueError):
     """A file that cannot be read as a gramian value."""
 
 
-@checked(path=PATH, about=NONE | DATA)
-def save(obj: Any, path: str | os.PathLike, *, about: dict[str, Any] | None = None) -> None:
+@checked
+def save(obj: Any, path: _settings.Path, *, about: dict[str, Any] | None = None) -> None:
     """Write ``obj`` (a metric, kernel, index or model of this package) to ``path``.
 
     The file is written beside ``path`` and then moved over it, so a crash leaves the old file as it was. ``about``
@@ -132,8 +133,8 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-@checked(path=PATH)
-def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) -> Any:
+@checked
+def load(path: _settings.Path, *, mmap: bool = False, verify: bool = True) -> Any:
     """Read what :func:`save` wrote.
 
     Parameters
@@ -165,8 +166,8 @@ def load(path: str | os.PathLike, *, mmap: bool = False, verify: bool = True) ->
         believed.reset(before)
 
 
-@checked(path=PATH)
-def describe(path: str | os.PathLike) -> dict[str, Any]:
+@checked
+def describe(path: _settings.Path) -> dict[str, Any]:
     """What a file holds, without building it: ``kind``, ``version``, ``about``, and ``arrays`` name → (shape, dtype).
 
     Examples

@@ -60,6 +60,8 @@ NO_CALL = {
     "Problem": "made by learners, of arrays that were checked",
     "Rows": "made by learners",
     "Stacked": "made by learners",
+    "Result": "words of solvers",
+    "ended": "asked by solvers",
     "Solution": "made by solvers",
     "rows_of": "of constraints that were checked",
     "PivotedCholesky": "what a function returns",
@@ -102,6 +104,7 @@ NO_CALL = {
 INSIDE = {
     *("accept", "as_logdet", "blocks", "check", "cost", "coordinates_of", "embed", "bound", "learn", "members"),
     *("of", "pair_sqdist_of", "placed", "plain", "solve", "sqdist_of", "terms", "transform_of", "values", "sizes"),
+    "view_of",
     *(
         "filled",
         "softened",
@@ -174,6 +177,7 @@ GIVEN = ("random_state", "max_iter", "n_init", "y")
 FIRST = ("Mahalanobis", "Gaussian", "ExactIndex", "ITML")
 """Classes of which inherited methods are asked."""
 OWN: dict[str, Any] = {
+    "view.points": X,
     **outside.OWN,
     "anchor": np.array([0, 1]),
     "near": np.array([3, 4]),

@@ -189,9 +189,11 @@ OWN: dict[str, Any] = {
     "export.from_parquet.path": Made(lambda: exported("parquet", ".parquet")),
     "export.from_qdrant.path": Made(lambda: exported("qdrant", ".qdrant")),
     **dict.fromkeys((f"export.from_{name}.path" for name in ("hnswlib", "lancedb", "pgvector")), place()),
+    "export.from_hnswlib.dim": D,
     **{
         f"export.to_{name}.path": place(ending)
         for name, ending in {
+            "chroma": "",
             "duckdb": ".duckdb",
             "elasticsearch": ".ndjson",
             "lancedb": "",

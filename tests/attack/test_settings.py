@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import gramian as gm
-from gramian import _parameters
+from gramian import _settings
 
 WRONG = [
     None,
@@ -51,7 +51,7 @@ def estimators():
 ESTIMATORS = estimators()
 
 
-SAID = {(name, setting): kind for name, cls in ESTIMATORS.items() for setting, kind in _parameters.settings_of(cls)}
+SAID = {(name, word): kind for name, cls in ESTIMATORS.items() for word, kind in _settings.settings_of(cls).items()}
 """What every setting may be, of each of which something is said."""
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.export.comparison import Answer
-from gramian.export.nearest import Nearest
+from gramian.export.check import Answer, Nearest
 from tests.export.problems import in_kernel, linear, neighbors, place, points, write
 
 TARGETS = ["faiss", "usearch", "duckdb", "parquet", "qdrant", "elasticsearch", "weaviate"]

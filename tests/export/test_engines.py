@@ -8,12 +8,24 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.export.maps import isometry
-from tests.export.problems import CURVED, LINEAR, linear, neighbors, place, points, queries, sections, write
+from gramian.export.base import Map
+from tests.export.problems import (
+    BY_ANGLE,
+    CURVED,
+    FORMULAS,
+    LINEAR,
+    linear,
+    neighbors,
+    place,
+    points,
+    queries,
+    sections,
+    write,
+)
 from tests.export.test_tables import found
 
 pytestmark = pytest.mark.engines
-TABLES = ["lancedb", "milvus", "pgvector"]
+TABLES = ["lancedb", "milvus", "chroma", "pgvector"]
 X, Q, x = points(300), queries(10), queries(1)[0]
 
 
@@ -42,6 +54,15 @@ def test_a_table_answers_with_our_neighbors(target, tmp_path):
         gm.export.check(linear(), target, path, X[:200])
 
 
+@pytest.mark.parametrize("name", BY_ANGLE)
+@pytest.mark.parametrize("target", TABLES)
+def test_a_metric_by_the_angle_answers_with_our_neighbors(target, name, tmp_path):
+    metric = BY_ANGLE[name]()
+    path = write(target, place(target, tmp_path), metric, X)
+    assert np.array_equal(found(target, path, metric, Q), neighbors(metric, X, Q))
+    assert gm.export.check(metric, target, path, X).same
+
+
 @pytest.mark.parametrize("target", TABLES)
 def test_ids_may_be_numbers_or_words(target, tmp_path):
     ours = neighbors(linear(), X[:50], Q, 3)
@@ -53,11 +74,11 @@ def test_ids_may_be_numbers_or_words(target, tmp_path):
 @pytest.mark.parametrize("target", TABLES)
 def test_an_export_is_replaced_by_the_next_one(target, tmp_path):
     path = write(target, place(target, tmp_path), linear(), X)
-    write(target, path, linear(seed=7), X[:100], original=True)
+    write(target, path, linear(seed=7), X[:100], **({} if target == "chroma" else {"original": True}))
     assert gm.export.check(linear(seed=7), target, path, X[:100]).same
 
 
-@pytest.mark.parametrize("target", ["lancedb", "milvus"])
+@pytest.mark.parametrize("target", ["lancedb", "milvus", "chroma"])
 def test_the_query_of_a_readme_finds_our_neighbors(target, tmp_path, monkeypatch):
     linear().save(tmp_path / "metric.gram")
     path = write(target, place(target, tmp_path), linear(), X)
@@ -69,17 +90,20 @@ def test_the_query_of_a_readme_finds_our_neighbors(target, tmp_path, monkeypatch
     assert space["ids"] == neighbors(linear(), X, x[None])[0].tolist()
 
 
+@pytest.mark.parametrize("name", ["Mahalanobis", "centered linear kernel", *BY_ANGLE])
 @pytest.mark.parametrize("form", ["vector", "query"])
-def test_a_script_and_its_readme_run_in_postgres(postgres, form, tmp_path):
+def test_a_script_and_its_readme_run_in_postgres(postgres, form, name, tmp_path):
     """Raw points are asked for: the map itself is in the database."""
+    metric = FORMULAS[name]()
     table = {"vector": "Order", "query": "user"}[form]  # words of SQL, and large letters
-    path = gm.export.to_pgvector(linear(), X, tmp_path / "items.sql", form=form, table=table)
+    path = gm.export.to_pgvector(metric, X, tmp_path / "items.sql", form=form, table=table)
     psql(postgres, path)
     code = sections(tmp_path / "README.md")["items.sql"]
     assert len(code.strip().splitlines()) == 5
     space = {"x": x}
     exec(code.replace("postgresql://localhost/postgres", postgres.get_uri()), space)
-    assert space["ids"] == neighbors(linear(), X, x[None])[0].tolist()
+    assert space["ids"] == neighbors(metric, X, x[None])[0].tolist()
+    assert gm.export.check(metric, "pgvector", postgres.get_uri(), X, table=table, form=form).same
 
 
 def test_a_kernel_metric_goes_to_postgres_as_coordinates(postgres, tmp_path, monkeypatch):
@@ -95,11 +119,11 @@ def test_a_kernel_metric_goes_to_postgres_as_coordinates(postgres, tmp_path, mon
         gm.export.to_pgvector(metric, None, tmp_path / "k.sql")
 
 
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", FORMULAS)
 def test_the_map_in_sql_is_the_one_of_the_column(postgres, name, tmp_path):
     import psycopg
 
-    metric = LINEAR[name]()
+    metric = FORMULAS[name]()
     psql(postgres, gm.export.to_pgvector(metric, X[:20], tmp_path / "m.sql", table="lines", original=True))
     with psycopg.connect(postgres.get_uri()) as connection:
         ask = "select max(learned <-> lines_learned(original)), max(vector_norm(learned)) from lines"
@@ -163,9 +187,14 @@ def psql(server, path):
     subprocess.run([program, server.get_uri(), "-q", "-f", path], check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("target", ["lancedb", "milvus"])
+@pytest.mark.parametrize("target", ["lancedb", "milvus", "chroma"])
 def test_a_foreign_collection_is_refused(target, tmp_path):
-    if target == "lancedb":
+    if target == "chroma":
+        import chromadb
+
+        path = tmp_path / "db"
+        chromadb.PersistentClient(str(path)).create_collection("shop", embedding_function=None)
+    elif target == "lancedb":
         import lancedb
 
         lancedb.connect(str(tmp_path / "db")).create_table("shop", [{"id": 1, "price": 2.5}])
@@ -199,47 +228,50 @@ def test_milvus_asks_for_its_suffix(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".safetensors"])
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", FORMULAS)
 def test_torch_gives_our_coordinates(name, suffix, tmp_path, monkeypatch):
     import torch
 
-    metric = LINEAR[name]()
+    metric = FORMULAS[name]()
     path = gm.export.to_torch(metric, tmp_path / f"m{suffix}")
     monkeypatch.chdir(tmp_path)
     space = {"x": x}
     exec(sections(tmp_path / "README.md")[path.name], space)
-    expected = isometry(metric, "test")(x[None])[0]
+    expected = Map.of(metric, "test")(x[None])[0]
     got = space["z"].detach().numpy()
     assert np.abs(got - expected).max() <= 1e-5 * np.abs(expected).max()
     layer = gm.export.to_torch(metric)
-    assert isinstance(layer, torch.nn.Linear)
+    assert isinstance(layer, torch.nn.Linear) == (name in LINEAR)
+    zero = layer(torch.zeros(1, 8)).detach().numpy()
+    assert np.abs(zero - Map.of(metric, "test")(np.zeros((1, 8)))).max() <= 1e-5 * np.abs(expected).max()
     assert torch.equal(layer(torch.as_tensor(x, dtype=torch.float32)), space["z"])
     assert gm.export.check(metric, "torch", path).same
 
 
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", FORMULAS)
 def test_a_dense_module_loads_without_this_package(name, tmp_path):
     """Appended to a model of random words: the same encoder, and the learned distance as its Euclidean one."""
-    metric = LINEAR[name]()
+    metric = FORMULAS[name]()
     path = gm.export.to_sentence_transformers(metric, tmp_path / "learned")
     assert gm.export.check(metric, "sentence-transformers", path).same
-    np.save(tmp_path / "E.npy", np.zeros(0))
+    readme = sections(tmp_path / "README.md")["learned"]
+    modules = next(line for line in readme.splitlines() if "model.extend(" in line).removeprefix("model.extend(")[:-1]
     code = f"""
 import sys; sys.modules["gramian"] = None
 import numpy as np, torch
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.models import BoW, Dense
+from sentence_transformers.models import BoW, Dense, Normalize
 torch.manual_seed(0)
 words = [f"w{{i}}" for i in range(8)]
 plain = SentenceTransformer(modules=[BoW(words)], device="cpu")
-learned = SentenceTransformer(modules=[BoW(words), Dense.load({str(path)!r})], device="cpu")
+learned = SentenceTransformer(modules=[BoW(words), *{modules}], device="cpu")
 texts = ["w0 w1", "w3 w4 w4", "w7 w0", "w2"]
 np.savez({str(tmp_path / "encoded.npz")!r}, plain=plain.encode(texts), learned=learned.encode(texts))
 """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     encoded = np.load(tmp_path / "encoded.npz")
-    expected = isometry(metric, "test")(encoded["plain"])
+    expected = Map.of(metric, "test")(encoded["plain"])
     assert np.abs(encoded["learned"] - expected).max() <= 1e-5 * np.abs(expected).max()
 
 

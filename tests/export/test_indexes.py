@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from tests.export.problems import CURVED, in_kernel, linear, neighbors, points, subspace
+from tests.export.problems import BY_ANGLE, CURVED, in_kernel, linear, neighbors, on_angles, points, subspace
 
 
 @pytest.fixture
@@ -41,14 +41,6 @@ def test_a_faiss_file_finds_our_neighbors_with_the_settings_it_holds(problem, ki
     assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(found, ids)]) > 0.99
 
 
-def test_a_path_may_stand_where_the_kind_stands(problem, tmp_path):
-    metric, X, _ = problem
-    assert gm.to_faiss(metric, X, kind=tmp_path / "a.faiss") == tmp_path / "a.faiss"
-    assert gm.to_faiss(metric, X, kind=str(tmp_path / "b.faiss")) == tmp_path / "b.faiss"
-    assert gm.export.to_usearch(metric, X, str(tmp_path / "c.usearch")) == tmp_path / "c.usearch"
-    assert gm.export.check(metric, "faiss", tmp_path / "b.faiss", X).same
-
-
 def test_faiss_keeps_ids_and_kernel_coordinates(problem):
     metric, X, (ids, _) = problem
     index = gm.to_faiss(metric, X, ids=7 * np.arange(800) + 3)
@@ -67,13 +59,26 @@ def test_faiss_takes_raw_queries_of_a_subspace_metric(alpha):
     assert np.array_equal(found, neighbors(subspace(alpha), X, Q, 5))
 
 
+@pytest.mark.parametrize("name", BY_ANGLE)
+def test_faiss_takes_raw_queries_of_a_metric_by_the_angle(name, tmp_path):
+    """The division by the length is inside, behind the linear map: the file alone finds our neighbors."""
+    import faiss
+
+    metric, X, Q = BY_ANGLE[name](), points(300), points(100, seed=3)
+    path = gm.export.to_faiss(metric, X, path=tmp_path / "a.faiss")
+    index = faiss.read_index(str(path))
+    ids = index.search(Q.astype(np.float32), 10)[1]
+    assert np.array_equal(np.sort(ids), np.sort(neighbors(metric, X, Q, 10)))
+    assert gm.export.check(metric, "faiss", path, X).same and str(path.name) in (tmp_path / "README.md").read_text()
+
+
 def test_faiss_takes_a_stream(problem):
     metric, X, (ids, _) = problem
     index = gm.to_faiss(metric, iter([(np.arange(500), X[:500]), (np.arange(500, 800), X[500:])]))
     assert np.array_equal(index.search((X[:40] + 0.1).astype(np.float32), 5)[1], ids)
 
 
-@pytest.mark.parametrize("metric", [linear(), CURVED["Gaussian"]()], ids=["linear", "Gaussian"])
+@pytest.mark.parametrize("metric", [linear(), CURVED["Gaussian"](), on_angles()], ids=["linear", "Gaussian", "angles"])
 def test_usearch_searches_transformed_queries(metric, tmp_path):
     from usearch.index import Index
 
@@ -110,7 +115,7 @@ def test_hnswlib_searches_transformed_queries(problem, streamed, tmp_path):
 @pytest.mark.engines
 def test_hnswlib_gives_its_vectors_back(problem, tmp_path):
     metric, X, _ = problem
-    path = gm.to_hnswlib(metric, X, ids=tmp_path / "a.hnsw")
+    path = gm.to_hnswlib(metric, X, path=tmp_path / "a.hnsw")
     blocks = list(gm.export.from_hnswlib(path, 6, block=300))
     assert [len(ids) for ids, _ in blocks] == [300, 300, 200]
     np.testing.assert_allclose(np.concatenate([Z for _, Z in blocks]), metric.transform(X), rtol=1e-4, atol=1e-4)
@@ -120,7 +125,7 @@ def test_hnswlib_gives_its_vectors_back(problem, tmp_path):
 
 def test_what_cannot_be_exported_is_named(problem, monkeypatch):
     metric, X, _ = problem
-    with pytest.raises(TypeError, match="KernelHashIndex"):
+    with pytest.raises(TypeError, match="search it with HashIndex"):
         gm.to_faiss(in_kernel(gm.Gaussian(2.0), alpha=1.0), points(20))
     with pytest.raises(TypeError, match="unknown option 'links'"):
         gm.to_faiss(metric, X, links=3)

@@ -10,8 +10,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 import gramian as gm
-from gramian.export.maps import isometry
-from tests.export.problems import CURVED, LINEAR, in_kernel, linear, points, sections
+from gramian.export.base import Map
+from tests.export.problems import CURVED, FORMULAS, in_kernel, linear, points, sections
 
 X = points(50)
 
@@ -29,14 +29,14 @@ def close(found, expected, tolerance=1e-5):
     assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("name", [*LINEAR, *CURVED])
+@pytest.mark.parametrize("name", [*FORMULAS, *CURVED])
 def test_onnx_gives_our_coordinates(name, tmp_path):
-    metric = (LINEAR | CURVED)[name]()
+    metric = (FORMULAS | CURVED)[name]()
     path = gm.export.to_onnx(metric, tmp_path / "metric.onnx")
     assert path == tmp_path / "metric.onnx" and (tmp_path / "README.md").exists()
     found = run_onnx(path, X)
     assert found.dtype == np.float32
-    close(found, isometry(metric, "test")(X.astype(np.float32)))
+    close(found, Map.of(metric, "test")(X.astype(np.float32)))
 
 
 @pytest.mark.parametrize("kernel", [gm.Gaussian(1.5), gm.Polynomial(3), gm.Linear()])
@@ -74,15 +74,15 @@ def test_a_center_is_subtracted_first(tmp_path):
         gm.export.to_onnx(CURVED["Gaussian"](), center=center)
 
 
-@pytest.mark.parametrize("name", [*LINEAR, "Gaussian", "centered Gaussian", "polynomial"])
+@pytest.mark.parametrize("name", [*FORMULAS, "Gaussian", "centered Gaussian", "polynomial"])
 def test_the_arrays_of_npz_are_enough(name, tmp_path):
-    metric = (LINEAR | CURVED)[name]()
-    gm.export.to_npz(metric, out=tmp_path / "metric.npz")
+    metric = (FORMULAS | CURVED)[name]()
+    gm.export.to_npz(metric, path=tmp_path / "metric.npz")
     x = X[3]
     space = {"x": x}
     code = sections(tmp_path / "README.md")["metric.npz"].replace("metric.npz", str(tmp_path / "metric.npz"))
     exec(code, space)
-    close(space["z"], isometry(metric, "test")(x[None]), 1e-12)
+    close(space["z"], Map.of(metric, "test")(x[None]), 1e-12)
     assert "gramian" not in code
 
 
@@ -91,11 +91,11 @@ def test_npz_holds_the_matrix():
     np.testing.assert_allclose(arrays["matrix"], linear().matrix)
 
 
-@pytest.mark.parametrize("name", [*LINEAR, "Gaussian", "centered Gaussian", "polynomial", "cosine"])
+@pytest.mark.parametrize("name", [*FORMULAS, "Gaussian", "centered Gaussian", "polynomial", "cosine"])
 def test_a_scikit_learn_transformer_stays_as_it_is(name):
-    metric = (LINEAR | CURVED)[name]()
+    metric = (FORMULAS | CURVED)[name]()
     learned = gm.export.to_sklearn(metric)
-    expected = isometry(metric, "test")(X)
+    expected = Map.of(metric, "test")(X)
     close(learned.transform(X), expected, 1e-9)
     y = (X[:, 0] > 0.5).astype(int)
     pipeline = make_pipeline(learned, KNeighborsClassifier(3)).fit(X[:30], y[:30])
@@ -174,9 +174,7 @@ def test_a_missing_package_is_named(monkeypatch, tmp_path):
         gm.export.to_onnx(linear(), tmp_path / "m.onnx")
 
 
-def test_a_place_is_named_once_and_exists(tmp_path):
-    with pytest.raises(TypeError, match="path and out mean the same"):
-        gm.export.to_npz(linear(), tmp_path / "a", out=tmp_path / "b")
+def test_a_place_exists(tmp_path):
     with pytest.raises(FileNotFoundError, match="to_npz: no folder at"):
         gm.export.to_npz(linear(), tmp_path / "no" / "a.npz")
     with pytest.raises(IsADirectoryError, match="to_npz: path must be a file"):

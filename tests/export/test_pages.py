@@ -11,7 +11,7 @@ from gramian.cli import main
 from tests.test_docs import blocks
 
 PAGES = Path(__file__).parents[2] / "docs" / "guide" / "export"
-HEAVY = {"torch", "sentence-transformers", "hnswlib", "pgvector", "lancedb", "milvus"}
+HEAVY = {"chroma", "torch", "sentence-transformers", "hnswlib", "pgvector", "lancedb", "milvus"}
 CASES = [
     pytest.param(target, marks=pytest.mark.engines) if target in HEAVY else pytest.param(target)
     for target in gm.export.TARGETS

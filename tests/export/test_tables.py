@@ -6,27 +6,33 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from tests.export.problems import CURVED, LINEAR, linear, neighbors, place, points, queries, write
+from tests.export.problems import (
+    BY_ANGLE,
+    CURVED,
+    FORMULAS,
+    linear,
+    neighbors,
+    opened,
+    place,
+    points,
+    queries,
+    stored,
+    write,
+)
 
 TABLES = ["duckdb", "parquet", "qdrant", "elasticsearch", "opensearch", "weaviate"]
 """Targets whose packages every test run has."""
 
 
-def held(target, path, width, **options):
-    """What the check opens."""
-    from importlib import import_module
-
-    module, name = gm.export.TARGETS[target].held.split(".")
-    return getattr(import_module(f"gramian.export.held.{module}"), name)(path, width, **options)
-
-
 def found(target, path, metric, Q, k=10, form="vector"):
-    options = {"form": form} if gm.export.TARGETS[target].forms else {}
-    opened = held(target, path, len(metric.transform(Q[:1])[0]), **options)
+    reader = opened(target, path, metric, form=form)
     try:
-        return opened.search(metric.transform(Q) if form == "vector" else Q @ metric.matrix, k)
+        asked = metric.transform(Q)
+        if form == "query":
+            asked = np.column_stack(metric.view(Q).affine.query(Q))
+        return reader.search(Q if reader.takes == "raw" else asked, k)
     finally:
-        getattr(opened, "close", lambda: None)()
+        reader.close()
 
 
 @pytest.mark.parametrize("target", TABLES)
@@ -37,11 +43,22 @@ def test_a_table_answers_with_our_neighbors(target, tmp_path):
     assert np.array_equal(found(target, path, linear(), Q), neighbors(linear(), X, Q))
 
 
+@pytest.mark.parametrize("name", ["Mahalanobis", "centered linear kernel", *BY_ANGLE])
 @pytest.mark.parametrize("target", [name for name in TABLES if gm.export.TARGETS[name].forms])
-def test_the_query_form_answers_with_our_neighbors(target, tmp_path):
-    X, Q = points(100), queries(5)
-    path = write(target, place(target, tmp_path), linear(), X, form="query")
-    assert np.array_equal(found(target, path, linear(), Q, form="query"), neighbors(linear(), X, Q))
+def test_the_query_form_answers_with_our_neighbors(target, name, tmp_path):
+    X, Q, metric = points(100), queries(5), FORMULAS[name]()
+    path = write(target, place(target, tmp_path), metric, X, form="query")
+    assert np.array_equal(found(target, path, metric, Q, form="query"), neighbors(metric, X, Q))
+    assert gm.export.check(metric, target, path, X, form="query").same
+
+
+@pytest.mark.parametrize("name", BY_ANGLE)
+@pytest.mark.parametrize("target", TABLES)
+def test_a_metric_by_the_angle_answers_with_our_neighbors(target, name, tmp_path):
+    X, Q, metric = points(200), queries(10), BY_ANGLE[name]()
+    path = write(target, place(target, tmp_path), metric, X)
+    assert np.array_equal(found(target, path, metric, Q), neighbors(metric, X, Q))
+    assert gm.export.check(metric, target, path, X).same
 
 
 @pytest.mark.parametrize("target", TABLES)
@@ -53,13 +70,13 @@ def test_ids_may_be_numbers_or_words(target, tmp_path):
         assert np.array_equal(found(target, path, linear(), Q, 3), ids[ours])
 
 
-@pytest.mark.parametrize("name", [*LINEAR, *CURVED])
+@pytest.mark.parametrize("name", [*FORMULAS, *CURVED])
 def test_every_metric_with_coordinates_goes_into_a_table(name, tmp_path):
-    metric = (LINEAR | CURVED)[name]()
+    metric = (FORMULAS | CURVED)[name]()
     X = points(60)
     path = gm.export.to_parquet(metric, X, tmp_path / "out.parquet")
-    opened = held("parquet", path, 0)
-    direct = ((opened.values[:, None] - opened.values[None]) ** 2).sum(axis=2)
+    Z = stored(path)[1]
+    direct = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(direct, metric.sqdist(X), atol=1e-5 * direct.max())
 
 
@@ -68,9 +85,9 @@ def test_words_under_a_kernel_go_into_a_table(tmp_path):
     words = ["abc", "bcd", "xyz", "ayz", "bxy"]
     metric = gm.KernelMetric(gm.KernelFeatures(kernel).fit(words), np.eye(5))
     path = gm.export.to_parquet(metric, words, tmp_path / "words.parquet", ids=words)
-    opened = held("parquet", path, 0)
-    assert opened.ids.tolist() == words
-    direct = ((opened.values[:, None] - opened.values[None]) ** 2).sum(axis=2)
+    ids, Z = stored(path)
+    assert ids.tolist() == words
+    direct = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(direct, metric.sqdist(words), atol=1e-5)
 
 
@@ -130,10 +147,10 @@ def test_a_stream_that_breaks_leaves_what_was_there(tmp_path):
 def test_blocks_of_a_stream_are_numbered_or_bring_their_ids(tmp_path):
     X = points(90)
     gm.export.to_parquet(linear(), iter([X[:40], X[40:]]), tmp_path / "a.parquet")
-    assert held("parquet", tmp_path / "a.parquet", 5).ids.tolist() == list(range(90))
+    assert stored(tmp_path / "a.parquet")[0].tolist() == list(range(90))
     named = iter([(np.arange(40) + 100, X[:40]), (np.arange(50) + 900, X[40:])])
     gm.export.to_parquet(linear(), named, tmp_path / "b.parquet")
-    assert held("parquet", tmp_path / "b.parquet", 5).ids[[0, 40]].tolist() == [100, 900]
+    assert stored(tmp_path / "b.parquet")[0][[0, 40]].tolist() == [100, 900]
 
 
 def test_rows_are_counted_while_they_are_written(tmp_path):
@@ -182,7 +199,7 @@ def test_sparse_points_and_frames_are_points(tmp_path):
     X = points(20)
     for form in (sparse.csr_array(X), pandas.DataFrame(X), X.tolist(), X.astype(np.float32)):
         path = gm.export.to_parquet(linear(), form, tmp_path / "a.parquet")
-        np.testing.assert_allclose(held("parquet", path, 5).values, linear().transform(X), atol=1e-5)
+        np.testing.assert_allclose(stored(path)[1], linear().transform(X), atol=1e-5)
 
 
 def test_a_bulk_file_is_pairs_of_lines(tmp_path):
@@ -231,7 +248,7 @@ def test_qdrant_keeps_the_old_vector_beside_the_learned_one(tmp_path):
     client = QdrantClient(":memory:")
     client.create_collection("shop", vectors_config={"text": models.VectorParams(size=8, distance="Cosine")})
     client.upload_collection("shop", vectors={"text": X}, ids=range(60))
-    with pytest.raises(ValueError, match="collection 'shop' is there with the vector 'text', which no export made"):
+    with pytest.raises(ValueError, match="table 'shop' is there with the column 'text', which no export made"):
         gm.export.to_qdrant(linear(), X, client, table="shop")
     assert gm.export.to_qdrant(linear(), None, client, table="shop") is client
     answers = [client.query_points("shop", query=q.tolist(), using="learned", limit=5) for q in linear().transform(Q)]

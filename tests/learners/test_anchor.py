@@ -270,3 +270,10 @@ def test_of_many_classes_some_are_held_out(rng):
             assert 1400 < len(rows) <= 1500 and not set(rows) & set(fold.rows)
             assert np.array_equal(codes, labels.codes[rows]) and np.bincount(codes)[np.unique(codes)].min() >= 4
             assert np.isin(codes, known).all() if kind == "seen" else not np.isin(codes, known).any()
+
+
+def test_targets_are_rows_of_the_caller_where_the_weight_is_chosen_on_folds(rng):
+    y = rng.permutation(np.repeat([0, 1, 2], 10))
+    X = rng.normal(size=(30, 4)) + 5 * y[:, None]
+    targets = gm.LMNN(n_neighbors=2, random_state=0).fit(X, y).targets_
+    assert (y[targets] == y[:, None]).all() and (targets != np.arange(30)[:, None]).all()

@@ -295,8 +295,9 @@ def test_wrong_settings_are_named():
 
 def test_seeds(rng):
     metric, X = gm.Mahalanobis.euclidean(3), rng.normal(size=(5, 3))
-    one, two = gm.HashIndex(metric), gm.HashIndex(metric)
-    assert np.array_equal(one.hash(X), two.hash(X))  # the same call gives the same answer
+    one, two, other = gm.HashIndex(metric), gm.HashIndex(metric), gm.HashIndex(metric, random_state=1)
+    assert np.array_equal(one.hash(X), two.hash(X))
+    assert not np.array_equal(one.hash(X), other.hash(X))
     for state in (4, np.int64(4)):
         assert gm.HashIndex(metric, random_state=state).seed == 4
     same = [gm.HashIndex(metric, random_state=np.random.RandomState(1)).seed for _ in range(2)]

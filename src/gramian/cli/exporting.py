@@ -3,14 +3,14 @@
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from gramian import export, persist
 from gramian.cli import formats, models, tables
 from gramian.cli.screen import progress, say, tell
-from gramian.export.maps import isometry
-from gramian.export.targets import TARGETS, Target
+from gramian.export.base import TARGETS, Map, Target
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ def run(model: Path, to: str, data: Path | None, out: str | None, check: bool, o
         raise ValueError(f"no target {to!r}; the targets are {', '.join(TARGETS)}.")
     target = TARGETS[to]
     columns = {name: options.pop(name) for name in ("id", "label", "drop", "column")}
-    width = isometry(model, f"to {to}").n_features
+    width = Map.of(model, f"to {to}").n_features
     points = None if data is None else read(data, model, width, **columns)
     named = out or f"{model.stem}{target.suffix}"
     place = named if "://" in named else Path(named)
-    chosen = _options(to, target, options)
+    chosen = _options(target, options)
     if target.takes_data and points is None and (to not in ("pgvector", "qdrant") or only):
         raise ValueError(f"--to {to} stores points: give them with --data.")
     piped = out == "-"
@@ -55,7 +55,7 @@ def run(model: Path, to: str, data: Path | None, out: str | None, check: bool, o
         )
     show = tell if piped else say
     if not only:
-        _write(model, to, target, points, place, chosen)
+        _write(target, points, model, place, chosen)
         rows = f"{points.count:,} rows" if points is not None and target.takes_data and points.count else "the map"
         show.print(f"{to}: {rows}; wrote {place}")
     if check or only:
@@ -64,34 +64,33 @@ def run(model: Path, to: str, data: Path | None, out: str | None, check: bool, o
         show.print(str(export.check(model, to, place, X, ids=ids, **known)))
 
 
-def _options(to: str, target: Target, options: dict[str, Any]) -> dict[str, Any]:
+def _options(target: Target, options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, each of which the target must know."""
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
-        if not _knows(to, target, name):
-            able = [other for other, kind in TARGETS.items() if _knows(other, kind, name)]
-            raise ValueError(f"--{name} is not for {to}; it is for {', '.join(able)}.")
+        if not _knows(target, name):
+            able = [other.name for other in TARGETS.values() if _knows(other, name)]
+            raise ValueError(f"--{name} is not for {target.name}; it is for {', '.join(able)}.")
     return given
 
 
-def _knows(to: str, target: Target, name: str) -> bool:
-    if name == "kind":
-        return to == "faiss"
-    if name == "original":
-        return target.takes_data and to not in ("faiss", "hnswlib", "usearch")
-    return target.table if name == "table" else target.forms
+def _knows(target: Target, name: str) -> bool:
+    return name in signature(_function(target)).parameters
 
 
-def _write(model: Path, to: str, target: Target, points: Points | None, place: Any, options: dict[str, Any]) -> None:
-    function = getattr(export, target.function)
+def _function(target: Target) -> Callable[..., Any]:
+    return getattr(export, f"to_{target.module}")
+
+
+def _write(target: Target, points: Points | None, model: Path, place: Any, options: dict[str, Any]) -> None:
     if not target.takes_data:
-        function(model, path=place)
+        _function(target)(model, path=place)
         return
-    out: Any = sys.stdout if str(place) == "-" else place
-    X, ids = (None, None) if points is None else (points.take(), points.ids)
-    total = None if points is None else points.count
-    with progress(to, total=total) as (bar, task):
-        function(model, X, path=out, ids=ids, callback=lambda done, _: bar.update(task, completed=done), **options)
+    path: Any = sys.stdout if str(place) == "-" else place
+    X, ids, total = (None, None, None) if points is None else (points.take(), points.ids, points.count)
+    with progress(target.name, total=total) as (bar, task):
+        more = {"callback": lambda done, _: bar.update(task, completed=done), **options}
+        _function(target)(model, X, path=path, ids=ids, **more)
 
 
 def read(

@@ -71,12 +71,12 @@ Folder = Annotated[Path, _option("Where to put what the demonstration makes.", "
 
 TO = (
     "onnx, torch, sentence-transformers, sklearn, npz (the map); faiss, hnswlib, usearch (indexes); pgvector, qdrant, "
-    "lancedb, milvus, duckdb, parquet, elasticsearch, opensearch, weaviate (tables)."
+    "lancedb, milvus, chroma, duckdb, parquet, elasticsearch, opensearch, weaviate (tables)."
 )
 To = Annotated[str | None, _option(TO, "--to", metavar="TARGET", show_default=False)]
 POINTS = "The points: .npy, .npz (X, ids), .csv, .parquet (columns, or one of vectors). Not for models."
 Points = Annotated[Path | None, _option(POINTS, "--data", metavar="FILE")]
-PLACE = "Where to write: a file, a folder (qdrant, lancedb, sentence-transformers), an address, or - (pgvector)."
+PLACE = "Where to write: a file, a folder (databases, sentence-transformers), an address, or - (pgvector)."
 Place = Annotated[str | None, _option(PLACE, "--output", "-o", metavar="OUT")]
 Check = Annotated[bool, _option("Ask what was written 100 queries and compare with ours.", "--check")]
 CheckOnly = Annotated[bool, _option("Write nothing: check what is there.", "--check-only")]

@@ -1,11 +1,9 @@
 """Coordinates z: points → rows of r numbers, the value that metrics, learners and indexes stand on."""
 
-from gramian.coordinates.angles import Angles
-from gramian.coordinates.base import Coordinates
+from gramian.coordinates.base import Coordinates, Rest
 from gramian.coordinates.beside import BesideFeatures
 from gramian.coordinates.kernel import KernelSpace
-from gramian.coordinates.linear import Plain, Subspace, UnitRows, orthonormal
-from gramian.coordinates.rest import Rest
+from gramian.coordinates.linear import Angles, Plain, Subspace, UnitRows, orthonormal
 
 __all__ = [
     "Angles",

@@ -19,6 +19,9 @@ class BesideFeatures(KernelSpace):
     vectors, and ``transform`` is an isometry everywhere.
     """
 
+    beside = True
+    linear = False
+
     def inner(self, X: Any, Y: Any) -> np.ndarray:
         """xᵀy + z(x)ᵀz(y)."""
         return linalg.inner(X, Y) + self.z(X) @ self.z(Y).T
@@ -52,10 +55,6 @@ class BesideFeatures(KernelSpace):
     def pair_rest(self, X: Any, Y: Any, Z: np.ndarray) -> np.ndarray:
         """|x − y|² of paired points."""
         return linalg.pair_sqdist(X, Y)
-
-    def rest_vectors(self, X: Any) -> Any:
-        """The points themselves."""
-        return X
 
     def phi(self, X: Any) -> Any:
         """(x, z(x))."""

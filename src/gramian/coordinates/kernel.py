@@ -1,7 +1,6 @@
 """Coordinates in the feature space of a kernel."""
 
 import copy
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +10,44 @@ from gramian import _checks, linalg
 from gramian.coordinates.base import Coordinates
 
 
-class FeatureSpace(Coordinates):
-    """The space of a kernel: k(x, y) is its value, and points are whatever it takes."""
+@dataclass(frozen=True, eq=False)
+class KernelSpace(Coordinates):
+    """z(x) of a fitted :class:`~gramian.KernelFeatures` in the space of its kernel k; points are whatever it takes."""
+
+    features: Any
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.features, "map_") or not hasattr(self.features, "kernel_"):
+            raise TypeError(
+                f"KernelMetric: features must be fitted KernelFeatures, got {_checks.shown(self.features)}."
+            )
+        # A copy: a later refit of the caller's must not reach us.
+        object.__setattr__(self, "features", copy.copy(self.features))
 
     @property
-    @abstractmethod
     def kernel(self) -> Any:
         """The kernel k."""
+        return self.features.kernel_
+
+    @property
+    def linear(self) -> bool:  # type: ignore[override]  # a constant elsewhere
+        """Whether k(x, y) = w xᵀy."""
+        return self.kernel.linear
+
+    @property
+    def mean(self) -> np.ndarray:  # type: ignore[override]  # a constant elsewhere
+        """What centered features subtract."""
+        return self.features.mean_
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of input features, None when the kernel takes other objects."""
+        return getattr(self.features, "n_features_in_", None)
+
+    @property
+    def size(self) -> int:
+        """Number of kernel coordinates."""
+        return self.features.map_.shape[0]
 
     def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
         """Points of the kernel."""
@@ -65,41 +95,6 @@ class FeatureSpace(Coordinates):
     def phi(self, X: Any) -> Any:
         """Explicit features of the kernel, where it has some."""
         return self.kernel._phi(X)
-
-
-@dataclass(frozen=True, eq=False)
-class KernelSpace(FeatureSpace):
-    """z(x) of a fitted :class:`~gramian.KernelFeatures`; k is its kernel."""
-
-    features: Any
-
-    def __post_init__(self) -> None:
-        if not hasattr(self.features, "map_") or not hasattr(self.features, "kernel_"):
-            raise TypeError(
-                f"KernelMetric: features must be fitted KernelFeatures, got {_checks.shown(self.features)}."
-            )
-        # A copy: a later refit of the caller's must not reach us.
-        object.__setattr__(self, "features", copy.copy(self.features))
-
-    @property
-    def kernel(self) -> Any:
-        """The kernel k."""
-        return self.features.kernel_
-
-    @property
-    def mean(self) -> np.ndarray:  # type: ignore[override]  # a constant elsewhere
-        """What centered features subtract."""
-        return self.features.mean_
-
-    @property
-    def n_features(self) -> int | None:
-        """Number of input features, None when the kernel takes other objects."""
-        return getattr(self.features, "n_features_in_", None)
-
-    @property
-    def size(self) -> int:
-        """Number of kernel coordinates."""
-        return self.features.map_.shape[0]
 
     def z(self, X: Any) -> np.ndarray:
         """z(x)."""

@@ -1,4 +1,4 @@
-"""Coordinates of vectors: all features, or an orthonormal subspace of them."""
+"""Coordinates of vectors: all features, their angles, or an orthonormal subspace of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +54,7 @@ class Plain(VectorSpace):
     """z(x) = x: all d features, nothing left out."""
 
     d: int
-    whole = True
+    whole = linear = True
 
     @property
     def n_features(self) -> int:
@@ -89,6 +89,8 @@ class Plain(VectorSpace):
 class UnitRows(Plain):
     """z(x) = x / |x|: vectors that are compared by their angle, as embeddings are. The door sets the length."""
 
+    angle = None, None
+
     def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
         """Points of length one; a row of zeros stays as it is."""
         return self.accept(super().check(X, owner, name, min_points), name)
@@ -99,10 +101,85 @@ class UnitRows(Plain):
 
 
 @dataclass(frozen=True, eq=False)
+class Angles(VectorSpace):
+    """z(x) = L(x − c) / |L(x − c)|, so that |z(x) − z(y)|² = 2 − 2 cos: the angle under L, seen from the center c.
+
+    Embeddings are compared by their angle, and mostly lie to one side of the origin: seen from their mean the angles
+    tell more. A point at the center has z = 0.
+
+    Parameters
+    ----------
+    center : array (d,)
+        c; becomes read-only.
+    factor : array (r, d)
+        L; becomes read-only.
+    """
+
+    center: np.ndarray
+    factor: np.ndarray
+    whole = True
+
+    def __post_init__(self) -> None:
+        center = _checks.array(self.center, "Angles", "center")
+        factor = _checks.array(self.factor, "Angles", "factor")
+        if center.ndim != 1 or factor.ndim != 2 or factor.shape[1] != len(center):
+            raise ValueError(
+                f"Angles: center must have shape (d,) and factor (r, d), got {center.shape} and {factor.shape}."
+            )
+        for name, value in (("center", center), ("factor", factor)):
+            value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return len(self.center)
+
+    @property
+    def size(self) -> int:
+        """Number of rows of L."""
+        return len(self.factor)
+
+    @property
+    def angle(self) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[override]  # a constant elsewhere
+        """(L, c)."""
+        return self.factor, self.center
+
+    def z(self, X: Any) -> np.ndarray:
+        """L(x − c) divided by its length."""
+        return linalg.unit_rows((linalg.dense(X) - self.center) @ self.factor.T)
+
+    def inner(self, X: Any, Y: Any) -> np.ndarray:
+        """The cosine of the angle."""
+        return super().inner(self.z(X), self.z(Y))
+
+    def energy(self, X: Any) -> np.ndarray:
+        """1, and 0 at the center."""
+        return super().energy(self.z(X))
+
+    def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
+        """(left Z)(right Z)ᵀ on the diagonal."""
+        return super().bilinear(self.z(X), left, right)
+
+    def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
+        """2 − 2 cos."""
+        return super().sqdist(self.z(X), None if Y is None else self.z(Y))
+
+    def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
+        """2 − 2 cos of paired points."""
+        return super().pair_sqdist(self.z(X), self.z(Y))
+
+    def phi(self, X: Any) -> np.ndarray:
+        """z(x)."""
+        return self.z(X)
+
+
+@dataclass(frozen=True, eq=False)
 class Subspace(VectorSpace):
     """z(x) = Uᵀx for orthonormal columns U (d, r); U becomes read-only."""
 
     basis: np.ndarray
+    linear = True
 
     def __post_init__(self) -> None:
         there = isinstance(self.basis, np.ndarray | _device.DeviceArray)

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _parameters, persist
-from gramian._parameters import NONE, PATH
+from gramian import _checks, _settings, persist
 from gramian.dask import shard as shards
 from gramian.dask.cluster import gathered, require_client
 from gramian.dask.shard import OWNER, Shard, Standing
@@ -38,7 +37,7 @@ class Homes:
     """
 
     def __init__(self, client: Any, folder: Any, replicas: int) -> None:
-        _parameters.require(NONE | PATH, folder, OWNER, "folder")
+        _settings.require(_settings.Path | None, folder, OWNER, "folder")
         require_client(client)
         self.client, self.folder = client, None if folder is None else Path(folder)
         self.replicas = _checks.number(replicas, OWNER, "replicas", low=1, integer=True)
@@ -270,7 +269,7 @@ class ShardedIndex:
     @classmethod
     def open(cls, client: Any, folder: str | os.PathLike, *, replicas: int = 1) -> "ShardedIndex":
         """The index that :meth:`save` wrote; its shards are read where they are first asked for."""
-        _parameters.require(PATH, folder, OWNER, "folder")
+        _settings.require(_settings.Path, folder, OWNER, "folder")
         source = Path(folder)
         if not (source / HEADER).is_file():
             raise FileNotFoundError(f"{OWNER}: no shards at {str(source)!r}; save an index there first.")

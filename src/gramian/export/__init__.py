@@ -1,28 +1,51 @@
 """Take it with you: a learned metric inside the models, indexes and databases that people already run.
 
 ``to_TARGET(metric, …)`` writes one target, ``from_SOURCE(…)`` reads vectors of another tool as blocks, :func:`check`
-asks a written export 100 queries, and ``gramian export`` does it from the command line.
+asks a written export 100 queries, and ``gramian export`` does it from the command line. All of them come from one
+table, :data:`TARGETS`.
 """
 
-from gramian.export.comparison import Report, check
-from gramian.export.duckdb import to_duckdb
-from gramian.export.elasticsearch import to_elasticsearch, to_opensearch
-from gramian.export.faiss import from_faiss, to_faiss
-from gramian.export.hnswlib import from_hnswlib, to_hnswlib
-from gramian.export.lancedb import from_lancedb, to_lancedb
-from gramian.export.milvus import to_milvus
-from gramian.export.npz import to_npz
-from gramian.export.onnx import to_onnx
-from gramian.export.parquet import from_parquet, to_parquet
-from gramian.export.pgvector import from_pgvector, to_pgvector
-from gramian.export.qdrant import from_qdrant, to_qdrant
-from gramian.export.sentence_transformers import to_sentence_transformers
-from gramian.export.sklearn import to_sklearn
-from gramian.export.sources import fill
-from gramian.export.targets import TARGETS
-from gramian.export.torch import to_torch
-from gramian.export.usearch import to_usearch
-from gramian.export.weaviate import to_weaviate
+from gramian.export.base import TARGETS
+from gramian.export.check import Report, check
+from gramian.export.chroma import Chroma
+from gramian.export.duckdb import Duckdb
+from gramian.export.faiss import Faiss
+from gramian.export.functions import from_function, to_function
+from gramian.export.hnsw import Hnswlib, Usearch
+from gramian.export.jsonl import Elasticsearch, Opensearch, Weaviate
+from gramian.export.lancedb import Lancedb
+from gramian.export.milvus import Milvus
+from gramian.export.npz import Npz
+from gramian.export.onnx import Onnx
+from gramian.export.parquet import Parquet
+from gramian.export.pgvector import Pgvector
+from gramian.export.points import fill
+from gramian.export.qdrant import Qdrant
+from gramian.export.sklearn import Sklearn
+from gramian.export.torch import SentenceTransformers, Torch
+
+MODELS = (Onnx, Torch, SentenceTransformers, Sklearn, Npz)
+INDEXES = (Faiss, Hnswlib, Usearch)
+TABLES = (Pgvector, Qdrant, Lancedb, Milvus, Chroma, Duckdb, Parquet, Elasticsearch, Opensearch, Weaviate)
+TARGETS.update({kind.name: kind() for kind in (*MODELS, *INDEXES, *TABLES)})
+
+to_onnx, to_torch, to_sentence_transformers, to_sklearn, to_npz = (to_function(TARGETS[kind.name]) for kind in MODELS)
+to_faiss, to_hnswlib, to_usearch = (to_function(TARGETS[kind.name]) for kind in INDEXES)
+(
+    to_pgvector,
+    to_qdrant,
+    to_lancedb,
+    to_milvus,
+    to_chroma,
+    to_duckdb,
+    to_parquet,
+    to_elasticsearch,
+    to_opensearch,
+    to_weaviate,
+) = (to_function(TARGETS[kind.name]) for kind in TABLES)
+from_faiss, from_hnswlib, from_pgvector, from_qdrant, from_lancedb, from_parquet = (
+    from_function(TARGETS[name]) for name in ("faiss", "hnswlib", "pgvector", "qdrant", "lancedb", "parquet")
+)
 
 __all__ = [
     "TARGETS",
@@ -35,6 +58,7 @@ __all__ = [
     "from_parquet",
     "from_pgvector",
     "from_qdrant",
+    "to_chroma",
     "to_duckdb",
     "to_elasticsearch",
     "to_faiss",

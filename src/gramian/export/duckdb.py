@@ -4,129 +4,93 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gramian._parameters import checked
-from gramian.export import arrow
-from gramian.export.columns import Columns, columns
-from gramian.export.maps import isometry
-from gramian.export.places import loading, needs, readme, required
-from gramian.export.rows import rows
-from gramian.export.tables import check_name, ours
-from gramian.export.words import WORDS
-from gramian.search.progress import progress
+import numpy as np
 
-VECTOR = """
+from gramian.export.base import place
+from gramian.export.points import Columns, batch, schema
+from gramian.export.tables import SCORE, TableTarget
+
+DISTANCE = "array_distance(learned, ?::float[{width}])"
+PRODUCT = "array_inner_product(original, ?::float[{width}])"
+VECTOR = f"""
 import duckdb, gramian as gm
-z = {metric}.transform([x])[0].tolist()
-nearest = 'select id from "{table}" order by array_distance(learned, ?::float[{width}]) limit 10'
-found = duckdb.connect("{name}", read_only=True).execute(nearest, [z]).fetchall()
-ids = [row[0] for row in found]
+z = {{metric}}.transform([x])[0].tolist()
+nearest = 'select id from "{{table}}" order by {DISTANCE} limit 10'
+answer = duckdb.connect("{{name}}", read_only=True).execute(nearest, [z]).fetchall()
+ids = [row[0] for row in answer]
 """
 QUERY = """
 import duckdb, gramian as gm
-q = ({metric}.matrix @ x).tolist()
-nearest = 'select id from "{table}" order by norm - 2 * array_inner_product(original, ?::float[{width}]) limit 10'
-found = duckdb.connect("{name}", read_only=True).execute(nearest, [q]).fetchall()
-ids = [row[0] for row in found]
+q, c = {metric}.view([x]).affine.query([x])
+nearest = 'select id from "{table}" order by {score} limit 10'
+answer = duckdb.connect("{name}", read_only=True).execute(nearest, [{given}]).fetchall()
+ids = [row[0] for row in answer]
 """
+COLUMNS = """select column_name, data_type from information_schema.columns
+where table_name = ? and table_schema = current_schema()"""
 
 
-@checked(**WORDS)
-def to_duckdb(
-    metric: Any,
-    X: Any,
-    path: Any = None,
-    *,
-    ids: Any = None,
-    out: Any = None,
-    table: str = "items",
-    form: str = "vector",
-    original: bool = False,
-    verbose: bool = False,
-    callback: Callable | None = None,
-) -> Any:
+class Duckdb(TableTarget):
     """A table with the columns ``id`` and ``learned`` = E(x), float[r], in a DuckDB file.
 
     A table of this name that an earlier export made is replaced; another one is refused and stays as it is.
-
-    Parameters
-    ----------
-    metric : Metric with finite coordinates, KernelFeatures, fitted learner, or the file of a metric
-    X : array (n, d), or an iterator of blocks (ids, X)
-    path : path or connection
-        The file, new or a database that is there, with a README.md beside it; ``out`` is the same.
-    ids : integers or words (n,), optional
-        0 … n − 1 when not given.
-    table : str
-    form : {"vector", "query"}
-        ``learned``; or ``original`` = x and ``norm`` = xᵀMx, to be searched with q′ = Mq: norm − 2 q′ᵀx is d² but
-        for a constant of the query.
-    original : bool
-        Store x beside ``learned``.
-    verbose, callback
-        A progress bar; ``callback(rows, total)``.
-
-    Returns
-    -------
-    path, or the connection where one is given
-
-    Examples
-    --------
-    >>> import numpy as np, gramian as gm
-    >>> metric = gm.Mahalanobis.from_matrix(np.diag([1.0, 2.0, 0.0]))
-    >>> gm.export.to_duckdb(metric, np.eye(3), "items.duckdb")  # doctest: +SKIP
-    PosixPath('items.duckdb')
     """
-    owner = "to_duckdb"
-    duckdb = needs("duckdb", owner, "duckdb")
-    inner = isometry(metric, owner)
-    stored = columns(inner, rows(X, ids, owner, inner.n_features), form, original)
-    with progress(owner, stored.total, verbose, callback) as report:
-        if hasattr(path, "execute"):
-            _write(path, check_name(table, owner), stored, report, owner)
-            return path
-        target = required(path, out, owner, "a file")
-        with opened(duckdb, target, owner) as connection:
-            _write(connection, check_name(table, owner), stored, report, owner)
-    code = VECTOR if form == "vector" else QUERY
-    width = inner.width if form == "vector" else inner.n_features
-    code = code.format(name=target.name, table=table, width=width, metric=loading(inner, target))
-    names = ", ".join(f"`{name}`" for name in stored.widths)
-    readme(target, inner, f"table `{table}` with the columns `id`, {names}.", code)
-    return target
 
+    name, package, suffix, forms = "duckdb", "duckdb", ".duckdb", True
+    queries = {"vector": VECTOR, "query": QUERY}
+    terms = {"norm": "norm", "size": "size", "product": PRODUCT, "shift": "?"}
+    words = {"path": ("path or connection", "The file, new or a database, with a README.md beside it.")}
+    returns = "path, or the connection where one is given"
 
-def opened(duckdb: Any, path: Path, owner: str, read_only: bool = False) -> Any:
-    """A connection to a file, or one sentence."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{owner}: no folder at {str(path.parent)!r}.")
-    try:
-        return duckdb.connect(str(path), read_only=read_only)
-    except duckdb.IOException as error:
-        first = str(error).splitlines()[0]
-        raise ValueError(f"{owner}: {str(path)!r} cannot be opened as a DuckDB file ({first}).") from error
+    live = "execute"
 
+    def connect(self, path: Any, owner: str, read_only: bool = False) -> tuple[Any, Path]:
+        duckdb, target = self.needs(owner, "duckdb"), place(path, owner, "a file")
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"{owner}: no folder at {str(target.parent)!r}.")
+        try:
+            return duckdb.connect(str(target), read_only=read_only), target
+        except duckdb.IOException as error:
+            first = str(error).splitlines()[0]
+            raise ValueError(f"{owner}: {str(target)!r} cannot be opened as a DuckDB file ({first}).") from error
 
-def _write(connection: Any, table: str, stored: Columns, report: Any, owner: str) -> None:
-    import pyarrow as pa
+    def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
+        kinds = [(name, *kind.partition("[")[::2]) for name, kind in client.execute(COLUMNS, [table]).fetchall()]
+        dtypes = {"FLOAT": "float32", "DOUBLE": "float64"}
+        return {name: (int(size.rstrip("]") or 0), dtypes.get(kind, kind)) for name, kind, size in kinds}
 
-    found = connection.execute(
-        "select column_name from information_schema.columns where table_name = ? and table_schema = current_schema()",
-        [table],
-    ).fetchall()
-    ours(table, {row[0] for row in found}, owner)
-    connection.execute("begin")
-    try:
-        connection.execute(f'create or replace table "{table}" ({_definition(stored)})')
-        for batch in arrow.batches(pa, stored, report):
-            block = pa.Table.from_batches([batch])  # noqa: F841  # DuckDB finds it by its name
-            connection.execute(f'insert into "{table}" select * from block')
-        connection.execute("commit")
-    except BaseException:
-        connection.execute("rollback")
-        raise
+    def fill(self, sink: Any, table: str, stored: Columns, report: Callable[[int], None]) -> None:
+        self.needs(stored.map.owner, "pyarrow")
+        sink.execute("begin")
+        try:
+            super().fill(sink, table, stored, report)
+            sink.execute("commit")
+        except BaseException:
+            sink.execute("rollback")
+            raise
 
+    def create(self, sink: Any, table: str, stored: Columns) -> Any:
+        kinds = ["id varchar primary key" if stored.text else "id bigint primary key"]
+        kinds += [f"{name} float[{width}]" if width else f"{name} float" for name, width in stored.widths.items()]
+        sink.execute(f'create or replace table "{table}" ({", ".join(kinds)})')
+        return sink, table, schema(stored)
 
-def _definition(stored: Columns) -> str:
-    kinds = ["id varchar primary key" if stored.text else "id bigint primary key"]
-    kinds += [f"{name} float[{width}]" if width else f"{name} float" for name, width in stored.widths.items()]
-    return ", ".join(kinds)
+    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+        import pyarrow as pa
+
+        connection, table, form = made
+        block = pa.Table.from_batches([batch(form, ids, values)])  # noqa: F841  # DuckDB finds it by its name
+        connection.execute(f'insert into "{table}" select * from block')
+
+    def count(self, client: Any, table: str) -> int:
+        return client.execute(f'select count(*) from "{table}"').fetchone()[0]
+
+    def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
+        return dict(client.execute(f'select id, {column} from "{table}" where id in ?', [ids]).fetchall())
+
+    def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
+        score = DISTANCE if angle is None else SCORE[angle].format(**self.terms)
+        width = Q.shape[1] - (angle is not None)
+        ask = f'select id from "{table}" order by {score.format(width=width)} limit {k}'
+        asked = ([row[:width], *row[width:]][: score.count("?")] for row in Q.tolist())
+        return [[row[0] for row in client.execute(ask, one).fetchall()] for one in asked]

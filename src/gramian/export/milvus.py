@@ -1,135 +1,90 @@
 """Learned coordinates as a Milvus collection, on a server or in a Milvus Lite database."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramian._parameters import checked
-from gramian.export.columns import Columns, columns
-from gramian.export.maps import isometry
-from gramian.export.places import loading, needs, readme, required
-from gramian.export.rows import rows
-from gramian.export.tables import check_name, ours
-from gramian.export.words import WORDS
-from gramian.search.progress import progress
-
-BATCH = 1024
-"""Rows of one request."""
+from gramian.export.base import place
+from gramian.export.points import Columns
+from gramian.export.tables import TableTarget
 
 QUERY = """
 import gramian as gm
 from pymilvus import MilvusClient
 z = {metric}.transform([x]).tolist()
-found = MilvusClient("{name}").search("{table}", z, anns_field="learned", limit=10, output_fields=["id"])
-ids = [hit["id"] for hit in found[0]]
+answer = MilvusClient("{name}").search("{table}", z, anns_field="learned", limit=10, output_fields=["id"])
+ids = [hit["id"] for hit in answer[0]]
 """
 
 
-@checked(**WORDS)
-def to_milvus(
-    metric: Any,
-    X: Any,
-    path: Any = None,
-    *,
-    ids: Any = None,
-    out: Any = None,
-    table: str = "items",
-    original: bool = False,
-    verbose: bool = False,
-    callback: Callable | None = None,
-) -> Any:
+class Milvus(TableTarget):
     """A Milvus collection with the fields ``id`` and ``learned`` = E(x), with an exact (FLAT) index in L2.
 
     A collection of this name that an earlier export made is replaced; another one is refused and stays as it is.
-
-    Parameters
-    ----------
-    metric : Metric with finite coordinates, KernelFeatures, fitted learner, or the file of a metric
-    X : array (n, d), or an iterator of blocks (ids, X)
-    path : path, URI or client
-        A Milvus Lite database (a name that ends in ``.db``), with a README.md beside it; the URI of a server; a
-        ``MilvusClient``. ``out`` is the same.
-    ids : integers or words (n,), optional
-        0 … n − 1 when not given.
-    table : str
-        The collection.
-    original : bool
-        Store x beside ``learned``.
-    verbose, callback
-        A progress bar; ``callback(rows, total)``.
-
-    Returns
-    -------
-    path, or the client where one is given
-
-    Examples
-    --------
-    >>> import numpy as np, gramian as gm
-    >>> metric = gm.Mahalanobis.from_matrix(np.diag([1.0, 2.0, 0.0]))
-    >>> gm.export.to_milvus(metric, np.eye(3), "items.db")  # doctest: +SKIP
-    PosixPath('items.db')
     """
-    owner = "to_milvus"
-    needs("pymilvus", owner, "milvus")
-    inner = isometry(metric, owner)
-    stored = columns(inner, rows(X, ids, owner, inner.n_features, BATCH), "vector", original)
-    client, target = connected(path if out is None else out, owner)
-    try:
-        _create(client, check_name(table, owner), stored, owner)
-        with progress(owner, stored.total, verbose, callback) as report:
-            for names, values in stored.blocks:
-                client.insert(table, _entities(names, values))
-                report(len(names))
+
+    name, package, suffix, block = "milvus", "pymilvus", ".db", 1024
+    without = ("source", "form")
+    written = "collection `{table}` of a Milvus Lite database."
+    queries = {"vector": QUERY}
+    words = {
+        "path": (
+            "path, URI or client",
+            """A Milvus Lite database (a name that ends in ``.db``), with a README.md beside it; the URI of a server; a
+            ``MilvusClient``.""",
+        ),
+        "table": ("str", "The collection."),
+    }
+    returns = "path, or the client where one is given"
+
+    live = "create_collection"
+
+    def connect(self, path: Any, owner: str, read_only: bool = False) -> tuple[Any, Path | None]:
+        client = self.needs(owner, "pymilvus").MilvusClient
+        if isinstance(path, str) and "://" in path:
+            return client(path), None
+        target = place(path, owner, "a database that ends in .db")
+        if target.suffix != ".db":
+            raise ValueError(f"{owner}: path must end in .db, as Milvus Lite asks, got {target.name!r}.")
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"{owner}: no folder at {str(target.parent)!r}.")
+        return client(str(target)), target
+
+    def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
+        fields = client.describe_collection(table)["fields"] if client.has_collection(table) else []
+        return {field["name"]: (int(field["params"].get("dim", 0)), "float32") for field in fields}
+
+    def create(self, sink: Any, table: str, stored: Columns) -> Any:
+        from pymilvus import DataType
+
+        if sink.has_collection(table):
+            sink.drop_collection(table)
+        schema, index = sink.create_schema(auto_id=False), sink.prepare_index_params()
+        kind = {"datatype": DataType.VARCHAR, "max_length": 512} if stored.text else {"datatype": DataType.INT64}
+        schema.add_field("id", is_primary=True, **kind)
+        for name, width in stored.widths.items():
+            schema.add_field(name, DataType.FLOAT_VECTOR, dim=width)
+            index.add_index(name, index_type="FLAT", metric_type="L2")
+        sink.create_collection(table, schema=schema, index_params=index)
+        return sink, table
+
+    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+        client, table = made
+        names = ["id", *values]
+        client.insert(table, [dict(zip(names, row)) for row in zip(ids.tolist(), *values.values())])
+
+    def finish(self, made: Any) -> None:
+        client, table = made
         client.flush(table)
-    finally:
-        if target is not None:
-            client.close()
-    if not isinstance(target, Path):
-        return target or client
-    code = QUERY.format(name=target.name, table=table, metric=loading(inner, target))
-    readme(target, inner, f"collection `{table}` of a Milvus Lite database.", code)
-    return target
 
+    def count(self, client: Any, table: str) -> int:
+        client.load_collection(table)
+        return int(client.get_collection_stats(table)["row_count"])
 
-def _entities(names: np.ndarray, values: dict[str, np.ndarray]) -> list[dict[str, Any]]:
-    rows = [{"id": name} for name in names.tolist()]
-    for field, vectors in values.items():
-        for row, vector in zip(rows, vectors):
-            row[field] = vector
-    return rows
+    def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
+        return {row["id"]: row[column] for row in client.get(table, ids=ids, output_fields=["id", column])}
 
-
-def connected(path: Any, owner: str) -> tuple[Any, Any]:
-    """A client, and the path or URI that it was opened for; None when it was given."""
-    from pymilvus import MilvusClient
-
-    if hasattr(path, "create_collection"):
-        return path, None
-    if isinstance(path, str) and "://" in path:
-        return MilvusClient(path), path
-    target = required(path, None, owner, "a database that ends in .db")
-    if target.suffix != ".db":
-        raise ValueError(f"{owner}: path must end in .db, as Milvus Lite asks, got {target.name!r}.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{owner}: no folder at {str(target.parent)!r}.")
-    return MilvusClient(str(target)), target
-
-
-def _create(client: Any, table: str, stored: Columns, owner: str) -> None:
-    from pymilvus import DataType
-
-    if client.has_collection(table):
-        ours(table, [field["name"] for field in client.describe_collection(table)["fields"]], owner)
-        client.drop_collection(table)
-    schema = client.create_schema(auto_id=False)
-    if stored.text:
-        schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=512)
-    else:
-        schema.add_field("id", DataType.INT64, is_primary=True)
-    index = client.prepare_index_params()
-    for name, width in stored.widths.items():
-        schema.add_field(name, DataType.FLOAT_VECTOR, dim=width)
-        index.add_index(name, index_type="FLAT", metric_type="L2")
-    client.create_collection(table, schema=schema, index_params=index)
+    def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
+        answer = client.search(table, Q.tolist(), anns_field="learned", limit=k, output_fields=["id"])
+        return [[hit["id"] for hit in hits] for hits in answer]

@@ -8,18 +8,13 @@ import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gramian import _checks
-from gramian._parameters import checked
-from gramian.export.graphs import kernel_map
-from gramian.export.maps import Isometry, isometry
-from gramian.export.places import place, readme
-from gramian.export.words import WORDS
+from gramian.export.base import Map, Place, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Polynomial
 from gramian.kernels.base import Kernel
-from gramian.persist import replacing
 
 QUERY = """
 import joblib
@@ -42,73 +37,58 @@ class LearnedDistance(FrozenEstimator):
         return float(np.sqrt(difference @ difference))
 
 
-@checked(**WORDS)
-def to_sklearn(metric: Any, path: Any = None, *, out: Any = None) -> Any:
+class Sklearn(Target):
     """A scikit-learn transformer x ↦ E(x) that stays as it is in a ``Pipeline``, made of scikit-learn's own classes.
 
-    A linear metric is a ``TruncatedSVD`` with components L; kernel features with a Gaussian, polynomial or cosine
-    kernel are a ``Nystroem`` with the basis as its landmarks; a ``FrozenEstimator`` around it keeps ``fit`` from
-    changing it. The file is an ordinary pickle of these classes: it loads where only scikit-learn is installed, of a
-    version like the one that wrote it. (The metric itself is also a callable for
-    ``KNeighborsClassifier(metric=metric)``.)
-
-    Parameters
-    ----------
-    metric : Metric, KernelFeatures, fitted learner, or the file of a metric
-    path : path, optional
-        Where to write, with a README.md beside it; ``out`` is the same.
-
-    Returns
-    -------
-    path, or a transformer that is also the distance of two points when called
-
-    Examples
-    --------
-    >>> import numpy as np, gramian as gm
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from sklearn.pipeline import make_pipeline
-    >>> X, y = gm.datasets.load("iris", return_X_y=True)
-    >>> learned = gm.export.to_sklearn(gm.RCA(anchor=0).fit(X, y).metric_)
-    >>> round(make_pipeline(learned, KNeighborsClassifier(3)).fit(X, y).score(X, y), 2)
-    0.97
+    A linear metric is a ``TruncatedSVD`` with components L, one by the angle has a ``Normalizer`` behind it; kernel
+    features with a Gaussian, polynomial or cosine kernel are a ``Nystroem`` with the basis as its landmarks; a
+    ``FrozenEstimator`` around it keeps ``fit`` from changing it. The file is an ordinary pickle of these classes: it
+    loads where only scikit-learn is installed, of a version like the one that wrote it. (The metric itself is also a
+    callable for ``KNeighborsClassifier(metric=metric)``.)
     """
-    owner = "to_sklearn"
-    target = place(path, out, owner)
-    inner = isometry(metric, owner)
-    estimator = _estimator(inner)
-    if target is None:
-        return LearnedDistance(estimator)
-    with replacing(target, owner) as temporary:
-        temporary.write_bytes(pickle.dumps(FrozenEstimator(estimator), protocol=5))
-    readme(target, inner, "a frozen scikit-learn transformer.", QUERY.format(name=target.name))
-    return target
+
+    name, suffix, takes_data = "sklearn", ".pkl", False
+    words = {"path": ("path, optional", "Where to write, with a README.md beside it.")}
+    returns = "path, or a transformer that is also the distance of two points when called"
+    example = """
+>>> learned = gm.export.to_sklearn(metric)
+>>> learned.transform([[1.0, 1.0]]).tolist(), learned([0.0, 0.0], [0.0, 1.0])
+([[1.0, 2.0]], 2.0)
+"""
+
+    def write(self, map: Map, path: Place = None) -> Any:  # type: ignore[override]  # the arguments of one target
+        estimator = _estimator(map)
+        if path is None:
+            return LearnedDistance(estimator)
+        save = lambda file: file.write_bytes(pickle.dumps(FrozenEstimator(estimator), protocol=5))  # noqa: E731
+        return delivered(path, map, save, "a frozen scikit-learn transformer.", QUERY)
+
+    def apply(self, path: Path, X: np.ndarray) -> np.ndarray:
+        with open(path, "rb") as stream:
+            return _Known(stream).load().transform(X)
 
 
-def _estimator(inner: Isometry) -> Any:
-    d = inner.n_features
-    if inner.is_linear:
-        return _moved(_product(inner.components), -inner.offset)
-    if inner.sphere is not None:
-        parts = inner.sphere
-        first = [] if parts.inner is None else [("inner", _product(parts.inner))]
-        last = [] if parts.components is None else [("components", _product(parts.components))]
-        return Pipeline(
-            [("center", _shift(parts.center)), *first, ("unit", Normalizer().fit(parts.center[None])), *last]
-        )
-    kernel, basis, weights, offset = kernel_map(inner)
-    nystroem = Nystroem(n_components=len(basis), **_parameters(kernel, inner.owner))
-    nystroem.components_ = basis
-    nystroem.normalization_ = weights.T
-    nystroem.component_indices_ = np.arange(len(basis))
-    nystroem.n_features_in_ = d
-    return _moved(nystroem, offset)
+def _estimator(map: Map) -> Any:
+    affine = map.affine
+    if affine is None:
+        kernel, basis, weights, offset = kernel_map(map)
+        nystroem = Nystroem(n_components=len(basis), **_parameters(kernel, map.owner))
+        nystroem.components_, nystroem.normalization_ = basis, weights.T
+        nystroem.component_indices_ = np.arange(len(basis))
+        nystroem.n_features_in_ = map.n_features
+        return _chain(nystroem, _shift(offset) if offset.any() else None)
+    return _chain(
+        None if affine.L is None else _product(affine.L),
+        None if affine.b is None else _shift(-affine.b),
+        Normalizer().fit(np.zeros((1, map.inner_width))) if affine.by_angle else None,
+        None if affine.C is None else _product(affine.C),
+    )
 
 
-def _moved(estimator: Any, offset: np.ndarray) -> Any:
-    """The estimator, and the subtraction of an offset behind it where there is one."""
-    if not offset.any():
-        return estimator
-    return Pipeline([("map", estimator), ("shift", _shift(offset))])
+def _chain(*steps: Any) -> Any:
+    """The steps that are there, one after the other."""
+    used = [step for step in steps if step is not None]
+    return used[0] if len(used) == 1 else make_pipeline(*used)
 
 
 def _product(L: np.ndarray) -> TruncatedSVD:
@@ -148,9 +128,3 @@ class _Known(pickle.Unpickler):
         if module.split(".")[0] not in ("sklearn", "numpy"):
             raise pickle.UnpicklingError(f"{module}.{name} does not belong into this file")
         return super().find_class(module, name)
-
-
-def apply_sklearn(path: Path, X: np.ndarray) -> np.ndarray:
-    """Run a written transformer on points."""
-    with open(path, "rb") as stream:
-        return _Known(stream).load().transform(X)

@@ -1,89 +1,190 @@
-"""A learned metric as the state of a ``torch.nn.Linear``."""
+"""A learned metric as layers of PyTorch, and as the last modules of a sentence-transformers model."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramian._parameters import checked
-from gramian.export.maps import isometry
+from gramian.export.base import Center, Map, Place, Target, delivered, folder, readme
 from gramian.export.onnx import center_of
-from gramian.export.places import needs, place, readme
-from gramian.export.words import WORDS
 from gramian.persist import replacing
 
+TINY = 1e-38
+"""Added to the mean square of a vector before it divides: a vector of zeros stays."""
 QUERY = """
 import torch
 state = torch.load("{name}", weights_only=True)
-layer = torch.nn.utils.skip_init(torch.nn.Linear, {d}, {r})
+layer = {layer}
 layer.load_state_dict(state)
 z = layer(torch.as_tensor(x, dtype=torch.float32))  # |z - z'|^2 is the learned squared distance
 """
+SENTENCES = """
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.models import Dense, Normalize
+model = SentenceTransformer("all-MiniLM-L6-v2")  # the encoder that the metric was learned on, {d} wide
+model.extend([{modules}])
+z = model.encode(["a sentence"])  # Euclidean distances are the learned ones
+"""
+CENTER = ("array (d,), optional", "c of E(x) = L(x − c), zero when not given; not by the angle, which has its own.")
 
 
-@checked(**WORDS)
-def to_torch(metric: Any, path: Any = None, *, center: Any = None, out: Any = None) -> Any:
-    """``torch.nn.Linear`` with weight L and bias −Lc, whose outputs have d²(x, y) as their squared distances.
+class Torch(Target):
+    """Layers of PyTorch whose outputs have d²(x, y) as their squared distances.
 
-    Parameters
-    ----------
-    metric : linear Metric, fitted learner, or the file of a metric
-    path : path, optional
-        Where to write the state (``weight``, ``bias``), with a README.md beside it; ``out`` is the same. A name that
-        ends in ``.safetensors`` gets that format.
-    center : array (d,), optional
-        c of E(x) = L(x − c).
-
-    Returns
-    -------
-    path, or the ``torch.nn.Linear`` where no path is given
-
-    Examples
-    --------
-    >>> import numpy as np, gramian as gm
-    >>> metric = gm.Mahalanobis.from_matrix(np.diag([1.0, 4.0]))
-    >>> gm.export.to_torch(metric)  # doctest: +SKIP
-    Linear(in_features=2, out_features=2, bias=True)
+    A linear metric is a ``torch.nn.Linear`` with weight L and bias −Lc. By the angle an ``RMSNorm`` follows, whose
+    weight of 1/√r makes each vector one of length one, and a ``Linear`` without bias where there is a factor behind.
     """
-    owner = "to_torch"
-    target = place(path, out, owner)
-    torch = needs("torch", owner, "torch")
-    inner = isometry(metric, owner)
-    state = {name: torch.from_numpy(array) for name, array in linear_state(inner, center).items()}
-    if target is None:
-        layer = torch.nn.Linear(inner.n_features, inner.width)
-        layer.load_state_dict(state)
-        return layer
-    with replacing(target, owner) as temporary:
-        if target.suffix == ".safetensors":
-            needs("safetensors.torch", owner, "sentence-transformers").save_file(state, temporary)
+
+    name, package, suffix, takes_data = "torch", "torch", ".pt", False
+    words = {
+        "path": (
+            "path, optional",
+            """Where to write the state, with a README.md beside it. A name that ends in ``.safetensors`` gets that
+            format.""",
+        ),
+        "center": CENTER,
+    }
+    returns = "path, or the ``torch.nn.Linear`` or ``torch.nn.Sequential`` where no path is given"
+    example = """
+>>> gm.export.to_torch(metric)
+Linear(in_features=2, out_features=2, bias=True)
+"""
+
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
+        torch = self.needs(map.owner, "torch")
+        parts = layers(map, center)
+        state = {name: torch.from_numpy(array) for name, array in _state(parts).items()}
+        if path is None:
+            layer = _module(torch, state)
+            layer.load_state_dict(state)
+            return layer
+        code, save = QUERY, lambda file: torch.save(state, file)
+        if str(path).endswith(".safetensors"):
+            code = code.replace("import torch\n", "import torch, safetensors.torch\n")
+            code = code.replace("torch.load(", "safetensors.torch.load_file(").replace(", weights_only=True", "")
+            save = lambda file: self.needs(map.owner, "safetensors.torch").save_file(state, file)  # noqa: E731
+        return delivered(path, map, save, "the state of layers of PyTorch.", code, layer=_written(parts))
+
+    def apply(self, path: Path, X: np.ndarray) -> np.ndarray:
+        torch = self.needs("check", "torch")
+        if path.suffix == ".safetensors":
+            state = self.needs("check", "safetensors.torch").load_file(path)
         else:
-            torch.save(state, temporary)
-    code = QUERY.format(name=target.name, d=inner.n_features, r=inner.width)
-    if target.suffix == ".safetensors":
-        code = code.replace("import torch\n", "import torch, safetensors.torch\n")
-        code = code.replace("torch.load(", "safetensors.torch.load_file(").replace(", weights_only=True", "")
-    readme(target, inner, "the state of a `torch.nn.Linear`.", code)
-    return target
+            state = torch.load(path, weights_only=True)
+        layer = _module(torch, state)
+        layer.load_state_dict(state)
+        with torch.no_grad():
+            return layer(torch.from_numpy(X.astype(np.float32))).numpy()
 
 
-def linear_state(inner: Any, center: Any) -> dict[str, np.ndarray]:
-    """Weight (r, d) and bias (r,) in single precision."""
-    L = inner.components
-    bias = inner.offset - L @ center_of(inner, center)
-    # In C order: safetensors writes the memory of an array as it lies.
-    return {"weight": np.array(L, np.float32, order="C"), "bias": np.array(bias, np.float32)}
+class SentenceTransformers(Target):
+    """A folder with a ``Dense`` module (weight L, identity activation) to append to a sentence-transformers model.
+
+    The same encoder then has the learned distance as its Euclidean one. By the angle a ``Normalize`` module comes
+    behind it, so that the cosine is the learned one too. The folder is ``config.json`` and ``model.safetensors``, and
+    loads without this package and without running code; ``layers.json`` names what comes one after the other.
+    """
+
+    name, package, suffix, takes_data = "sentence-transformers", "safetensors.numpy", "-dense", False
+    words = {
+        "path": ("path", "The folder, made when absent. A README.md is written into it and beside it."),
+        "center": CENTER,
+    }
+    example = """
+>>> gm.export.to_sentence_transformers(metric, "learned")
+PosixPath('learned')
+"""
+
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Path:  # type: ignore[override]
+        parts = layers(map, center)
+        target = folder(path, map.owner, "the folder of the module")
+        places = [None if isinstance(part, int) else f"{i}_Dense" if i else "" for i, part in enumerate(parts)]
+        for part, inside in zip(parts, places):
+            if inside is not None:
+                (target / inside).mkdir(exist_ok=True)
+                self._dense(target / inside, part, map.owner)
+        with replacing(target / "layers.json", map.owner) as temporary:
+            temporary.write_text(json.dumps(places) + "\n", encoding="utf-8")
+        names = [
+            "Normalize()" if inside is None else f'Dense.load("{(Path(target.name) / inside).as_posix()}")'
+            for inside in places
+        ]
+        code = SENTENCES.format(d=map.n_features, modules=", ".join(names))
+        readme(target, map, "modules of sentence-transformers.", code)
+        return target
+
+    def _dense(self, place: Path, layer: Any, owner: str) -> None:
+        """Write one ``Dense`` module."""
+        weight, bias = layer
+        sizes = {"in_features": weight.shape[1], "out_features": len(weight), "bias": bias is not None}
+        config = {**sizes, "activation_function": "torch.nn.modules.linear.Identity"}
+        state = {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias})
+        with replacing(place / "model.safetensors", owner) as temporary:
+            self.needs(owner, "safetensors.numpy").save_file(state, temporary)
+        with replacing(place / "config.json", owner) as temporary:
+            temporary.write_text(json.dumps(config, indent=4), encoding="utf-8")
+
+    def apply(self, path: Path, X: np.ndarray) -> np.ndarray:
+        self.needs("check", "sentence_transformers")
+        from sentence_transformers.models import Dense, Normalize
+
+        torch = self.needs("check", "torch")
+        features = {"sentence_embedding": torch.from_numpy(X.astype(np.float32))}
+        with torch.no_grad():
+            for inside in json.loads((path / "layers.json").read_text(encoding="utf-8")):
+                module = Normalize() if inside is None else Dense.load(str(path / inside))
+                features = module(features)
+        return features["sentence_embedding"].numpy()
 
 
-def apply_torch(path: Path, X: np.ndarray) -> np.ndarray:
-    """Run a written state on points."""
-    torch = needs("torch", "check", "torch")
-    if path.suffix == ".safetensors":
-        state = needs("safetensors.torch", "check", "sentence-transformers").load_file(path)
-    else:
-        state = torch.load(path, weights_only=True)
-    r, d = state["weight"].shape
-    layer = torch.nn.Linear(d, r)
-    layer.load_state_dict(state)
-    with torch.no_grad():
-        return layer(torch.from_numpy(X.astype(np.float32))).numpy()
+def layers(map: Map, center: Any) -> list[Any]:
+    """Layers in their order: (weight (r, d), bias (r,) or None), or the width of vectors that get length one."""
+    affine, shift = map.formula, center_of(map, center)
+    L = np.eye(len(shift)) if affine.L is None else affine.L
+    bias = (0 if affine.b is None else affine.b) - L @ shift
+    if not affine.by_angle:
+        return [(_compact(L), _compact(bias))]
+    first = [] if affine.L is None else [(_compact(L), _compact(bias))]
+    return [*first, len(L), *([] if affine.C is None else [(_compact(affine.C), None)])]
+
+
+def _compact(A: np.ndarray) -> np.ndarray:
+    return np.array(A, np.float32, order="C")  # safetensors writes the memory of an array as it lies
+
+
+def _state(parts: list[Any]) -> dict[str, np.ndarray]:
+    """Arrays by the names that a ``Linear``, or a ``Sequential``, has for them."""
+    state = {}
+    for i, part in enumerate(parts):
+        prefix = "" if len(parts) == 1 else f"{i}."
+        weight, bias = (np.full(part, part**-0.5, np.float32), None) if isinstance(part, int) else part
+        state[f"{prefix}weight"] = weight
+        if bias is not None:
+            state[f"{prefix}bias"] = bias
+    return state
+
+
+def _written(parts: list[Any]) -> str:
+    """The layers as they are made in Python."""
+    made = [
+        f"torch.nn.RMSNorm({part}, eps={TINY:g})"
+        if isinstance(part, int)
+        else f"torch.nn.Linear({part[0].shape[1]}, {len(part[0])}{', bias=False' if part[1] is None else ''})"
+        for part in parts
+    ]
+    return made[0] if len(made) == 1 else f"torch.nn.Sequential({', '.join(made)})"
+
+
+def _module(torch: Any, state: dict[str, Any]) -> Any:
+    """The layers of a state."""
+    prefixes = sorted({name.rpartition(".")[0] for name in state})
+    made = []
+    for prefix in prefixes:
+        weight = state[f"{prefix}.weight" if prefix else "weight"]
+        if weight.ndim == 1:
+            made.append(torch.nn.RMSNorm(len(weight), eps=TINY))
+        else:
+            r, d = weight.shape
+            made.append(torch.nn.Linear(d, r, bias=(f"{prefix}.bias" if prefix else "bias") in state))
+    return made[0] if prefixes == [""] else torch.nn.Sequential(*made)

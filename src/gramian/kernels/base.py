@@ -24,6 +24,8 @@ class Kernel(ABC, Stored):
     """Whether ``_gram`` takes arrays on a device, as NumPy's functions do."""
     on_vectors = True
     """Whether points are rows of an array."""
+    linear = False
+    """Whether k(x, y) = w xᵀy."""
 
     __post_init__ = check
 

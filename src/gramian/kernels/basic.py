@@ -33,6 +33,8 @@ class Linear(Kernel):
     [[11.0]]
     """
 
+    linear = True
+
     def _phi(self, X: Any) -> Any:
         return X
 

@@ -90,6 +90,10 @@ class Scaled(Kernel):
     def on_vectors(self) -> bool:  # type: ignore[override]  # a constant elsewhere
         return self.base.on_vectors
 
+    @property
+    def linear(self) -> bool:  # type: ignore[override]  # a constant elsewhere
+        return self.base.linear
+
     def accept(self, X: Any, name: str = "X") -> Any:
         return self.base.accept(X, name)
 

@@ -195,6 +195,7 @@ class Frame:
             rest=Rest(Subspace(U), points, Z, under),
             effort=traits.blended.of(learner),
             sums=None if sums is None else sums.seen(U),
+            rows=task.rows if rows is None else None,  # those of a fold are nobody's
         )
         learned = enough(learner, inside, again=rows is None)
         S = scatter_of(Z) if inside.sums is None else inside.sums.covariance  # (p, p)

@@ -28,8 +28,8 @@ from gramian.learners.sums import Sums
 from gramian.learners.task import Targets, Task, Traits
 from gramian.learners.tuples import TupleMixin
 from gramian.metrics import Metric
-from gramian.metrics.distances import answer
-from gramian.metrics.words import leading_root
+from gramian.metrics.base import answer
+from gramian.metrics.named import leading_root
 from gramian.solvers.base import Result, Solution, on_host
 
 COPIES = 6

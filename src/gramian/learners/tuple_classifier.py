@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks
+from gramian import _checks, _settings
 from gramian.constraints import Constraints, Pairs, Quadruplets, Triplets
 from gramian.learners.base import Learner
 from gramian.learners.itml import ITML
@@ -65,7 +65,7 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> "TupleClassifier":
         """Learn from tuples; y are ±1 for pairs, and nothing (or all 1) for triplets and quadruplets."""
-        with _checks.intact(self):
+        with _settings.intact(self):
             if not isinstance(self.learner, Learner | None):
                 raise TypeError(f"TupleClassifier: learner must be a Learner, got {_checks.shown(self.learner)}.")
             learner = ITML() if self.learner is None else clone(self.learner)

@@ -11,14 +11,15 @@ outside of their span. :class:`Metric` is this form; :class:`Mahalanobis` (z(x) 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, _device, linalg
 from gramian.coordinates import Coordinates
-from gramian.metrics.distances import Distances
 from gramian.metrics.explain import by_name, of_basis, of_features
+from gramian.metrics.view import View, view
 from gramian.persist import Stored
 
 LARGEST = 1e150
@@ -29,7 +30,7 @@ WORDS: dict[type[Coordinates], type["Metric"]] = {}
 
 
 @dataclass(frozen=True, eq=False)
-class Metric(Distances, Stored):
+class Metric(Stored):
     """An immutable learned (pseudo-)distance on points.
 
     Parameters
@@ -89,6 +90,115 @@ class Metric(Distances, Stored):
         inside = back(self.core - self.alpha * np.eye(len(self.core)))
         return self.alpha * np.eye(inside.shape[1]) + back(inside.T)
 
+    @cached_property
+    def core(self) -> np.ndarray:
+        """M = LᵀL on the coordinates, (r, r)."""
+        return frozen(self.components.T @ self.components)
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """Symmetric root G = M^{1/2}, (r, r): the factor that is free of an arbitrary rotation."""
+        L = self.components
+        symmetric = L.shape[0] == L.shape[1] and np.array_equal(L, L.T) and is_psd(L)
+        return L if symmetric else frozen(linalg.psd_sqrt(self.core))
+
+    def check(self, X: Any, name: str = "X", min_points: int = 1) -> Any:
+        """Points as this metric takes them, or one sentence that says what is wrong."""
+        _checks.same_columns(X, self.feature_names, type(self).__name__, name)
+        return self.coordinates.check(X, type(self).__name__, name, min_points)
+
+    def embed(self, X: Any) -> np.ndarray:
+        """Lz(x) of checked points, (n, q)."""
+        return linalg.dense(self.coordinates.z(X) @ self.components.T)
+
+    def sqdist(self, X: Any, Y: Any | None = None) -> np.ndarray:
+        """Squared distances d²_W between the rows of X and of Y (or of X), shape (n, m)."""
+        return answer(self.sqdist_of(*both(self, X, Y)), X)
+
+    def sqdist_of(self, X: Any, Y: Any | None) -> np.ndarray:
+        """:meth:`sqdist` of checked points."""
+        ZX = self.coordinates.z(X)
+        ZY = None if Y is None else self.coordinates.z(Y)
+        L = self.components.T
+        D = linalg.sqdist(linalg.dense(ZX @ L), None if ZY is None else linalg.dense(ZY @ L))
+        if self.alpha > 0:
+            D += self.alpha * self.coordinates.rest(X, Y, ZX, ZY)
+        return D
+
+    def distance(self, X: Any, Y: Any | None = None) -> np.ndarray:
+        """Distances d_W, the only place where a root is taken, shape (n, m)."""
+        D = self.sqdist_of(*both(self, X, Y))
+        return answer(np.sqrt(D, out=D), X)
+
+    def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
+        """Squared distance of row i of X to row i of Y, shape (n,)."""
+        given = X
+        X, Y = both(self, X, [] if Y is None else Y)
+        n, m = linalg.count(X), linalg.count(Y)
+        if n != m:
+            raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {n} and {m} rows.")
+        return answer(self.pair_sqdist_of(X, Y), given)
+
+    def pair_sqdist_of(self, X: Any, Y: Any) -> np.ndarray:
+        """:meth:`pair_sqdist` of checked points, from their differences."""
+        Z = self.coordinates.difference(X, Y)
+        d = linalg.row_norms(linalg.dense(Z @ self.components.T))
+        return d + self.alpha * self.coordinates.pair_rest(X, Y, Z) if self.alpha > 0 else d
+
+    def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
+        """Learned kernel k_W(x, y), shape (n, m); with centered coordinates z is centered in the first term only."""
+        given = X
+        X, Y = both(self, X, Y)
+        Y = X if Y is None else Y
+        z, L = self.coordinates.z, self.components.T
+        ZX = z(X)
+        ZY = ZX if Y is X else z(Y)
+        K = linalg.inner(linalg.dense(ZX @ L), linalg.dense(ZY @ L))
+        if self.alpha > 0:
+            mean = self.coordinates.mean  # ρ = k − z̃ᵀz̃ takes the uncentered coordinates, or it would not be PSD
+            K += self.alpha * (self.coordinates.inner(X, Y) - (ZX + mean) @ (ZY + mean).T)
+        return answer(K, given)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coordinates (n, q) in which the plain Euclidean distance is this metric (an isometry).
+
+        With α > 0 these are √α φ + U (M^{1/2} − √α I) Uᵀφ where the points, or the features φ(x) of their kernel, are
+        vectors, and (√α x, Lz(x)) where coordinates lie beside the features. For any other kernel they are Lz(x), an
+        isometry on the span of the basis alone.
+        """
+        return answer(self.transform_of(self.check(X)), X)
+
+    def transform_of(self, X: Any) -> np.ndarray:
+        """:meth:`transform` of checked points."""
+        return self.view_of(X).embed(X)
+
+    def view(self, points: Any) -> View:
+        """What the metric is to transform, search and exports, on points like these: one is enough.
+
+        Examples
+        --------
+        >>> import numpy as np, gramian as gm
+        >>> view = gm.Mahalanobis.from_matrix(np.diag([1.0, 4.0])).view(np.zeros((1, 2)))
+        >>> view.identity, view.finite, view.affine.L.tolist()
+        (False, True, [[1.0, 0.0], [0.0, 2.0]])
+        """
+        return self.view_of(self.check(points, "points"))
+
+    def view_of(self, points: Any) -> View:
+        """:meth:`view` of checked points; made once for each type of them."""
+        if type(points) not in self._views:
+            self._views[type(points)] = view(self, points)
+        return self._views[type(points)]
+
+    @cached_property
+    def _views(self) -> dict[type, View]:
+        return {}
+
+    def __call__(self, u: Any, v: Any) -> float:
+        """Distance of two single points, for libraries that take a callable metric."""
+        one, owner = self.coordinates.one, type(self).__name__
+        return float(self.pair_sqdist(one(u, owner, "u"), one(v, owner, "v"))[0] ** 0.5)
+
     def explain(self, x: Any, y: Any, names: Any = None, *, by: str = "features") -> Any:
         """What each feature adds to the squared distance of two points; the shares sum to it.
 
@@ -128,3 +238,31 @@ class Metric(Distances, Stored):
     def __repr__(self) -> str:
         features = "" if self.n_features is None else f"{self.n_features} features, "
         return f"{type(self).__name__}({features}rank {self.components.shape[0]}, alpha={self.alpha:g})"
+
+
+def both(metric: "Metric", X: Any, Y: Any) -> tuple[Any, Any]:
+    """Two sets of points, the second of which may be missing, checked, on one device."""
+    X = metric.check(X)
+    if Y is not None:
+        Y = metric.check(Y, "Y")
+        _device.same_place(type(metric).__name__, X, Y)
+    return X, Y
+
+
+def answer(values: Any, given: Any) -> Any:
+    """Values as the caller's points are: of their library and precision, on their device."""
+    if not _device.held(values):
+        return values
+    dtype = _device.inside(given).dtype
+    return _device.outside(values.astype(dtype, copy=False) if dtype.kind == "f" else values)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """The array, which cannot be written to from here on."""
+    array.flags.writeable = False
+    return array
+
+
+def is_psd(L: np.ndarray) -> bool:
+    """Whether a symmetric matrix has no eigenvalue below zero but for rounding."""
+    return bool(L.size == 0 or np.linalg.eigvalsh(L)[0] >= -1e-12 * np.abs(L).max())

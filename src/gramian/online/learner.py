@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from gramian import _checks
-from gramian._settings import Count, Distance, Positive, Seed, Size, checked
+from gramian._settings import Count, Distance, Positive, Seed, Size, checked, intact
 from gramian.constraints import Comparisons, Labels, Pairs, RelativeSimilarities, Similarities, Triplets
 from gramian.features import KernelFeatures
 from gramian.learners.base import Learner
@@ -131,7 +131,7 @@ class OnlineLearner(Learner, Stored):
         """Learn from pairs, comparisons or similarities in their order, or from pairs drawn from labels y."""
         if hasattr(self, "progress_"):
             require_width(self, X)
-        with _checks.intact(self):
+        with intact(self):
             X, y = enter(self, X, y)
             now = here(self, X.shape[1])
             rng = _checks.random(self.random_state, type(self).__name__)

@@ -10,7 +10,7 @@ from gramian import linalg
 from gramian.metrics import Metric
 from gramian.search.candidates import Candidates
 from gramian.search.encoding import Asked, Encoder
-from gramian.search.forms import Form, form
+from gramian.search.hash_forms import Form, form
 from gramian.search.hash_search import SPARE
 from gramian.search.items import Items
 
@@ -81,7 +81,7 @@ class Anchors:
         asked = encoder.ask(Q, candidates.dtype, False)
         near, D, seen = candidates.scan(asked, wide, min(wide + SPARE, part.n), self.limits, 0)
         near = np.where(np.isfinite(D), near + first, -1)
-        return Part(candidates, asked, encoder.form.whole, first, near, seen, stale, self.limits)
+        return Part(candidates, asked, encoder.form.view.whole, first, near, seen, stale, self.limits)
 
 
 def centered(seen: Form, settled: dict[str, Any]) -> Encoder:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian.search.forms import Form
+from gramian.search.hash_forms import Form
 
 BITS = (128, 192, 256, 384, 512, 768, 1024, 1536)
 DEFAULT = 256
@@ -47,8 +47,8 @@ def _sampled(form: Form, V: Any) -> tuple[np.ndarray, np.ndarray]:
     chosen = V[linalg.spread(n, _SAMPLE)]
     C = chosen - chosen.mean(axis=0, dtype=np.float64)
     asked = linalg.spread(len(C), _QUERIES)
-    norms = np.sqrt(np.maximum(form.sqnorms(C), np.finfo(np.float32).tiny))
-    X = form.weigh(C[asked]) @ C.T / (norms[asked, None] * norms)
+    norms = np.sqrt(np.maximum(form.view.sqnorms(C), np.finfo(np.float32).tiny))
+    X = form.view.weigh(C[asked]) @ C.T / (norms[asked, None] * norms)
     D = norms**2 + norms[asked, None] ** 2 - 2 * X * norms[asked, None] * norms
     D[np.arange(len(asked)), asked] = np.inf
     rank = max(round(K * len(C) / n), 1)

@@ -27,7 +27,7 @@ def check(index: "HashIndex", points: Any) -> None:
         return
     plain = index.mode == "distance" and index.searcher == "scan" and index.epsilon is None
     default = index.estimate == "collisions" and index.store is None and index.n_bits != "auto"
-    if not (plain and default and index._form(points, int(index.n_bits)).whole):
+    if not (plain and default and index._form(points, int(index.n_bits)).view.whole):
         raise TypeError(
             f"{index._owner}: items on a device are scanned with the defaults, for a metric that lies in its "
             "coordinates; anything else runs on the CPU: pass the items as NumPy arrays."

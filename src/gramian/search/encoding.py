@@ -11,7 +11,7 @@ from gramian import _threads, linalg
 from gramian._device import to_host
 from gramian.search import codes
 from gramian.search.columns import TILE, Tiles
-from gramian.search.forms import Form
+from gramian.search.hash_forms import Form
 from gramian.search.items import Items
 from gramian.search.rounded import RoundedRows
 
@@ -110,28 +110,28 @@ class Encoder:
         """Length of what was subtracted from points: the digits before it are lost."""
         if self.mean is not None:
             return float(np.sqrt(max(self._offsets[1], 0.0)))
-        both = np.stack([self.center, np.broadcast_to(self.form.offset, self.center.shape)])
-        return float(np.sqrt(np.maximum(self.form.sqnorms(both), 0)).sum())
+        both = np.stack([self.center, np.broadcast_to(self.form.view.offset, self.center.shape)])
+        return float(np.sqrt(np.maximum(self.form.view.sqnorms(both), 0)).sum())
 
     @cached_property
     def _offsets(self) -> tuple[np.ndarray, float]:
         """Projections (1, n_bits) and squared norm of the mean of the items, where it has a sparse part."""
         z = self.center[None]
         P = z @ self.form.projection + self.form.project(self.mean)
-        return P, float(linalg.row_inner(z, self.form.weigh(z))[0] + self._alpha * linalg.row_norms(self.mean)[0])
+        return P, float(linalg.row_inner(z, self.form.view.weigh(z))[0] + self._alpha * linalg.row_norms(self.mean)[0])
 
     @property
     def _alpha(self) -> float:
-        return self.form.metric.alpha
+        return self.form.view.alpha
 
     def project(self, V: np.ndarray, U: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Projections of points, |x|² as the bits see it, and |x|² as it ranks."""
         if U is None:
             # Centered in double precision: items may be far from the origin.
             C = np.subtract(V, linalg.placed(self.center, V), dtype=np.float64)
-            sqnorms = np.maximum(self.form.sqnorms(C), 0)
+            sqnorms = np.maximum(self.form.view.sqnorms(C), 0)
             return self._projected(C, sqnorms, V.dtype), sqnorms, sqnorms
-        W = self.form.weigh(V)
+        W = self.form.view.weigh(V)
         P = V @ self.form.projection + self.form.project(U)
         sizes = np.maximum(linalg.row_inner(V, W) + self._alpha * linalg.row_norms(U), 0)
         if self.mean is None:
@@ -161,7 +161,7 @@ class Encoder:
             columns["rows"] = V
         if U is not None:
             columns["sizes"] = sizes
-            if not self.form.on_points:
+            if U is not X:
                 columns["outside"] = U
         return columns
 
@@ -176,7 +176,7 @@ class Encoder:
         """Queries of items of this type; with ``unit`` normalized ones."""
         V, U = self.form.rows(Q), self.form.outside(Q)
         P, sqnorms, sizes = self.project(V.astype(dtype, copy=False), U)
-        W = self.form.weigh(np.subtract(V, self.center, dtype=np.float64) if U is None else V)
+        W = self.form.view.weigh(np.subtract(V, self.center, dtype=np.float64) if U is None else V)
         none = np.zeros((len(V), 0), np.float32)
         scaled = (P * np.sqrt(_inverse(sqnorms))[:, None]).astype(np.float32) if self.form.orthonormal else none
         blurs = self.blurs(sqnorms, dtype)

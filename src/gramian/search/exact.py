@@ -7,8 +7,8 @@ import numpy as np
 from gramian import _checks, linalg, neighbors
 from gramian.metrics import Metric
 from gramian.search.base import Index, learned
+from gramian.search.exact_strategies import OnDevice, Strategy, strategy
 from gramian.search.items import Items
-from gramian.search.roads import OnDevice, Road, road
 
 
 class ExactIndex(Index):
@@ -51,7 +51,6 @@ class ExactIndex(Index):
         if not (hasattr(metric, "sqdist") and hasattr(metric, "n_features")):
             raise TypeError(f"ExactIndex: metric must be a Metric, got {type(metric).__name__}.")
         self._bounded = isinstance(metric, Metric)
-        self._identity = self._bounded and np.array_equal(metric.components, np.eye(len(metric.components)))
         return metric
 
     def _check(self, X: Any, name: str = "X") -> Any:
@@ -63,14 +62,14 @@ class ExactIndex(Index):
         given = self.metric.n_features
         return items["points"].shape[1] if given is None and not self._bounded and items.n else given
 
-    def _road(self, points: Any) -> Road:
-        return road(self.metric, points, self._identity)
+    def _strategy(self, points: Any) -> Strategy:
+        return strategy(self.metric.view_of(points), points)
 
     def _settle(self, points: Any) -> dict[str, Any]:
-        return self._road(points).settle(points) if self._bounded else {}
+        return self._strategy(points).settle(points) if self._bounded else {}
 
     def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
-        return self._road(X).derive(settled, X, threads) if self._bounded else {}
+        return self._strategy(X).derive(settled, X, threads) if self._bounded else {}
 
     def _search(
         self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int
@@ -78,7 +77,7 @@ class ExactIndex(Index):
         if not self._bounded:
             found = [neighbors.smallest(D, k) for D in self._all(items, Q, mask)]
             return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
-        way = self._road(items["points"])
+        way = self._strategy(items["points"])
         if isinstance(way, OnDevice):
             return way.nearest(items, Q, k, mask)
         Q, distances = way.prepare(items, Q)
@@ -92,7 +91,7 @@ class ExactIndex(Index):
             rows = [row for D in self._all(items, Q, mask) for row in np.where(limit >= D, D, np.inf)]
             found = [neighbors.smallest(row[None], int((row < np.inf).sum())) for row in rows]
             return [(ids[0], values[0]) for ids, values in found]
-        way = self._road(items["points"])
+        way = self._strategy(items["points"])
         if isinstance(way, OnDevice):
             return way.within(items, Q, limit, mask)
         Q, distances = way.prepare(items, Q)

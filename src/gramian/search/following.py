@@ -118,7 +118,7 @@ def _refreshed(
     rows = np.ascontiguousarray(target.form.projection.T)
     levels = items.settled["move"]["levels"]
     touched, _ = refresh_bits(items["margins"][first:last], levels, V, target.center, rows, tiles.data)
-    sqnorms = target.form.sqnorms(np.subtract(V, target.center, dtype=np.float64))
+    sqnorms = target.form.view.sqnorms(np.subtract(V, target.center, dtype=np.float64))
     return {"codes": tiles, "sqnorms": np.maximum(sqnorms, 0)}, touched
 
 

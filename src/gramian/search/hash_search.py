@@ -7,10 +7,10 @@ import numpy as np
 from gramian import _memory, _threads, linalg, neighbors
 from gramian.search import codes
 from gramian.search.candidates import Candidates, Found
+from gramian.search.exact_strategies import TIE, leveled, listed_distances, settled, unclear
 from gramian.search.items import Items
 from gramian.search.orders import EPSILON, MOST_ORDERS, SortedOrders, n_candidates
 from gramian.search.products import ProductCandidates, ProductLaw
-from gramian.search.roads import TIE, leveled, listed_distances, settled, unclear
 
 if TYPE_CHECKING:
     from gramian.search.hashing import HashIndex
@@ -30,7 +30,7 @@ class HashSearch:
         self.Q = Q
         encoder = index._encoder(items)
         unit = index.mode == "similarity"
-        self.whole = encoder.form.whole
+        self.whole = encoder.form.view.whole
         self.limits = codes.angle_limits(encoder.form.n_bits, index.recall)
         if index.estimate == "products":
             law = ProductLaw(encoder.dimension, encoder.form.n_bits, index.recall, index.seed)

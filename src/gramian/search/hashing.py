@@ -13,7 +13,7 @@ from gramian.metrics import Metric
 from gramian.search import budget, device_codes
 from gramian.search.base import Index
 from gramian.search.encoding import Encoder
-from gramian.search.forms import Form, form
+from gramian.search.hash_forms import Form, form
 from gramian.search.hash_search import HashSearch
 from gramian.search.items import Items
 from gramian.search.orders import HIGHEST_ORDERS

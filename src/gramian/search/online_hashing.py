@@ -15,9 +15,9 @@ from gramian.search import codes, following, stored
 from gramian.search.anchors import Anchors
 from gramian.search.base import Index
 from gramian.search.encoding import Encoder
+from gramian.search.exact_strategies import listed_distances, settled, unclear
 from gramian.search.hashing import Bits, HashIndex, Recall, draw_seed, whole_bytes
 from gramian.search.items import Items
-from gramian.search.roads import listed_distances, settled, unclear
 from gramian.search.teaching import Taught
 
 SCAN_BELOW = 2048

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._parameters import FLAG
+from gramian import _settings
 from gramian.service.draft import Draft
 from gramian.service.errors import Conflict, SpaceError, Unknown
 from gramian.service.files import checksum
@@ -95,7 +95,7 @@ def add_items(
 
 def _refused(known: list[int], upsert: Any) -> list[int]:
     """Ids that are there already and may not be replaced."""
-    if FLAG.holds(upsert):
+    if _settings.holds(bool, upsert):
         return [] if upsert else known
     replaced = set(upsert.tolist()) if isinstance(upsert, np.ndarray) else upsert
     return [i for i in known if i not in replaced]

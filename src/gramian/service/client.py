@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _parameters
+from gramian import _checks
 from gramian.service.errors import SpaceError
-from gramian.service.words import WORDS
+from gramian.service.words import checked
 
 
 class Refused(SpaceError):
@@ -23,7 +23,7 @@ class Refused(SpaceError):
         self.status = status
 
 
-@_parameters.checked_methods(**WORDS)
+@checked
 class Client:
     """Asks and teaches a space over HTTP, with the words of :class:`~gramian.service.Space`.
 

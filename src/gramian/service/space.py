@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _parameters
+from gramian import _checks
 from gramian.service import adding, changes, maps, querying, reports, versions
 from gramian.service.asking import Asker
 from gramian.service.changes import Request
@@ -17,11 +17,11 @@ from gramian.service.querying import one_id
 from gramian.service.store import Store
 from gramian.service.teachable import Teachable
 from gramian.service.upkeep import Upkeep
-from gramian.service.words import WORDS
+from gramian.service.words import checked
 from gramian.service.writer import Writer
 
 
-@_parameters.checked_methods(**WORDS)
+@checked
 class Space(Teachable):
     """Collections of vectors that answer by similarity and learn it from clicks, durable in a folder.
 

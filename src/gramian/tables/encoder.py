@@ -7,7 +7,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks
+from gramian import _checks, _settings
+from gramian._settings import Names
 from gramian.tables import problems, reading
 from gramian.tables.files import plain
 from gramian.tables.problems import PYTHON
@@ -47,7 +48,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     [1]
     """
 
-    def __init__(self, missing="refuse", *, drop=()):
+    def __init__(self, missing: Any = "refuse", *, drop: Names = ()):
         self.missing = missing
         self.drop = drop
 
@@ -60,7 +61,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         y : labels (n,), optional
             Only to warn of columns that give them away.
         """
-        with _checks.intact(self):
+        with _settings.intact(self):
             found = self._table(X, reset=True)
             columns = reading.kinds(found)
             _, wrong = reading.encode(columns, found, self._missing(), PYTHON)

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from gramian._parameters import PATH, checked
+from gramian import _settings
 
 CELLS = 500_000
 """Cells of a text file that are read at a time."""
@@ -36,8 +36,8 @@ class TableError(ValueError):
     """A table that cannot be used; the message is for the person who gave it."""
 
 
-@checked(path=PATH)
-def read_columns(path: Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+@_settings.checked
+def read_columns(path: _settings.Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Columns by name, and (NPZ only) the other arrays of the file by name."""
     path = Path(path)
     if not path.is_file():

@@ -4,21 +4,22 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from gramian import _checks
-from gramian._parameters import NAMES, NONE, PATH, TEXT, Kind, checked
+from gramian import _checks, _settings
+from gramian._settings import Names, Rule
 from gramian.tables import problems
 from gramian.tables.cells import Column, column, is_missing
 from gramian.tables.files import TableError, load_numpy, read_columns
 
-COLUMNS = Kind(
-    "a list of Columns",
-    lambda value: isinstance(value, list | tuple) and all(isinstance(one, Column) for one in value),
-)
 
+def _are_columns(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, Column) for one in value)
+
+
+Columns = Annotated[Sequence[Column], Rule("a list of Columns", _are_columns)]
 MISSING = ("refuse", "drop", "median", "keep")
 
 
@@ -39,15 +40,15 @@ class Table:
     dropped: int = 0
 
 
-@checked(path=PATH, label=NONE | TEXT, drop=NAMES, only=NONE | NAMES, columns=NONE | COLUMNS)
+@_settings.checked
 def read(
-    path: Path,
+    path: _settings.Path,
     label: str | None = None,
-    drop: Sequence[str] = (),
-    only: Sequence[str] | None = None,
+    drop: Names = (),
+    only: Names | None = None,
     *,
     missing: str = "refuse",
-    columns: Sequence[Column] | None = None,
+    columns: Columns | None = None,
 ) -> Table:
     r"""Read a table.
 

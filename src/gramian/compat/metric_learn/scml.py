@@ -12,7 +12,7 @@ from gramian.compat.metric_learn.constraints import Constraints
 from gramian.compat.metric_learn.fitting import fit_with, lines, square_root
 from gramian.compat.metric_learn.parameters import store
 from gramian.learners.combinations import unit_cost
-from gramian.metrics.words import leading_root
+from gramian.metrics.named import leading_root
 
 LEAST, GAP = 1e-2, 0.2
 """The least β, relative to the mean of d², and the relative gap of a solution.

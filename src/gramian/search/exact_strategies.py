@@ -1,6 +1,7 @@
 """How exact search goes about a metric: what is kept of the items, what bounds their distances, what computes them."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from gramian import _threads, linalg, neighbors
 from gramian._device import DeviceArray, to_host
 from gramian._device.nearest import DeviceScan, search, search_radius
 from gramian.metrics import Metric
+from gramian.metrics.view import View
 from gramian.neighbors import Distances
 from gramian.scans import BLOCK_BYTES, DenseScan, Frame, MixedScan, Scan, sparse_scan
 from gramian.search.items import Items
@@ -21,24 +23,20 @@ SAMPLE = 2000
 """Items, at least, that a center and a frame are read from; the bounds hold for all others too."""
 
 
-def road(metric: Metric, points: Any, identity: bool) -> "Road":
-    """The road for these points, dense or sparse; ``identity`` says whether that is the core of the metric."""
-    coordinates, one = metric.coordinates, linalg.take(points, slice(0, 1))
+def strategy(view: View, points: Any) -> "Strategy":
+    """The strategy for these points, dense or sparse."""
     if isinstance(points, DeviceArray):
-        return OnDevice(metric)
-    if identity and coordinates.z(one) is one:
-        return SparseEuclidean(metric) if sparse.issparse(points) else Euclidean(metric)
-    phi = coordinates.phi(one) if metric.alpha > 0 else None
-    if phi is not None and (sparse.issparse(phi) or coordinates.back(metric.core[:0]) is None):
-        return Mixed(metric)
-    return Embedded(metric)
+        return OnDevice(view)
+    if view.identity:
+        return SparseEuclidean(view) if sparse.issparse(points) else Euclidean(view)
+    return Embedded(view) if view.outside is None else Mixed(view)
 
 
-class Road:
+@dataclass(frozen=True, eq=False)
+class Strategy:
     """Subclasses give ``derive``, ``scan`` and ``prepare``; see :class:`gramian.ExactIndex`."""
 
-    def __init__(self, metric: Metric) -> None:
-        self.metric = metric
+    view: View
 
     def settle(self, points: Any) -> dict[str, Any]:
         """What is chosen once for many items."""
@@ -57,7 +55,7 @@ class Road:
         raise NotImplementedError
 
 
-class Euclidean(Road):
+class Euclidean(Strategy):
     """Points that are compared as they are."""
 
     placed = "points"
@@ -90,20 +88,10 @@ class Embedded(Euclidean):
 
     placed = "embedded"
 
-    @property
-    def linear(self) -> bool:
-        """Whether e(x) − e(y) = e(x − y), so that points may be centered first."""
-        return self.metric.coordinates.back(self.metric.core[:0]) is not None
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing of the metric lies outside of the coordinates."""
-        return self.metric.alpha == 0 or self.linear
-
     def settle(self, points: Any) -> dict[str, Any]:
         """A center of the points, and a frame for the scan of e(x)."""
         some = linalg.take(points, slice(None, None, max(1, linalg.count(points) // SAMPLE)))
-        origin = some.mean(axis=0, dtype=np.float64) if self.linear and not sparse.issparse(points) else None
+        origin = some.mean(axis=0, dtype=np.float64) if self.view.linear and not sparse.issparse(points) else None
         return {"origin": origin, **super().settle(self._embed(origin, some))}
 
     def derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
@@ -114,13 +102,13 @@ class Embedded(Euclidean):
 
     def _embed(self, origin: np.ndarray | None, X: Any, threads: int = 0) -> np.ndarray:
         if origin is None:
-            return self.metric.transform_of(X)
+            return self.view.embed(X)
         origin = linalg.placed(origin, X)
-        E = self.metric.transform_of(X[:0])
+        E = self.view.embed(X[:0])
         E = linalg.empty((len(X), E.shape[1]), X, E.dtype)
 
         def fill(block: slice) -> None:
-            E[block] = self.metric.transform_of(X[block] - origin)
+            E[block] = self.view.embed(X[block] - origin)
 
         _threads.each(fill, linalg.blocks(len(X), 16 * X.shape[1], BLOCK_BYTES, of=X), threads)
         return E
@@ -130,19 +118,19 @@ class Embedded(Euclidean):
         Q = items.held(Q)
         E = self._embed(items.settled["origin"], Q)
         inside = neighbors.dense_distances(E, items["embedded"])
-        sizes, exactly = linalg.row_norms(E), listed_distances(self.metric, items["points"], Q)
+        sizes, exactly = linalg.row_norms(E), listed_distances(self.view.metric, items["points"], Q)
 
         def sharp(rows: np.ndarray, ids: np.ndarray, lower: np.ndarray, k: int) -> np.ndarray:
             D = inside(rows, ids, lower, k)
             i, j = unclear(D, sizes[rows])
             D[i, j] = exactly(rows[i], ids[i, j])
-            return settled(self.metric, D, sizes[rows])
+            return settled(self.view.metric, D, sizes[rows])
 
         def whole(rows: np.ndarray, ids: np.ndarray, lower: np.ndarray, k: int) -> np.ndarray:
             D = exactly(np.repeat(rows, ids.shape[1]), ids.ravel()).reshape(ids.shape)
-            return settled(self.metric, D, sizes[rows])
+            return settled(self.view.metric, D, sizes[rows])
 
-        return E, sharp if self.whole else whole
+        return E, sharp if self.view.finite else whole
 
 
 class OnDevice(Embedded):
@@ -150,12 +138,13 @@ class OnDevice(Embedded):
 
     def settle(self, points: Any) -> dict[str, Any]:
         """The center of the points."""
-        if not self.whole:
+        if not self.view.finite:
+            name = type(self.view.metric).__name__
             raise TypeError(
-                f"ExactIndex: {type(self.metric).__name__} with alpha > 0 in the space of a kernel runs on the CPU; "
+                f"ExactIndex: {name} with alpha > 0 in the space of a kernel runs on the CPU; "
                 "pass the points as NumPy arrays."
             )
-        return {"origin": to_host(points.mean(axis=0)) if self.linear else None}
+        return {"origin": to_host(points.mean(axis=0)) if self.view.linear else None}
 
     def derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         """The coordinates e(x)."""
@@ -178,7 +167,7 @@ class OnDevice(Embedded):
         return search_radius(scan, E, self._embed(items.settled["origin"], items.held(Q)), limit)
 
 
-class SparseEuclidean(Road):
+class SparseEuclidean(Strategy):
     """Sparse points that are compared as they are."""
 
     def scan(self, items: Items, k: int = 1) -> Scan:
@@ -191,37 +180,43 @@ class SparseEuclidean(Road):
         return Q, neighbors.sparse_distances(Q, items["points"])
 
 
-class Mixed(Road):
-    """Points with coordinates z inside and φ outside: k_W(x, y) = zᵀ(M − αI)z + α φᵀφ."""
+class Mixed(Strategy):
+    """Points with dense rows v and sparse ones u: k_W(x, y) = vᵀBv + α uᵀu."""
 
     def derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         """Coordinates and norms."""
-        W, phi, sqnorms = self._lift(X)
-        return {"inside": self.metric.coordinates.z(X) + self.metric.coordinates.mean, "sqnorms": sqnorms}
+        V = self.view.rows(X)
+        return {"inside": V, "sqnorms": self._sizes(V, self.view.weigh(V), X)}
+
+    def _sizes(self, V: np.ndarray, W: np.ndarray, X: Any) -> np.ndarray:
+        return linalg.row_inner(W, V) + self.view.alpha * self.view.metric.coordinates.energy(X)
 
     def _lift(self, X: Any) -> tuple[np.ndarray, Any, np.ndarray]:
-        coordinates, alpha = self.metric.coordinates, self.metric.alpha
-        Z = coordinates.z(X) + coordinates.mean
-        W = Z @ (self.metric.core - alpha * np.eye(coordinates.size))
-        return W, coordinates.phi(X), linalg.row_inner(W, Z) + alpha * coordinates.energy(X)
+        V = self.view.rows(X)
+        W = self.view.weigh(V)
+        return W, self._outside(X), self._sizes(V, W, X)
+
+    def _outside(self, X: Any) -> Any:
+        assert self.view.outside is not None
+        return self.view.outside(X)
 
     def scan(self, items: Items, k: int = 1) -> Scan:
         """Double-precision bounds from both parts."""
 
         def make() -> Scan:
-            phi = self.metric.coordinates.phi(items["points"])
-            return MixedScan.of(items["inside"], phi, items["sqnorms"], self.metric.alpha, self._lift)
+            U = self._outside(items["points"])
+            return MixedScan.of(items["inside"], U, items["sqnorms"], self.view.alpha, self._lift)
 
         return items.cached("scan", make)
 
     def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
         """Distances from the differences of the points."""
-        Q, exactly = items.held(Q), listed_distances(self.metric, items["points"], Q)
+        Q, exactly = items.held(Q), listed_distances(self.view.metric, items["points"], Q)
         sizes = np.maximum(self._lift(Q)[2], 0)
 
         def distances(rows: np.ndarray, ids: np.ndarray, lower: np.ndarray, k: int) -> np.ndarray:
             D = exactly(np.repeat(rows, ids.shape[1]), ids.ravel()).reshape(ids.shape)
-            return settled(self.metric, D, sizes[rows])
+            return settled(self.view.metric, D, sizes[rows])
 
         return Q, distances
 
