@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 import gramian as gm
+from gramian.constraints import Labels
 from gramian.learners.subsample import by_content
 
 
@@ -16,8 +17,8 @@ def test_drawn_pairs_cost_their_violation_relative_to_the_mean_bound(divergence)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         drawn = gm.Framework(divergence, random_state=0, anchor=0).fit(X, y)
-    X = X[by_content(X)]  # as a fit in steps sees them
-    y = y[by_content(load_wine().data)]
+    order = by_content(X)  # in which a fit in steps sees them
+    X, y = X[order], Labels.from_array(y[order], "test").by_appearance().codes
     pairs = gm.Pairs.from_labels(y, random_state=np.random.RandomState(0), X=X)
     given = gm.Framework(divergence, slack=1 / np.abs(pairs.bound).mean(), anchor=0).fit(X, pairs)
     np.testing.assert_allclose(drawn.metric_.matrix, given.metric_.matrix, rtol=1e-6, atol=1e-9)

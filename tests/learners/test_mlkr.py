@@ -104,9 +104,9 @@ def test_numbers_that_mean_nothing_do_no_harm(rng):
 def test_few_points_are_predicted_no_worse_than_by_the_features(n):
     X, y = make_friedman1(n + 500, 100, noise=1.0, random_state=0)
     A, a, B, b = X[:n], y[:n], X[n:], y[n:]
-    found = gm.MLKR(random_state=0).fit(A, a)
-    learned, plain = (((nearest_mean(f(A), a, f(B)) - b) ** 2).mean() for f in (found.transform, np.asarray))
-    assert learned < plain * 1.01
+    fits = [gm.MLKR(random_state=seed).fit(A, a).transform for seed in range(3)]  # one draw of folds says little
+    *learned, plain = (((nearest_mean(f(A), a, f(B)) - b) ** 2).mean() for f in (*fits, np.asarray))
+    assert np.mean(learned) < plain * 1.01
 
 
 def test_the_weight_is_judged_by_what_is_predicted_of_points_that_were_held_out(rng):
