@@ -19,7 +19,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE, MARKS = ROOT / "docs" / "built.md", ("<!-- machines -->", "<!-- end of machines -->")
 COMPUTE = [
-    *("test_linalg.py", "test_neighbors.py", "test_angles.py", "test_votes.py", "test_compiler.py", "search", "manifold"),
+    *(
+        "test_linalg.py",
+        "test_neighbors.py",
+        "test_angles.py",
+        "test_votes.py",
+        "test_compiler.py",
+        "search",
+        "manifold",
+    ),
     *("solvers", "kernels", "features", "clustering", "learners", "online", "rankmin", "approximation", "constraints"),
     *("dask/test_fit.py", "attack/test_indexes.py", "contracts/test_divergences.py", "contracts/test_metrics.py"),
 ]
@@ -94,7 +102,9 @@ def interpreter(python: str) -> str | None:
     if python == "{}.{}".format(*sys.version_info):
         return sys.executable
     places = [shutil.which(f"python{python}"), *map(str, Path.home().glob(f".pyenv/versions/{python}.*/bin/python"))]
-    works = (place for place in places if place and subprocess.run([place, "-c", ""], capture_output=True).returncode == 0)
+    works = (
+        place for place in places if place and subprocess.run([place, "-c", ""], capture_output=True).returncode == 0
+    )
     return next(works, None)
 
 
@@ -111,14 +121,27 @@ def environment(row: Row, folder: Path) -> str | None:
         subprocess.run([base, "-m", "venv", place], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", "uv"], check=True)
         wanted = ["--resolution", "lowest-direct"] if row.oldest else []
-        command = [python, "-m", "uv", "pip", "install", "--quiet", "--python", python, *wanted, "--editable", ".[test]"]
+        command = [
+            python,
+            "-m",
+            "uv",
+            "pip",
+            "install",
+            "--quiet",
+            "--python",
+            python,
+            *wanted,
+            "--editable",
+            ".[test]",
+        ]
         subprocess.run(command, check=True, cwd=ROOT)
     return python
 
 
 def disabled(python: str, processor: Processor) -> str:
     """Names of what numpy of an environment has for later processors than this one."""
-    ask = "from numpy._core._multiarray_umath import __cpu_dispatch__ as d, __cpu_features__ as f; print(*[n for n in d if f.get(n)])"
+    have = "__cpu_dispatch__ as d, __cpu_features__ as f"
+    ask = f"from numpy._core._multiarray_umath import {have}; print(*[n for n in d if f.get(n)])"
     names = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout.split()
     later = {4: (), 3: AVX512, 2: AVX2}[processor.level]
     return " ".join(name for name in names if name.startswith(later))
