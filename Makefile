@@ -17,7 +17,7 @@ JOBS ?= 2
 SMOKE = $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_minute.py -m browser -k test_the_first_minute -rs
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo serve page browser smoke smoke-ready test lint types quick slow exports arrays gpu docs papers papers-quick speed beyond
+.PHONY: demo serve page browser smoke smoke-ready test lint types quick machines slow exports arrays gpu docs papers papers-quick speed beyond
 .PHONY: effect clicks fuzz beside clean
 
 demo: $(DEMO_DEPS)
@@ -72,6 +72,10 @@ types: $(TEST_DEPS)
 
 quick: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 15
+
+# The suite as other machines run it: `make machines ARGS='haswell "nehalem"'` runs some rows, `ARGS=--quick` a part.
+machines: $(TEST_DEPS)
+	$(BIN)/python tools/machines.py --jobs $(JOBS) $(ARGS)
 
 slow: $(TEST_DEPS)
 	$(BIN)/python -m pytest -m slow
@@ -165,4 +169,4 @@ $(DOCS_DEPS): pyproject.toml | $(BIN)/python
 	touch $@ $(DEMO_DEPS)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache docs/_build docs/generated docs/gallery src/gramian/service/static page/node_modules page/.browser
+	rm -rf $(VENV) .machines .pytest_cache .mypy_cache .ruff_cache docs/_build docs/generated docs/gallery src/gramian/service/static page/node_modules page/.browser

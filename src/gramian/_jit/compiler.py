@@ -18,7 +18,7 @@ class CompiledFiles(IndexDataCacheFile):
     """One file for each function and signature, known by its name, and checked for what it says that it is.
 
     numba numbers the files of a function and lists them in another one. Two processes that compile two signatures at
-    the same time take one number for both: each then runs code for arguments of other types, until somebody deletes it.
+    the same time take one number for both, and the code of one may then be given out as that of the other, for good.
     """
 
     def _name(self, key: Any) -> str:

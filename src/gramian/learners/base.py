@@ -232,11 +232,11 @@ def fewer(learner: Learner, X: Any, y: Any, rng: np.random.RandomState) -> tuple
 def settled(learner: Learner, X: Any, y: Any) -> tuple[Any, Any, np.ndarray | None, np.ndarray | None]:
     """Points and labels, and the order of the points that follows from what they hold, whatever the caller's is.
 
-    A fit in steps, or in coordinates of its own, sees them in that order, so that the caller's reaches no rounding either; then the order is that of
+    A fit in steps sees them in that order, so that the caller's reaches no rounding either; then the order is that of
     the rows, None, and last come the rows of the caller.
     """
     order = None if isinstance(y, Constraints) and not isinstance(y, Chunklets) else subsample.by_content(X)
-    steps = (learner.traits.exact.max_iter is not None or learner.traits.lifts) and isinstance(y, Labels)
+    steps = learner.traits.exact.max_iter is not None and isinstance(y, Labels) and not learner.traits.lifts
     if order is None or not steps:
         return X, y, order, None
     return linalg.take(X, order), Labels(y.codes[order], y.classes).by_appearance(), None, order

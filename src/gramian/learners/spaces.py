@@ -66,7 +66,8 @@ class InKernel:
         """k_W(x, y) = z(x)ᵀ M z(y) + α (k(x, y) − z(x)ᵀz(y)), Theorem 5 of Jain (2009)."""
         features = self.features(task.Z)
         inside = in_kernel(task, features, task.Z, self.learner)
-        solution = self.solver.solve(inside)
+        steps = self.learner is not None and self.learner.traits.exact.max_iter is not None
+        solution = self.solver.solve(inside.in_order() if steps else inside)
         return replace(solution, coordinates=inside.rest.coordinates).saying(features=features)
 
 

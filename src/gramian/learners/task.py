@@ -174,6 +174,14 @@ class Task:
         place[self.rows] = np.arange(len(self.rows))
         return values[place]
 
+    def in_order(self) -> "Task":
+        """The same with labeled points in the order that follows from what they hold."""
+        if self.order is None or not isinstance(self.y, Labels):
+            return self
+        X, Z = (linalg.take(points, self.order) for points in (self.rest.X, self.Z))
+        y = Labels(self.y.codes[self.order], self.y.classes).by_appearance()
+        return replace(self, Z=Z, y=y, rest=replace(self.rest, X=X, Z=Z), order=None, rows=self.order)
+
     def within(self, space: Any, Z: Any, prior: Any = None) -> "Task":
         """The same task in other coordinates of the points."""
         return replace(self, Z=Z, rest=Rest(space, self.Z, Z), prior=prior, sums=None)

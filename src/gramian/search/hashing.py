@@ -192,6 +192,8 @@ class HashIndex(Index):
 
     def _settled_encoder(self, settled: dict[str, Any], points: Any) -> Encoder:
         seen = self._form(points, settled["n_bits"])
+        if settled["mean"] is not None and not sparse.issparse(settled["mean"]):
+            raise ValueError(f"{self._owner}: the mean of the items must be a sparse row or None.")
         return Encoder(seen, settled["center"], settled["mean"], settled["axes"])
 
     def _encoder(self, items: Items) -> Encoder:
