@@ -32,7 +32,7 @@ for start in range(0, n, 50_000):
 points.flush()
 
 # %%
-# The fit reads blocks of 25,000 rows; the metric is that of all points in memory.
+# The fit reads blocks of 25,000 rows, each of them once; the metric is that of all points in memory.
 
 rca = fit(None, gm.RCA(n_components=2, anchor=0), path, labels, block_rows=25_000)
 whole = gm.RCA(n_components=2, anchor=0).fit(points, labels)
@@ -41,7 +41,7 @@ print("largest difference:", np.abs(rca.metric_.matrix - whole.metric_.matrix).m
 # %%
 # ``transform`` goes through the file in the same way. The first block, before and after:
 
-first = next(transform(None, rca, path, block_rows=2_000))
+first = transform(None, rca, path, block_rows=2_000).blocks[0].compute()
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
 left.scatter(*np.asarray(points[:2_000, -2:]).T, c=labels[:2_000], s=4, cmap="tab10")
 left.set_title("the features that vary most")
