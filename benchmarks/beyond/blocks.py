@@ -19,10 +19,10 @@ NOTES = """
 64 features in single precision in one `.npy` file, 20 classes, processes of one thread with a memory limit of 1 GB
 each. `RCA` with `anchor=0` and as it is by default, `GMML` (1,000,000 pairs) and `ITML` (100,000 pairs, 20 steps) with
 `anchor=0`; `transform` to 16 coordinates is computed and summed where it is. Medians of three runs in which one and two
-workers alternate. *cpu* is that of the busiest worker, *client* that of the client and scheduler with two workers, which
-share the two cores with them, and *peak* the largest resident size of a worker, pages of the file included. No number
-of workers makes a fit shorter than the work of its client: `GMML` and `ITML` have the rows of their pairs gathered
-there, and are solved there.
+workers alternate. *cpu* is that of the busiest worker, *client* that of the client and scheduler with two workers,
+which share the two cores with them, and *peak* the largest resident size of a worker, pages of the file included. No
+number of workers makes a fit shorter than the work of its client: `GMML` and `ITML` have the rows of their pairs
+gathered there, and are solved there.
 """
 CLASSES, D = 20, 64
 

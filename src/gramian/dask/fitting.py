@@ -121,8 +121,9 @@ def learn(learner: Any, blocks: Blocks, y: Any, unknown: Any, sample: int) -> An
     if isinstance(learner, Learner) and not few and by_sums(learner, side):
         return fit_sums(learner, blocks, side, some, unknown)
     rows, part = some()
-    if not few and not isinstance(side, Constraints):
-        drawn = "by class" if isinstance(side, Labels) and by_class else "at random"
+    if not few and (isinstance(side, Chunklets) or not isinstance(side, Constraints)):
+        by_group = isinstance(side, Chunklets) or (isinstance(side, Labels) and by_class)
+        drawn = "by class" if by_group else "at random"
         warn_of_sample(f"{owner}: learns from", len(rows), blocks.n, f"drawn {drawn}; give a larger sample for more")
     learner.fit(blocks.rows(rows, owner, SMALLER), *answers(learner, part), **options)
     if isinstance(learner, DecorrelatedKMeans):
