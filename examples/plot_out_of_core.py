@@ -32,7 +32,7 @@ for start in range(0, n, 50_000):
 points.flush()
 
 # %%
-# The fit reads blocks of 25,000 rows; the metric is that of all points in memory.
+# The fit reads blocks of 25,000 rows, each of them once; the metric is that of all points in memory.
 
 rca = fit(None, gm.RCA(n_components=2, anchor=0), path, labels, block_rows=25_000)
 whole = gm.RCA(n_components=2, anchor=0).fit(points, labels)

@@ -1,10 +1,6 @@
-"""Positive semi-definite roots and projections, and blocked squared distances.
-
-Functions of all points at once are generic: ``gramian.dask`` registers them for points that lie in blocks elsewhere.
-"""
+"""Positive semi-definite roots and projections, and blocked squared distances."""
 
 from collections.abc import Iterator
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -102,7 +98,6 @@ def leading_directions(V: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
     return Q @ vectors[:, ::-1], values[::-1]
 
 
-@singledispatch
 def row_norms(X: Any) -> np.ndarray:
     """Squared Euclidean norm of each row, dense or sparse."""
     if sparse.issparse(X):
@@ -110,13 +105,11 @@ def row_norms(X: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
-@singledispatch
 def row_extents(X: Any) -> np.ndarray:
     """Largest magnitude in each row, dense or sparse."""
     return dense(abs(X).max(axis=1)).ravel()
 
 
-@singledispatch
 def unit_rows(X: Any) -> Any:
     """Rows divided by their Euclidean length, dense or sparse; rows of zeros stay."""
     norms = np.sqrt(row_norms(X))
@@ -157,21 +150,13 @@ def spread(n: int, most: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
-@singledispatch
 def dense(X: Any) -> Any:
-    """X as an array, whether it is one or sparse; points in blocks or on a device stay where they are."""
+    """X as an array, whether it is one or sparse; points on a device stay where they are."""
     if _device.held(X):
         return X
     return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
-@singledispatch
-def gathered(X: Any) -> Any:
-    """X in memory, where it lies already unless it is in blocks."""
-    return X
-
-
-@singledispatch
 def covariance(X: Any) -> np.ndarray:
     """Covariance (d, d) of the rows of X."""
     return np.atleast_2d(np.cov(X, rowvar=False))
@@ -187,21 +172,16 @@ def renamed(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return names, place
 
 
-@singledispatch
-def moments(X: Any, groups: np.ndarray, room: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def moments(X: Any, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sizes (g,) and means (g, d) of groups of rows, and the scatter (d, d) of the rows around them.
 
-    ``groups`` (n,) are numbers from 0 on, each of them used; ``room`` (≥ n, d) is overwritten where it is given.
+    ``groups`` (n,) are numbers from 0 on, each of them used.
     """
     sizes = np.bincount(groups)
     n = len(groups)
     average = sparse.csc_array((1 / sizes[groups], groups, np.arange(n + 1)), shape=(len(sizes), n))
     means = product(average, X)
-    if room is None:
-        V = X - means[groups]
-    else:
-        V = np.take(means, groups, axis=0, out=room[:n], mode="clip")
-        np.subtract(X, V, out=V)
+    V = X - means[groups]
     return sizes, means, V.T @ V
 
 
@@ -283,8 +263,7 @@ def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
     With ``Y=None`` the diagonal is exactly zero.
     """
     same = Y is None
-    X = gathered(X)
-    Y = X if Y is None else gathered(Y)
+    Y = X if Y is None else Y
     if X.shape[0] == 0 or Y.shape[0] == 0:
         return empty((int(X.shape[0]), int(Y.shape[0])), X)
     if not sparse.issparse(X) and not sparse.issparse(Y):
@@ -342,7 +321,6 @@ def manhattan(X: Any, Y: Any) -> np.ndarray:
     return manhattan_distances(tidy(X), tidy(Y))
 
 
-@singledispatch
 def difference(X: Any, Y: Any) -> Any:
     """X − Y in double precision."""
     return np.subtract(X, Y, dtype=np.float64)
@@ -363,7 +341,6 @@ def neighbor_scatter(X: Any, near: Any, W: Any) -> np.ndarray:
     return total
 
 
-@singledispatch
 def scatter(X: Any, W: Any) -> np.ndarray:
     """Weighted scatter Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ, (d, d), for dense or sparse weights W (n, n).
 

@@ -6,7 +6,6 @@ the k-th distance found. Where it does not, all rows whose bound allows it are l
 """
 
 from collections.abc import Callable
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,6 @@ Distances = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 """Squared distances of listed pairs of rows; see :func:`search`."""
 
 
-@singledispatch
 def nearest(X: Any, k: int, queries: Any = None, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Ids (n, k) and squared Euclidean distances of the k nearest rows of X, ascending, ties by id.
 

@@ -14,8 +14,8 @@ from gramian.learners.sums import Sums
 
 BRANCHES = 8
 """Results that are merged at once."""
-PIECE_BYTES = 16 << 20
-"""Rows of a block, in double precision, that a sum looks at together."""
+PIECE_BYTES, PIECE_ROWS = 16 << 20, 4
+"""Rows of a block, in double precision, that a sum looks at together, and how many there are for a column at least."""
 
 Moments = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Names (g,), sizes (g,) and means (g, d) of groups, and the scatter (d, d) around the means."""
@@ -40,7 +40,7 @@ class Blocks:
         return int(self.X.shape[1])
 
     def rows(self, rows: np.ndarray | None, owner: str, remedy: str) -> np.ndarray:
-        """Some rows in memory, all when None."""
+        """Some rows in memory, each of them once; all when None."""
         count = self.n if rows is None else len(rows)
         each = self.d * (self.X.dtype.itemsize + 8)  # as they are stored, and in double precision
         most = int(_memory.available() // each) if each * count >= _memory.MUCH else count
@@ -48,20 +48,24 @@ class Blocks:
         _memory.require(each * count, owner, what, f"{most:,} rows would fit, so {remedy}")
         if rows is None:
             return np.asarray(computed(self.client, [self.X], self.verbose)[0])
-        ascending, place = np.unique(rows, return_inverse=True)
-        some = np.asarray(computed(self.client, [self.X[ascending]], self.verbose)[0])
-        return some if np.array_equal(ascending, rows) else some[place]
+        order = np.argsort(rows)
+        some = np.asarray(computed(self.client, [self.X[rows[order]]], self.verbose)[0])
+        if np.array_equal(rows[order], rows):
+            return some
+        taken = np.empty_like(some)
+        taken[order] = some
+        return taken
 
     def sums(self, groups: Chunklets | None, counted: np.ndarray) -> Sums:
         """Moments of groups of rows, and the covariance of the rows that are counted (n,), in one pass."""
-        whole, own = Chunklets(np.where(counted, 0, -1)), (None,) * 4  # type: tuple[Chunklets, Any]
-        if groups is None:
-            (total,) = self.moments([whole])
-        elif groups.weight is None and np.array_equal(groups.ids >= 0, counted):
+        own: Any = (None,) * 4
+        if groups is not None and groups.weight is None and np.array_equal(groups.ids >= 0, counted):
             (own,) = self.moments([groups])
             total = united(own)
         else:
-            own, total = self.moments([groups, whole])
+            whole = Chunklets(np.where(counted, 0, -1))
+            *first, total = self.moments([whole] if groups is None else [groups, whole])
+            own = first[0] if first else own
         n = int(total[1].sum())
         return Sums(n, total[3] / max(n - 1, 1), *own[1:])
 
@@ -101,14 +105,15 @@ def pieces_of(block: Any) -> Iterator[tuple[slice, np.ndarray]]:
     block = np.asarray(block)
     if len(block) == 0:
         yield slice(0, 0), block.astype(np.float64)
-    for rows in linalg.blocks(len(block), 8 * block.shape[1], PIECE_BYTES):
+    d = block.shape[1]
+    for rows in linalg.blocks(len(block), 8 * d, max(PIECE_BYTES, PIECE_ROWS * 8 * d * d)):
         X = _checks.points(block[rows], OWNER, allow_sparse=False, min_points=0)
         yield rows, X.astype(np.float64, copy=False)
 
 
 def piece_moments(X: np.ndarray, ids: np.ndarray, weight: np.ndarray | None) -> Moments:
     """Moments of the groups of some rows."""
-    names = np.unique(ids[ids >= 0]).astype(np.int64)
+    names = linalg.renamed(ids[ids >= 0])[0].astype(np.int64)
     if len(names) == 0:
         d = X.shape[1]
         return names, np.zeros(0), np.zeros((0, d)), np.zeros((d, d))

@@ -6,6 +6,7 @@ it is the local fit.
 """
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from gramian.learners.task import Task
 
 SAMPLE = 100_000
 """Rows that a learner sees in memory, where it does not learn from sums."""
+SMALLER = "give a smaller sample"
 FILES = (".npy", ".parquet", ".pq", ".zarr")
 
 
@@ -105,21 +107,25 @@ def known_of(y: Any, blocks: Blocks) -> Any:
 def learn(learner: Any, blocks: Blocks, y: Any, unknown: Any, sample: int) -> Any:
     """Fit in memory where the rows are few, and on some rows with sums over all of them elsewhere."""
     owner, options = type(learner).__name__, {} if unknown is None else {"unknown": unknown}
-    remedy = "give a smaller sample"
     if blocks.n <= sample or isinstance(y, Feedback):
-        return learner.fit(blocks.rows(None, owner, remedy), *answers(learner, y), **options)
+        return learner.fit(blocks.rows(None, owner, SMALLER), *answers(learner, y), **options)
     side = side_of(learner, y, blocks, unknown)
-    rng = _checks.random(getattr(learner, "random_state", None), owner)
     by_class = isinstance(learner, Learner) and learner.traits.by_class and learner.traits.labels == "classes"
-    rows, part = some_rows(side, blocks.n, sample, by_class, rng)
-    part = values_of(y)[rows] if isinstance(part, Labels) else part
-    whole = isinstance(side, Labels) and len(rows) == int((side.codes >= 0).sum())
-    if isinstance(learner, Learner) and not whole and by_sums(learner, side):
-        return fit_sums(learner, blocks, side, rows, part, unknown)
-    if not whole and not isinstance(side, Constraints):
-        drawn = "by class" if isinstance(side, Labels) and by_class else "at random"
+    few = isinstance(side, Labels) and int((side.codes >= 0).sum()) <= sample
+
+    def some() -> tuple[np.ndarray, Any]:
+        rng = _checks.random(getattr(learner, "random_state", None), owner)
+        rows, part = some_rows(side, blocks.n, sample, by_class, rng)
+        return rows, values_of(y)[rows] if isinstance(part, Labels) else part
+
+    if isinstance(learner, Learner) and not few and by_sums(learner, side):
+        return fit_sums(learner, blocks, side, some, unknown)
+    rows, part = some()
+    if not few and (isinstance(side, Chunklets) or not isinstance(side, Constraints)):
+        by_group = isinstance(side, Chunklets) or (isinstance(side, Labels) and by_class)
+        drawn = "by class" if by_group else "at random"
         warn_of_sample(f"{owner}: learns from", len(rows), blocks.n, f"drawn {drawn}; give a larger sample for more")
-    learner.fit(blocks.rows(rows, owner, remedy), *answers(learner, part), **options)
+    learner.fit(blocks.rows(rows, owner, SMALLER), *answers(learner, part), **options)
     if isinstance(learner, DecorrelatedKMeans):
         learner.labels_ = labels_of(learner, blocks)
     return learner
@@ -169,7 +175,7 @@ def by_sums(learner: Learner, side: Any) -> bool:
     return isinstance(side, Constraints) and not isinstance(side, Chunklets) and not learner.traits.lifts
 
 
-def fit_sums(learner: Any, blocks: Blocks, side: Any, rows: np.ndarray, part: Any, unknown: Any) -> Any:
+def fit_sums(learner: Any, blocks: Blocks, side: Any, some: Callable[[], tuple], unknown: Any) -> Any:
     """The metric of sums over all rows, and of those rows that constraints speak of.
 
     For labels and chunklets some rows come into memory only where the weight of the prior is to be chosen.
@@ -179,10 +185,11 @@ def fit_sums(learner: Any, blocks: Blocks, side: Any, rows: np.ndarray, part: An
         blends = learner.blends(side)
         X, known = np.zeros((0, d)), side
         if not grouped or (blends and isinstance(learner.anchor, str)):
+            rows, part = some()
             if grouped:
                 choice = f"{owner}: chooses the weight of the prior on"
                 warn_of_sample(choice, len(rows), blocks.n, "give anchor a number, or a larger sample")
-            remedy = "give a smaller sample" if grouped else "give fewer constraints"
+            remedy = SMALLER if grouped else "give fewer constraints"
             X, known = enter(learner, blocks.rows(rows, owner, remedy), part, unknown)
         learner.n_features_in_ = d
         asked = grouped or blends or _checks.is_word(getattr(learner, "prior", "identity"), "covariance")

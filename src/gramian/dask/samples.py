@@ -30,7 +30,7 @@ def some_rows(y: Any, n: int, most: int, by_class: bool, rng: np.random.RandomSt
         weight = None if y.weight is None else y.weight[rows]
         return rows, replace(y, ids=y.ids[rows], weight=weight)
     if isinstance(y, Constraints):
-        rows = arranged(filled(touched(y), n, most, rng), n)
+        rows = arranged(filled(touched(y, n), n, most, rng), n)
         return rows, renumbered(y, rows)
     return among(np.arange(n), most, rng), None
 
@@ -62,11 +62,13 @@ def arranged(rows: np.ndarray, n: int) -> np.ndarray:
     return order
 
 
-def touched(side: Constraints) -> np.ndarray:
-    """The rows that constraints speak of."""
-    if isinstance(side, Mixed):
-        return np.unique(np.concatenate([touched(part) for part in side.parts]))
-    return np.unique(np.concatenate(list(index_fields(side).values())))
+def touched(side: Constraints, n: int) -> np.ndarray:
+    """The rows, of n, that constraints speak of."""
+    rows = np.zeros(n, dtype=bool)
+    for part in side.parts if isinstance(side, Mixed) else [side]:
+        for ends in index_fields(part).values():
+            rows[ends] = True
+    return np.flatnonzero(rows)
 
 
 def renumbered(side: Constraints, rows: np.ndarray) -> Constraints:

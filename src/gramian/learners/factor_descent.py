@@ -137,7 +137,7 @@ def varying_directions(V: np.ndarray) -> np.ndarray:
 def pull(Z: Any, near: Any, weight: np.ndarray | None = None) -> np.ndarray:
     """Scatter Σ_i w_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ of neighbors (n, k), or of pairs given by both ends."""
     if isinstance(near, tuple):
-        V = linalg.gathered(Z[near[0]] - Z[near[1]])
+        V = Z[near[0]] - Z[near[1]]
         return V.T @ V
     P = linalg.placed(np.zeros((Z.shape[1], Z.shape[1])), Z)
     for column in near.T:

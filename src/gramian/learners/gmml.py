@@ -69,7 +69,7 @@ class GMML(Blended):
 
     def solve(self, task: Task) -> Solution:
         """In closed form."""
-        pairs = task.y
+        pairs: Any = task.y
         if isinstance(pairs, Labels):
             pairs = Pairs.from_labels(pairs, self.n_pairs, random_state=task.rng)
         if pairs.similar.all() or not pairs.similar.any():

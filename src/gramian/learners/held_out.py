@@ -208,7 +208,7 @@ def _search_scores(
         return
     rows, codes = (np.concatenate(parts) for parts in zip(*held.values()))
     kinds = np.repeat(list(held), [len(part) for part, _ in held.values()])
-    scores = precision_path(linalg.gathered(points[rows]), codes, path, weights, k, part)
+    scores = precision_path(points[rows], codes, path, weights, k, part)
     for kind in held:
         asked = (kinds == kind) & ~np.isnan(scores[:, 0])
         if asked.any():

@@ -37,7 +37,7 @@ class Hinges:
         keys = np.concatenate([i * n + j for i, j in (side.near_ends, side.far_ends)])
         pairs, place = np.unique(keys, return_inverse=True)
         return cls(
-            linalg.gathered(Z[pairs // n] - Z[pairs % n]),
+            Z[pairs // n] - Z[pairs % n],
             near=place[: len(side)],
             far=place[len(side) :],
             margin=side.margin / side.margin.mean(),

@@ -232,7 +232,7 @@ class LSML(Iterative):
         side = self.comparisons(task)
         prior = positive(task.M0, "LSML")
         first, second = (np.concatenate(ends) for ends in zip(side.near_ends, side.far_ends))
-        pairs = linalg.gathered(task.Z[first] - task.Z[second]).reshape(2, len(side), -1)  # (2, m, d)
+        pairs = (task.Z[first] - task.Z[second]).reshape(2, len(side), -1)  # (2, m, d)
         weight = side.weight * (self.total(pairs[1], prior) / side.weight.sum())
         inverse = prior if task.prior is None else linalg.symmetrize(np.linalg.inv(prior))
         problem = Residuals(pairs, weight, inverse)

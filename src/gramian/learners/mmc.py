@@ -96,7 +96,7 @@ class MMC(Iterative):
         V = task.Z[pairs.left] - task.Z[pairs.right]  # (m, d)
         similar = linalg.placed(pairs.similar, task.Z)
         near = V[similar]
-        far = linalg.gathered(V[~similar])
+        far = V[~similar]
         far = far[linalg.row_norms(far) > 0]
         if len(near) == 0 or len(far) == 0:
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")

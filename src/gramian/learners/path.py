@@ -28,7 +28,7 @@ class Straight:
 
     def paired(self, points: np.ndarray, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """d²_w of pairs, (weights, pairs)."""
-        between = mixed(self.squares(linalg.gathered(points[left] - points[right])), weights[:, None])
+        between = mixed(self.squares(points[left] - points[right]), weights[:, None])
         if self.center is None:
             return between
         sizes = self.sizes(points, weights)

@@ -1,6 +1,7 @@
 """The metric of two covariances: how classes vary inside, and how their means vary."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,8 @@ class PLDA(Blended):
 
     def chunklets(self, task: Task) -> Chunklets:
         """Whole classes, or groups as they came."""
-        return Chunklets(task.y.codes) if isinstance(task.y, Labels) else task.y
+        side: Any = task.y
+        return Chunklets(side.codes) if isinstance(side, Labels) else side
 
     def from_sums(self, sums: Sums) -> Solution:
         """The same from sizes, means and inner scatter of the groups."""

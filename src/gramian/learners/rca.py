@@ -1,6 +1,7 @@
 """Relevant component analysis."""
 
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -105,8 +106,9 @@ class RCA(Blended):
 
     def chunklets(self, task: Task) -> Chunklets:
         """Groups of points that belong together: as they came, whole classes, or small groups drawn from them."""
-        if not isinstance(task.y, Labels):
-            return task.y
-        groups = Chunklets.from_labels(task.y, self.n_chunklets, size=self.chunklet_size, random_state=task.rng)
-        weight = class_weights(self.class_weight, task.y, "RCA")
+        side: Any = task.y
+        if not isinstance(side, Labels):
+            return side
+        groups = Chunklets.from_labels(side, self.n_chunklets, size=self.chunklet_size, random_state=task.rng)
+        weight = class_weights(self.class_weight, side, "RCA")
         return groups if weight is None else replace(groups, weight=weight)

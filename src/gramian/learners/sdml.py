@@ -246,7 +246,7 @@ class SDML(Iterative):
         if isinstance(pairs, Labels):
             pairs = Pairs.from_labels(pairs, self.n_pairs, random_state=task.rng)
         prior = positive(task.M0, "SDML")
-        V = linalg.gathered(task.Z[pairs.left] - task.Z[pairs.right])  # (m, d)
+        V = task.Z[pairs.left] - task.Z[pairs.right]  # (m, d)
         P, most = pair_balance(V, pairs.sign, prior)
         K = linalg.symmetrize(np.linalg.inv(prior) + self.balance_below(most) * P)
         lam = self.sparsity * np.trace(K) / len(K)

@@ -1,7 +1,6 @@
 """The constraint matrices A_i of a problem, as rows of vectors; none is ever formed."""
 
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -234,9 +233,8 @@ def rows_of(side: Constraints, Z: Any) -> Any:
     return parts[0] if len(parts) == 1 else Stacked(parts)
 
 
-@singledispatch
 def rows_of_terms(Z: Any, terms: Terms) -> Any:
-    """The rows of one kind of constraint; generic, as points may lie in blocks elsewhere."""
+    """The rows of one kind of constraint."""
     right = None if terms.symmetric else outside(linalg.product(terms.right, Z))
     left, weight = linalg.product(terms.left, Z), linalg.placed(terms.weight, Z)
     return Rows(outside(left), outside(weight), right)
