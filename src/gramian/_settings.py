@@ -128,17 +128,22 @@ PLAIN: dict[Any, Kind] = {
 """Annotations of one word."""
 
 
-@cache
 def kind(hint: Any) -> Kind | None:
     """What an annotation says; None where it takes anything."""
+    if get_origin(hint) in (Union, UnionType):  # whose order is no part of them, so that they are not looked up
+        kinds = [kind(part) for part in get_args(hint)]
+        return None if None in kinds else either(*cast(list[Kind], kinds))
+    return simple(hint)
+
+
+@cache
+def simple(hint: Any) -> Kind | None:
+    """What an annotation says that is no union."""
     origin, inside = get_origin(hint) or hint, get_args(hint)
     if hint is Any:
         return None
     if origin is Annotated:
         return limited(*inside)
-    if origin in (Union, UnionType):
-        kinds = [kind(part) for part in inside]
-        return None if None in kinds else either(*cast(list[Kind], kinds))
     if origin is Literal:
         listed = ", ".join(map(repr, inside))
         return Kind(
