@@ -194,7 +194,15 @@ def either(*kinds: Kind) -> Kind:
     )
     phrase = f"{', '.join(phrases)} or {last}"
     error = next((one.error for one in kinds if one.error is not ValueError), ValueError)
-    return Kind(phrase, lambda value: any(one.holds(value) for one in kinds), error)
+    tests = tuple(one.holds for one in kinds)
+
+    def holds(value: Any) -> bool:
+        for test in tests:  # noqa: SIM110  # a generator takes three times as long
+            if test(value):
+                return True
+        return False
+
+    return Kind(phrase, holds, error)
 
 
 def row(*kinds: Kind | None) -> Kind:
