@@ -188,10 +188,8 @@ def limited(of: Any, *limits: Any) -> Kind | None:
 
 
 def either(*kinds: Kind) -> Kind:
-    """One of several kinds: None and words first, since Python takes unions in another order for the same."""
-    *phrases, last = sorted(
-        (one.phrase for one in kinds), key=lambda phrase: (phrase != "None", phrase[0] != "'", phrase)
-    )
+    """One of several kinds."""
+    *phrases, last = (one.phrase for one in kinds)
     phrase = f"{', '.join(phrases)} or {last}"
     error = next((one.error for one in kinds if one.error is not ValueError), ValueError)
     tests = tuple(one.holds for one in kinds)
