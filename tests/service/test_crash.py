@@ -339,9 +339,11 @@ def test_a_snapshot_that_cannot_be_built_is_read_again_from_the_disk(space, poin
 
 
 @pytest.mark.filterwarnings("ignore:Space. the thread that writes has ended")
+@pytest.mark.parametrize("size", [1, 1 << 20])
 @pytest.mark.parametrize("place", ["_publish", "_transact", "_gather"])
-def test_a_writer_that_dies_answers_who_waits_and_who_comes(space, points, monkeypatch, place):
-    """As when there is no memory to publish, nor to read everything again."""
+def test_a_writer_that_dies_answers_who_waits_and_who_comes(space, points, monkeypatch, place, size):
+    """As when there is no memory to publish, nor to read everything again; also with vectors in a file of their own."""
+    monkeypatch.setattr("gramian.service.adding.LARGE_BATCH", size)
     begun, go = threading.Event(), threading.Event()
 
     def broken(*values):
@@ -372,6 +374,7 @@ def test_a_writer_that_dies_answers_who_waits_and_who_comes(space, points, monke
     space.close()
     with Space(space.store.folder, learning=False) as again:
         assert (900 in again.collection("a").ids) is (place != "_transact")
+        assert len(list(again.store.vectors.iterdir())) == (place != "_transact" and size == 1)
 
 
 DAMAGE = {

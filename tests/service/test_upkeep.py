@@ -5,23 +5,34 @@ import time
 import numpy as np
 import pytest
 
-from gramian.service import Space, troubles, upkeep
+from gramian.service import Space, asking, learning, troubles, upkeep, versions
 from gramian.service.store import Store
 from gramian.service.troubles import Troubles
 from tests.service.conftest import D, N, teach
 
-PLACES = {
-    "checkpoint": (Store, "checkpoint"),
-    "settling": (upkeep, "settle"),
-    "warming": ("gramian.service.asking.Asker", "warm"),
-    "due": ("gramian.service.versions.Teacher", "due"),
-    "learning": ("gramian.service.versions.Teacher", "learn"),
-}
-"""Calls of one pass of the thread, each of which may raise."""
-KINDS = ["sqlite3.OperationalError", "MemoryError", "numpy.linalg.LinAlgError", "ValueError", "SystemError"]
+PLACES = [
+    ("checkpoint", Store, "checkpoint"),
+    ("settling", upkeep, "settle"),
+    ("settling", upkeep, "parts_between"),
+    ("settling", upkeep, "write_array"),
+    ("settling", upkeep, "map_array"),
+    ("settling", upkeep, "replace_parts"),
+    ("warming", asking.Asker, "warm"),
+    ("warming", asking.Cloud, "of"),
+    ("learning", versions.Teacher, "due"),
+    ("learning", versions.Teacher, "learn"),
+    ("learning", learning.Clicks, "evidence"),
+    ("learning", learning, "learn"),
+    ("learning", versions, "ranks_alike"),
+    ("learning", versions, "save_metric"),
+    ("learning", versions.persist, "save"),
+    ("learning", versions.teaching, "add_version"),
+]
+"""Calls of one pass of the thread and what they belong to; each of them may raise."""
+KINDS = ["sqlite3.OperationalError", "MemoryError", "numpy.linalg.LinAlgError"]
 
 
-def until(happened, seconds=60.0):
+def until(happened, seconds=20.0):
     end = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < end, "it did not happen in time"
@@ -55,29 +66,27 @@ def taught(tmp_path, points, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:Space. .* failed")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("place", PLACES)
-def test_a_fault_at_any_call_is_told_and_ends_nothing(taught, monkeypatch, place, kind):
-    owner, name = PLACES[place]
-    if isinstance(owner, str):
-        module, _, cls = owner.rpartition(".")
-        owner = getattr(__import__(module, fromlist=["x"]), cls)
-
+@pytest.mark.parametrize(("task", "owner", "name"), PLACES, ids=[f"{task}-{name}" for task, _, name in PLACES])
+def test_a_fault_at_any_call_is_told_and_ends_nothing(taught, monkeypatch, task, owner, name, kind):
     def broken(*values, **named):
         raise error(kind)
 
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, broken)
         with Space(taught) as space:
-            until(lambda: sum(space.failures.values()) >= 2)
-            (reason,) = space.troubles
-            assert "injected" in reason and kind.rpartition(".")[2] in reason
-            if place != "settling":
+            until(lambda: space.failures.get(task, 0) >= 2)
+            assert "injected" in space.troubles[0] and kind.rpartition(".")[2] in space.troubles[0]
+            if task != "settling":
                 until(lambda: len(space.collection("a").vectors.tail) == 0)
-            if place not in ("due", "learning"):
+            if task != "learning":
                 until(lambda: len(space.collection("a").versions) > 1)
             assert space.query("a", id=1, k=3)["ids"] and space.feedback("a", 1, 2, True)["seq"]
             patch.undo()
             until(lambda: works(space))  # without another event
+    there = [len(list((taught / folder).iterdir())) for folder in ("vectors", "metrics")]
+    with Space(taught, learning=False) as space:
+        view = space.collection("a")
+        assert "sqlite3" in kind or there == [len(view.vectors.parts), len(view.versions) - 1]
 
 
 @pytest.mark.filterwarnings("ignore:Space. .* failed")
@@ -140,3 +149,12 @@ def test_pauses_grow_and_end_with_success(monkeypatch):
     fails[0], now[0] = False, 2000.0
     tasks.attempt("settling", "a", work)
     assert tasks.reasons == [] and tasks.pause is None and tasks.counts == {"settling": 11}
+
+
+def test_clicks_during_a_rest_are_learned_after_it(taught, monkeypatch):
+    """Without another event."""
+    with Space(taught) as space:
+        until(lambda: len(space.collection("a").versions) == 2)
+        space._upkeep._rested = time.monotonic() + 1.0
+        teach(space, 150, seed=3)
+        until(lambda: len(space.collection("a").versions) == 3)

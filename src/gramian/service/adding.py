@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gramian import _checks
 from gramian.service import changes
 from gramian.service.changes import Batch
-from gramian.service.errors import SpaceError, StorageFull
+from gramian.service.errors import SpaceError, StorageFull, refused
 from gramian.service.files import narrow, write_array
 from gramian.service.store import refused_by_disk
 
@@ -44,9 +44,8 @@ def add(space: "Space", name: str, X: Any, ids: Any = None, meta: Any = None, **
 
 
 def _drop_refused(path: Path, future: Future) -> None:
-    """Remove the file of a batch that was not taken; after a failure of the disk the next opening sees to it."""
-    error = None if future.cancelled() else future.exception()
-    if future.cancelled() or (error is not None and not isinstance(error, StorageFull)):
+    """Remove the file of a batch that was not taken; where that is not sure the next opening sees to it."""
+    if future.cancelled() or refused(future.exception()):
         path.unlink(missing_ok=True)
 
 

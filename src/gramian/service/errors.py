@@ -1,5 +1,7 @@
 """What a space refuses, and why: each kind with the HTTP status that says the same."""
 
+import sqlite3
+
 
 class SpaceError(ValueError):
     """A change or question that a space does not accept; nothing has changed."""
@@ -29,6 +31,14 @@ class StorageFull(SpaceError):
     """The disk did not take the change; it may be sent again when there is room."""
 
     status = 507
+
+
+def refused(error: BaseException | None) -> bool:
+    """Whether an error means for sure that a change did not happen, so that its files are nobody's.
+
+    A disk or database that failed, or a writer that ended, may have taken it; the next opening knows.
+    """
+    return error is not None and not isinstance(error, StorageFull | Closed | sqlite3.Error)
 
 
 class Closed(SpaceError):

@@ -12,7 +12,7 @@ import numpy as np
 
 from gramian.service.changes import parts_between, replace_parts
 from gramian.service.draft import Draft
-from gramian.service.errors import Conflict
+from gramian.service.errors import Conflict, refused
 from gramian.service.files import checksum, map_array, write_array
 from gramian.service.snapshot import Collection
 from gramian.service.troubles import Troubles
@@ -66,7 +66,7 @@ class Upkeep:
     def _run(self) -> None:
         _step_back()
         while not self._stop.is_set():
-            self._news.wait(self.troubles.pause)
+            self._news.wait(self._pause())
             self._news.clear()
             self.troubles.attempt("checkpoint", "log", self.space.store.checkpoint)
             for name in list(self.space.snapshot.collections):
@@ -74,6 +74,12 @@ class Upkeep:
                     if not self._stop.is_set():
                         self.troubles.attempt(task, name, partial(work, name))
             self._stop.wait(PAUSE)
+
+    def _pause(self) -> float | None:
+        """Seconds until something is to be looked at without news: a task that failed, or clicks during a rest."""
+        rest = self._rested - time.monotonic()
+        ends = [self.troubles.pause, rest if self.learning and rest > 0 else None]
+        return min((end for end in ends if end is not None), default=None)
 
     def _settle(self, name: str) -> None:
         view = self.space.collection(name)
@@ -88,10 +94,8 @@ class Upkeep:
         begun = time.monotonic()
         if not self.learning or begun < self._rested or not self.space.teacher.due(self.space.collection(name)):
             return
-        try:
-            self.space.teacher.learn(name, self.space.learner, by_itself=True)
-        finally:
-            self._rested = time.monotonic() + REST * (time.monotonic() - begun)
+        self.space.teacher.learn(name, self.space.learner, by_itself=True)
+        self._rested = time.monotonic() + REST * (time.monotonic() - begun)
 
 
 def _step_back() -> None:
@@ -118,7 +122,11 @@ def settle(space: "Space", view: Collection) -> None:
     if not _are(replaced, first_row, X):
         raise Conflict(f"Space: rows of {view.name!r} were numbered anew while they were settled; they are left as is.")
     file, check = write_array(space.store.vectors, X)
-    settled = (*parts, map_array(space.store.vectors / file, check))
+    try:
+        settled = (*parts, map_array(space.store.vectors / file, check))
+    except BaseException:
+        _unlink(space, [file])
+        raise
 
     def change(draft: Draft) -> None:
         if parts_between(draft.db, view.number, first_row, len(X)) != replaced:
@@ -129,8 +137,9 @@ def settle(space: "Space", view: Collection) -> None:
 
     try:
         space.transact(change)
-    except Conflict:
-        _unlink(space, [file])
+    except Exception as error:
+        if refused(error):
+            _unlink(space, [file])
         raise
 
 

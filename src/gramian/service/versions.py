@@ -10,7 +10,7 @@ import numpy as np
 from gramian import persist
 from gramian.metrics import Metric
 from gramian.service import duels, learning, teaching
-from gramian.service.errors import StorageFull
+from gramian.service.errors import StorageFull, refused
 from gramian.service.files import sync_folder
 from gramian.service.snapshot import Collection, Version
 from gramian.service.store import refused_by_disk
@@ -59,11 +59,13 @@ class Teacher:
             same = by_itself and ranks_alike(metric, view.version("active").metric)
             status = "same" if same else "candidate"
             version = Version(0, label, learner, 0, evidence.n, snapshot.seq, status)
-            file = save_metric(self.space.store.metrics, metric, version)
             index = view.build_index(metric)
+            file = save_metric(self.space.store.metrics, metric, version)
             change = self.space.submit(
                 teaching.add_version, name, version, file, index=index, revision=view.revision, user=user
             )
+            if refused(change.exception()):
+                (self.space.store.metrics / file).unlink(missing_ok=True)
             return change.result()
 
     def activate(self, name: str, number: int, user: str | None = None) -> dict[str, Any]:
