@@ -103,10 +103,9 @@ class Qdrant(TableTarget):
         from qdrant_client import models
 
         client, table = made
-        payloads: list[dict[str, Any]] = [{"id": word} if ids.dtype.kind == "U" else {} for word in ids.tolist()]
-        for name in {"norm", "size"} & values.keys():
-            for payload, number in zip(payloads, values[name].tolist()):
-                payload[name] = number
+        facts = {"id": ids.tolist()} if ids.dtype.kind == "U" else {}
+        facts |= {name: values[name].tolist() for name in ("norm", "size") if name in values}
+        payloads = [dict(zip(facts, row)) for row in zip(*facts.values())] or None
         vectors = {name: value.tolist() for name, value in values.items() if value.ndim == 2}
         client.upsert(table, points=models.Batch(ids=point_ids(ids, "to_qdrant"), vectors=vectors, payloads=payloads))
 
