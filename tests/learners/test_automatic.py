@@ -199,15 +199,17 @@ def test_the_largest_weight_within_half_an_error_of_the_best():
 
 
 def test_classes_without_labels_do_not_pay_for_what_others_gain():
-    seen = np.add(SURE, 1.0)[:, None] * np.linspace(1, 0, len(WEIGHTS)) ** 0.01
+    fading = np.linspace(1, 0, len(WEIGHTS))
 
     def place(loss):
-        new = np.array(loss)[:, None] * np.linspace(1, 0, len(WEIGHTS)) ** 2
-        tried = replace(trial(SURE), scores=((0, "seen", seen[:, :1] + 0 * seen), (0, "new", new)))
+        seen, new = np.add(SURE, 1.0)[:, None] * fading, np.array(loss)[:, None] * fading**2
+        tried = replace(trial(SURE), scores=((0, "seen", seen), (0, "new", new)))
         base = replace(BASE, scores=(*BASE.scores, (0, "new", np.zeros((4, len(WEIGHTS))))))
-        return winner([base, tried], replace(base)).place
+        return winner([base, tried], base).place
 
-    assert place([-0.1] * 4) >= 6, "0.1 (1 − p/13)² is below 0.03 from 6 on"
+    assert place([0.1, 0.1, -0.1, -0.1]) == 0
+    assert place([-0.1, 0.0, 0.0, 0.0]) == 0, "0.025 on average"
+    assert place([-0.1] * 4) == 6, "0.1 (1 − p/13)² is below 0.03 from 6 on"
     assert place([-1e6] * 4) == PLAIN, "the start itself loses nothing"
 
 
