@@ -13,7 +13,7 @@ def tally(codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None) 
     >>> tally(np.array([[0, 2, 2]]), 3).tolist()
     [[1.0, 0.0, 2.0]]
     """
-    votes = np.zeros((len(codes), n_classes))
+    votes = np.zeros((len(codes), n_classes))  # (n, n_classes)
     rows = np.arange(len(codes))[:, None]
     np.add.at(votes, (rows, codes), 1.0 if weights is None else weights)
     return votes
@@ -31,5 +31,6 @@ def winners(codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
     """
     votes = tally(codes, n_classes, weights)
     tied = np.isclose(votes, votes.max(axis=1, keepdims=True), rtol=1e-9, atol=0.0)
-    first = np.take_along_axis(tied, codes, axis=1).argmax(axis=1)
-    return codes[np.arange(len(codes)), first]
+    nearest = np.take_along_axis(tied, codes, axis=1).argmax(axis=1)  # (n,): the place of the first tied voter
+    codes_won: np.ndarray = codes[np.arange(len(codes)), nearest]
+    return codes_won

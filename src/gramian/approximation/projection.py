@@ -36,16 +36,17 @@ class Measured:
         return cls(K, D, K[R], K[np.ix_(R, R)], R)
 
     @property
-    def others(self) -> np.ndarray:
+    def outside(self) -> np.ndarray:
         """The places in Q that are not of R."""
-        return np.setdiff1d(np.arange(len(self.K)), self.inside)
+        places: np.ndarray = np.setdiff1d(np.arange(len(self.K)), self.inside)
+        return places
 
 
 def pinv(measured: Measured) -> tuple[np.ndarray, np.ndarray]:
     """W = 0, the paper: B = K K_RQ⁺, the least-squares guess of the columns of K from their entries at R."""
-    inverse = np.linalg.pinv(measured.cross)
-    B = measured.K @ inverse
-    leverage = np.einsum("jr,rj->j", inverse, measured.cross)
+    inverse = np.linalg.pinv(measured.cross)  # (n, m)
+    B = measured.K @ inverse  # (n, m)
+    leverage = np.einsum("jr,rj->j", inverse, measured.cross)  # (n,), h_j of column j
     residual = measured.K - B @ measured.cross
     left_out = residual / np.maximum(1 - leverage, 1e-6)  # of least squares without the column
     return B, measured.K - left_out
@@ -94,24 +95,26 @@ def learned(measured: Measured) -> tuple[np.ndarray, np.ndarray]:
 def _weights(D: np.ndarray, exponent: float) -> np.ndarray:
     """w_ij = d_ij^(−2p), rows summing to one; d_ii and copies count as the nearest other distance."""
     nearest = np.where(D > 0, D, np.inf).min(axis=1, keepdims=True)
-    weights = np.maximum(D, np.where(np.isfinite(nearest), nearest, 1.0)) ** -exponent
-    return weights / weights.sum(axis=1, keepdims=True)
+    weights: np.ndarray = np.maximum(D, np.where(np.isfinite(nearest), nearest, 1.0)) ** -exponent  # (n, n)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
 
 
 def _ridge_path(measured: Measured, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     B, guess = span(measured)
     whiten = linalg.psd_power(measured.inner, -0.5)
     Z = whiten @ measured.cross  # coordinates of Q in the span of R: a ridge on them is the norm δᵀK_RR δ
-    rest = measured.others
+    rest = measured.outside
     scale = linalg.row_norms(Z).sum() / len(measured.K)
     if len(rest) == 0 or scale == 0:
         return []
     weights = weights[rest]
-    error = (measured.K - guess)[rest]
-    S = np.einsum("ij,rj,sj->irs", weights, Z, Z, optimize=True)
+    error = (measured.K - guess)[rest]  # (n − m, n)
+    S = np.einsum("ij,rj,sj->irs", weights, Z, Z, optimize=True)  # S_i = Σ_j w_ij z_j z_jᵀ
     path = []
     for ridge in RIDGES:
         inverse = np.linalg.inv(S + ridge * scale * np.eye(len(Z)))
+        # γ_i = (S_i + ridge·I)⁻¹ Σ_j w_ij e_ij z_j, the change of row i of B in these coordinates
         gamma = np.einsum("irs,is->ir", inverse, (weights * error) @ Z.T)
         leverage = weights * np.einsum("rj,irs,sj->ij", Z, inverse, Z, optimize=True)
         B_new, guess_new = B.copy(), guess.copy()
@@ -130,9 +133,10 @@ def closeness(measured: Measured, guess: np.ndarray) -> float:
 def left_out_errors(measured: Measured, guess: np.ndarray) -> np.ndarray:
     """Mean relative error of d, (31), for each member outside of R when it is left out."""
     diagonal = measured.K.diagonal()
-    estimate = np.sqrt(np.maximum(diagonal[:, None] + diagonal - 2 * guess, 0))
+    estimate = np.sqrt(np.maximum(diagonal[:, None] + diagonal - 2 * guess, 0))  # (n, n)
     d = np.sqrt(measured.D)
     error = np.divide(np.abs(estimate - d), d, out=np.zeros_like(d), where=d > 0)
     error[measured.inside] = 0.0  # exact, by construction
-    others = measured.others
-    return (error[:, others].sum(axis=0) - error[others, others]) / max(len(d) - 1, 1)
+    outside = measured.outside
+    errors: np.ndarray = (error[:, outside].sum(axis=0) - error[outside, outside]) / max(len(d) - 1, 1)  # (31)
+    return errors

@@ -69,8 +69,8 @@ def select_subset(K: Any, m: Count, *, criterion: Criterion = "trace", method: M
     _checks.number(m, owner, "m", low=1, high=len(K), integer=True)
     problem = CRITERIA[criterion](K)
     if method == "cholesky":
-        chosen = pivoted_cholesky(Precomputed(K), np.arange(len(K)), rank=m, tol=0).pivots.tolist()
-        return np.array(_filled(chosen, m, len(K)))
+        pivots = pivoted_cholesky(Precomputed(K), np.arange(len(K)), rank=m, tol=0).pivots.tolist()
+        return np.array(_filled(pivots, m, len(K)))
     if method == "exhaustive":
         return np.array(_exhaustive(problem, m))
     if method == "greedy":
@@ -78,8 +78,8 @@ def select_subset(K: Any, m: Count, *, criterion: Criterion = "trace", method: M
     # Swaps end in a local optimum, so they start from several: greedy, and greedy after other first members.
     firsts = np.linspace(0, len(K) - 1, min(max(_STARTS // len(K), 2), len(K))).astype(int)
     starts = [_greedy(problem, start, m) for start in ([], *([int(i)] for i in firsts))]
-    known: dict[frozenset[int], tuple[int, float]] = {}
-    return np.array(min((_exchange(problem, start, known) for start in starts), key=lambda R: _loss(problem, R)))
+    memory: Memory = {}
+    return np.array(min((_exchange(problem, start, memory) for start in starts), key=lambda R: _loss(problem, R)))
 
 
 class TraceCriterion:
@@ -123,67 +123,70 @@ class EntryCriterion:
         return float(np.abs(self.rows - V @ (V.T @ self.rows)).sum())
 
 
-CRITERIA = {"trace": TraceCriterion, "l1": EntryCriterion}
+Problem = TraceCriterion | EntryCriterion
+CRITERIA: dict[str, type[Problem]] = {"trace": TraceCriterion, "l1": EntryCriterion}
+Memory = dict[frozenset[int], tuple[int, float]]
+"""The best last member of a set and the loss with it: starts that meet share them."""
 
 
-def _basis(problem: Any, chosen: Iterable[int]) -> np.ndarray:
-    """Orthonormal basis of the chosen rows; rows that depend on others add nothing."""
-    U, s, _ = np.linalg.svd(problem.rows[:, list(chosen)], full_matrices=False)
+def _basis(problem: Problem, members: Iterable[int]) -> np.ndarray:
+    """Orthonormal basis V (n, r) of the members' rows; rows that depend on others add nothing."""
+    U, s, _ = np.linalg.svd(problem.rows[:, list(members)], full_matrices=False)
     return U[:, s > 1e-10 * s.max(initial=0.0)]
 
 
-def _loss(problem: Any, chosen: Iterable[int]) -> float:
-    return problem.loss(_basis(problem, chosen))
+def _loss(problem: Problem, members: Iterable[int]) -> float:
+    return problem.loss(_basis(problem, members))
 
 
-def _greedy(problem: Any, chosen: list[int], m: int) -> list[int]:
-    """Extend the chosen to m members, each the best next one."""
-    V = _basis(problem, chosen)
-    U = problem.rows - V @ (V.T @ problem.rows)
-    size = linalg.row_norms(problem.rows.T)
+def _greedy(problem: Problem, members: list[int], m: int) -> list[int]:
+    """Extend the members to m, each the best next one."""
+    V = _basis(problem, members)
+    U = problem.rows - V @ (V.T @ problem.rows)  # (r, n): N k_i as columns
+    size = linalg.row_norms(problem.rows.T)  # (n,)
     gains = np.full(len(size), np.inf)
-    while len(chosen) < m:
+    while len(members) < m:
         may = linalg.row_norms(U.T) > _DEPENDENT * size
-        may[chosen] = False
+        may[members] = False
         free = np.flatnonzero(may)
         if len(free) == 0:
-            return _filled(chosen, m, len(size))
-        chosen = [*chosen, problem.best(U, free, gains)]
-        v = U[:, chosen[-1]] / np.linalg.norm(U[:, chosen[-1]])
-        U = U - np.outer(v, v @ U)
-    return chosen
+            return _filled(members, m, len(size))
+        members = [*members, problem.best(U, free, gains)]
+        v = U[:, members[-1]] / np.linalg.norm(U[:, members[-1]])
+        U = U - np.outer(v, v @ U)  # the new row is projected out
+    return members
 
 
-def _filled(chosen: list[int], m: int, n: int) -> list[int]:
-    """Members that are all dependent on the chosen ones, to make up the number."""
-    return [*chosen, *islice((i for i in range(n) if i not in set(chosen)), m - len(chosen))]
+def _filled(members: list[int], m: int, n: int) -> list[int]:
+    """Members and others that all depend on them, to make up the number."""
+    return [*members, *islice((i for i in range(n) if i not in set(members)), m - len(members))]
 
 
-def _exchange(
-    problem: Any, chosen: list[int], known: dict[frozenset[int], tuple[int, float]], sweeps: int = 20
-) -> list[int]:
-    """Swap one member for a better one until no swap helps.
-
-    ``known`` holds the best last member of a set and the loss with it: starts that meet share them.
-    """
-    loss = _loss(problem, chosen)
+def _exchange(problem: Problem, members: list[int], memory: Memory, sweeps: int = 20) -> list[int]:
+    """Swap one member for a better one until no swap helps."""
+    loss = _loss(problem, members)
     for _ in range(sweeps):
         before = loss
-        for i in range(len(chosen)):
-            rest = chosen[:i] + chosen[i + 1 :]
-            key = frozenset(rest)
-            if key not in known:
-                swapped = _greedy(problem, rest, len(chosen))
-                known[key] = swapped[-1], _loss(problem, swapped)
-            best, new = known[key]
+        for i in range(len(members)):
+            rest = members[:i] + members[i + 1 :]
+            best, new = _completion(problem, rest, memory)
             if new < loss - 1e-12 * abs(before):
-                chosen, loss = [*rest, best], new
+                members, loss = [*rest, best], new
         if loss == before:
             break
-    return chosen
+    return members
 
 
-def _exhaustive(problem: Any, m: int) -> list[int]:
+def _completion(problem: Problem, rest: list[int], memory: Memory) -> tuple[int, float]:
+    """The best member to add to a set, and the loss with it."""
+    key = frozenset(rest)
+    if key not in memory:
+        swapped = _greedy(problem, rest, len(rest) + 1)
+        memory[key] = swapped[-1], _loss(problem, swapped)
+    return memory[key]
+
+
+def _exhaustive(problem: Problem, m: int) -> list[int]:
     n = problem.rows.shape[1]
     if comb(n, m) > _MOST_SUBSETS:
         raise ValueError(

@@ -20,6 +20,7 @@ from gramian.linalg import count, take
 
 OWNER = "SubsetDistance"
 _TOLERATED = 1e-3
+PROJECTIONS = {"pinv": projections.pinv, "span": projections.span, "learned": projections.learned}
 
 
 @dataclass(eq=False, repr=False)
@@ -88,13 +89,13 @@ class SubsetDistance(BaseEstimator):
     (True, 6)
     """
 
-    distance: Kernel | Callable
+    distance: Kernel | Callable[..., Any]
     m: Count
     _: KW_ONLY
-    projection: Literal["pinv", "span", "learned"] | Callable | np.ndarray = "pinv"
+    projection: Literal["pinv", "span", "learned"] | Callable[..., Any] | np.ndarray = "pinv"
     selection: Method | np.ndarray = "exchange"
     criterion: Criterion = "trace"
-    g: Literal["constant", "origin"] | Callable = "constant"
+    g: Literal["constant", "origin"] | Callable[..., Any] = "constant"
     members: Points | None = None
 
     @whole
@@ -137,7 +138,7 @@ class SubsetDistance(BaseEstimator):
             self.subset_ = selected(self.selection, self.criterion, K, m)
         else:
             D = DistanceKernel(self.distance).squared(Q, Q)
-            medoid = int(D.sum(axis=1).argmin())
+            medoid = int(D.sum(axis=1).argmin())  # the place in Q
             self.kernel_ = self._kernel(D, Q[medoid])
             K = _with_g(self._g(Q, D[:, medoid]), D)
             self.subset_ = selected(self.selection, self.criterion, K, m)
@@ -161,13 +162,13 @@ class SubsetDistance(BaseEstimator):
             K, D = self.kernel_(Q), self.kernel_.sqdist(Q)
             return Measured(K, D, self.kernel_(R, Q), self.kernel_(R), self.subset_)
         squared = DistanceKernel(self.distance).squared
-        D, across, among = squared(Q, Q), squared(R, Q), squared(R, R)
+        D, across, among = squared(Q, Q), squared(R, Q), squared(R, R)  # (n, n), (m, n), (m, m)
         medoid = int(across.sum(axis=1).argmin())
         self.kernel_ = self._kernel(np.vstack([D, across]), R[medoid])
         self.origin_ = medoid
         self.members_g_ = g = self._g(R, among[medoid])
         g_Q = self._g(Q, across[medoid])
-        cross = g[:, None] - across / 2 + g_Q
+        cross = g[:, None] - across / 2 + g_Q  # K_RQ of (3)
         return Measured(_with_g(g_Q, D), D, cross, _with_g(g, among), self.subset_)
 
     def _kernel(self, D: np.ndarray, origin: Any) -> DistanceKernel:
@@ -181,30 +182,32 @@ class SubsetDistance(BaseEstimator):
         """Return g of some objects, whose squared distances to the origin are at hand."""
         if self.g == "origin":
             return to_origin / 2
-        return self.kernel_._g(X)
+        g: np.ndarray = self.kernel_._g(X)
+        return g
 
     def _measure(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """k_R(q) and k(q, q) from m evaluations for each object."""
         if isinstance(self.distance, Kernel):
-            found = self.kernel_(X, self.members_), self.kernel_.diag(X)
-            self.n_evaluations_ += count(X) * count(self.members_)
-            return found
-        squared = self.kernel_.squared(X, self.members_)
-        g = self._g(X, squared[:, self.origin_])
+            k_R, k_qq = self.kernel_(X, self.members_), self.kernel_.diag(X)
+        else:
+            squared = self.kernel_.squared(X, self.members_)  # (n_X, m)
+            g = self._g(X, squared[:, self.origin_])
+            k_R, k_qq = g[:, None] - squared / 2 + self.members_g_, 2 * g  # (3)
         self.n_evaluations_ += count(X) * count(self.members_)
-        return g[:, None] - squared / 2 + self.members_g_, 2 * g
+        return k_R, k_qq
 
     def sqdist(self, X: Any) -> np.ndarray:
         """Estimates of d² from each object of X to all of Q, (n_X, n_Q); exact to the members of the subset."""
         check_is_fitted(self, "map_")
         X = self._batch(X)
         k_R, k_qq = self._measure(X)
-        D = k_qq[:, None] + self.diagonal_ - 2 * k_R @ self.map_.T  # (15)
+        D: np.ndarray = k_qq[:, None] + self.diagonal_ - 2 * k_R @ self.map_.T  # (15)
         if len(self.subset_):
             D[:, self.subset_] = k_qq[:, None] + self.diagonal_[self.subset_] - 2 * k_R
         rounding = 1e-12 * (np.abs(k_qq)[:, None] + np.abs(self.diagonal_))
         self.n_clipped_ += int(np.count_nonzero(D + rounding < 0))
-        return np.maximum(D, 0)
+        clipped: np.ndarray = np.maximum(D, 0)
+        return clipped
 
     def _batch(self, X: Any) -> Any:
         """Objects; a single one is a batch of one where objects are arrays."""
@@ -229,7 +232,7 @@ class SubsetDistance(BaseEstimator):
         if 0 < recheck < k:
             raise ValueError(f"{OWNER}: recheck must be 0 or at least k={k}, got {recheck}.")
         X = self._batch(X)
-        D = self.sqdist(X)
+        D = self.sqdist(X)  # (n_X, n)
         if recheck:
             for i in range(len(D)):
                 D[i] = self._measured(take(X, slice(i, i + 1)), D[i], recheck)
@@ -269,9 +272,10 @@ def projected(projection: Any, measured: Measured) -> tuple[np.ndarray, np.ndarr
         return projections.given(measured, projection(measured.K, measured.cross))
     if not isinstance(projection, str):
         return projections.given(measured, projection)
-    return getattr(projections, projection)(measured)
+    return PROJECTIONS[projection](measured)
 
 
 def _with_g(g: np.ndarray, D: np.ndarray) -> np.ndarray:
     """K of (3) among objects with squared distances D."""
-    return g[:, None] - D / 2 + g
+    K: np.ndarray = g[:, None] - D / 2 + g
+    return K

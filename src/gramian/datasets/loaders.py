@@ -139,10 +139,10 @@ def _folder() -> Path | None:
 
 
 def _unknown(name: str) -> str:
-    known = names()
-    near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4) or known
+    everything = names()
+    similar = difflib.get_close_matches(str(name), everything, n=3, cutoff=0.4) or everything
     hint = "" if os.environ.get("GRAMIAN_DATA") else " More sets are found when GRAMIAN_DATA names their folder."
-    return f"datasets: unknown data set {name!r}, did you mean {', '.join(map(repr, near))}?{hint}"
+    return f"datasets: unknown data set {name!r}, did you mean {', '.join(map(repr, similar))}?{hint}"
 
 
 def _bundled(name: str) -> Dataset:
@@ -163,19 +163,24 @@ def _local(path: Path) -> Dataset:
             raise ValueError(
                 f"datasets: {path.name} must hold points as X, got {', '.join(stored.files)}; read it with numpy.load."
             )
-        parts = {key: stored[key] for key in stored.files}
-    if "scale" in parts:
-        parts["X"] = parts["X"] * float(parts.pop("scale"))
-    elif "indptr" in parts:
-        shape = tuple(parts.pop("shape").tolist())
-        index = [parts.pop(key).astype(np.int32) for key in ("indices", "indptr")]
-        parts["X"] = sparse.csr_array((parts.pop("data"), *index), shape=shape)
-    elif "text" in parts:
-        text, at = parts.pop("text").tobytes().decode("latin-1"), parts.pop("offsets")
-        parts["X"] = [text[a:b] for a, b in zip(at[:-1], at[1:])]
-    for key in [key for key in parts if key.startswith("image_shape")]:
-        parts[key] = tuple(parts[key].tolist())
-    return Dataset(name=path.stem, **parts)
+        arrays = {key: stored[key] for key in stored.files}
+    X = _taken_points(arrays)
+    shapes = {key: tuple(shape.tolist()) for key, shape in arrays.items() if key.startswith("image_shape")}
+    return Dataset(name=path.stem, X=X, **{**arrays, **shapes})
+
+
+def _taken_points(arrays: dict[str, Any]) -> Any:
+    """X from the arrays that hold it, which are taken out: scaled, sparse, texts, or as it is."""
+    if "scale" in arrays:
+        return arrays.pop("X") * float(arrays.pop("scale"))  # small integers in the file
+    if "indptr" in arrays:
+        shape = tuple(arrays.pop("shape").tolist())
+        index = [arrays.pop(key).astype(np.int32) for key in ("indices", "indptr")]
+        return sparse.csr_array((arrays.pop("data"), *index), shape=shape)
+    if "text" in arrays:
+        text, at = arrays.pop("text").tobytes().decode("latin-1"), arrays.pop("offsets")  # one byte a character
+        return [text[a:b] for a, b in zip(at[:-1], at[1:])]
+    return arrays.pop("X")
 
 
 def _openml(name: str) -> Dataset:

@@ -43,7 +43,7 @@ def nuisance(
     """
     rng = started("nuisance", random_state, n, informative + noise_features, n_classes)
     y = np.arange(n) % n_classes
-    means = spread_directions(n_classes, informative, rng) * 3
+    means = spread_directions(n_classes, informative, rng) * 3  # (n_classes, informative)
     signal = means[y] + rng.normal(size=(n, informative))
     noise = noise_scale * rng.normal(size=(n, noise_features))
     mask = np.arange(informative + noise_features) < informative
@@ -75,11 +75,11 @@ def stretched(
     """
     rng = started("stretched", random_state, n, d)
     y = np.arange(n) % n_classes
-    scale = np.full(d, np.sqrt(float(condition)))
+    scale = np.full(d, np.sqrt(float(condition)))  # (d,), standard deviations
     scale[0] = 0.5
     X = rng.normal(size=(n, d)) * scale
     X[:, 0] += 3.0 * y
-    Q, _ = np.linalg.qr(rng.normal(size=(d, d)))
+    Q, _ = np.linalg.qr(rng.normal(size=(d, d)))  # a random rotation
     return _shuffled("stretched", X @ Q.T, y, rng, metric=(Q / scale**2) @ Q.T)
 
 
@@ -108,7 +108,7 @@ def xor(n: Count = 200, noise: Size = 0.3, *, noise_features: Index = 0, random_
     """
     rng = started("xor", random_state, n, 2 + noise_features)
     corner = np.arange(n) % 4
-    signs = np.column_stack([corner // 2, corner % 2]) * 2.0 - 1
+    signs = np.column_stack([corner // 2, corner % 2]) * 2.0 - 1  # (n, 2) of ±1
     X = np.hstack([signs + noise * rng.normal(size=(n, 2)), rng.normal(size=(n, noise_features))])
     return _shuffled("xor", X, (signs.prod(axis=1) > 0).astype(int), rng)
 
@@ -134,7 +134,7 @@ def rings(n: Count = 300, n_classes: Count = 2, *, noise: Size = 0.1, random_sta
     rng = started("rings", random_state, n, 2)
     y = np.arange(n) % n_classes
     radius = 1 + y + noise * rng.normal(size=n)
-    angle = rng.uniform(0, 2 * np.pi, n)
+    angle = rng.uniform(0, 2 * np.pi, n)  # (n,)
     return _shuffled("rings", radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), y, rng)
 
 
@@ -175,8 +175,9 @@ def spread_directions(k: int, d: int, rng: np.random.RandomState) -> np.ndarray:
     """K unit vectors in d dimensions, as far from each other as the best of 50 draws."""
     draws = rng.normal(size=(50, k, d))
     draws /= np.linalg.norm(draws, axis=2, keepdims=True)
-    gaps = ((draws[:, :, None] - draws[:, None]) ** 2).sum(axis=3) + 9 * np.eye(k)
-    return draws[gaps.min(axis=(1, 2)).argmax()]
+    gaps = ((draws[:, :, None] - draws[:, None]) ** 2).sum(axis=3) + 9 * np.eye(k)  # (50, k, k), ≤ 4 off the diagonal
+    best: np.ndarray = draws[gaps.min(axis=(1, 2)).argmax()]
+    return best
 
 
 def _shuffled(name: str, X: np.ndarray, y: np.ndarray, rng: np.random.RandomState, **extras: Any) -> Dataset:

@@ -55,12 +55,12 @@ def two_views(
     k = np.broadcast_to(n_clusters, 2).tolist()
     rng = _checks.random(random_state, "two_views")
     labels = np.column_stack([rng.randint(size, size=n) for size in k])
-    first, second = (separation * rng.normal(size=(size, d)) for size in k)
+    means_x, means_y = (separation * rng.normal(size=(size, d)) for size in k)  # (k₁, d), (k₂, d)
     if c:
-        inside = rng.normal(size=(k[1], k[0])) @ first / np.sqrt(k[0])
-        second = c * inside + np.sqrt(1 - c**2) * second
-    A, B = (means[y] + noise * rng.normal(size=(n, d)) for means, y in zip((first, second), labels.T))
-    return Dataset(name="two_views", X=combine(A, B, family), y=labels, means=(first, second))
+        inside = rng.normal(size=(k[1], k[0])) @ means_x / np.sqrt(k[0])  # in the span of the means of x
+        means_y = c * inside + np.sqrt(1 - c**2) * means_y
+    A, B = (means[y] + noise * rng.normal(size=(n, d)) for means, y in zip((means_x, means_y), labels.T))
+    return Dataset(name="two_views", X=combine(A, B, family), y=labels, means=(means_x, means_y))
 
 
 def combine(A: np.ndarray, B: np.ndarray, family: str) -> np.ndarray:
@@ -68,7 +68,8 @@ def combine(A: np.ndarray, B: np.ndarray, family: str) -> np.ndarray:
     if family == "concatenated":
         return np.hstack([A, B])
     if family == "sum":
-        return A + B
+        total: np.ndarray = A + B
+        return total
     half = A.shape[1] // 2
-    rest = A.shape[1] - half
+    rest = A.shape[1] - half  # features that are added
     return np.hstack([A[:, :half], A[:, half:] + B[:, :rest], B[:, rest:]])

@@ -4,8 +4,7 @@ Each function draws with matplotlib (``pip install 'gramian[plot]'``) and return
 ``ax`` argument return the axes, the others a figure. Colors are told apart without seeing red or green.
 """
 
-from gramian.plotting.charts import curves, gains, margins, shares, stream
-from gramian.plotting.comparisons import scores
+from gramian.plotting.charts import curves, gains, margins, scores, shares, stream
 from gramian.plotting.grids import cluster_means, images, neighbors
 from gramian.plotting.maps import clusterings, distance_field, embedding, matrix
 

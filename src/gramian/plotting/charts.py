@@ -1,4 +1,4 @@
-"""Numbers as charts: margins of constraints, curves, and a stream of events."""
+"""Numbers as charts: margins of constraints, curves, gains, shares, scores, and a stream of events."""
 
 from typing import Any
 
@@ -7,13 +7,18 @@ import numpy as np
 from gramian import _checks
 from gramian._settings import Count, Distance, checked
 from gramian.metrics import Mahalanobis
-from gramian.plotting.arguments import Axes, Explanation, History, Lines, Log, Report, Side
+from gramian.plotting import canvas
 from gramian.plotting.canvas import COLORS, MARKERS, QUIET, RIGHT, WRONG, axes, figure, open_frame
 
 
 @checked
 def margins(
-    constraints: Side, X: Any, metric: Distance, *, baseline: Distance | None = None, ax: Axes | None = None
+    constraints: canvas.Side,
+    X: Any,
+    metric: Distance,
+    *,
+    baseline: Distance | None = None,
+    ax: canvas.Axes | None = None,
 ) -> Any:
     """Histogram of the margins (b_i − ⟨C_i, K_W⟩) / |b_i| under ``baseline`` (Euclidean when None) and ``metric``.
 
@@ -35,7 +40,7 @@ def margins(
     ax = axes(ax, 5.6, 3.2)
     bins = np.linspace(-2, 2, 61)
     for side, name, color in ((baseline, "before", QUIET), (metric, "after", RIGHT)):
-        slack = constraints.bound - constraints.values(side, X)
+        slack = constraints.bound - constraints.values(side, X)  # (m,): b_i − ⟨C_i, K⟩
         margin = slack / np.maximum(np.abs(constraints.bound), np.finfo(float).tiny)
         label = f"{name}: {np.mean(slack >= 0):.0%} hold"
         ax.hist(np.clip(margin, -2, 2), bins, color=color, alpha=0.6, label=label)
@@ -49,7 +54,15 @@ def margins(
 
 
 @checked
-def curves(series: Lines, xlabel: str, ylabel: str, *, ax: Axes | None = None, title: str = "", log: Log = "") -> Any:
+def curves(
+    series: canvas.Lines,
+    xlabel: str,
+    ylabel: str,
+    *,
+    ax: canvas.Axes | None = None,
+    title: str = "",
+    log: canvas.Log = "",
+) -> Any:
     """Lines with a color and a marker each, and a legend; returns the axes.
 
     Parameters
@@ -83,7 +96,7 @@ def curves(series: Lines, xlabel: str, ylabel: str, *, ax: Axes | None = None, t
 
 
 @checked
-def gains(report: Report, ax: Axes | None = None) -> Any:
+def gains(report: canvas.Report, ax: canvas.Axes | None = None) -> Any:
     """What each candidate of an :class:`~gramian.AutoMetric` gains over the points as they are, with standard errors.
 
     Examples
@@ -107,7 +120,7 @@ def gains(report: Report, ax: Axes | None = None) -> Any:
 
 
 @checked
-def shares(explanation: Explanation, *, most: Count = 12, ax: Axes | None = None) -> Any:
+def shares(explanation: canvas.Explanation, *, most: Count = 12, ax: canvas.Axes | None = None) -> Any:
     """Why a pair is near or far: what each feature adds to its squared distance, the largest ones first.
 
     Parameters
@@ -143,7 +156,7 @@ def shares(explanation: Explanation, *, most: Count = 12, ax: Axes | None = None
 
 
 @checked
-def stream(history: History) -> Any:
+def stream(history: canvas.History) -> Any:
     """Throughput, recall and mean loss along a stream of events, as a figure.
 
     Parameters
@@ -160,7 +173,7 @@ def stream(history: History) -> Any:
     ['events per second', 'recall', 'loss per event']
     """
     event = np.asarray(history["event"], dtype=float)
-    steps = np.diff(event, prepend=0)
+    steps = np.diff(event, prepend=0)  # events since the last record
     picture = figure(6.4, 5.4)
     rate, recall, loss = picture.subplots(3, sharex=True)
     rate.plot(event, steps / np.maximum(np.diff(history["second"], prepend=0), 1e-9), color=RIGHT, linewidth=1)
@@ -174,3 +187,42 @@ def stream(history: History) -> Any:
         loss.set_yscale("log")
     loss.set_xlabel("events")
     return picture
+
+
+@checked
+def scores(results: canvas.Results, *, label: str = "accuracy", ax: canvas.Axes | None = None) -> Any:
+    """Scores of distances on the same folds: a dot for each fold, a bar at their mean, the best one in color.
+
+    Folds are joined by lines, since what counts is the difference within a fold.
+
+    Parameters
+    ----------
+    results : dict
+        Name of a distance → its score in each fold.
+    label : str
+        What the scores are.
+    ax : matplotlib axes, optional
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> ax = gm.plotting.scores({"scaled": [0.93, 0.95], "RCA": [0.97, 0.98]})
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['scaled', 'RCA']
+    """
+    names = list(results)
+    values = np.array([results[name] for name in names], dtype=float)  # (distances, folds)
+    best = int(values.mean(axis=1).argmax())
+    places = np.arange(len(names))
+    ax = axes(ax, 5.6, 1.0 + 0.42 * len(names))
+    for fold in values.T:
+        ax.plot(fold, places, color=QUIET, linewidth=0.6, alpha=0.5, zorder=1)
+    for place, row in enumerate(values):
+        color = RIGHT if place == best else QUIET
+        ax.plot(row, np.full(len(row), place), "o", color=color, markersize=4, alpha=0.7, zorder=2)
+        ax.plot([row.mean()] * 2, [place - 0.28, place + 0.28], color=color, linewidth=3, zorder=3)
+    ax.set_yticks(places, names)
+    ax.invert_yaxis()
+    ax.set_xlabel(label)
+    open_frame(ax)
+    return ax

@@ -8,8 +8,20 @@ import numpy as np
 from gramian import _checks
 from gramian._settings import Count, Distance, Names, checked, shown
 from gramian.metrics import Mahalanobis
-from gramian.plotting.arguments import ColorMap, Frames, Labels, Rows, Shape, Titled, Two
-from gramian.plotting.canvas import RIGHT, WRONG, bare, figure
+from gramian.plotting.canvas import (
+    RIGHT,
+    WRONG,
+    ColorMap,
+    Frames,
+    Labels,
+    Rows,
+    Shape,
+    Titled,
+    Two,
+    bare,
+    figure,
+    is_list,
+)
 
 GAP = 0.35
 """Width of an empty place, in images."""
@@ -54,34 +66,39 @@ def images(
         rows = _in_rows(rows)
         frames = None if frames is None else _in_rows(frames)
     width = _width(rows, image_shape)
-    if frames is not None and [len(row) for row in frames if _is_row(row)] != [width] * len(rows):
+    if frames is None:
+        frames = [[None] * width] * len(rows)
+    if [len(row) for row in frames if is_list(row)] != [width] * len(rows):
         raise ValueError(f"images: frames must be {len(rows)} rows of {width} colors, got {shown(frames)}.")
-    columns = [any(row[j] is not None for row in rows) for j in range(width)]
-    widths = [1.0 if used else GAP for used in columns]
-    names = max((len(line) for name in row_names or () for line in name.split("\n")), default=0)
-    size = np.clip(6 / sum(widths), 0.72, 1.3)
-    height = size * image_shape[0] / image_shape[1]
-    picture = figure(size * sum(widths) + 0.085 * names, height * len(rows) + 0.3 * bool(column_names))
-    grid = picture.subplots(len(rows), len(widths), squeeze=False, width_ratios=widths)
-    if len(image_shape) == 3 and any(columns):
+    picture, grid = _grid(rows, image_shape, row_names or (), column_names or ())
+    if len(image_shape) == 3:
         rows = _colored(rows)
     for i, j in np.ndindex(grid.shape):
-        _show(grid[i, j], rows[i][j], image_shape, None if frames is None else frames[i][j], cmap)
-    for cells, name in zip(grid, row_names or ()):
-        cells[0].set_ylabel(name, fontsize=9, rotation=0, ha="right", va="center")
-    for cell, name in zip(grid[0], column_names or ()):
-        _head(cell, name)
+        _show(grid[i, j], rows[i][j], image_shape, frames[i][j], cmap)
     return picture
 
 
-def _is_row(value: Any) -> bool:
-    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+def _grid(
+    rows: Sequence[Sequence[Any]], shape: tuple[int, ...], row_names: Sequence[str], column_names: Sequence[str]
+) -> tuple[Any, Any]:
+    """A figure with axes for each image, (rows, columns), and words at the left and on top."""
+    widths = [GAP if all(image is None for image in column) else 1.0 for column in zip(*rows)]
+    letters = max((len(line) for name in row_names for line in name.split("\n")), default=0)
+    size = np.clip(6 / sum(widths), 0.72, 1.3)  # inches
+    height = size * shape[0] / shape[1]
+    picture = figure(size * sum(widths) + 0.085 * letters, height * len(rows) + 0.3 * bool(column_names))
+    grid = picture.subplots(len(rows), len(widths), squeeze=False, width_ratios=widths)
+    for cells, name in zip(grid, row_names):
+        cells[0].set_ylabel(name, fontsize=9, rotation=0, ha="right", va="center")
+    for cell, name in zip(grid[0], column_names):
+        _head(cell, name)
+    return picture, grid
 
 
 def _are_images(rows: Sequence[Any], image_shape: tuple[int, ...]) -> bool:
     """Whether these are images themselves, and not rows of them."""
-    first = next((row for row in rows if row is not None), None)
-    shape = np.shape(first) if isinstance(first, np.ndarray) else ()
+    sample = next((row for row in rows if row is not None), None)
+    shape = np.shape(sample) if isinstance(sample, np.ndarray) else ()
     return shape == tuple(image_shape) or shape == (np.prod(image_shape),)
 
 
@@ -94,24 +111,29 @@ def _in_rows(values: Sequence[Any]) -> list[list[Any]]:
 
 def _colored(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     """Colors in [0, 1]: as they are, divided by 255, or from the least to the largest of all images."""
-    found = [np.asarray(image, dtype=np.float64) for row in rows for image in row if image is not None]
-    low, high = min(image.min() for image in found), max(image.max() for image in found)
+    pixels = [np.asarray(image, dtype=np.float64) for image in _images_of(rows)]
+    low, high = min((image.min() for image in pixels), default=0.0), max((image.max() for image in pixels), default=1.0)
     if low >= 0 and high <= 255:
         low, high = 0.0, 1.0 if high <= 1 else 255.0
     scale = max(high - low, np.finfo(float).tiny)
     return [[None if image is None else (np.asarray(image) - low) / scale for image in row] for row in rows]
 
 
+def _images_of(rows: Sequence[Sequence[Any]]) -> list[Any]:
+    """All images, without the empty places."""
+    return [image for row in rows for image in row if image is not None]
+
+
 def _width(rows: Sequence[Sequence[Any]], image_shape: tuple[int, ...]) -> int:
     """Images in a row, the same in all rows, each of the given shape."""
-    if not all(map(_is_row, rows)):
+    if not all(map(is_list, rows)):
         raise ValueError(f"images: rows must hold images, got {shown(rows)}.")
     lengths = sorted({len(row) for row in rows})
     if len(lengths) != 1 or lengths == [0]:
         raise ValueError(f"images: rows must hold equally many images, got rows of {lengths or 'nothing'}.")
-    if any(np.asarray(image).dtype.kind not in "biuf" for row in rows for image in row if image is not None):
+    if any(np.asarray(image).dtype.kind not in "biuf" for image in _images_of(rows)):
         raise ValueError("images: rows must hold images of numbers, got something else.")
-    pixels = {np.size(image) for row in rows for image in row if image is not None}
+    pixels = {np.size(image) for image in _images_of(rows)}
     if pixels - {np.prod(image_shape)}:
         raise ValueError(f"images: image_shape {tuple(image_shape)} must fit the images, got {max(pixels)} pixels.")
     return lengths[0]
@@ -176,9 +198,9 @@ def neighbors(
         raise ValueError(f"neighbors: y and query_labels must have one label per point, got {shapes}.")
     k = min(k, len(X))
     sides = [Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline, metric]
-    found = [np.argsort(side.sqdist(queries, X), axis=1, kind="stable")[:, :k] for side in sides]
-    right = [y[ids] == query_labels[:, None] for ids in found]
-    rows = [[q, *X[a], None, *X[b]] for q, a, b in zip(queries, *found)]
+    nearest = [np.argsort(side.sqdist(queries, X), axis=1, kind="stable")[:, :k] for side in sides]  # two (m, k)
+    right = [y[ids] == query_labels[:, None] for ids in nearest]
+    rows = [[q, *X[a], None, *X[b]] for q, a, b in zip(queries, *nearest)]
     frames = [["black", *_colors(a), None, *_colors(b)] for a, b in zip(*right)]
     heads = [f"{title}: {hits.sum()} of {hits.size} in the query's class" for title, hits in zip(titles, right)]
     blank = [""] * (k - 1)
@@ -216,7 +238,7 @@ def cluster_means(X: Any, labels: Labels, image_shape: Shape, *, names: Titled |
     columns = np.asarray(labels).T if np.ndim(labels) == 2 else np.asarray(labels)[None]
     if columns.shape[1] != len(X):
         raise ValueError(f"cluster_means: labels must have one row per point ({len(X)}), got {columns.shape[1]}.")
-    means = [[X[column == c].mean(axis=0) for c in np.unique(column)] for column in columns]
+    means = [[X[column == c].mean(axis=0) for c in np.unique(column)] for column in columns]  # (T, k_t, pixels)
     width = max(map(len, means))
     rows = [[*row, *[None] * (width - len(row))] for row in means]
     names = [f"clustering {t + 1}" for t in range(len(rows))] if names is None else [str(name) for name in names]

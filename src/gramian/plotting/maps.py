@@ -6,8 +6,7 @@ import numpy as np
 
 from gramian import _checks, linalg
 from gramian._settings import Distance, checked, shown
-from gramian.plotting.arguments import Axes, Label, Labels, Titled, Words
-from gramian.plotting.canvas import COLORS, MARKERS, axes, bare, figure, pyplot
+from gramian.plotting.canvas import COLORS, MARKERS, Axes, Label, Labels, Titled, Words, axes, bare, figure, pyplot
 
 
 @checked
@@ -51,7 +50,7 @@ def embedding(
     if marked.shape != y.shape or marked.dtype.kind not in "biu":
         raise ValueError(f"embedding: marked must be {len(Z)} of True and False, got {shown(marked)}.")
     marked = marked.astype(bool)
-    ax, size = axes(ax, 4.4, 4.2), np.clip(2500 / len(Z), 11, 36)
+    ax, size = axes(ax, 4.4, 4.2), np.clip(2500 / len(Z), 11, 36)  # smaller dots for more points
     if unknown is not None:
         ax.scatter(*Z[y == unknown, :2].T, s=size, color="0.8", linewidths=0)
     for c, label in enumerate(np.unique(y[y != unknown] if unknown is not None else y)):
@@ -101,9 +100,9 @@ def clusterings(X: Any, labels: Labels, *, names: Titled | None = None) -> Any:
         raise ValueError(f"clusterings: labels must have one row per point ({len(X)}), got {len(labels)}.")
     if names is not None and (isinstance(names, dict) or len(names) != labels.shape[1]):
         raise ValueError(f"clusterings: names must be {labels.shape[1]} titles, got {shown(names)}.")
-    Z = X - X.mean(axis=0)
+    Z = X - X.mean(axis=0)  # (n, d)
     V = linalg.oriented(np.linalg.svd(Z, full_matrices=False)[2][:2].T).T
-    place = np.zeros((len(X), 2))
+    place = np.zeros((len(X), 2))  # one column of it stays 0 where d = 1
     place[:, : len(V)] = Z @ V.T
     T = labels.shape[1]
     picture = figure(3.6 * T, 3.4)
@@ -144,14 +143,14 @@ def distance_field(metric: Distance, center: Any, X: Any, y: Labels, *, ax: Axes
     """
     X = _checks.points(X, "distance_field", n_features=2, allow_sparse=False)
     if np.shape(y) != (len(X),):
-        found = len(y) if np.ndim(y) == 1 else np.shape(y)
-        raise ValueError(f"distance_field: y must have one label per point ({len(X)}), got {found}.")
+        size = len(y) if np.ndim(y) == 1 else np.shape(y)
+        raise ValueError(f"distance_field: y must have one label per point ({len(X)}), got {size}.")
     center = _checks.vector(center, "distance_field", "center", 2)[None]
     ax = axes(ax, 4.2, 4.2)
     margin = 0.08 * np.ptp(X, axis=0)
     low, high = X.min(axis=0) - margin, X.max(axis=0) + margin
     ticks = [np.linspace(a, b, 120) for a, b in zip(low, high)]
-    grid = np.stack(np.meshgrid(*ticks), axis=-1)
+    grid = np.stack(np.meshgrid(*ticks), axis=-1)  # (120, 120, 2)
     field = metric.distance(center, grid.reshape(-1, 2)).reshape(grid.shape[:2])
     ax.imshow(field, origin="lower", extent=(low[0], high[0], low[1], high[1]), cmap="Blues_r", aspect="auto")
     for c, label in enumerate(np.unique(y)):
@@ -182,7 +181,7 @@ def matrix(metric: Distance, feature_names: Words | None = None, *, ax: Axes | N
     if names is not None and len(names) != len(M):
         raise ValueError(f"matrix: feature_names must name {len(M)} features, got {len(names)}.")
     ax = axes(ax, 5.2, 4.4)
-    limit = np.abs(M).max(initial=0.0) or 1.0
+    limit = np.abs(M).max(initial=0.0) or 1.0  # colors are symmetric around zero
     image = ax.imshow(M, cmap="RdBu_r", vmin=-limit, vmax=limit)
     ax.figure.colorbar(image, ax=ax, shrink=0.85, label="entry of M")
     if names is not None:
