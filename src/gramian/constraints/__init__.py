@@ -2,15 +2,12 @@
 
 from gramian.constraints.base import Constraints, Labels, Terms
 from gramian.constraints.chunklets import Chunklets
-from gramian.constraints.comparisons import Comparisons
+from gramian.constraints.comparisons import Comparisons, Quadruplets, Triplets
 from gramian.constraints.feedback import Feedback
 from gramian.constraints.mixed import Mixed
 from gramian.constraints.pairs import Pairs
 from gramian.constraints.probabilities import Probabilities
-from gramian.constraints.quadruplets import Quadruplets
-from gramian.constraints.relative_similarities import RelativeSimilarities
-from gramian.constraints.similarities import Similarities
-from gramian.constraints.triplets import Triplets
+from gramian.constraints.similarities import RelativeSimilarities, Similarities
 
 __all__ = [
     "Chunklets",

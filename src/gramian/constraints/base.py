@@ -8,6 +8,7 @@ with sparse ``left`` and ``right``, so that neither C_i nor A_i = Zᵀ C_i Z is 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -16,7 +17,6 @@ from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian._settings import Distance, require, shown
-from gramian.constraints.bounds import Bounds
 from gramian.persist import Stored
 
 
@@ -34,12 +34,15 @@ class Terms:
         return self.right is self.left
 
 
-class Constraints(Bounds, Stored, ABC):
+class Constraints(Stored, ABC):
     """Linear constraints on the learned kernel of a set of points.
 
     Subclasses are frozen dataclasses of index arrays and give ``n_points`` (one more than the largest index),
     ``bound`` (m,) and ``terms(n)``.
     """
+
+    soft: bool = False
+    """Whether the bounds are a guess that rarely can hold for all; learners then allow violations."""
 
     @property
     @abstractmethod
@@ -74,6 +77,38 @@ class Constraints(Bounds, Stored, ABC):
             raise ValueError(f"{owner}: needs at least one constraint, got none.")
         return self.filled(X) if fill else self
 
+    @property
+    def from_data(self) -> bool:
+        """Whether bounds were left open, to be taken from the data (:meth:`with_bounds`)."""
+        return False
+
+    def with_bounds(
+        self,
+        X: Any,
+        percentiles: tuple[float, float] = (5, 95),
+        *,
+        max_points: int = 1000,
+        sqdist: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> Self:
+        """Fill in bounds that were left open, from at most ``max_points`` points of X.
+
+        ``sqdist(rows)`` may give the squared distances among some rows of X in place of the Euclidean ones.
+        """
+        return self.filled(_checks.points(X, type(self).__name__), percentiles, max_points=max_points, sqdist=sqdist)
+
+    def filled(self, X: Any, percentiles: Any = (5, 95), *, max_points: int = 1000, sqdist: Any = None) -> Self:
+        """:meth:`with_bounds` of points that were checked."""
+        return self
+
+    def softened(self) -> Self:
+        """The same constraints, marked as a guess that rarely can hold everywhere where they can be."""
+        guess = "soft" in self.__dataclass_fields__  # type: ignore[attr-defined]  # subclasses are dataclasses
+        return replace(self, soft=True) if guess else self  # type: ignore[type-var]  # as above
+
+    def sizes(self) -> np.ndarray:
+        """Mean |b_i|, once for each constraint: the unit in which violations are measured by default."""
+        return np.full(len(self), np.abs(self.bound).mean())
+
     def matrix(self, lam: Any, n: int | None = None) -> sparse.csr_array:
         """C(λ) = Σ λ_i C_i as one symmetric sparse (n, n) matrix."""
         n = self.n_points if n is None else n
@@ -84,17 +119,18 @@ class Constraints(Bounds, Stored, ABC):
         start = 0
         for terms in self.blocks(n):
             stop = start + len(terms.weight)
-            weights = (terms.weight * lam[start:stop, None]).ravel()
+            weights = (terms.weight * lam[start:stop, None]).ravel()  # λ_i w_is
             C = C + terms.left.T @ sparse.diags_array(weights) @ terms.right
             start = stop
         return sparse.csr_array(C + C.T) / 2
 
     def values(self, metric: Any, X: Any) -> np.ndarray:
         """⟨C_i, K_W⟩ under a metric, shape (m,)."""
-        E = metric.transform(X)
+        E = metric.transform(X)  # (n, r), in which M is the identity
         terms = self.terms(E.shape[0])
-        products = np.einsum("ij,ij->i", terms.left @ E, terms.right @ E)
-        return (terms.weight * products.reshape(terms.weight.shape)).sum(axis=1)
+        products = np.einsum("ij,ij->i", terms.left @ E, terms.right @ E)  # (m·t,): pᵀMq
+        values: np.ndarray = (terms.weight * products.reshape(terms.weight.shape)).sum(axis=1)
+        return values
 
     def violation(self, metric: Any, X: Any) -> np.ndarray:
         """How far each constraint is from holding, max(0, ⟨C_i, K_W⟩ − b_i), shape (m,)."""
@@ -102,18 +138,16 @@ class Constraints(Bounds, Stored, ABC):
         require(Distance, metric, owner, "metric")
         X = metric.check(X)
         within(self, X, owner)
-        return np.maximum(self.values(metric, X) - self.bound, 0)
+        excess: np.ndarray = np.maximum(self.values(metric, X) - self.bound, 0)
+        return excess
 
     def __getitem__(self, rows: Any) -> Self:
         """The constraints of the given rows (a mask, slice or index array)."""
         fields = self.__dataclass_fields__  # type: ignore[attr-defined]  # subclasses are dataclasses
         m = len(self)
-        taken = {
-            name: getattr(self, name)[rows]
-            for name in fields
-            if isinstance(getattr(self, name), np.ndarray) and getattr(self, name).shape[:1] == (m,)
-        }
-        return replace(self, **taken)  # type: ignore[type-var]  # as above
+        arrays = {name: getattr(self, name) for name in fields if isinstance(getattr(self, name), np.ndarray)}
+        selected = {name: array[rows] for name, array in arrays.items() if array.shape[:1] == (m,)}
+        return replace(self, **selected)  # type: ignore[type-var]  # as above
 
 
 def within(side: Constraints, X: Any, owner: str) -> None:
@@ -146,7 +180,7 @@ class Labels:
     def of(self, rows: np.ndarray) -> "Labels":
         """The labels of some points, coded anew."""
         codes = self.codes[rows]
-        used = np.unique(codes[codes >= 0])
+        used = np.unique(codes[codes >= 0])  # classes that are left
         return Labels(np.where(codes < 0, -1, np.searchsorted(used, codes)), self.classes[used])
 
     def by_appearance(self) -> "Labels":
@@ -154,17 +188,17 @@ class Labels:
         if len(self.classes) == 0:
             return self
         codes = self.codes[self.codes >= 0]
-        first = np.full(len(self.classes), len(codes))
-        np.minimum.at(first, codes, np.arange(len(codes)))
-        order = np.argsort(first, kind="stable")
-        place = np.empty_like(order)
+        earliest = np.full(len(self.classes), len(codes))  # (C,)
+        np.minimum.at(earliest, codes, np.arange(len(codes)))
+        order = np.argsort(earliest, kind="stable")
+        place = np.empty_like(order)  # the inverse of the order
         place[order] = np.arange(len(order))
         return Labels(np.where(self.codes < 0, -1, place[self.codes]), self.classes[order])
 
     def groups(self) -> list[np.ndarray]:
         """Indices of the points of each class."""
         order = np.argsort(self.codes, kind="stable")
-        start = np.searchsorted(self.codes[order], np.arange(len(self.classes) + 1))
+        start = np.searchsorted(self.codes[order], np.arange(len(self.classes) + 1))  # (C + 1,)
         return [order[start[c] : start[c + 1]] for c in range(len(self.classes))]
 
 
@@ -190,7 +224,7 @@ def bound_field(value: Any, m: int, owner: str, name: str) -> np.ndarray:
     array = _checks.array(value, owner, name)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != m) or not np.isfinite(array).all():
         raise ValueError(f"{owner}: {name} must be a finite number or {m} of them, got {shown(value)}.")
-    array = np.broadcast_to(array, (m,)).copy()
+    array = np.broadcast_to(array, (m,)).copy()  # (m,)
     array.flags.writeable = False
     return array
 

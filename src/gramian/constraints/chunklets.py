@@ -84,17 +84,13 @@ class Chunklets(Constraints):
         rng = _checks.random(random_state, "Chunklets")
         queues = [rng.permutation(g) for g in labels.groups()]
         ids = np.full(len(labels.codes), -1, dtype=np.intp)
-        made, turn = 0, 0
-        while made < n_chunklets and any(len(q) >= size for q in queues):
-            queue = queues[turn % len(queues)]
-            if len(queue) >= size:
-                ids[queue[:size]] = made
-                queues[turn % len(queues)] = queue[size:]
-                made += 1
-            turn += 1
-        if made < n_chunklets:
+        # The first group of every class, the second ones, and so on.
+        rounds = [(turn, c) for c, q in enumerate(queues) for turn in range(len(q) // size)]
+        for number, (turn, c) in enumerate(sorted(rounds)[:n_chunklets]):
+            ids[queues[c][turn * size : (turn + 1) * size]] = number
+        if len(rounds) < n_chunklets:
             raise ValueError(
-                f"Chunklets: n_chunklets must be at most {made} for groups of {size} points, got {n_chunklets}."
+                f"Chunklets: n_chunklets must be at most {len(rounds)} for groups of {size} points, got {n_chunklets}."
             )
         return cls(ids)
 
@@ -128,18 +124,19 @@ class Chunklets(Constraints):
         inside = self.members()
         counts = self._counts()
         _, chunk = np.unique(self.ids[inside], return_inverse=True)
-        size = np.bincount(chunk, counts)
+        size = np.bincount(chunk, counts)  # (chunklets,)
         return sparse.csr_array((counts / size[chunk], (chunk, inside)), shape=(len(size), n)), size
 
     def _counts(self) -> np.ndarray:
         """What each point of a chunklet counts."""
         inside = self.members()
-        return np.ones(len(inside)) if self.weight is None else self.weight[inside]
+        counts: np.ndarray = np.ones(len(inside)) if self.weight is None else self.weight[inside]
+        return counts
 
     def moments(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sizes of the chunklets, their means, and the scatter (d, d) of their points around them."""
         if self.weight is not None:
-            V = self.centered(X)
+            V = self.centered(X)  # (n_inside, d)
             return self._averages(X.shape[0])[1], self.means(X), V.T @ (V * linalg.placed(self._counts(), V)[:, None])
         if (self.ids >= 0).all():
             return linalg.moments(X, linalg.renamed(self.ids)[1])
@@ -162,6 +159,6 @@ class Chunklets(Constraints):
         # Jain 2009, (3.4): Σ|x − μ|² = Σ|x|² − Σ size·|μ|²
         inside = self.members()
         average, size = self._averages(n)
-        rows = sparse.csr_array(sparse.vstack([selections(inside, n), average]))
+        rows = sparse.csr_array(sparse.vstack([selections(inside, n), average]))  # (n_inside + chunklets, n)
         weight = np.concatenate([self._counts(), -size]) / size.sum()
         return Terms(rows, rows, weight[None, :])

@@ -52,9 +52,9 @@ class Feedback(Stored):
     shown: Any = None
 
     def __post_init__(self) -> None:
-        given = _checks.plain(self.query, "Feedback", "query")
-        many = given.ndim > 0
-        queries = _checks.indices(np.atleast_1d(given), "Feedback", "query")
+        query = _checks.plain(self.query, "Feedback", "query")
+        many = query.ndim > 0
+        queries = _checks.indices(np.atleast_1d(query), "Feedback", "query")
         object.__setattr__(self, "query", tuple(queries.tolist()))
         for name in ("liked", "disliked", "shown"):
             object.__setattr__(self, name, _lists(getattr(self, name), len(queries), many, name))
@@ -65,7 +65,7 @@ class Feedback(Stored):
     def n_points(self) -> int:
         """One more than the largest index."""
         lists = [*self.liked, *self.disliked, *self.shown, self.query]
-        return reach(*(np.asarray(part, dtype=np.intp) for part in lists))
+        return reach(*(np.asarray(items, dtype=np.intp) for items in lists))
 
     def __len__(self) -> int:
         return sum(map(len, self.liked)) + sum(map(len, self.disliked))
@@ -93,6 +93,7 @@ def ends(X: Any, query: int, shown: Iterable[int], metric: Any = None) -> tuple[
     """Squared distances of the first hit, copies of the query aside, and of the last one."""
     rows = np.array(list(shown), dtype=np.intp)
     one, items = linalg.take(X, np.array([query])), linalg.take(X, rows)
+    # (number of shown items,)
     d = linalg.sqdist(one, items)[0] if metric is None else metric.sqdist(one, items)[0]
     return float(d[d > 0].min(initial=d.max())), float(d.max())
 
@@ -101,13 +102,18 @@ def _lists(value: Any, m: int, many: bool, name: str) -> tuple[tuple[int, ...], 
     """m lists of indices."""
     if value is None:
         return ((),) * m
-    single = isinstance(value, np.ndarray) and value.ndim == 0
-    if single or sparse.issparse(value) or isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
+    if not _is_list(value):
         raise ValueError(f"Feedback: {name} must be indices of items, got {text_of(value)}.")
     if len(value) == 0:
         return ((),) * m
     lists = list(value) if many else [value]
     if len(lists) != m:
         raise ValueError(f"Feedback: {name} must have one list for each query ({m}), got {len(lists)}.")
-    rows = [np.atleast_1d(_checks.plain(part, "Feedback", name)) for part in lists]
+    rows = [np.atleast_1d(_checks.plain(items, "Feedback", name)) for items in lists]
     return tuple(tuple(_checks.indices(row, "Feedback", name).tolist()) for row in rows)
+
+
+def _is_list(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return hasattr(value, "__len__") and not (isinstance(value, str | bytes | dict) or sparse.issparse(value))

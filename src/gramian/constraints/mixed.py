@@ -26,30 +26,30 @@ class Mixed(Constraints):
     (2, [1.0, -2.0])
     """
 
-    parts: tuple
+    parts: tuple[Constraints, ...]
 
     def __post_init__(self) -> None:
         flat: list[Constraints] = []
-        for part in self.parts:
-            if not isinstance(part, Constraints):
-                raise TypeError(f"Mixed: parts must be Constraints, got {type(part).__name__}.")
-            flat += part.parts if isinstance(part, Mixed) else [part]
+        for side in self.parts:
+            if not isinstance(side, Constraints):
+                raise TypeError(f"Mixed: parts must be Constraints, got {type(side).__name__}.")
+            flat += side.parts if isinstance(side, Mixed) else [side]
         object.__setattr__(self, "parts", tuple(flat))
 
     @property
     def n_points(self) -> int:
         """One more than the largest index of any part."""
-        return max(part.n_points for part in self.parts)
+        return max(side.n_points for side in self.parts)
 
     @property
     def bound(self) -> np.ndarray:
         """Right-hand sides of one part after the other."""
-        return np.concatenate([part.bound for part in self.parts])
+        return np.concatenate([side.bound for side in self.parts])
 
     @property
     def from_data(self) -> bool:
         """Whether some part takes its bounds from the data."""
-        return any(part.from_data for part in self.parts)
+        return any(side.from_data for side in self.parts)
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
@@ -60,42 +60,46 @@ class Mixed(Constraints):
 
     def blocks(self, n: int) -> tuple[Terms, ...]:
         """The terms of each part."""
-        return tuple(terms for part in self.parts for terms in part.blocks(n))
+        return tuple(terms for side in self.parts for terms in side.blocks(n))
 
     def values(self, metric: Any, X: Any) -> np.ndarray:
         """⟨C_i, K_W⟩ under a metric, shape (m,)."""
-        return np.concatenate([part.values(metric, X) for part in self.parts])
+        return np.concatenate([side.values(metric, X) for side in self.parts])
 
     def check(self, X: Any, owner: str, fill: bool = True) -> "Mixed":
         """Every part as it applies to X."""
-        return Mixed(tuple(part.check(X, owner, fill) for part in self.parts))
+        return Mixed(tuple(side.check(X, owner, fill) for side in self.parts))
 
     @property
     def soft(self) -> bool:  # type: ignore[override]  # a field elsewhere
         """Whether some part is."""
-        return any(part.soft for part in self.parts)
+        return any(side.soft for side in self.parts)
 
     def filled(
-        self, X: Any, percentiles: Any = (5, 95), max_points: int = 1000, sqdist: Callable | None = None
+        self,
+        X: Any,
+        percentiles: Any = (5, 95),
+        max_points: int = 1000,
+        sqdist: Callable[[np.ndarray], Any] | None = None,
     ) -> "Mixed":
         """Every part with its bounds filled in."""
-        return Mixed(tuple(part.filled(X, percentiles, max_points=max_points, sqdist=sqdist) for part in self.parts))
+        return Mixed(tuple(side.filled(X, percentiles, max_points=max_points, sqdist=sqdist) for side in self.parts))
 
     def softened(self) -> "Mixed":
         """Every part as it can be."""
-        return Mixed(tuple(part.softened() for part in self.parts))
+        return Mixed(tuple(side.softened() for side in self.parts))
 
     def sizes(self) -> np.ndarray:
         """Mean |b_i| of its own part for each constraint."""
-        return np.concatenate([part.sizes() for part in self.parts])
+        return np.concatenate([side.sizes() for side in self.parts])
 
     def __getitem__(self, rows: Any) -> "Mixed":
         """The constraints of the given rows; those of one part stay together."""
-        chosen = np.arange(len(self))[rows]
-        ends = np.cumsum([len(part) for part in self.parts])
-        kept = []
-        for part, end in zip(self.parts, ends):
-            local = chosen - (end - len(part))
-            local = local[(local >= 0) & (local < len(part))]
-            kept += [part[local]] if len(local) else []
-        return Mixed(tuple(kept))
+        selected = np.arange(len(self))[rows]
+        ends = np.cumsum([len(side) for side in self.parts])
+        sides = []
+        for side, end in zip(self.parts, ends):
+            local = selected - (end - len(side))  # rows within this side
+            local = local[(local >= 0) & (local < len(side))]
+            sides += [side[local]] if len(local) else []
+        return Mixed(tuple(sides))

@@ -10,8 +10,7 @@ from gramian import _checks, linalg
 from gramian._device import to_host
 from gramian._settings import Count, Percentiles, Seed, Size, checked, require, shown
 from gramian.constraints.base import Constraints, Labels, Terms, as_bool, bound_field, differences, index_field, reach
-from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
-from gramian.constraints.targets import target_pairs
+from gramian.constraints.sampling import dissimilar_pairs, similar_pairs, target_pairs
 from gramian.linalg import take
 
 MOST_BY_CLASS = 100_000
@@ -58,7 +57,7 @@ class Pairs(Constraints):
     right: np.ndarray
     similar: np.ndarray
     _: KW_ONLY
-    bounds: tuple | None = None
+    bounds: tuple[Any, Any] | None = None
     soft: bool = False
     weight: Any = None
 
@@ -74,11 +73,8 @@ class Pairs(Constraints):
         similar = as_bool(self.similar, m, "Pairs", "similar")
         object.__setattr__(self, "similar", similar)
         if self.bounds is not None:
-            if (
-                not isinstance(self.bounds, tuple | list | np.ndarray)
-                or not np.iterable(self.bounds)
-                or len(self.bounds) != 2
-            ):
+            rows = isinstance(self.bounds, tuple | list | np.ndarray) and np.iterable(self.bounds)
+            if not rows or len(self.bounds) != 2:
                 raise ValueError(f"Pairs: bounds must be (u, l), got {shown(self.bounds)}.")
             u, l = (bound_field(b, m, "Pairs", name) for b, name in zip(self.bounds, ("u", "l")))
             if (u[similar] < 0).any() or (l[~similar] < 0).any():
@@ -145,14 +141,16 @@ class Pairs(Constraints):
         random_state : int or generator, optional
         """
         rng = _checks.random(random_state, "Pairs")
-        near, far = target_pairs(Y, n_near, threshold, n_pairs, "Pairs", rng)
-        left, right = np.concatenate([near, far], axis=1)
+        similar, dissimilar = target_pairs(Y, n_near, threshold, n_pairs, "Pairs", rng)
+        left, right = np.concatenate([similar, dissimilar], axis=1)
         order = rng.permutation(len(left))
-        pairs = cls(left[order], right[order], order < near.shape[1])
+        pairs = cls(left[order], right[order], order < similar.shape[1])
         return pairs if X is None else pairs.with_bounds(X, percentiles)
 
     @classmethod
-    def from_tuples(cls, pairs: Any, similar: Any, *, bounds: tuple | None = None) -> tuple[np.ndarray, "Pairs"]:
+    def from_tuples(
+        cls, pairs: Any, similar: Any, *, bounds: tuple[Any, Any] | None = None
+    ) -> tuple[np.ndarray, "Pairs"]:
         """Points (2m, d) and constraints from an array of pairs (m, 2, d) and ±1 labels."""
         pairs = _checks.tuples(pairs, 2, "Pairs")
         m = pairs.shape[0]
@@ -186,7 +184,8 @@ class Pairs(Constraints):
             return super().__add__(other)
         bounds = None
         if self.bounds is not None and other.bounds is not None:
-            bounds = tuple(np.concatenate(two) for two in zip(self.bounds, other.bounds))
+            u, l = (np.concatenate(two) for two in zip(self.bounds, other.bounds))
+            bounds = u, l
         return Pairs(
             np.concatenate([self.left, other.left]),
             np.concatenate([self.right, other.right]),
@@ -211,19 +210,21 @@ class Pairs(Constraints):
         if self.bounds is None:
             raise ValueError("Pairs: bounds are not set; give bounds=(u, l) or call with_bounds(X).")
         u, l = self.bounds
-        return np.where(self.similar, u, l)
+        limits: np.ndarray = np.where(self.similar, u, l)  # (m,)
+        return limits
 
     @property
     def bound(self) -> np.ndarray:
         """Right-hand sides b = δ · limit of δ d² ≤ b."""
-        return self.sign * self.limit
+        b: np.ndarray = self.sign * self.limit
+        return b
 
     def __len__(self) -> int:
         return len(self.left)
 
     def __getitem__(self, rows: Any) -> "Pairs":
         """The pairs of the given rows."""
-        bounds = None if self.bounds is None else tuple(b[rows] for b in self.bounds)
+        bounds = None if self.bounds is None else (self.bounds[0][rows], self.bounds[1][rows])
         return Pairs(self.left[rows], self.right[rows], self.similar[rows], bounds=bounds, soft=self.soft)
 
     def terms(self, n: int) -> Terms:
@@ -234,15 +235,17 @@ class Pairs(Constraints):
     def values(self, metric: Any, X: Any) -> np.ndarray:
         """δ d²(x_i, x_j), shape (m,)."""
         X = metric.check(X)
-        return self.sign * metric.pair_sqdist_of(take(X, self.left), take(X, self.right))
+        values: np.ndarray = self.sign * metric.pair_sqdist_of(take(X, self.left), take(X, self.right))
+        return values
 
 
-def typical_sqdist(X: Any, max_points: int = 1000, sqdist: Callable | None = None) -> np.ndarray:
+def typical_sqdist(X: Any, max_points: int = 1000, sqdist: Callable[[np.ndarray], Any] | None = None) -> np.ndarray:
     """Squared distances of all pairs of at most ``max_points`` points of X, without those of copies."""
     rows = linalg.spread(X.shape[0], max_points)
     D = to_host(linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows))
-    D = D[np.triu_indices(len(rows), 1)]
-    return D[ROUNDING * np.percentile(D, 95) < D] if D.size else D
+    D = D[np.triu_indices(len(rows), 1)]  # (p (p − 1) / 2,)
+    distinct: np.ndarray = D[ROUNDING * np.percentile(D, 95) < D] if D.size else D
+    return distinct
 
 
 def apart(pairs: Pairs, X: Any, owner: str, *, tol: float = 0.0) -> Pairs:
@@ -250,7 +253,7 @@ def apart(pairs: Pairs, X: Any, owner: str, *, tol: float = 0.0) -> Pairs:
 
     In coordinates that were computed, copies differ by rounding: ``tol``, relative to the pair farthest apart.
     """
-    size = to_host(linalg.row_extents(X[pairs.left] - X[pairs.right]))
+    size = to_host(linalg.row_extents(X[pairs.left] - X[pairs.right]))  # (m,)
     differ = size > tol * size.max()
     if not differ.any():
         raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")

@@ -91,20 +91,20 @@ class Probabilities(Constraints):
         With ``ceiling`` every other class should also have a probability ≤ ceiling.
         """
         labels = Labels.from_array(y, "Probabilities", unknown=unknown)
-        known = np.flatnonzero(labels.codes >= 0)
-        if n_points is not None and n_points < len(known):
-            known = np.sort(_checks.random(random_state, "Probabilities").choice(known, n_points, replace=False))
-        own = cls(known, labels.codes[known], labels.codes, level=level)
+        points = np.flatnonzero(labels.codes >= 0)
+        if n_points is not None and n_points < len(points):
+            points = np.sort(_checks.random(random_state, "Probabilities").choice(points, n_points, replace=False))
+        floors = cls(points, labels.codes[points], labels.codes, level=level)
         if ceiling is None:
-            return own
-        classes = np.arange(len(labels.classes))
-        row, other = np.nonzero(labels.codes[known][:, None] != classes)
+            return floors
+        # each point with every class that is not its own
+        row, foreign = np.nonzero(labels.codes[points][:, None] != np.arange(len(labels.classes)))
         return cls(
-            np.concatenate([own.point, known[row]]),
-            np.concatenate([own.target, other]),
+            np.concatenate([floors.point, points[row]]),
+            np.concatenate([floors.target, foreign]),
             labels.codes,
-            level=np.concatenate([own.level, np.full(len(row), ceiling)]),
-            at_least=np.concatenate([own.at_least, np.zeros(len(row), dtype=bool)]),
+            level=np.concatenate([floors.level, np.full(len(row), ceiling)]),
+            at_least=np.concatenate([floors.at_least, np.zeros(len(row), dtype=bool)]),
         )
 
     @property
@@ -122,11 +122,11 @@ class Probabilities(Constraints):
 
     def terms(self, n: int) -> Terms:
         """Bilinear terms over n points."""
-        known = np.flatnonzero(self.codes >= 0)
+        labeled = np.flatnonzero(self.codes >= 0)
         n_classes = int(self.codes.max(initial=-1)) + 1
-        share = np.full(len(known), 1 / max(len(known), 1))  # means in place of sums: the same constraint, scaled
-        sums = sparse.csr_array((share, (self.codes[known], known)), shape=(n_classes, n))
-        everything = sparse.csr_array(sums.sum(axis=0).reshape(1, -1))
-        own = sums[self.target]
-        right = sparse.csr_array(sparse.csr_array(self.level[:, None]) @ everything - own)
+        share = np.full(len(labeled), 1 / max(len(labeled), 1))  # means in place of sums: the same constraint, scaled
+        sums = sparse.csr_array((share, (self.codes[labeled], labeled)), shape=(n_classes, n))
+        everything = sparse.csr_array(sums.sum(axis=0).reshape(1, -1))  # (1, n)
+        # p Σ_j x_j − Σ_{i∈c} x_i, (m, n)
+        right = sparse.csr_array(sparse.csr_array(self.level[:, None]) @ everything - sums[self.target])
         return Terms(selections(self.point, n), right, np.where(self.at_least, 1.0, -1.0)[:, None])

@@ -8,7 +8,7 @@ import numpy as np
 from gramian import _checks, _device, linalg
 from gramian._settings import Count, Positive, Size
 from gramian.constraints import Comparisons, Constraints, Labels, Pairs
-from gramian.constraints.triplets import unit_margins
+from gramian.constraints.comparisons import unit_margins
 from gramian.divergences import Divergence, LogDet
 from gramian.learners.base import Iterative
 from gramian.learners.task import Effort, Task, Traits
