@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import gramian as gm
 from gramian.online import KINDS, VonNeumannRule
-from gramian.online.exponential import AlongLine
-from gramian.online.forms import Form
+from gramian.online.base import Form
+from gramian.online.vonneumann import AlongLine
 
 
 def by_eigenvalues(S, v, c):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 import gramian as gm
 from gramian.linalg import project_psd
 from gramian.online import KINDS, LegoRule, OnlineITMLRule, PolaRule, VonNeumannRule
-from gramian.online.forms import Axes, Form, Forms
+from gramian.online.base import Form, Forms
+from gramian.online.factored import Axes
 
 KIND_OF = {sign: kind for kind, sign in KINDS.items()}
 

@@ -1,8 +1,7 @@
 """Online metric learning: one constraint at a time, a metric at any time."""
 
 from gramian.online.base import KINDS, OnlineRule
-from gramian.online.itml import OnlineITML, OnlineITMLRule
-from gramian.online.lego import LEGO, LegoRule, loss_bound
+from gramian.online.lego import LEGO, LegoRule, OnlineITML, OnlineITMLRule, loss_bound
 from gramian.online.pola import OnlinePOLA, PolaRule
 from gramian.online.vonneumann import OnlineVonNeumann, VonNeumannRule
 

@@ -1,10 +1,14 @@
-"""The rule contract: ``init(d) -> state``, ``update(state, v, target) -> state``, pure.
+"""The rule contract: ``init(d) -> state``, ``update(state, v, target) -> state``, pure, and the forms it may be given.
 
 A constraint is a difference v = u − w, a target y on the squared distance vᵀMv, and a sign b: 0 asks for equality,
-+1 for at most y, −1 for at least y (the triples and quadruples of Jain 2009, §5.1.1).
++1 for at most y, −1 for at least y (the triples and quadruples of Jain 2009, §5.1.1). Relative distances and
+similarities are constraints on forms ⟨A, M⟩ of rank two, A = w₁ v₁v₁ᵀ + w₂ v₂v₂ᵀ (§3.1, one at a time); with A = vvᵀ
+the steps are those of a pair.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +41,41 @@ def total_loss(predictions: np.ndarray, targets: np.ndarray, signs: np.ndarray) 
     gap = float(predictions[0]) - float(targets[0])
     sign = int(signs[0])
     return 0.5 * (gap if sign == 0 else max(sign * gap, 0.0)) ** 2 if abs(gap) < _LARGE else float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """One form: vectors (2, d) and their weights (2,)."""
+
+    vectors: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """A (d, d)."""
+        A: np.ndarray = (self.vectors.T * self.weights) @ self.vectors
+        return A
+
+    def value(self, M: np.ndarray) -> float:
+        """⟨A, M⟩."""
+        return float(self.weights @ np.einsum("ij,ij->i", self.vectors @ M, self.vectors))
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """A stream of forms: vectors (m, 2, d) and weights (m, 2), of which a row is a :class:`Form`."""
+
+    vectors: np.ndarray
+    weights: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def __getitem__(self, rows: Any) -> "Forms":
+        return Forms(self.vectors[rows], self.weights[rows])
+
+    def __iter__(self) -> Iterator[Form]:
+        return map(Form, self.vectors, self.weights)
 
 
 class OnlineRule(ABC):
@@ -79,7 +118,7 @@ class OnlineRule(ABC):
 
         A rule that names no compiled loop runs here, one ``update`` after the other.
         """
-        predictions = np.empty(len(V))
+        predictions = np.empty(len(V))  # (m,), each made before its step
         for t, (v, target, sign) in enumerate(zip(V, targets, signs)):
             predictions[t] = self.predict(state, v)
             if follow is not None:
@@ -115,6 +154,6 @@ class OnlineRule(ABC):
 def with_identity(M: np.ndarray, k: int) -> np.ndarray:
     """The block matrix diag(M, I_k)."""
     r = len(M)
-    grown = np.eye(r + k)
+    grown = np.eye(r + k)  # (r + k, r + k)
     grown[:r, :r] = M
     return grown

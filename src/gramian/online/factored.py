@@ -17,8 +17,7 @@ import numpy as np
 from gramian import _checks, linalg
 from gramian._jit import own_loop
 from gramian.metrics import Mahalanobis
-from gramian.online.base import KINDS, OnlineRule, with_identity
-from gramian.online.forms import Axes, Form, Forms
+from gramian.online.base import KINDS, Form, Forms, OnlineRule, with_identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +25,41 @@ class Factor:
     """State: G (r, r) with M = GᵀG."""
 
     G: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """The axes of a form under M = GᵀG: vectors z_k with z_jᵀMz_k = δ_jk, and μ_k, the eigenvalues of AM.
+
+    M⁺⁻¹ = M⁻¹ + cA has G⁺ = G + Σ_k ((1 + cμ_k)^{-1/2} − 1) Gz_k (Mz_k)ᵀ.
+    """
+
+    mu: np.ndarray
+    images: np.ndarray
+    """Gz_k as columns (r, 2), orthonormal."""
+    combination: np.ndarray
+    """The z_k as combinations of the vectors, (2, 2)."""
+
+    @classmethod
+    def of(cls, G: np.ndarray, form: Form) -> "Axes":
+        """Through the thin QR factors of GV: the nonzero eigenvalues of AM are those of R diag(w) Rᵀ."""
+        Q, R = np.linalg.qr(G @ form.vectors.T)
+        mu, T = np.linalg.eigh((R * form.weights) @ R.T)  # (2,), (2, 2)
+        return cls(mu, Q @ T, np.linalg.pinv(R) @ T)
+
+    def stretch(self, c: float) -> np.ndarray:
+        """The numbers (1 + cμ_k)^{-1/2} − 1."""
+        return 1 / np.sqrt(1 + c * self.mu) - 1
+
+    def moved(self, G: np.ndarray, c: float) -> np.ndarray:
+        """G⁺."""
+        G_next: np.ndarray = G + (self.images * self.stretch(c)) @ (self.images.T @ G)
+        return G_next
+
+    def follow(self, rows: np.ndarray, G: np.ndarray, form: Form, c: float) -> None:
+        """Rows h = rG become rG⁺, in place."""
+        z = form.vectors.T @ self.combination  # (r, 2)
+        rows += ((rows @ z) * self.stretch(c)) @ (self.images.T @ G)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +96,7 @@ class FactoredRule(OnlineRule):
         if prediction <= 0 or (sign != 0 and sign * (prediction - target) <= 0):
             return 0.0
         after, x = self._after(prediction, target)
-        return x / ((1 + np.sqrt(after / prediction)) * prediction)
+        return float(x / ((1 + np.sqrt(after / prediction)) * prediction))
 
     def multiplier(self, mu: np.ndarray, target: float) -> float:
         """The number c of M⁺⁻¹ = M⁻¹ + cA for a form with the eigenvalues μ of AM, Σμ ≠ target."""
@@ -91,7 +125,7 @@ class FactoredRule(OnlineRule):
         if loop is None or isinstance(V, Forms):
             return super().stream(state, V, targets, signs, follow)
         G = state.G.copy()
-        H = np.empty((0, len(G))) if follow is None else follow
+        H = np.empty((0, len(G))) if follow is None else follow  # (n_bits, r)
         predictions = loop(G, H, V, targets, signs, float(self.eta))
         return Factor(G), predictions
 
@@ -102,6 +136,7 @@ class FactoredRule(OnlineRule):
             axes.follow(rows, state.G, v, c)
             return
         p = state.G @ v
+        # h + a (hv)(Mv), with Mv = Gᵀp
         rows += self.coefficient(float(p @ p), target, sign) * np.outer(rows @ v, state.G.T @ p)
 
     def grow(self, state: Factor, k: int) -> Factor:
@@ -129,11 +164,9 @@ def prior_factor(prior: Any, owner: str, d: int) -> np.ndarray | None:
     """Square nonsingular factor of a prior, None for the identity."""
     if isinstance(prior, str):
         return None
-    given = prior.components if isinstance(prior, Mahalanobis) else None
-    if given is not None and given.shape == (d, d):
-        G = given
-    else:
-        G = linalg.psd_sqrt(_checks.psd(prior.matrix if given is not None else prior, owner, "prior", d))
+    G = prior.components if isinstance(prior, Mahalanobis) else None
+    if G is None or G.shape != (d, d):
+        G = linalg.psd_sqrt(_checks.psd(prior if G is None else prior.matrix, owner, "prior", d))
     low, high = np.linalg.svd(G, compute_uv=False)[[-1, 0]]
     if low <= d * np.finfo(float).eps * high:
         raise ValueError(f"{owner}: prior must be positive definite, got a singular matrix.")

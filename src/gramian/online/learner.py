@@ -19,10 +19,9 @@ from gramian.learners.subsample import usual
 from gramian.learners.task import Task, Traits
 from gramian.learners.tuples import are_tuples
 from gramian.metrics import Mahalanobis
-from gramian.online import lessons
+from gramian.online import updates
 from gramian.online.base import KINDS, OnlineRule
-from gramian.online.beginning import beginning, here
-from gramian.online.progress import Progress
+from gramian.online.progress import Progress, beginning, standing
 from gramian.persist import Stored
 from gramian.solvers import Solution
 
@@ -60,8 +59,8 @@ class OnlineLearner(Learner, Stored):
     def traits(self) -> Traits:  # type: ignore[override]  # a constant elsewhere
         """Room for a matrix is asked for where there is one; few coordinates take sparse points."""
         takes = (Pairs, Comparisons, Similarities, RelativeSimilarities)
-        few = self.rank is not None or self.features is not None
-        return Traits(takes=takes, prior_inside=True, lifts=True, sparse=few)
+        narrow = self.rank is not None or self.features is not None
+        return Traits(takes=takes, prior_inside=True, lifts=True, sparse=narrow)
 
     def _constraints(self, y: Any, X: Any, rng: np.random.RandomState) -> Any:
         """Constraints with their bounds; pairs from labels where these were given."""
@@ -91,7 +90,7 @@ class OnlineLearner(Learner, Stored):
 
         Returns the learner. A wrong argument raises ValueError and changes nothing; u = v changes only the account.
         """
-        return self._adopt(lessons.pair(self, u, v, target, kind))
+        return self._adopt(updates.pair(self, u, v, target, kind))
 
     @checked
     def learn_comparison(self, anchor: Any, near: Any, far: Any, *, margin: Size = 0.0) -> "OnlineLearner":
@@ -100,7 +99,7 @@ class OnlineLearner(Learner, Stored):
         On all features only, without rank and features, as :meth:`learn_similarity`.
         """
         side = Triplets(np.array([0]), np.array([1]), np.array([2]), margin=margin)
-        return self._adopt(lessons.few(self, (anchor, near, far), side))
+        return self._adopt(updates.by_points(self, (anchor, near, far), side))
 
     @checked
     def learn_similarity(
@@ -108,7 +107,7 @@ class OnlineLearner(Learner, Stored):
     ) -> "OnlineLearner":
         """Learn that the inner product uᵀMv should be at least or at most ``target`` (Jain 2009, §5.1.1)."""
         side = Similarities(np.array([0]), np.array([1]), np.array([kind == "at_least"]), limit=target)
-        return self._adopt(lessons.few(self, (u, v), side))
+        return self._adopt(updates.by_points(self, (u, v), side))
 
     def feedback(self, query: Any, liked: Any = (), disliked: Any = (), shown: Any = None) -> "OnlineLearner":
         """Learn from clicks on a list of results.
@@ -125,7 +124,7 @@ class OnlineLearner(Learner, Stored):
         shown : points (k, d), optional
             The list; what was liked and disliked when None.
         """
-        return self._adopt(lessons.clicks(self, query, liked, disliked, shown))
+        return self._adopt(updates.clicks(self, query, liked, disliked, shown))
 
     def partial_fit(self, X: Any, y: Any = None) -> "OnlineLearner":
         """Learn from pairs, comparisons or similarities in their order, or from pairs drawn from labels y."""
@@ -133,14 +132,14 @@ class OnlineLearner(Learner, Stored):
             require_width(self, X)
         with intact(self):
             X, y = enter(self, X, y)
-            now = here(self, X.shape[1])
+            now = standing(self, X.shape[1])
             rng = _checks.random(self.random_state, type(self).__name__)
-            return self._adopt(lessons.batch(self, now, X, self._constraints(y, X, rng)))
+            return self._adopt(updates.batch(self, now, X, self._constraints(y, X, rng)))
 
     def solve(self, task: Task) -> Solution:
         """The whole stream from the start; its progress holds the metric."""
         X = task.Z
-        after = lessons.batch(self, beginning(self, X.shape[1]), X, self._constraints(task.y, X, task.rng))
+        after = updates.batch(self, beginning(self, X.shape[1]), X, self._constraints(task.y, X, task.rng))
         return Solution(objective=after.loss, n_iter=after.n_seen, extra={"progress": after})
 
     metric_ = reading("progress_", "metric", "The metric after all constraints so far, an immutable value.")
@@ -166,13 +165,13 @@ class OnlineLearner(Learner, Stored):
         packed = state["progress"]
         if packed is None:
             return learner
-        sizes = [len(part) for part in matrices_of(packed["state"])]
+        sizes = [len(M) for M in matrices_of(packed["state"])]
         if learner.rank is None and learner.features is None and sizes != [state["features"]] * len(sizes):
             raise ValueError("its state is not that of its number of features")  # before memory is taken for it
         learner.start(state["features"])
         progress = learner.progress_.unpack(packed)
-        here = progress.rule.metric(progress.state)
-        if here.components.shape[1] != progress.coordinates.size or not progress.rule.finite(progress.state):
+        metric = progress.rule.metric(progress.state)
+        if metric.components.shape[1] != progress.coordinates.size or not progress.rule.finite(progress.state):
             raise ValueError("its state does not fit its coordinates")
         learner.progress_ = progress
         return learner
@@ -183,8 +182,8 @@ def matrices_of(packed: Any) -> Iterator[np.ndarray]:
     if isinstance(packed, np.ndarray) and packed.ndim == 2:
         yield packed
     elif isinstance(packed, dict | list):
-        for part in packed.values() if isinstance(packed, dict) else packed:
-            yield from matrices_of(part)
+        for value in packed.values() if isinstance(packed, dict) else packed:
+            yield from matrices_of(value)
 
 
 def require_width(learner: OnlineLearner, X: Any) -> None:

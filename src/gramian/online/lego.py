@@ -1,4 +1,4 @@
-"""LEGO: LogDet exact gradient online (Jain 2009, §5.1)."""
+"""The LogDet rules: LEGO with the exact gradient, and ITML-Online with that of the last step (Jain 2009, §5.1)."""
 
 from dataclasses import dataclass
 from math import hypot, sqrt
@@ -24,9 +24,7 @@ class LegoRule(FactoredRule):
     compiled = "lego_stream"
 
     def _after(self, prediction: float, target: float) -> tuple[float, float]:
-        eta = self.eta
-        p = prediction
-        y = target
+        eta, p, y = self.eta, prediction, target
         t = eta * y * p - 1
         h = hypot(t, 2 * sqrt(eta) * p)
         after = 2 * p / (h - t) if t < 0 else (t + h) / (2 * eta * p)  # (5.4), written without cancellation
@@ -117,19 +115,20 @@ class LEGO(OnlineLearner):
 
 def core_on(progress: Any, metric: Metric) -> np.ndarray:
     """The core of a metric on the coordinates of a learner; raises when the metric is not of that form."""
-    space, other = progress.coordinates, metric.coordinates
+    space, coordinates = progress.coordinates, metric.coordinates
     if space.whole:
-        return metric.matrix
+        core: np.ndarray = metric.matrix
+        return core
     if isinstance(space, KernelSpace):
-        same = isinstance(other, KernelSpace) and np.array_equal(space.features.map_, other.features.map_)
+        same = isinstance(coordinates, KernelSpace) and np.array_equal(space.features.map_, coordinates.features.map_)
     else:
-        same = isinstance(other, Subspace) and np.array_equal(space.basis, other.basis)
+        same = isinstance(coordinates, Subspace) and np.array_equal(space.basis, coordinates.basis)
     if same and metric.alpha == progress.alpha:
         return metric.core
-    if isinstance(space, Subspace) and not isinstance(other, KernelSpace):
-        M, U = metric.matrix, space.basis
-        C = U.T @ M @ U
-        outside = M - np.eye(len(M)) - U @ (C - np.eye(len(C))) @ U.T
+    if isinstance(space, Subspace) and not isinstance(coordinates, KernelSpace):
+        M, U = metric.matrix, space.basis  # (d, d), (d, r)
+        C: np.ndarray = U.T @ M @ U  # (r, r)
+        outside = M - np.eye(len(M)) - U @ (C - np.eye(len(C))) @ U.T  # M − (I + U(C − I)Uᵀ)
         if np.abs(outside).max() <= 1e-9 * np.abs(M).max():
             return C
     raise ValueError(
@@ -158,3 +157,64 @@ def loss_bound(eta: float, reach: float, peak: float, comparator_loss: float, di
     if np.isinf(B):  # nothing is proved, whatever the comparator
         return np.inf
     return (1 + eta * B * B) * comparator_loss + (1 / eta + B * B) * divergence
+
+
+@dataclass(frozen=True, eq=False)
+class OnlineITMLRule(FactoredRule):
+    """M⁻¹ ← M⁻¹ + η_t (ŷ − y) vvᵀ with η_t cut so that vᵀMv at most doubles."""
+
+    compiled = "itml_stream"
+
+    def _after(self, prediction: float, target: float) -> tuple[float, float]:
+        p, y = prediction, target
+        # M⁺ ≻ 0 needs 1 + η(ŷ − y)ŷ > 0; at least one half is kept of it.
+        rate = self.eta if p >= y else min(self.eta, 0.5 / ((y - p) * p))
+        after = p / (1 + rate * (p - y) * p)
+        return after, -rate * (p - y) * after
+
+    def multiplier(self, mu: np.ndarray, target: float) -> float:
+        """c = η(⟨A, M⟩ − y), cut so that no 1 + cμ_k falls below one half."""
+        c = self.eta * (float(mu.sum()) - target)
+        worst = float((c * mu).min())
+        return c if worst >= -0.5 else -0.5 * c / worst
+
+
+class OnlineITML(OnlineLearner):
+    """Learn from one pair at a time by the earlier LogDet rule.
+
+    M_{t+1}⁻¹ = M_t⁻¹ + η_t (ŷ − y) vvᵀ with v = u − w, ŷ = vᵀM_t v (Davis et al. 2007; Jain 2009, §5.1).
+
+    This is (5.1) with the gradient of the loss taken at M_t, not at M_{t+1}. That can leave the positive definite cone,
+    so the step size shrinks where it must:
+
+        η_t = η if ŷ ≥ y,   min(η, 1 / (2 (y − ŷ) ŷ)) otherwise,
+
+    which keeps 1 + η_t(ŷ − y)ŷ ≥ ½. An adversary can make η_t as small as he likes; :class:`LEGO` has no such limit.
+
+    Parameters
+    ----------
+    eta : float or "auto"
+        Largest step size; "auto" chooses it on the first constraints.
+    prior, rank, features, alpha, hinge, comparator, n_pretrain, random_state
+        As in :class:`LEGO`.
+
+    Attributes
+    ----------
+    metric_, loss_, comparator_loss_, regret_, n_seen_, eta_
+        As in :class:`LEGO`.
+
+    See Also
+    --------
+    gramian.LEGO : Steps of any size keep the matrix positive.
+    gramian.ITML : All pairs at once.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> itml = gm.OnlineITML(eta=1.0).learn_one([0.0, 0.0], [1.0, 0.0], target=9.0)
+    >>> itml.metric_.matrix.round(6).tolist()
+    [[2.0, 0.0], [0.0, 1.0]]
+    """
+
+    def _rule(self, eta: float, d: int) -> OnlineITMLRule:
+        return OnlineITMLRule(eta, prior_factor(self.prior, type(self).__name__, d))

@@ -11,8 +11,7 @@ from gramian import _checks, linalg
 from gramian._jit import own_loop
 from gramian._settings import Positive, Rule, Size, holds
 from gramian.metrics import Mahalanobis
-from gramian.online.base import KINDS, OnlineRule, with_identity
-from gramian.online.forms import Form, Forms
+from gramian.online.base import KINDS, Form, Forms, OnlineRule, with_identity
 from gramian.online.learner import OnlineLearner
 
 
@@ -52,11 +51,12 @@ class PolaRule(OnlineRule):
         A = v.matrix if form else np.outer(v, v)
         wanted = state.threshold - sign * self.margin if learned else target
         gap = self.predict(state, v) - wanted
-        norm = float(np.sum(A * A))
+        norm = float(np.sum(A * A))  # ‖A‖² = |v|⁴ of a pair
         if norm == 0 or gap == 0 or (sign != 0 and sign * gap <= 0):
             return state
-        size = norm + learned
+        size = norm + learned  # the threshold is one more coordinate
         step = gap / size if self.eta == np.inf else self.eta * gap / (1 + self.eta * size)
+        # b moves against M, and stays at the margin at least
         threshold = max(state.threshold + step, self.margin) if learned else state.threshold
         return Projected(linalg.project_psd(state.M - step * A), threshold)
 
@@ -170,4 +170,4 @@ class OnlinePOLA(OnlineLearner):
         check_is_fitted(self, "progress_")
         state = self.progress_.state
         inner = state.states[state.best] if hasattr(state, "states") else state
-        return inner.threshold
+        return float(inner.threshold)

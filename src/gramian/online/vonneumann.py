@@ -1,4 +1,7 @@
-"""The von Neumann step: exponentiated gradients of the metric (Tsuda, Rätsch and Warmuth 2005; Jain 2009, (5.1))."""
+"""The von Neumann step: exponentiated gradients of the metric (Tsuda, Rätsch and Warmuth 2005; Jain 2009, (5.1)).
+
+What it costs is the quadratic form of a matrix exponential along a line, which depends on a few directions only.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,13 +12,73 @@ from scipy.optimize import brentq
 
 from gramian import linalg
 from gramian.metrics import Mahalanobis
-from gramian.online.base import KINDS, OnlineRule
-from gramian.online.exponential import LARGEST, AlongLine
+from gramian.online.base import KINDS, Form, OnlineRule
 from gramian.online.factored import prior_factor
-from gramian.online.forms import Form
 from gramian.online.learner import OnlineLearner
 
 Curve = Callable[[float], float]
+LARGEST = 600.0
+"""Largest eigenvalue of log M: beyond it exp would overflow."""
+STEP = 12
+"""Directions that are added at a time."""
+LAST = 1e-12
+"""Share of the exponential's first column that may leave the space: the form then lacks about the square of it."""
+NOTHING = 1e-13
+"""Length, relative to that of Sq, below which Sq has no part outside of the space."""
+
+
+class AlongLine:
+    """c ↦ vᵀ exp(S − c vvᵀ) v for a symmetric S (d, d) and v ≠ 0, without an eigenvalue problem of size d.
+
+    The matrices S − c vvᵀ have one Krylov space from v for all c. With its orthonormal basis q₁ = v/‖v‖, …, q_m by
+    Lanczos' recurrence, T = QᵀSQ is tridiagonal and the form is ‖v‖² e₁ᵀ exp(T − c‖v‖² e₁e₁ᵀ) e₁, exactly so where S
+    maps the space into itself, with m = d at the latest. Directions are added, each orthogonal to all before it, until
+    what leaves the space no longer counts (Saad 1992).
+    """
+
+    def __init__(self, S: np.ndarray, v: np.ndarray) -> None:
+        self.S = S
+        self.square = float(v @ v)
+        self.basis = v[None] / np.sqrt(self.square)
+        self.T = np.zeros((0, 0))
+        self.leaving = 1.0
+
+    def __call__(self, c: float) -> float:
+        """The form, a large number where it would overflow."""
+        while True:
+            top, end = self._column(c) if len(self.T) else (0.0, 1.0)
+            if self.leaving * abs(end) <= LAST * top:
+                return self.square * top
+            self._extend()
+
+    def _column(self, c: float) -> tuple[float, float]:
+        """The first and the last entry of exp(T − c‖v‖² e₁e₁ᵀ) e₁."""
+        T = self.T.copy()
+        T[0, 0] -= c * self.square
+        values, U = np.linalg.eigh(T)
+        column = np.exp(np.minimum(values, LARGEST)) * U[0]  # U exp(Λ) Uᵀe₁ is U times this
+        return float(column @ U[0]), float(column @ U[-1])
+
+    def _extend(self) -> None:
+        """More directions, as far as there are any."""
+        m, d = len(self.T), len(self.S)
+        most = min(m + STEP, d)
+        T, Q = np.zeros((most, most)), np.empty((most + 1, d))  # rows of Q are the basis
+        T[:m, :m], Q[: m + 1] = self.T, self.basis
+        for j in range(m, most):
+            if j:
+                T[j, j - 1] = T[j - 1, j] = self.leaving
+            w = self.S @ Q[j]
+            T[j, j] = Q[j] @ w
+            size = np.sqrt(w @ w)
+            for _ in range(2):  # once is not enough in floating point
+                w -= (Q[: j + 1] @ w) @ Q[: j + 1]
+            self.leaving = float(np.sqrt(w @ w))
+            if j + 1 == d or self.leaving <= NOTHING * size:
+                self.leaving, most = 0.0, j + 1
+                break
+            Q[j + 1] = w / self.leaving
+        self.T, self.basis = T[:most, :most], Q[: most + 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +134,7 @@ class VonNeumannRule(OnlineRule):
         def excess(c: float) -> float:
             return value(c) - target - c / self.eta
 
-        end = self.eta * gap
+        end = self.eta * gap  # c = η(ŷ − y), where the prediction would not move
         # Where rounding hides the change of sign, the two ends are one number.
         try:
             c = brentq(excess, 0.0, end, xtol=1e-300, rtol=1e-14, maxiter=5000) if excess(end) * gap < 0 else end
@@ -160,7 +223,7 @@ def _along(S: np.ndarray, v: Any) -> Curve:
 
     def value(c: float) -> float:
         values, U = np.linalg.eigh(S - c * A)
-        images = np.einsum("i,ij->j", v.weights, (v.vectors @ U) ** 2)
+        images = np.einsum("i,ij->j", v.weights, (v.vectors @ U) ** 2)  # diag(UᵀAU)
         return float(np.exp(np.minimum(values, LARGEST)) @ images)
 
     return value
@@ -168,4 +231,5 @@ def _along(S: np.ndarray, v: Any) -> Curve:
 
 def _exp(S: np.ndarray) -> np.ndarray:
     values, U = np.linalg.eigh(S)
-    return (U * np.exp(values)) @ U.T
+    exponential: np.ndarray = (U * np.exp(values)) @ U.T
+    return exponential

@@ -7,7 +7,7 @@ import numpy as np
 
 from gramian import _checks, linalg
 from gramian.metrics import Metric
-from gramian.online import lessons
+from gramian.online import updates
 from gramian.online.learner import OnlineLearner
 from gramian.online.progress import Progress
 from gramian.search.ids import positions
@@ -31,7 +31,7 @@ class Taught:
     def learn_one(self, u: Any, v: Any, target: float, kind: str = "equal") -> Self:
         """Learn from one pair, as the learner's ``learn_one``."""
         with self._lock:
-            self._learned(lessons.pair(self.learner, u, v, target, kind))
+            self._learned(updates.pair(self.learner, u, v, target, kind))
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
@@ -53,7 +53,7 @@ class Taught:
         with self._lock:
             given = {"query": query, "liked": liked, "disliked": disliked, "shown": shown}
             points = {name: meant(self._items, value, self._owner, name) for name, value in given.items()}
-            self._learned(lessons.clicks(self.learner, **points))
+            self._learned(updates.clicks(self.learner, **points))
         return self
 
     def _learned(self, progress: Progress) -> None:

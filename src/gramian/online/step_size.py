@@ -19,8 +19,8 @@ class Trial:
     No candidate yet (``etas`` empty) before the first v ≠ 0, a single one once the choice is made.
     """
 
-    etas: tuple
-    states: tuple
+    etas: tuple[float, ...]
+    states: tuple[Any, ...]
     losses: np.ndarray
     n_seen: int = 0
 
@@ -31,7 +31,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class PreTraining(OnlineRule):
+class StepSizeRace(OnlineRule):
     """Run a rule with every η of a grid over the first n constraints, then go on with the best one.
 
     The state at any time is that of the candidate with the least cumulative loss so far, so a metric is there from
@@ -44,7 +44,8 @@ class PreTraining(OnlineRule):
     @property
     def prior(self) -> np.ndarray | None:
         """The start of every candidate."""
-        return self.rule.prior
+        prior: np.ndarray | None = self.rule.prior
+        return prior
 
     def follows(self, state: Trial) -> bool:
         """Whether the choice is made and the rule moves G step by step."""
@@ -58,7 +59,7 @@ class PreTraining(OnlineRule):
         """Whether several η are still tried."""
         return len(state.etas) > 1
 
-    def given(self, state: Trial, eta: float) -> Trial:
+    def settled(self, state: Trial, eta: float) -> Trial:
         """A state with this η and no race."""
         return replace(state, etas=(eta,))
 
@@ -68,7 +69,7 @@ class PreTraining(OnlineRule):
 
     def predict(self, state: Trial, v: np.ndarray) -> float:
         """Squared distance under the best candidate."""
-        return self.rule.predict(state.states[state.best], v)
+        return float(self.rule.predict(state.states[state.best], v))
 
     def update(self, state: Trial, v: np.ndarray, target: float, kind: str = "equal") -> Trial:
         """All candidates after one constraint."""
@@ -79,7 +80,7 @@ class PreTraining(OnlineRule):
     ) -> tuple[Trial, np.ndarray]:
         """All candidates while the phase lasts, the best one after it."""
         if len(state.etas) == 1:
-            return self._settled(state, V, targets, signs, follow)
+            return self._with_best(state, V, targets, signs, follow)
         state = state if state.etas else candidates(self.rule, state, V, targets)
         if not state.etas:
             return replace(state, n_seen=state.n_seen + len(V)), np.zeros(len(V))
@@ -88,10 +89,10 @@ class PreTraining(OnlineRule):
         if state.n_seen < self.n:
             return state, head
         state = Trial((state.etas[state.best],), (state.states[state.best],), np.zeros(1), state.n_seen)
-        state, tail = self._settled(state, V[k:], targets[k:], signs[k:], follow)
+        state, tail = self._with_best(state, V[k:], targets[k:], signs[k:], follow)
         return state, np.concatenate([head, tail])
 
-    def _settled(self, state: Trial, V: Any, targets: Any, signs: Any, follow: Any) -> tuple[Trial, np.ndarray]:
+    def _with_best(self, state: Trial, V: Any, targets: Any, signs: Any, follow: Any) -> tuple[Trial, np.ndarray]:
         inner, predictions = replace(self.rule, eta=state.etas[0]).stream(state.states[0], V, targets, signs, follow)
         return replace(state, states=(inner,), n_seen=state.n_seen + len(V)), predictions
 
@@ -101,11 +102,12 @@ class PreTraining(OnlineRule):
 
     def metric(self, state: Trial) -> Mahalanobis:
         """The metric of the best candidate."""
-        return self.rule.metric(state.states[state.best])
+        metric: Mahalanobis = self.rule.metric(state.states[state.best])
+        return metric
 
     def finite(self, state: Trial) -> bool:
         """Whether the best candidate is finite; one that diverged has infinite loss and is never chosen."""
-        return self.rule.finite(state.states[state.best])
+        return bool(self.rule.finite(state.states[state.best]))
 
     def pack(self, state: Trial) -> dict[str, Any]:
         """Plain data of a state."""
@@ -130,7 +132,7 @@ def candidates(rule: OnlineRule, state: Trial, V: np.ndarray, targets: np.ndarra
             size = max(prediction, abs(y)) ** 2
             if not 0 < size < np.inf:
                 raise OverflowError("squared distances are too small or too large for a step size; rescale X")
-            etas = tuple((GRID / size).tolist())
+            etas = tuple((GRID / size).tolist())  # η s² runs over the grid
             return Trial(etas, state.states * len(etas), np.zeros(len(etas)), state.n_seen)
     return state
 
@@ -138,9 +140,9 @@ def candidates(rule: OnlineRule, state: Trial, V: np.ndarray, targets: np.ndarra
 def race(rule: Any, state: Trial, V: np.ndarray, targets: np.ndarray, signs: np.ndarray) -> tuple[Trial, np.ndarray]:
     """All candidates after some constraints, and what the leader of the time predicted for each."""
     runs = [replace(rule, eta=e).stream(s, V, targets, signs) for e, s in zip(state.etas, state.states)]
-    predictions = np.array([p for _, p in runs])
+    predictions = np.array([p for _, p in runs])  # (candidates, m)
     losses = np.nan_to_num(loss(predictions, targets, signs), nan=np.inf)
-    path = np.cumsum(np.column_stack([state.losses, losses]), axis=1)
+    path = np.cumsum(np.column_stack([state.losses, losses]), axis=1)  # (candidates, m + 1): the losses before each
     leader = np.argmin(path[:, :-1], axis=0)
     after = Trial(state.etas, tuple(s for s, _ in runs), path[:, -1], state.n_seen + len(V))
     return after, predictions[leader, np.arange(len(V))]

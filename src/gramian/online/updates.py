@@ -1,10 +1,11 @@
-"""What a learner would know after a lesson: pairs, comparisons, similarities or clicks.
+"""What a learner would know after an update: by pairs, comparisons, similarities or clicks.
 
-Each function takes a learner and gives the :class:`.Progress` after the lesson. Nothing is stored, so that a wrong
+Each function takes a learner and gives the :class:`.Progress` after the update. Nothing is stored, so that a wrong
 argument changes nothing.
 """
 
 from dataclasses import replace
+from itertools import chain
 from math import inf, isnan
 from typing import Any
 
@@ -14,11 +15,9 @@ from scipy import sparse
 from gramian import _checks, linalg
 from gramian.constraints import Constraints, Pairs
 from gramian.coordinates import Coordinates, Plain
-from gramian.online.base import KINDS
-from gramian.online.beginning import here
-from gramian.online.forms import Forms
-from gramian.online.pretraining import PreTraining
-from gramian.online.progress import Progress
+from gramian.online.base import KINDS, Forms
+from gramian.online.progress import Progress, standing
+from gramian.online.step_size import StepSizeRace
 from gramian.solvers import rows_of
 
 GENTLE = 0.1
@@ -34,7 +33,7 @@ def pair(learner: Any, u: Any, v: Any, target: float, kind: str) -> Progress:
     owner = type(learner).__name__
     _checks.one_of(kind, owner, "kind", learner._kinds)
     target = _checks.number(target, owner, "target", low=0)
-    now = here(learner, _width(u))
+    now = standing(learner, _width(u))
     U, W = checked_two(now.coordinates, u, v, owner)
     if sparse.issparse(U) and now.coordinates.whole:
         raise TypeError(f"{owner}: u must be dense, got a sparse matrix; pass u.toarray(), or give rank.")
@@ -44,27 +43,34 @@ def pair(learner: Any, u: Any, v: Any, target: float, kind: str) -> Progress:
 def clicks(learner: Any, query: Any, liked: Any, disliked: Any, shown: Any) -> Progress:
     """After clicks on a list: what is liked goes to the first place of it, what is disliked behind the last."""
     owner = type(learner).__name__
-    now = here(learner, _width(query))
+    now = standing(learner, _width(query))
     q = checked_one(now.coordinates, query, owner, "query")
-    near = checked_group(now.coordinates, liked, "liked", owner)
-    far = checked_group(now.coordinates, disliked, "disliked", owner)
-    judged = [group for group in (near, far) if group is not None]
+    groups = [
+        checked_group(now.coordinates, points, name, owner)
+        for points, name in ((liked, "liked"), (disliked, "disliked"))
+    ]
+    judged = [group for group in groups if group is not None]
     if not judged:
         raise ValueError(f"{owner}: feedback needs something liked or disliked, got neither.")
     screen = stacked(judged) if shown is None else checked_group(now.coordinates, shown, "shown", owner)
     if screen is None:
         raise ValueError(f"{owner}: shown must hold the points of the list, got none; leave it out if it is not known.")
-    d = now.metric.sqdist_of(q, screen)[0]
-    sizes = [0 if group is None else linalg.count(group) for group in (near, far)]
+    d = now.metric.sqdist_of(q, screen)[0]  # (length of the list,)
+    sizes = [0 if group is None else linalg.count(group) for group in groups]
     targets = np.repeat([d[d > 0].min(initial=d.max()), d.max()], sizes)
     signs = np.repeat([KINDS["at_most"], KINDS["at_least"]], sizes)
     queries = linalg.take(q, np.zeros(sum(sizes), np.intp))
-    if not isinstance(now.rule, PreTraining) or now.rule.races(now.state) or d.max() == 0:
-        return _after(learner, now, queries, stacked(judged), targets, signs)
-    eta = min(gentle_step(float(d.max()), owner), inf if isnan(now.eta) else now.eta)
-    lent = replace(now, state=now.rule.given(now.state, eta))
-    after = _after(learner, lent, queries, stacked(judged), targets, signs)
-    return after if isnan(now.eta) else replace(after, state=now.rule.given(after.state, now.eta))
+    return _gently(learner, now, float(d.max()), (queries, stacked(judged), targets, signs))
+
+
+def _gently(learner: Any, now: Progress, farthest: float, clicked: tuple[Any, Any, np.ndarray, np.ndarray]) -> Progress:
+    """After clicks, with a step that suits their list where no number was given and no race is on."""
+    rule, eta = now.rule, now.eta
+    if not isinstance(rule, StepSizeRace) or rule.races(now.state) or farthest == 0:
+        return _after(learner, now, *clicked)
+    step = min(gentle_step(farthest, type(learner).__name__), inf if isnan(eta) else eta)
+    after = _after(learner, replace(now, state=rule.settled(now.state, step)), *clicked)
+    return after if isnan(eta) else replace(after, state=rule.settled(after.state, eta))
 
 
 def gentle_step(farthest: float, owner: str) -> float:
@@ -75,10 +81,10 @@ def gentle_step(farthest: float, owner: str) -> float:
     return eta
 
 
-def few(learner: Any, points: tuple, side: Constraints) -> Progress:
+def by_points(learner: Any, points: tuple[Any, ...], side: Constraints) -> Progress:
     """After one constraint on a few points."""
     owner = type(learner).__name__
-    now = here(learner, _width(points[0]))
+    now = standing(learner, _width(points[0]))
     rows = [checked_one(now.coordinates, point, owner, "a point") for point in points]
     return forms(learner, now, stacked(rows), side)
 
@@ -96,9 +102,9 @@ def forms(learner: Any, now: Progress, X: Any, side: Constraints) -> Progress:
     owner = type(learner).__name__
     if not now.coordinates.whole:
         raise ValueError(f"{owner}: takes only pairs with rank or features, got {type(side).__name__}.")
-    found = Forms(*rows_of(side, linalg.dense(X).astype(np.float64)).squares())
+    rows = Forms(*rows_of(side, linalg.dense(X).astype(np.float64)).squares())
     try:
-        return now.after_forms(found, side.bound, np.full(len(found), KINDS["at_most"]))
+        return now.after_forms(rows, side.bound, np.full(len(rows), KINDS["at_most"]))
     except (NotImplementedError, OverflowError) as error:
         raise ValueError(f"{owner}: {error}") from error
 
@@ -127,9 +133,9 @@ def checked_one(space: Coordinates, point: Any, owner: str, name: str) -> Any:
 def checked_two(space: Coordinates, u: Any, v: Any, owner: str) -> tuple[Any, Any]:
     """Two checked points, plain vectors in one go."""
     if type(space) is Plain and _is_vector(u) and _is_vector(v) and len(u) == len(v) == space.d:
-        both = np.array((u, v))
-        if np.abs(both).max() <= ORDINARY:  # NaN is not
-            return both[:1], both[1:]
+        rows = np.array((u, v))  # (2, d)
+        if np.abs(rows).max() <= ORDINARY:  # NaN is not
+            return rows[:1], rows[1:]
     return checked_one(space, u, owner, "u"), checked_one(space, v, owner, "v")
 
 
@@ -152,10 +158,10 @@ def checked_group(space: Coordinates, points: Any, name: str, owner: str) -> Any
     return space.check(points, owner, name)
 
 
-def stacked(parts: list[Any]) -> Any:
+def stacked(groups: list[Any]) -> Any:
     """Points of several sets as one."""
-    if len(parts) == 1:
-        return parts[0]
-    if any(sparse.issparse(part) for part in parts):
-        return sparse.csr_array(sparse.vstack(parts))
-    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [point for part in parts for point in part]
+    if len(groups) == 1:
+        return groups[0]
+    if any(map(sparse.issparse, groups)):
+        return sparse.csr_array(sparse.vstack(groups))
+    return np.concatenate(groups) if isinstance(groups[0], np.ndarray) else list(chain.from_iterable(groups))
