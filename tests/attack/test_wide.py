@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 import gramian as gm
-from gramian.clustering import feature_removal, orthogonal_projection
 from tests.attack.test_callables import one_sentence
 from tests.attack.wide import asked, names
 
@@ -53,13 +52,6 @@ def test_clusterings_of_sparse_points_with_empty_columns_are_those_of_the_array(
                 np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9)
     other = thin[::-1].tocsr()[:, np.random.default_rng(1).permutation(40)]
     np.testing.assert_array_equal(found.predict(other), true.predict(other.toarray()))
-
-
-@pytest.mark.parametrize("function", [feature_removal, orthogonal_projection])
-def test_baselines_of_sparse_points_with_empty_columns_are_those_of_the_array(function):
-    data = gm.datasets.two_views(120, 5, n_clusters=2, family="concatenated", random_state=0)
-    thin, dense = spread_out(data.X, 40)
-    np.testing.assert_array_equal(function(thin, random_state=0), function(dense, random_state=0))
 
 
 @pytest.mark.parametrize("settings", [{"rank": 3}, {"rank": 3, "subspace": "landmarks"}])

@@ -52,8 +52,6 @@ def index(kind):
 
 
 FUNCTIONS = {
-    "feature_removal": gm.clustering.feature_removal,
-    "orthogonal_projection": gm.clustering.orthogonal_projection,
     "select_clusterings": lambda X: gm.clustering.select_clusterings(X, (2, 2)),
     **{name: getattr(gm, name)() for name in ("Linear", "Cosine", "Polynomial", "Laplacian", "Intersection")},
     "Gaussian": gm.Gaussian(2.0),

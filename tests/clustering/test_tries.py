@@ -8,8 +8,7 @@ from gramian.clustering import decorrelated, match
 from gramian.clustering.base import Run, lowest
 from gramian.clustering.descent import objective, refill, representatives
 from gramian.clustering.points import Points, parts
-from gramian.clustering.starts import first_labels
-from gramian.clustering.tries import KINDS, attempt, projected, promising
+from gramian.clustering.starts import KINDS, attempt, first_labels, projected, promising
 
 
 def run(value):

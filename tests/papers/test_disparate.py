@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from benchmarks.papers.disparate.heuristics import feature_removal, orthogonal_projection
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import normalized_mutual_info_score as nmi
 
 import gramian as gm
-from gramian.clustering import feature_removal, match, orthogonal_projection, table
+from gramian.clustering import match, table
 from gramian.clustering.points import Points
 
 

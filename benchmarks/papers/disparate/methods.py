@@ -9,7 +9,8 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import NMF
 
 import gramian as gm
-from gramian.clustering import feature_removal, orthogonal_projection, table
+from benchmarks.papers.disparate.heuristics import feature_removal, orthogonal_projection
+from gramian.clustering import table
 from gramian.clustering.descent import objective, representatives
 from gramian.clustering.points import Points
 

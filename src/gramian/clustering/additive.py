@@ -1,4 +1,4 @@
-"""Models of the data as sums of parts, fitted by expectation and maximization in turn."""
+"""Models of the data as sums of parts, fitted by expectation and maximization in turn, and the plainest of them."""
 
 from abc import abstractmethod
 from typing import Any
@@ -15,8 +15,8 @@ from gramian.clustering.starts import first_labels
 
 def correlation(C: np.ndarray, k: tuple[int, ...]) -> float:
     """Σ (μ_i · ν_j)² over parts of different clusterings, each pair once: the penalty of (8.12)."""
-    cross = (C @ C.T) ** 2
-    return float((cross.sum() - sum(cross[part, part].sum() for part in parts(k))) / 2)
+    cross = (C @ C.T) ** 2  # (K, K)
+    return float((cross.sum() - sum(cross[rows, rows].sum() for rows in parts(k))) / 2)
 
 
 class SumOfParts(Clusterings):
@@ -35,6 +35,7 @@ class SumOfParts(Clusterings):
         labels = refill(points, labels, k)
         m = moments(points, labels, k)
         left = np.inf
+        # means, equal weights, v = 1
         state = State(m.S / np.maximum(np.diag(m.N), 1)[:, None], np.ones(sum(k)), 1.0)
         path: list[float] = []
         best = np.inf, state, labels
@@ -67,7 +68,7 @@ class SumOfParts(Clusterings):
 
     @property
     def _lam(self) -> float:
-        return getattr(self, "penalty_", 0.0)
+        return float(getattr(self, "penalty_", 0.0))
 
     @property
     def _hard(self) -> bool:
@@ -83,19 +84,62 @@ class SumOfParts(Clusterings):
         """The sum of parts that stands for each point of X, or of the points of ``fit``, (n, d)."""
         check_is_fitted(self, "labels_")
         labels = self.labels_ if X is None else self.predict(X)
-        return self.mean_ + sum(C[c] for C, c in zip(self.parts_, labels.T))
+        sums: np.ndarray = self.mean_ + sum(C[c] for C, c in zip(self.parts_, labels.T))  # (n, d)
+        return sums
 
     def _labels(self, points: Points) -> np.ndarray:
         return self._nearest(points, np.vstack(self.parts_))
 
     def _nearest(self, points: Points, C: np.ndarray) -> np.ndarray:
         """The most probable combination of the parts C for each point."""
-        k = tuple(len(part) for part in self.cluster_centers_)
+        k = tuple(map(len, self.cluster_centers_))
         return likeliest(points, State(C, np.concatenate(self.weights_), self.variance_ * len(k)), k)
 
     def _spread(self, points: Points, run: Run, k: tuple[int, ...]) -> np.ndarray:
         state = State(run.centers, np.concatenate(run.extra["weights"]), run.extra["variance"] * len(k))
         return likeliest(points, state, k)
+
+
+class CooperativeVQ(SumOfParts):
+    """Several vector quantizers whose outputs add up (Hinton and Zemel 1994; Ghahramani 1995, "Factorial learning").
+
+    Maximize over parts C, weights and v the likelihood of z = Σ_t μ^t_{c^t} + N(0, v I), labels summed out. E-step over
+    all combinations of parts (sampled above 2048 combinations); M-step by least squares, C = N⁺ S with the moments
+    N = Σ E[h hᵀ], S = Σ E[h] zᵀ of the stacked memberships h. We take spherical noise where Ghahramani has a full
+    covariance.
+
+    This is :class:`ConvolutionalEM` with soft labels and λ = 0: shifts between the parts of two clusterings are left
+    open, and of those the pseudo-inverse takes the shortest. It stands here as the rival of chapter 8 of Jain 2009.
+
+    Parameters
+    ----------
+    n_clusters : sequence of int
+        Numbers of parts (k₁, …, k_T).
+    n_init, init, center, max_iter, random_state
+        As in :class:`ConvolutionalEM`.
+    tol : float
+        Relative change of the objective at the end.
+    verbose : bool
+        Show progress over the starts: a bar, or lines where rich is not installed.
+    callback : callable, optional
+        Called as ``callback(start, objective, residual)`` after each start.
+
+    See Also
+    --------
+    gramian.DecorrelatedKMeans : Clusterings that tell different things.
+    gramian.MultipleCauseVQ : Each feature has one cause.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> data = gm.datasets.two_views(200, 5, n_clusters=2, family="sum", random_state=0)
+    >>> gm.CooperativeVQ((2, 2), n_init=2, random_state=0).fit(data.X).labels_.shape
+    (200, 2)
+    """
+
+    def _means(self, m: Moments, C: np.ndarray, k: tuple[int, ...], energy: float) -> np.ndarray:
+        C_best: np.ndarray = np.linalg.pinv(m.N, rcond=1e-10, hermitian=True) @ m.S  # C = N⁺ S
+        return C_best
 
 
 def likeliest(points: Points, state: State, k: tuple[int, ...]) -> np.ndarray:

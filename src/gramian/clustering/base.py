@@ -68,7 +68,7 @@ class Clusterings(BaseEstimator, ABC):
     max_iter: Count = 200
     tol: Size = 1e-6
     verbose: Loudness = False
-    callback: Callable | None = None
+    callback: Callable[..., Any] | None = None
     random_state: Seed = None
 
     @abstractmethod
@@ -104,23 +104,23 @@ class Clusterings(BaseEstimator, ABC):
         owner = type(self).__name__
         rng = _checks.random(self.random_state, owner)
         self._begin(points, k, rng)
-        given = None if self.init is None else given_labels(self.init, len(points), k, owner)
-        given = linalg.placed(given, points.X)
-        starts = int(self.n_init) if given is None else 1
-        few = points if given is not None else compared_on(self, points, starts, rng)
+        init = None if self.init is None else checked_init(self.init, len(points), k, owner)
+        init = linalg.placed(init, points.X)  # (n, T)
+        starts = int(self.n_init) if init is None else 1
+        sample = points if init is not None else compared_on(self, points, starts, rng)
         penalty = getattr(self, "penalty_", None)
         if penalty is not None:  # stands beside sums over the points
-            self.penalty_ = penalty * (len(few) / len(points))
+            self.penalty_ = penalty * (len(sample) / len(points))
 
         def started(start: int) -> Run:
-            run = self._run(few, k, self._first(few, k, start, rng) if given is None else given, rng)
+            run = self._run(sample, k, self._first(sample, k, start, rng) if init is None else init, rng)
             if report is not None:
                 report(start + 1, run.objective, run.residual)
             return run
 
         with progress(owner, bool(self.verbose), starts, self.callback) as report:
             best = lowest(map(started, range(starts)))
-            if few is not points:
+            if sample is not points:
                 self.penalty_ = penalty
                 best = self._go_on(points, k, best, rng)
             self._store(replace(best, centers=points.lifted(to_host(best.centers))), k)
@@ -155,15 +155,19 @@ class Clusterings(BaseEstimator, ABC):
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit and return ``labels_`` (n, T)."""
-        return self.fit(X).labels_
+        labels: np.ndarray = self.fit(X).labels_
+        return labels
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels (n, T) of new points."""
         check_is_fitted(self, "labels_")
-        return to_host(self._labels(self._seen(self._door(X, reset=False)))).astype(np.int32, copy=False)
+        labels = self._labels(self._around_mean(self._door(X, reset=False)))
+        on_host: np.ndarray = to_host(labels).astype(np.int32, copy=False)
+        return on_host
 
-    def _seen(self, X: Any) -> Points:
+    def _around_mean(self, X: Any) -> Points:
         """New points around the mean of the points of ``fit``."""
+        # ‖x − μ‖² without forming x − μ
         norms = linalg.row_norms(X) - 2 * linalg.dense(X @ self.mean_.astype(X.dtype)) + self.mean_ @ self.mean_
         return Points(X, linalg.placed(self.mean_, X), np.maximum(norms, 0))
 
@@ -198,11 +202,11 @@ def compared_on(estimator: Clusterings, points: Points, starts: int, rng: np.ran
 
 def between(C: np.ndarray, labels: np.ndarray) -> Mahalanobis:
     """The metric of the scatter between centers C (k, d), each as heavy as its share of the labels."""
-    weight = np.bincount(labels, minlength=len(C)) / len(labels)
+    weight = np.bincount(labels, minlength=len(C)) / len(labels)  # (k,): n_i / n
     return Mahalanobis(np.sqrt(weight)[:, None] * (C - weight @ C))
 
 
-def given_labels(init: Any, n: int, k: tuple[int, ...], owner: str) -> np.ndarray:
+def checked_init(init: Any, n: int, k: tuple[int, ...], owner: str) -> np.ndarray:
     """Labels (n, T) to start from, a copy; the clusters of clustering t are 0 … k_t − 1."""
     labels = _checks.plain(init, owner, "init")
     labels = labels[:, None] if labels.ndim == 1 else labels

@@ -13,7 +13,7 @@ from gramian.clustering.descent import shrink
 from gramian.clustering.parts import Moments, residual
 from gramian.clustering.penalty import Penalty, choose
 from gramian.clustering.points import Points, indicator, parts
-from gramian.clustering.tries import promising
+from gramian.clustering.starts import promising
 
 SHAPES = 5
 """Times that the shape of the noise is estimated anew at most."""
@@ -27,11 +27,12 @@ def sweep(m: Moments, C: np.ndarray, k: tuple[int, ...], lam: float) -> np.ndarr
     counts = np.diag(m.N)
     used = counts > 1e-12 * counts.sum()
     C = np.where(used[:, None], C, 0.0)
-    for part in parts(k):
-        rows = np.arange(part.start, part.stop)[used[part]]
-        others = np.delete(C, part, axis=0)
-        A = (m.S[rows] - np.delete(m.N, part, axis=1)[rows] @ others) / counts[rows, None]
-        C[rows] = shrink(A, others, lam / counts[rows]) if len(others) else A
+    for block in parts(k):
+        rows = np.arange(block.start, block.stop)[used[block]]
+        rest = np.delete(C, block, axis=0)
+        # (8.13): what the parts of the other clusterings leave, on average
+        A = (m.S[rows] - np.delete(m.N, block, axis=1)[rows] @ rest) / counts[rows, None]
+        C[rows] = shrink(A, rest, lam / counts[rows]) if len(rest) else A
     return C
 
 
@@ -39,7 +40,8 @@ def shape(Z: np.ndarray, diagonal: bool) -> np.ndarray:
     """Second moments of the rows, of determinant one; a thousandth of the mean variance keeps them regular."""
     S = np.diag(np.mean(Z**2, axis=0)) if diagonal else Z.T @ Z / len(Z)
     S = S + max(1e-3 * np.trace(S) / len(S), np.finfo(float).tiny) * np.eye(len(S))
-    return S / np.exp(np.linalg.slogdet(S)[1] / len(S))
+    unit: np.ndarray = S / np.exp(np.linalg.slogdet(S)[1] / len(S))  # (d, d), det 1
+    return unit
 
 
 def whitened(points: Points, S: np.ndarray) -> Points:
@@ -149,9 +151,9 @@ class ConvolutionalEM(SumOfParts):
         if self.covariance == "spherical":
             return best
         S = shape(points.dense(slice(None)), self.covariance == "diagonal")
-        first = labels if self.init is not None else promising(whitened(points, S), k, self.penalty_, rng)
+        start = labels if self.init is not None else promising(whitened(points, S), k, self.penalty_, rng)
         for _ in range(SHAPES):
-            run = super()._run(whitened(points, S), k, first, rng)
+            run = super()._run(whitened(points, S), k, start, rng)
             if run.objective >= best.objective - self.tol * abs(best.objective):
                 break
             path = np.concatenate([best.path, run.path])
@@ -159,7 +161,7 @@ class ConvolutionalEM(SumOfParts):
             best = replace(run, centers=centers, path=np.minimum.accumulate(path), extra={**run.extra, "shape": S})
             rest = points.dense(slice(None)) - indicator(best.labels, k) @ best.centers
             S = shape(rest, self.covariance == "diagonal")
-            first = best.labels.copy()
+            start = best.labels.copy()
         return best
 
     def _labels(self, points: Points) -> np.ndarray:

@@ -16,8 +16,9 @@ def shrink(A: np.ndarray, B: np.ndarray, xi: np.ndarray) -> np.ndarray:
     With B = UΣR, each row loses the share ξσ² / (1 + ξσ²) of its component along each right singular vector.
     """
     _, sigma, R = np.linalg.svd(B, full_matrices=False)
-    weight = xi[:, None] * sigma**2
-    return A - ((A @ R.T) * (weight / (1 + weight))) @ R
+    weight = xi[:, None] * sigma**2  # (k, m): ξ_i σ_j²
+    shrunk: np.ndarray = A - ((A @ R.T) * (weight / (1 + weight))) @ R
+    return shrunk
 
 
 def representatives(S: np.ndarray, counts: np.ndarray, k: tuple[int, ...], lam: float) -> tuple[np.ndarray, np.ndarray]:
@@ -25,12 +26,12 @@ def representatives(S: np.ndarray, counts: np.ndarray, k: tuple[int, ...], lam: 
 
     The means of all other clusterings take the place of the β_j, so that T ≥ 2 clusterings are one formula.
     """
-    means = S / np.maximum(counts, 1)[:, None]
+    means = S / np.maximum(counts, 1)[:, None]  # (K, d)
     centers = means.copy()
-    for part in parts(k):
-        others = np.delete(means, part, axis=0)
-        if lam > 0 and len(others):
-            centers[part] = shrink(means[part], others, lam / np.maximum(counts[part], 1))
+    for block in parts(k):
+        rest = np.delete(means, block, axis=0)
+        if lam > 0 and len(rest):
+            centers[block] = shrink(means[block], rest, lam / np.maximum(counts[block], 1))
     return means, centers
 
 
@@ -39,10 +40,11 @@ def objective(
 ) -> float:
     """G of (8.1) from the cluster sums S and the energy Σ‖z‖², no pass over the data."""
     means = S / np.maximum(counts, 1)[:, None]
+    # Σ‖z − μ‖² = T Σ‖z‖² − 2⟨S, μ⟩ + Σ_i n_i ‖μ_i‖²
     fit = len(k) * energy - 2 * np.vdot(S, centers) + counts @ linalg.row_norms(centers)
-    cross = (centers @ means.T) ** 2
-    own = sum(cross[part, part].sum() for part in parts(k))
-    return float(fit + lam * (cross.sum() - own))
+    cross = (centers @ means.T) ** 2  # (K, K)
+    within = sum(cross[block, block].sum() for block in parts(k))
+    return float(fit + lam * (cross.sum() - within))
 
 
 def descend(
@@ -72,11 +74,11 @@ def descend(
 
 def refill(points: Points, labels: np.ndarray, k: tuple[int, ...], centers: np.ndarray | None = None) -> np.ndarray:
     """Give each empty cluster the worst fitting point of a cluster that can spare one; labels are changed in place."""
-    for t, part in enumerate(parts(k)):
+    for t, block in enumerate(parts(k)):
         counts = np.bincount(labels[:, t], minlength=k[t])
         if counts.all():
             continue
-        errors = points.norms.copy() if centers is None else points.errors(centers[part], labels[:, t])
+        errors = points.norms.copy() if centers is None else points.errors(centers[block], labels[:, t])
         for empty in np.flatnonzero(counts == 0):
             row = np.where(counts[labels[:, t]] > 1, errors, -1.0).argmax()
             counts[labels[row, t]] -= 1

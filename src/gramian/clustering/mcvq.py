@@ -4,8 +4,7 @@ import numpy as np
 
 from gramian.clustering.base import Clusterings, Run
 from gramian.clustering.points import Points, indicator, parts
-from gramian.clustering.starts import first_labels
-from gramian.clustering.tries import KINDS
+from gramian.clustering.starts import KINDS, first_labels
 
 
 class MultipleCauseVQ(Clusterings):
@@ -77,7 +76,7 @@ class MultipleCauseVQ(Clusterings):
     def _descent(self, points: Points, k: tuple[int, ...], m: np.ndarray, prior: np.ndarray) -> Run:
         """Steps from responsibilities m (n, K), features shared among the quantizers as the prior (d, T) says."""
         Z = np.asarray(points.X, np.float64)
-        which = np.repeat(np.arange(len(k)), k)
+        which = np.repeat(np.arange(len(k)), k)  # (K,): the quantizer of each state
         squares = Z * Z
         floor = 1e-6 * Z.var(axis=0) + 1e-12 * max(Z.var(), 1e-290)
         path: list[float] = []
@@ -104,15 +103,16 @@ class MultipleCauseVQ(Clusterings):
 def gaussians(Z: np.ndarray, squares: np.ndarray, m: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Means and variances (K, d) of every state in every feature."""
     counts = np.maximum(m.sum(axis=0), 1e-12)[:, None]
-    mu = m.T @ Z / counts
+    mu = m.T @ Z / counts  # (K, d)
     return mu, np.maximum(m.T @ squares / counts - mu**2, floor)
 
 
 def costs(Z: np.ndarray, squares: np.ndarray, mu: np.ndarray, s: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Σ_f w_{jf} ε_{jf} for each point and state, (n, K)."""
-    p = w / s
+    p = w / s  # (K, d)
     constant = (w * np.log(2 * np.pi * s) + p * mu**2).sum(axis=1) / 2
-    return squares @ p.T / 2 - Z @ (p * mu).T + constant
+    cost: np.ndarray = squares @ p.T / 2 - Z @ (p * mu).T + constant
+    return cost
 
 
 def selection(
@@ -127,24 +127,26 @@ def selection(
     """Shares g (d, T): the prior times exp(− mean cost) of the states of each quantizer."""
     counts, n = m.sum(axis=0)[:, None], len(Z)
     cost = counts * np.log(2 * np.pi * s) / 2 + (m.T @ squares - 2 * mu * (m.T @ Z) + counts * mu**2) / (2 * s)
+    # of the states of each quantizer, per point
     mean = np.stack([cost[which == t].sum(axis=0) for t in range(prior.shape[1])], axis=1) / n
     logg = np.log(np.maximum(prior, 1e-300)) - mean
-    g = np.exp(logg - logg.max(axis=1, keepdims=True))
-    return g / g.sum(axis=1, keepdims=True)
+    g: np.ndarray = np.exp(logg - logg.max(axis=1, keepdims=True))  # (d, T)
+    g /= g.sum(axis=1, keepdims=True)
+    return g
 
 
 def states(
     Z: np.ndarray, squares: np.ndarray, mu: np.ndarray, s: np.ndarray, g: np.ndarray, k: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Responsibilities m (n, K), the labels, and the free energy of costs and states."""
-    w = np.repeat(g.T, k, axis=0)
+    w = np.repeat(g.T, k, axis=0)  # (K, d)
     m, energy = -costs(Z, squares, mu, s, w), 0.0
     labels = np.empty((len(Z), len(k)), dtype=np.int32)
-    for t, part in enumerate(parts(k)):
-        labels[:, t] = m[:, part].argmax(axis=1)
-        top = m[:, part].max(axis=1, keepdims=True)
-        e = np.exp(m[:, part] - top)
+    for t, block in enumerate(parts(k)):
+        labels[:, t] = m[:, block].argmax(axis=1)
+        top = m[:, block].max(axis=1, keepdims=True)
+        e = np.exp(m[:, block] - top)
         total = e.sum(axis=1, keepdims=True)
         energy -= (top + np.log(total) - np.log(k[t])).sum()
-        m[:, part] = e / total
+        m[:, block] = e / total
     return m, labels, energy

@@ -55,14 +55,14 @@ def exact(points: Points, state: State, k: tuple[int, ...], soft: bool) -> Momen
     The likelihood is that of the labels (hard) or of the points (soft). Points are worked on in blocks, so n × Πk_t is
     never held.
     """
-    combos = np.array(list(product(*map(range, k))))
-    B = indicator(combos, k)
+    combos = np.array(list(product(*map(range, k))))  # (Πk_t, T)
+    B = indicator(combos, k)  # (Πk_t, K)
     squares, prior = np.einsum("ij,ij->i", B @ (state.C @ state.C.T), B), B @ _log(state.weights)
     labels, total = np.empty((len(points), len(k)), np.int32), 0.0
     S, N = np.zeros_like(state.C), np.zeros((sum(k), sum(k)))
     for rows in linalg.blocks(len(points), 8 * len(combos), 8 << 20):
-        near = np.asarray(points.inner(state.C, rows), np.float64) @ B.T - squares / 2
-        logp = near / state.variance + prior - points.norms[rows, None] / (2 * state.variance)
+        fit = np.asarray(points.inner(state.C, rows), np.float64) @ B.T - squares / 2  # zᵀCᵀh − ½‖Cᵀh‖²
+        logp = fit / state.variance + prior - points.norms[rows, None] / (2 * state.variance)
         best = logp.argmax(axis=1)
         labels[rows] = combos[best]
         total += logp[np.arange(len(best)), best].sum()
@@ -85,25 +85,28 @@ def gibbs(
     Keeps the best labels seen, so the likelihood of the labels never falls; moments are those of the best labels, or
     the average over the samples when soft.
     """
-    inner = np.asarray(points.inner(state.C), np.float64)
+    inner = np.asarray(points.inner(state.C), np.float64)  # (n, K)
     gram, prior = state.C @ state.C.T, _log(state.weights)
     labels = labels.copy()
-    best, best_value, seen = labels.copy(), _joint(inner, gram, prior, labels, k, state.variance), []
+    best, best_value = labels.copy(), _joint(inner, gram, prior, labels, k, state.variance)
+    samples = []
     for sweep in range(SWEEPS + 2):
         labels = labels if sweep < SWEEPS else best.copy()
-        for t, part in enumerate(parts(k)):
-            others = np.delete(indicator(labels, k), part, axis=1) @ np.delete(gram, part, axis=0)[:, part]
-            logp = (inner[:, part] - others - np.diag(gram)[part] / 2) / state.variance + prior[part]
+        for t, block in enumerate(parts(k)):
+            # inner products of each part with the sum of the parts that the point has now
+            rest = np.delete(indicator(labels, k), block, axis=1) @ np.delete(gram, block, axis=0)[:, block]
+            logp = (inner[:, block] - rest - np.diag(gram)[block] / 2) / state.variance + prior[block]
             labels[:, t] = (logp + (rng.gumbel(size=logp.shape) if sweep < SWEEPS else 0)).argmax(axis=1)
         value = _joint(inner, gram, prior, labels, k, state.variance)
         better = value > best_value
         best[better], best_value[better] = labels[better], value[better]
         if soft and sweep < SWEEPS:
-            seen.append(moments(points, labels, k))
+            samples.append(moments(points, labels, k))
     likelihood = (best_value - points.norms / (2 * state.variance)).sum() - _log_normalizer(points, state)
     if not soft:
         return moments(points, best, k, likelihood)
-    return Moments(np.mean([m.S for m in seen], axis=0), np.mean([m.N for m in seen], axis=0), best, likelihood)
+    S, N = np.mean([m.S for m in samples], axis=0), np.mean([m.N for m in samples], axis=0)
+    return Moments(S, N, best, likelihood)
 
 
 def residual(energy: float, m: Moments, C: np.ndarray) -> float:
@@ -116,14 +119,16 @@ def _joint(
 ) -> np.ndarray:
     """Log-probability of labels and points, (n,), up to what does not depend on the labels."""
     H = indicator(labels, k)
-    squares = np.einsum("ij,ij->i", H @ gram, H)
-    return (np.einsum("ij,ij->i", H, inner) - squares / 2) / variance + H @ prior
+    squares = np.einsum("ij,ij->i", H @ gram, H)  # ‖Cᵀh‖²
+    logp: np.ndarray = (np.einsum("ij,ij->i", H, inner) - squares / 2) / variance + H @ prior
+    return logp
 
 
 def _log_normalizer(points: Points, state: State) -> float:
-    return len(points) * points.d / 2 * np.log(2 * np.pi * state.variance)
+    return float(len(points) * points.d / 2 * np.log(2 * np.pi * state.variance))
 
 
 def _log(weights: np.ndarray) -> np.ndarray:
     """Logarithm with a very small number for parts that no point has."""
-    return np.log(np.maximum(weights, 1e-300))
+    logs: np.ndarray = np.log(np.maximum(weights, 1e-300))
+    return logs

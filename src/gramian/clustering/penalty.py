@@ -49,7 +49,7 @@ class Trials:
         kinds = [rest if weight else "independent" for weight, rest in zip(TRIED, cycle(("orthogonal", "random")))]
         starts = [refill(points, first_labels(points, k, rng, rest), k) for rest in kinds]
         labels = [descend(points, start, k, weight * unit, 30).labels for weight, start in zip(TRIED, starts)]
-        return cls(labels, [points.sums(found, k) for found in labels], energy, unit, k)
+        return cls(labels, [points.sums(columns, k) for columns in labels], energy, unit, k)
 
     def lowest(self, weight: float) -> tuple[float, int]:
         """Lowest (8.1) over *all* labelings for a weight, and which it is.
@@ -85,7 +85,7 @@ def parting(points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> f
     if len(k) == 1 or not points.norms.any():
         return 0.0
     trials = Trials.of(points, k, rng)
-    shared = [_shared(labels) for labels in trials.labels]
+    shared = [_shared(labels) for labels in trials.labels]  # 1 where all clusterings are one
     parted = PART_GRID[0]
     for weight in PART_GRID:
         if shared[trials.lowest(weight)[1]] > SHARED:
@@ -113,11 +113,11 @@ def _scaled(weight: float, points: Points) -> float:
 
 def _strength(S: np.ndarray, counts: np.ndarray, k: tuple[int, ...]) -> float:
     """ξσ² of (8.4) for λ = 1 and clusters of average size, on average over directions; of the weakest clustering."""
-    squares = linalg.row_norms(S) / np.maximum(counts, 1) ** 2
+    squares = linalg.row_norms(S) / np.maximum(counts, 1) ** 2  # (K,): ‖mean‖²
     n = counts.sum() / len(k)
     means = [
-        np.delete(squares, part).sum() / max(sum(k) - size - len(k) + 1, 1) * size / n
-        for size, part in zip(k, parts(k))
+        np.delete(squares, block).sum() / max(sum(k) - size - len(k) + 1, 1) * size / n
+        for size, block in zip(k, parts(k))
     ]
     return float(min(means))
 
@@ -126,4 +126,4 @@ def _shared(labels: np.ndarray) -> float:
     """Adjusted mutual information of the two clusterings that have most in common."""
     from sklearn.metrics import adjusted_mutual_info_score
 
-    return max(adjusted_mutual_info_score(a, b) for a, b in combinations(labels.T, 2))
+    return max(float(adjusted_mutual_info_score(a, b)) for a, b in combinations(labels.T, 2))

@@ -28,7 +28,7 @@ def precise(X: Any) -> Any:
 
 def parts(k: tuple[int, ...]) -> list[slice]:
     """Rows of each clustering in a stack."""
-    ends = np.cumsum(k)
+    ends = np.cumsum(k)  # (T,)
     return [slice(end - size, end) for size, end in zip(k, ends)]
 
 
@@ -71,6 +71,7 @@ class Points:
         shift = linalg.dense(X.mean(axis=0, dtype=np.float64)).ravel() if center else zero
         if center and not sparse.issparse(X):
             X, shift = X - shift.astype(X.dtype), zero
+        # ‖x − shift‖², also where the difference is not formed
         norms = linalg.row_norms(X) - 2 * linalg.dense(X @ shift.astype(X.dtype)) + shift @ shift
         return cls(X, shift, np.maximum(norms, 0), center)
 
@@ -85,7 +86,7 @@ class Points:
         return replace(cls.of(X[:, columns], center), columns=columns, width=X.shape[1])
 
     def __len__(self) -> int:
-        return self.X.shape[0]
+        return int(self.X.shape[0])
 
     @property
     def d(self) -> int:
@@ -119,7 +120,8 @@ class Points:
 
     def dense(self, rows: Any) -> np.ndarray:
         """Some points z as an array."""
-        return linalg.dense(self.X[rows]) - self.shift
+        Z: np.ndarray = linalg.dense(self.X[rows]) - self.shift
+        return Z
 
     def blocks(self) -> Iterator[slice]:
         """Slices that cover the points."""
@@ -130,37 +132,40 @@ class Points:
     def inner(self, C: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
         """Inner products zᵀc with the rows of C, (rows, K)."""
         C = C.astype(self.X.dtype, copy=False)
-        return linalg.dense(self.X[rows] @ C.T) - (C @ self.shift.astype(C.dtype, copy=False))
+        products: np.ndarray = linalg.dense(self.X[rows] @ C.T) - (C @ self.shift.astype(C.dtype, copy=False))
+        return products
 
     def nearest(self, C: np.ndarray, k: tuple[int, ...]) -> np.ndarray:
         """Labels (n, T): in each clustering the center that is closest, ties to the first."""
         if held(self.X):
-            return self._nearest_on_device(linalg.placed(C, self.X), k)
+            on_device: np.ndarray = self._nearest_on_device(linalg.placed(C, self.X), k)
+            return on_device
         from gramian._jit.clusters import largest
 
         labels = np.empty((len(self), len(k)), dtype=np.int32)
         half = linalg.row_norms(C).astype(self.X.dtype) / 2
         for rows in self.blocks():
-            near = self.inner(C, rows)
-            near -= half
-            largest(near, np.cumsum(k), labels[rows])
+            products = self.inner(C, rows)
+            products -= half  # the largest zᵀc − ½‖c‖² is the nearest center
+            largest(products, np.cumsum(k), labels[rows])
         return labels
 
     def _nearest_on_device(self, C: Any, k: tuple[int, ...]) -> Any:
         half = linalg.row_norms(C).astype(self.X.dtype) / 2
-        found = []
+        labels = []
         for rows in self.blocks():
-            near = self.inner(C, rows) - half
-            found.append(np.stack([np.argmax(near[:, part], axis=1) for part in parts(k)], axis=1))
-        return np.concatenate(found)
+            products = self.inner(C, rows) - half
+            labels.append(np.stack([np.argmax(products[:, block], axis=1) for block in parts(k)], axis=1))
+        return np.concatenate(labels)
 
     def errors(self, C: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Squared distance of each point to its own center, for labels (n,) of one clustering."""
         out = linalg.empty(len(self), self.X)
         for rows in self.blocks():
-            own = np.take_along_axis(self.inner(C, rows), labels[rows][:, None], axis=1)[:, 0]
-            out[rows] = self.norms[rows] - 2 * own + linalg.row_norms(C)[labels[rows]]
-        return np.maximum(out, 0)
+            products = np.take_along_axis(self.inner(C, rows), labels[rows][:, None], axis=1)[:, 0]
+            out[rows] = self.norms[rows] - 2 * products + linalg.row_norms(C)[labels[rows]]
+        errors: np.ndarray = np.maximum(out, 0)
+        return errors
 
     def sums(self, labels: np.ndarray, k: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Sums (K, d) of the points of each cluster, and their numbers (K,)."""
@@ -168,8 +173,8 @@ class Points:
             return self._sums_on_device(labels, k)
         S, dense = np.zeros((sum(k), self.X.shape[1])), not sparse.issparse(self.X)
         for rows in self.blocks():
-            part = indicator(labels[rows], k, self.X.dtype, dense).T @ self.X[rows]
-            S += part if dense else part.toarray()
+            sums = indicator(labels[rows], k, self.X.dtype, dense).T @ self.X[rows]  # (K, d)
+            S += sums if dense else sums.toarray()
         counts = np.concatenate([np.bincount(labels[:, t], minlength=size) for t, size in enumerate(k)])
         return S - counts[:, None] * self.shift, counts
 

@@ -1,10 +1,16 @@
-"""Where the iterations begin: k-means for one clustering, random labels or what the others leave for the rest."""
+"""Where the iterations begin: k-means for one clustering, random labels or what the others leave for the rest.
 
+A good place to start is the best of several short tries on some of the points.
+"""
+
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
 
 from gramian import linalg
+from gramian.clustering.base import Run, lowest
+from gramian.clustering.descent import descend, refill, representatives
 from gramian.clustering.points import Points
 
 SEED_POINTS = 10_000
@@ -13,26 +19,47 @@ SEED_POINTS = 10_000
 TURNS = 2
 """How often each clustering is found again, orthogonal to the others."""
 
+KINDS = ("orthogonal", "independent", "random")
+"""How tries begin, by turns."""
+
+LEAST, PER_CLUSTER = 500, 50
+"""Points of a try: so many for each cluster, and no fewer in all."""
+
+TRIES, MOST, WORK = 3, 6, 3000
+"""Tries of a start; more of them, up to a limit, while all together see no more than some thousand points."""
+
+STEPS = 15
+"""Steps of a try with the penalty itself."""
+
+ROUNDS, REPEATS = (2, 4), 3
+"""Rounds in which each clustering is found in the complement of the others, more of them when points are few, and the
+number of seeds each time.
+"""
+
+HEAT, WARMUP = 10.0, 10
+"""The first steps have a heavier penalty, which pulls the clusterings apart."""
+
 
 def directions(means: np.ndarray) -> np.ndarray:
     """Orthonormal rows that span the means."""
     _, sizes, V = np.linalg.svd(means, full_matrices=False)
-    return V[sizes > 1e-10 * sizes.max(initial=1e-300)]
+    rows: np.ndarray = V[sizes > 1e-10 * sizes.max(initial=1e-300)]
+    return rows
 
 
 def seeds(points: Points, k: int, off: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """Greedy k-means++ centers (Arthur and Vassilvitskii 2007) of the points projected off the rows of ``off``."""
     points = points.sample(SEED_POINTS, rng)
     norms = np.maximum(points.norms - linalg.row_norms(points.inner(off)), 0)
-    chosen, nearest = linalg.empty((k, off.shape[1]), points.X), linalg.full(len(points), np.inf, points.X)
+    centers, nearest = linalg.empty((k, off.shape[1]), points.X), linalg.full(len(points), np.inf, points.X)
     shares = linalg.placed(rng.random_sample((k, 2 + int(np.log(k)))), points.X)
     for i in range(k):
         weight = nearest if i and nearest.sum() > 0 else np.ones_like(nearest)
-        C = project_off(points.dense(drawn(weight, shares[i])), off)
-        near = np.minimum(nearest[:, None], norms[:, None] - 2 * points.inner(C) + linalg.row_norms(C))
-        best = near.sum(axis=0).argmin()
-        chosen[i], nearest = C[best], np.maximum(near[:, best], 0)
-    return chosen
+        C = project_off(points.dense(drawn(weight, shares[i])), off)  # (trials, d)
+        sqdist = np.minimum(nearest[:, None], norms[:, None] - 2 * points.inner(C) + linalg.row_norms(C))
+        best = sqdist.sum(axis=0).argmin()
+        centers[i], nearest = C[best], np.maximum(sqdist[:, best], 0)
+    return centers
 
 
 def drawn(weight: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -91,10 +118,11 @@ def in_turn(
     means: dict[int, np.ndarray] = {}
     for turn in range(turns):
         t, last = int(order[turn % len(k)]), labels.copy()
-        others = [means[s] for s in means if s != t]
-        off = directions(np.vstack(others)) if others else None
-        found = best_kmeans(points, k[t], rng, n_init, off) if n_init else kmeans(points, k[t], rng, off)
-        labels[:, t], means[t] = found
+        rest = [means[s] for s in means if s != t]
+        off = directions(np.vstack(rest)) if rest else None
+        labels[:, t], means[t] = (
+            best_kmeans(points, k[t], rng, n_init, off) if n_init else kmeans(points, k[t], rng, off)
+        )
         if n_init and turn >= len(k) and np.array_equal(last, labels):
             break
     return labels
@@ -107,17 +135,63 @@ def best_kmeans(
 
     A run that is better by rounding only does not replace an earlier one.
     """
-    best, kept = 0.0, None
+    most, best = 0.0, None
     for _ in range(n_init):
         labels, means = kmeans(points, k, rng, off, max_iter=100)
         centers = means if off is None else project_off(means, off)
+        # Σ_i n_i ‖μ_i‖²: the most of it is the least error
         explained = float(np.bincount(labels, minlength=k) @ linalg.row_norms(centers))
-        if kept is None or explained - best > 1e-10 * best:
-            best, kept = explained, (labels, means)
-    assert kept is not None
-    return kept
+        if best is None or explained - most > 1e-10 * most:
+            most, best = explained, (labels, means)
+    assert best is not None
+    return best
 
 
 def project_off(C: np.ndarray, off: np.ndarray) -> np.ndarray:
     """Rows of C without their components along the orthonormal rows of ``off``."""
-    return C - (C @ off.T) @ off
+    rest: np.ndarray = C - (C @ off.T) @ off
+    return rest
+
+
+def attempt(points: Points, labels: np.ndarray, k: tuple[int, ...], lam: float, max_iter: int, tol: float = 0.0) -> Run:
+    """Descent from given labels, first with 10 λ and then with λ."""
+    warm = descend(points, refill(points, labels, k), k, HEAT * lam, WARMUP)
+    return descend(points, warm.labels, k, lam, max_iter, tol)
+
+
+def promising(points: Points, k: tuple[int, ...], lam: float, rng: np.random.RandomState) -> np.ndarray:
+    """Labels (n, T) of all points from the try on a subsample with the lowest (8.1); short runs first, as in the
+    starts of EM by Biernacki, Celeux and Govaert (2003).
+    """
+    sample = _sample(points, k, rng)
+    lam = lam * len(sample) / len(points)  # it stands beside a sum over the points
+    number = int(np.clip(WORK // len(points), TRIES, MOST)) if len(k) > 1 else 1
+    starts = (first_labels(sample, k, rng, rest) for rest in islice(cycle(KINDS), number))
+    best = lowest(attempt(sample, start, k, lam, STEPS) for start in starts)
+    return _labels_of_all(points, sample, best.labels, best.centers, k)
+
+
+def projected(points: Points, k: tuple[int, ...], lam: float, rng: np.random.RandomState) -> np.ndarray:
+    """Labels (n, T) of all points from k-means on a subsample, each clustering in the complement of the others.
+
+    This is the second heuristic of §8.3 of Jain 2009; many clusters are seeded better by it than by a try.
+    """
+    sample = _sample(points, k, rng)
+    rounds = int(np.clip(WORK // len(points), *ROUNDS))
+    labels = refill(sample, in_turn(sample, k, rng, rng.permutation(len(k)), rounds * len(k), REPEATS), k)
+    _, centers = representatives(*sample.sums(labels, k), k, HEAT * lam * len(sample) / len(points))
+    return _labels_of_all(points, sample, labels, centers, k)
+
+
+def _labels_of_all(
+    points: Points, sample: Points, labels: np.ndarray, centers: np.ndarray, k: tuple[int, ...]
+) -> np.ndarray:
+    """Labels of the sample where it is all points, otherwise those of the nearest centers."""
+    if len(sample) < len(points):
+        return points.nearest(centers, k)
+    placed: np.ndarray = linalg.placed(labels, points.X)
+    return placed
+
+
+def _sample(points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> Points:
+    return points.sample(max(LEAST, PER_CLUSTER * sum(k)), rng).on_host()
