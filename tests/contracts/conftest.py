@@ -15,7 +15,7 @@ import gramian as gm
 from gramian.clustering.base import Clusterings
 from gramian.kernels import Kernel
 from gramian.learners.base import Learner
-from gramian.manifold.base import GraphEmbedding
+from gramian.manifold.eigenmaps import GraphEmbedding
 from gramian.metrics import Metric
 from gramian.search import Index
 from tests.arrays import libraries

@@ -7,14 +7,14 @@ import pytest
 
 import gramian as gm
 from gramian.constraints import Labels
-from gramian.manifold import NeighborGraph, SpectralFamily, parts
+from gramian.manifold import NeighborGraph, SpectralFamily, transductive
 from gramian.manifold.alternation import suitable
 
 
 @pytest.fixture
 def moons(monkeypatch):
     """Three hundred points, every tenth of them labeled; more than a hundred are many."""
-    monkeypatch.setattr(parts, "MANY", 150)
+    monkeypatch.setattr(transductive, "MANY", 150)
     data = gm.datasets.moons(300, noise=0.05, random_state=0)
     return data.X, np.where(np.arange(300) % 10 == 0, np.array(["a", "b"])[data.y], "-1"), data.y
 
@@ -83,7 +83,7 @@ def test_a_refused_fit_on_a_part_changes_nothing(moons):
 @pytest.mark.parametrize("labeled", [0, 7, 600, 1000])
 def test_what_is_drawn(labeled):
     codes = np.where(np.arange(1000) < labeled, np.arange(1000) % 3, -1)
-    rows = parts.drawn(Labels(codes, np.arange(3)), 200, np.random.RandomState(0))
+    rows = transductive.drawn(Labels(codes, np.arange(3)), 200, np.random.RandomState(0))
     assert len(rows) == len(set(rows)) <= 200 and len(rows) >= 190 and (np.diff(rows) > 0).all()
     known = (codes[rows] >= 0).sum()
     assert known == labeled if labeled <= 100 else known >= 90

@@ -6,8 +6,9 @@ import numpy as np
 
 from benchmarks.harness import ROOT, remembered
 from benchmarks.papers.gml import semi_supervised
+from benchmarks.papers.gml.rivals import maximal_alignment_factor
 from benchmarks.papers.gml.semi_supervised import errors, hide, kernel_svm, text, usps
-from gramian.manifold import NeighborGraph, graph_basis, maximal_alignment_factor
+from gramian.manifold import NeighborGraph, graph_basis
 
 TITLE = "G-ML, Figure 6.3: errors by the number of labels"
 NOTES = """

@@ -6,7 +6,8 @@ import numpy as np
 
 import gramian as gm
 from benchmarks.harness import ROOT, load
-from gramian.manifold import colored_unfolding_factor, neighbors
+from benchmarks.papers.gml.rivals import colored_unfolding_factor
+from gramian.manifold import neighbors
 
 TITLE = "G-ML, Figure 6.5: 2,007 USPS digits in the plane"
 NOTES = """

@@ -11,8 +11,9 @@ from sklearn.svm import SVC
 
 import gramian as gm
 from benchmarks.harness import load
+from benchmarks.papers.gml.rivals import order_constrained_factor
 from gramian import linalg
-from gramian.manifold import SpectralFamily, diffusion_factor, order_constrained_factor
+from gramian.manifold import SpectralFamily, diffusion_factor
 from gramian.manifold.transductive import vote
 
 GAMMAS = (0.01, 0.1, 1.0)

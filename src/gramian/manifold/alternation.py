@@ -58,7 +58,9 @@ class Rules(NamedTuple):
     tol: float
 
 
-def alternate(kernels: KernelSet, side: Constraints, rules: Rules, callback: Callable | None = None) -> Alternation:
+def alternate(
+    kernels: KernelSet, side: Constraints, rules: Rules, callback: Callable[..., Any] | None = None
+) -> Alternation:
     """Min D(K, M) + slack (6.2): step A over K, step B over M, until the objective falls by less than ``tol``.
 
     Step A begins at the multipliers λ of the step A before: the optimum of (6.7), K⁻¹ = M⁻¹ + A(λ), moves little
@@ -71,12 +73,12 @@ def alternate(kernels: KernelSet, side: Constraints, rules: Rules, callback: Cal
     path: list[float] = []
     change, n_iter = np.inf, 0
     while n_iter < rules.max_iter and change > max(rules.tol, ROUNDING):
-        found = solver.solve(problem)
-        if not path or found.objective <= problem.objective(B):
-            B = found.M
+        solution = solver.solve(problem)  # step A, K = ZBZᵀ
+        if not path or solution.objective <= problem.objective(B):
+            B = solution.M
         path.append(problem.objective(B))
-        trial = kernels.nearest(B, theta)
-        after = replace(problem, prior=kernels.core(trial), start=found.dual)
+        trial = kernels.nearest(B, theta)  # step B
+        after = replace(problem, prior=kernels.core(trial), start=solution.dual)
         value = after.objective(B)
         if value <= path[-1]:
             theta, problem = trial, after
@@ -85,7 +87,7 @@ def alternate(kernels: KernelSet, side: Constraints, rules: Rules, callback: Cal
         n_iter += 1
         if callback is not None:
             callback(n_iter, path[-1], change, B)
-    return Alternation(theta, B, found.dual, path, n_iter, change)
+    return Alternation(theta, B, solution.dual, path, n_iter, change)
 
 
 def suitable(problem: Problem) -> Solver:
@@ -99,16 +101,16 @@ def suitable(problem: Problem) -> Solver:
 def step_a(kernels: KernelSet, side: Constraints, rules: Rules) -> Problem:
     """K for M at its start: the problem of ITML in the range of M (Jain 2009, (6.4))."""
     slack = Hard() if rules.gamma is None else Relative(rules.gamma)
-    prior = kernels.core(kernels.start)
+    prior = kernels.core(kernels.start)  # C(θ) of the start
     return Problem(rows_of(side, kernels.Z), side.bound, prior, rules.divergence, slack)
 
 
 def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -> Pairs | None:
     """Pairs of labeled points, −1 where unlabeled; None with fewer than two."""
-    known = int((codes >= 0).sum())
-    if known < 2:
+    n_labeled = int((codes >= 0).sum())
+    if n_labeled < 2:
         return None
-    n_pairs = MOST_PAIRS if n_pairs is None and 5 * known > MOST_PAIRS else n_pairs
+    n_pairs = MOST_PAIRS if n_pairs is None and 5 * n_labeled > MOST_PAIRS else n_pairs
     return Pairs.from_labels(
         codes, n_pairs, unknown=-1, random_state=_checks.random(random_state, "GeometryAwareKernel")
     )
@@ -117,10 +119,11 @@ def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -
 def bounded(side: Constraints, kernels: KernelSet, bounds: Any, percentiles: Any, gamma: float | None) -> Constraints:
     """Constraints with bounds: their own, those given, or percentiles of the distances of the starting kernel."""
     owner = "GeometryAwareKernel"
-    start = kernels.Z @ linalg.psd_sqrt(kernels.core(kernels.start))
+    start = kernels.Z @ linalg.psd_sqrt(kernels.core(kernels.start))  # (n, m): their inner products are M
 
     def sqdist(rows: np.ndarray) -> np.ndarray:
         D = linalg.sqdist(start[rows])
+        # copies differ by rounding
         return np.where(kernels.resolution**2 * D.max(initial=0.0) < D, D, 0.0)
 
     if isinstance(side, Pairs) and side.bounds is None:

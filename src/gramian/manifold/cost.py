@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian.constraints import Constraints, Pairs, Triplets
-from gramian.manifold.neighbors import neighbors_of
+from gramian.manifold.graph import neighbors_of
 
 
 def cost_matrix(X: Any, codes: np.ndarray, k: int, **search: Any) -> sparse.csr_array:
@@ -18,7 +18,7 @@ def cost_matrix(X: Any, codes: np.ndarray, k: int, **search: Any) -> sparse.csr_
     was checked.
     """
     n = len(codes)
-    C = sparse.csr_array((n, n))
+    C = sparse.csr_array((n, n))  # row by row 1/k and −1/k, before it is made symmetric
     for c in range(codes.max(initial=-1) + 1):
         inside = np.flatnonzero(codes == c)
         outside = np.flatnonzero((codes >= 0) & (codes != c))
@@ -47,7 +47,7 @@ def constraint_cost(side: Constraints, n: int) -> sparse.csr_array:
     """
     if isinstance(side, Pairs):
         kinds = 2 * np.concatenate([side.left, side.right]) + np.tile(side.similar, 2)
-        share = 1 / np.bincount(kinds)[kinds]
+        share = 1 / np.bincount(kinds)[kinds]  # (2m,): of each end in what its point has of this kind
         weights = share[: len(side)] + share[len(side) :]
     elif isinstance(side, Triplets):
         weights = 1 / np.bincount(side.anchor)[side.anchor]

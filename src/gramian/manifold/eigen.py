@@ -57,15 +57,17 @@ def upper_bound(S: Any) -> float:
 def _dense(S: Any, k: int, t: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     A = linalg.dense(S).astype(float)
     if t is not None:
-        At = A @ t
+        At = A @ t  # (n,)
+        # (I − ttᵀ) A (I − ttᵀ) + σ ttᵀ, multiplied out
         A = A - np.outer(t, At) - np.outer(At, t) + (t @ At + 2 * upper_bound(A)) * np.outer(t, t)
-    return sla.eigh(linalg.symmetrize(A), subset_by_index=[0, k - 1])
+    values, X = sla.eigh(linalg.symmetrize(A), subset_by_index=[0, k - 1])
+    return values, X
 
 
 def lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.ndarray, np.ndarray, int]:
     """Lanczos for the largest eigenvalues of top·I − S; stops at a residual of tol times the mean diagonal of S."""
     n = S.shape[0]
-    top = upper_bound(S)
+    top = upper_bound(S)  # σ
     counter = count()
 
     def product(x: np.ndarray) -> np.ndarray:
@@ -76,7 +78,7 @@ def lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.nd
     start = _checks.random(search.random_state, "smallest_eigenvectors").standard_normal(n)
     # ARPACK measures residuals against the eigenvalue, here about ``top``, which hubs of the graph make large.
     tol = search.tol * min(1.0, np.abs(S.diagonal()).mean() / top)
-    limit = search.max_iter or 10 * n
+    limit = search.max_iter or 10 * n  # restarts
     width = min(n - 1, k + max(k, 40))
     try:
         values, X = eigsh(operator, k, which="LA", v0=start, ncv=width, tol=tol, maxiter=limit)
@@ -93,12 +95,10 @@ def lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.nd
 
 def flipped(S: Any, top: float, t: np.ndarray | None, x: np.ndarray) -> np.ndarray:
     """(top·I − S) x; with t that on its complement, and −top on t itself: below all that is wanted."""
-    if t is None:
-        return top * x - S @ x
-    along = t @ x
-    y = x - along * t
+    along = 0.0 if t is None else t @ x
+    y: np.ndarray = x if t is None else x - along * t
     y = top * y - S @ y
-    return y - (t @ y + top * along) * t
+    return y if t is None else y - (t @ y + top * along) * t
 
 
 def completed(error: ArpackNoConvergence, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -106,6 +106,6 @@ def completed(error: ArpackNoConvergence, k: int, n: int) -> tuple[np.ndarray, n
     m = len(error.eigenvalues)
     values = np.full(k, error.eigenvalues.min(initial=0.0))
     values[:m] = error.eigenvalues
-    X = np.zeros((n, k))
+    X = np.zeros((n, k))  # zero columns where nothing converged
     X[:, :m] = error.eigenvectors
     return values, X

@@ -1,15 +1,63 @@
-"""Laplacian eigenmaps."""
+"""Embeddings of graphs: what all of them share, and Laplacian eigenmaps, the plainest one."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
+from gramian import _checks
 from gramian._settings import Count, Seed, Size, whole
-from gramian.manifold.base import GraphEmbedding
 from gramian.manifold.eigen import Search
-from gramian.manifold.geometry import Geometry
+from gramian.manifold.geometry import Built, Geometry
 from gramian.manifold.graph import Graph
+from gramian.manifold.penalties import Spectrum
+from gramian.metrics import Metric
+from gramian.metrics.base import answer
+
+
+class GraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base: ``fit`` sets ``embedding_`` (n, k) and ``metric_``, whose coordinates of the training points these are."""
+
+    embedding_: np.ndarray
+    metric_: Metric
+    _devices = True
+    """Whether points may be on a device: the search for the graph runs there, everything else on the host."""
+
+    def _points(self, X: Any, reset: bool) -> Any:
+        return _checks.estimator_points(self, X, reset=reset, min_points=2 if reset else 1, devices=self._devices)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coordinates of points (n, k), in which the Euclidean distance is the learned one.
+
+        Training points have their row of ``embedding_``.
+        """
+        check_is_fitted(self, "metric_")
+        coordinates: np.ndarray = answer(self.metric_.transform_of(self._points(X, reset=False)), X)
+        return coordinates
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit and return ``embedding_``."""
+        embedding: np.ndarray = self.fit(X, y).embedding_.copy()
+        return embedding
+
+    def _store(self, built: Built, spectrum: Spectrum) -> None:
+        """Keep what the eigenproblem of a penalty gave."""
+        self.eigenvalues_ = spectrum.values
+        self.embedding_ = spectrum.vectors
+        self.n_iter_ = spectrum.n_iter
+        self.n_connected_components_ = built.n_components
+        self.metric_ = built.penalty.place(spectrum)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 @dataclass(eq=False, repr=False)
@@ -82,10 +130,5 @@ class LaplacianEigenmaps(GraphEmbedding):
         kind = "normalized" if self.normalized else "laplacian"
         search = Search(self.tol, self.max_iter, self.random_state)
         built = Geometry(kind, self.n_neighbors, self.graph).penalty(X, search, owner)
-        found = built.penalty.solve(None, 1.0, k, search)
-        self.eigenvalues_ = found.values
-        self.embedding_ = found.vectors
-        self.n_iter_ = found.n_iter
-        self.n_connected_components_ = built.n_components
-        self.metric_ = built.penalty.place(found)
+        self._store(built, built.penalty.solve(None, 1.0, k, search))
         return self

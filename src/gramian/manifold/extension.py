@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from gramian import linalg
-from gramian.manifold.neighbors import neighbors
+from gramian.manifold.graph import neighbors
 from gramian.persist import Stored
 
 
@@ -51,20 +51,20 @@ class AlongGraph(Extension):
 
     def __call__(self, points: Any, F: np.ndarray, X: Any) -> np.ndarray:
         """The formulas above."""
-        W = self.graph.link(points, X)
-        d = np.asarray(W.sum(axis=1), dtype=float).ravel()
+        W = self.graph.link(points, X)  # (m, n)
+        d = np.asarray(W.sum(axis=1), dtype=float).ravel()  # (m,)
         inverse = np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)[:, None]
         shift = np.zeros(F.shape[1]) if self.shift is None else self.shift
         if self.degree is None:
-            found = inverse * np.asarray(W @ F)
-            pole = 1 - inverse * shift
+            f: np.ndarray = inverse * np.asarray(W @ F)
+            pole = 1 - inverse * shift  # (d − ν) / d
         else:
             half = np.divide(1.0, np.sqrt(self.degree), out=np.zeros_like(self.degree), where=self.degree > 0)
-            found = np.sqrt(inverse) * np.asarray(W @ (half[:, None] * F))
+            f = np.sqrt(inverse) * np.asarray(W @ (half[:, None] * F))
             pole = 1 - shift
-        found = found / np.maximum(pole, 0.5)
-        found[d == 0] = F.mean(axis=0)
-        return found
+        f = f / np.maximum(pole, 0.5)
+        f[d == 0] = F.mean(axis=0)
+        return f
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,8 @@ class ByWeights(Extension):
     def __call__(self, points: Any, F: np.ndarray, X: Any) -> np.ndarray:
         """The weighted mean."""
         ids, w = rebuilding_weights(points, self.n_neighbors, X)
-        return np.einsum("ij,ijk->ik", w, F[ids])
+        means: np.ndarray = np.einsum("ij,ijk->ik", w, F[ids])
+        return means
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +118,9 @@ class ByGeodesics(Extension):
         """The sum above, F is not needed."""
         out = np.empty((X.shape[0], self.coefficients.shape[1]))
         for rows in linalg.blocks(len(out), 8 * points.shape[0]):
-            squared = self._paths(points, X[rows]) ** 2
+            squared = self._paths(points, X[rows]) ** 2  # (rows, n)
             squared[np.isinf(squared)] = self.far
+            # −2 k_D(x, x_j)
             centered = squared - squared.mean(axis=1, keepdims=True) - self.means + self.means.mean()
             out[rows] = -0.5 * centered @ self.coefficients
         return out
@@ -128,7 +130,8 @@ class ByGeodesics(Extension):
         edges = edge_lengths(points, self.n_neighbors, X)
         n, m = edges.shape[1], edges.shape[0]
         graph = sparse.block_array([[self.lengths, None], [edges, sparse.csr_array((m, m))]], format="csr")
-        return csgraph.dijkstra(graph, indices=np.arange(n, n + m))[:, :n]
+        paths: np.ndarray = csgraph.dijkstra(graph, indices=np.arange(n, n + m))[:, :n]
+        return paths
 
 
 def rebuilding_weights(X: Any, k: int, queries: Any = None, ridge: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
@@ -139,9 +142,9 @@ def rebuilding_weights(X: Any, k: int, queries: Any = None, ridge: float = 1e-3)
     ids, _ = neighbors(X, k, queries=queries)
     X = linalg.dense(X)
     Q = X if queries is None else linalg.dense(queries)
-    V = X[ids] - Q[:, None, :]
-    G = V @ V.transpose(0, 2, 1)
-    trace = np.trace(G, axis1=1, axis2=2)
+    V = X[ids] - Q[:, None, :]  # (n, k, d)
+    G = V @ V.transpose(0, 2, 1)  # (n, k, k)
+    trace = np.trace(G, axis1=1, axis2=2)  # (n,)
     G = G + (ridge * np.where(trace > 0, trace, 1.0))[:, None, None] * np.eye(ids.shape[1])
     w = np.linalg.solve(G, np.ones((*ids.shape, 1)))[:, :, 0]
     return ids, w / w.sum(axis=1, keepdims=True)
@@ -166,10 +169,10 @@ def freeze(value: Any, *names: str) -> None:
             continue
         if sparse.issparse(field):
             field = sparse.csr_array(field, copy=True)
-            parts = [field.data, field.indices, field.indptr]
+            arrays = [field.data, field.indices, field.indptr]
         else:
             field = np.array(field, dtype=np.result_type(np.asarray(field).dtype, np.float32))
-            parts = [field]
-        for part in parts:
-            part.flags.writeable = False
+            arrays = [field]
+        for array in arrays:
+            array.flags.writeable = False
         object.__setattr__(value, name, field)

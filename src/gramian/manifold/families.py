@@ -14,17 +14,17 @@ from typing import Any, Literal
 import numpy as np
 
 from gramian import _checks, linalg
-from gramian._settings import Count, Positive, Size, check
+from gramian._settings import Count, Positive, Size, check, checked
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian, Kernel
 from gramian.kernels.basic import median_scale
-from gramian.manifold.eigen import Search, smallest_eigenvectors
+from gramian.manifold.eigen import Eigenvectors, Search, smallest_eigenvectors
 from gramian.manifold.extension import AlongGraph
 from gramian.manifold.geometry import Geometry, Named, connect
 from gramian.manifold.graph import Graph, NeighborGraph, laplacian
 from gramian.manifold.kernel_sets import KernelSet, Ordered, Regularized, Widths
 from gramian.manifold.metric import graph_metric
-from gramian.manifold.penalties import Found, KernelPenalty
+from gramian.manifold.penalties import KernelPenalty, Spectrum
 
 OWNER = "GeometryAwareKernel"
 
@@ -72,27 +72,26 @@ class SpectralFamily(Family):
     def build(self, X: Any, random_state: Any = None) -> Ordered:
         """The set on the points X."""
         r = int(self.n_eigenvectors)
-        own = np.ndim(self.geometry) == 2 and np.shape(self.geometry)[1] != X.shape[0]
-        if own:
-            return self._own(X)
+        if np.ndim(self.geometry) == 2 and np.shape(self.geometry)[1] != X.shape[0]:
+            return self._on_vectors(X)
         search = Search(random_state=random_state)
         built = Geometry(self.geometry, self.n_neighbors, self.graph).penalty(X, search, OWNER)
-        found = built.penalty.solve(None, 1.0, r, search)
+        spectrum = built.penalty.solve(None, 1.0, r, search)
         if isinstance(built.penalty, KernelPenalty):
-            start = found.values[:1] / found.values
+            start = spectrum.values[:1] / spectrum.values  # of the kernel itself, the largest one 1
         else:
-            start = diffusion(found.values, self.diffusion)
-        return Ordered(found.vectors, start, built.penalty.place, self.keep_volume, basis=found, graph=built)
+            start = diffusion(spectrum.values, self.diffusion)
+        return Ordered(spectrum.vectors, start, built.penalty.place, self.keep_volume, basis=spectrum, graph=built)
 
-    def _own(self, X: Any) -> Ordered:
+    def _on_vectors(self, X: Any) -> Ordered:
         """On vectors of the user's, which new points join as the mean of their neighbors."""
         V = _checks.points(self.geometry, OWNER, allow_sparse=False, name="geometry").astype(float)
         if len(V) != X.shape[0] or not np.allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-6):
             raise ValueError(f"{OWNER}: geometry must have {X.shape[0]} rows and orthonormal columns, got {V.shape}.")
-        found = Found(np.arange(V.shape[1], dtype=float), V, 1)
+        basis = Spectrum(np.arange(V.shape[1], dtype=float), V, 1)
         rule = AlongGraph(NeighborGraph(self.n_neighbors))
-        start = np.ones(V.shape[1])
-        return Ordered(V, start, lambda f: graph_metric(X, f.vectors, rule), self.keep_volume, basis=found)
+        start = np.ones(V.shape[1])  # α = 1: all vectors alike
+        return Ordered(V, start, lambda f: graph_metric(X, f.vectors, rule), self.keep_volume, basis=basis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +116,7 @@ class InductiveFamily(Family):
         "as_printed" has θ₁ ≥ … ≥ θ_r ≥ 0 and no θ_{r+1}.
     """
 
-    kernel: Kernel | Callable | None = None
+    kernel: Kernel | Callable[..., Any] | None = None
     rank: Count = 200
     _: KW_ONLY
     n_eigenvectors: Count = 20
@@ -134,18 +133,18 @@ class InductiveFamily(Family):
         search = Search(random_state=random_state)
         connected = connect(self.graph, self.n_neighbors, X, OWNER)
         L, trivial = laplacian(connected.adjacency, self.normalized)
-        basis = Found(*smallest_eigenvectors(L, r, trivial, search))
+        basis = Spectrum(*smallest_eigenvectors(L, r, trivial, search))
         kernel = Gaussian(median_scale(X)) if self.kernel is None else self.kernel
         features = KernelFeatures(kernel, rank=self.rank, center=True, random_state=random_state)
-        Z = features.fit_transform(X)
-        theta = 1 / diffusion(basis.values, self.diffusion)
+        Z = features.fit_transform(X)  # (n, m)
+        theta = 1 / diffusion(basis.values, self.diffusion)  # θ_i = 1/α_i
         if printed:
             start = np.full(len(theta), theta.mean())
         else:
             # All rougher vectors begin at the mean of their eigenvalues, which the trace of L gives.
             rest = (L.trace() - basis.values.sum()) / max(X.shape[0] - 1 - r, 1)
             start = np.append(theta, max(1 / diffusion(rest, self.diffusion), theta[-1]))
-        W = basis.vectors.T @ Z
+        W = basis.vectors.T @ Z  # (r, m)
         return Regularized(Z, start, W, printed, features, basis=basis, graph=connected)
 
 
@@ -170,6 +169,30 @@ class RBFFamily(Family):
 def diffusion(values: Any, t: float) -> np.ndarray:
     """The diffusion kernel's α_i = exp(−t μ_i), nonincreasing because eigenvalues ascend, and never 0."""
     return np.exp(-np.clip(t * np.asarray(values), 0, 30))
+
+
+@checked
+def graph_basis(A: Any, n_eigenvectors: Count = 200, *, normalized: bool = False) -> Eigenvectors:
+    """The smoothest eigenvectors of a graph's Laplacian, constant left out, to share between kernels made of them."""
+    L, trivial = laplacian(A, normalized)
+    return smallest_eigenvectors(L, n_eigenvectors, trivial)
+
+
+@checked
+def diffusion_factor(A: Any, t: Size = 0.1, *, n_eigenvectors: Count = 200, normalized: bool = False) -> np.ndarray:
+    """F (n, r) with FFᵀ = exp(−tL) on the smoothest eigenvectors, constant left out (Kondor and Lafferty, 2002).
+
+    ``A`` is an adjacency matrix, or its :func:`graph_basis`.
+    """
+    values, V = smoothest(A, n_eigenvectors, normalized)
+    factor: np.ndarray = V * np.sqrt(diffusion(values, t))
+    return factor
+
+
+def smoothest(A: Any, r: int, normalized: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (r,) and eigenvectors (n, r) of a graph, or of its :func:`graph_basis`."""
+    values, V, _ = A if isinstance(A, Eigenvectors) else graph_basis(A, r, normalized=normalized)
+    return values[:r], V[:, :r]
 
 
 FAMILIES: dict[str, Family] = {

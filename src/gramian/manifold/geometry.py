@@ -1,5 +1,6 @@
 """What is near, by name: graphs, locally linear embedding, Isomap, kernels and matrices as penalties P'."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -15,7 +16,8 @@ from gramian.manifold.eigen import Search, smallest_eigenvectors
 from gramian.manifold.extension import AlongGraph, ByGeodesics, ByWeights, edge_lengths, rebuilding_weights
 from gramian.manifold.graph import Graph, NeighborGraph, laplacian, n_connected_components
 from gramian.manifold.metric import graph_metric, kernel_map
-from gramian.manifold.penalties import Found, KernelPenalty, MatrixPenalty, Penalty, SmoothPenalty
+from gramian.manifold.penalties import KernelPenalty, MatrixPenalty, Penalty, SmoothPenalty, Spectrum
+from gramian.metrics import Metric
 
 PAIRS_PER_SECOND = 2e10
 """Features of pairs that an exact search compares in a second."""
@@ -62,7 +64,7 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
 def announce_cost(X: Any, owner: str) -> None:
     """Say what the exact graph of many points costs, before it is made."""
     n, d = X.shape
-    seconds = n * n * (d + 10) / PAIRS_PER_SECOND
+    seconds = n * n * (d + 10) / PAIRS_PER_SECOND  # an estimate
     if seconds > LONG_S:
         _checks.warn(
             f"{owner}: compares all pairs of {n:,} points for the graph, about {seconds:.0f} s on one core; "
@@ -111,14 +113,12 @@ class Geometry:
         X = _device.to_host(X)
         if not isinstance(self.kind, str):
             P = symmetric(self.kind, X.shape[0], owner, "penalty")
-            found: Penalty = MatrixPenalty(P, _constant(X), along(X, connected.rule))
-        elif self.kind == "lle":
-            found = lle_penalty(X, self.n_neighbors)
-        elif self.kind == "isomap":
-            found = isomap_penalty(X, self.n_neighbors)
+            penalty: Penalty = MatrixPenalty(P, _constant(X), along(X, connected.rule))
+        elif self.kind in OF_NEIGHBORS:
+            penalty = OF_NEIGHBORS[self.kind](X, self.n_neighbors)
         else:
-            found = self._of_graph(X, connected, search, owner)
-        return Built(found, connected.adjacency, connected.n_components)
+            penalty = self._of_graph(X, connected, search, owner)
+        return Built(penalty, connected.adjacency, connected.n_components)
 
     def _of_graph(self, X: Any, connected: Connected, search: Search, owner: str) -> Penalty:
         """The Laplacian, or its part on the smoothest eigenvectors."""
@@ -142,13 +142,13 @@ class Geometry:
         elif self.smoothness > 0:
             connected = connect(self.graph, self.n_neighbors, X if self.kind.on_vectors else Z, owner)
             M = self.smoothness * laplacian(connected.adjacency)[0]
-        penalty = KernelPenalty(Z, M, lambda found: kernel_map(features, found.coefficients))
+        penalty = KernelPenalty(Z, M, lambda spectrum: kernel_map(features, spectrum.coefficients))
         return Built(penalty, connected.adjacency, connected.n_components)
 
 
 def along(X: Any, rule: Graph, degree: np.ndarray | None = None) -> Any:
     """New points go along the graph."""
-    return lambda found: graph_metric(X, found.vectors, AlongGraph(rule, found.shift, degree=degree))
+    return lambda spectrum: graph_metric(X, spectrum.vectors, AlongGraph(rule, spectrum.shift, degree=degree))
 
 
 def lle_penalty(X: Any, k: int) -> MatrixPenalty:
@@ -156,9 +156,11 @@ def lle_penalty(X: Any, k: int) -> MatrixPenalty:
     ids, w = rebuilding_weights(X, k)
     n, k = ids.shape
     ends = np.arange(0, n * k + 1, max(k, 1))
+    # I − W
     R = sparse.eye_array(n) - sparse.csr_array((w.ravel(), ids.ravel(), ends), shape=(n, n))
     rule = ByWeights(k)
-    return MatrixPenalty(sparse.csr_array(R.T @ R), _constant(X), lambda found: graph_metric(X, found.vectors, rule))
+    P = sparse.csr_array(R.T @ R)
+    return MatrixPenalty(P, _constant(X), lambda spectrum: graph_metric(X, spectrum.vectors, rule))
 
 
 def isomap_penalty(X: Any, k: int) -> KernelPenalty:
@@ -169,22 +171,27 @@ def isomap_penalty(X: Any, k: int) -> KernelPenalty:
     """
     lengths = edge_lengths(X, k)
     lengths = sparse.csr_array(lengths.maximum(lengths.T))
-    D = csgraph.shortest_path(lengths, directed=False) ** 2
+    D = csgraph.shortest_path(lengths, directed=False) ** 2  # (n, n)
     apart = np.isinf(D)
     far = float(D[~apart].max(initial=0.0)) or 1.0
     D[apart] = far
-    means = D.mean(axis=0)
+    means = D.mean(axis=0)  # (n,)
+    # −½ H D² H
     K = -0.5 * (D - means - means[:, None] + means.mean())
     values, vectors = linalg.eigh(linalg.symmetrize(K))
     keep = values > 1e-10 * values.max(initial=0.0)
-    root = np.sqrt(values[keep])
+    root = np.sqrt(values[keep])  # singular values of K^{1/2}
 
-    def place(found: Found) -> Any:
+    def place(spectrum: Spectrum) -> Metric:
         # f(x) = k_D(x)ᵀ V diag(1/s) W, because z(x) = diag(1/s) Vᵀ k_D(x).
-        rule = ByGeodesics(lengths, k, means, far, (vectors[:, keep] / root) @ found.coefficients)
-        return graph_metric(X, found.vectors, rule)
+        rule = ByGeodesics(lengths, k, means, far, (vectors[:, keep] / root) @ spectrum.coefficients)
+        return graph_metric(X, spectrum.vectors, rule)
 
     return KernelPenalty(vectors[:, keep] * root, None, place)
+
+
+OF_NEIGHBORS: dict[str, Callable[[Any, int], Penalty]] = {"lle": lle_penalty, "isomap": isomap_penalty}
+"""Penalties with a graph of their own."""
 
 
 def symmetric(P: Any, n: int, owner: str, name: str) -> Any:

@@ -14,11 +14,10 @@ from gramian.constraints import Constraints
 from gramian.divergences import LogDet
 from gramian.divergences.base import Divergence
 from gramian.learners.progress import progress
-from gramian.manifold import parts
 from gramian.manifold.alternation import ROUNDING, Alternation, Rules, alternate, bounded, pairs_of_labels
 from gramian.manifold.families import FAMILIES, Family
 from gramian.manifold.kernel_sets import KernelSet
-from gramian.manifold.transductive import Several, Transductive
+from gramian.manifold.transductive import Several, Transductive, fit_part, is_partial
 from gramian.manifold.voting import Choice
 from gramian.solvers import InfeasibleError, Solver
 
@@ -140,7 +139,7 @@ class GeometryAwareKernel(Transductive):
     max_iter: Count = 50
     tol: Size = 1e-3
     verbose: Loudness = False
-    callback: Callable | None = None
+    callback: Callable[..., Any] | None = None
     random_state: Seed = None
 
     @whole
@@ -148,8 +147,9 @@ class GeometryAwareKernel(Transductive):
         """Learn K; y holds labels, −1 where unknown, or a Constraints object."""
         X, side = self._door(X, y)
         k = self.n_components
-        if parts.applies(self, side, self.family):
-            return parts.fitted(self, X, self.family, "family=SpectralFamily(…)", family=self._family())
+        if is_partial(self, side, self.family):
+            fit_part(self, X, self.family, "family=SpectralFamily(…)", family=self._family())
+            return self
         kernels = self._family().build(X, self.random_state)
         choice = self._choose_gamma(X, kernels)
         self.gamma_ = None if self.gamma is None else choice.value

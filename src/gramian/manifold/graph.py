@@ -1,5 +1,7 @@
 """Graphs over points as values: call one on X for a symmetric adjacency matrix, zero on the diagonal.
 
+They are made of nearest neighbors, by the Euclidean distance, any other one, or an index (:func:`neighbors`).
+
 A graph also links new points to old ones (:meth:`Graph.link`), which is all that out-of-sample extension needs.
 """
 
@@ -11,9 +13,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from gramian import _checks, _device, linalg
-from gramian._settings import Count, Positive, check, checked
-from gramian.manifold.neighbors import all_sqdist, neighbors_of
+from gramian import _checks, _device, _threads, linalg
+from gramian._settings import Count, Positive, check, checked, shown
+from gramian.neighbors import nearest, smallest
 from gramian.persist import Stored
 
 LOCAL = 7
@@ -98,12 +100,12 @@ class NeighborGraph(Graph):
             return adjacency(ids, None, X.shape[0])
         if not isinstance(self.scale, str):
             return adjacency(ids, _gauss(D, self.scale), X.shape[0])
-        own = D[:, LOCAL - 1] if D.shape[1] >= LOCAL else self._near(X, LOCAL, queries, search)[1][:, -1]
+        scales = D[:, LOCAL - 1] if D.shape[1] >= LOCAL else self._near(X, LOCAL, queries, search)[1][:, -1]
         if queries is None:
-            return adjacency(ids, local_weights(D, own, own[ids]), X.shape[0])
-        used, where = np.unique(ids, return_inverse=True)
+            return adjacency(ids, local_weights(D, scales, scales[ids]), X.shape[0])
+        used, where = np.unique(ids, return_inverse=True)  # each training point that is linked, once
         far = neighbors_of(X, LOCAL + 1, queries=X[used], **search)[1][:, -1]  # the nearest is the point itself
-        return adjacency(ids, local_weights(D, own, far[where].reshape(ids.shape)), X.shape[0])
+        return adjacency(ids, local_weights(D, scales, far[where].reshape(ids.shape)), X.shape[0])
 
     def _near(self, X: Any, k: int, queries: Any, search: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Ids and squared distances of neighbors, found where X is, on the host."""
@@ -129,15 +131,15 @@ class BallGraph(Graph):
 
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
         Q = X if queries is None else queries
-        parts = []
+        bands = []
         for rows in linalg.blocks(Q.shape[0], 8 * X.shape[0]):
             D = _sqdist(Q[rows], X, self.distance)
             W = np.ones_like(D) if self.scale is None else _gauss(D, self.scale)
             W[self.radius**2 < D] = 0
             if queries is None:
                 W[np.arange(len(W)), np.arange(rows.start, rows.stop)] = 0
-            parts.append(sparse.csr_array(W))
-        return sparse.csr_array(sparse.vstack(parts))
+            bands.append(sparse.csr_array(W))
+        return sparse.csr_array(sparse.vstack(bands))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +153,7 @@ class GaussianGraph(Graph):
     distance: Any = None
 
     def _weights(self, X: Any, queries: Any = None) -> np.ndarray:
-        W = _gauss(_sqdist(X if queries is None else queries, X, self.distance), self.scale)
+        W = _gauss(_sqdist(X if queries is None else queries, X, self.distance), self.scale)  # (n, m)
         if queries is None:
             np.fill_diagonal(W, 0)
             W = linalg.symmetrize(W)
@@ -163,14 +165,16 @@ def _sqdist(Q: Any, X: Any, distance: Any) -> np.ndarray:
 
 
 def _gauss(D: np.ndarray, scale: float) -> np.ndarray:
-    return np.exp(-D / (2 * scale**2))
+    weights: np.ndarray = np.exp(-D / (2 * scale**2))
+    return weights
 
 
-def local_weights(D: np.ndarray, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+def local_weights(D: np.ndarray, of_rows: np.ndarray, of_ends: np.ndarray) -> np.ndarray:
     """exp(−d² / s_i s_j) from squared distances D (n, k), squared scales of the rows (n,) and of the ends (n, k)."""
-    scale = np.sqrt(own[:, None] * other)
+    scale = np.sqrt(of_rows[:, None] * of_ends)  # (n, k): s_i s_j
     ratio = np.divide(D, scale, out=np.where(D > 0, np.inf, 0.0), where=scale > 0)
-    return np.exp(-ratio)
+    weights: np.ndarray = np.exp(-ratio)
+    return weights
 
 
 def adjacency(ids: np.ndarray, weights: np.ndarray | None, m: int) -> sparse.csr_array:
@@ -195,10 +199,10 @@ def laplacian(A: Any, normalized: bool = False) -> tuple[Any, np.ndarray]:
     [[2.0, -2.0], [-2.0, 2.0]]
     """
     A = as_graph(A, "laplacian")
-    degree = np.asarray(A.sum(axis=1), dtype=float).ravel()
+    degree = np.asarray(A.sum(axis=1), dtype=float).ravel()  # (n,)
     L = csgraph.laplacian(A, normed=normalized)
     trivial = np.sqrt(degree) if normalized else np.ones_like(degree)
-    length = np.linalg.norm(trivial)
+    length = np.linalg.norm(trivial)  # 0 where there are no points
     return sparse.csr_array(L) if sparse.issparse(A) else L, trivial / (length or 1.0)
 
 
@@ -221,3 +225,113 @@ def as_graph(A: Any, owner: str) -> Any:
     if A.shape[0] and abs(A - A.T).max() > 1e-10 * high:
         raise ValueError(f"{owner}: A must be symmetric; take A.maximum(A.T).")
     return A
+
+
+@checked
+def neighbors(
+    X: Any,
+    k: Count,
+    *,
+    queries: Any = None,
+    distance: Any = None,
+    index: Any = None,
+    shortlist: Count | None = None,
+    n_jobs: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ids (n, k) and squared distances (n, k) of the k nearest rows of X, ascending, ties by id.
+
+    Parameters
+    ----------
+    X : points (m, d)
+    k : int
+        Neighbors of each query; fewer columns come back when X is smaller.
+    queries : points (n, d), optional
+        None: the rows of X, each without itself (by position: a duplicate does count).
+    distance : Metric, Kernel, TangentDistance, or callable d(a, b), optional
+        Euclidean when None.
+    index : Index, optional
+        Anything with ``add(X)`` and ``query(X, k) -> (ids, sqdist)``, searched instead of X.
+    shortlist : int, optional
+        Evaluate ``distance`` only on this many Euclidean neighbors (the coarse step of Simard et al., 1998).
+    n_jobs : int, optional
+        Threads of the Euclidean search; None is one, −1 all.
+
+    Examples
+    --------
+    >>> from gramian.manifold import neighbors
+    >>> neighbors([[0.0], [1.0], [3.0]], k=1)[0].ravel().tolist()
+    [1, 0, 1]
+    """
+    movable = distance is None and index is None  # other searches run on the CPU
+    X = _checks.points(X, "neighbors", devices=movable)
+    if queries is not None:
+        queries = _checks.points(queries, "neighbors", n_features=X.shape[1], name="queries", devices=movable)
+        _device.same_place("neighbors", X, queries)
+    if index is not None and not (hasattr(index, "add") and hasattr(index, "query")):
+        raise TypeError(f"neighbors: index must be an index with add and query, got {shown(index)}.")
+    search = {"distance": distance, "index": index, "shortlist": shortlist, "n_jobs": n_jobs}
+    ids, D = neighbors_of(X, k, queries=queries, **search)
+    return _device.outside(ids), _device.outside(D)
+
+
+def neighbors_of(
+    X: Any,
+    k: int,
+    *,
+    queries: Any = None,
+    distance: Any = None,
+    index: Any = None,
+    shortlist: int | None = None,
+    n_jobs: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`neighbors` of points that were checked."""
+    same = queries is None
+    Q = X if same else queries
+    most = X.shape[0] - same  # a point is not its own neighbor
+    k = min(k, most)
+    if k == 0:
+        return np.zeros((Q.shape[0], 0), np.intp), np.zeros((Q.shape[0], 0))
+    if index is not None:
+        return _by_index(Q, X, k, same, index)
+    threads = _threads.count(n_jobs, "neighbors")
+    if distance is None:
+        return nearest(X, k, queries, threads=threads)
+    if shortlist is not None:
+        ids, _ = nearest(X, min(max(k, shortlist), most), queries, threads=threads)
+        return smallest(_listed(distance, Q, X, ids), k, ids)
+    return _by_distance(Q, X, k, same, distance)
+
+
+def _by_index(Q: Any, X: Any, k: int, same: bool, index: Any) -> tuple[np.ndarray, np.ndarray]:
+    ids, D = index.add(X).query(Q, min(k + same, X.shape[0]))
+    return smallest(np.asarray(D, dtype=float), k, np.asarray(ids), np.arange(len(ids)) if same else None)
+
+
+def _by_distance(Q: Any, X: Any, k: int, same: bool, distance: Any) -> tuple[np.ndarray, np.ndarray]:
+    full, lists = all_sqdist(distance), []
+    for rows in linalg.blocks(Q.shape[0], 8 * X.shape[0]):
+        D = np.asarray(full(Q[rows], X), dtype=float)
+        lists.append(smallest(D, k, skip=np.arange(rows.start, rows.stop) if same else None))
+    ids, values = map(np.concatenate, zip(*lists))
+    if (ids < 0).any():
+        raise ValueError(f"neighbors: distance must be finite from each point to {k} others, got NaN or infinity.")
+    return ids, values
+
+
+def all_sqdist(distance: Any) -> Any:
+    """Squared distances between two row sets, from whatever the distance offers."""
+    if hasattr(distance, "sqdist"):
+        return distance.sqdist
+    if hasattr(distance, "pairwise"):
+        return lambda A, B: np.asarray(distance.pairwise(A, B)) ** 2
+    if callable(distance):
+        return lambda A, B: np.array([[float(distance(a, b)) ** 2 for b in B] for a in A])
+    raise TypeError(f"neighbors: distance must be a Metric, a Kernel or a callable, got {type(distance).__name__}.")
+
+
+def _listed(distance: Any, Q: Any, X: Any, ids: np.ndarray) -> np.ndarray:
+    if hasattr(distance, "listed_sqdist"):
+        D: np.ndarray = distance.listed_sqdist(Q, X, ids)
+        return D
+    full = all_sqdist(distance)
+    return np.concatenate([full(Q[i : i + 1], X[ids[i]]) for i in range(len(ids))])

@@ -14,7 +14,7 @@ from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian
 from gramian.manifold.metric import kernel_map
-from gramian.manifold.penalties import Found
+from gramian.manifold.penalties import Spectrum
 from gramian.metrics import KernelMetric, Metric
 
 
@@ -23,7 +23,7 @@ class KernelSet(ABC):
 
     Z: np.ndarray
     start: np.ndarray
-    basis: Found | None = None
+    basis: Spectrum | None = None
     """The smoothest vectors, where the set is made of them."""
     graph: Any = None
     """The graph behind the set, where there is one: ``adjacency`` and ``n_components``."""
@@ -50,11 +50,12 @@ class KernelSet(ABC):
 
     def principal(self, core: np.ndarray, k: int | None) -> np.ndarray:
         """A (m, k) such that ZA are the leading eigenvectors of K times the roots of their eigenvalues."""
-        root = linalg.psd_sqrt(core)
-        F = self.Z @ root
+        root = linalg.psd_sqrt(core)  # (m, m)
+        F = self.Z @ root  # (n, m), FFᵀ = K
         vectors = linalg.eigh(F.T @ F)[1][:, ::-1]
-        A = root @ vectors[:, :k]
-        return A * linalg.column_signs(self.Z @ A)
+        A: np.ndarray = root @ vectors[:, :k]
+        A *= linalg.column_signs(self.Z @ A)
+        return A
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +64,9 @@ class Ordered(KernelSet):
 
     Z: np.ndarray
     start: np.ndarray
-    place: Callable[[Found], Metric]
+    place: Callable[[Spectrum], Metric]
     keep_volume: bool | None = None
-    basis: Found = field(kw_only=True)
+    basis: Spectrum = field(kw_only=True)
     graph: Any = field(default=None, kw_only=True)
     spectral: ClassVar[bool] = True
 
@@ -84,11 +85,11 @@ class Ordered(KernelSet):
         second arguments of them all. The cyclic projections of FindAlpha in the thesis approach the same point. Under
         the further constraint Π α_i = const. the multiplier of the logarithms only rescales that point.
         """
-        alpha = isotonic_regression(np.diag(B), increasing=False).x
+        alpha: np.ndarray = isotonic_regression(np.diag(B), increasing=False).x
         alpha = np.maximum(alpha, 1e-12 * alpha[0])
-        if not self.keep_volume:
-            return alpha
-        return alpha * np.exp(np.mean(np.log(self.start) - np.log(alpha)))
+        if self.keep_volume:
+            alpha = alpha * np.exp(np.mean(np.log(self.start) - np.log(alpha)))  # Π α_i as at the start
+        return alpha
 
     def metric(self, core: np.ndarray, theta: np.ndarray, k: int | None) -> Metric:
         """Principal coordinates of K; new points as the vectors v_i go on to them."""
@@ -107,13 +108,14 @@ class Regularized(KernelSet):
     W: np.ndarray
     printed: bool
     features: KernelFeatures
-    basis: Found = field(kw_only=True)
+    basis: Spectrum = field(kw_only=True)
     graph: Any = field(default=None, kw_only=True)
 
     @cached_property
     def rough(self) -> np.ndarray:
         """Zᵀ(I − VVᵀ)Z."""
-        return self.Z.T @ self.Z - self.W.T @ self.W
+        rough: np.ndarray = self.Z.T @ self.Z - self.W.T @ self.W
+        return rough
 
     @cached_property
     def steps_to_theta(self) -> np.ndarray:
@@ -124,6 +126,7 @@ class Regularized(KernelSet):
     def core(self, theta: np.ndarray) -> np.ndarray:
         """C = (I + ZᵀTZ)⁻¹, so that ZCZᵀ = S − S(I + TS)⁻¹TS."""
         r = len(self.W)
+        # ZᵀTZ, (m, m)
         T = (self.W.T * theta[:r]) @ self.W
         if not self.printed:
             T = T + theta[r] * self.rough
@@ -131,13 +134,13 @@ class Regularized(KernelSet):
 
     def along(self, B: np.ndarray) -> np.ndarray:
         """v_iᵀKv_i for K = ZBZᵀ, and tr(K − VVᵀK): the slopes of ⟨B, ZᵀTZ⟩ in θ."""
-        slopes = np.sum((self.W @ B) * self.W, axis=1)
+        slopes = np.sum((self.W @ B) * self.W, axis=1)  # v_iᵀKv_i
         return slopes if self.printed else np.append(slopes, np.sum(B * self.rough))
 
     def nearest(self, B: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """Min ⟨B, ZᵀTZ⟩ − log det(I + ZᵀTZ), convex (Lemma 9), in the steps between the θ_i."""
-        target = self.along(B)
-        order = self.steps_to_theta
+        target = self.along(B)  # (r,) or (r + 1,)
+        order = self.steps_to_theta  # θ = order @ steps
 
         def fun(steps: np.ndarray) -> tuple[float, np.ndarray]:
             t = order @ steps
@@ -145,8 +148,9 @@ class Regularized(KernelSet):
             return float(target @ t + np.linalg.slogdet(C)[1]), order.T @ (target - self.along(C))
 
         steps = np.linalg.solve(order, theta)
-        found = minimize(fun, steps, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(steps))
-        return order @ found.x if found.fun <= fun(steps)[0] else theta
+        end = minimize(fun, steps, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(steps))
+        best: np.ndarray = order @ end.x if end.fun <= fun(steps)[0] else theta
+        return best
 
     def metric(self, core: np.ndarray, theta: np.ndarray, k: int | None) -> Metric:
         """Principal coordinates of K as functions of the landmarks."""
@@ -174,11 +178,13 @@ class Widths(KernelSet):
 
     def core(self, theta: np.ndarray) -> np.ndarray:
         """M itself."""
-        return theta[0] * self.shape(theta[1])
+        M: np.ndarray = theta[0] * self.shape(theta[1])
+        return M
 
     def shape(self, scale: float) -> np.ndarray:
         """exp(−D/2σ²)."""
-        return np.exp(-self.D / (2 * scale**2)) + self.jitter * np.eye(len(self.D))
+        R: np.ndarray = np.exp(-self.D / (2 * scale**2)) + self.jitter * np.eye(len(self.D))
+        return R
 
     def weight(self, B: np.ndarray, scale: float) -> float:
         """The best α for a width: tr(B R⁻¹)/n."""
@@ -189,18 +195,18 @@ class Widths(KernelSet):
 
         def fun(log_scale: float) -> float:
             scale = np.exp(log_scale)
-            return len(B) * np.log(self.weight(B, scale)) + np.linalg.slogdet(self.shape(scale))[1]
+            return float(len(B) * np.log(self.weight(B, scale)) + np.linalg.slogdet(self.shape(scale))[1])
 
-        here = np.log(theta[1])
-        found = minimize_scalar(fun, bounds=(here - 1, here + 1), method="bounded")
-        scale = float(np.exp(found.x if found.fun <= fun(here) else here))
+        start = np.log(theta[1])
+        end = minimize_scalar(fun, bounds=(start - 1, start + 1), method="bounded")
+        scale = float(np.exp(end.x if end.fun <= fun(start) else start))
         return np.array([self.weight(B, scale), scale])
 
     def metric(self, core: np.ndarray, theta: np.ndarray, k: int | None) -> Metric:
         """K = ZBZᵀ in the coordinates of M itself; outside of them the learned kernel is M (Jain 2009, Theorem 5)."""
         alpha, scale = (float(value) for value in theta)
         features = KernelFeatures(alpha * Gaussian(scale), basis="all").fit(self.points)
-        inverse = np.linalg.pinv(features.transform(self.points))
+        inverse = np.linalg.pinv(features.transform(self.points))  # (r, n)
         if k is not None:
             return kernel_map(features, inverse @ self.principal(core, k))
         return KernelMetric(features, linalg.project_psd(inverse @ core @ inverse.T), alpha=1.0)

@@ -31,35 +31,40 @@ class GraphSpace(Plain):
     @property
     def size(self) -> int:
         """Number of coordinates k."""
-        return self.embedding.shape[1]
+        return int(self.embedding.shape[1])
 
     def z(self, X: Any) -> np.ndarray:
         """f(x), found on the host."""
         if held(X):
-            return linalg.placed(self.z(to_host(X)), X)
-        if _equal(X, self.points):
-            return self.embedding
-        place, rows = self._known
-        known = np.array([place.get(key, -1) for key in row_keys(X)], dtype=np.intp)
-        out = rows[known]
-        new = np.flatnonzero(known < 0)
+            on_device: np.ndarray = linalg.placed(self.z(to_host(X)), X)
+            return on_device
+        F: np.ndarray = self.embedding
+        return F if _equal(X, self.points) else self._rows(X)
+
+    def _rows(self, X: Any) -> np.ndarray:
+        """Rows of points that are found among the training points one by one, or carried there."""
+        place, rows = self._table
+        at = np.array([place.get(key, -1) for key in row_keys(X)], dtype=np.intp)  # −1: a new point
+        out = rows[at]
+        new = np.flatnonzero(at < 0)
         if len(new):
             out[new] = self.extension(self.points, self.embedding, X[new])
         return out
 
     @cached_property
-    def _known(self) -> tuple[dict[bytes, int], np.ndarray]:
+    def _table(self) -> tuple[dict[bytes, int], np.ndarray]:
         """The place of each distinct training point, and its row: the mean over its copies."""
         keys = list(row_keys(self.points))
         place = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-        copies = np.array([place[key] for key in keys])
-        sums = np.zeros((len(place), self.size))
+        copies = np.array([place[key] for key in keys])  # (n,)
+        sums = np.zeros((len(place), self.size))  # (distinct points, k)
         np.add.at(sums, copies, self.embedding)
         return place, sums / np.bincount(copies)[:, None]
 
     def difference(self, X: Any, Y: Any) -> np.ndarray:
         """f(x) − f(y)."""
-        return self.z(X) - self.z(Y)
+        V: np.ndarray = self.z(X) - self.z(Y)
+        return V
 
     def back(self, Z: np.ndarray) -> None:  # type: ignore[override]
         """No points of a graph are known but its own."""
@@ -113,7 +118,8 @@ class GraphMetric(Metric):
     @property
     def embedding(self) -> np.ndarray:
         """F (n, k), the coordinates of the training points."""
-        return self.coordinates.embedding  # type: ignore[attr-defined]  # a GraphSpace
+        F: np.ndarray = self.coordinates.embedding  # type: ignore[attr-defined]  # a GraphSpace
+        return F
 
 
 WORDS[GraphSpace] = GraphMetric
@@ -144,5 +150,5 @@ def _equal(X: Any, points: Any) -> bool:
     if X.shape != points.shape:
         return False
     if sparse.issparse(X) or sparse.issparse(points):
-        return abs(sparse.csr_array(X) - sparse.csr_array(points)).nnz == 0
+        return bool(abs(sparse.csr_array(X) - sparse.csr_array(points)).nnz == 0)
     return np.array_equal(X, points)

@@ -17,7 +17,7 @@ from gramian.manifold.eigen import Eigenvectors, Search, smallest_eigenvectors
 from gramian.metrics import Metric
 
 
-class Found(NamedTuple):
+class Spectrum(NamedTuple):
     """Eigenvalues ascending (k,), coordinates F (n, k), the matrix-vector products that they took, and for new points:
 
     ``coefficients`` (r, k) of F in the coordinates of a kernel, or ``shift`` (k,), the eigenvalues of the geometry.
@@ -29,19 +29,19 @@ class Found(NamedTuple):
     coefficients: np.ndarray | None = None
     shift: np.ndarray | None = None
 
-    def mapped(self, A: np.ndarray) -> "Found":
+    def mapped(self, A: np.ndarray) -> "Spectrum":
         """The coordinates FA."""
         coefficients = None if self.coefficients is None else self.coefficients @ A
-        return Found(self.values, self.vectors @ A, self.n_iter, coefficients)
+        return Spectrum(self.values, self.vectors @ A, self.n_iter, coefficients)
 
 
 class Penalty(ABC):
-    """P' on given points: ``solve`` gives coordinates of these, ``place(found)`` the metric that goes on to others."""
+    """P' on given points: ``solve`` gives coordinates of these, ``place`` the metric that goes on to others."""
 
-    place: Callable[[Found], Metric]
+    place: Callable[[Spectrum], Metric]
 
     @abstractmethod
-    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Found:
+    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Spectrum:
         """The k smallest eigenvectors of C' + λP' off the trivial one; no cost when C is None."""
 
 
@@ -51,14 +51,14 @@ class MatrixPenalty(Penalty):
 
     matrix: Any
     trivial: np.ndarray
-    place: Callable[[Found], Metric]
+    place: Callable[[Spectrum], Metric]
 
-    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Found:
+    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Spectrum:
         """Coordinates, shifted by the eigenvalues over λ."""
         S = lam * self.matrix if C is None else C + lam * self.matrix
         S = sparse.csr_array(S) if sparse.issparse(S) else np.asarray(S)
         values, F, n_iter = smallest_eigenvectors(S, k, self.trivial, search)
-        return Found(values, F, n_iter, shift=values / lam)
+        return Spectrum(values, F, n_iter, shift=values / lam)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +70,17 @@ class SmoothPenalty(Penalty):
     """
 
     basis: Eigenvectors
-    place: Callable[[Found], Metric]
+    place: Callable[[Spectrum], Metric]
 
-    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Found:
+    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Spectrum:
         """Coordinates F = Va, shifted by their Rayleigh quotients of P'."""
-        mu, V, n_iter = self.basis
-        S = lam * np.diag(mu)
+        mu, V, n_iter = self.basis  # (r,), (n, r)
+        S = lam * np.diag(mu)  # (r, r)
         if C is not None:
             S = S + V.T @ (C @ V)
         values, a, _ = smallest_eigenvectors(linalg.symmetrize(S), k)
         F = V @ a
-        return Found(values, F * linalg.column_signs(F), n_iter, shift=mu @ a**2)
+        return Spectrum(values, F * linalg.column_signs(F), n_iter, shift=mu @ a**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,21 +93,21 @@ class KernelPenalty(Penalty):
 
     Z: np.ndarray
     M: Any
-    place: Callable[[Found], Metric]
+    place: Callable[[Spectrum], Metric]
 
-    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Found:
+    def solve(self, C: Any, lam: float, k: int, search: Search | None = None) -> Spectrum:
         """Coordinates F = ZW and the coefficients W (r, k)."""
-        power, V = linalg.eigh(self.Z.T @ self.Z)
+        power, V = linalg.eigh(self.Z.T @ self.Z)  # (r,), (r, r)
         keep = np.flatnonzero(power > 1e-10 * power.max(initial=0.0))[::-1]
-        root = np.sqrt(power[keep])
+        root = np.sqrt(power[keep])  # s, the singular values of Z
         whiten = V[:, keep] / root
-        U = self.Z @ whiten
+        U = self.Z @ whiten  # (n, r), orthonormal
         S = lam * np.diag(1 / root**2)
         if C is not None:
             S = S + U.T @ (C @ U)
         if self.M is not None:
             S = S + lam * (U.T @ (self.M @ U))
         values, a, n_iter = smallest_eigenvectors(linalg.symmetrize(S), k)
-        F = U @ a
+        F = U @ a  # (n, k)
         signs = linalg.column_signs(F)
-        return Found(values, F * signs, n_iter, coefficients=(whiten @ a) * signs)
+        return Spectrum(values, F * signs, n_iter, coefficients=(whiten @ a) * signs)

@@ -14,13 +14,12 @@ from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.features.basis import Choice
 from gramian.kernels import Kernel
-from gramian.manifold import parts
 from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
 from gramian.manifold.eigen import Search
 from gramian.manifold.geometry import Geometry, Named, symmetric
 from gramian.manifold.graph import Graph, NeighborGraph
-from gramian.manifold.penalties import Found, KernelPenalty, Penalty
-from gramian.manifold.transductive import Several, Transductive
+from gramian.manifold.penalties import KernelPenalty, Penalty, Spectrum
+from gramian.manifold.transductive import Several, Transductive, fit_part, is_partial
 
 FACTORS = (100.0, 10.0, 1.0)
 """λ tried by default, in units of one over the eigenvalue of the penalty at the last component."""
@@ -138,7 +137,7 @@ class TDL(Transductive):
     _: KW_ONLY
     n_neighbors: Count = 20
     penalty: Named | Kernel | np.ndarray = "laplacian"
-    cost: Callable | np.ndarray | None = None
+    cost: Callable[..., Any] | np.ndarray | None = None
     cost_neighbors: Count | None = None
     graph: Graph | np.ndarray | None = None
     smoothness: Size | np.ndarray = 0.0
@@ -160,9 +159,10 @@ class TDL(Transductive):
         if y is None and self.cost is not None:
             y = np.full(linalg.count(X), -1)
         X, side = self._door(X, y)
-        if self.graph is None and self.cost is None and parts.applies(self, side, self.penalty):
+        if self.graph is None and self.cost is None and is_partial(self, side, self.penalty):
             graph = NeighborGraph(self.n_neighbors)
-            return parts.fitted(self, X, self.penalty, "graph=NeighborGraph(…)", graph=graph)
+            fit_part(self, X, self.penalty, "graph=NeighborGraph(…)", graph=graph)
+            return self
         k = self._n_components()
         search = Search(self.tol, self.max_iter, self.random_state)
         built = self._geometry(k).penalty(X, search, "TDL")
@@ -171,22 +171,17 @@ class TDL(Transductive):
         # Objects that are no vectors are near by their kernel coordinates.
         plain = penalty.Z if self._on_objects and isinstance(penalty, KernelPenalty) else X
 
-        def solutions(codes: np.ndarray | None, grid: list[float]) -> Iterator[Found]:
-            C = self._cost(plain, codes, side)
+        def solutions(codes: np.ndarray | None, grid: list[float]) -> Iterator[Spectrum]:
+            C = self._cost(plain, codes, side)  # once for all λ
             return (penalty.solve(C, lam, k, search) for lam in grid)
 
         def embeddings(codes: np.ndarray, grid: list[float]) -> Iterator[np.ndarray]:
-            return (found.vectors for found in solutions(codes, grid))
+            return (spectrum.vectors for spectrum in solutions(codes, grid))
 
         grid = self._lambdas(penalty, k, search)
         choice = self._choose("lam", grid, plain, built.adjacency, embeddings)
-        found = next(solutions(self.codes_, [choice.value]))
         self.lam_ = choice.value
-        self.eigenvalues_ = found.values
-        self.embedding_ = found.vectors
-        self.n_iter_ = found.n_iter
-        self.n_connected_components_ = built.n_components
-        self.metric_ = penalty.place(found)
+        self._store(built, next(solutions(self.codes_, [choice.value])))
         self._appoint(choice, plain)
         return self
 
@@ -199,7 +194,7 @@ class TDL(Transductive):
         """λ to choose from, the largest first."""
         if not isinstance(self.lam, str):
             return self._grid("lam")[::-1]
-        rough = penalty.solve(None, 1.0, k, search).values
+        rough = penalty.solve(None, 1.0, k, search).values  # eigenvalues of P' alone
         unit = float(rough[-1]) if len(rough) and rough[-1] > 1e-10 * np.abs(rough).max() else 1.0
         return [factor / unit for factor in (FACTORS if self.codes_ is not None else FACTORS[1:2])]
 
@@ -232,7 +227,8 @@ class TDL(Transductive):
     def _features(self) -> KernelFeatures:
         """Coordinates of the kernel, centered: those given, all, or those of landmarks."""
         if self.features is not None:
-            return clone(self.features).set_params(kernel=self.penalty, center=True)
+            features: KernelFeatures = clone(self.features).set_params(kernel=self.penalty, center=True)
+            return features
         basis = self.basis
         if basis is None:
             landmarks = "random-cholesky" if self._on_objects else "kmeans"

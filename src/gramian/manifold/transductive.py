@@ -1,4 +1,7 @@
-"""What the estimators share that learn from a few labels among many points: the door, the choice, and votes."""
+"""What the estimators share that learn from a few labels among many points: the door, the choice, and votes.
+
+Of very many points the geometry of a part is learned, along which the others are placed.
+"""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -10,11 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _checks, _device, linalg
 from gramian._settings import Count, Positive, require
 from gramian.constraints import Constraints, Labels
-from gramian.manifold.base import GraphEmbedding
+from gramian.learners.subsample import some
+from gramian.manifold.eigenmaps import GraphEmbedding
 from gramian.manifold.voting import Choice, Embeddings, Evidence, Voters, choose
 
 Several = Positive | Sequence[Positive]
 """A number, or several to choose from."""
+MANY = 30_000
+"""Points from which on a part of so many is used."""
+DENSE = {"isomap": 3_000, "rbf": 3_000}
+"""Points of a part where a matrix of all pairs is decomposed."""
+OWN = ("classes_", "codes_", "n_features_in_")
+"""What a model has from all of its points."""
 
 
 def vote(voters: np.ndarray, codes: np.ndarray, queries: np.ndarray, k: int) -> np.ndarray:
@@ -49,7 +59,8 @@ class Transductive(GraphEmbedding):
 
     def _labeled(self, X: Any, y: Any) -> tuple[Any, Any]:
         y = _device.whole_numbers(y)
-        return _checks.estimator_points(self, X, y, reset=True, min_points=2, devices=self._devices)
+        points, labels = _checks.estimator_points(self, X, y, reset=True, min_points=2, devices=self._devices)
+        return points, labels
 
     def _grid(self, name: str) -> list[float]:
         """The positive numbers of a parameter that holds one or several, each once, in order."""
@@ -90,8 +101,8 @@ class Transductive(GraphEmbedding):
                 unknown = np.flatnonzero(self.codes_ < 0)
                 self.transduction_ = self.codes_.copy()
                 if len(unknown):
-                    there = linalg.take(plain, unknown)
-                    self.transduction_[unknown] = self.voters_.winners(self.embedding_[unknown], there, self._k_votes())
+                    rows = linalg.take(plain, unknown)
+                    self.transduction_[unknown] = self.voters_.winners(self.embedding_[unknown], rows, self._k_votes())
 
     def predict(self, X: Any = None) -> np.ndarray:
         """Labels by the vote of the nearest labeled points, under the learned distance as far as it is anchored.
@@ -103,14 +114,19 @@ class Transductive(GraphEmbedding):
             raise ValueError(
                 f"{type(self).__name__}: predict needs labels in fit, at least one labeled point, got none."
             )
-        k = self._k_votes()
+        labels: np.ndarray = self.classes_[self._winners(X, self._k_votes())]
+        return labels
+
+    def _winners(self, X: Any, k: int) -> np.ndarray:
+        """Codes of new points, or of the training points."""
+        assert self.voters_ is not None
         if X is not None:
             X = _device.to_host(self._points(X, reset=False))
-            return self.classes_[self.voters_.winners(self.metric_.transform_of(X), self._plain(X), k)]
-        if self.transduction_ is not None:
-            return self.classes_[self.transduction_]
-        found = self.voters_.winners(self.embedding_, None, k)
-        return self.classes_[np.where(self.codes_ >= 0, self.codes_, found)]
+            return self.voters_.winners(self.metric_.transform_of(X), self._plain(X), k)
+        codes: np.ndarray | None = self.transduction_
+        if codes is None:
+            codes = np.where(self.codes_ >= 0, self.codes_, self.voters_.winners(self.embedding_, None, k))
+        return codes
 
     def _plain(self, X: Any) -> Any:
         """Coordinates of checked points in which the plain distance is Euclidean."""
@@ -118,13 +134,51 @@ class Transductive(GraphEmbedding):
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right predictions."""
-        found, truth = self.predict(X), _checks.plain(_device.whole_numbers(y), type(self).__name__, "y")
-        if truth.shape != found.shape:
-            owner = type(self).__name__
-            raise ValueError(f"{owner}: y must have one label per point ({len(found)}), got shape {truth.shape}.")
-        return float(np.mean(found == truth))
+        owner, predicted = type(self).__name__, self.predict(X)
+        truth = _checks.plain(_device.whole_numbers(y), owner, "y")
+        if truth.shape != predicted.shape:
+            raise ValueError(f"{owner}: y must have one label per point ({len(predicted)}), got shape {truth.shape}.")
+        return float(np.mean(predicted == truth))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def is_partial(model: Any, side: Any, choice: Any) -> bool:
+    """Whether a fit is on a part: labels of many points, and a geometry that is named, not given."""
+    return side is None and isinstance(choice, str) and len(model.codes_) > MANY
+
+
+def fit_part(model: Any, X: Any, choice: Any, remedy: str, **whole: Any) -> None:
+    """Fit the model on a part of the points: it becomes what it would be with the settings ``whole`` on these alone.
+
+    All points have coordinates and, where they are unknown, labels: those of the part as it found them, the others as
+    new points have them. All labeled points vote.
+    """
+    n, owner = len(model.codes_), type(model).__name__
+    rng = _checks.random(model.random_state, owner)
+    rows = drawn(Labels(model.codes_, model.classes_), min(MANY, DENSE.get(choice, MANY)), rng)
+    _checks.warn(
+        f"{owner}: learns the geometry of {len(rows):,} of the {n:,} points, labeled ones first, since its work grows "
+        f"with n²; give {remedy} to learn that of all of them."
+    )
+    X = _device.to_host(X)
+    inner = type(model)(**{**model.get_params(deep=False), **whole})
+    inner.fit(linalg.take(X, rows), model.codes_[rows])
+    vars(model).update({k: v for k, v in vars(inner).items() if k.endswith("_") and k not in OWN})
+    model.part_ = rows
+    model.embedding_ = model.metric_.transform_of(X)
+    model._appoint(Choice(np.nan, inner.anchor_, **inner.evidence_), X)
+
+
+def drawn(labels: Labels, most: int, rng: np.random.RandomState) -> np.ndarray:
+    """Rows, ascending: the labeled points, by class where they are more than half, and others at random."""
+    unlabeled = np.flatnonzero(labels.codes < 0)
+    labeled = np.flatnonzero(labels.codes >= 0)
+    room = max(most // 2, most - len(unlabeled))
+    if len(labeled) > room:
+        labeled = some(labels, room, rng)
+    extra = rng.choice(unlabeled, min(most - len(labeled), len(unlabeled)), replace=False)
+    return np.sort(np.concatenate([labeled, extra]))

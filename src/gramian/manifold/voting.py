@@ -37,15 +37,16 @@ class Voters:
     @classmethod
     def among(cls, codes: np.ndarray, embedding: np.ndarray, plain: Any, anchor: float) -> "Voters":
         """The labeled ones of all points; codes are −1 where unknown."""
-        known = np.flatnonzero(codes >= 0)
+        rows = np.flatnonzero(codes >= 0)
         units = mean_sqdist(embedding), mean_sqdist(plain) if anchor > 0 else 1.0
-        return cls(codes[known], embedding[known], plain[known] if anchor > 0 else None, anchor, units)
+        return cls(codes[rows], embedding[rows], plain[rows] if anchor > 0 else None, anchor, units)
 
     def sqdist(self, embedding: np.ndarray, plain: Any) -> np.ndarray:
         """Squared distances of other points to the voters, (n, m)."""
         if self.anchor >= 1:
-            return linalg.sqdist(plain, self.plain)
-        D = linalg.sqdist(embedding, self.embedding) / self.units[0]
+            of_plain: np.ndarray = linalg.sqdist(plain, self.plain)
+            return of_plain
+        D: np.ndarray = linalg.sqdist(embedding, self.embedding) / self.units[0]  # (n, m)
         if self.anchor > 0:
             D = (1 - self.anchor) * D + self.anchor * linalg.sqdist(plain, self.plain) / self.units[1]
         return D
@@ -53,18 +54,19 @@ class Voters:
     def winners(self, embedding: np.ndarray, plain: Any, k: int) -> np.ndarray:
         """Codes of other points by the vote of their k nearest voters."""
         n = len(embedding)
-        found = np.empty(n, dtype=np.intp)
+        codes = np.empty(n, dtype=np.intp)
         for rows in linalg.blocks(n, 24 * len(self.codes)):
             D = self.sqdist(embedding[rows], None if plain is None else plain[rows])
-            found[rows] = votes.winners(self.codes[nearest(D, k)], int(self.codes.max()) + 1)
-        return found
+            codes[rows] = votes.winners(self.codes[nearest(D, k)], int(self.codes.max()) + 1)
+        return codes
 
 
 def nearest(D: np.ndarray, k: int) -> np.ndarray:
     """Places of the k smallest of each row, ascending, ties to the first."""
     k = min(k, D.shape[1])
     if k == 1:
-        return D.argmin(axis=1)[:, None]
+        places: np.ndarray = D.argmin(axis=1)[:, None]
+        return places
     return np.argsort(D, axis=1, kind="stable")[:, :k]
 
 
@@ -110,20 +112,20 @@ class Evidence(NamedTuple):
 
     def folds(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Codes with some labels hidden, and which ones; nothing where no class has two labels."""
-        known = np.flatnonzero(self.codes >= 0)
-        folds = min(FOLDS, np.bincount(self.codes[known]).max(initial=0))
+        labeled = np.flatnonzero(self.codes >= 0)
+        folds = min(FOLDS, np.bincount(self.codes[labeled]).max(initial=0))
         if folds < 2:
             return
         rng = _checks.random(self.random_state, "folds")
-        repeats = 2 if len(known) <= FEW else 1
+        repeats = 2 if len(labeled) <= FEW else 1
         splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=rng)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-            parts = [part for _, part in splitter.split(known, self.codes[known])]
-        if len(known) > MANY:
-            parts = [parts[0][:: -(-len(parts[0]) // ENOUGH)]]
-        for part in parts:
-            hidden = known[part]
+            tests = [test for _, test in splitter.split(labeled, self.codes[labeled])]
+        if len(labeled) > MANY:
+            tests = [tests[0][:: -(-len(tests[0]) // ENOUGH)]]
+        for test in tests:
+            hidden = labeled[test]
             rest = self.codes.copy()
             rest[hidden] = -1
             yield rest, hidden
@@ -139,10 +141,10 @@ def choose(evidence: Evidence, grid: list[float], anchor: float | None, embeddin
     An anchor below 1 must gain more than one label over the plain distance: with few labels less is chance.
     """
     anchors = (*ANCHORS, 1.0) if anchor is None else (anchor, 1.0)
-    right = np.zeros((len(grid), len(anchors)))
+    right = np.zeros((len(grid), len(anchors)))  # hidden labels that each got right
     spread, total, rounds = 0.0, 0, 0
     for rest, hidden in evidence.folds():
-        truth = evidence.codes[hidden]
+        truth = evidence.codes[hidden]  # (hidden,)
         for i, F in enumerate(embeddings(rest, grid)):
             right[i] += [_right(evidence, rest, hidden, F, weight) for weight in anchors]
         if evidence.adjacency is not None:
@@ -153,13 +155,13 @@ def choose(evidence: Evidence, grid: list[float], anchor: float | None, embeddin
         return Choice(grid[0], 1.0 if anchor is None else anchor)
     best, column = best_choice(right, total / max((evidence.codes >= 0).sum(), 1), anchor is None)
     shares = right[best] / total
-    seen = spread / total if evidence.adjacency is not None else np.nan
-    return Choice(grid[best], anchors[column], shares[:-1].max(), shares[-1], seen)
+    of_spreading = spread / total if evidence.adjacency is not None else np.nan
+    return Choice(grid[best], anchors[column], shares[:-1].max(), shares[-1], of_spreading)
 
 
 def best_choice(right: np.ndarray, repeats: float, free: bool) -> tuple[int, int]:
     """Row and column of the choice; the last column is the plain distance."""
-    learned = right[:, :-1]
+    learned = right[:, :-1]  # all but the plain distance
     most = learned.max(axis=1)
     row = int(most.argmax())
     if not free:
@@ -179,9 +181,10 @@ def spreading(A: Any, codes: np.ndarray) -> np.ndarray:
     """Codes of all points by label spreading on a graph, F ← αSF + (1 − α)Y (Zhou et al., 2004)."""
     degree = np.asarray(A.sum(axis=1), dtype=float).ravel()
     half = sparse.diags_array(np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
-    S = half @ sparse.csr_array(A) @ half
-    Y = (codes[:, None] == np.arange(codes.max() + 1)).astype(float)
-    F = Y
+    S = half @ sparse.csr_array(A) @ half  # D^{−1/2} A D^{−1/2}
+    Y = (codes[:, None] == np.arange(codes.max() + 1)).astype(float)  # (n, classes), 0 where unknown
+    F: np.ndarray = Y  # (n, classes)
     for _ in range(STEPS):
         F = SPREAD * (S @ F) + (1 - SPREAD) * Y
-    return F.argmax(axis=1)
+    codes_of_all: np.ndarray = F.argmax(axis=1)
+    return codes_of_all
