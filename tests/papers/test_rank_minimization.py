@@ -6,9 +6,7 @@ import pytest
 import gramian as gm
 from gramian.rankmin import Measurements, SchattenBall
 from gramian.rankmin.base import RankProblem
-from gramian.rankmin.game import play, rule_of
-from gramian.rankmin.mw import theory
-from gramian.rankmin.ocp import OnlineGradient
+from gramian.rankmin.game import OnlineGradient, play, rule_of, theory
 
 
 def problem(seed, n=12, m=6, normalize=True):

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import brentq
 
 import gramian as gm
-from gramian.rankmin.burg import burg
+from gramian.rankmin.kernel_methods import burg
 from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.solvers import BregmanProjections, Convex, DualAscent, Hinge, Problem, Quadratic, Rows
 from gramian.solvers.range import in_range, lifted

@@ -3,11 +3,9 @@
 from gramian.rankmin.base import RankResult
 from gramian.rankmin.kernel_methods import Burg, Descent, Game, KernelMethod, Projection
 from gramian.rankmin.lowrank_kernel import LowRankKernel
-from gramian.rankmin.measurements import Measurements
-from gramian.rankmin.minimizer import RankMinimizer
+from gramian.rankmin.measurements import LowRank, Measurements
+from gramian.rankmin.minimizer import RankMinimizer, RectangularResult, solve_rectangular
 from gramian.rankmin.oracles import Atom, Ellipsoid, EntrywiseBall, Oracle, SchattenBall
-from gramian.rankmin.parts import LowRank
-from gramian.rankmin.rectangular import RectangularResult, solve_rectangular
 
 __all__ = [
     "Atom",

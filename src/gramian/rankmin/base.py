@@ -94,7 +94,8 @@ class RankResult:
     @property
     def matrix(self) -> np.ndarray:
         """X as an (n, n) array."""
-        return (self.factor * self.signs) @ self.factor.T
+        X: np.ndarray = (self.factor * self.signs) @ self.factor.T
+        return X
 
 
 def combine(atoms: list[Atom], weights: Any, n: int, rtol: float = 1e-10) -> Atom:
@@ -102,10 +103,10 @@ def combine(atoms: list[Atom], weights: Any, n: int, rtol: float = 1e-10) -> Ato
     used = [(atom, w) for atom, w in zip(atoms, weights) if w > 0 and len(atom.values)]
     if not used:
         return Atom.zero(n)
-    V = np.hstack([atom.vectors for atom, _ in used])
+    V = np.hstack([atom.vectors for atom, _ in used])  # (n, q)
     d = np.concatenate([w * atom.values for atom, w in used])
     Q, R = np.linalg.qr(V)
-    values, vectors = linalg.eigh(linalg.symmetrize((R * d) @ R.T))
+    values, vectors = linalg.eigh(linalg.symmetrize((R * d) @ R.T))  # V diag(d) Vᵀ = Q (R diag(d) Rᵀ) Qᵀ
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[np.abs(values[order]) > rtol * np.abs(values).max()]
     return Atom(Q @ vectors[:, order], values[order])
@@ -114,10 +115,18 @@ def combine(atoms: list[Atom], weights: Any, n: int, rtol: float = 1e-10) -> Ato
 def compact(F: np.ndarray) -> np.ndarray:
     """The factor of FFᵀ with orthogonal columns in order of decreasing norm, null columns dropped."""
     atom = combine([Atom(F, np.ones(F.shape[1]))], [1.0], F.shape[0])
-    return atom.vectors * np.sqrt(np.maximum(atom.values, 0))
+    factor: np.ndarray = atom.vectors * np.sqrt(np.maximum(atom.values, 0))
+    return factor
 
 
-def result(problem: RankProblem, atom: Atom, bound: int = 0, certificate=None, n_iter=0, history=None) -> RankResult:
+def result(
+    problem: RankProblem,
+    atom: Atom,
+    bound: int = 0,
+    certificate: np.ndarray | None = None,
+    n_iter: int = 0,
+    history: Record | None = None,
+) -> RankResult:
     """Measure X and report it."""
     F, signs = atom.vectors * np.sqrt(np.abs(atom.values)), np.sign(atom.values)
     values = problem.A(F, signs)

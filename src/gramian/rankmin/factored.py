@@ -3,6 +3,7 @@
 At a fixed rank r the constraints are a smooth problem in F, min_F ½ Σ_i max(0, b_i − ε/2 − ⟨A_i, X(F)⟩)² with
 X(F) = FFᵀ / max(1, N(FFᵀ)) and N the gauge of 𝒞. There is no objective beside it, so the multipliers of an augmented
 Lagrangian would be multiples of the residuals and move no stationary point: the plain penalty is the same method.
+Singular value projection (Meka, Jain and Dhillon 2009) steps in X itself, and cuts it back to the rank after each step.
 """
 
 from collections.abc import Callable
@@ -12,14 +13,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
+from gramian import linalg
 from gramian.rankmin.base import Callback, RankProblem, compact
-from gramian.rankmin.eigen import complement, leading
+from gramian.rankmin.measurements import operator
+from gramian.rankmin.oracles import complement, leading
+
+LONGER, SHORTER = 1.5, 0.5
+"""What a step that lowers the penalty, and one that does not, make of the step size."""
 
 
 def shrink(problem: RankProblem, F: np.ndarray) -> np.ndarray:
     """F scaled so that FFᵀ lies in the set."""
     size = problem.oracle.gauge(F)[0]  # type: ignore[index]
-    return F / np.sqrt(max(1.0, size))
+    inside: np.ndarray = F / np.sqrt(max(1.0, size))
+    return inside
 
 
 def penalty(problem: RankProblem, F: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -28,6 +35,7 @@ def penalty(problem: RankProblem, F: np.ndarray) -> tuple[float, np.ndarray, np.
     size = max(1.0, size)
     values = problem.A(F) / size
     hinge = hinge_of(problem, values)
+    # ∇F of ½ Σ h_i² is −2 A(h) F, and what the scaling adds
     grad = -2 / size * (problem.A.adjoint(hinge) @ F)
     if size > 1:
         grad += 2 / size * (hinge @ values) * slope
@@ -36,7 +44,8 @@ def penalty(problem: RankProblem, F: np.ndarray) -> tuple[float, np.ndarray, np.
 
 def hinge_of(problem: RankProblem, values: np.ndarray) -> np.ndarray:
     """How far each ⟨A_i, X⟩ is below the middle of what is allowed, b_i − ε/2."""
-    return np.maximum(problem.b - problem.epsilon / 2 - values, 0)
+    hinge: np.ndarray = np.maximum(problem.b - problem.epsilon / 2 - values, 0)  # (m,)
+    return hinge
 
 
 def along(problem: RankProblem, F: np.ndarray) -> np.ndarray:
@@ -51,7 +60,8 @@ def along(problem: RankProblem, F: np.ndarray) -> np.ndarray:
             low = middle
         else:
             high = middle
-    return np.sqrt(high) * F
+    multiple: np.ndarray = np.sqrt(high) * F
+    return multiple
 
 
 class Restored(NamedTuple):
@@ -76,7 +86,7 @@ def restore(problem: RankProblem, F: np.ndarray, max_iter: int = 300, callback: 
     best = _descend(problem, F, max_iter, report)
     shorter = along(problem, best.F)
     if best.violation > problem.epsilon and np.linalg.norm(shorter) < 0.9 * np.linalg.norm(best.F):
-        best = min(best, _descend(problem, shorter, max_iter, report), key=lambda found: found.violation)
+        best = min(best, _descend(problem, shorter, max_iter, report), key=lambda end: end.violation)
     report(best.violation)
     return best
 
@@ -101,9 +111,9 @@ def _descend(problem: RankProblem, F: np.ndarray, max_iter: int, report: Callabl
         report(best.violation)
 
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-12, "gtol": 1e-12}
-    found = minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
-    end = problem.A(shrink(problem, found.x.reshape(shape)))
-    return Restored(shrink(problem, best.F), best.violation, hinge_of(problem, end))
+    end = minimize(evaluate, F.ravel(), jac=True, method="L-BFGS-B", callback=enough, options=options)
+    values = problem.A(shrink(problem, end.x.reshape(shape)))
+    return Restored(shrink(problem, best.F), best.violation, hinge_of(problem, values))
 
 
 def compress(problem: RankProblem, F: np.ndarray) -> np.ndarray:
@@ -125,7 +135,8 @@ def fold(F: np.ndarray, rank: int, share: float = 0.1) -> np.ndarray:
     Plain truncation would often begin at a saddle: ∇ = −2 A(h) F is zero at the points that only the others reach.
     """
     mix = np.random.RandomState(0).standard_normal((F.shape[1] - rank, rank))
-    return F[:, :rank] + share / np.sqrt(rank) * F[:, rank:] @ mix
+    folded: np.ndarray = F[:, :rank] + share / np.sqrt(rank) * F[:, rank:] @ mix  # (n, rank)
+    return folded
 
 
 class Grown(NamedTuple):
@@ -146,7 +157,7 @@ def grow(problem: RankProblem, callback: Callback = None) -> Grown:
     n, m = problem.A.n, len(problem.b)
     F, bound = np.zeros((n, 0)), 0
     h = hinge_of(problem, np.zeros(m))
-    h = h / h.sum()
+    h = h / h.sum()  # weights on the constraints, as a game has them
     for rounds in range(1, n + 2):
         answer = problem.ask(h)
         bound = max(bound, answer.rank_bound)
@@ -169,10 +180,55 @@ def _directions(problem: RankProblem, h: np.ndarray, F: np.ndarray, k: int) -> n
 
     On that span it does not fall: F is stationary there, held by the boundary of the set if not by the constraints.
     """
-    A = problem.A.adjoint(h)
+    A = problem.A.adjoint(h)  # A(h) = Σ_i h_i A_i
     if F.shape[1]:
-        Q = np.linalg.qr(F)[0]
-        return 0.1 * np.linalg.norm(F, 2) * leading(complement(A, Q), k)[1][:, :k]
+        Q = np.linalg.qr(F)[0]  # (n, r), the span of F
+        columns: np.ndarray = 0.1 * np.linalg.norm(F, 2) * leading(complement(A, Q), k)[1][:, :k]
+        return columns
     vectors = leading(A, k)[1][:, :k]
     unit = problem.oracle.gauge(vectors)[0]  # type: ignore[index]
     return along(problem, vectors / np.sqrt(max(unit, np.finfo(float).tiny)))
+
+
+def project(problem: RankProblem, F: np.ndarray, max_iter: int = 300, callback: Callback = None) -> Restored:
+    """X ← P(X + η A(w ∘ h)), h_i = max(0, b_i − ε/2 − ⟨A_i, X⟩), until the constraints hold to ε or nothing is gained.
+
+    P is the projection onto the PSD matrices of the rank of F in the Frobenius ball: the leading eigenpairs, shortened.
+    For equations of unit norm, h_i without the max, this is the method of the paper; w_i = 1/‖A_i‖² brings others to
+    it. η starts at 1/‖𝒜‖² in these units, with which the penalty ½ Σ w_i h_i² cannot rise, and grows as long as it
+    falls. ``callback(step, violation)`` hears every step.
+    """
+    F, rank = shrink(problem, F), F.shape[1]
+    weight = 1 / np.maximum(problem.A.norms, np.finfo(float).tiny) ** 2
+    values = problem.A(F)
+    h = hinge_of(problem, values)
+    eta = safe = _steady(problem, weight)
+    for step in range(1, max_iter + 1):
+        if callback is not None:
+            callback(step, problem.violation(values))
+        if problem.violation(values) <= problem.epsilon:
+            break
+        trial = cut(problem, F, weight * h, eta, rank)
+        following = problem.A(trial)
+        rest = hinge_of(problem, following)
+        if weight @ rest**2 < weight @ h**2 * (1 - 1e-9):
+            F, values, h, eta = trial, following, rest, LONGER * eta
+        elif eta <= safe:
+            break
+        else:
+            eta = max(SHORTER * eta, safe)
+    return Restored(F, problem.violation(values), h)
+
+
+def _steady(problem: RankProblem, weight: np.ndarray) -> float:
+    """One over the squared norm of X → √w ∘ 𝒜(X)."""
+    root = np.sqrt(weight)  # (m,)
+    return 1 / max(float(linalg.eigh(root[:, None] * problem.A.gram * root)[0][-1]), np.finfo(float).tiny)
+
+
+def cut(problem: RankProblem, F: np.ndarray, w: np.ndarray, eta: float, rank: int) -> np.ndarray:
+    """The factor of P(FFᵀ + η A(w))."""
+    A = problem.A.adjoint(w)
+    moved = operator(len(F), lambda x: F @ (F.T @ x) + eta * (A @ x))  # FFᵀ + η A(w)
+    values, vectors = leading(moved, rank)
+    return shrink(problem, vectors[:, :rank] * np.sqrt(np.maximum(values[:rank], 0)))

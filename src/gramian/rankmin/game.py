@@ -1,7 +1,9 @@
 """The game behind RMP-MW and RMP-OCP: one player weighs the constraints, the oracle answers with a matrix.
 
-A rule moves the weights; the answers are averaged. The average is checked at every step, so a run ends as soon as
-it can, and now and then the averaging weights are chosen anew (:func:`correct`), which ends it much sooner.
+A rule moves the weights: multiplicative weights (Jain 2009, Algorithm 2 and Theorem 10), or online gradient descent in
+the convex hull of the constraints (Algorithm 3 and Theorem 11). The answers are averaged. The average is checked at
+every step, so a run ends as soon as it can, and now and then the averaging weights are chosen anew (:func:`correct`),
+which ends it much sooner.
 """
 
 from collections.abc import Iterator
@@ -12,9 +14,7 @@ import numpy as np
 
 from gramian import _checks
 from gramian.rankmin.base import Callback, RankProblem, Record
-from gramian.rankmin.mw import MultiplicativeWeights
-from gramian.rankmin.ocp import OnlineGradient
-from gramian.rankmin.oracles import Atom
+from gramian.rankmin.oracles import Atom, leading
 
 
 class Rule(Protocol):
@@ -22,6 +22,137 @@ class Rule(Protocol):
 
     def update(self, p: np.ndarray, penalty: np.ndarray, atom: Atom, t: int) -> tuple[np.ndarray, float]:
         """The next weights, and the share of this answer in the average."""
+
+
+def mult_update(p: np.ndarray, penalty: np.ndarray, rho: float, delta: float) -> np.ndarray:
+    """MultUpdate of Algorithm 2: a satisfied constraint loses weight, a violated one gains.
+
+    The display in Jain 2009, §2.3, has the wrong sign in its second case; this is the one of Algorithm 2.
+    """
+    scaled = penalty / rho  # in [−1, 1]
+    p = p * np.where(scaled >= 0, (1 - delta) ** scaled, (1 + delta) ** -scaled)
+    shares: np.ndarray = p / p.sum()
+    return shares
+
+
+@dataclass(frozen=True)
+class MultiplicativeWeights:
+    """The rule of RMP-MW.
+
+    With penalties M ∈ [−ρ, ρ] and shares γ_t = δ_t / ρ_t in the average, every expert k satisfies
+    Σ_t γ_t p^t·M^t ≤ Σ_t γ_t M^t_k + Σ_t δ_t γ_t |M^t_k| + ln m, for all δ_t ≤ 1/2 and ρ_t ≥ max |M^t|. With
+    constant ρ and δ = min(ε/4ρ, 1/2) and T = 16 ρ² ln m / ε² this is Jain 2009, Theorem 1. Algorithm 2 prints
+    ρ = max M, which bounds the penalties from one side only; here ρ_t = max |M|.
+
+    Parameters
+    ----------
+    delta : float or None
+        δ_t; None: min(1/2, √(ln m / t)), which needs no horizon.
+    rho : float or None
+        ρ_t; None: max_i |M_i| at each step.
+    """
+
+    delta: float | None = None
+    rho: float | None = None
+
+    def update(self, p: np.ndarray, penalty: np.ndarray, atom: Atom, t: int) -> tuple[np.ndarray, float]:
+        """One MultUpdate, and the share δ/ρ of this answer."""
+        delta = min(0.5, np.sqrt(np.log(max(len(p), 2)) / t)) if self.delta is None else self.delta
+        rho = max(np.abs(penalty).max(), np.finfo(float).tiny) if self.rho is None else self.rho
+        return mult_update(p, penalty, rho, delta), delta / rho
+
+
+def theory(problem: RankProblem) -> tuple[MultiplicativeWeights, int]:
+    """The rule and the number of rounds T of Theorem 10, with ρ = max_i (D ‖A_i‖ + |b_i|)."""
+    D, eps = problem.oracle.reach(problem.A.n), problem.epsilon
+    rho = float((D * problem.A.norms + np.abs(problem.b)).max())
+    rounds = int(np.ceil(16 * rho**2 * np.log(max(len(problem.b), 2)) / eps**2))
+    return MultiplicativeWeights(min(eps / (4 * rho), 0.5), rho), rounds
+
+
+class OnlineGradient:
+    """The rule of RMP-OCP: z ← Π_K(z − η_t (X^t/D, −1)) on K = conv{(D A_i, b_i)}, η_t = step · ‖K‖ / (2 G √t).
+
+    D is the largest norm in 𝒞 if that is below 1, and 1 otherwise: the thesis assumes sets that reach 1. A point
+    of K is kept as its weights p, so the projection is the simplex QP min_p ½ pᵀGp − pᵀc with the Gram matrix
+    G_ij = D² ⟨A_i, A_j⟩ + b_i b_j and c = G p^t − η_t M^t. ‖K‖ is the diameter of K, and the G of the step the largest
+    gradient √(‖X^t‖²/D² + 1) so far: Theorem 11 writes Δ and D for them, which forgets the last coordinate of the
+    gradient and a factor of up to two in the diameter.
+
+    With step = 1 the proof behind Theorem 2 gives R(T) ≤ 3/2 · G ‖K‖ √T: ‖K‖²/(2η_T) contributes the printed
+    G ‖K‖ √T, and the gradients another half of it.
+    """
+
+    def __init__(self, problem: RankProblem, step: float = 1.0):
+        self.reach = _reach(problem)
+        self.gram = self.reach**2 * problem.A.gram + np.outer(problem.b, problem.b)
+        squares = self.gram.diagonal()  # ‖(D A_i, b_i)‖²
+        self.diameter = float(np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.gram, 0).max()))
+        self.smoothness = 1.001 * float(leading(self.gram, 1)[0][0])  # Lanczos comes from below
+        self.step, self.gradient = step, 1.0
+
+    def update(self, p: np.ndarray, penalty: np.ndarray, atom: Atom, t: int) -> tuple[np.ndarray, float]:
+        """One projected gradient step; every answer has the same share."""
+        # ‖X‖_F² = Σ_ij d_i d_j (v_i·v_j)², the vectors need not be orthonormal.
+        overlap = atom.vectors.T @ atom.vectors
+        d = atom.values / self.reach  # X/D
+        self.gradient = max(self.gradient, float(np.sqrt(d @ overlap**2 @ d + 1)))
+        eta = self.step * self.diameter / (2 * self.gradient * np.sqrt(t))
+        return project_hull(self.gram, self.gram @ p - eta * penalty, p, self.smoothness), 1.0
+
+
+def _reach(problem: RankProblem) -> float:
+    try:
+        return min(1.0, problem.oracle.reach(problem.A.n))
+    except NotImplementedError:
+        return 1.0
+
+
+def project_simplex(v: np.ndarray) -> np.ndarray:
+    """Nearest point of {p ≥ 0, Σ p = 1}."""
+    u = np.sort(v)[::-1]  # descending
+    excess = (np.cumsum(u) - 1) / np.arange(1, len(u) + 1)
+    p: np.ndarray = np.maximum(v - excess[np.flatnonzero(u > excess)[-1]], 0)
+    return p
+
+
+def project_hull(gram: np.ndarray, c: np.ndarray, p: np.ndarray, smoothness: float, tol: float = 1e-9) -> np.ndarray:
+    """Minimize ½ pᵀGp − cᵀp over the simplex, to a fixed point of a gradient step within ``tol``.
+
+    Few weights of the answer are positive, so it is sought among those of p and then, as long as the gradient g of
+    another is below the level ν = pᵀg, which no weight is at the optimum, among these and the lowest such as well.
+    """
+    if smoothness <= 0:
+        return p
+    among = np.flatnonzero(p)
+    while True:
+        nearest = np.zeros_like(p)
+        nearest[among] = _among(gram[np.ix_(among, among)], c[among], p[among], smoothness, tol)
+        slope = gram[:, among] @ nearest[among] - c  # g = Gp − c
+        below = np.setdiff1d(np.flatnonzero(slope < nearest @ slope - tol * smoothness), among)
+        if not len(below):
+            return nearest
+        lowest = below[np.argsort(slope[below])[: max(10, len(among) // 2)]]
+        p, among = nearest, np.union1d(among, lowest)
+
+
+def _among(
+    gram: np.ndarray, c: np.ndarray, p: np.ndarray, smoothness: float, tol: float, max_iter: int = 2000
+) -> np.ndarray:
+    """The same over given weights, by accelerated projected gradient with restarts."""
+    y, momentum = p, 1.0
+    for _ in range(max_iter):
+        following = project_simplex(y - (gram @ y - c) / smoothness)
+        move = following - p
+        if np.abs(following - y).max() <= tol:
+            return following
+        faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        if (y - following) @ move > 0:
+            y, momentum = following, 1.0
+        else:
+            y, momentum = following + (momentum - 1) / faster * move, faster
+        p = following
+    return p
 
 
 def rule_of(problem: RankProblem, method: str, step: float | None, owner: str) -> Rule:
@@ -55,7 +186,7 @@ class Round(NamedTuple):
 
 def rounds(problem: RankProblem, rule: Rule, max_iter: int) -> Iterator[Round]:
     """The loop of Algorithms 2 and 3 (Jain 2009): ask at the weights, measure the answer, move the weights."""
-    p = np.full(len(problem.b), 1 / len(problem.b))
+    p = np.full(len(problem.b), 1 / len(problem.b))  # (m,)
     for t in range(1, max_iter + 1):
         atom, bound = problem.ask(p)
         if atom is None:
@@ -92,16 +223,27 @@ def play(problem: RankProblem, rule: Rule, max_iter: int, callback: Callback = N
             return _game(problem, played, _corrected(problem, played).mix)
         total, share = total + turn.step * turn.values, share + turn.step
         best, violation = None, problem.violation(total / share)
-        if violation > problem.epsilon and (t >= check or t == max_iter):
+        if violation > problem.epsilon and t >= min(check, max_iter):
             best, check = _corrected(problem, played), t + 1 + t // 8
             violation = problem.violation(best.mix @ _values(played))
         if callback is not None:
             callback(t, violation)
         if violation <= problem.epsilon:
             break
-        if best is not None and problem.ask(best.weights).atom is None:
+        if best is not None and _refuses(problem, best.weights):
             return _game(problem, [*played, Round(best.weights, None, np.zeros(0), 0.0, 0)], best.mix)
-    return _game(problem, played, np.array([r.step / share for r in played]) if best is None else best.mix)
+    return _game(problem, played, _shares(played) if best is None else best.mix)
+
+
+def _refuses(problem: RankProblem, weights: np.ndarray) -> bool:
+    return problem.ask(weights).atom is None
+
+
+def _shares(played: list[Round]) -> np.ndarray:
+    """The share of each answer in the running average."""
+    steps = np.array([turn.step for turn in played])
+    shares: np.ndarray = steps / steps.sum()
+    return shares
 
 
 def _values(played: list[Round]) -> np.ndarray:
@@ -147,20 +289,22 @@ def correct(values: np.ndarray, b: np.ndarray) -> Corrected:
     """
     from scipy.optimize import linprog
 
-    T, m = values.shape
+    T, m = values.shape  # answers, constraints
     scale = max(np.abs(values - b).max(), np.finfo(float).tiny)
+    # t ≤ Σ_t λ_t (values_ti − b_i) for each i, in variables (λ, t)
     slack: Any = np.hstack([(b - values).T / scale, np.ones((m, 1))])
-    simplex = np.append(np.ones(T), 0.0)[None, :]
+    simplex = np.append(np.ones(T), 0.0)[None, :]  # Σ λ_t = 1
     bounds = [(0, None)] * T + [(None, None)]
-    found = linprog(-np.eye(T + 1)[-1], slack, np.zeros(m), simplex, [1.0], bounds, method="highs-ds")
-    if found.x is None:
+    optimum = linprog(-np.eye(T + 1)[-1], slack, np.zeros(m), simplex, [1.0], bounds, method="highs-ds")
+    if optimum.x is None:
         return Corrected(np.full(T, 1 / T), np.full(m, 1 / m))
-    return Corrected(_convex(found.x[:T]), _convex(-found.ineqlin.marginals))
+    return Corrected(_convex(optimum.x[:T]), _convex(-optimum.ineqlin.marginals))
 
 
 def _convex(weights: np.ndarray) -> np.ndarray:
     weights = np.maximum(weights, 0)
-    return weights / weights.sum()
+    shares: np.ndarray = weights / weights.sum()
+    return shares
 
 
 def prune(problem: RankProblem, values: np.ndarray, mix: np.ndarray) -> np.ndarray:

@@ -11,9 +11,8 @@ from scipy.optimize import minimize
 
 from gramian import linalg
 from gramian.rankmin.base import Callback, RankProblem
-from gramian.rankmin.measurements import Measurements
+from gramian.rankmin.measurements import Measurements, dense
 from gramian.rankmin.oracles import Atom, SchattenBall
-from gramian.rankmin.parts import dense
 
 SHARE = 0.95
 """Part of ε that the relaxation may use; the rest is room for rounding the spectrum."""
@@ -42,21 +41,22 @@ def _reweighted(
 ) -> tuple[Atom, int]:
     """Rounds of min ⟨W, X⟩, beginning with W = I; δ is relative to the largest eigenvalue of X."""
     W, total, linear = np.eye(problem.A.n), 0, linear_conic if conic else linear_proximal
-    found: list[tuple[float, int, Atom]] = []
+    answers: list[tuple[float, int, Atom]] = []
     for t in range(1, rounds + 1):
         X, evaluations = linear(problem, W)
         total += evaluations
         atom = truncate(problem, X)
         violation = problem.violation(problem.A(*atom))
-        found.append((max(violation, problem.epsilon), len(atom.values), atom))
+        answers.append((max(violation, problem.epsilon), len(atom.values), atom))
         if callback is not None:
             callback(t, violation)
         values, vectors = linalg.eigh(X)
-        floor = delta * values[-1]
+        floor = delta * values[-1]  # δλ₁
         if floor <= 0:
             break
+        # W = δλ₁ (X + δλ₁I)⁻¹, the slope of log det up to its unit
         W = (vectors * (floor / (np.maximum(values, 0) + floor))) @ vectors.T
-    return min(found, key=lambda one: one[:2])[2], total
+    return min(answers, key=lambda answer: answer[:2])[2], total
 
 
 def truncate(problem: RankProblem, X: np.ndarray) -> Atom:
@@ -113,13 +113,13 @@ class Linear:
         """The multipliers and the X of one regularized problem, from its dual, and the evaluations spent."""
 
         def dual(lam: np.ndarray) -> tuple[float, np.ndarray]:
-            Y, P = self.primal(X, tau, lam)
+            Y, P = self.primal(X, tau, lam)  # (n, n) each
             value = (np.sum((P - Y) ** 2) - np.sum(Y**2) + np.sum(X**2)) / (2 * tau) + lam @ self.goal
             return -value, self.factor * self.A.of_matrix(P) - self.goal
 
         options = {"maxiter": 500, "maxfun": 1000, "ftol": 1e-14, "gtol": self.accuracy}
-        found = minimize(dual, lam, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(lam), options=options)
-        return found.x, self.primal(X, tau, found.x)[1], int(found.nfev)
+        end = minimize(dual, lam, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(lam), options=options)
+        return end.x, self.primal(X, tau, end.x)[1], int(end.nfev)
 
 
 def _scaled(problem: RankProblem, W: np.ndarray) -> tuple[Linear, float]:
@@ -145,7 +145,7 @@ def linear_conic(problem: RankProblem, W: np.ndarray) -> tuple[np.ndarray, int]:
     except ImportError as error:
         raise ImportError("RankMinimizer: conic=True needs cvxpy: pip install 'gramian[sdp]'.") from error
     X = cp.Variable(W.shape, PSD=True)
-    eye = np.eye(len(problem.b))
+    eye = np.eye(len(problem.b))  # A(e_i) = A_i
     values = cp.hstack([cp.sum(cp.multiply(dense(problem.A.adjoint(e)), X)) for e in eye])
     limits = [values >= problem.b - SHARE * problem.epsilon, cp.norm(X, "fro") <= radius(problem)]
     cp.Problem(cp.Minimize(cp.sum(cp.multiply(W, X))), limits).solve(solver="CLARABEL")

@@ -15,9 +15,8 @@ from scipy import sparse
 
 from gramian.constraints import Constraints
 from gramian.rankmin.base import RankProblem
-from gramian.rankmin.measurements import Measurements
+from gramian.rankmin.measurements import LowRank, Measurements
 from gramian.rankmin.oracles import SchattenBall
-from gramian.rankmin.parts import LowRank
 from gramian.solvers.rows import Rows, Stacked, rows_of
 
 KEPT = 0.9
@@ -62,15 +61,16 @@ class KernelProblem:
     @cached_property
     def spectrum(self) -> np.ndarray:
         """λ, the eigenvalues of K₀."""
-        return np.einsum("ij,ij->j", self.Z, self.Z)
+        lam: np.ndarray = np.einsum("ij,ij->j", self.Z, self.Z)
+        return lam
 
     @cached_property
     def target(self) -> int:
         """The rank to reach, at most what K₀ has."""
         if self.rank is not None:
             return min(self.rank, len(self.spectrum))
-        kept = np.cumsum(self.spectrum)
-        return int(np.searchsorted(kept, KEPT * kept[-1])) + 1 if len(kept) else 0
+        traces = np.cumsum(self.spectrum)
+        return int(np.searchsorted(traces, KEPT * traces[-1])) + 1 if len(traces) else 0
 
     @property
     def scaling(self) -> np.ndarray:
@@ -95,38 +95,42 @@ class KernelProblem:
 
     def share(self, F: np.ndarray) -> float:
         """⟨K, K₀⟩ / ‖K₀‖² of S = ρ FFᵀ."""
-        return float(self._kept() @ np.einsum("ij,ij->i", F, F))
+        return float(self._weights() @ np.einsum("ij,ij->i", F, F))
 
-    def _kept(self) -> np.ndarray:
-        lam = self.spectrum
-        return self.radius * (lam * self.scaling) ** 2 / (lam @ lam)
+    def _weights(self) -> np.ndarray:
+        """ρ (λT)² / ‖λ‖², the diagonal form that :meth:`share` is in FFᵀ."""
+        lam = self.spectrum  # (r,)
+        weights: np.ndarray = self.radius * (lam * self.scaling) ** 2 / (lam @ lam)
+        return weights
 
     @cached_property
     def _measurements(self) -> Measurements:
         """−C_i on S, and ⟨K, K₀⟩ / ‖K₀‖² as the last row."""
         on_S = self.rows.mapped(np.diag(self.scaling))
-        parts = on_S.parts if isinstance(on_S, Stacked) else (on_S,)
-        constraints = [A for part in parts for A in _negated(part)]
-        return Measurements([*constraints, sparse.diags_array(self._kept())])
+        kinds = on_S.parts if isinstance(on_S, Stacked) else (on_S,)
+        constraints = [A for rows in kinds for A in _negated(rows)]
+        return Measurements([*constraints, sparse.diags_array(self._weights())])
 
     def at(self, beta: float) -> RankProblem:
         """The rank problem for one β; the constraint is void at β = 0."""
-        b = np.append(-self.bound / self.radius, beta)
+        b = np.append(-self.bound / self.radius, beta)  # ≥ in place of ≤, and all over ρ
         epsilon = max(self.tol * self.unit, np.finfo(float).tiny)
         return RankProblem(self._measurements, b, epsilon, SchattenBall())
 
     def lift(self, F: np.ndarray) -> np.ndarray:
         """The factor G of M = GGᵀ on the coordinates Z."""
-        return self.scaling[:, None] * F * np.sqrt(self.radius)
+        G: np.ndarray = self.scaling[:, None] * F * np.sqrt(self.radius)
+        return G
 
 
 def _negated(rows: Rows) -> list[LowRank]:
     """−A_i = −Σ_s w_s (p_s q_sᵀ + q_s p_sᵀ) / 2, where p ≠ q by squares of sums and differences."""
     shape = (*rows.weight.shape, rows.left.shape[1])
-    left = rows.left.reshape(shape)
+    left = rows.left.reshape(shape)  # (m, t, r)
     if rows.right is None:
         return [LowRank(p.T, -w) for p, w in zip(left, rows.weight)]
     right = rows.right.reshape(shape)
-    both = np.concatenate([left + right, left - right], axis=1)
+    vectors = np.concatenate([left + right, left - right], axis=1)
     signs = np.concatenate([-rows.weight, rows.weight], axis=1) / 4
-    return [LowRank(p.T, w) for p, w in zip(both, signs)]
+    # p qᵀ + q pᵀ = ½ ((p + q)(p + q)ᵀ − (p − q)(p − q)ᵀ)
+    return [LowRank(p.T, w) for p, w in zip(vectors, signs)]

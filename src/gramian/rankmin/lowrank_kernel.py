@@ -109,7 +109,7 @@ class LowRankKernel(Learner):
     (20, (3, 3))
     """
 
-    kernel: Kernel | Callable | None = None
+    kernel: Kernel | Callable[..., Any] | None = None
     rank: Count | None = None
     _: KW_ONLY
     method: Method = "factored"
@@ -121,7 +121,7 @@ class LowRankKernel(Learner):
     max_iter: Count = 50
     tol: Size = 0.05
     verbose: Loudness = False
-    callback: Callable | None = None
+    callback: Callable[..., Any] | None = None
     random_state: Seed = None
 
     @property
@@ -136,7 +136,7 @@ class LowRankKernel(Learner):
 
     def solve(self, task: Task) -> Solution:
         """The method that was asked for, on the kernel coordinates of the points, or of a part of many."""
-        points, y = self._few_of(task)
+        points, y = self._sample(task)
         features = self._features(kernel_or_gaussian(self.kernel, points, OWNER))
         Z = features.learn(points)  # (n, r)
         inside = replace(task, Z=points, y=y).within(KernelSpace(features), Z)
@@ -150,7 +150,7 @@ class LowRankKernel(Learner):
         solution = replace(solution, coordinates=inside.rest.coordinates)
         return solution.saying(features=features, factor=task.by_rows(F), rank=len(solution.factor), beta=share)
 
-    def _few_of(self, task: Task) -> tuple[Any, Any]:
+    def _sample(self, task: Task) -> tuple[Any, Any]:
         """A part of many labeled points, in all of its coordinates: few coordinates of all points say less."""
         if self.features is not None or self.setting == "transductive" or count(task.Z) <= MANY:
             return task.Z, task.y
@@ -159,7 +159,8 @@ class LowRankKernel(Learner):
     def _features(self, kernel: Kernel) -> KernelFeatures:
         if self.features is None:
             return KernelFeatures(kernel, random_state=self.random_state)
-        return clone(self.features).set_params(kernel=kernel)
+        features: KernelFeatures = clone(self.features).set_params(kernel=kernel)
+        return features
 
     def _bounded(self, task: Task) -> Constraints:
         """The constraints with their bounds."""
@@ -167,21 +168,22 @@ class LowRankKernel(Learner):
         if isinstance(y, Labels):
             n_pairs = min(40 * len(y.classes) ** 2, MOST_BY_CLASS) if self.n_pairs is None else self.n_pairs
             y = Pairs.from_labels(y, n_pairs, random_state=task.rng)
-        return y.filled(task.Z, self.percentiles)
+        side: Constraints = y.filled(task.Z, self.percentiles)
+        return side
 
     def _solved(self, task: Task, side: Constraints) -> Solution:
         """The method in units in which the coordinates are of order one, on those that matter."""
         method, Z = method_of(self.method), task.Z
         max_iter = int(self.max_iter)
         unit = _unit(Z)
-        scaled = Z / unit
-        spectrum = np.einsum("ij,ij->j", scaled, scaled)
+        scaled = Z / unit  # bounds are divided by unit²
+        spectrum = np.einsum("ij,ij->j", scaled, scaled)  # eigenvalues of K₀
         used = spectrum > NEGLIGIBLE * spectrum.max(initial=0.0)
         problem = self._problem(scaled[:, used], side, unit**-2)
         solution = Solution(factor=np.zeros((0, used.sum())), objective=0.0, residual=0.0, tol=problem.tol)
         if problem.target > 0:
             solution = method.solve(problem, max_iter, task.report)
-        L = np.zeros((solution.factor.shape[0], Z.shape[1]))
+        L = np.zeros((solution.factor.shape[0], Z.shape[1]))  # (q, r)
         L[:, used] = solution.factor
         return replace(solution, factor=L, violation=unit**2 * solution.violation)
 
@@ -195,7 +197,8 @@ class LowRankKernel(Learner):
     def kernel_(self) -> np.ndarray:
         """K on the training points, (n, n)."""
         check_is_fitted(self, "factor_")
-        return self.factor_ @ self.factor_.T
+        K: np.ndarray = self.factor_ @ self.factor_.T
+        return K
 
 
 def images(X: Any, features: KernelFeatures, L: np.ndarray) -> np.ndarray:
@@ -220,5 +223,5 @@ def _share(Z: np.ndarray, F: np.ndarray) -> float:
     """⟨FFᵀ, ZZᵀ⟩ / ‖ZZᵀ‖², in units in which squares do not overflow."""
     unit = _unit(Z)
     Z, F = Z / unit, F / unit
-    total = np.sum((Z.T @ Z) ** 2)
+    total = np.sum((Z.T @ Z) ** 2)  # ‖ZZᵀ‖² from the r × r side
     return float(np.sum((Z.T @ F) ** 2) / max(total, np.finfo(float).tiny))

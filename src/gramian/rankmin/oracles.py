@@ -1,19 +1,33 @@
-"""One-constraint oracles: min rank(X) s.t. ⟨A, X⟩ ≥ b, X ∈ 𝒞, in closed form (Jain 2009, (7.3) and (7.8))."""
+"""One-constraint oracles: min rank(X) s.t. ⟨A, X⟩ ≥ b, X ∈ 𝒞, in closed form (Jain 2009, (7.3) and (7.8)).
+
+They take leading eigenpairs: by Lanczos while these are few, densely beyond.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from numbers import Real
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from gramian import _checks, linalg
 from gramian._settings import Positive, Rule, check
-from gramian.rankmin.eigen import TOL, leading
-from gramian.rankmin.parts import columns, operator
+from gramian.rankmin.measurements import columns, dense, operator
+
+Eigenpairs = tuple[np.ndarray, np.ndarray]
+
+_DENSE = 200
+"""Matrices up to this size, and requests for more than a twelfth of the spectrum, are decomposed densely."""
+
+TOL = 1e-6
+"""Relative accuracy of eigenvalues found by Lanczos."""
+
+# A start fixed by a seed is not enough: ARPACK draws again where the Krylov space is exhausted.
+_SEEDED = {"rng": 0} if "rng" in signature(eigsh).parameters else {}
 
 
 class Atom(NamedTuple):
@@ -88,7 +102,7 @@ class SchattenBall(Oracle):
 
     @property
     def _q(self) -> float:
-        return np.inf if self.p == 1 else (1.0 if self.p == np.inf else self.p / (self.p - 1))
+        return np.inf if self.p == 1 else (1.0 if self.p == np.inf else float(self.p / (self.p - 1)))
 
     def solve(self, A: Any, b: float) -> Atom | None:
         """The closed form above, on as many eigenpairs as it takes."""
@@ -101,7 +115,7 @@ class SchattenBall(Oracle):
         k = 1
         while k <= n:
             values, vectors = leading(A, k, "LA" if self.psd else "LM")
-            size = np.maximum(values, 0) if self.psd else np.abs(values)
+            size = np.maximum(values, 0) if self.psd else np.abs(values)  # λ, descending
             rank = self._least_rank(size, goal)
             if rank:
                 x = self.radius * _aligned(size[:rank], self._q)
@@ -114,14 +128,14 @@ class SchattenBall(Oracle):
         """First k with ‖size_1..k‖_q ≥ goal, 0 when there is none."""
         if self._q == np.inf:
             return int(size[0] >= goal)
-        top = max(size[0], np.finfo(float).tiny)
+        top = max(size[0], np.finfo(float).tiny)  # powers of numbers up to 1 do not overflow
         reached = top * np.cumsum((size / top) ** self._q) ** (1 / self._q)
         k = int(np.searchsorted(reached, goal))
         return k + 1 if k < len(size) else 0
 
     def _at_least(self, size: np.ndarray, goal: float, n: int) -> int:
         """A lower bound on the rank, above n if the goal is out of reach: the rest of the spectrum is ≤ size[-1]."""
-        rest = size[-1] * (1 + TOL)
+        rest = size[-1] * (1 + TOL)  # no eigenvalue that is left is larger
         if len(size) == n or self._q == np.inf or rest <= goal / n:
             return n + 1
         missing = (goal / rest) ** self._q - np.sum((size / rest) ** self._q)
@@ -131,7 +145,7 @@ class SchattenBall(Oracle):
         """‖FFᵀ‖_p / radius and its gradient times F, from the r × r matrix FᵀF."""
         if not self.psd:
             return None
-        values, vectors = linalg.eigh(F.T @ F)
+        values, vectors = linalg.eigh(F.T @ F)  # the r × r side: FFᵀ has the same eigenvalues
         values = np.maximum(values, 0)
         value = float(np.linalg.norm(values, self.p)) if len(values) else 0.0
         slope = np.zeros_like(values)
@@ -143,7 +157,7 @@ class SchattenBall(Oracle):
 
     def reach(self, n: int) -> float:
         """D = radius for p ≤ 2, radius · n^{1/2 − 1/p} beyond."""
-        return self.radius * float(n) ** max(0.0, 0.5 - (0.0 if self.p == np.inf else 1 / self.p))
+        return float(self.radius * n ** max(0.0, 0.5 - (0.0 if self.p == np.inf else 1 / self.p)))
 
 
 def _frobenius(A: Any) -> float:
@@ -156,7 +170,8 @@ def _aligned(size: np.ndarray, q: float) -> np.ndarray:
     """The x with ‖x‖_p = 1 and ⟨size, x⟩ = ‖size‖_q."""
     if q == np.inf:
         return np.where(np.arange(len(size)) == 0, 1.0, 0.0)
-    return (size / np.linalg.norm(size, q)) ** (q - 1)
+    x: np.ndarray = (size / np.linalg.norm(size, q)) ** (q - 1)
+    return x
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +198,7 @@ class Ellipsoid(Oracle):
 
     def solve(self, A: Any, b: float) -> Atom | None:
         """The ball's answer in whitened coordinates, taken back."""
-        inverse = self._roots[1]
+        inverse = self._roots[1]  # P^{−1/2}
         if A.shape != inverse.shape:
             raise ValueError(f"Ellipsoid: P must have the shape {A.shape} of the constraints, got {inverse.shape}.")
         if isinstance(A, LinearOperator) or sparse.issparse(A):
@@ -195,9 +210,9 @@ class Ellipsoid(Oracle):
 
     def gauge(self, F: np.ndarray) -> tuple[float, np.ndarray] | None:
         """The ball's gauge of P^{1/2} F."""
-        root = self._roots[0]
-        found = self.ball.gauge(root @ F)
-        return None if found is None else (found[0], root @ found[1])
+        root = self._roots[0]  # P^{1/2}
+        size = self.ball.gauge(root @ F)
+        return None if size is None else (size[0], root @ size[1])
 
     def reach(self, n: int) -> float:
         """The ball's reach over the least eigenvalue of P."""
@@ -233,7 +248,7 @@ class EntrywiseBall(Oracle):
             return Atom(np.eye(1, n, i).T, np.array([self.radius * np.sign(diagonal[i])]))
         if abs(value) < goal:
             return None
-        V = np.zeros((n, 2))
+        V = np.zeros((n, 2))  # (e_p ± e_q) / √2
         V[[p, q], 0] = np.sqrt(0.5)
         V[[p, q], 1] = np.sqrt(0.5), -np.sqrt(0.5)
         return Atom(V, 0.5 * self.radius * np.sign(value) * np.array([1.0, -1.0]))
@@ -257,3 +272,54 @@ def _peaks(A: Any) -> tuple[np.ndarray, tuple[int, int, float]]:
         i, j = np.unravel_index(np.abs(C).argmax(), C.shape)
         peaks.append((int(i), block.start + int(j), float(C[i, j])))
     return diagonal, max(peaks, key=lambda peak: abs(peak[2]))
+
+
+def leading(A: Any, k: int, largest: str = "LA") -> Eigenpairs:
+    """At least k of the algebraically largest ("LA") or largest in magnitude ("LM") eigenpairs, in descending order."""
+    n = A.shape[0]
+    pairs = _lanczos(A, k, largest) if n > _DENSE and 12 * k <= n else None
+    if pairs is not None and k > 1:
+        pairs = _completed(A, pairs, k, largest)
+    return _ordered(*np.linalg.eigh(dense(A)), largest) if pairs is None else pairs
+
+
+def complement(A: Any, Q: np.ndarray) -> LinearOperator:
+    """(I − QQᵀ) A (I − QQᵀ) for orthonormal columns Q."""
+
+    def off(x: np.ndarray) -> np.ndarray:
+        y: np.ndarray = x - Q @ (Q.T @ x)
+        return y
+
+    return operator(A.shape[0], lambda x: off(A @ off(x)))
+
+
+def _ordered(values: np.ndarray, vectors: np.ndarray, largest: str) -> Eigenpairs:
+    order = np.argsort(-(np.abs(values) if largest == "LM" else values), kind="stable")
+    return values[order], vectors[:, order]
+
+
+def _lanczos(A: Any, k: int, largest: str) -> Eigenpairs | None:
+    """None where it does not converge; up to n = 2,000 it may take about the time of a dense decomposition."""
+    n = A.shape[0]
+    start, restarts = np.random.RandomState(0).standard_normal(n), n // 20 if n <= 2000 else None
+    try:
+        values, vectors = eigsh(A, k=k, which=largest, v0=start, tol=TOL, maxiter=restarts, **_SEEDED)
+    except ArpackError:
+        return None
+    return _ordered(values, vectors, largest)
+
+
+def _completed(A: Any, pairs: Eigenpairs, k: int, largest: str) -> Eigenpairs | None:
+    """Lanczos misses copies of a multiple eigenvalue: look again off what it found, until nothing larger is there."""
+    while 12 * len(pairs[0]) <= A.shape[0]:
+        values, vectors = pairs
+        rest = complement(A, vectors)  # 0 on these vectors, which counts as the least that matters
+        limit = abs(values[k - 1]) if largest == "LM" else max(values[k - 1], 0.0)
+        top = _lanczos(rest, 1, largest)
+        if top is not None and abs(top[0][0]) <= limit + TOL * abs(values[0]):
+            return pairs
+        more = _lanczos(rest, k, largest)
+        if more is None:
+            return None
+        pairs = _ordered(np.append(values, more[0]), np.hstack([vectors, more[1]]), largest)
+    return None
