@@ -4,18 +4,10 @@ Constructors, methods, attributes and messages are theirs; the problems are solv
 purpose a warning says so once (:class:`~gramian.compat.metric_learn.exceptions.DifferenceWarning`).
 """
 
+from gramian.compat.metric_learn.comparison_learners import LSML, SCML, LSML_Supervised, SCML_Supervised
 from gramian.compat.metric_learn.constraints import Constraints
-from gramian.compat.metric_learn.covariance import Covariance
-from gramian.compat.metric_learn.itml import ITML, ITML_Supervised
-from gramian.compat.metric_learn.lfda import LFDA
-from gramian.compat.metric_learn.lmnn import LMNN
-from gramian.compat.metric_learn.lsml import LSML, LSML_Supervised
-from gramian.compat.metric_learn.mlkr import MLKR
-from gramian.compat.metric_learn.mmc import MMC, MMC_Supervised
-from gramian.compat.metric_learn.nca import NCA
-from gramian.compat.metric_learn.rca import RCA, RCA_Supervised
-from gramian.compat.metric_learn.scml import SCML, SCML_Supervised
-from gramian.compat.metric_learn.sdml import SDML, SDML_Supervised
+from gramian.compat.metric_learn.pair_learners import ITML, MMC, SDML, ITML_Supervised, MMC_Supervised, SDML_Supervised
+from gramian.compat.metric_learn.point_learners import LFDA, LMNN, MLKR, NCA, RCA, Covariance, RCA_Supervised
 
 __version__ = "0.7.0"
 """The version whose names these are."""

@@ -82,7 +82,7 @@ class BaseMetricLearner(BaseEstimator, metaclass=ABCMeta):
             wanted = "labels (n,)" if type_of_inputs == "classic" else "1 or -1 for each pair"
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None; give {wanted}.")
         y = None if y is NO_LABELS else y
-        found = check_input(
+        formed = check_input(
             X,
             y,
             type_of_inputs=type_of_inputs,
@@ -91,12 +91,12 @@ class BaseMetricLearner(BaseEstimator, metaclass=ABCMeta):
             tuple_size=getattr(self, "_tuple_size", None),
             **checks,
         )
-        points = found if y is None else found[0]
+        points = formed if y is None else formed[0]
         if points.ndim == 2:
             names = X if getattr(X, "ndim", 1) == 2 else points
             validate_data(self, names, reset=True, skip_check_array=True)
         self.n_features_in_ = points.shape[-1]
-        return found
+        return formed
 
 
 class MetricTransformer(metaclass=ABCMeta):
@@ -160,7 +160,7 @@ class Distance:
 
     def __call__(self, u: Any, v: Any, squared: bool = False) -> float:
         """The distance, or its square."""
-        difference = self.components @ (_vector(u) - _vector(v))
+        difference = self.components @ (_vector(u) - _vector(v))  # L(u − v)
         value = np.dot(difference, difference)
         return value if squared else np.sqrt(value)
 

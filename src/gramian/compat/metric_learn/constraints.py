@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.compat.metric_learn.parameters import renamed
+from gramian.compat.metric_learn.settings import renamed
 from gramian.constraints import Chunklets, Labels
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 from gramian.learners.neighbor_targets import neighbor_triplets
@@ -28,11 +28,10 @@ class Constraints:
 
     @property
     def _labels(self) -> Labels:
-        known = self.partial_labels >= 0
-        classes, codes = np.unique(self.partial_labels[known], return_inverse=True)
-        found = np.full(len(known), -1, dtype=np.intp)
-        found[known] = codes
-        return Labels(found, classes)
+        labeled = self.partial_labels >= 0
+        codes = np.full(len(labeled), -1, dtype=np.intp)  # −1: unknown
+        classes, codes[labeled] = np.unique(self.partial_labels[labeled], return_inverse=True)
+        return Labels(codes, classes)
 
     def positive_negative_pairs(
         self,
@@ -61,8 +60,8 @@ class Constraints:
     def generate_knntriplets(self, X: Any, k_genuine: int, k_impostor: int) -> np.ndarray:
         """Triplets (m, 3) of indices: each point, a near one of its class, and a near one of another."""
         labels = self._labels
-        known = np.flatnonzero(labels.codes >= 0)
-        sizes = np.bincount(labels.codes[known])
+        labeled = np.flatnonzero(labels.codes >= 0)
+        sizes = np.bincount(labels.codes[labeled])  # (classes,)
         for label, size in zip(labels.classes, sizes):
             if k_genuine + 1 > size:
                 _checks.warn(
@@ -70,15 +69,15 @@ class Constraints:
                     f"genuine neighbors as specified by k_genuine. Will generate {size - 1} genuine neighbors "
                     "instead.\n",
                 )
-            others = len(known) - size
-            if k_impostor > others:
+            outside = len(labeled) - size
+            if k_impostor > outside:
                 _checks.warn(
-                    f"The class {label} has {others} elements of other classes, which is not sufficient to generate "
-                    f"{k_impostor} impostor neighbors as specified by k_impostor. Will generate {others} impostor "
+                    f"The class {label} has {outside} elements of other classes, which is not sufficient to generate "
+                    f"{k_impostor} impostor neighbors as specified by k_impostor. Will generate {outside} impostor "
                     "neighbors instead.\n",
                 )
-        found = neighbor_triplets(np.asarray(X)[known], labels.of(known), k_genuine, k_impostor)
-        return known[np.stack([found.anchor, found.near, found.far], axis=1)]
+        side = neighbor_triplets(np.asarray(X)[labeled], labels.of(labeled), k_genuine, k_impostor)
+        return labeled[np.stack([side.anchor, side.near, side.far], axis=1)]
 
     def chunks(
         self, n_chunks: int = 100, chunk_size: int = 2, random_state: Any = None, num_chunks: Any = "deprecated"
@@ -92,15 +91,15 @@ class Constraints:
                 f"Not enough possible chunks of {chunk_size} elements in each class to form expected {count} chunks - "
                 f"maximum number of chunks is {most}"
             )
-        found = Chunklets.from_labels(
+        side = Chunklets.from_labels(
             labels, count, size=chunk_size, random_state=_checks.random(random_state, "Constraints")
         )
-        return np.array(found.ids)
+        return np.array(side.ids)
 
 
 def wrap_pairs(X: np.ndarray, constraints: Any) -> tuple[np.ndarray, np.ndarray]:
     """Pairs (n, 2, d) with ±1 from the indices of :meth:`Constraints.positive_negative_pairs`."""
-    a, b, c, d = (np.asarray(part) for part in constraints)
+    a, b, c, d = map(np.asarray, constraints)
     index = np.concatenate([np.column_stack([a, b]), np.column_stack([c, d])])
     return X[index], np.concatenate([np.ones(len(a), dtype=int), -np.ones(len(c), dtype=int)])
 

@@ -64,7 +64,7 @@ def require_minimum(problem: Any) -> None:
     raise RuntimeError(NO_MINIMUM + ("" if diagonal else OURS))
 
 
-def table(estimator: Any, sign: float = 1.0) -> Callable | None:
+def table(estimator: Any, sign: float = 1.0) -> Callable[..., None] | None:
     """A callback that prints steps as NCA and MLKR do there; None unless verbose."""
     if not estimator.verbose:
         return None
@@ -91,7 +91,7 @@ def timed(estimator: Any) -> Iterator[None]:
         print(f"[{type(estimator).__name__}] Training took {time.time() - began:8.2f}s.")
 
 
-def lines(estimator: Any) -> Callable | None:
+def lines(estimator: Any) -> Callable[..., None] | None:
     """A callback that prints step, objective and residual; None unless verbose."""
     if not estimator.verbose:
         return None

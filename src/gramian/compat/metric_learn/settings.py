@@ -1,4 +1,4 @@
-"""Settings of metric-learn's classes by what they can hold at all: one value, or a word or an array."""
+"""Settings of metric-learn's classes: kept by constructors, and checked by what they can hold at all."""
 
 from inspect import signature
 from numbers import Number
@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from gramian import _checks
 from gramian._settings import Rule, require
 
 
@@ -26,3 +27,24 @@ def check_settings(learner: Any) -> None:
     for name in signature(type(learner)).parameters:
         if name not in ELSEWHERE:
             require(SEVERAL.get(name, ONE), getattr(learner, name, None), type(learner).__name__, name)
+
+
+def store(estimator: Any, settings: dict[str, Any], **new_names: str) -> None:
+    """Keep the parameters of a constructor, its ``locals()``; ``new_names`` says what old names are called now."""
+    values = {name: value for name, value in settings.items() if name != "self"}
+    for old, new in new_names.items():
+        values[new] = renamed(old, new, values[old], values[new])
+        values[old] = "deprecated"
+    vars(estimator).update(values)
+
+
+def renamed(old: str, new: str, value: Any, default: Any) -> Any:
+    """The value of a parameter that may come under its old name."""
+    if isinstance(value, str) and value == "deprecated":
+        return default
+    _checks.warn(
+        f'"{old}" parameter has been renamed to "{new}". It has been deprecated in version 0.6.3 and will be removed '
+        "in 0.7.0",
+        FutureWarning,
+    )
+    return value
