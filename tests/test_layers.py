@@ -2,6 +2,7 @@
 
 import ast
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -86,6 +87,16 @@ def test_imports_form_layers():
             there = room(name)
             if there not in (None, here):
                 assert LEVEL[there] < LEVEL[here], f"{path} ({here}) imports {name}, which is not in a lower layer"
+
+
+def test_the_map_in_the_documentation_has_every_room_in_its_order():
+    page = (ROOT.parents[1] / "docs" / "built.md").read_text(encoding="utf-8")
+    table = page.split("| layer | what is in it |")[1].split("\n\n")[0]
+    named = re.findall(r"`([a-z_]+)`", table)
+    rooms = {here for _, here, _ in files()} - {"__init__", "__main__"}
+    assert len(named) == len(set(named)) and set(named) == rooms
+    levels = [LEVEL[name] for name in named]
+    assert levels == sorted(levels)
 
 
 def test_no_room_reaches_another_by_a_string():

@@ -127,7 +127,7 @@ STORED: dict[str, str] = {
     "Weighted": "kernels.weighted",
     **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace", "BesideFeatures"), "coordinates"),
     "Metric": "metrics",
-    "Mixed": "constraints.mixed",
+    "Mixed": "constraints.base",
     "GraphSpace": "manifold.metric",
     **dict.fromkeys(("NeighborGraph", "BallGraph", "GaussianGraph"), "manifold.graph"),
     **dict.fromkeys(("AlongGraph", "ByWeights", "ByGeodesics"), "manifold.extension"),

@@ -8,7 +8,7 @@ from gramian.clustering import decorrelated, match
 from gramian.clustering.base import Run, lowest
 from gramian.clustering.descent import objective, refill, representatives
 from gramian.clustering.points import Points, parts
-from gramian.clustering.starts import KINDS, attempt, first_labels, projected, promising
+from gramian.clustering.starts import KINDS, attempt, best_kmeans, first_labels, projected, promising
 
 
 def run(value):
@@ -83,3 +83,13 @@ def test_nearest_centers_are_the_closest_of_each_clustering(k, rng):
     found = Points.of(Z, center=False).nearest(C, k)
     D = ((Z[:, None] - C) ** 2).sum(axis=2)
     assert np.array_equal(found, np.column_stack([D[:, part].argmin(axis=1) for part in parts(k)]))
+
+
+def test_best_kmeans_is_scikit_learns(rng):
+    from sklearn.cluster import KMeans
+
+    Z = rng.normal(size=(90, 3)) + 8 * np.eye(3)[np.arange(90) % 3]
+    labels, means = best_kmeans(Points.of(Z, center=False), 3, np.random.RandomState(0), 5)
+    theirs = KMeans(3, n_init=5, random_state=0).fit(Z)
+    ours = ((Z - means[labels]) ** 2).sum()
+    assert ours == pytest.approx(theirs.inertia_)

@@ -35,7 +35,7 @@ KINDS = {
 """Contracts that walk the public names for a base class."""
 ALONE = {
     **dict.fromkeys(test_distances.OBJECTS, "contracts/test_distances.py"),
-    "Feedback": "online/test_feedback.py",
+    "Feedback": "online/test_updates.py",
     "KernelFeatures": "contracts/test_features.py",
     "RankMinimizer": "rankmin/test_minimizer.py",
     "SubsetDistance": "approximation/test_subset.py",

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.rankmin import Ellipsoid, EntrywiseBall, SchattenBall
-from gramian.rankmin.eigen import leading
 from gramian.rankmin.game import correct
+from gramian.rankmin.oracles import leading
 
 P = np.linspace(0.2, 0.8, 9)
 SETS = [

@@ -11,8 +11,8 @@ from sklearn.preprocessing import scale
 import gramian as gm
 from gramian.rankmin import Burg, Game, lowrank_kernel
 from gramian.rankmin.base import RankProblem
-from gramian.rankmin.burg import burg
 from gramian.rankmin.game import rounds, rule_of
+from gramian.rankmin.kernel_methods import burg
 from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.rankmin.measurements import Measurements
 from gramian.rankmin.oracles import SchattenBall

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.rankmin import Ellipsoid, EntrywiseBall, LowRank, Oracle, SchattenBall
-from gramian.rankmin.ocp import project_hull, project_simplex
+from gramian.rankmin.game import project_hull, project_simplex
 
 
 def random_problem(seed, n=20, m=15, rank=2):

@@ -6,8 +6,8 @@ import pytest
 from scipy import sparse
 
 from gramian.rankmin import Atom, Ellipsoid, EntrywiseBall, SchattenBall
-from gramian.rankmin.eigen import leading
-from gramian.rankmin.parts import dense
+from gramian.rankmin.measurements import dense
+from gramian.rankmin.oracles import leading
 
 P = np.diag([1.0, 2.0, 3.0, 4.0, 5.0]) + 0.3
 BALLS = [SchattenBall(), SchattenBall(1), SchattenBall(np.inf), SchattenBall(2, radius=3.0), SchattenBall(2, psd=False)]

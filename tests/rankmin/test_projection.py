@@ -7,10 +7,9 @@ import pytest
 
 import gramian as gm
 from gramian.rankmin.base import RankProblem
-from gramian.rankmin.measurements import Measurements
+from gramian.rankmin.factored import cut, project
+from gramian.rankmin.measurements import Measurements, dense
 from gramian.rankmin.oracles import SchattenBall
-from gramian.rankmin.parts import dense
-from gramian.rankmin.projection import cut, project
 
 
 def completion(rng, n=14, rank=2, known=0.6, epsilon=1e-4, radius=None):

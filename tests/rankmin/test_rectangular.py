@@ -6,7 +6,7 @@ from scipy import sparse
 
 import gramian as gm
 from gramian.rankmin import EntrywiseBall, SchattenBall, solve_rectangular
-from gramian.rankmin.rectangular import dilation
+from gramian.rankmin.minimizer import dilation
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, 3.0, np.inf])

@@ -21,7 +21,7 @@ def _bound(lam, b, kind, weight):
 @njit()
 def _excess(a, mu1, mu2, offset, lam, b, kind, weight):
     """g(a) = μ₁/(1 + aμ₁) + μ₂/(1 + aμ₂) + offset − s′(λ + a), which falls with a, and −g′(a)."""
-    v1, v2 = mu1 / (1.0 + a * mu1), mu2 / (1.0 + a * mu2)
+    v1, v2 = mu1 / (1.0 + a * mu1), mu2 / (1.0 + a * mu2)  # eigenvalues after the step
     xi, slope = _bound(lam + a, b, kind, weight)
     return v1 + v2 + offset - xi, v1 * v1 + v2 * v2 + slope
 
@@ -48,10 +48,11 @@ def _root(mu1, mu2, offset, lam, b, kind, weight):
         return least
     if most < high and _excess(most, mu1, mu2, offset, lam, b, kind, weight)[0] >= 0:
         return most
-    low, high, a = max(low, least), min(high, most), 0.0
+    low, high, a = max(low, least), min(high, most), 0.0  # g(low) > 0 > g(high)
     for _ in range(100):
         g, curvature = _excess(a, mu1, mu2, offset, lam, b, kind, weight)
         low, high = (a, high) if g > 0 else (low, a)
+        # Newton where it stays inside, bisection where it does not, doubling where there is no end
         new = a + g / curvature if curvature > 0 else np.inf
         if not low < new < high:
             new = 0.5 * (low + high) if high < np.inf else 2.0 * a + 1.0

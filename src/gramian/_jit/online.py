@@ -48,7 +48,7 @@ def _factored_stream(G, H, V, targets, signs, eta, lego):
     a = 0.0
     for t in range(n):
         z = V[t]
-        q_next[:] = 0.0
+        q_next[:] = 0.0  # q = Mz = GᵀGz
         for i in range(r):
             g = G[i]
             if a != 0.0:
@@ -114,7 +114,7 @@ def smallest_eigenpair(M, start):
                 for j in range(d):
                     w[j] += c * M[i, j]
         diagonal[k] = dot(w, Q[k])
-        for _ in range(2):
+        for _ in range(2):  # once is not enough in floating point
             for l in range(k + 1):
                 c = dot(w, Q[l])
                 for j in range(d):
@@ -167,7 +167,7 @@ def pola_stream(M, V, targets, signs, eta, threshold, margin):
         gap = prediction - (threshold - sign * margin if margin > 0.0 else targets[t])
         if norm == 0.0 or gap == 0.0 or (sign != 0 and sign * gap <= 0.0):
             continue
-        size = norm * norm + (1.0 if margin > 0.0 else 0.0)
+        size = norm * norm + (1.0 if margin > 0.0 else 0.0)  # |z|⁴, and 1 for the threshold
         step = gap / size if eta == np.inf else eta * gap / (1.0 + eta * size)
         if margin > 0.0:
             threshold = max(threshold + step, margin)

@@ -18,7 +18,7 @@ def precisions(learned, step, sizes, codes, asked, k, weights):
     weight, or as they are where there are none. Infinity and NaN are near to nothing.
     """
     n = len(learned)
-    found = np.empty((len(asked), len(weights)))
+    shares = np.empty((len(asked), len(weights)))
     row, flags = np.empty(n), np.zeros((n + 7) // 8 * 8, np.uint8)
     values, ids = np.empty(n), np.empty(n, np.int64)
     roots = inverse_roots(sizes)
@@ -29,6 +29,7 @@ def precisions(learned, step, sizes, codes, asked, k, weights):
             if len(sizes):
                 turn(row, sizes[column], roots[column], i)
             row[i] = np.inf
+            # the last nearest ones, under the new weight, bound the new ones
             level = farthest(row, ids[:count]) if count == k[place] else np.inf
             count = gather(row, level, flags, values, ids)
             if count > k[place]:
@@ -37,8 +38,8 @@ def precisions(learned, step, sizes, codes, asked, k, weights):
             hits = 0
             for j in range(count):
                 hits += codes[ids[j]] == codes[i]
-            found[place, column] = hits / k[place]
-    return found
+            shares[place, column] = hits / k[place]
+    return shares
 
 
 @njit(nogil=True)
@@ -62,10 +63,10 @@ def inverse_roots(sizes):
 @njit(nogil=True)
 def turn(row, size, root, i):
     """2 − 2 cos from |x − y|² and the lengths, in place; a point of length zero stays at zero."""
-    own, mine, here = size[i], root[i], 1.0 if size[i] > 0 else 0.0
+    unit_i = 1.0 if size[i] > 0 else 0.0  # squared length of x/|x|
     for j in range(len(row)):
-        there = 1.0 if size[j] > 0 else 0.0
-        row[j] = (row[j] - own - size[j]) * mine * root[j] + here + there
+        unit_j = 1.0 if size[j] > 0 else 0.0
+        row[j] = (row[j] - size[i] - size[j]) * root[i] * root[j] + unit_i + unit_j  # −2⟨x, y⟩/|x||y| + 2
 
 
 @njit(nogil=True)

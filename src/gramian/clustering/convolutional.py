@@ -72,10 +72,8 @@ class ConvolutionalEM(SumOfParts):
         Numbers of parts (k₁, …, k_T), one per clustering.
     penalty : float, "auto" or "drop"
         λ ≥ 0 of (8.12), in the same units as that of :class:`DecorrelatedKMeans`, and by the same rules.
-    n_init : int
-        Number of starts; the lowest objective wins.
-    init : array (n, T), optional
-        Labels to start from, once.
+    n_init, init, verbose, callback, random_state
+        As in :class:`DecorrelatedKMeans`.
     covariance : {"spherical", "diagonal", "full"}
         Shape of the noise, one for all points: v I as in the thesis, v diag(s) or v S with det S = 1. The shape is
         that of the data at first, then of the residuals, and the model is fitted again in coordinates in which it is
@@ -90,12 +88,6 @@ class ConvolutionalEM(SumOfParts):
         Most iterations.
     tol : float
         Share of labels that may still change (hard), or relative change of the objective (soft).
-    verbose : bool
-        Show progress over the starts: a bar, or lines where rich is not installed.
-    callback : callable, optional
-        Called as ``callback(start, objective, residual)`` after each start.
-    random_state : int, RandomState or None
-        Draws, where there are any: the same number gives the same result.
 
     Attributes
     ----------

@@ -23,14 +23,10 @@ class MultipleCauseVQ(Clusterings):
     ----------
     n_clusters : sequence of int
         Numbers of states (k₁, …, k_T).
-    n_init, init, center, max_iter, random_state
+    n_init, init, center, max_iter, verbose, callback, random_state
         As in :class:`ConvolutionalEM`.
     tol : float
         Relative change of the objective at the end.
-    verbose : bool
-        Show progress over the starts: a bar, or lines where rich is not installed.
-    callback : callable, optional
-        Called as ``callback(start, objective, residual)`` after each start.
 
     Attributes
     ----------

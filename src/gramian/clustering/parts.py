@@ -57,24 +57,31 @@ def exact(points: Points, state: State, k: tuple[int, ...], soft: bool) -> Momen
     """
     combos = np.array(list(product(*map(range, k))))  # (Πk_t, T)
     B = indicator(combos, k)  # (Πk_t, K)
-    squares, prior = np.einsum("ij,ij->i", B @ (state.C @ state.C.T), B), B @ _log(state.weights)
     labels, total = np.empty((len(points), len(k)), np.int32), 0.0
     S, N = np.zeros_like(state.C), np.zeros((sum(k), sum(k)))
     for rows in linalg.blocks(len(points), 8 * len(combos), 8 << 20):
-        fit = np.asarray(points.inner(state.C, rows), np.float64) @ B.T - squares / 2  # zᵀCᵀh − ½‖Cᵀh‖²
-        logp = fit / state.variance + prior - points.norms[rows, None] / (2 * state.variance)
+        logp = _log_probability(points, state, B, rows)
         best = logp.argmax(axis=1)
+        top = logp[np.arange(len(best)), best]
         labels[rows] = combos[best]
-        total += logp[np.arange(len(best)), best].sum()
+        total += top.sum()
         if soft:
-            R = np.exp(logp - logp[np.arange(len(best)), best][:, None])
+            R = np.exp(logp - top[:, None])
             total += np.log(R.sum(axis=1)).sum()
             R /= R.sum(axis=1, keepdims=True)
-            H = R @ B
+            H = R @ B  # (rows, K), E[h]
             S += H.T @ points.X[rows] - H.sum(axis=0)[:, None] * points.shift
             N += (B.T * R.sum(axis=0)) @ B
     likelihood = total - _log_normalizer(points, state)
     return Moments(S, N, labels, likelihood) if soft else moments(points, labels, k, likelihood)
+
+
+def _log_probability(points: Points, state: State, B: np.ndarray, rows: slice) -> np.ndarray:
+    """Log-probability of some points with each combination of parts, (rows, Πk_t), up to a constant."""
+    squares = np.einsum("ij,ij->i", B @ (state.C @ state.C.T), B)  # ‖Cᵀh‖²
+    fit = np.asarray(points.inner(state.C, rows), np.float64) @ B.T - squares / 2  # zᵀCᵀh − ½‖Cᵀh‖²
+    logp: np.ndarray = fit / state.variance + B @ _log(state.weights)
+    return logp - points.norms[rows, None] / (2 * state.variance)
 
 
 def gibbs(
@@ -93,9 +100,7 @@ def gibbs(
     for sweep in range(SWEEPS + 2):
         labels = labels if sweep < SWEEPS else best.copy()
         for t, block in enumerate(parts(k)):
-            # inner products of each part with the sum of the parts that the point has now
-            rest = np.delete(indicator(labels, k), block, axis=1) @ np.delete(gram, block, axis=0)[:, block]
-            logp = (inner[:, block] - rest - np.diag(gram)[block] / 2) / state.variance + prior[block]
+            logp = _conditional(inner, gram, prior, indicator(labels, k), block, state.variance)
             labels[:, t] = (logp + (rng.gumbel(size=logp.shape) if sweep < SWEEPS else 0)).argmax(axis=1)
         value = _joint(inner, gram, prior, labels, k, state.variance)
         better = value > best_value
@@ -107,6 +112,16 @@ def gibbs(
         return moments(points, best, k, likelihood)
     S, N = np.mean([m.S for m in samples], axis=0), np.mean([m.N for m in samples], axis=0)
     return Moments(S, N, best, likelihood)
+
+
+def _conditional(
+    inner: np.ndarray, gram: np.ndarray, prior: np.ndarray, H: np.ndarray, block: slice, variance: float
+) -> np.ndarray:
+    """Log-probability of the labels of one clustering given all others, (n, k_t), up to a constant."""
+    # inner products of each part with the sum of the parts that the point has in the other clusterings
+    rest = np.delete(H, block, axis=1) @ np.delete(gram, block, axis=0)[:, block]
+    logp: np.ndarray = (inner[:, block] - rest - np.diag(gram)[block] / 2) / variance + prior[block]
+    return logp
 
 
 def residual(energy: float, m: Moments, C: np.ndarray) -> float:

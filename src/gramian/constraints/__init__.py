@@ -1,10 +1,10 @@
 """Side information as sets of linear constraints on the learned kernel."""
 
-from gramian.constraints.base import Constraints, Labels, Terms
+from gramian.constraints.base import Constraints, Mixed, Terms
 from gramian.constraints.chunklets import Chunklets
 from gramian.constraints.comparisons import Comparisons, Quadruplets, Triplets
 from gramian.constraints.feedback import Feedback
-from gramian.constraints.mixed import Mixed
+from gramian.constraints.labels import Labels
 from gramian.constraints.pairs import Pairs
 from gramian.constraints.probabilities import Probabilities
 from gramian.constraints.similarities import RelativeSimilarities, Similarities

@@ -17,7 +17,11 @@ from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian._settings import Distance, require, shown
+from gramian.metrics import Metric
 from gramian.persist import Stored
+
+Sqdist = Callable[[np.ndarray], Any]
+"""Squared distances among some rows of the points."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,6 @@ class Constraints(Stored, ABC):
         return (self.terms(n),)
 
     def __add__(self, other: Any) -> "Constraints":
-        from gramian.constraints.mixed import Mixed
-
         return Mixed((self, other)) if isinstance(other, Constraints) else NotImplemented
 
     def __len__(self) -> int:
@@ -88,7 +90,7 @@ class Constraints(Stored, ABC):
         percentiles: tuple[float, float] = (5, 95),
         *,
         max_points: int = 1000,
-        sqdist: Callable[[np.ndarray], np.ndarray] | None = None,
+        sqdist: Sqdist | None = None,
     ) -> Self:
         """Fill in bounds that were left open, from at most ``max_points`` points of X.
 
@@ -96,7 +98,14 @@ class Constraints(Stored, ABC):
         """
         return self.filled(_checks.points(X, type(self).__name__), percentiles, max_points=max_points, sqdist=sqdist)
 
-    def filled(self, X: Any, percentiles: Any = (5, 95), *, max_points: int = 1000, sqdist: Any = None) -> Self:
+    def filled(
+        self,
+        X: Any,
+        percentiles: tuple[float, float] = (5, 95),
+        *,
+        max_points: int = 1000,
+        sqdist: Sqdist | None = None,
+    ) -> Self:
         """:meth:`with_bounds` of points that were checked."""
         return self
 
@@ -124,7 +133,7 @@ class Constraints(Stored, ABC):
             start = stop
         return sparse.csr_array(C + C.T) / 2
 
-    def values(self, metric: Any, X: Any) -> np.ndarray:
+    def values(self, metric: Metric, X: Any) -> np.ndarray:
         """⟨C_i, K_W⟩ under a metric, shape (m,)."""
         E = metric.transform(X)  # (n, r), in which M is the identity
         terms = self.terms(E.shape[0])
@@ -132,7 +141,7 @@ class Constraints(Stored, ABC):
         values: np.ndarray = (terms.weight * products.reshape(terms.weight.shape)).sum(axis=1)
         return values
 
-    def violation(self, metric: Any, X: Any) -> np.ndarray:
+    def violation(self, metric: Metric, X: Any) -> np.ndarray:
         """How far each constraint is from holding, max(0, ⟨C_i, K_W⟩ − b_i), shape (m,)."""
         owner = type(self).__name__
         require(Distance, metric, owner, "metric")
@@ -157,49 +166,100 @@ def within(side: Constraints, X: Any, owner: str) -> None:
         raise ValueError(f"{owner}: the constraints refer to point {side.n_points - 1}, but X has {n} points.")
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Class labels as side information for learners that use all of them at once.
+@dataclass(frozen=True, eq=False)
+class Mixed(Constraints):
+    """Constraints that must hold together, kind by kind; written ``pairs + triplets`` (Jain 2009, §3.1).
 
-    ``codes`` (n,) index into ``classes``; −1 stands for an unknown label.
+    Parameters
+    ----------
+    parts : tuple of Constraints
+        Parts that are mixed themselves are taken apart.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> both = gm.Pairs([0], [1], [True], bounds=(1.0, 4.0)) + gm.Triplets([0], [1], [2], margin=2.0)
+    >>> len(both), both.bound.tolist()
+    (2, [1.0, -2.0])
     """
 
-    codes: np.ndarray
-    classes: np.ndarray
+    parts: tuple[Constraints, ...]
 
-    @classmethod
-    def from_array(
-        cls, y: Any, owner: str, n: int | None = None, unknown: Any = None, numbers: bool = False
-    ) -> "Labels":
-        """Encode labels of any type; entries equal to ``unknown`` become −1. Labels stay as they are."""
-        if isinstance(y, Labels):
-            return y
-        classes, codes = _checks.labels(y, owner, n, unknown, numbers)
-        return cls(codes, classes)
+    def __post_init__(self) -> None:
+        flat: list[Constraints] = []
+        for side in self.parts:
+            if not isinstance(side, Constraints):
+                raise TypeError(f"Mixed: parts must be Constraints, got {type(side).__name__}.")
+            flat += side.parts if isinstance(side, Mixed) else [side]
+        object.__setattr__(self, "parts", tuple(flat))
 
-    def of(self, rows: np.ndarray) -> "Labels":
-        """The labels of some points, coded anew."""
-        codes = self.codes[rows]
-        used = np.unique(codes[codes >= 0])  # classes that are left
-        return Labels(np.where(codes < 0, -1, np.searchsorted(used, codes)), self.classes[used])
+    @property
+    def n_points(self) -> int:
+        """One more than the largest index of any part."""
+        return max(side.n_points for side in self.parts)
 
-    def by_appearance(self) -> "Labels":
-        """The same with classes in the order in which they appear, so that their names reach no draw."""
-        if len(self.classes) == 0:
-            return self
-        codes = self.codes[self.codes >= 0]
-        earliest = np.full(len(self.classes), len(codes))  # (C,)
-        np.minimum.at(earliest, codes, np.arange(len(codes)))
-        order = np.argsort(earliest, kind="stable")
-        place = np.empty_like(order)  # the inverse of the order
-        place[order] = np.arange(len(order))
-        return Labels(np.where(self.codes < 0, -1, place[self.codes]), self.classes[order])
+    @property
+    def bound(self) -> np.ndarray:
+        """Right-hand sides of one part after the other."""
+        return np.concatenate([side.bound for side in self.parts])
 
-    def groups(self) -> list[np.ndarray]:
-        """Indices of the points of each class."""
-        order = np.argsort(self.codes, kind="stable")
-        start = np.searchsorted(self.codes[order], np.arange(len(self.classes) + 1))  # (C + 1,)
-        return [order[start[c] : start[c + 1]] for c in range(len(self.classes))]
+    @property
+    def from_data(self) -> bool:
+        """Whether some part takes its bounds from the data."""
+        return any(side.from_data for side in self.parts)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def terms(self, n: int) -> Terms:
+        """Not there: parts differ in their number of terms."""
+        raise TypeError("Mixed: its parts have terms of different numbers; use blocks(n).")
+
+    def blocks(self, n: int) -> tuple[Terms, ...]:
+        """The terms of each part."""
+        return tuple(terms for side in self.parts for terms in side.blocks(n))
+
+    def values(self, metric: Metric, X: Any) -> np.ndarray:
+        """⟨C_i, K_W⟩ under a metric, shape (m,)."""
+        return np.concatenate([side.values(metric, X) for side in self.parts])
+
+    def check(self, X: Any, owner: str, fill: bool = True) -> "Mixed":
+        """Every part as it applies to X."""
+        return Mixed(tuple(side.check(X, owner, fill) for side in self.parts))
+
+    @property
+    def soft(self) -> bool:  # type: ignore[override]  # a field elsewhere
+        """Whether some part is."""
+        return any(side.soft for side in self.parts)
+
+    def filled(
+        self,
+        X: Any,
+        percentiles: tuple[float, float] = (5, 95),
+        max_points: int = 1000,
+        sqdist: Sqdist | None = None,
+    ) -> "Mixed":
+        """Every part with its bounds filled in."""
+        return Mixed(tuple(side.filled(X, percentiles, max_points=max_points, sqdist=sqdist) for side in self.parts))
+
+    def softened(self) -> "Mixed":
+        """Every part as it can be."""
+        return Mixed(tuple(side.softened() for side in self.parts))
+
+    def sizes(self) -> np.ndarray:
+        """Mean |b_i| of its own part for each constraint."""
+        return np.concatenate([side.sizes() for side in self.parts])
+
+    def __getitem__(self, rows: Any) -> "Mixed":
+        """The constraints of the given rows; those of one part stay together."""
+        selected = np.arange(len(self))[rows]
+        ends = np.cumsum([len(side) for side in self.parts])
+        sides = []
+        for side, end in zip(self.parts, ends):
+            local = selected - (end - len(side))  # rows within this side
+            local = local[(local >= 0) & (local < len(side))]
+            sides += [side[local]] if len(local) else []
+        return Mixed(tuple(sides))
 
 
 def index_field(obj: Any, *names: str) -> None:

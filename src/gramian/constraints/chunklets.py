@@ -8,7 +8,8 @@ from scipy import sparse
 
 from gramian import _checks, linalg
 from gramian._settings import Count, Seed, Size, check, checked
-from gramian.constraints.base import Constraints, Labels, Terms, selections
+from gramian.constraints.base import Constraints, Terms, selections
+from gramian.constraints.labels import Labels
 
 
 @dataclass(frozen=True, eq=False)

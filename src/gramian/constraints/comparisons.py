@@ -9,11 +9,22 @@ from scipy import sparse
 
 from gramian import _checks
 from gramian._settings import Count, Seed, Size, checked
-from gramian.constraints.base import Constraints, Labels, Terms, bound_field, differences, index_field, reach, within
-from gramian.constraints.mixed import Mixed
+from gramian.constraints.base import (
+    Constraints,
+    Mixed,
+    Sqdist,
+    Terms,
+    bound_field,
+    differences,
+    index_field,
+    reach,
+    within,
+)
+from gramian.constraints.labels import Labels
 from gramian.constraints.pairs import typical_sqdist
 from gramian.constraints.sampling import affordable, dissimilar_pairs, similar_pairs, target_triplets, triplets
 from gramian.linalg import take
+from gramian.metrics import Metric
 
 MARGIN = 0.1
 """Share of the median squared distance of the points that stands for a margin that was not given."""
@@ -63,7 +74,14 @@ class Comparisons(Constraints):
         """The same comparisons where any difference will do."""
         return replace(self, margin=0.0)  # type: ignore[type-var]  # subclasses are dataclasses
 
-    def filled(self, X: Any, percentiles: Any = (5, 95), *, max_points: int = 1000, sqdist: Any = None) -> Self:
+    def filled(
+        self,
+        X: Any,
+        percentiles: tuple[float, float] = (5, 95),
+        *,
+        max_points: int = 1000,
+        sqdist: Sqdist | None = None,
+    ) -> Self:
         """Fill in a missing margin: the share ``MARGIN`` of the median squared distance of X."""
         if self.margin is not None:
             return self
@@ -93,7 +111,7 @@ class Comparisons(Constraints):
         D = sparse.csr_array(sparse.csr_array(stacked)[rows])  # (2m, n)
         return Terms(D, D, self.weight[:, None] * np.array([1.0, -1.0]))
 
-    def values(self, metric: Any, X: Any) -> np.ndarray:
+    def values(self, metric: Metric, X: Any) -> np.ndarray:
         """d²(near pair) − d²(far pair), times the weights, shape (m,)."""
         X = metric.check(X)
         small, large = (metric.pair_sqdist_of(take(X, i), take(X, j)) for i, j in (self.near_ends, self.far_ends))

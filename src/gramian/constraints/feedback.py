@@ -11,6 +11,7 @@ from gramian import _checks, linalg
 from gramian._settings import shown as text_of
 from gramian.constraints.base import reach
 from gramian.constraints.pairs import Pairs
+from gramian.metrics import Metric
 from gramian.persist import Stored
 
 
@@ -70,7 +71,7 @@ class Feedback(Stored):
     def __len__(self) -> int:
         return sum(map(len, self.liked)) + sum(map(len, self.disliked))
 
-    def pairs(self, X: Any, metric: Any = None) -> Pairs:
+    def pairs(self, X: Any, metric: Metric | None = None) -> Pairs:
         """The clicks as soft pairs with a bound each: the distances under ``metric``, as X are when None."""
         if metric is None:
             X = _checks.points(X, "Feedback")
@@ -89,7 +90,7 @@ class Feedback(Stored):
         return Pairs(np.array(left), np.array(right), np.array(similar), bounds=(limits, limits), soft=True)
 
 
-def ends(X: Any, query: int, shown: Iterable[int], metric: Any = None) -> tuple[float, float]:
+def ends(X: Any, query: int, shown: Iterable[int], metric: Metric | None = None) -> tuple[float, float]:
     """Squared distances of the first hit, copies of the query aside, and of the last one."""
     rows = np.array(list(shown), dtype=np.intp)
     one, items = linalg.take(X, np.array([query])), linalg.take(X, rows)

@@ -1,6 +1,5 @@
 """Pairs of points that should be near or far."""
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -9,9 +8,11 @@ import numpy as np
 from gramian import _checks, linalg
 from gramian._device import to_host
 from gramian._settings import Count, Percentiles, Seed, Size, checked, require, shown
-from gramian.constraints.base import Constraints, Labels, Terms, as_bool, bound_field, differences, index_field, reach
+from gramian.constraints.base import Constraints, Sqdist, Terms, as_bool, bound_field, differences, index_field, reach
+from gramian.constraints.labels import Labels
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs, target_pairs
 from gramian.linalg import take
+from gramian.metrics import Metric
 
 MOST_BY_CLASS = 100_000
 """Pairs for each pair of classes that are drawn at most in all, where their number was left open."""
@@ -158,7 +159,12 @@ class Pairs(Constraints):
         return X, cls(np.arange(m), np.arange(m, 2 * m), similar, bounds=bounds)
 
     def filled(
-        self, X: Any, percentiles: tuple[float, float] = (5, 95), *, max_points: int = 1000, sqdist: Any = None
+        self,
+        X: Any,
+        percentiles: tuple[float, float] = (5, 95),
+        *,
+        max_points: int = 1000,
+        sqdist: Sqdist | None = None,
     ) -> "Pairs":
         """Fill in missing bounds: percentiles of the squared distances of X (all pairs of at most 1,000 points).
 
@@ -232,14 +238,14 @@ class Pairs(Constraints):
         D = differences(self.left, self.right, n)
         return Terms(D, D, self.sign[:, None])
 
-    def values(self, metric: Any, X: Any) -> np.ndarray:
+    def values(self, metric: Metric, X: Any) -> np.ndarray:
         """δ d²(x_i, x_j), shape (m,)."""
         X = metric.check(X)
         values: np.ndarray = self.sign * metric.pair_sqdist_of(take(X, self.left), take(X, self.right))
         return values
 
 
-def typical_sqdist(X: Any, max_points: int = 1000, sqdist: Callable[[np.ndarray], Any] | None = None) -> np.ndarray:
+def typical_sqdist(X: Any, max_points: int = 1000, sqdist: Sqdist | None = None) -> np.ndarray:
     """Squared distances of all pairs of at most ``max_points`` points of X, without those of copies."""
     rows = linalg.spread(X.shape[0], max_points)
     D = to_host(linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows))

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from gramian import _checks
 from gramian._settings import Count, Seed, Share, checked, shown
-from gramian.constraints.base import Constraints, Labels, Terms, as_bool, bound_field, index_field, selections
+from gramian.constraints.base import Constraints, Terms, as_bool, bound_field, index_field, selections
+from gramian.constraints.labels import Labels
 
 
 @dataclass(frozen=True, eq=False)

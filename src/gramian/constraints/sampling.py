@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks, _memory, linalg
-from gramian.constraints.base import Labels
+from gramian.constraints.labels import Labels
 
 Triples = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Anchors, points near to them, and points far from them."""
@@ -45,19 +45,28 @@ def similar_pairs(labels: Labels, count: int, rng: np.random.RandomState) -> tup
     groups = [g for g in labels.groups() if len(g) > 1]
     sizes = np.array([len(g) for g in groups], dtype=float)
     for members, share in zip(groups, _shares(sizes, count)):
-        size = len(members)
-        everything = size * (size - 1) // 2
-        if share >= everything // 2:
-            a, b = np.triu_indices(size, 1)
-            pick = rng.permutation(everything)[:share]
-            i, j = members[a[pick]], members[b[pick]]
-        else:
-            a = rng.randint(size, size=4 * share)
-            b = (a + rng.randint(1, size, size=4 * share)) % size
-            i, j = distinct(members[a], members[b], n, share)
+        i, j = _within(members, share, n, rng)
         left.append(i)
         right.append(j)
     return _stack(left), _stack(right)
+
+
+def _within(members: np.ndarray, share: int, n: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """``share`` distinct pairs of one class: of all of them, shuffled, where these are few."""
+    size = len(members)
+    everything = size * (size - 1) // 2
+    if share >= everything // 2:
+        a, b = np.triu_indices(size, 1)
+        pick = rng.permutation(everything)[:share]
+        return members[a[pick]], members[b[pick]]
+    a, b = _two(size, 4 * share, rng)
+    return distinct(members[a], members[b], n, share)
+
+
+def _two(size: int, count: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """``count`` draws of two different members of a group."""
+    a = rng.randint(size, size=count)
+    return a, (a + rng.randint(1, size, size=count)) % size
 
 
 def dissimilar_pairs(labels: Labels, count: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
@@ -71,10 +80,9 @@ def dissimilar_pairs(labels: Labels, count: int, rng: np.random.RandomState) -> 
     if count == 0:
         return _stack([]), _stack([])
     if count >= everything // 2:
-        a, b = np.triu_indices(len(labeled), 1)
-        cross = labels.codes[labeled[a]] != labels.codes[labeled[b]]
-        pick = rng.permutation(np.flatnonzero(cross))[:count]
-        return labeled[a[pick]], labeled[b[pick]]
+        i, j = labeled[np.stack(np.triu_indices(len(labeled), 1))]
+        pick = rng.permutation(np.flatnonzero(labels.codes[i] != labels.codes[j]))[:count]
+        return i[pick], j[pick]
     anchors = np.concatenate([g[rng.randint(len(g), size=4 * s)] for g, s in zip(groups, _shares(sizes, count))])
     strangers = _other_class(anchors, labeled, labels.codes, rng)
     order = _interleave(anchors, labels.codes, rng)
@@ -108,8 +116,7 @@ def triplets(labels: Labels, count: int, rng: np.random.RandomState) -> Triples:
     sizes = np.array([len(g) for g in groups], dtype=float)
     anchors, mates = [], []
     for members, share in zip(groups, _shares(sizes, count)):
-        a = rng.randint(len(members), size=2 * share)
-        b = (a + rng.randint(1, len(members), size=2 * share)) % len(members)
+        a, b = _two(len(members), 2 * share, rng)
         anchors.append(members[a])
         mates.append(members[b])
     anchor = np.concatenate(anchors)

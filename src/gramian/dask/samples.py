@@ -7,8 +7,7 @@ import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
 from gramian import linalg
-from gramian.constraints import Chunklets, Constraints, Labels
-from gramian.constraints.mixed import Mixed
+from gramian.constraints import Chunklets, Constraints, Labels, Mixed
 from gramian.dask.sources import OWNER
 from gramian.learners import subsample
 

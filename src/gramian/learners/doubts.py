@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _checks
-from gramian.constraints import Comparisons, Constraints, Pairs
-from gramian.constraints.base import Labels
+from gramian.constraints import Comparisons, Constraints, Labels, Pairs
 from gramian.learners.task import Traits
 
 UNEVEN = 1e4

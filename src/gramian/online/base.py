@@ -9,7 +9,7 @@ the steps are those of a pair.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -78,7 +78,14 @@ class Forms:
         return map(Form, self.vectors, self.weights)
 
 
-class OnlineRule(ABC):
+State = TypeVar("State")
+Direction = np.ndarray | Form
+"""What one constraint is about: a difference v, or a form."""
+Stream = np.ndarray | Forms
+"""What many are about: rows V, or forms."""
+
+
+class OnlineRule(ABC, Generic[State]):
     """One way to move M after a constraint.
 
     A state is a frozen value; ``update`` is the definition, one constraint in NumPy; ``stream`` runs many and gives the
@@ -91,29 +98,34 @@ class OnlineRule(ABC):
     compiled: ClassVar[str | None] = None
     """The loop of ``gramian._jit.online`` that runs a stream of this rule; see ``own_loop``."""
 
-    def follows(self, state: Any) -> bool:
+    def follows(self, state: State) -> bool:
         """Whether each step is G ← G + a(Gv)(Mv)ᵀ, which other rows (hash functions) can follow."""
         return False
 
-    def eta_of(self, state: Any) -> float:
+    def eta_of(self, state: State) -> float:
         """The step size in use."""
         return self.eta
 
     @abstractmethod
-    def init(self, d: int) -> Any:
+    def init(self, d: int) -> State:
         """State of M_0 on d coordinates."""
 
     @abstractmethod
-    def update(self, state: Any, v: np.ndarray, target: float, kind: str = "equal") -> Any:
+    def update(self, state: State, v: Direction, target: float, kind: str = "equal") -> State:
         """State after one constraint."""
 
     @abstractmethod
-    def predict(self, state: Any, v: np.ndarray) -> float:
+    def predict(self, state: State, v: Direction) -> float:
         """Squared distance vᵀMv."""
 
     def stream(
-        self, state: Any, V: Any, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
-    ) -> tuple[Any, np.ndarray]:
+        self,
+        state: State,
+        V: Stream,
+        targets: np.ndarray,
+        signs: np.ndarray,
+        follow: np.ndarray | None = None,
+    ) -> tuple[State, np.ndarray]:
         """State after the constraints of the rows of V, and the predictions; rows of ``follow`` change in place.
 
         A rule that names no compiled loop runs here, one ``update`` after the other.
@@ -126,28 +138,28 @@ class OnlineRule(ABC):
             state = self.update(state, v, target, _NAMES[int(sign)])
         return state, predictions
 
-    def move(self, state: Any, v: np.ndarray, target: float, sign: int, rows: np.ndarray) -> None:
+    def move(self, state: State, v: Direction, target: float, sign: int, rows: np.ndarray) -> None:
         """Let rows h = rG follow the step that the constraint takes from ``state``, in place."""
         raise NotImplementedError(f"{type(self).__name__}: its steps cannot be followed.")
 
     @abstractmethod
-    def grow(self, state: Any, k: int) -> Any:
+    def grow(self, state: State, k: int) -> State:
         """State with k more coordinates, on which M is the identity."""
 
     @abstractmethod
-    def metric(self, state: Any) -> Mahalanobis:
+    def metric(self, state: State) -> Mahalanobis:
         """The metric of a state."""
 
     @abstractmethod
-    def finite(self, state: Any) -> bool:
+    def finite(self, state: State) -> bool:
         """Whether the state holds finite numbers only."""
 
     @abstractmethod
-    def pack(self, state: Any) -> dict[str, Any]:
+    def pack(self, state: State) -> dict[str, Any]:
         """Plain data of a state, for files."""
 
     @abstractmethod
-    def unpack(self, data: dict[str, Any]) -> Any:
+    def unpack(self, data: dict[str, Any]) -> State:
         """The state of :meth:`pack`."""
 
 

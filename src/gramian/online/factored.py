@@ -17,7 +17,7 @@ import numpy as np
 from gramian import _checks, linalg
 from gramian._jit import own_loop
 from gramian.metrics import Mahalanobis
-from gramian.online.base import KINDS, Form, Forms, OnlineRule, with_identity
+from gramian.online.base import KINDS, Direction, Form, Forms, OnlineRule, Stream, with_identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Axes:
 
 
 @dataclass(frozen=True, eq=False)
-class FactoredRule(OnlineRule):
+class FactoredRule(OnlineRule[Factor]):
     """Base of LEGO and online ITML: subclasses say how far vᵀMv moves, ``_after(ŷ, y)`` → (vᵀM⁺v, x).
 
     A subclass that also has a compiled loop names it as ``compiled``; without one, ``_after`` is called for each step.
@@ -84,7 +84,7 @@ class FactoredRule(OnlineRule):
         """G_0, the identity unless a prior was given."""
         return Factor(np.eye(d) if self.prior is None else np.array(self.prior, dtype=np.float64))
 
-    def predict(self, state: Factor, v: Any) -> float:
+    def predict(self, state: Factor, v: Direction) -> float:
         """|Gv|², or ⟨A, M⟩ of a form."""
         if isinstance(v, Form):
             return float(v.weights @ linalg.row_norms(v.vectors @ state.G.T))
@@ -108,7 +108,7 @@ class FactoredRule(OnlineRule):
         moves = gap != 0 if sign == 0 else sign * gap > 0
         return axes, self.multiplier(axes.mu, target) if moves and axes.mu.any() else 0.0
 
-    def update(self, state: Factor, v: Any, target: float, kind: str = "equal") -> Factor:
+    def update(self, state: Factor, v: Direction, target: float, kind: str = "equal") -> Factor:
         """G + a Gv (Mv)ᵀ, or the same along both axes of a form."""
         if isinstance(v, Form):
             axes, c = self._form_step(state, v, target, KINDS[kind])
@@ -118,7 +118,12 @@ class FactoredRule(OnlineRule):
         return state if a == 0 else Factor(state.G + a * np.outer(p, state.G.T @ p))  # Jain 2009, §5.2.1
 
     def stream(
-        self, state: Factor, V: Any, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+        self,
+        state: Factor,
+        V: Stream,
+        targets: np.ndarray,
+        signs: np.ndarray,
+        follow: np.ndarray | None = None,
     ) -> tuple[Factor, np.ndarray]:
         """Many constraints, in the compiled loop of the rule where it has one."""
         loop = own_loop(self, "online")
@@ -129,7 +134,7 @@ class FactoredRule(OnlineRule):
         predictions = loop(G, H, V, targets, signs, float(self.eta))
         return Factor(G), predictions
 
-    def move(self, state: Factor, v: Any, target: float, sign: int, rows: np.ndarray) -> None:
+    def move(self, state: Factor, v: Direction, target: float, sign: int, rows: np.ndarray) -> None:
         """Rows h become h + a (hv) Mv."""
         if isinstance(v, Form):
             axes, c = self._form_step(state, v, target, sign)

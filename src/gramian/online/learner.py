@@ -53,7 +53,7 @@ class OnlineLearner(Learner, Stored):
     random_state: Seed = None
 
     @abstractmethod
-    def _rule(self, eta: float, d: int) -> OnlineRule: ...
+    def _rule(self, eta: float, d: int) -> OnlineRule[Any]: ...
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]  # a constant elsewhere

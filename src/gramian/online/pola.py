@@ -11,7 +11,7 @@ from gramian import _checks, linalg
 from gramian._jit import own_loop
 from gramian._settings import Positive, Rule, Size, holds
 from gramian.metrics import Mahalanobis
-from gramian.online.base import KINDS, Form, Forms, OnlineRule, with_identity
+from gramian.online.base import KINDS, Direction, Form, Forms, OnlineRule, Stream, with_identity
 from gramian.online.learner import OnlineLearner
 
 
@@ -24,7 +24,7 @@ class Projected:
 
 
 @dataclass(frozen=True, eq=False)
-class PolaRule(OnlineRule):
+class PolaRule(OnlineRule[Projected]):
     """M ← [M − α vvᵀ]₊ with α the step to the half-space of the constraint, or η's share of it."""
 
     eta: float = np.inf
@@ -37,18 +37,17 @@ class PolaRule(OnlineRule):
         M = np.eye(d) if self.prior is None else np.array(self.prior, dtype=np.float64)
         return Projected(M, self.margin)
 
-    def predict(self, state: Projected, v: Any) -> float:
+    def predict(self, state: Projected, v: Direction) -> float:
         """Squared distance vᵀMv, or ⟨A, M⟩ of a form."""
         if isinstance(v, Form):
             return v.value(state.M)
         return max(float(v @ state.M @ v), 0.0)
 
-    def update(self, state: Projected, v: Any, target: float, kind: str = "equal") -> Projected:
+    def update(self, state: Projected, v: Direction, target: float, kind: str = "equal") -> Projected:
         """Onto the half-space, then onto the cone (here by a full eigendecomposition, as a reference)."""
-        form = isinstance(v, Form)
         sign = KINDS[kind]
-        learned = self.margin > 0 and not form
-        A = v.matrix if form else np.outer(v, v)
+        learned = self.margin > 0 and not isinstance(v, Form)
+        A = v.matrix if isinstance(v, Form) else np.outer(v, v)
         wanted = state.threshold - sign * self.margin if learned else target
         gap = self.predict(state, v) - wanted
         norm = float(np.sum(A * A))  # ‖A‖² = |v|⁴ of a pair
@@ -61,7 +60,12 @@ class PolaRule(OnlineRule):
         return Projected(linalg.project_psd(state.M - step * A), threshold)
 
     def stream(
-        self, state: Projected, V: Any, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+        self,
+        state: Projected,
+        V: Stream,
+        targets: np.ndarray,
+        signs: np.ndarray,
+        follow: np.ndarray | None = None,
     ) -> tuple[Projected, np.ndarray]:
         """Compiled: M − αvvᵀ has at most one negative eigenvalue, found by Lanczos from v and dropped."""
         loop = own_loop(self, "online")

@@ -34,7 +34,7 @@ class Progress:
     prediction so far, the two numbers that the loss bound needs.
     """
 
-    rule: OnlineRule
+    rule: OnlineRule[Any]
     coordinates: Coordinates
     state: Any
     alpha: float = 0.0
@@ -187,10 +187,10 @@ def require_room(learner: Any, d: int, owner: str) -> None:
     _memory.require(8.0 * copies * d * d, owner, f"{copies} matrices of {d} × {d}", "give rank, or eta")
 
 
-def tuned_rule(learner: Any, d: int) -> OnlineRule:
+def tuned_rule(learner: Any, d: int) -> OnlineRule[Any]:
     """The rule of a learner with its step size, or with a race for one when that is "auto"."""
     eta = learner.eta
     if isinstance(eta, str):
         return StepSizeRace(learner._rule(1.0, d), int(learner.n_pretrain))
-    rule: OnlineRule = learner._rule(float(eta), d)
+    rule: OnlineRule[Any] = learner._rule(float(eta), d)
     return rule

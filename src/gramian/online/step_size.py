@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian.metrics import Mahalanobis
-from gramian.online.base import KINDS, OnlineRule, loss
+from gramian.online.base import KINDS, Direction, Form, Forms, OnlineRule, Stream, loss
 
 GRID = 10.0 ** np.linspace(-4, 2, 13)
 """Candidates for η s², s the scale of the first constraint: η has the unit of 1 / distance⁴."""
@@ -31,7 +31,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class StepSizeRace(OnlineRule):
+class StepSizeRace(OnlineRule[Trial]):
     """Run a rule with every η of a grid over the first n constraints, then go on with the best one.
 
     The state at any time is that of the candidate with the least cumulative loss so far, so a metric is there from
@@ -67,16 +67,22 @@ class StepSizeRace(OnlineRule):
         """No candidate yet: the scale comes with the first constraint."""
         return Trial((), (self.rule.init(d),), np.zeros(1))
 
-    def predict(self, state: Trial, v: np.ndarray) -> float:
+    def predict(self, state: Trial, v: Direction) -> float:
         """Squared distance under the best candidate."""
         return float(self.rule.predict(state.states[state.best], v))
 
-    def update(self, state: Trial, v: np.ndarray, target: float, kind: str = "equal") -> Trial:
+    def update(self, state: Trial, v: Direction, target: float, kind: str = "equal") -> Trial:
         """All candidates after one constraint."""
-        return self.stream(state, v[None], np.array([float(target)]), np.array([KINDS[kind]]))[0]
+        V = Forms(v.vectors[None], v.weights[None]) if isinstance(v, Form) else v[None]
+        return self.stream(state, V, np.array([float(target)]), np.array([KINDS[kind]]))[0]
 
     def stream(
-        self, state: Trial, V: np.ndarray, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+        self,
+        state: Trial,
+        V: Stream,
+        targets: np.ndarray,
+        signs: np.ndarray,
+        follow: np.ndarray | None = None,
     ) -> tuple[Trial, np.ndarray]:
         """All candidates while the phase lasts, the best one after it."""
         if len(state.etas) == 1:
@@ -124,7 +130,7 @@ class StepSizeRace(OnlineRule):
         return Trial(tuple(data["etas"]), states, data["losses"], data["n_seen"])
 
 
-def candidates(rule: OnlineRule, state: Trial, V: np.ndarray, targets: np.ndarray) -> Trial:
+def candidates(rule: OnlineRule[Any], state: Trial, V: Stream, targets: np.ndarray) -> Trial:
     """One candidate for each η of the grid, in the unit of the first v ≠ 0; the state as it is before that."""
     for v, y in zip(V, targets):
         prediction = rule.predict(state.states[0], v)
@@ -137,7 +143,7 @@ def candidates(rule: OnlineRule, state: Trial, V: np.ndarray, targets: np.ndarra
     return state
 
 
-def race(rule: Any, state: Trial, V: np.ndarray, targets: np.ndarray, signs: np.ndarray) -> tuple[Trial, np.ndarray]:
+def race(rule: Any, state: Trial, V: Stream, targets: np.ndarray, signs: np.ndarray) -> tuple[Trial, np.ndarray]:
     """All candidates after some constraints, and what the leader of the time predicted for each."""
     runs = [replace(rule, eta=e).stream(s, V, targets, signs) for e, s in zip(state.etas, state.states)]
     predictions = np.array([p for _, p in runs])  # (candidates, m)

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from gramian import linalg
 from gramian.metrics import Mahalanobis
-from gramian.online.base import KINDS, Form, OnlineRule
+from gramian.online.base import KINDS, Direction, Form, OnlineRule, Stream
 from gramian.online.factored import prior_factor
 from gramian.online.learner import OnlineLearner
 
@@ -71,14 +71,20 @@ class AlongLine:
             w = self.S @ Q[j]
             T[j, j] = Q[j] @ w
             size = np.sqrt(w @ w)
-            for _ in range(2):  # once is not enough in floating point
-                w -= (Q[: j + 1] @ w) @ Q[: j + 1]
+            w = _off(w, Q[: j + 1])
             self.leaving = float(np.sqrt(w @ w))
             if j + 1 == d or self.leaving <= NOTHING * size:
                 self.leaving, most = 0.0, j + 1
                 break
             Q[j + 1] = w / self.leaving
         self.T, self.basis = T[:most, :most], Q[: most + 1]
+
+
+def _off(w: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """The vector without its components along the orthonormal rows of Q; once is not enough in floating point."""
+    for _ in range(2):
+        w = w - (Q @ w) @ Q
+    return w
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +95,7 @@ class Logarithm:
 
 
 @dataclass(frozen=True, eq=False)
-class VonNeumannRule(OnlineRule):
+class VonNeumannRule(OnlineRule[Logarithm]):
     """M_{t+1} = argmin_M D_vN(M, M_t) + η/2 (⟨A, M⟩ − y)²: log M_{t+1} = log M_t − cA with c = η(⟨A, M_{t+1}⟩ − y)."""
 
     eta: float = 1.0
@@ -100,17 +106,22 @@ class VonNeumannRule(OnlineRule):
         """log M_0."""
         return Logarithm(np.zeros((d, d)) if self.prior is None else np.array(self.prior, dtype=np.float64))
 
-    def predict(self, state: Logarithm, v: Any) -> float:
+    def predict(self, state: Logarithm, v: Direction) -> float:
         """⟨A, M⟩, A = vvᵀ for a difference v."""
         return _along(state.S, v)(0.0)
 
-    def update(self, state: Logarithm, v: Any, target: float, kind: str = "equal") -> Logarithm:
+    def update(self, state: Logarithm, v: Direction, target: float, kind: str = "equal") -> Logarithm:
         """The exact step: c lies between 0 and η(ŷ − y), where ⟨A, exp(S − cA)⟩ − y − c/η changes its sign."""
         value = _along(state.S, v)
         return self._moved(state, v, value, target, KINDS[kind], value(0.0))
 
     def stream(
-        self, state: Logarithm, V: Any, targets: np.ndarray, signs: np.ndarray, follow: np.ndarray | None = None
+        self,
+        state: Logarithm,
+        V: Stream,
+        targets: np.ndarray,
+        signs: np.ndarray,
+        follow: np.ndarray | None = None,
     ) -> tuple[Logarithm, np.ndarray]:
         """As one update after the other, each with its prediction."""
         if follow is not None:
@@ -122,7 +133,9 @@ class VonNeumannRule(OnlineRule):
             state = self._moved(state, v, value, target, int(sign), predictions[t])
         return state, predictions
 
-    def _moved(self, state: Logarithm, v: Any, value: Curve, target: float, sign: int, prediction: float) -> Logarithm:
+    def _moved(
+        self, state: Logarithm, v: Direction, value: Curve, target: float, sign: int, prediction: float
+    ) -> Logarithm:
         """The state after a constraint, given ⟨A, exp(S − cA)⟩ as a function of c and its value at 0."""
         gap = prediction - target
         if gap == 0 or (sign != 0 and sign * gap <= 0):
@@ -210,12 +223,12 @@ class OnlineVonNeumann(OnlineLearner):
         return VonNeumannRule(eta, (U * np.log(values)) @ U.T)
 
 
-def _form(v: Any) -> Form:
+def _form(v: Direction) -> Form:
     """A difference as a form, a form as it is."""
     return v if isinstance(v, Form) else Form(v[None], np.ones(1))
 
 
-def _along(S: np.ndarray, v: Any) -> Curve:
+def _along(S: np.ndarray, v: Direction) -> Curve:
     """c ↦ ⟨A, exp(S − cA)⟩, a large number where it would overflow."""
     if not isinstance(v, Form):
         return AlongLine(S, v) if v @ v > 0 else lambda c: 0.0

@@ -77,7 +77,7 @@ def _are_lines(value: Any) -> bool:
 
 
 def _are_results(value: Any) -> bool:
-    sizes = set(_sizes(value.values())) if isinstance(value, Mapping) else set()
+    sizes = set(_sizes(value.values())) if isinstance(value, Mapping) else set()  # one length for all
     return len(sizes) == 1 and not sizes & {None, 0}
 
 

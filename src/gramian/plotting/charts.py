@@ -38,7 +38,7 @@ def margins(
     baseline = Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline
     constraints = constraints.check(X, "margins")
     ax = axes(ax, 5.6, 3.2)
-    bins = np.linspace(-2, 2, 61)
+    bins = np.linspace(-2, 2, 61)  # the last ones hold what lies beyond
     for side, name, color in ((baseline, "before", QUIET), (metric, "after", RIGHT)):
         slack = constraints.bound - constraints.values(side, X)  # (m,): b_i − ⟨C_i, K⟩
         margin = slack / np.maximum(np.abs(constraints.bound), np.finfo(float).tiny)
@@ -107,7 +107,7 @@ def gains(report: canvas.Report, ax: canvas.Axes | None = None) -> Any:
     >>> ax.get_xlabel()
     'gain over the points as they are'
     """
-    rows = list(report)[::-1]
+    rows = list(report)[::-1]  # the first one on top
     ax = axes(ax, 5.6, 0.8 + 0.32 * len(rows))
     for place, row in enumerate(rows):
         color = RIGHT if row["note"].startswith("chosen") else QUIET
@@ -142,7 +142,7 @@ def shares(explanation: canvas.Explanation, *, most: Count = 12, ax: canvas.Axes
     named = explanation if isinstance(explanation, dict) else {str(j): v for j, v in enumerate(explanation)}
     order = sorted(named, key=lambda name: -abs(named[name]))
     bars = [(name, float(named[name])) for name in order[:most]]
-    rest = order[most:]
+    rest = order[most:]  # one bar together
     if rest:
         bars.append((f"{len(rest)} others", float(sum(named[name] for name in rest))))
     ax = axes(ax, 5.6, 0.8 + 0.28 * len(bars))

@@ -66,16 +66,23 @@ def images(
         rows = _in_rows(rows)
         frames = None if frames is None else _in_rows(frames)
     width = _width(rows, image_shape)
-    if frames is None:
-        frames = [[None] * width] * len(rows)
-    if [len(row) for row in frames if is_list(row)] != [width] * len(rows):
-        raise ValueError(f"images: frames must be {len(rows)} rows of {width} colors, got {shown(frames)}.")
+    colors = _frames(frames, len(rows), width)
     picture, grid = _grid(rows, image_shape, row_names or (), column_names or ())
     if len(image_shape) == 3:
         rows = _colored(rows)
     for i, j in np.ndindex(grid.shape):
-        _show(grid[i, j], rows[i][j], image_shape, frames[i][j], cmap)
+        _show(grid[i, j], rows[i][j], image_shape, colors[i][j], cmap)
     return picture
+
+
+def _frames(frames: Any, n_rows: int, width: int) -> Sequence[Sequence[Any]]:
+    """Colors of frames, one for each place; None for a thin gray one."""
+    if frames is None:
+        return [[None] * width] * n_rows
+    if [len(row) for row in frames if is_list(row)] != [width] * n_rows:
+        raise ValueError(f"images: frames must be {n_rows} rows of {width} colors, got {shown(frames)}.")
+    colors: Sequence[Sequence[Any]] = frames
+    return colors
 
 
 def _grid(
@@ -105,7 +112,7 @@ def _are_images(rows: Sequence[Any], image_shape: tuple[int, ...]) -> bool:
 def _in_rows(values: Sequence[Any]) -> list[list[Any]]:
     """Ten in a row; the last row is filled up with nothing."""
     across = min(ACROSS, len(values))
-    full = [*values, *[None] * (-len(values) % across)]
+    full = [*values, *[None] * (-len(values) % across)]  # a multiple of ten
     return [full[start : start + across] for start in range(0, len(full), across)]
 
 
@@ -115,7 +122,7 @@ def _colored(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     low, high = min((image.min() for image in pixels), default=0.0), max((image.max() for image in pixels), default=1.0)
     if low >= 0 and high <= 255:
         low, high = 0.0, 1.0 if high <= 1 else 255.0
-    scale = max(high - low, np.finfo(float).tiny)
+    scale = max(high - low, np.finfo(float).tiny)  # images of one value stay at 0
     return [[None if image is None else (np.asarray(image) - low) / scale for image in row] for row in rows]
 
 
@@ -196,10 +203,10 @@ def neighbors(
     if y.shape != (len(X),) or query_labels.shape != (queries.shape[0],):
         shapes = f"{y.shape} for {len(X)} points and {query_labels.shape} for {queries.shape[0]} queries"
         raise ValueError(f"neighbors: y and query_labels must have one label per point, got {shapes}.")
-    k = min(k, len(X))
+    k = min(k, len(X))  # all of them at most
     sides = [Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline, metric]
     nearest = [np.argsort(side.sqdist(queries, X), axis=1, kind="stable")[:, :k] for side in sides]  # two (m, k)
-    right = [y[ids] == query_labels[:, None] for ids in nearest]
+    right = [y[ids] == query_labels[:, None] for ids in nearest]  # two (m, k)
     rows = [[q, *X[a], None, *X[b]] for q, a, b in zip(queries, *nearest)]
     frames = [["black", *_colors(a), None, *_colors(b)] for a, b in zip(*right)]
     heads = [f"{title}: {hits.sum()} of {hits.size} in the query's class" for title, hits in zip(titles, right)]

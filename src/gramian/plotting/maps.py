@@ -58,13 +58,17 @@ def embedding(
         style = {"color": COLORS[c % len(COLORS)], "marker": MARKERS[c % len(MARKERS)]}
         ax.scatter(*Z[mine & ~marked, :2].T, s=size, alpha=0.75, linewidths=0, **style)
         ax.scatter(*Z[mine & marked, :2].T, s=110, edgecolors="black", linewidths=1.2, zorder=3, **style)
-        name = _name(names, label)
-        if name:
-            box = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "boxstyle": "round,pad=0.15"}
-            ax.text(*np.median(Z[mine, :2], axis=0), name, fontsize=10, ha="center", va="center", bbox=box, zorder=4)
+        _write(ax, _name(names, label), np.median(Z[mine, :2], axis=0))
     ax.set_title(title, fontsize=10)
     bare(ax)
     return ax
+
+
+def _write(ax: Any, name: str, place: np.ndarray) -> None:
+    """A name in a white box."""
+    if name:
+        box = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "boxstyle": "round,pad=0.15"}
+        ax.text(*place, name, fontsize=10, ha="center", va="center", bbox=box, zorder=4)
 
 
 def _name(names: Any, label: Any) -> str:
@@ -100,11 +104,7 @@ def clusterings(X: Any, labels: Labels, *, names: Titled | None = None) -> Any:
         raise ValueError(f"clusterings: labels must have one row per point ({len(X)}), got {len(labels)}.")
     if names is not None and (isinstance(names, dict) or len(names) != labels.shape[1]):
         raise ValueError(f"clusterings: names must be {labels.shape[1]} titles, got {shown(names)}.")
-    Z = X - X.mean(axis=0)  # (n, d)
-    V = linalg.oriented(np.linalg.svd(Z, full_matrices=False)[2][:2].T).T
-    place = np.zeros((len(X), 2))  # one column of it stays 0 where d = 1
-    place[:, : len(V)] = Z @ V.T
-    T = labels.shape[1]
+    place, T = _in_plane(X), labels.shape[1]
     picture = figure(3.6 * T, 3.4)
     for t, ax in enumerate(np.ravel(picture.subplots(1, T, sharex=True, sharey=True))):
         codes = np.unique(labels[:, t], return_inverse=True)[1]
@@ -112,6 +112,15 @@ def clusterings(X: Any, labels: Labels, *, names: Titled | None = None) -> Any:
         ax.set_title(f"clustering {t + 1}" if names is None else str(names[t]), fontsize=10)
         bare(ax)
     return picture
+
+
+def _in_plane(X: np.ndarray) -> np.ndarray:
+    """The first two principal components (n, 2); the second is 0 where there is one feature."""
+    Z = X - X.mean(axis=0)  # (n, d)
+    V = linalg.oriented(np.linalg.svd(Z, full_matrices=False)[2][:2].T).T
+    place = np.zeros((len(X), 2))
+    place[:, : len(V)] = Z @ V.T
+    return place
 
 
 def _scale(n_classes: int) -> dict[str, Any]:
@@ -147,12 +156,7 @@ def distance_field(metric: Distance, center: Any, X: Any, y: Labels, *, ax: Axes
         raise ValueError(f"distance_field: y must have one label per point ({len(X)}), got {size}.")
     center = _checks.vector(center, "distance_field", "center", 2)[None]
     ax = axes(ax, 4.2, 4.2)
-    margin = 0.08 * np.ptp(X, axis=0)
-    low, high = X.min(axis=0) - margin, X.max(axis=0) + margin
-    ticks = [np.linspace(a, b, 120) for a, b in zip(low, high)]
-    grid = np.stack(np.meshgrid(*ticks), axis=-1)  # (120, 120, 2)
-    field = metric.distance(center, grid.reshape(-1, 2)).reshape(grid.shape[:2])
-    ax.imshow(field, origin="lower", extent=(low[0], high[0], low[1], high[1]), cmap="Blues_r", aspect="auto")
+    _fill(ax, metric, center, X)
     for c, label in enumerate(np.unique(y)):
         style = {"facecolor": ("white", "black")[c % 2], "marker": MARKERS[c % len(MARKERS)]}
         ax.scatter(*X[np.asarray(y) == label].T, s=16, edgecolors="black", linewidths=0.6, **style)
@@ -160,6 +164,16 @@ def distance_field(metric: Distance, center: Any, X: Any, y: Labels, *, ax: Axes
     ax.set_title(title, fontsize=10)
     bare(ax)
     return ax
+
+
+def _fill(ax: Any, metric: Any, center: np.ndarray, X: np.ndarray) -> None:
+    """The distances from the center to all places around the points, as a picture."""
+    margin = 0.08 * np.ptp(X, axis=0)
+    low, high = X.min(axis=0) - margin, X.max(axis=0) + margin
+    ticks = [np.linspace(a, b, 120) for a, b in zip(low, high)]
+    grid = np.stack(np.meshgrid(*ticks), axis=-1)  # (120, 120, 2)
+    field = metric.distance(center, grid.reshape(-1, 2)).reshape(grid.shape[:2])
+    ax.imshow(field, origin="lower", extent=(low[0], high[0], low[1], high[1]), cmap="Blues_r", aspect="auto")
 
 
 @checked

@@ -53,19 +53,10 @@ class Entries:
 
     def __init__(self, matrices: Sequence[Any], n: int):
         self.n = n
-        if all(isinstance(A, np.ndarray) for A in matrices):
-            self.rows, self.cols = np.triu_indices(n)
-            self.S = np.stack([A[self.rows, self.cols] for A in matrices])
-        else:
-            stacked = [sparse.triu(sparse.coo_array(A), format="coo") for A in matrices]
-            keys = [A.row.astype(np.int64) * n + A.col for A in stacked]
-            pattern, where = np.unique(np.concatenate(keys), return_inverse=True)
-            self.rows, self.cols = (pattern // n).astype(np.intp), (pattern % n).astype(np.intp)
-            owner = np.repeat(np.arange(len(stacked)), [len(k) for k in keys])
-            data = np.concatenate([A.data for A in stacked]).astype(float)
-            self.S = sparse.csr_array((data, (owner, where)), shape=(len(stacked), len(pattern)))
+        dense_ones = all(isinstance(A, np.ndarray) for A in matrices)
+        self.rows, self.cols, S = (_upper_entries if dense_ones else _stored_entries)(matrices, n)
         self.double = np.where(self.rows == self.cols, 1.0, 2.0)  # an entry off the diagonal stands for two
-        self.S = self.S @ sparse.diags_array(self.double) if sparse.issparse(self.S) else self.S * self.double
+        self.S: Any = S @ sparse.diags_array(self.double) if sparse.issparse(S) else S * self.double
 
     @cached_property
     def _full(self) -> sparse.csr_array:
@@ -110,6 +101,23 @@ class Entries:
         G = half @ self.S.T
         gram: np.ndarray = G.toarray() if sparse.issparse(G) else G
         return gram
+
+
+def _upper_entries(matrices: Sequence[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Rows, columns and entries (m, n (n + 1) / 2) of the upper triangles."""
+    rows, cols = np.triu_indices(n)
+    return rows, cols, np.stack([A[rows, cols] for A in matrices])
+
+
+def _stored_entries(matrices: Sequence[Any], n: int) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Rows, columns and entries of the union of all patterns in the upper triangle, as CSR (m, its size)."""
+    stacked = [sparse.triu(sparse.coo_array(A), format="coo") for A in matrices]
+    keys = [A.row.astype(np.int64) * n + A.col for A in stacked]
+    pattern, where = np.unique(np.concatenate(keys), return_inverse=True)
+    owner = np.repeat(np.arange(len(stacked)), [len(k) for k in keys])
+    data = np.concatenate([A.data for A in stacked]).astype(float)
+    S = sparse.csr_array((data, (owner, where)), shape=(len(stacked), len(pattern)))
+    return (pattern // n).astype(np.intp), (pattern % n).astype(np.intp), S
 
 
 class Factors:
