@@ -7,9 +7,9 @@ import numpy as np
 from benchmarks.harness import remembered
 from benchmarks.report import PICTURES
 from benchmarks.serve import people, tasks
-from gramian.learners import anchor, automatic, gmml, holdout, trials
+from gramian.learners import anchored, auto_metric, gmml, held_out, trials
 from gramian.metrics import Mahalanobis
-from gramian.service import Space, duels, learning, versions
+from gramian.service import Space, duels, evidence, learning
 
 TITLE = "New queries"
 NOTES = """
@@ -42,7 +42,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 def course(name: str, wrong: float, visits: int) -> list[dict[str, Any]]:
     """All looks at one task, computed once for the same code."""
-    code = [learning, duels, versions, tasks, automatic, trials, holdout, anchor, gmml]
+    code = [learning, duels, evidence, tasks, auto_metric, trials, held_out, anchored, gmml]
     key = (*(module.__file__ for module in code), __file__, name, wrong, visits)
     return remembered("serve_across", key, lambda: played(name, wrong, visits))
 
@@ -104,9 +104,9 @@ def compared(space: Space, X: np.ndarray, last: bool) -> dict[str, Any]:
     """Maps of items and of queries by name: what is in use, and what could be."""
     view = space.collection("a")
     with space.store.reading() as db:
-        evidence = learning.Clicks().evidence(db, view, space.seq)
+        clicked = evidence.gather(db, view, space.seq)
         names = {"candidate": "gmml", **({"lego": "lego", "auto": "auto"} if last else {})}
-        found: dict[str, Any] = {name: learning.learn(word, evidence) for name, word in names.items()}
+        found: dict[str, Any] = {name: learning.learn(word, clicked) for name, word in names.items()}
     clicks = space.clicks("a", limit=10**6)
     found = {"in use": view.version("active").metric, **found, "LDA": discriminants(X, clicks)}
     maps = {name: (metric.transform(X), metric.transform) for name, metric in found.items()}

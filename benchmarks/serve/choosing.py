@@ -37,13 +37,13 @@ def data() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Vectors and labels by name."""
     found = {name: _file(name, rank) for name, rank in FILES.items()}
     try:
-        made = demo.KINDS["emoji"](lambda done, of: None)
+        emoji = demo.KINDS["emoji"](lambda done, of: None)
     except demo.Unavailable:
         return found
     for field in ("color", "group"):
-        labels = np.array([meta[field] for meta in made.meta])
+        labels = np.array([meta[field] for meta in emoji.meta])
         clear = ~np.isin(labels, ("mixed", "white", "gray"))
-        found[f"emoji by {field}"] = made.X[clear].astype(float), labels[clear]
+        found[f"emoji by {field}"] = emoji.X[clear].astype(float), labels[clear]
     return found
 
 

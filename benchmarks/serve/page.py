@@ -14,8 +14,8 @@ from tests.page import chromium
 from tests.page.conftest import Server
 
 from benchmarks.harness import ROOT
-from benchmarks.serve import browsing
-from gramian.service import Space, demo
+from benchmarks.serve import browsing, glosses
+from gramian.service import Space, demo, sources
 
 TITLE = "The page in a browser"
 NOTES = """
@@ -108,7 +108,7 @@ def sample(n: int, count: int) -> list[int]:
 def made(folder: Path, kind: str) -> Path:
     """A space with a demonstration."""
     with Space(folder, learning=False) as space:
-        demo.fill(space, kind)
+        demo.fill(space, kind) if kind in demo.KINDS else sources.fill(space, kind, glosses.make(lambda done, of: None))
     return folder
 
 

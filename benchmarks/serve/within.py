@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.harness import peer_python, remembered, run_peer
 from benchmarks.report import PICTURES
 from benchmarks.serve import people, tasks
-from gramian.service import query_model, scout
+from gramian.service import query_model
 
 TITLE = "Within one query"
 NOTES = """
@@ -48,7 +48,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 def scores(name: str, wrong: float, count: int) -> Scores:
     """The service and its rivals on one task, each computed once for the same code."""
     task = (people.__file__, tasks.__file__, name, wrong, count)
-    own = (query_model.__file__, scout.__file__, *task)
+    own = (query_model.__file__, *task)
     ours = remembered("serve_within", own, lambda: by_service(name, wrong, count))
     others = remembered("serve_rivals", (QDRANT, *task), lambda: by_rivals(name, wrong, count))
     return {kind: np.array(values) for kind, values in {"service": ours, **others}.items()}

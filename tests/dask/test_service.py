@@ -5,8 +5,7 @@ import pytest
 
 import gramian as gm
 from gramian.dask import ShardedIndex
-from gramian.service.clusters import on_cluster
-from gramian.service.snapshot import indexes_by
+from gramian.service.snapshot import indexes_by, on_cluster
 
 
 def _answers(folder):
@@ -41,8 +40,8 @@ def test_a_space_on_the_workers_of_a_scheduler(client, tmp_path):
 
 
 def test_a_scheduler_that_is_not_there_is_an_error(tmp_path, monkeypatch):
-    from gramian.service import clusters
+    from gramian.service import snapshot
 
-    monkeypatch.setattr(clusters, "SECONDS", 1)
+    monkeypatch.setattr(snapshot, "SCHEDULER_SECONDS", 1)
     with pytest.raises(OSError), on_cluster("tcp://127.0.0.1:9", tmp_path):
         pass

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gramian.service import Space, about
+from gramian.service import Space, sources
 from gramian.service.demo import digits
 from tests.page import chromium
 
@@ -112,7 +112,7 @@ def colored_space(folder, n=400, meta=None):
     (folder / "pictures").mkdir()
     for c in range(5):
         (folder / "pictures" / f"{c}.png").write_bytes(digits.png(np.full((16, 16), 40.0 * c + 30)))
-    about.write(folder, "things", ["color"] * 5 + ["kind"] * 5)
+    sources.describe(folder, "things", ["color"] * 5 + ["kind"] * 5)
     return folder
 
 

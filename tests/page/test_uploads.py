@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from gramian.service import Space, about, encoders
+from gramian.service import Space, encoders, sources
 from gramian.service.demo import emoji
 from tests.page.conftest import Server, search, shown
 
@@ -29,7 +29,7 @@ def painted(tmp_path):
     (folder / "pictures").mkdir(exist_ok=True)
     for i, picture in enumerate(pictures):
         (folder / "pictures" / f"{i}.png").write_bytes(picture)
-    about.write(folder, "painted", ["x"] * X.shape[1], encoder)
+    sources.describe(folder, "painted", ["x"] * X.shape[1], encoder)
     served = Server(folder)
     yield served
     served.stop()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gramian.service import Space, archive, transfer
+from gramian.service import Space, archive, events
 from gramian.service.errors import SpaceError
 from tests.service import readers
 
@@ -230,9 +230,9 @@ class Play:
         """Every event into a new space."""
 
         def make(target):
-            lines = json.loads(json.dumps(list(transfer.export_events(self.space))))
+            lines = json.loads(json.dumps(list(events.export_events(self.space))))
             with Space(target, learning=False) as other:
-                transfer.import_events(other, lines)
+                events.import_events(other, lines)
 
         self.moved(make)
 

@@ -357,7 +357,7 @@ def test_the_events_of_a_session_end_with_its_logout(closed, space):
     thread, lines = following(closed.app, cookie)
     closed.post("/v1/logout", headers=cookie)
     thread.join(60)
-    assert not thread.is_alive() and space._writer.listeners and not closed.app.app.access.listeners
+    assert not thread.is_alive() and space._writer._listeners and not closed.app.app.access.listeners
 
 
 def test_nobody_else_reads_the_key_of_the_cookies(space, tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gramian.persist import PersistError
-from gramian.service import Space, archive, row_sums, transfer, upkeep
+from gramian.service import Space, archive, events, store, upkeep
 from gramian.service.errors import Conflict
 from gramian.service.upkeep import settle
 from tests.service.conftest import D, N, teach
@@ -43,7 +43,7 @@ def busy(space, points):
     seqs = teach(space, 40)
     space.undo("a", seqs[3])
     space.learn("a")
-    settle(space, space.collection("a"))
+    settle(space._writer, space.collection("a"))
     found = space.query("a", id=2, k=4, duel=True)
     space.feedback("a", 2, found["ids"][0], True, duel_id=found["duel_id"])
     space.add("a", points[:2] + 9, [800, 801], meta=[{"n": 1}, None])
@@ -68,7 +68,7 @@ def test_a_backup_under_load_has_everything_up_to_some_event(space, tmp_path):
     def click():
         while not stop.is_set():
             teach(space, 5)
-            settle(space, space.collection("a"))
+            settle(space._writer, space.collection("a"))
             space.add("a", np.zeros((2, D)))
 
     thread = threading.Thread(target=click)
@@ -212,7 +212,7 @@ def test_rows_that_were_numbered_anew_are_not_settled_by_their_old_numbers(busy)
     files = set(busy.store.vectors.iterdir())
     busy.transact(lambda draft: archive._pack(old, draft.store))
     with pytest.raises(Conflict, match="numbered anew"):
-        settle(busy, old)
+        settle(busy._writer, old)
     assert len(set(busy.store.vectors.iterdir()) - files) == 1  # that of the packing
     busy.close()
     with Space(busy.store.folder, learning=False) as again:
@@ -225,7 +225,7 @@ def test_parts_that_change_while_they_are_settled_stay_as_they_are(busy, monkeyp
     monkeypatch.setattr(upkeep, "parts_between", lambda db, *values: [] if db is busy.store.db else [("before",)])
     files = set(busy.store.vectors.iterdir())
     with pytest.raises(Conflict, match="changed while"):
-        settle(busy, view)
+        settle(busy._writer, view)
     assert set(busy.store.vectors.iterdir()) == files
 
 
@@ -251,9 +251,9 @@ def change_length(path, by):
     """Let the parts have more rows, by somebody who knows of checksums."""
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.row_factory = sqlite3.Row
-        row_sums.know(db)
+        db.create_function("row_sum", -1, store.row_sum)
         db.execute("UPDATE parts SET n_rows = n_rows + ?", (by,))
-        db.execute(f"UPDATE parts SET row_sum = row_sum({', '.join(row_sums.columns(db, 'parts'))})")
+        db.execute(f"UPDATE parts SET row_sum = row_sum({', '.join(store.columns(db, 'parts'))})")
         db.commit()
 
 
@@ -278,10 +278,10 @@ def test_compaction_of_a_folder_that_is_none_makes_none(tmp_path):
 
 
 def test_events_as_lines_make_the_same_space_again(busy, tmp_path):
-    lines = list(transfer.export_events(busy))
+    lines = list(events.export_events(busy))
     assert [json.loads(line)["seq"] for line in lines] == list(range(1, busy.seq + 1))
     with Space(tmp_path / "again", learning=False) as again:
-        done = transfer.import_events(again, lines)
+        done = events.import_events(again, lines)
         assert done["events"] == busy.seq
         left, right = state(busy), state(again)
         for side in (left, right):
@@ -293,7 +293,7 @@ def test_events_as_lines_make_the_same_space_again(busy, tmp_path):
 def test_lines_of_a_stream_are_taken_too(tmp_path):
     lines = ['{"op": "add", "id": 4, "x": [1, 2]}', "", '{"op": "add", "id": 5, "x": [1, 3], "meta": {"a": 1}}']
     with Space(tmp_path, learning=False) as space:
-        assert transfer.import_events(space, lines)["events"] == 2
+        assert events.import_events(space, lines)["events"] == 2
         assert space.item("stream", 5) == {"id": 5, "x": [1.0, 3.0], "meta": {"a": 1}}
 
 
@@ -301,19 +301,19 @@ def test_lines_of_a_stream_are_taken_too(tmp_path):
 def test_a_line_that_cannot_be_replayed_is_named_and_nothing_of_its_lines_happens(space, line):
     good = '{"op": "remove", "collection": "a", "id": 7}'
     with pytest.raises(ValueError, match="line 2 cannot be replayed"):
-        transfer.import_events(space, [good, line])
+        events.import_events(space, [good, line])
     assert space.seq == 2
 
 
 def test_a_failed_import_that_is_repeated_counts_nothing_twice(busy, tmp_path):
     teach(busy, 600)
-    lines = list(transfer.export_events(busy))
+    lines = list(events.export_events(busy))
     broken = [*lines[:601], "{", *lines[601:]]
     with Space(tmp_path / "again", learning=False) as again:
         with pytest.raises(ValueError, match="line 602 cannot be replayed"):
-            transfer.import_events(again, broken)
+            events.import_events(again, broken)
         assert again.seq == 0 and not again.snapshot.collections
-        transfer.import_events(again, lines)
+        events.import_events(again, lines)
         assert len(again.clicks("a", limit=10**6)) == len(busy.clicks("a", limit=10**6))
 
 
@@ -325,7 +325,7 @@ def test_an_imported_space_hands_out_no_id_of_a_removed_item(space, tmp_path, n)
     space.feedback("a", 1, ids[-1], True)
     space.remove("a", ids[-1])
     with Space(tmp_path / "again", learning=False) as again:
-        transfer.import_events(again, list(transfer.export_events(space)))
+        events.import_events(again, list(events.export_events(space)))
         for one in (space, again):
             one.add("a", np.ones((1, D)))
             assert one.collection("a").ids[-1] == 10_000 + n

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from gramian.persist import PersistError
-from gramian.service import Client, Space, row_sums
-from gramian.service.changes import Request
+from gramian.service import Client, Space, store
 from gramian.service.errors import Closed, StorageFull
-from gramian.service.row_sums import TABLES
+from gramian.service.store import TABLES
+from gramian.service.writer import Request
 from tests.service.conftest import D, N, teach
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -329,7 +329,7 @@ def test_a_commit_that_fails_fails_for_all_who_wait_and_for_nobody_else(space, p
 
 
 def test_a_snapshot_that_cannot_be_built_is_read_again_from_the_disk(space, points, monkeypatch):
-    from gramian.service.builder import Builder
+    from gramian.service.snapshot import Builder
 
     monkeypatch.setattr(Builder, "add_items", lambda *values: 1 / 0)
     assert space.add("a", points[:1], [900])["seq"] == 3
@@ -343,7 +343,7 @@ def test_a_snapshot_that_cannot_be_built_is_read_again_from_the_disk(space, poin
 @pytest.mark.parametrize("place", ["_publish", "_transact", "_gather"])
 def test_a_writer_that_dies_answers_who_waits_and_who_comes(space, points, monkeypatch, place, size):
     """As when there is no memory to publish, nor to read everything again; also with vectors in a file of their own."""
-    monkeypatch.setattr("gramian.service.adding.LARGE_BATCH", size)
+    monkeypatch.setattr("gramian.service.changes.LARGE_BATCH", size)
     begun, go = threading.Event(), threading.Event()
 
     def broken(*values):
@@ -466,7 +466,7 @@ def test_two_thousand_flipped_bits(space):
 def as_format_1(folder, *statements):
     """Take from a space what format 2 has beyond format 1."""
     with contextlib.closing(sqlite3.connect(folder / "space.db")) as db:
-        db.create_function("crc", -1, row_sums.row_sum)
+        db.create_function("crc", -1, store.row_sum)
         for table in TABLES:
             db.execute(f"ALTER TABLE {table} DROP COLUMN row_sum")
         db.execute("ALTER TABLE events ADD COLUMN sum INTEGER")
@@ -492,7 +492,7 @@ def test_a_space_of_format_1_gets_its_checksums(space):
 def test_flipped_bits_of_vectors_are_noticed(space, points):
     from gramian.service.upkeep import settle
 
-    settle(space, space.collection("a"))
+    settle(space._writer, space.collection("a"))
     space.close()
     (file,) = space.store.vectors.iterdir()
     data = bytearray(file.read_bytes())

@@ -10,8 +10,8 @@ pytest.importorskip("fastapi")
 import uvicorn  # noqa: E402
 from uvicorn.server import ServerState  # noqa: E402
 
-from gramian.service.http import create_app, doors, guard  # noqa: E402
-from gramian.service.http.doors import Doors  # noqa: E402
+from gramian.service.http import create_app, guard  # noqa: E402
+from gramian.service.http.guard import Doors  # noqa: E402
 
 ASKED = b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 HALF = [b"", b"G", b"GET / HTTP/1.1\r\nHost: 127", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "]
@@ -58,7 +58,7 @@ async def over(reader, seconds=60):
 
 @pytest.mark.parametrize("half", HALF)
 def test_half_a_head_is_not_waited_for(space, monkeypatch, half):
-    monkeypatch.setattr(doors, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.2)
 
     async def run():
         async with Server(space) as server:
@@ -71,7 +71,7 @@ def test_half_a_head_is_not_waited_for(space, monkeypatch, half):
 
 
 def test_a_head_byte_by_byte_has_the_same_time(space, monkeypatch):
-    monkeypatch.setattr(doors, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.3)
 
     async def run():
         async with Server(space) as server:
@@ -88,7 +88,7 @@ def test_a_head_byte_by_byte_has_the_same_time(space, monkeypatch):
 
 
 def test_the_second_request_of_a_connection_has_a_deadline_too(space, monkeypatch):
-    monkeypatch.setattr(doors, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.3)
 
     async def run():
         async with Server(space) as server:
@@ -102,7 +102,7 @@ def test_the_second_request_of_a_connection_has_a_deadline_too(space, monkeypatc
 
 def test_half_a_body_is_not_waited_for(space, monkeypatch):
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.2)
-    monkeypatch.setattr(doors, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.2)
     head = b"POST /v1/collections/%s/query HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\n{"
 
     async def run():
@@ -148,6 +148,6 @@ def test_who_is_served_keeps_the_place(space):
 
 def test_connections_leave_some_files():
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = doors.places()
+    most = guard.places()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert 0 < most <= doors.MOST and most < soft and soft >= before[0] and hard == before[1]
+    assert 0 < most <= guard.MOST and most < soft and soft >= before[0] and hard == before[1]

@@ -329,7 +329,7 @@ def served(space):
     import uvicorn
 
     from gramian.service.http import create_app
-    from gramian.service.http.server import _bind
+    from gramian.service.http.app import _bind
 
     listener = _bind("127.0.0.1", 0)
     config = uvicorn.Config(create_app(space), log_level="warning", ws="none", timeout_graceful_shutdown=1)
@@ -358,7 +358,7 @@ def test_events_are_pushed_in_order_and_resumed(served, space):
     import time
 
     for _ in range(100):
-        if space._writer.listeners[1:]:
+        if space._writer._listeners[1:]:
             break
         time.sleep(0.05)
     first = space.seq + 1
@@ -395,9 +395,9 @@ def test_long_answers_are_written_in_pieces_beside_the_loop(http, space, monkeyp
     """While JSON is made no other thread computes, so that one long list would hold up everybody."""
     import asyncio
 
-    from gramian.service.http import parts
+    from gramian.service.http import requests
 
-    monkeypatch.setattr(parts, "NUMBERS", 60)
+    monkeypatch.setattr(requests, "NUMBERS", 60)
     seqs = teach(space, 230)
     space.feedback("a", [0.5] * D, 3, True)
     sizes, dumps = [], json.dumps
@@ -407,7 +407,7 @@ def test_long_answers_are_written_in_pieces_beside_the_loop(http, space, monkeyp
         sizes.append((len(text), asyncio._get_running_loop() is not None))
         return text
 
-    monkeypatch.setattr(parts.json, "dumps", measured)
+    monkeypatch.setattr(requests.json, "dumps", measured)
     full = http.get(f"{A}/feedback", params={"limit": 100_000}).json()["feedback"]
     assert [click["seq"] for click in full] == [*seqs, seqs[-1] + 1] and full == space.clicks("a", limit=1000)
     assert http.get(f"{A}/feedback", params={"limit": 150, "after": seqs[9]}).json()["feedback"] == full[10:160]

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,12 +10,13 @@ from scipy.optimize import minimize
 
 import gramian as gm
 from gramian import linalg
-from gramian.service import learning, query_model, scout
-from gramian.service.asking import highest
-from gramian.service.learning import ANCHOR, BACKGROUND, Background, Evidence
+from gramian.service import evidence as evidence_of
+from gramian.service import learning, query_model
+from gramian.service.answers import MOST_TOGETHER, Together, highest
+from gramian.service.evidence import Evidence, Scatter
+from gramian.service.learning import ANCHOR, BACKGROUND
 from gramian.service.query_model import Examples
-from gramian.service.sums import PairSums
-from gramian.service.together import MOST, Together
+from gramian.service.snapshot import Background
 from tests.service.conftest import D, teach
 
 
@@ -24,7 +26,7 @@ def evidence(rng):
     center = X.mean(axis=0)
     background = Background(center, 2 * (X - center).T @ (X - center) / len(X))
     near, far = rng.standard_normal((80, 4)) * [0.1, 2, 3, 4], rng.standard_normal((40, 4)) * [2, 1, 1, 1]
-    return Evidence(PairSums.of(near), PairSums.of(far), background, 120, lambda: None)
+    return Evidence(Scatter.of(near), Scatter.of(far), background, 120, lambda: None)
 
 
 def test_the_candidate_is_the_geometric_mean_of_the_anchored_scatters(evidence):
@@ -47,7 +49,7 @@ def test_directions_that_no_item_has_are_all_alike(rng, n, rank):
     X = rng.standard_normal((n, rank)) @ (rng.standard_normal((rank, 64)) if rank < 64 else np.eye(64))
     background = Background(X.mean(axis=0), 2 * np.cov(X.T, bias=True))
     near, far = X[:30] - X[30], X[5:35] - X[35]
-    M = learning.gmml(Evidence(PairSums.of(near), PairSums.of(far), background, 60, lambda: None)).matrix
+    M = learning.gmml(Evidence(Scatter.of(near), Scatter.of(far), background, 60, lambda: None)).matrix
     outside = linalg.eigh(background.scatter)[1][:, : max(0, 64 - min(rank, n - 1))]
     M0 = outside.T @ M @ outside
     assert np.linalg.eigvalsh(M).min() > 0.05
@@ -66,18 +68,18 @@ def test_vectors_of_length_one_are_learned(tmp_path, rng):
 
 
 def test_without_evidence_the_plain_features_remain(evidence):
-    none = PairSums(4)
+    none = Scatter(4)
     M = learning.gmml(Evidence(none, none, evidence.background, 0, lambda: None)).matrix
     assert np.allclose(M, np.eye(4), atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
 def test_the_candidate_does_not_depend_on_units(evidence, scale):
-    likes = PairSums.of(np.array([[1.0, 2, 3, 4], [0, 1, 0, 1]]) * scale)
+    likes = Scatter.of(np.array([[1.0, 2, 3, 4], [0, 1, 0, 1]]) * scale)
     background = Background(evidence.background.center * scale, evidence.background.scatter * scale**2)
-    scaled = learning.gmml(Evidence(likes, PairSums(4), background, 2, lambda: None)).matrix
-    likes = PairSums.of(np.array([[1.0, 2, 3, 4], [0, 1, 0, 1]]))
-    plain = learning.gmml(Evidence(likes, PairSums(4), evidence.background, 2, lambda: None)).matrix
+    scaled = learning.gmml(Evidence(likes, Scatter(4), background, 2, lambda: None)).matrix
+    likes = Scatter.of(np.array([[1.0, 2, 3, 4], [0, 1, 0, 1]]))
+    plain = learning.gmml(Evidence(likes, Scatter(4), evidence.background, 2, lambda: None)).matrix
     assert np.allclose(scaled, plain, rtol=1e-4, atol=1e-5)
 
 
@@ -119,7 +121,7 @@ def test_scores_by_one_pass_are_those_computed_point_by_point(space, points):
     view = space.collection("a")
     for version in view.versions.values():
         examples = Examples.of(view, space.asker.cloud(view, version), points[:3], points[3:5])
-        first, norms = scout.fit(examples), space.asker.norms(view, version)
+        first, norms = query_model.fit_scout(examples), space.asker.norms(view, version)
         by_row = first.scores(view, norms, view.vectors.product(first.product(norms.origin)))
         exact = by_points(first, points)
         assert np.allclose(by_row - by_row[0], exact - exact[0], atol=1e-8)
@@ -168,7 +170,7 @@ def test_those_who_ask_together_get_their_own_answers():
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == {i: i + 1 for i in range(40)} and sum(passes) == 40 and max(passes) <= MOST
+    assert found == {i: i + 1 for i in range(40)} and sum(passes) == 40 and max(passes) <= MOST_TOGETHER
     with pytest.raises(ValueError, match="bad"):
         together.ask("bad")
     assert together.ask(1) == 2
@@ -184,7 +186,7 @@ def test_the_highest_scores_are_found_whatever_their_order_and_ties():
 
 
 def test_items_far_from_the_origin_in_single_precision_are_ranked_as_in_double(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.service.asking.LISTED", 200)
+    monkeypatch.setattr("gramian.service.answers.LISTED", 200)
     X = (1000 + np.random.default_rng(0).standard_normal((3000, 8))).astype(np.float32)
     with gm.service.Space(tmp_path, learning=False) as space:
         space.create("a", 8)
@@ -194,7 +196,7 @@ def test_items_far_from_the_origin_in_single_precision_are_ranked_as_in_double(t
         found = space.query("a", id=3, k=20, likes=[4, 5], dislikes=[6], unseen=True)
         points = view.points([3, 4, 5, 6])
         examples = Examples.of(view, space.asker.cloud(view, view.version(0)), points[:3], points[3:])
-        first = by_points(scout.fit(examples), X.astype(float))
+        first = by_points(query_model.fit_scout(examples), X.astype(float))
         first[[3, 4, 5, 6, 17]] = -np.inf
         listed = np.sort(np.argsort(-first)[:200])
         scores = query_model.fit(examples).scores(X[listed].astype(float))
@@ -242,17 +244,17 @@ def test_vectors_too_wide_for_a_matrix_are_refused_in_one_sentence(space, monkey
 
 
 @pytest.mark.parametrize("size", [1, 3, 40])
-def test_sums_do_not_depend_on_how_clicks_are_read(size):
+def test_sums_do_not_depend_on_how_clicks_are_read(size, monkeypatch):
+    monkeypatch.setattr(evidence_of, "CHUNK", 16)
     V = np.random.default_rng(0).normal(size=(40, 3)) * [1, 1e-3, 1e3]
     V[5] = 0
-    whole = PairSums.of(V)
-    parts = PairSums.of_batches(lambda: (V[start : start + size] for start in range(0, 40, size)), 3)
-    np.testing.assert_array_equal(parts.mean, whole.mean)
-    assert parts.n == 40
-    for sums in (whole, parts):
-        assert sums.forget(V[7:9])
-    np.testing.assert_array_equal(parts.mean, whole.mean)
-    np.testing.assert_allclose(whole.mean, (V.T @ V - V[7:9].T @ V[7:9]) / 38, rtol=1e-4)
+    whole, pieces = Scatter.of(V), Scatter(3)
+    for start in range(0, 40, size):
+        pieces.add(V[start : start + size])
+    np.testing.assert_array_equal(pieces.mean, whole.mean)
+    assert pieces.n == 40
+    exact = [[sum(Fraction(v[i]) * Fraction(v[j]) for v in V.tolist()) / 40 for j in range(3)] for i in range(3)]
+    np.testing.assert_allclose(whole.mean, np.array(exact, float), rtol=1e-13)
 
 
 @pytest.mark.parametrize("learner", learning.LEARNERS)
@@ -261,7 +263,7 @@ def test_versions_do_not_depend_on_how_clicks_are_read(space, learner, monkeypat
     space.feedback("a", [0.1] * D, 5, True)
     metrics = []
     for batch in (4096, 7):
-        monkeypatch.setattr(learning, "BATCH", batch)
+        monkeypatch.setattr(evidence_of, "BATCH", batch)
         number = space.learn("a", learner)["version"]
         metrics.append(space.collection("a").version(number).metric.matrix)
     np.testing.assert_array_equal(*metrics)
@@ -276,7 +278,7 @@ def test_clicks_on_items_that_are_gone_make_no_version_due(space):
     space.feedback("a", [0.0] * D, 100, True)
     view = space.collection("a")
     with space.store.reading() as db:
-        counted = learning.n_live(db, view)
-        evidence = learning.Clicks().evidence(db, view, space.seq)
+        counted = evidence_of.n_live(db, view)
+        evidence = evidence_of.gather(db, view, space.seq)
     assert counted == evidence.n == space.learn("a")["events"] < 80
     assert not space.teacher.due(space.collection("a"))

@@ -19,7 +19,7 @@ def small(monkeypatch):
     """Limits that are reached by few items, so that all ways are walked."""
     monkeypatch.setattr(upkeep, "SETTLE_BYTES", 600)
     monkeypatch.setattr(upkeep, "PAUSE", 0.001)
-    monkeypatch.setattr("gramian.service.adding.LARGE_BATCH", 500)
+    monkeypatch.setattr("gramian.service.changes.LARGE_BATCH", 500)
     monkeypatch.setattr("gramian.service.snapshot.MOST_HIDDEN", 5)
 
 

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 pytest.importorskip("fastapi")
-from gramian.service import Space, about, archive, demo, encoders, maps  # noqa: E402
-from gramian.service.demo import digits, emoji, glosses  # noqa: E402
-from gramian.service.demo.made import Made  # noqa: E402
-from gramian.service.texts import Texts  # noqa: E402
+from benchmarks.serve import glosses  # noqa: E402
+
+from gramian.service import Space, archive, demo, encoders, sources  # noqa: E402
+from gramian.service.demo import digits, emoji  # noqa: E402
+from gramian.service.meta import Texts  # noqa: E402
+from gramian.service.sources import Source  # noqa: E402
 from tests.service.conftest import teach  # noqa: E402
 
 A = "/v1/collections/a"
@@ -73,8 +75,8 @@ def test_a_column_has_the_value_of_every_item(http, space):
 
 
 def test_shares_sum_to_the_distance_and_usual_ones_to_the_mean_over_random_pairs(http, space):
-    about.features.cache_clear()
-    about.write(space.store.folder, "a", ["first"] * 2 + ["rest"] * 4)
+    sources.features.cache_clear()
+    sources.describe(space.store.folder, "a", ["first"] * 2 + ["rest"] * 4)
     teach(space, 40)
     space.learn("a")
     space.activate("a", 1)
@@ -98,7 +100,7 @@ def test_the_live_map_is_that_of_the_metric_that_would_be_learned(http, space):
     seqs = teach(space, 40)
     live = http.get(f"{A}/map?version=live")
     space.learn("a")
-    np.testing.assert_array_equal(np.frombuffer(live.content, "<f4"), maps.plane(space.collection("a"), 1).ravel())
+    np.testing.assert_array_equal(np.frombuffer(live.content, "<f4"), space.map("a", 1).ravel())
     assert live.headers["etag"] != plain.headers["etag"]
     for seq in seqs:
         space.undo("a", seq)
@@ -164,7 +166,7 @@ def test_a_picture_is_encoded_where_its_item_is(tmp_path):
     with Space(tmp_path / "s", learning=False) as space:
         space.create("e", X.shape[1])
         space.add("e", X, [0, 1, 2])
-        about.write(space.store.folder, "e", ["x"] * X.shape[1], encoder)
+        sources.describe(space.store.folder, "e", ["x"] * X.shape[1], encoder)
         client = TestClient(create_app(space), base_url="http://127.0.0.1:8000")
         sent = {"image": base64.b64encode(contents[1]).decode()}
         x = client.post("/v1/collections/e/encode", json=sent).json()["x"]
@@ -209,7 +211,7 @@ def test_a_demonstration_is_made_once(tmp_path, monkeypatch):
     def make(step):
         calls.append(1)
         X = encoders.scaled(np.eye(3))[0]
-        return Made(X, [{"name": "n"}] * 3, ["a"] * 3, "made.", "notice")
+        return Source(X, [{"name": "n"}] * 3, ["a"] * 3, origin="made.", notice="notice")
 
     monkeypatch.setitem(demo.KINDS, "emoji", make)
     with Space(tmp_path / "s", learning=False) as space:

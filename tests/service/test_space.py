@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gramian as gm
-from gramian.service import Space
+from gramian.service import Space, meta
 from gramian.service.errors import Conflict, SpaceError, Unknown
 from gramian.service.upkeep import settle
 from tests.service.conftest import D, N, teach
@@ -74,7 +74,7 @@ def test_items_that_come_and_go_are_those_of_a_dictionary(tmp_path_factory, step
         for what, number in steps:
             x = rng.standard_normal(3)
             if what == "settle":
-                settle(space, space.collection("a"))
+                settle(space._writer, space.collection("a"))
             elif what == "remove" and number in held:
                 space.remove("a", number)
                 del held[number]
@@ -280,7 +280,7 @@ def test_a_learner_that_is_not_there_is_refused_before_anything_is_made(tmp_path
 def test_questions_about_many_fields_keep_few_columns(space):
     for i in range(200):
         assert space.query("a", id=1, where={f"field {i}": 1})["ids"] == []
-    assert len(space.asker.fields._columns) <= space.asker.fields.MOST
+    assert len(space.asker.fields) <= meta.MOST_COLUMNS
     assert space.query("a", id=1, k=3, where={"color": "red"})["ids"] == brute_red(space)
 
 

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from gramian.service import Space, asking, learning, troubles, upkeep, versions
+from gramian.service import Space, answers, learning, troubles, upkeep
 from gramian.service.store import Store
 from gramian.service.troubles import Troubles
 from tests.service.conftest import D, N, teach
@@ -17,16 +17,16 @@ PLACES = [
     ("settling", upkeep, "write_array"),
     ("settling", upkeep, "map_array"),
     ("settling", upkeep, "replace_parts"),
-    ("warming", asking.Asker, "warm"),
-    ("warming", asking.Cloud, "of"),
-    ("learning", versions.Teacher, "due"),
-    ("learning", versions.Teacher, "learn"),
-    ("learning", learning.Clicks, "evidence"),
+    ("warming", answers.Asker, "warm"),
+    ("warming", answers.Cloud, "of"),
+    ("learning", learning.Teacher, "due"),
+    ("learning", learning.Teacher, "learn"),
+    ("learning", learning, "gather"),
     ("learning", learning, "learn"),
-    ("learning", versions, "ranks_alike"),
-    ("learning", versions, "save_metric"),
-    ("learning", versions.persist, "save"),
-    ("learning", versions.teaching, "add_version"),
+    ("learning", learning, "ranks_alike"),
+    ("learning", learning, "save_metric"),
+    ("learning", learning.persist, "save"),
+    ("learning", learning.changes, "add_version"),
 ]
 """Calls of one pass of the thread and what they belong to; each of them may raise."""
 KINDS = ["sqlite3.OperationalError", "MemoryError", "numpy.linalg.LinAlgError"]
@@ -121,7 +121,7 @@ def test_a_thread_that_ended_is_told(space):
 
 def test_the_log_is_copied_back_though_nobody_looks_after_it(tmp_path, monkeypatch):
     monkeypatch.setattr(Store, "checkpoint", lambda store: None)
-    monkeypatch.setattr("gramian.service.opening.MOST_LOG_PAGES", 50)
+    monkeypatch.setattr("gramian.service.store.MOST_LOG_PAGES", 50)
     with Space(tmp_path, learning=False) as space:
         space.create("a", 64)
         for start in range(0, 4000, 200):
@@ -155,6 +155,6 @@ def test_clicks_during_a_rest_are_learned_after_it(taught, monkeypatch):
     """Without another event."""
     with Space(taught) as space:
         until(lambda: len(space.collection("a").versions) == 2)
-        space._upkeep._rested = time.monotonic() + 1.0
+        space.teacher.rested = time.monotonic() + 1.0
         teach(space, 150, seed=3)
         until(lambda: len(space.collection("a").versions) == 3)

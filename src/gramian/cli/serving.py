@@ -60,7 +60,7 @@ def _indexes(dask: str | None, folder: Path) -> Iterator[None]:
     if dask is None:
         yield
         return
-    from gramian.service.clusters import on_cluster
+    from gramian.service.snapshot import on_cluster
 
     with on_cluster(dask, folder / "shards"):
         yield
@@ -272,7 +272,7 @@ def verify(space: Path) -> None:
 
 def export_events(space: Path, out: Path | None) -> None:
     """Write the log as JSON lines."""
-    from gramian.service import transfer
+    from gramian.service import events
     from gramian.service.space import Space
 
     formats.check_output(out)
@@ -280,19 +280,19 @@ def export_events(space: Path, out: Path | None) -> None:
         raise formats.TableError(f"{space}: no space there; to export a metric, name a target with --to.")
     with Space(space, learning=False) as opened:
         if out is None:
-            for line in transfer.export_events(opened):
+            for line in events.export_events(opened):
                 print(line)
             return
         with replacing(out, "export") as beside, beside.open("w", encoding="utf-8") as stream:
-            stream.writelines(f"{line}\n" for line in transfer.export_events(opened))
+            stream.writelines(f"{line}\n" for line in events.export_events(opened))
         say.print(f"{opened.seq:,} events; saved {out}", markup=False)
 
 
 def import_events(space: Path, source: Path) -> None:
     """Replay JSON lines into a space."""
-    from gramian.service import transfer
+    from gramian.service import events
     from gramian.service.space import Space
 
     with source.open(encoding="utf-8") as lines, Space(space, learning=False) as opened:
-        done = transfer.import_events(opened, lines)
+        done = events.import_events(opened, lines)
     say.print(f"{done['events']:,} events replayed; {space} is at event {done['seq']:,}", markup=False)

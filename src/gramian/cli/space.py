@@ -44,7 +44,6 @@ class Demo(StrEnum):
     """Demonstrations that can be made."""
 
     emoji = "emoji"
-    glosses = "glosses"
     digits = "digits"
 
 
@@ -108,7 +107,7 @@ def serve(
 
 
 def demo_data(kind: Kind, space: Space = None) -> None:
-    """Make a demonstration from a package of a registry: emoji to see, glosses to read.
+    """Make a demonstration from a package of a registry: emoji to see, or digits.
 
     What is fetched stays in the user's cache, with its licenses; nothing is fetched twice.
     """

@@ -12,12 +12,10 @@ import numpy as np
 
 from gramian.persist import PersistError, replacing
 from gramian.persist import load as load_metric
-from gramian.service import about
-from gramian.service.files import make_folder, map_array, private, sync_folder, sync_tree, write_array
-from gramian.service.loading import load
-from gramian.service.opening import sweep
-from gramian.service.snapshot import Collection
-from gramian.service.store import Store
+from gramian.service.changes import replace_parts
+from gramian.service.snapshot import Collection, load
+from gramian.service.store import BESIDE, Store
+from gramian.service.vectors import make_folder, map_array, private, sync_folder, sync_tree, write_array
 
 TRIES = 5
 """How often a backup begins again when a file was replaced under its hands."""
@@ -62,7 +60,7 @@ def _write(source: Path, target: Path) -> None:
 
 def _beside(source: Path) -> list[str]:
     """Pictures and what else belongs to the collections without being in the log."""
-    paths = [path for folder in about.FOLDERS for path in sorted((source / folder).glob("*")) if path.is_file()]
+    paths = [path for folder in BESIDE for path in sorted((source / folder).glob("*")) if path.is_file()]
     return [f"{path.parent.name}/{path.name}" for path in paths]
 
 
@@ -136,8 +134,8 @@ def _check_entries(entries: list[zipfile.ZipInfo], archive: Path) -> None:
     """Raise unless these are the files of a space, each once, stored as they are, and no larger than the backup."""
     for info in entries:
         parts = info.filename.split("/")
-        known = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics", *about.FOLDERS))
-        if not known or parts[-1] != Path(parts[-1]).name or parts[-1] in ("", ".", ".."):
+        of_a_space = parts == ["space.db"] or (len(parts) == 2 and parts[0] in ("vectors", "metrics", *BESIDE))
+        if not of_a_space or parts[-1] != Path(parts[-1]).name or parts[-1] in ("", ".", ".."):
             raise PersistError(f"restore: {info.filename!r} is no file of a space.")
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise PersistError(f"restore: {info.filename!r} is compressed or encrypted, which backups never are.")
@@ -189,7 +187,7 @@ def compact(folder: str | os.PathLike) -> dict[str, int]:
             for view in views.values():
                 _pack(view, store)
             _compare(views, load(store).collections)  # from the new files; what differs is not committed
-        sweep(store)
+        store.sweep()
         store.db.execute("VACUUM")
         store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
@@ -210,15 +208,14 @@ def _compare(before: Mapping[str, Collection], after: Mapping[str, Collection]) 
 def _pack(view: Collection, store: Store) -> None:
     """Number the rows of the items anew, without gaps, in one file."""
     order = np.argsort(view.rows, kind="stable")
-    X = view.vectors.take(view.rows[order])
+    X = view.vectors.take(view.rows[order])  # (n, d)
     renumbered = [(row, view.number, i) for row, i in enumerate(view.ids[order].tolist())]
     store.db.executemany("UPDATE items SET row = ? WHERE collection = ? AND id = ?", renumbered)
-    store.db.execute("DELETE FROM parts WHERE collection = ?", (view.number,))
     store.db.execute("UPDATE collections SET n_rows = ? WHERE number = ?", (len(X), view.number))
     if len(X):
-        file, check = write_array(store.vectors, X)
-        row = (view.number, 0, len(X), file, None, X.dtype.name, check)
-        store.db.execute("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", row)
+        replace_parts(store.db, view.number, range(len(view.vectors)), X, write_array(store.vectors, X)[0])
+    else:
+        store.db.execute("DELETE FROM parts WHERE collection = ?", (view.number,))
 
 
 def _size(folder: Path) -> int:

@@ -1,18 +1,21 @@
 """A small client of ``gramian serve`` on the standard library."""
 
+import base64
 import http.client
 import json
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _checks, _settings
+from gramian.persist import replacing
+from gramian.service.arguments import Dicts, Id, Ids, VersionName, checked
 from gramian.service.errors import SpaceError
-from gramian.service.words import checked
 
 
 class Refused(SpaceError):
@@ -43,7 +46,9 @@ class Client:
     'http://127.0.0.1:8000'
     """
 
-    def __init__(self, address: str = "http://127.0.0.1:8000", token: str | None = None, timeout: float = 60.0) -> None:
+    def __init__(
+        self, address: str = "http://127.0.0.1:8000", token: str | None = None, timeout: _settings.Positive = 60.0
+    ) -> None:
         self.address = address.rstrip("/")
         self.token = token
         self.timeout = timeout
@@ -58,11 +63,13 @@ class Client:
         """All collections."""
         return self.request("GET", "/v1/collections")["collections"]
 
-    def create(self, name: str, n_features: int) -> dict[str, Any]:
+    def create(self, name: str, n_features: _settings.Count) -> dict[str, Any]:
         """Make a collection."""
         return self.request("PUT", _path(name), {"n_features": n_features})
 
-    def add(self, name: str, X: Any, ids: Any = None, *, meta: Any = None, upsert: bool = False) -> dict[str, Any]:
+    def add(
+        self, name: str, X: Any, ids: Ids | None = None, *, meta: Dicts | None = None, upsert: bool = False
+    ) -> dict[str, Any]:
         """Add items; ids default to the next free ones."""
         rows: list[dict[str, Any]] = [{"x": x} for x in _rows(X)]
         for row, number in zip(rows, ids if ids is not None else ()):
@@ -71,11 +78,11 @@ class Client:
             row["meta"] = about
         return self.request("POST", _path(name, "items"), {"items": rows, "upsert": upsert})
 
-    def remove(self, name: str, id: int) -> dict[str, Any]:
+    def remove(self, name: str, id: Id) -> dict[str, Any]:
         """Remove an item."""
         return self.request("DELETE", _path(name, "items", id))
 
-    def item(self, name: str, id: int) -> dict[str, Any]:
+    def item(self, name: str, id: Id) -> dict[str, Any]:
         """An item with its vector and meta."""
         return self.request("GET", _path(name, "items", id))
 
@@ -85,13 +92,13 @@ class Client:
         return self.request("POST", _path(name, "query"), {**point, **asked})
 
     def feedback(
-        self, name: str, query: Any, item: int, like: bool, *, key: str | None = None, **more: Any
+        self, name: str, query: Any, item: Id, like: bool, *, key: str | None = None, **more: Any
     ) -> dict[str, Any]:
         """Say that an item is (not) like a query; with a ``key`` it may be sent again without harm."""
         body = {"query": query, "item": item, "like": like, **more}
         return self.request("POST", _path(name, "feedback"), body, {"Idempotency-Key": key} if key else None)
 
-    def undo(self, name: str, seq: int) -> dict[str, Any]:
+    def undo(self, name: str, seq: Id) -> dict[str, Any]:
         """Take a click back."""
         return self.request("DELETE", _path(name, "feedback", seq))
 
@@ -103,7 +110,7 @@ class Client:
         """Learn a candidate now."""
         return self.request("POST", _path(name, "versions"), wanted)
 
-    def activate(self, name: str, version: int) -> dict[str, Any]:
+    def activate(self, name: str, version: VersionName) -> dict[str, Any]:
         """Let a version answer."""
         return self.request("POST", _path(name, "versions", version, "activate"))
 
@@ -111,7 +118,25 @@ class Client:
         """Coordinates of points under the active version."""
         return self.request("POST", _path(name, "transform"), {"x": _rows(X)})["z"]
 
-    def events(self, after: int | None = None) -> Iterator[dict[str, Any]]:
+    def map(self, name: str, version: VersionName = "active") -> np.ndarray:
+        """All items in the plane, float32 (n, 2), in the order of ascending ids."""
+        return np.frombuffer(self.request("GET", _path(name, f"map?version={version}")), "<f4").reshape(-1, 2)
+
+    def search(self, name: str, text: str, k: int = 24, version: VersionName = "active") -> dict[str, Any]:
+        """Items whose names and meta hold all words, with squared distances to the best of them."""
+        return self.request("GET", _path(name, f"search?text={_quoted(text)}&k={k}&version={version}"))
+
+    def export(self, name: str, path: _settings.Path, version: Id) -> None:
+        """Write the metric of a version to a file that :func:`gramian.load` reads."""
+        with replacing(Path(path), "Client") as beside:
+            beside.write_bytes(self.request("GET", _path(name, "versions", version, "export")))
+
+    def encode(self, name: str, text: str | None = None, image: bytes | None = None) -> np.ndarray:
+        """The vector of a text, or of the bytes of a picture, where the collection has an encoder."""
+        body = {"text": text, "image": None if image is None else base64.b64encode(image).decode()}
+        return np.array(self.request("POST", _path(name, "encode"), body)["x"])
+
+    def events(self, after: _settings.Index | None = None) -> Iterator[dict[str, Any]]:
         """Events as they come, those after a number first; ends when the server does."""
         headers = {} if after is None else {"Last-Event-ID": str(after)}
         with opened(self, "GET", "/v1/events", None, headers) as answer:
@@ -138,7 +163,11 @@ def opened(client: "Client", method: str, path: str, body: Any, headers: dict[st
 
 
 def _path(name: str, *parts: Any) -> str:
-    return "/".join(["/v1/collections", urllib.parse.quote(name, safe=""), *map(str, parts)])
+    return "/".join(["/v1/collections", _quoted(name), *map(str, parts)])
+
+
+def _quoted(text: str) -> str:
+    return urllib.parse.quote(text, safe="")
 
 
 def _rows(X: Any) -> list[list[float]]:

@@ -11,6 +11,7 @@ by a confidence sequence that holds at all n together (Waudby-Smith et al. 2024,
 so one may look after every click. The i-th candidate of a collection is given α_i = α / (i (i + 1)), which sum to α.
 """
 
+import json
 import math
 import secrets
 import sqlite3
@@ -21,6 +22,8 @@ from typing import Any
 import numpy as np
 
 from gramian.service.errors import SpaceError, Unknown
+from gramian.service.snapshot import Builder
+from gramian.service.writer import Draft
 
 ALPHA = 0.1
 """Probability of any wrong verdict, over all candidates of a collection: half of it are wrong adoptions."""
@@ -86,14 +89,8 @@ class Record:
         """The record in plain numbers."""
         n = len(self.differences)
         error = self.spread / math.sqrt(n) if n > 1 else None
-        return {
-            "against": self.against,
-            "queries": n,
-            "likes": self.likes,
-            "likes_against": self.likes_against,
-            "difference": self.mean,
-            "error": error,
-        }
+        likes = {"likes": self.likes, "likes_against": self.likes_against}
+        return {"against": self.against, "queries": n, **likes, "difference": self.mean, "error": error}
 
 
 def verdict(record: Record, tries: int) -> str | None:
@@ -146,3 +143,71 @@ def record(db: sqlite3.Connection, collection: int, version: int, against: int) 
     won = np.array([row["won"] for row in rows], float)
     lost = np.array([row["lost"] for row in rows], float)
     return Record(version, against, int(won.sum()), int(lost.sum()), won - lost)
+
+
+def challenge(draft: Draft, row: sqlite3.Row, number: int) -> None:
+    """Let a version be the candidate of a collection; one that was waiting steps back."""
+    if row["candidate"] is not None:
+        set_status(draft, row, row["candidate"], "superseded")
+    use(draft, row, row["active"], number)
+
+
+def set_status(draft: Draft, row: sqlite3.Row, number: int, status: str) -> None:
+    """Record what became of a version."""
+    where = (status, row["number"], number)
+    draft.db.execute("UPDATE versions SET status = ? WHERE collection = ? AND number = ?", where)
+    draft.tell(Builder.status, row["name"], number, status)
+
+
+def use(draft: Draft, row: sqlite3.Row, active: int, candidate: int | None) -> None:
+    """Let one version answer and another one duel with it."""
+    text = "UPDATE collections SET active = ?, candidate = ? WHERE number = ?"
+    draft.db.execute(text, (active, candidate, row["number"]))
+    draft.tell(Builder.use, row["name"], active, candidate)
+
+
+def open_duel(draft: Draft, name: str, duel: Duel, query: Any, user: str | None = None) -> dict[str, Any]:
+    """Keep who showed what, so that a click can be credited."""
+    data = {"duel_id": duel.id, "query": query, "version": duel.version, "against": duel.against}
+    seq = draft.event("duel", {**data, "ids": duel.ids, "team": duel.teams}, name, user)
+    blobs = np.asarray(duel.ids, np.int64).tobytes(), np.asarray(duel.teams, np.int64).tobytes()
+    row = (duel.id, draft.collection(name)["number"], seq, duel.version, duel.against, *blobs)
+    draft.db.execute("INSERT INTO duels VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", row)
+    return {"seq": seq}
+
+
+def judge(draft: Draft, name: str) -> None:
+    """Adopt the candidate when its duels say so beyond their error, drop it when they say the contrary."""
+    row = draft.collection(name)
+    if row["candidate"] is None:
+        return
+    fights = record(draft.db, row["number"], row["candidate"], row["active"])
+    decision = verdict(fights, tries(draft.db, row["number"]))
+    if decision is None:
+        return
+    draft.event("verdict", {"version": row["candidate"], "verdict": decision, "duels": fights.summary()}, name)
+    set_status(draft, row, row["candidate"], decision)
+    use(draft, row, row["candidate"] if decision == "adopted" else row["active"], None)
+
+
+def judge_again(draft: Draft, name: str, duel: str) -> None:
+    """After a click of a duel was undone: what it decided stands only where the other clicks decide the same."""
+    row = draft.collection(name)
+    sides = draft.db.execute("SELECT version, against FROM duels WHERE id = ?", (duel,)).fetchone()
+    if row["candidate"] == sides["version"]:
+        judge(draft, name)
+        return
+    text = """
+      SELECT op, data FROM events WHERE collection = ? AND op IN ('verdict', 'version', 'activate')
+      ORDER BY seq DESC LIMIT 1
+    """
+    last = draft.db.execute(text, (name,)).fetchone()
+    data = json.loads(last["data"])
+    if last["op"] != "verdict" or data["version"] != sides["version"] or data["verdict"] == "withdrawn":
+        return
+    fights = record(draft.db, row["number"], sides["version"], sides["against"])
+    if verdict(fights, tries(draft.db, row["number"])) == data["verdict"]:
+        return
+    draft.event("verdict", {"version": sides["version"], "verdict": "withdrawn", "duels": fights.summary()}, name)
+    set_status(draft, row, sides["version"], "candidate")
+    use(draft, row, sides["against"], sides["version"])

@@ -1,7 +1,8 @@
 """From a text or a picture that somebody brings to a vector beside those of a collection.
 
-An encoder is a dict of arrays that :mod:`gramian.service.about` keeps. Features come in groups, each centered and
-scaled to mean squared norm one; a group that the thing has nothing to say about stays at its mean, zero.
+An encoder is a dict of arrays that a space keeps beside its events (:mod:`gramian.service.sources`). Features come in
+groups, each centered and scaled to mean squared norm one; a group that the thing has nothing to say about stays at its
+mean, zero.
 """
 
 import io
@@ -28,15 +29,15 @@ def kinds(arrays: Arrays | None) -> list[str]:
     """What can be encoded here: ``text``, ``image``."""
     if arrays is None:
         return []
-    found = ["text"] if "words" in arrays and words() is not None else []
-    return found + (["image"] if "color_mean" in arrays and pillow_or_none() is not None else [])
+    texts = ["text"] if "words" in arrays and words() is not None else []
+    return texts + (["image"] if "color_mean" in arrays and pillow_or_none() is not None else [])
 
 
 def text(arrays: Arrays, content: str) -> np.ndarray:
     """The vector of a text."""
     name = unit_rows(embedded([content]) @ arrays["words"] - arrays["words_mean"], "norm" in arrays)[0]
-    others = np.zeros(int(arrays["width"]) - len(name))
-    return np.concatenate([others, name / float(arrays["words_scale"])])
+    rest = np.zeros(int(arrays["width"]) - len(name))
+    return np.concatenate([rest, name / float(arrays["words_scale"])])
 
 
 def image(arrays: Arrays, content: bytes) -> np.ndarray:
@@ -107,10 +108,10 @@ def unit_rows(Z: np.ndarray, wanted: bool = True) -> np.ndarray:
 
 def embedded(texts: list[str]) -> np.ndarray:
     """Mean vectors of the words of texts, (n, 256), by the static word vectors of wordllama."""
-    found = words()
-    if found is None:
+    tables = words()
+    if tables is None:
         raise ImportError("texts need word vectors: pip install 'gramian[demo]'.")
-    tokenizer, table = found
+    tokenizer, table = tables
     out = np.zeros((len(texts), table.shape[1]), np.float32)
     for i, encoding in enumerate(tokenizer.encode_batch(texts, add_special_tokens=False)):
         if encoding.ids:

@@ -33,6 +33,12 @@ class StorageFull(SpaceError):
     status = 507
 
 
+class Closed(SpaceError):
+    """The space is closing and takes no more changes."""
+
+    status = 503
+
+
 def refused(error: BaseException | None) -> bool:
     """Whether an error means for sure that a change did not happen, so that its files are nobody's.
 
@@ -41,7 +47,9 @@ def refused(error: BaseException | None) -> bool:
     return error is not None and not isinstance(error, StorageFull | Closed | sqlite3.Error)
 
 
-class Closed(SpaceError):
-    """The space is closing and takes no more changes."""
-
-    status = 503
+def refused_by_disk(error: BaseException) -> bool:
+    """Whether an error means that the disk is full or does not write."""
+    if isinstance(error, sqlite3.Error):
+        name = getattr(error, "sqlite_errorname", "") or ""
+        return name.startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+    return isinstance(error, OSError) and not isinstance(error, FileNotFoundError | ConnectionError)

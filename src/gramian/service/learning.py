@@ -1,4 +1,4 @@
-r"""From clicks to a metric for every new query.
+r"""From clicks to a metric for every new query, and to the candidates of a collection.
 
 A like says that a query q and an item x belong together, a dislike that they do not although the item was near enough
 to be shown. With B the scatter of random pairs of items, and a little of the identity where they span little, the
@@ -11,19 +11,24 @@ S = D, and M is a multiple of the identity: the plain features. The evidence of 
 the anchor. Everything is a function of the live clicks and the items alone; nothing is drawn at random.
 """
 
-import sqlite3
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gramian import linalg
+from gramian import linalg, persist
 from gramian.metrics import Mahalanobis, Metric
-from gramian.service.errors import Conflict, SpaceError
-from gramian.service.snapshot import Collection
-from gramian.service.sums import PairSums
+from gramian.service import changes, duels
+from gramian.service.answers import Asker
+from gramian.service.errors import Conflict, SpaceError, StorageFull, refused, refused_by_disk
+from gramian.service.evidence import Evidence, Scatter, gather, n_live
+from gramian.service.snapshot import Collection, Version
+from gramian.service.vectors import sync_folder
+from gramian.service.writer import Writer
 
 ANCHOR = 50
 """n₀, clicks that weigh as much as the plain features; chosen on tasks of their own (benchmarks/serve)."""
@@ -31,52 +36,17 @@ BACKGROUND = 0.25
 """Share of random pairs among those that shall be far."""
 RIDGE = 1e-5
 """Part of the mean variance that B gets in every direction: S½ D S½ has the square of it, far above rounding."""
-SAMPLE = 20_000
-"""Items from which the background of a metric is computed."""
 MOST_LEARNED = 2048
 """Widest vectors for which a d × d matrix is learned."""
-BATCH = 4096
-"""Clicks that are read together."""
-
-Judged = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Queries, items, and whether they were liked."""
-
-
-@dataclass(frozen=True)
-class Background:
-    """How the items lie, whatever people say: center, scatter of random pairs, and the scale of both."""
-
-    center: np.ndarray
-    scatter: np.ndarray
-
-    @classmethod
-    def of(cls, view: Collection) -> "Background":
-        """Of the items of a collection, at most ``SAMPLE`` of them, evenly spaced by id."""
-        X = view.points(view.ids[linalg.spread(len(view.ids), SAMPLE)])
-        center = X.mean(axis=0) if len(X) else np.zeros(view.n_features)
-        X -= center
-        return cls(center, 2 * X.T @ X / max(len(X), 1))
-
-    @property
-    def size(self) -> float:
-        """Mean squared distance of two random items."""
-        return float(np.trace(self.scatter))
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Live clicks of a collection as sums, with the background, and the clicks themselves on demand."""
-
-    likes: PairSums
-    dislikes: PairSums
-    background: Background
-    through: int
-    pairs: Callable[[], Judged]
-
-    @property
-    def n(self) -> int:
-        """Number of clicks used."""
-        return self.likes.n + self.dislikes.n
+FIRST = 50
+"""Live clicks before the background learns a candidate."""
+GROWTH = 1.5
+"""Clicks by which the evidence must have grown for the next one."""
+OUTGROWN = 3
+"""Clicks by which the evidence must have grown to replace a candidate in the middle of its duels."""
+REST = 10
+"""How many times as long as learning takes nothing is learned afterwards by itself."""
+TINY = 1e-300
 
 
 def gmml(evidence: Evidence) -> Metric:
@@ -85,10 +55,10 @@ def gmml(evidence: Evidence) -> Metric:
 
     background = evidence.background
     d = len(background.center)
-    B = background.scatter + RIDGE * background.size / d * np.eye(d)
-    near = _anchored(evidence.likes, B)
-    far = (1 - BACKGROUND) * _anchored(evidence.dislikes, B) + BACKGROUND * B
-    M = geodesic(near, far, 0.5)
+    B = background.scatter + RIDGE * background.size / d * np.eye(d)  # (d, d)
+    S = _anchored(evidence.likes, B)
+    D = (1 - BACKGROUND) * _anchored(evidence.dislikes, B) + BACKGROUND * B
+    M = geodesic(S, D, 0.5)
     return _metric(M * (background.size / float((M * background.scatter).sum())))
 
 
@@ -97,12 +67,12 @@ def _metric(M: np.ndarray) -> Metric:
     return Mahalanobis(linalg.psd_sqrt(M))
 
 
-def _anchored(sums: PairSums, B: np.ndarray) -> np.ndarray:
+def _anchored(scatter: Scatter, B: np.ndarray) -> np.ndarray:
     """(n S + n₀ B) / (n + n₀) with S scaled to the trace of B."""
-    S = sums.mean
+    S = scatter.mean
     size = np.trace(S)
     S = S * (np.trace(B) / size) if size > 0 else B
-    return (sums.n * S + ANCHOR * B) / (sums.n + ANCHOR)
+    return (scatter.n * S + ANCHOR * B) / (scatter.n + ANCHOR)
 
 
 def lego(evidence: Evidence) -> Metric:
@@ -152,89 +122,115 @@ def learn(name: str, evidence: Evidence) -> Metric:
     return LEARNERS[name](evidence)
 
 
-class Clicks:
-    """The evidence of one collection, kept up to date click by click.
+class Teacher:
+    """Learns candidates, one at a time, beside the writer: indexed beforehand, and handed to it when all is ready.
 
-    Only what came since the last time is read and added, and what was undone since is subtracted; when items were
-    changed or the sums need another grid, everything is counted anew, with the same result.
+    Attributes
+    ----------
+    rested : float
+        When something is learned by itself again, on the clock of ``time.monotonic``.
     """
 
-    def __init__(self) -> None:
-        self._through = 0
-        self._revision = -1
-        self._sums: dict[bool, PairSums] = {}
-        self._background: Background | None = None
+    def __init__(self, writer: Writer, asker: Asker, learner: str) -> None:
+        self.learner = named_learner(learner)
+        self.rested = 0.0
+        self._writer = writer
+        self._asker = asker
+        self._lock = threading.Lock()
+        self._previews: dict[int, tuple[int, Metric]] = {}
 
-    def evidence(self, db: sqlite3.Connection, view: Collection, through: int) -> Evidence:
-        """The evidence of all live clicks up to an event."""
-        same = self._background is not None and self._revision == view.revision
-        if not (same and self._advance(db, view, through)):
-            self._begin(db, view, through)
-        self._through = through
-        assert self._background is not None
-        likes, dislikes = self._sums[True], self._sums[False]
-        return Evidence(likes, dislikes, self._background, through, lambda: _together(_live(db, view, through), view))
+    def learn(
+        self,
+        name: str,
+        learner: str | None = None,
+        label: str | None = None,
+        user: str | None = None,
+        *,
+        by_itself: bool = False,
+    ) -> dict[str, Any]:
+        """Learn a candidate from all live clicks and make it the one that duels.
 
-    def _begin(self, db: sqlite3.Connection, view: Collection, through: int) -> None:
-        self._background = Background.of(view)
-        self._revision = view.revision
+        What the background learns ``by_itself`` and ranks as the metric in use is kept without duels.
+        """
+        learner = learner or self.learner
+        with self._lock:
+            snapshot, store = self._writer.snapshot, self._writer.store
+            view = snapshot.collection(name)
+            with store.reading() as db:
+                evidence = gather(db, view, snapshot.seq)
+                metric = learn(learner, evidence)
+            same = by_itself and ranks_alike(metric, view.version("active").metric)
+            label = label or f"{learner} of {evidence.n} clicks"
+            status = "same" if same else "candidate"
+            version = Version(0, label, learner, 0, evidence.n, snapshot.seq, status)
+            index = view.build_index(metric)
+            file = save_metric(store.metrics, metric, version)
+            change = self._writer.submit(changes.add_version, name, version, file, index, view.revision, user)
+            if refused(change.exception()):
+                file.unlink(missing_ok=True)
+            return change.result()
 
-        def differences(like: bool) -> Iterator[np.ndarray]:
-            for left, right, liked in _live(db, view, through):
-                yield (left - right)[liked == like]
+    def look(self, name: str) -> None:
+        """Learn by itself where that is due, and then leave the cores to people for several times as long."""
+        begun = time.monotonic()
+        if begun >= self.rested and self.due(self._writer.snapshot.collection(name)):
+            self.learn(name, by_itself=True)
+            self.rested = time.monotonic() + REST * (time.monotonic() - begun)
 
-        self._sums = {like: PairSums.of_batches(partial(differences, like), view.n_features) for like in (True, False)}
+    def due(self, view: Collection) -> bool:
+        """Whether the clicks have grown enough for another candidate.
 
-    def _advance(self, db: sqlite3.Connection, view: Collection, through: int) -> bool:
-        new = _clicks(db, view, "seq > ? AND seq <= ? AND undone IS NULL", (self._through, through))
-        gone = _clicks(db, view, "seq <= ? AND undone > ? AND undone <= ?", (self._through, self._through, through))
-        for clicks, forget in ((new, False), (gone, True)):
-            for left, right, liked in clicks:
-                for like, sums in self._sums.items():
-                    V = (left - right)[liked == like]
-                    if not (sums.forget(V) if forget else sums.add(V)):
-                        return False
-        return True
+        One that is in the middle of its duels is replaced only when it has been outgrown by far: a metric of a few
+        clicks, worth little, shall not hold up what many clicks have taught.
+        """
+        last = view.versions[max(view.versions)]
+        with self._writer.store.reading() as db:
+            enough = max(FIRST, GROWTH * last.events)
+            text = "SELECT count(*) FROM feedback WHERE collection = ? AND undone IS NULL"  # no fewer, and quick
+            if db.execute(text, (view.number,)).fetchone()[0] < enough or view.n_features > MOST_LEARNED:
+                return False
+            live = n_live(db, view)
+            if live < enough:
+                return False
+            if view.candidate is None or live >= OUTGROWN * last.events:
+                return True
+            return len(duels.record(db, view.number, view.candidate, view.active).differences) == 0
 
+    def activate(self, name: str, number: int, user: str | None = None) -> dict[str, Any]:
+        """Let a version answer; its index is built before the change."""
+        view = self._writer.snapshot.collection(name)
+        index = self._asker.index(view, view.version(number))
+        return self._writer.submit(changes.activate, name, number, index, view.revision, user).result()
 
-def _live(db: sqlite3.Connection, view: Collection, through: int) -> Iterator[Judged]:
-    return _clicks(db, view, "seq <= ? AND (undone IS NULL OR undone > ?)", (through, through))
-
-
-def n_live(db: sqlite3.Connection, view: Collection) -> int:
-    """Number of clicks from which a version would be learned: not undone, on items that are all still there."""
-    text = """
-      SELECT count(*) FROM feedback f WHERE f.collection = ? AND f.undone IS NULL
-      AND EXISTS (SELECT 1 FROM items WHERE collection = f.collection AND id = f.item)
-      AND (f.query_id IS NULL OR EXISTS (SELECT 1 FROM items WHERE collection = f.collection AND id = f.query_id))
-    """
-    return db.execute(text, (view.number,)).fetchone()[0]
-
-
-def _clicks(db: sqlite3.Connection, view: Collection, where: str, values: tuple[int, ...]) -> Iterator[Judged]:
-    """Clicks, some at a time, so that learning takes no more memory the more of them there are."""
-    text = f"SELECT query_id, query_x, item, liked FROM feedback WHERE collection = ? AND {where} ORDER BY seq"
-    found = db.execute(text, (view.number, *values))
-    while rows := found.fetchmany(BATCH):
-        yield _pairs(rows, view)
-
-
-def _together(batches: Iterator[Judged], view: Collection) -> Judged:
-    """All clicks in memory."""
-    left, right, liked = zip(*batches, _pairs([], view))
-    return np.concatenate(left), np.concatenate(right), np.concatenate(liked)
+    def preview(self, name: str) -> tuple[int, Metric]:
+        """What the live clicks would give, and the event it stands for; plain features where nothing was said."""
+        snapshot = self._writer.snapshot
+        view = snapshot.collection(name)
+        last = self._previews.get(view.number)
+        if last is None or last[0] != snapshot.seq:
+            with self._writer.store.reading() as db:
+                evidence = gather(db, view, snapshot.seq)
+            unknown = evidence.n == 0 or evidence.background.size == 0 or view.n_features > MOST_LEARNED
+            last = (snapshot.seq, view.versions[0].metric if unknown else learn("gmml", evidence))
+            self._previews[view.number] = last
+        return last
 
 
-def _pairs(rows: list[Any], view: Collection) -> Judged:
-    """Queries, items and judgments; clicks on items that are gone are left out."""
-    there = view.known(np.array([row["item"] for row in rows], np.int64))
-    asked = view.known(np.array([row["item"] if row["query_x"] else row["query_id"] for row in rows], np.int64))
-    rows = [row for row, known in zip(rows, there & asked) if known]
-    left = np.zeros((len(rows), view.n_features))
-    by_id = [i for i, row in enumerate(rows) if row["query_x"] is None]
-    left[by_id] = view.points([rows[i]["query_id"] for i in by_id])
-    for i, row in enumerate(rows):
-        if row["query_x"] is not None:
-            left[i] = np.frombuffer(row["query_x"], np.float64)
-    right = view.points([row["item"] for row in rows])
-    return left, right, np.array([bool(row["liked"]) for row in rows], bool)
+def ranks_alike(metric: Metric, other: Metric) -> bool:
+    """Whether one metric is a multiple of another, up to rounding, so that both give every list in the same order."""
+    M, N = metric.matrix, other.matrix
+    return bool(np.allclose(M * (np.trace(N) / max(np.trace(M), TINY)), N, rtol=0, atol=1e-9 * np.abs(N).max()))
+
+
+def save_metric(folder: Path, metric: Any, version: Version) -> Path:
+    """Write the metric of a version under a name of its own and wait for the disk."""
+    file = folder / f"{secrets.token_hex(8)}.gram"
+    about = {"learner": version.learner, "clicks": version.events, "through event": version.through}
+    try:
+        persist.save(metric, file, about={"name": version.name, **about})
+        sync_folder(folder)
+    except OSError as error:
+        if refused_by_disk(error):
+            raise StorageFull(f"Space: the disk did not take the metric ({error}); make room first.") from error
+        raise
+    return file

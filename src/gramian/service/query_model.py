@@ -12,11 +12,18 @@ squared distance of an item to its twentieth neighbor (among 2,000). With K the 
 
 over the query and the likes (t = 1), the dislikes (t = −1), and 100 random items (t = −1, h = 0.1). The linear part
 finds what the likes have in common, the Gaussians what lies beside a like or a dislike, also when the likes lie in
-several places. Of many items only those are scored that a first pass finds (:mod:`gramian.service.scout`).
+several places. Of many items only those are scored that a scout finds, by a score that one product with every
+vector gives::
+
+    g(x) = wᵀz + b − a |z − c|²        c = 2 mean₊ − mean₋, the point that Rocchio-like rules search from
+
+fitted in the same way. The distance keeps its answer near the likes where the items fill few dimensions, as a linear
+function alone would run away there.
 """
 
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, solve, solve_triangular
@@ -36,6 +43,8 @@ MOST_CENTERS = 200
 STEPS = 25
 FEW, PROBED, NEIGHBOR = 2000, 300, 20
 """Items from which the scale of a model is computed, those whose neighbors are looked at, and which neighbor."""
+LOCALITY = 10.0
+"""Weight of the distance in a scout; more of it where the items fill few dimensions."""
 JITTER = 1e-6
 CLOSEST = 1e-3
 TINY = 1e-200
@@ -87,8 +96,8 @@ class Examples:
         """The clicks of one query, and random items; the same clicks draw the same ones."""
         rng = np.random.default_rng(zlib.crc32(near.tobytes() + far.tobytes()))
         n = len(view.ids)
-        others = view.points(view.ids[rng.choice(n, min(n, RANDOM), replace=False)])
-        X = np.concatenate([near, far, others])
+        random = view.points(view.ids[rng.choice(n, min(n, RANDOM), replace=False)])
+        X = np.concatenate([near, far, random])
         return cls(cloud, X, cloud.coordinates(X), len(near), len(far))
 
     @property
@@ -131,6 +140,60 @@ def fit(examples: Examples) -> QueryModel:
     F = solve_triangular(R, _gaussians(examples.Z, centers, cloud.near).T, trans="T").T
     direction, u, bias = examples.fitted(F)
     return QueryModel(cloud, direction, bias, centers, solve_triangular(R, u))
+
+
+@dataclass(frozen=True)
+class Norms:
+    """Squared distances under a metric of all rows from one point amid them, which keeps the numbers small."""
+
+    origin: np.ndarray
+    values: np.ndarray
+
+    def extended(self, view: Collection, metric: Mahalanobis) -> "Norms":
+        """With those of the rows that came since, in the precision of the vectors."""
+        start, n = len(self.values), len(view.vectors)
+        parts = [self.values]
+        for block in linalg.blocks(n - start, 24 * view.n_features):
+            X = view.vectors.take(np.arange(start + block.start, start + block.stop))
+            parts.append(linalg.row_norms(metric.transform(X - self.origin)).astype(X.dtype))
+        return Norms(self.origin, np.concatenate(parts))
+
+
+@dataclass(frozen=True)
+class Scout:
+    """Scores direction·x − curvature · d²(x, center), on the features and up to a constant."""
+
+    metric: Mahalanobis
+    direction: np.ndarray
+    center: np.ndarray
+    curvature: float
+
+    def product(self, origin: np.ndarray) -> np.ndarray:
+        """w such that w·x − curvature · d²(x, origin) is the score up to a constant."""
+        L = self.metric.components
+        return self.direction + 2 * self.curvature * (L.T @ (L @ (self.center - origin)))
+
+    def scores(self, view: Collection, norms: Norms, product: Any) -> np.ndarray:
+        """Scores of all items in the order of their ids from the products of w with all rows, in their precision."""
+        linear = product - product.dtype.type(self.curvature) * norms.values[: len(product)]
+        return linear if view.straight else linear[view.rows]
+
+
+def fit_scout(examples: Examples) -> Scout:
+    """The scout of one query."""
+    cloud = examples.cloud
+    locality = np.sqrt(LOCALITY / cloud.dimension)
+    away = linalg.row_norms(examples.Z - _between(examples.Z, examples))
+    direction, (weight,), _ = examples.fitted(-locality * away[:, None])
+    back = cloud.metric.components.T @ direction / cloud.size
+    point = _between(examples.X, examples)  # the same mix of the points themselves
+    return Scout(cloud.metric, back, point, float(weight) * locality / cloud.size**2)
+
+
+def _between(X: np.ndarray, examples: Examples) -> np.ndarray:
+    """2 mean₊ − mean₋, or mean₊ when nothing is disliked."""
+    near = X[: examples.n_near].mean(axis=0)
+    return 2 * near - X[examples.n_near : examples.clicked].mean(axis=0) if examples.n_far else near
 
 
 def _sqdist(A: np.ndarray, B: np.ndarray) -> np.ndarray:

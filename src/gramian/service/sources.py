@@ -1,18 +1,21 @@
-"""Files as collections: vectors with what belongs to them, for ``gramian serve FILE``."""
+"""Files as collections, for ``gramian serve FILE``: vectors, and what belongs to them beside the events of a space."""
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian import _checks
-from gramian.service import about
+from gramian.persist import replacing
 from gramian.service.errors import SpaceError
 from gramian.service.snapshot import Collection
 from gramian.service.space import Space
+from gramian.service.vectors import make_folder
 
 BATCH = 20_000
 """Items that are added together."""
@@ -21,21 +24,31 @@ FILLING = "filling "
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp", ".avif")
 
 
+class Unavailable(RuntimeError):
+    """A source cannot be had on this machine; the message says why in one sentence."""
+
+
 @dataclass(frozen=True)
 class Source:
-    """Vectors (n, d) and a row of meta for each; names of the features and an encoder where there are any."""
+    """Vectors (n, d) and a row of meta for each; names of the features, an encoder and pictures where there are any.
+
+    ``origin`` says where a demonstration is from, ``notice`` what is owed to whom.
+    """
 
     X: np.ndarray
     meta: list[dict[str, Any]]
     features: Sequence[str] = ()
     encoder: Mapping[str, np.ndarray] | None = None
+    pictures: Mapping[str, Path | bytes] = field(default_factory=dict)
+    origin: str = ""
+    notice: str = ""
 
 
 def assemble(
-    X: np.ndarray, own: dict[str, np.ndarray], table: dict[str, np.ndarray] | None, images: list[str] | None
+    X: np.ndarray, columns: dict[str, np.ndarray], table: dict[str, np.ndarray] | None, images: list[str] | None
 ) -> Source:
     """Put together vectors, the columns that came with them, a table of meta, and the names of pictures."""
-    columns = dict(own)
+    columns = dict(columns)
     if table is not None:
         lengths = {len(column) for column in table.values()}
         if lengths != {len(X)}:
@@ -66,8 +79,8 @@ def pictures(folder: Path) -> dict[str, Path]:
     """Pictures of a folder by their names, in the order of the names."""
     if not folder.is_dir():
         raise SpaceError(f"{folder}: no such folder of pictures.")
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES and path.is_file())
-    return {path.name: path for path in found}
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES and path.is_file())
+    return {path.name: path for path in paths}
 
 
 def fill(space: Space, name: str, source: Source, step: Callable[[int], None] = lambda count: None) -> None:
@@ -82,7 +95,7 @@ def fill(space: Space, name: str, source: Source, step: Callable[[int], None] = 
             _checks.warn(f"serve: {name!r} is there already, with {done:,} items; of {n:,} rows nothing was added.")
         return
     if len(source.features):
-        about.write(space.store.folder, name, list(source.features), source.encoder)
+        describe(space.store.folder, name, list(source.features), source.encoder)
     space.create(name, source.X.shape[1])
     if view is not None:
         _continues(view, source)
@@ -90,9 +103,9 @@ def fill(space: Space, name: str, source: Source, step: Callable[[int], None] = 
     space.transact(lambda draft: draft.db.execute(text, row))
     step(done)
     for start in range(done, n, BATCH):
-        part = slice(start, start + BATCH)
-        ids = list(range(start, start + len(source.X[part])))
-        space.add(name, source.X[part], ids, meta=source.meta[part])
+        block = slice(start, start + BATCH)
+        ids = list(range(start, start + len(source.X[block])))
+        space.add(name, source.X[block], ids, meta=source.meta[block])
         step(len(ids))
     space.transact(lambda draft: draft.db.execute("DELETE FROM space WHERE key = ?", (FILLING + name,)))
 
@@ -105,7 +118,7 @@ def unfinished(space: Space) -> dict[str, int]:
 
 
 def _continues(view: Collection, source: Source) -> None:
-    """Raise unless the items are the first rows of the source."""
+    """Raise unless the items are those that a fill would have begun with."""
     done = len(view.ids)
     pages = (slice(start, start + BATCH) for start in range(0, done, BATCH))
     same = done <= len(source.X) and np.array_equal(view.ids, np.arange(done))
@@ -114,3 +127,37 @@ def _continues(view: Collection, source: Source) -> None:
             f"serve: {view.name!r} must hold the first rows of the file, since its filling was interrupted, "
             f"got {done:,} other items; name another --space, or the file it came from."
         )
+
+
+def describe(folder: Path, name: str, features: list[str], encoder: Mapping[str, np.ndarray] | None = None) -> None:
+    """Keep a name for each feature (equal names are a group), and the arrays of an encoder with its ``kind``."""
+    place = folder / "about"
+    make_folder(place)
+    if encoder is not None:
+        with replacing(place / f"{name}.npz", "Space") as beside:
+            np.savez(beside, allow_pickle=False, **encoder)
+    with replacing(place / f"{name}.json", "Space") as beside:
+        beside.write_text(json.dumps({"features": features}), encoding="utf-8")
+
+
+@lru_cache(maxsize=8)
+def features(folder: Path, name: str) -> tuple[str, ...]:
+    """Names of the features; empty when nobody named them."""
+    path = folder / "about" / f"{name}.json"
+    return tuple(json.loads(path.read_text(encoding="utf-8"))["features"]) if path.is_file() else ()
+
+
+@lru_cache(maxsize=8)
+def encoder(folder: Path, name: str) -> dict[str, np.ndarray] | None:
+    """Arrays of the encoder of a collection, None without one."""
+    path = folder / "about" / f"{name}.npz"
+    if not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as arrays:
+        return {key: arrays[key] for key in arrays.files}
+
+
+def stored_pictures(folder: Path) -> dict[str, Path]:
+    """Pictures that a space itself holds, by name."""
+    place = folder / "pictures"
+    return {path.name: path for path in sorted(place.iterdir()) if path.is_file()} if place.is_dir() else {}

@@ -1,28 +1,29 @@
 """A space: collections of items that learn from clicks, in one folder, with or without HTTP in front."""
 
-import os
-from collections.abc import Container, Sequence
+import secrets
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
-from gramian import _checks
-from gramian.service import adding, changes, maps, querying, reports, versions
-from gramian.service.asking import Asker
-from gramian.service.changes import Request
-from gramian.service.learning import named_learner
-from gramian.service.opening import sweep
-from gramian.service.querying import one_id
+from gramian import _settings
+from gramian.metrics import Metric
+from gramian.service import changes, duels, reports
+from gramian.service.answers import Asker, Question, one_id, one_point
+from gramian.service.arguments import Choice, Dicts, Id, Ids, VersionName, checked
+from gramian.service.changes import Batch, Click
+from gramian.service.errors import SpaceError, refused
+from gramian.service.learning import Teacher, named_learner
+from gramian.service.snapshot import Collection, Snapshot
 from gramian.service.store import Store
-from gramian.service.teachable import Teachable
 from gramian.service.upkeep import Upkeep
-from gramian.service.words import checked
-from gramian.service.writer import Writer
+from gramian.service.writer import Draft, Request, Writer
 
 
 @checked
-class Space(Teachable):
+class Space:
     """Collections of vectors that answer by similarity and learn it from clicks, durable in a folder.
 
     Every change is an event with a number, and its method returns once the event is on disk. Readers see one
@@ -59,33 +60,89 @@ class Space(Teachable):
     >>> space.close()
     """
 
-    def __init__(self, folder: str | os.PathLike, *, learning: bool = True, learner: str = "gmml") -> None:
-        self.learner = named_learner(learner)
+    def __init__(self, folder: _settings.Path, *, learning: bool = True, learner: str = "gmml") -> None:
+        named_learner(learner)
         self.store = Store(folder)
         self._closed = False
         try:
             self._writer = Writer(self.store)
-            sweep(self.store)
+            self.store.sweep()
             self.asker = Asker()
-            self.teacher = versions.Teacher(self)
-            self._upkeep = Upkeep(self, learning)
+            self.teacher = Teacher(self._writer, self.asker, learner)
+            self._upkeep = Upkeep(self._writer, self.asker, self.teacher if learning else None)
         except BaseException:
             self.store.close()
             raise
 
-    def create(self, name: str, n_features: int, user: str | None = None) -> dict[str, Any]:
+    @property
+    def snapshot(self) -> Snapshot:
+        """What is durable, as one immutable value."""
+        return self._writer.snapshot
+
+    @property
+    def seq(self) -> int:
+        """Number of the last event."""
+        return self.snapshot.seq
+
+    @property
+    def alive(self) -> bool:
+        """Whether changes are taken."""
+        return self._writer.alive
+
+    @property
+    def troubles(self) -> list[str]:
+        """What does not work beside the requests at present, in words; empty when all is well."""
+        ended = [] if self._upkeep.alive or self._closed else ["the thread that looks after the space has ended"]
+        return [*ended, *self._writer.troubles.reasons]
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How often something beside the requests failed so far, by what it was."""
+        return dict(self._writer.troubles.counts)
+
+    def collection(self, name: str) -> Collection:
+        """A collection as it is now."""
+        return self.snapshot.collection(name)
+
+    def listen(self, listener: Callable[[int], None]) -> Callable[[], None]:
+        """Call ``listener(seq)`` after each commit, in the thread that writes; returns what stops it."""
+        return self._writer.listen(listener)
+
+    def submit(self, change: Callable[..., Any], *values: Any, **named: Any) -> Future:
+        """Queue one of the changes of ``gramian.service.changes``; the future has its answer once it is durable."""
+        return self._writer.submit(change, *values, **named)
+
+    def transact(self, change: Callable[[Draft], Any]) -> Any:
+        """Run a change of one's own in the thread that writes."""
+        return self._writer.submit(change).result()
+
+    def close(self) -> None:
+        """Finish what is queued and let go of the folder; may be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self._upkeep.close()
+        self._writer.close()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def create(self, name: str, n_features: _settings.Count, user: str | None = None) -> dict[str, Any]:
         """Make a collection of vectors with so many features."""
-        n_features = _checks.number(n_features, "Space", "n_features", low=1, integer=True)
         return self.submit(changes.make_collection, name, n_features, user).result()
 
     def add(
         self,
         name: str,
         X: Any,
-        ids: Sequence[int | None] | None = None,
+        ids: Ids | None = None,
         *,
-        meta: Sequence[dict[str, Any] | None] | None = None,
-        upsert: bool | Container[int | None] = False,
+        meta: Dicts | None = None,
+        upsert: Choice = False,
         user: str | None = None,
         request: Request | None = None,
     ) -> dict[str, Any]:
@@ -95,15 +152,28 @@ class Space(Teachable):
         """
         return self.add_later(name, X, ids, meta=meta, upsert=upsert, user=user, request=request).result()
 
-    def add_later(self, name: str, X: Any, ids: Any = None, *, meta: Any = None, **named: Any) -> Future:
+    def add_later(
+        self,
+        name: str,
+        X: Any,
+        ids: Ids | None = None,
+        *,
+        meta: Dicts | None = None,
+        upsert: Choice = False,
+        user: str | None = None,
+        request: Request | None = None,
+    ) -> Future:
         """As :meth:`add`, with a future in place of the answer."""
-        return adding.add(self, name, X, ids, meta, **named)
+        batch = Batch.of(self.collection(name), X, ids, meta, self.store.vectors)
+        future = self.submit(changes.add_items, name, batch, upsert=upsert, user=user, request=request)
+        future.add_done_callback(lambda done: _drop_refused(batch.file, done))
+        return future
 
-    def remove(self, name: str, id: int, user: str | None = None) -> dict[str, Any]:
+    def remove(self, name: str, id: Id, user: str | None = None) -> dict[str, Any]:
         """Remove an item."""
         return self.submit(changes.remove_item, name, id, user).result()
 
-    def item(self, name: str, id: int) -> dict[str, Any]:
+    def item(self, name: str, id: Id) -> dict[str, Any]:
         """An item with its vector and meta."""
         return reports.item(self.collection(name), one_id(id, "id"))
 
@@ -112,11 +182,11 @@ class Space(Teachable):
         name: str,
         x: Any = None,
         *,
-        id: int | None = None,
-        k: int = 10,
-        likes: Sequence[int] = (),
-        dislikes: Sequence[int] = (),
-        version: Any = "active",
+        id: Id | None = None,
+        k: Any = 10,
+        likes: Ids = (),
+        dislikes: Ids = (),
+        version: VersionName = "active",
         where: dict[str, Any] | None = None,
         duel: bool = False,
         unseen: bool = False,
@@ -142,13 +212,109 @@ class Space(Teachable):
         unseen : bool
             Leave liked and disliked items out.
         """
-        asked = {"x": x, "id": id, "k": k, "likes": likes, "dislikes": dislikes, "where": where, "unseen": unseen}
-        return querying.query(self, name, version, duel, user, **asked)
+        snapshot = self.snapshot
+        view = snapshot.collection(name)
+        question = Question.of(view, x, id, k, likes, dislikes, where, unseen)
+        if duel and view.candidate is not None and version == "active" and not question.clicked:
+            return self._duel(view, question, user)
+        answering = view.version(version)
+        answer = {**self.asker.reply(view, answering, question), "seq": snapshot.seq}
+        return {**answer, "team": [answering.number] * len(answer["ids"]), "duel_id": None} if duel else answer
 
-    def transform(self, name: str, X: Any, version: Any = "active") -> np.ndarray:
+    def _duel(self, view: Collection, question: Question, user: str | None) -> dict[str, Any]:
+        """An interleaved answer; the event that keeps it is durable before it is shown."""
+        if question.x is None:
+            raise SpaceError("Space: a duel needs x or id.")
+        sides = [view.version(view.candidate), view.version(view.active)]
+        rankings = [self.asker.answer(view, version, question)[0].tolist() for version in sides]
+        candidate, active = sides
+        rng = np.random.default_rng(secrets.randbits(64))
+        duel = duels.interleave(candidate.number, rankings[0], active.number, rankings[1], question.k, rng)
+        query = question.own if question.own is not None else question.x.tolist()
+        seq = self.submit(duels.open_duel, view.name, duel, query, user).result()["seq"]
+        answer = reports.listed(view, active.metric, question.x, duel.ids)
+        answer |= {"team": duel.teams, "duel_id": duel.id, "version": active.number}
+        return {**answer, "candidate": candidate.number, "seq": seq}
+
+    def transform(self, name: str, X: Any, version: VersionName = "active") -> np.ndarray:
         """Coordinates in which the plain Euclidean distance is that of a version."""
         return self.collection(name).version(version).metric.transform(X)
 
-    def map(self, name: str, version: Any = "active") -> np.ndarray:
+    def map(self, name: str, version: VersionName = "active") -> np.ndarray:
         """All items in the plane, float32 (n, 2), in the order of ascending ids."""
-        return maps.plane(self.collection(name), version)
+        view = self.collection(name)
+        return reports.plane(view, view.version(version).metric)
+
+    def feedback(
+        self,
+        name: str,
+        query: Any,
+        item: Id,
+        like: bool,
+        *,
+        user: str | None = None,
+        duel_id: str | None = None,
+        request: Request | None = None,
+    ) -> dict[str, Any]:
+        """Say that an item is (not) like a query, an id or a vector; returns when it is durable."""
+        return self.feedback_later(name, query, item, like, user=user, duel_id=duel_id, request=request).result()
+
+    def feedback_later(
+        self,
+        name: str,
+        query: Any,
+        item: Id,
+        like: bool,
+        *,
+        user: str | None = None,
+        duel_id: str | None = None,
+        request: Request | None = None,
+    ) -> Future:
+        """As :meth:`feedback`, with a future in place of the answer."""
+        view = self.collection(name)
+        point = one_id(query, "query") if isinstance(query, int | np.integer) else one_point(query, view, "query")
+        click = Click(point, one_id(item, "item"), bool(like), user, duel_id)
+        return self.submit(changes.give_feedback, name, click, request)
+
+    def undo(self, name: str, seq: Id, user: str | None = None, request: Request | None = None) -> dict[str, Any]:
+        """Take a click back; what is learned afterwards is as if it had never been."""
+        return self.submit(changes.undo, name, seq, user, request).result()
+
+    def clicks(self, name: str, after: _settings.Index = 0, limit: _settings.Index = 1000) -> list[dict[str, Any]]:
+        """Clicks in the order of their events, undone ones among them."""
+        with self.store.reading() as db:
+            return reports.clicks(db, self.collection(name), after, limit)
+
+    def events(self, after: _settings.Index = 0, limit: _settings.Index = 1000) -> list[dict[str, Any]]:
+        """Events after a number."""
+        with self.store.reading() as db:
+            return reports.events(db, after, limit)
+
+    def learn(
+        self, name: str, learner: str | None = None, label: str | None = None, user: str | None = None
+    ) -> dict[str, Any]:
+        """Learn a candidate from all live clicks, now, with the learner of the space unless another is named."""
+        return self.teacher.learn(name, learner, label, user)
+
+    def preview(self, name: str) -> tuple[int, Metric]:
+        """The metric that the live clicks would give at this moment, with the event that it stands for."""
+        return self.teacher.preview(name)
+
+    def activate(self, name: str, version: VersionName, user: str | None = None) -> dict[str, Any]:
+        """Let a version answer from here on."""
+        return self.teacher.activate(name, version, user)
+
+    def versions(self, name: str) -> dict[str, Any]:
+        """All versions with their records in duels, and which one is active."""
+        with self.store.reading() as db:
+            return reports.versions(db, self.collection(name))
+
+    def diff(self, name: str, version: VersionName, to: VersionName, k: Any = 10) -> dict[str, Any]:
+        """Which neighbors changed most between two versions."""
+        return reports.diff(self.asker, self.collection(name), version, to, k)
+
+
+def _drop_refused(file: Path | None, future: Future) -> None:
+    """Remove the file of a batch that was not taken; where that is not sure the next opening sees to it."""
+    if file is not None and (future.cancelled() or refused(future.exception())):
+        file.unlink(missing_ok=True)

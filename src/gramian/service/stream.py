@@ -16,12 +16,11 @@ import numpy as np
 from gramian import persist
 from gramian.online import LEGO
 from gramian.search.online_hashing import OnlineHashIndex
-from gramian.service import changes, lines
+from gramian.service import changes
 from gramian.service.changes import Batch
-from gramian.service.draft import Draft
-from gramian.service.files import narrow, sync_folder, write_array
-from gramian.service.opening import sweep
 from gramian.service.store import Store
+from gramian.service.vectors import narrow, sync_folder, write_array
+from gramian.service.writer import Draft
 
 SNAPSHOT_EVERY = 10_000
 """Events between snapshots: a restart replays at most this many."""
@@ -29,6 +28,10 @@ STALE, NEVER = 0.03, 0.5
 """Share of stale bits at which a lesson moves the codes; queries move them only at a share that does not occur."""
 NAME = "stream"
 """The collection of a stream."""
+OPS = ("learn", "feedback", "add", "query", "metric")
+DEFAULTS: dict[str, Any] = {"eta": "auto", "n_bits": 256}
+MOST_FEATURES = 4096
+"""Widest vectors that are learned online: the metric has the square of it as many numbers."""
 
 
 class Stream:
@@ -58,14 +61,15 @@ class Stream:
         *,
         snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
+        wanted = {name: value for name, value in {"eta": eta, "n_bits": n_bits}.items() if value is not None}
         if not Path(folder).exists():  # settings that cannot be used shall leave nothing behind
-            lines.check({**lines.DEFAULTS, **lines.given(eta, n_bits)})
+            check(wanted)
         self.store = Store(folder)
         try:
-            self.settings = lines.settings(self.store, lines.given(eta, n_bits))
+            self.settings = settings(self.store, wanted)
             self.snapshot_every = snapshot_every
             self._load()
-            sweep(self.store)
+            self.store.sweep()
         except BaseException:
             self.store.close()
             raise
@@ -93,18 +97,18 @@ class Stream:
     def answer(self, line: str | bytes) -> dict[str, Any]:
         """Answer one JSON event; the answer may be given out only after :meth:`commit`."""
         try:
-            event = lines.parsed(line)
+            event = parsed(line)
             if event["op"] == "query":
                 return self._query(event)
             if event["op"] == "metric":
                 return {"matrix": self.index.metric_.matrix.tolist(), "seq": self.seq}
-            return self._change(lines.clean(event))
+            return self._change(clean(event))
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             what = f"event needs {error}." if isinstance(error, KeyError) else str(error)
             return {"ok": False, "error": what}
 
     def _query(self, event: dict[str, Any]) -> dict[str, Any]:
-        ids, sqdist = self.index.query(np.asarray([lines.vector(event, "x")], dtype=float), event.get("k", 10))
+        ids, sqdist = self.index.query(np.asarray([vector(event, "x")], dtype=float), event.get("k", 10))
         return {"ids": ids[0].tolist(), "sqdist": sqdist[0].tolist(), "seq": self.seq}
 
     def _change(self, event: dict[str, Any]) -> dict[str, Any]:
@@ -190,6 +194,70 @@ def _respond(stream: Stream, whole: list[bytes], sink: BinaryIO) -> None:
     sink.flush()
 
 
+def parsed(line: str | bytes) -> dict[str, Any]:
+    """The event of a line."""
+    try:
+        event = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"event must be one line of JSON, got {error}.") from error
+    if not isinstance(event, dict) or event.get("op") not in OPS:
+        raise ValueError(f"event must be an object with op one of {', '.join(OPS)}, got {event!r:.80}.")
+    return event
+
+
+def clean(event: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an event that changes the state, so that the log holds nothing else."""
+    if event["op"] == "add":
+        if type(event["id"]) is not int or not -(2**63) <= event["id"] < 2**63:
+            raise ValueError(f"id must be a 64-bit integer, got {event['id']!r}.")
+        return {"op": "add", "id": event["id"], "x": vector(event, "x")}
+    if event["op"] == "feedback":
+        lists: dict[str, Any] = {name: ids(event, name) for name in ("liked", "disliked", "shown") if name in event}
+        return {"op": "clicks", "x": vector(event, "x"), **lists}  # in a space a feedback is one click of a person
+    u, v = vector(event, "u"), vector(event, "v")
+    return {"op": "learn", "u": u, "v": v, "target": event["target"], "kind": event.get("kind", "equal")}
+
+
+def vector(event: dict[str, Any], name: str) -> list[float]:
+    """A list of numbers in an event."""
+    value = event[name]
+    if not isinstance(value, list) or not all(type(x) in (int, float) for x in value):
+        raise ValueError(f"{name} must be a list of numbers, got {value!r:.80}.")
+    if len(value) > MOST_FEATURES:
+        raise ValueError(f"{name} must have at most {MOST_FEATURES} numbers, got {len(value)}; reduce them first.")
+    return value
+
+
+def ids(event: dict[str, Any], name: str) -> list[int]:
+    """A list of ids of items in an event."""
+    value = event[name]
+    if not isinstance(value, list) or not all(type(one) is int for one in value):
+        raise ValueError(f"{name} must be a list of ids of items, got {value!r:.80}.")
+    return value
+
+
+def settings(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a stream, written once; a different value later raises."""
+    text = store.setting("stream")
+    if text is None:
+        check(wanted)
+        with store.writing() as db:
+            db.execute("INSERT INTO space VALUES ('stream', ?, NULL)", (json.dumps({**DEFAULTS, **wanted}),))
+        return {**DEFAULTS, **wanted}
+    stored = json.loads(text)
+    for name, value in wanted.items():
+        if stored[name] != value:
+            place = str(store.folder)
+            raise ValueError(f"Stream: {name} must be {stored[name]!r}, with which {place!r} was made, got {value!r}.")
+    return stored
+
+
+def check(wanted: dict[str, Any]) -> None:
+    """Raise when an index cannot be made with these settings."""
+    every = {**DEFAULTS, **wanted}
+    OnlineHashIndex(LEGO(eta=every["eta"]).start(1), n_bits=every["n_bits"])
+
+
 def _index(settings: dict[str, Any]) -> OnlineHashIndex:
     learner = LEGO(eta=settings["eta"])
     return OnlineHashIndex(learner, n_bits=settings["n_bits"], tol=NEVER, random_state=0)
@@ -203,12 +271,12 @@ def _restored(path: Path) -> OnlineHashIndex:
 
 
 def _record(draft: Draft, event: dict[str, Any]) -> None:
-    """An event of the stream as an event of the space; the first one makes the collection."""
+    """An event of the stream as an event of the space; the one that comes before all others makes the collection."""
     data = {name: value for name, value in event.items() if name != "op"}
     width = len(event["u"] if event["op"] == "learn" else event["x"])
     if draft.db.execute("SELECT 1 FROM collections WHERE name = ?", (NAME,)).fetchone() is None:
         changes.insert_collection(draft, NAME, width)
-    seq = draft.event(event["op"], data, collection=NAME)
+    seq = draft.event(event["op"], data, NAME)
     if event["op"] == "add":
         X = narrow(np.asarray([event["x"]], dtype=float))
         changes.place(draft, draft.collection(NAME), [event["id"]], Batch([event["id"]], X, [None]), seq)
@@ -216,13 +284,13 @@ def _record(draft: Draft, event: dict[str, Any]) -> None:
 
 def _settle(store: Store) -> None:
     """Move vectors from the log into a file."""
-    own = store.db.execute("SELECT * FROM collections WHERE name = ?", (NAME,)).fetchone()
+    row = store.db.execute("SELECT * FROM collections WHERE name = ?", (NAME,)).fetchone()
     tail = "SELECT * FROM parts WHERE collection = ? AND file IS NULL ORDER BY first_row"
-    parts = store.db.execute(tail, (own["number"],)).fetchall()
+    parts = store.db.execute(tail, (row["number"],)).fetchall()
     if not parts:
         return
-    rows = [np.frombuffer(part["x"], part["dtype"]).reshape(-1, own["n_features"]) for part in parts]
-    X = np.concatenate(rows)
-    file, check = write_array(store.vectors, X)
-    with store.writing():
-        changes.replace_parts(Draft(store), own["number"], parts[0]["first_row"], X, file, check)
+    X = np.concatenate([np.frombuffer(part["x"], part["dtype"]).reshape(-1, row["n_features"]) for part in parts])
+    file, _ = write_array(store.vectors, X)
+    rows = range(parts[0]["first_row"], parts[0]["first_row"] + len(X))
+    with store.writing() as db:
+        changes.replace_parts(db, row["number"], rows, X, file)

@@ -34,19 +34,23 @@ class Troubles:
         self.counts: Counter[str] = Counter()
         self._now: dict[tuple[str, str], Trouble] = {}
 
-    def attempt(self, task: str, of: str, work: Callable[[], None]) -> None:
+    def attempt(self, task: str, of: str, work: Callable[[], object]) -> None:
         """Do a piece of work, unless it rests after a failure."""
         last = self._now.get((task, of))
-        if last is not None and time.monotonic() < last.until:
-            return
+        if last is None or time.monotonic() >= last.until:
+            self.watch(task, of, work)
+
+    def watch(self, task: str, of: str, work: Callable[[], object]) -> None:
+        """Do a piece of work now; whatever goes wrong in it, the caller goes on."""
         try:
             work()
-        except Exception as error:  # whatever it is, the other tasks go on
-            self._note(task, of, last, f"{task} of {of!r} failed ({type(error).__name__}: {error})")
+        except Exception as error:
+            self._note(task, of, f"{task} of {of!r} failed ({type(error).__name__}: {error})")
         else:
             self._now.pop((task, of), None)
 
-    def _note(self, task: str, of: str, last: Trouble | None, reason: str) -> None:
+    def _note(self, task: str, of: str, reason: str) -> None:
+        last = self._now.get((task, of))
         pause = SHORTEST if last is None else min(2 * last.pause, LONGEST)
         self.counts[task] += 1
         self._now[task, of] = Trouble(reason, pause, time.monotonic() + pause)

@@ -1,22 +1,119 @@
 """The one thread that changes a space: changes that wait together share one wait for the disk."""
 
+import json
 import queue
+import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gramian import _checks
-from gramian.service.builder import Builder
-from gramian.service.draft import Draft
-from gramian.service.errors import Closed
-from gramian.service.loading import load
-from gramian.service.store import Store, refused_by_disk
+from gramian.service.errors import Closed, SpaceError, Unknown, refused_by_disk
+from gramian.service.snapshot import Builder, load
+from gramian.service.store import Store
+from gramian.service.troubles import Troubles
 
-Change = Callable[[Draft], Any]
 MOST_AT_ONCE = 1000
 """Changes of one transaction."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Who asks, and under which key a repeated request is known."""
+
+    actor: str | None = None
+    admin: bool = True
+    key: str | None = None
+    digest: bytes | None = None
+
+
+class Draft:
+    """Changes of one transaction, of which each may be refused alone.
+
+    Parameters
+    ----------
+    store : Store
+        Inside of ``store.writing()``.
+
+    Attributes
+    ----------
+    effects : list
+        Methods of the builder of the next snapshot, with their values.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.db = store.db
+        self.seq = store.seq
+        self.time = time.time()
+        self.effects: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+
+    def attempt(self, change: Callable[["Draft"], Any]) -> Any:
+        """Make a change, or leave everything as it was and raise."""
+        seq, n_effects = self.seq, len(self.effects)
+        self.db.execute("SAVEPOINT change")
+        try:
+            answer = change(self)
+        except Exception as error:
+            if not refused_by_disk(error):  # otherwise the whole transaction is lost
+                self.db.execute("ROLLBACK TO change")
+                self.db.execute("RELEASE change")
+            self.seq = seq
+            del self.effects[n_effects:]
+            raise
+        self.db.execute("RELEASE change")
+        return answer
+
+    def tell(self, effect: Callable[..., None], *values: Any) -> None:
+        """Change the next snapshot by a method of its builder, once the transaction is durable."""
+        self.effects.append((effect, values))
+
+    def event(
+        self,
+        op: str,
+        data: dict[str, Any],
+        collection: str | None = None,
+        user: str | None = None,
+        request: Request | None = None,
+    ) -> int:
+        """Append an event; returns its number."""
+        self.seq += 1
+        text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+        key, digest = (request.key, request.digest) if request is not None and request.key else (None, None)
+        row = (self.seq, self.time, op, collection, user, text, key, digest)
+        self.db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)", row)
+        return self.seq
+
+    def answered(self, collection: str, request: Request | None) -> sqlite3.Row | None:
+        """The event that an earlier request with the same key made, None when there was none."""
+        if request is None or request.key is None:
+            return None
+        text = "SELECT * FROM events WHERE collection = ? AND key = ?"
+        row = self.db.execute(text, (collection, request.key)).fetchone()
+        if row is not None and row["digest"] != request.digest:
+            raise SpaceError(
+                f"Space: Idempotency-Key must belong to one request, got {request.key!r} again with another body; "
+                "use a new key."
+            )
+        return row
+
+    def collection(self, name: str) -> sqlite3.Row:
+        """The row of a collection."""
+        row = self.db.execute("SELECT * FROM collections WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            raise Unknown(f"Space: no collection {name!r}; make it first.")
+        return row
+
+
+def public(row: Any) -> dict[str, Any]:
+    """An event as everyone may see it."""
+    head = {name: row[name] for name in ("seq", "time", "op", "collection", "user")}
+    return {**head, **json.loads(row["data"])}
 
 
 class Writer:
@@ -26,26 +123,34 @@ class Writer:
     ----------
     snapshot : Snapshot
         What is durable, as one immutable value.
+    troubles : Troubles
+        What went wrong beside the changes, here and in the background.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self.troubles = Troubles()
         self.snapshot = load(store)
-        self.listeners: list[Callable[[int], None]] = []
-        self._queue: queue.Queue[tuple[Change, Future] | None] = queue.Queue()
+        self._listeners: list[Callable[[int], None]] = []
+        self._queue: queue.Queue[tuple[Callable[[Draft], Any], Future] | None] = queue.Queue()
         self._closed = False
         self._gate = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="gramian-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, change: Change) -> Future:
-        """Queue a change; the future has its answer once it is durable, or the reason why it was refused."""
+    def submit(self, change: Callable[..., Any], *values: Any, **named: Any) -> Future:
+        """Queue a change of a draft; the future has its answer once it is durable, or why it was refused."""
         future: Future = Future()
         with self._gate:
             if self._closed:
                 raise Closed("Space: the space is closed; open it again.")
-            self._queue.put((change, future))
+            self._queue.put((lambda draft: change(draft, *values, **named), future))
         return future
+
+    def listen(self, listener: Callable[[int], None]) -> Callable[[], None]:
+        """Call ``listener(seq)`` after each commit, in the thread that writes; returns what stops it."""
+        self._listeners.append(listener)
+        return partial(self._listeners.remove, listener)
 
     @property
     def alive(self) -> bool:
@@ -61,7 +166,7 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        batch: list[tuple[Change, Future]] = []
+        batch: list[tuple[Callable[[Draft], Any], Future]] = []
         try:
             while self._gather(batch):
                 self._transact(batch)
@@ -70,7 +175,7 @@ class Writer:
         except BaseException as error:  # whoever waits is told, and who comes later too
             self._end(batch, error)
 
-    def _gather(self, batch: list[tuple[Change, Future]]) -> bool:
+    def _gather(self, batch: list[tuple[Callable[[Draft], Any], Future]]) -> bool:
         """Wait for changes and take all that wait; False when they are the last."""
         item = self._queue.get()
         while item is not None:
@@ -81,7 +186,7 @@ class Writer:
             item = self._queue.get_nowait()
         return False
 
-    def _end(self, batch: list[tuple[Change, Future]], error: BaseException) -> None:
+    def _end(self, batch: list[tuple[Callable[[Draft], Any], Future]], error: BaseException) -> None:
         """Take no more changes; those under way may be on disk, those that wait are not."""
         with self._gate:
             self._closed = True
@@ -89,19 +194,21 @@ class Writer:
                 item = self._queue.get_nowait()
                 if item is not None and item[1].set_running_or_notify_cancel():
                     batch.append(item)
-        said = f"the thread that writes has ended ({type(error).__name__}: {error})"
+        reason = f"the thread that writes has ended ({type(error).__name__}: {error})"
         for _, future in batch:
             if not future.done():
-                future.set_exception(Closed(f"Space: {said}; open the space again and see whether it has the change."))
+                future.set_exception(
+                    Closed(f"Space: {reason}; open the space again and see whether it has the change.")
+                )
         with suppress(Exception):  # where warnings are errors
-            _checks.warn(f"Space: {said}; open the space again.")
+            _checks.warn(f"Space: {reason}; open the space again.")
 
-    def _transact(self, batch: list[tuple[Change, Future]]) -> None:
+    def _transact(self, batch: list[tuple[Callable[[Draft], Any], Future]]) -> None:
         """Make all changes of a batch in one transaction; the refused ones leave no trace in it."""
         if not batch:
             return
         answers: list[tuple[Future, Any]] = []
-        refused: list[tuple[Future, BaseException]] = []
+        refusals: list[tuple[Future, BaseException]] = []
         try:
             with self.store.writing():
                 draft = Draft(self.store)
@@ -111,36 +218,32 @@ class Writer:
                     except Exception as error:
                         if refused_by_disk(error):
                             raise
-                        refused.append((future, error))
+                        refusals.append((future, error))
         except BaseException as failure:
-            done = {id(future) for future, _ in refused}
-            refused += [(future, failure) for _, future in batch if id(future) not in done]
+            done = {id(future) for future, _ in refusals}
+            refusals += [(future, failure) for _, future in batch if id(future) not in done]
             answers = []
         else:
             self._publish(draft)
-        for future, reason in refused:
+        for future, reason in refusals:
             future.set_exception(reason)
         for future, answer in answers:
             future.set_result(answer)
 
+    def _build(self, draft: Draft) -> None:
+        """The next snapshot, from this one and what the transaction changed."""
+        builder = Builder(self.snapshot)
+        for effect, values in draft.effects:
+            effect(builder, *values)
+        self.snapshot = builder.result(draft.seq)
+
     def _publish(self, draft: Draft) -> None:
         before = self.snapshot.seq
-        if draft.seq == before and not draft.deltas:
+        if draft.seq == before and not draft.effects:
             return
-        try:
-            builder = Builder(self.snapshot)
-            for delta in draft.deltas:
-                delta(builder)
-            self.snapshot = builder.result(draft.seq)
-        except Exception:  # the events are durable, so the state is read again from where it is whole
+        self.troubles.watch("publishing", "changes", partial(self._build, draft))
+        if self.snapshot.seq != draft.seq:  # the events are durable, so the state is read again from where it is whole
             self.snapshot = load(self.store)
         if draft.seq > before:
-            for listener in list(self.listeners):
-                self._tell(listener, draft.seq)
-
-    def _tell(self, listener: Callable[[int], None], seq: int) -> None:
-        """Call a listener; what is durable stands, so that an error in there is told and ends nothing."""
-        try:
-            listener(seq)
-        except Exception as error:
-            _checks.warn(f"Space: a listener failed after event {seq} ({type(error).__name__}: {error}).")
+            for listener in list(self._listeners):  # what is durable stands, whatever goes wrong in there
+                self.troubles.watch("telling", "events", partial(listener, draft.seq))

@@ -5,18 +5,14 @@ from functools import partial
 from pathlib import Path
 
 from gramian.service import sources
-from gramian.service.demo import digits, emoji, glosses
-from gramian.service.demo.made import Made, Unavailable
+from gramian.service.demo import digits, emoji
+from gramian.service.sources import Source, Unavailable
 from gramian.service.space import Space
 
-KINDS: dict[str, Callable[[Callable[[int, int], None]], Made]] = {
-    "emoji": emoji.make,
-    "glosses": glosses.make,
-    "digits": digits.make,
-}
+KINDS: dict[str, Callable[[Callable[[int, int], None]], Source]] = {"emoji": emoji.make, "digits": digits.make}
 """What can be made, and by which function of ``step(done, of)``."""
 
-__all__ = ["KINDS", "Made", "Unavailable", "fill"]
+__all__ = ["KINDS", "Unavailable", "fill"]
 
 
 def fill(space: Space, kind: str, step: Callable[[str, int, int], None] = lambda doing, done, of: None) -> str:
@@ -28,18 +24,18 @@ def fill(space: Space, kind: str, step: Callable[[str, int, int], None] = lambda
     view = space.snapshot.collections.get(kind)
     if view is not None and len(view.ids) and kind not in sources.unfinished(space):
         return f"{kind} are there already."
-    made = KINDS[kind](partial(step, "making"))
+    source = KINDS[kind](partial(step, "making"))
     place = space.store.folder / "pictures"
     place.mkdir(parents=True, exist_ok=True)
-    for name, content in made.pictures.items():
+    for name, content in source.pictures.items():
         (place / name).write_bytes(content.read_bytes() if isinstance(content, Path) else content)
     added = 0
 
     def adding(count: int) -> None:
         nonlocal added
         added += count
-        step("adding", added, len(made.X))
+        step("adding", added, len(source.X))
 
-    sources.fill(space, kind, sources.Source(made.X, made.meta, made.features, made.encoder), adding)
-    (space.store.folder / f"NOTICE-{kind}.txt").write_text(made.notice, encoding="utf-8")
-    return made.origin
+    sources.fill(space, kind, source, adding)
+    (space.store.folder / f"NOTICE-{kind}.txt").write_text(source.notice, encoding="utf-8")
+    return source.origin

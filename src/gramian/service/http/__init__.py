@@ -6,7 +6,6 @@ try:
 except ImportError as error:
     raise ImportError("the service needs fastapi and uvicorn: pip install 'gramian[serve]'.") from error
 
-from gramian.service.http.app import create_app
-from gramian.service.http.server import serve
+from gramian.service.http.app import create_app, serve
 
 __all__ = ["create_app", "serve"]

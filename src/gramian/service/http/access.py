@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gramian.service.draft import Draft
 from gramian.service.errors import SpaceError, Unknown
 from gramian.service.space import Space
+from gramian.service.writer import Draft
 
 ROLES = ("viewer", "teacher", "admin")
 COOKIE = "gramian_session"

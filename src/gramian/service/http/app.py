@@ -1,27 +1,35 @@
-"""The application: routes, what guards them, and the page when it is there."""
+"""The application: routes, what guards them, and the page when it is there; and running it."""
 
-from collections.abc import Iterable, Mapping
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
 import gramian
-from gramian.service import about
-from gramian.service.http import items, page, people, problems, teaching, versions, watching
+from gramian.service import sources
+from gramian.service.errors import SpaceError
+from gramian.service.http import page, requests, routes, watching
 from gramian.service.http.access import Access
-from gramian.service.http.figures import Clock
-from gramian.service.http.guard import Guard
-from gramian.service.preview import Preview
+from gramian.service.http.guard import Doors, Guard, is_loopback
 from gramian.service.space import Space
-from gramian.service.texts import Texts
 
 STATIC = Path(__file__).parents[1] / "static"
 NO_PAGE = "gramian answers at /v1 (see /openapi.json); the page is not built here.\n"
 ABOUT = "Collections of vectors that answer by similarity and learn it from clicks."
+
+GRACE = 3
+"""Seconds that open connections get when the server is asked to stop."""
+SWITCH = 0.0005
+"""Seconds after which a thread that computes lets one that only passes a message on go first."""
 
 
 def create_app(
@@ -53,13 +61,10 @@ def create_app(
     app = FastAPI(title="gramian", version=gramian.__version__, description=ABOUT, docs_url=None, redoc_url=None)
     app.state.space = space
     app.state.access = Access(space, tokens)
-    app.state.pictures = {**about.pictures(space.store.folder), **(pictures or {})}
-    app.state.preview = Preview(space)
-    app.state.texts = Texts()
-    problems.install(app)
-    for part in (items, teaching, versions, page, people, watching):
-        app.include_router(part.router)
-    app.include_router(page.anywhere)
+    app.state.pictures = {**sources.stored_pictures(space.store.folder), **(pictures or {})}
+    requests.install(app)
+    for router in (routes.items, routes.teaching, routes.versions, page.words, page.people, watching.router):
+        app.include_router(router)
     _mount_page(app, static)
     origins = list(origins)
     guarded: Any = Guard(app, app.state.access, origins, rate, 4 * rate)
@@ -68,7 +73,7 @@ def create_app(
         guarded = CORSMiddleware(
             guarded, origins, allow_methods=["*"], allow_headers=["*"], allow_credentials=True, expose_headers=exposed
         )
-    app.state.clock = Clock(guarded)
+    app.state.clock = watching.Clock(guarded)
     return app.state.clock
 
 
@@ -80,3 +85,63 @@ def _mount_page(app: FastAPI, static: Path) -> None:
     @app.get("/", include_in_schema=False)
     async def no_page() -> Response:
         return PlainTextResponse(NO_PAGE)
+
+
+def serve(
+    space: Space,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    *,
+    tokens: Iterable[str] = (),
+    origins: Iterable[str] = (),
+    pictures: Mapping[str, Path] | None = None,
+    rate: float = 50.0,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve a space until the process is asked to stop; ``ready`` is told the address."""
+    app = create_app(space, tokens=tokens, origins=origins, pictures=pictures, rate=rate)
+    if not is_loopback(host) and not _required(app):
+        raise SpaceError(
+            f"Space: a token is needed to serve at {host!r}, which others can reach; give --token-file FILE."
+        )
+    listener = _bind(host, port)
+    config = uvicorn.Config(
+        app,
+        http=Doors(),  # type: ignore[arg-type]  # which makes protocols
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=GRACE,
+    )
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _end)  # which uvicorn raises again once it has shut down
+    sys.setswitchinterval(SWITCH)
+    with listener:
+        if ready is not None:
+            ready(f"http://{host if ':' not in host else f'[{host}]'}:{listener.getsockname()[1]}")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _end(number: int, frame: Any) -> None:
+    raise SystemExit(0)
+
+
+def _required(app: Any) -> bool:
+    while not hasattr(app, "access"):
+        app = app.app
+    return app.access.required
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(256)
+    except OSError as error:
+        listener.close()
+        raise SpaceError(f"Space: cannot serve at {host}:{port} ({error.strerror}); choose another --port.") from error
+    return listener

@@ -10,6 +10,11 @@ Vector = Annotated[list[float], Field(min_length=1, max_length=4096)]
 VersionName = Literal["active", "plain"] | Annotated[int, Field(ge=0, lt=2**31)]
 
 
+def version_of(text: str) -> str | int:
+    """A version that is named in an address."""
+    return int(text) if text.isdigit() else text
+
+
 class Body(BaseModel):
     """Fields are taken as they are, without conversion; unknown ones are refused."""
 

@@ -1,10 +1,12 @@
-"""What stands before every request: limits, foreign pages, and the question who asks."""
+"""What stands before every request: so many connections, limits, foreign pages, and the question who asks."""
 
 import asyncio
 import ipaddress
+import resource
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -13,13 +15,18 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
 from starlette.responses import Response
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from gramian.service.http.access import COOKIE, Access, Identity
-from gramian.service.http.problems import LOGIN, problem
+from gramian.service.http.requests import LOGIN, problem
 
 MOST_BODY = 32 << 20
 BODY_SECONDS = 60.0
 HEALTH = ("/livez", "/readyz", "/healthz")
+REQUEST_SECONDS = 10.0
+"""How long the head of a request may take, from the connection or its first byte on."""
+MOST, SPARE = 10_000, 256
+"""Connections at most, and files that are left for all else."""
 CLOSED = ("/v1", "/metrics", "/openapi.json", "/docs")
 """Where a token is needed; all other paths but the health routes are static files."""
 
@@ -64,7 +71,7 @@ class Guard:
         """Refuse what a page of somebody else sends with this person's browser."""
         host, origin = headers.get("host", ""), headers.get("origin")
         by_browser = headers.get("sec-fetch-site") == "cross-site" and scope["path"].startswith(CLOSED)
-        if not self.access.required and not _loopback(_split(f"//{host}").hostname or ""):
+        if not self.access.required and not is_loopback(_split(f"//{host}").hostname or ""):
             return problem(
                 403, f"Request: Host must be this machine, got {host[:80]!r}; start with a token for others."
             )
@@ -83,7 +90,7 @@ class Guard:
         if length.isdigit() and int(length) > MOST_BODY:
             return problem(413, f"Request: a body must be at most {MOST_BODY >> 20} MB, got {int(length) >> 20} MB.")
         client = (scope.get("client") or ("127.0.0.1", 0))[0]
-        wait = 0.0 if _loopback(client) else self.buckets.wait(client)
+        wait = 0.0 if is_loopback(client) else self.buckets.wait(client)
         if wait > 0:
             return problem(429, "Request: too many requests; wait a moment.", {"Retry-After": str(max(1, round(wait)))})
         return None
@@ -94,8 +101,8 @@ class Guard:
         scheme, _, value = headers.get("authorization", "").partition(" ")
         token = value.strip() if scheme.lower() == "bearer" else token
         if token or headers.get("authorization"):
-            found = await run_in_threadpool(self.access.check, token)
-            return found or _unknown("the token is wrong")
+            who = await run_in_threadpool(self.access.check, token)
+            return who or _unknown("the token is wrong")
         if scope["path"] == LOGIN:
             return Identity("viewer")
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE)
@@ -133,7 +140,7 @@ def _split(address: str) -> SplitResult:
     return parts
 
 
-def _loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     """Whether a name or address is this machine's own."""
     if host.lower() == "localhost":
         return True
@@ -190,3 +197,97 @@ class Buckets:
         if len(self._levels) > self.MOST:
             self._levels.popitem(last=False)
         return 0.0 if passed else (1 - level) / self.rate
+
+
+class Doors:
+    """Makes the protocols of a server's connections, and knows which of them ask nothing.
+
+    When all places are taken, a newcomer gets that of the connection which has asked nothing for the longest time.
+
+    Parameters
+    ----------
+    most : int, optional
+        Connections at once; as many as the system lets this process have files, less some, when None.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = places() if most is None else most
+        self.open: set[Visitor] = set()
+        self.idle: dict[Visitor, None] = {}
+
+    def __call__(self, **values: Any) -> "Visitor":
+        """The protocol of a new connection."""
+        return Visitor(self, **values)
+
+    def enter(self, visitor: "Visitor") -> None:
+        """Find a place for a connection, or turn it away."""
+        if len(self.open) >= self.most:
+            (next(iter(self.idle)) if self.idle else visitor).leave()
+        self.open.add(visitor)
+        self.idle[visitor] = None
+
+    def left(self, visitor: "Visitor") -> None:
+        """A connection is over."""
+        self.open.discard(visitor)
+        self.idle.pop(visitor, None)
+
+
+class Visitor(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """A connection that must make a request within some time."""
+
+    def __init__(self, doors: Doors, **values: Any) -> None:
+        super().__init__(**values)
+        self.doors = doors
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self.doors.enter(self)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give the place free."""
+        self._ready()
+        self.doors.left(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Stop waiting when the head of a request is there; begin when only a part of it is."""
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._wait()
+        else:
+            self._ready()
+            self.doors.idle.pop(self, None)
+
+    def on_response_complete(self) -> None:
+        """Between two requests a connection asks nothing."""
+        super().on_response_complete()
+        if self in self.doors.open and self.cycle.response_complete:
+            self.doors.idle[self] = None
+
+    def leave(self) -> None:
+        """End the connection at once."""
+        self._ready()
+        self.doors.left(self)
+        self.transport.abort()
+
+    def _wait(self) -> None:
+        if self._timer is None and not self.transport.is_closing():
+            self._timer = self.loop.call_later(REQUEST_SECONDS, self.leave)
+
+    def _ready(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def places() -> int:
+    """Connections that leave this process some files, of which it may have as many as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST + SPARE if hard == resource.RLIM_INFINITY else min(MOST + SPARE, hard)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(MOST, soft - SPARE if soft > 2 * SPARE else soft // 2)

@@ -1,22 +1,35 @@
-"""Routes that the page needs beside the others: search by words, columns of meta, why, and encoders."""
+"""Routes that the page needs beside those of collections: words, columns of meta, why, encoders, and who asks."""
 
 import base64
 import binascii
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from gramian.service import about, demo, encoders, reports
+from gramian.service import demo, encoders, reports, sources
 from gramian.service.errors import Conflict, SpaceError, Unknown
 from gramian.service.http import bodies
-from gramian.service.http.parts import USUAL, Admin, JsonRoute, Name, TheSpace, Viewer, answer, long_answer
-from gramian.service.http.problems import documented
+from gramian.service.http.access import COOKIE, SESSION_SECONDS
+from gramian.service.http.requests import (
+    USUAL,
+    Admin,
+    JsonRoute,
+    Name,
+    TheAccess,
+    TheSpace,
+    Viewer,
+    answer,
+    documented,
+    long_answer,
+    problem,
+)
 
-router = APIRouter(prefix="/v1/collections/{c}", route_class=JsonRoute, tags=["page"], responses=USUAL)
-anywhere = APIRouter(prefix="/v1", route_class=JsonRoute, tags=["page"], responses=USUAL)
+words = APIRouter(prefix="/v1/collections/{c}", route_class=JsonRoute, tags=["page"], responses=USUAL)
+people = APIRouter(prefix="/v1", route_class=JsonRoute, tags=["people"], responses=USUAL)
 SAMPLE = 500
 """Items whose meta is read to find the names of fields."""
 MOST_VALUES = 1000
@@ -24,21 +37,20 @@ Id = Annotated[int, Query(ge=-(2**63), lt=2**63)]
 Version = Annotated[str, Query(pattern="^(active|plain|[0-9]{1,9})$")]
 
 
-@router.get("/about")
+@words.get("/about")
 def get_about(space: TheSpace, who: Viewer, c: Name) -> Response:
     """Fields of meta, groups of features, and what kinds of things can be encoded."""
     view = space.collection(c)
     fields: dict[str, None] = {}
     for row in view.rows[:: max(1, len(view.rows) // SAMPLE)].tolist():
         fields.update(dict.fromkeys(json.loads(view.metas[row] or "{}")))
-    groups = list(dict.fromkeys(about.features(space.store.folder, c)))
-    kinds = encoders.kinds(about.encoder(space.store.folder, c))
+    groups = list(dict.fromkeys(sources.features(space.store.folder, c)))
+    kinds = encoders.kinds(sources.encoder(space.store.folder, c))
     return answer({"fields": list(fields), "groups": groups, "encodes": kinds})
 
 
-@router.get("/search")
+@words.get("/search")
 def search_words(
-    request: Request,
     space: TheSpace,
     who: Viewer,
     c: Name,
@@ -46,19 +58,16 @@ def search_words(
     k: Annotated[int, Query(ge=1, le=1000)] = 24,
     version: Version = "active",
 ) -> Response:
-    """Items whose names and meta hold all words, with squared distances to the first, and its vector."""
+    """Items whose names and meta hold all words, with squared distances to the best one, and its vector."""
     view = space.collection(c)
-    ids, total = request.app.state.texts.search(view, text, k)
-    found: dict[str, Any] = {"ids": ids.tolist(), "meta": reports.metas(view, ids), "total": total}
-    if len(ids) == 0:
-        return answer({**found, "sqdist": [], "x": None})
-    X = view.points(ids)
-    metric = view.version(int(version) if version.isdigit() else version).metric
-    sqdist = metric.pair_sqdist(np.broadcast_to(X[0], X.shape), X)
-    return answer({**found, "sqdist": sqdist.tolist(), "x": X[0].tolist()})
+    answering = view.version(bodies.version_of(version))
+    ids, total = space.asker.texts.search(view, text, k)
+    x = view.points(ids[:1])[0] if len(ids) else np.zeros(view.n_features)
+    listed = reports.listed(view, answering.metric, x, ids.tolist())
+    return answer({**listed, "total": total, "x": x.tolist() if len(ids) else None})
 
 
-@router.get("/columns")
+@words.get("/columns")
 def get_column(
     space: TheSpace, who: Viewer, c: Name, field: Annotated[str, Query(min_length=1, max_length=200)]
 ) -> Response:
@@ -77,21 +86,22 @@ def get_column(
     return long_answer("codes", used.tolist(), 1, values=listed)
 
 
-@router.get("/why")
+@words.get("/why")
 def why(space: TheSpace, who: Viewer, c: Name, a: Id, b: Id, version: Version = "active") -> Response:
     """What each group of features adds to the squared distance of two items, and what it adds on average."""
     view = space.collection(c)
-    chosen = view.version(int(version) if version.isdigit() else version)
-    return answer({**about.why(space.store.folder, view, chosen.metric, (a, b)), "version": chosen.number})
+    answering = view.version(bodies.version_of(version))
+    names = sources.features(space.store.folder, c)
+    return answer({**reports.why(view, answering.metric, (a, b), names), "version": answering.number})
 
 
-@router.post("/encode")
+@words.post("/encode")
 def encode(space: TheSpace, who: Viewer, c: Name, body: bodies.Brought) -> Response:
     """The vector of a text or of a picture (base64), where the collection has an encoder."""
     if (body.text is None) == (body.image is None):
         raise SpaceError("Space: give a text or an image to encode.")
     space.collection(c)
-    arrays = about.encoder(space.store.folder, c)
+    arrays = sources.encoder(space.store.folder, c)
     kind = "text" if body.text is not None else "image"
     if arrays is None or kind not in encoders.kinds(arrays):
         raise Unknown(f"Space: {c!r} has no encoder for {kind}s; give a vector.")
@@ -104,11 +114,56 @@ def encode(space: TheSpace, who: Viewer, c: Name, body: bodies.Brought) -> Respo
     return answer({"x": encoders.image(arrays, content).tolist()})
 
 
-@anywhere.post("/demo", responses=documented(409, 507))
+@people.post("/demo", responses=documented(409, 507), tags=["page"])
 def fill_with_digits(request: Request, space: TheSpace, who: Admin) -> Response:
     """Put scikit-learn's digits into a space without collections, so that there is something to touch."""
     if space.snapshot.collections:
         raise Conflict("Space: the demonstration goes into an empty space only; this one has collections.")
-    said = demo.fill(space, "digits")
-    request.app.state.pictures.update(about.pictures(space.store.folder))
-    return answer({"collection": "digits", "said": said, "seq": space.seq})
+    origin = demo.fill(space, "digits")
+    request.app.state.pictures.update(sources.stored_pictures(space.store.folder))
+    return answer({"collection": "digits", "said": origin, "seq": space.seq})
+
+
+@people.post("/tokens", responses=documented(507))
+def create_token(access: TheAccess, who: Admin, body: bodies.NewToken) -> Response:
+    """Make a token; its secret is in this answer and nowhere else."""
+    return answer(access.create(body.role, body.name), headers={"Cache-Control": "no-store"})
+
+
+@people.get("/tokens")
+def list_tokens(access: TheAccess, who: Admin) -> Response:
+    """Tokens without their secrets."""
+    return answer({"tokens": access.tokens()})
+
+
+@people.delete("/tokens/{id}", responses=documented(507))
+def revoke_token(access: TheAccess, who: Admin, id: Annotated[str, Path(max_length=64)]) -> Response:
+    """Take a token back."""
+    return answer(access.revoke(id))
+
+
+@people.post("/login")
+async def login(request: Request, access: TheAccess, body: bodies.Login) -> Response:
+    """Trade a token for a cookie that scripts cannot read."""
+    who = await run_in_threadpool(access.check, body.token)
+    if who is None:
+        return problem(401, "Request: the token is wrong.", {"WWW-Authenticate": "Bearer"})
+    response = answer({"role": who.role, "name": who.name})
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, access.session(who), SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
+    return response
+
+
+@people.post("/logout", responses=documented(507))
+def logout(request: Request, access: TheAccess, who: Viewer) -> Response:
+    """End the session of the cookie, and forget it."""
+    access.log_out(request.cookies.get(COOKIE, ""))
+    response = answer({})
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+@people.get("/me")
+def me(access: TheAccess, space: TheSpace, who: Viewer) -> Response:
+    """Who asks, and whether a token is needed here."""
+    return answer({"role": who.role, "name": who.name, "token_needed": access.required, "seq": space.seq})

