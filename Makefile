@@ -73,7 +73,8 @@ types: $(TEST_DEPS)
 quick: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 15
 
-# The suite as other machines run it: `make machines ARGS='haswell "nehalem"'` runs some rows, `ARGS=--quick` a part.
+# The suite as other machines run it, a row at a time; the same call goes on where it was stopped. `make machines ARGS='haswell "zen"'`
+# runs some rows, `ARGS=--computing` a part, `ARGS=--write` puts what came of it on the page.
 machines: $(TEST_DEPS)
 	$(BIN)/python tools/machines.py --jobs $(JOBS) $(ARGS)
 

@@ -16,9 +16,11 @@ TOL = 1e-4
 
 
 def reachable(learner):
-    """A learner that stops at the tolerance, or earlier."""
-    given = {name: value for name, value in learner.get_params().items() if name in ("tol", "learner__tol")}
-    return clone(learner).set_params(**{name: max(value or 0.0, TOL) for name, value in given.items()})
+    """A learner that stops at its usual tolerance, or at what can be reached."""
+    usual = getattr(learner, "learner", learner).traits.exact.tol
+    tols = {name: value for name, value in learner.get_params().items() if name in ("tol", "learner__tol")}
+    tols = {name: max(usual if value is None else value, TOL) for name, value in tols.items()}
+    return clone(learner).set_params(**tols)
 
 
 def test_the_device_refuses_double():

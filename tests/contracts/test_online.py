@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian as gm
 from gramian.online.learner import OnlineLearner
@@ -22,11 +21,6 @@ FORMS = {"given": {"eta": 0.3}, "auto": {"eta": "auto", "n_pretrain": 20}, "low 
 
 def test_the_enrollment_is_whole():
     assert {cls.__name__ for cls in LEARNERS} >= {"LEGO", "OnlinePOLA", "OnlineITML"}
-
-
-@parametrize_with_checks([cls() for cls in LEARNERS])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(params=[(c, f) for c in LEARNERS for f in FORMS], ids=lambda p: f"{p[0].__name__}-{p[1]}")

@@ -1,9 +1,9 @@
 """A real server on a real socket: who is let in at each route, and the promises of the HTTP page one by one."""
 
+import contextlib
 import http.client
 import json
-import os
-import subprocess
+import queue
 import sys
 import threading
 
@@ -12,10 +12,13 @@ import pytest
 
 import gramian as gm
 from gramian.service import Space
-from tests.service.test_crash import ONE, start_server, stop
+from tests.service.test_crash import start_server, stop
 
 pytest.importorskip("typer")
 pytest.importorskip("fastapi")
+uvicorn = pytest.importorskip("uvicorn")
+from gramian.cli import main  # noqa: E402
+from gramian.service.http.server import serve  # noqa: E402
 
 D = 4
 A = "/v1/collections/a"
@@ -79,16 +82,30 @@ def closed(tmp_path_factory):
     stop(server)
 
 
+@contextlib.contextmanager
+def serving(folder, monkeypatch):
+    """The address of a server in a thread of this process, which costs no new imports."""
+    servers, addresses, interval, kind = [], queue.Queue(), sys.getswitchinterval(), uvicorn.Server
+    monkeypatch.setattr(uvicorn, "Server", lambda config: servers.append(kind(config)) or servers[0])
+    with Space(folder, learning=False) as space:
+        thread = threading.Thread(target=serve, args=(space,), kwargs={"port": 0, "ready": addresses.put})
+        thread.start()
+        yield addresses.get(timeout=60)
+        servers[0].should_exit = True
+        thread.join(60)
+    sys.setswitchinterval(interval)
+    assert not thread.is_alive()
+
+
 @pytest.fixture
-def wire(tmp_path):
-    server, client = start_server(tmp_path / "space", "--no-learning")
-    wire = Wire(client.address)
-    assert wire.send("PUT", A, {"n_features": D})[0] == 200
-    rows = [{"id": i, "x": x, "meta": {"even": i % 2 == 0}} for i, x in enumerate(items().tolist(), 1)]
-    status, _, said = wire.send("POST", f"{A}/items", {"items": rows})
-    assert status == 200 and said["added"] == 40 and said["seq"] == 2
-    yield wire
-    stop(server)
+def wire(tmp_path, monkeypatch):
+    with serving(tmp_path / "space", monkeypatch) as address:
+        wire = Wire(address)
+        assert wire.send("PUT", A, {"n_features": D})[0] == 200
+        rows = [{"id": i, "x": x, "meta": {"even": i % 2 == 0}} for i, x in enumerate(items().tolist(), 1)]
+        status, _, said = wire.send("POST", f"{A}/items", {"items": rows})
+        assert status == 200 and said["added"] == 40 and said["seq"] == 2
+        yield wire
 
 
 def bearer(role):
@@ -153,11 +170,12 @@ def test_a_role_gets_what_is_its_own_and_no_more(closed, role):
         assert (status == 403) is (not may) and status not in (401, 500), (method, path, status, said)
 
 
-def test_only_this_machine_is_served_without_a_token(tmp_path):
-    command = [sys.executable, "-m", "gramian", "serve", "--space", str(tmp_path / "s"), "--port", "0"]
+def test_only_this_machine_is_served_without_a_token(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *given, **more: pytest.fail("it is served"))
     for host in ("0.0.0.0", "::", "192.0.2.1"):
-        done = subprocess.run([*command, "--host", host], capture_output=True, text=True, env={**os.environ, **ONE})
-        assert done.returncode == 2 and "a token is needed" in done.stderr and "Traceback" not in done.stderr
+        assert main(["serve", "--space", str(tmp_path / "s"), "--port", "0", "--host", host]) == 2
+        complaint = capsys.readouterr().err
+        assert "a token is needed" in complaint and "Traceback" not in complaint
 
 
 def test_a_web_page_cannot_click_for_the_person_at_this_machine(wire):

@@ -48,10 +48,18 @@ def popcount(typing_context, x):
 
 @intrinsic
 def half(typing_context, x):
-    """The 16-bit float with these bits, in single precision."""
+    """The finite 16-bit float with these bits, in single precision."""
 
     def codegen(context, builder, signature, args):
-        return builder.fpext(builder.bitcast(args[0], ir.HalfType()), ir.FloatType())
+        triple, _, features = context.codegen().magic_tuple()
+        if "+f16c" in features or triple.startswith(("aarch64", "arm64")):
+            return builder.fpext(builder.bitcast(args[0], ir.HalfType()), ir.FloatType())
+        # Without such an instruction LLVM calls a function that need not be there. (−1)ˢ m 2ᵉ is placed as a float is:
+        # its exponent then counts from −127 for −15.
+        bits = builder.zext(args[0], _FLAG)
+        sign, size = (builder.and_(bits, _FLAG(mask)) for mask in (0x8000, 0x7FFF))
+        placed = builder.or_(builder.shl(sign, _FLAG(16)), builder.shl(size, _FLAG(13)))
+        return builder.fmul(builder.bitcast(placed, ir.FloatType()), ir.Constant(ir.FloatType(), 2.0**112))
 
     return types.float32(types.uint16), codegen
 
