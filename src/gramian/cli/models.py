@@ -7,7 +7,6 @@ import numpy as np
 
 import gramian
 from gramian import persist
-from gramian.cli import formats
 from gramian.cli.tables import Table, plain_data
 
 
@@ -77,10 +76,8 @@ def name(model: Any) -> str:
     return f"{type(inner).__name__} in {model.kernel or 'a Gaussian kernel'}"
 
 
-def unlabeled(data: Path, about: dict, label: str | None, drop: list[str]) -> list[str]:
-    """Columns to leave out: those asked for, and the label column of the fit where it is present and numbered."""
-    learned = about.get("label")
-    names = formats.read_columns(data)[0]
-    known = about.get("columns") or about.get("features", [])
-    numbered = len(names) == len(known) + 1
-    return [*drop, learned] if numbered and label is None and learned in names and learned not in drop else drop
+def ended(model: Any) -> str:
+    """How a fit ended."""
+    if not model.n_iter_:
+        return "in closed form,"
+    return f"{'converged' if model.converged_ else 'stopped'} after {model.n_iter_} iterations in"

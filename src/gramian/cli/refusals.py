@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from gramian.cli.screen import tell
-from gramian.tables import TableError
+from gramian.cli.tables import TableError
 
 UsageError: Any = typer.BadParameter.__base__
 """Wherever the installed typer has it."""

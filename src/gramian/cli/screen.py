@@ -17,6 +17,14 @@ tell = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
 """Names of columns and files are shown as they are: brackets in them are no markup."""
 
 
+def tell_dropped(table: Any, missing: str) -> None:
+    """Say how many rows were left out, and why."""
+    if table.dropped:
+        reason = "with gaps" if missing == "drop" else "without a label"
+        rows = "1 row" if table.dropped == 1 else f"{table.dropped} rows"
+        tell.print(f"{rows} {reason} left out, {len(table.X)} remain")
+
+
 def comparison(title: str, results: dict[str, list[Any]], k: int) -> Table:
     """Scores of several distances as a table, means over folds; the best one is marked."""
     grid = Table(title=title, title_justify="left")
