@@ -19,6 +19,9 @@ class Without:
     def __init__(self, finder):
         self.finder = finder
 
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
     def find_spec(self, name, path=None, target=None):
         return None if name.split(".")[0] in {missing!r} else self.finder.find_spec(name, path, target)
 

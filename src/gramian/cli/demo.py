@@ -46,9 +46,7 @@ class Stage:
         from sklearn.model_selection import train_test_split
 
         digits = gramian.datasets.load("digits")
-        X, X_new, y, y_new = train_test_split(
-            digits.X, digits.y, train_size=200, stratify=digits.y, random_state=seed
-        )
+        X, X_new, y, y_new = train_test_split(digits.X, digits.y, train_size=200, stratify=digits.y, random_state=seed)
         return cls(digits, X, y, X_new, y_new)
 
     def nearest(self, metric: Any) -> np.ndarray:

@@ -105,7 +105,7 @@ def require(target: Any, points: Points | None, options: dict[str, Any], piped: 
     """Refuse what a target has no use for, and what it cannot do without."""
     for name in options:
         if name not in arguments(target):
-            able = [other.name for other in gramian.export.TARGETS.values() if name in arguments(other)]
+            able = [kind.name for kind in gramian.export.TARGETS.values() if name in arguments(kind)]
             raise ValueError(f"--{name} is not for {target.name}; it is for {', '.join(able)}.")
     if target.takes_data and points is None and (target.defaults.get("X", ...) is not None or only):
         raise ValueError(f"--to {target.name} stores points: give them with --data.")
@@ -151,10 +151,10 @@ def read(data: Path, model: Path, width: int | None, id: str | None, drop: list[
         if points is not None:
             return points
     about = persist.describe(model)["about"]
-    cells, others = read_columns(data)
+    cells, arrays = read_columns(data)
     if id is None and "id" in cells and "id" not in about.get("features", []):
         id = "id"
-    table = as_learned(data, cells, others, about, id, drop)
+    table = as_learned(data, cells, arrays, about, id, drop)
     return Points(lambda: table.X, table.y, len(table.X))
 
 

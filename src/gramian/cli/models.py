@@ -44,19 +44,19 @@ def about(model: Any, table: Table, missing: str = "refuse") -> dict[str, Any]:
     }
 
 
-def facts(found: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
+def facts(stored: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
     """What a person wants to know about a saved metric, by name."""
-    about = found["about"]
-    known = {"kind": found["kind"], "input": f"{metric.n_features} columns"}
+    about = stored["about"]
+    lines = {"kind": stored["kind"], "input": f"{metric.n_features} columns"}
     if isinstance(metric, gramian.Mahalanobis):
-        known["rank"] = int(np.linalg.matrix_rank(metric.components))
+        lines["rank"] = int(np.linalg.matrix_rank(metric.components))
     keys = ("learner", "rows", "label", "objective", "converged", "made with")
-    known |= {key: about[key] for key in keys if key in about}
-    if isinstance(known.get("objective"), float):
-        known["objective"] = f"{known['objective']:.6g}"
+    lines |= {key: about[key] for key in keys if key in about}
+    if isinstance(lines.get("objective"), float):
+        lines["objective"] = f"{lines['objective']:.6g}"
     if about.get("settings"):
-        known["settings"] = ", ".join(f"{k}={v}" for k, v in about["settings"].items())
-    return known | {"file": f"{path}, {path.stat().st_size / 1024:.0f} kB, format version {found['version']}"}
+        lines["settings"] = ", ".join(f"{k}={v}" for k, v in about["settings"].items())
+    return lines | {"file": f"{path}, {path.stat().st_size / 1024:.0f} kB, format version {stored['version']}"}
 
 
 def weights(metric: Any, about: dict[str, Any]) -> tuple[np.ndarray, str]:

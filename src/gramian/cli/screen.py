@@ -30,14 +30,14 @@ def comparison(title: str, results: dict[str, list[Any]], k: int) -> Table:
     grid = Table(title=title, title_justify="left")
     for name in ("distance", f"{k}-NN accuracy", "same class in 10 nearest", "CPU s to learn", ""):
         grid.add_column(name, justify="left" if name == "distance" else "right")
-    first = scores.best(results)
-    for name, found in results.items():
-        accuracy = np.array([s.accuracy for s in found])
-        spread = f" ± {accuracy.std():.3f}" if len(found) > 1 else ""
-        seconds = np.mean([s.seconds for s in found])
-        agreement = np.mean([s.agreement for s in found])
+    best = scores.best(results)
+    for name, folds in results.items():
+        accuracy = np.array([s.accuracy for s in folds])
+        spread = f" ± {accuracy.std():.3f}" if len(folds) > 1 else ""
+        seconds = np.mean([s.seconds for s in folds])
+        agreement = np.mean([s.agreement for s in folds])
         cost = f"{seconds:.2f}" if seconds else ""
-        mark = "best" if name == first else ""
+        mark = "best" if name == best else ""
         style = "bold" if mark else None
         grid.add_row(name, f"{accuracy.mean():.3f}{spread}", f"{agreement:.3f}", cost, mark, style=style)
     return grid

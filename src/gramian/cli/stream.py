@@ -57,7 +57,7 @@ def stream(state: opt.State, eta: opt.Eta = None, bits: opt.Bits = None, report:
 def measure(service: Any, lines: list[bytes]) -> dict[str, Any]:
     """Run all events; seconds, cumulative loss and recall along the way."""
     history: dict[str, Any] = {"second": [], "event": [], "loss": [], "recall": [], "recall_event": [], "bad": 0}
-    asked = sum(b'"query"' in line for line in lines)
+    n_queries = sum(b'"query"' in line for line in lines)
     start, queries, checking = time.perf_counter(), 0, 0.0
     with progress("stream", total=len(lines)) as (bar, task):
         for number, line in enumerate(lines, 1):
@@ -65,7 +65,7 @@ def measure(service: Any, lines: list[bytes]) -> dict[str, Any]:
             history["bad"] += answer.get("ok") is False
             if "ids" in answer:
                 queries += 1
-                if queries % max(1, asked // CHECKED) == 0:
+                if queries % max(1, n_queries // CHECKED) == 0:
                     before = time.perf_counter()
                     history["recall"].append(_recall(service, json.loads(line), answer))
                     history["recall_event"].append(number)

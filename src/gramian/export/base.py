@@ -55,13 +55,13 @@ class Map:
                 f"{owner}: metric must be a learned metric, fitted KernelFeatures, or a file of one, "
                 f"got {_checks.shown(source)}."
             )
-        made = cls(source, owner, file)
-        if not made.view.finite:
+        map = cls(source, owner, file)
+        if not map.view.finite:
             raise TypeError(
-                f"{owner}: {made} has no finite coordinates outside of its basis (alpha > 0); learn with "
+                f"{owner}: {map} has no finite coordinates outside of its basis (alpha > 0); learn with "
                 "Kernelized(…, alpha=0), or search it with HashIndex."
             )
-        return made
+        return map
 
     @cached_property
     def _one(self) -> Any:
@@ -69,8 +69,8 @@ class Map:
         space = self.metric.coordinates
         if not isinstance(space, KernelSpace):
             return np.zeros((1, self.n_features or 0))
-        first = linalg.take(space.features.basis_, slice(0, 1))
-        return first if self.n_features is None else linalg.dense(first)
+        one = linalg.take(space.features.basis_, slice(0, 1))
+        return one if self.n_features is None else linalg.dense(one)
 
     @cached_property
     def view(self) -> View:
@@ -137,7 +137,7 @@ def kernel_map(map: Map) -> tuple[Kernel, np.ndarray, np.ndarray, np.ndarray]:
         raise TypeError(
             f"{map.owner}: the kernel {_checks.shown(features.kernel_)} is not on vectors; export its coordinates."
         )
-    basis = linalg.dense(features.basis_).astype(np.float64)
+    basis = linalg.dense(features.basis_).astype(np.float64)  # (k, d)
     return features.kernel_, basis, features.map_.T @ L.T, features.mean_ @ L.T
 
 

@@ -126,17 +126,17 @@ def _check_rows(map: Map, target: str, reader: Reader, points: Rows) -> Report:
     raw = raw[:N_QUERIES] if map.n_features is None else between(linalg.dense(raw).astype(np.float64), N_QUERIES)
     _check_kind(reader, target, map.n_features if reader.column == "original" else map.width)
     answer = Answer(map(raw), reader.search(_as_taken(map, reader, raw), min(K, reader.count)))
-    first, total = None, 0
+    total, ids, X = 0, None, None
     for numbers, block in points.blocks:
         answer.add(numbers, map(block))
-        first = (numbers[:K], block[:K]) if first is None else first
+        ids, X = (numbers[:K], block[:K]) if ids is None else (ids, X)
         total += len(numbers)
     if reader.count != total:
         raise ValueError(
             f"check: {target} must hold {total} rows, it holds {reader.count}; the collection is stale, export again."
         )
-    assert first is not None
-    _check_fresh(reader, target, first[0], linalg.dense(first[1]) if reader.column == "original" else map(first[1]))
+    assert ids is not None
+    _check_fresh(reader, target, ids, linalg.dense(X) if reader.column == "original" else map(X))
     share = answer.recall()
     if reader.exact and share < 0.999:
         raise ValueError(f"check: {target} must give our neighbors, recall is {share:.4f}; {_reason(map, points)}")
@@ -169,7 +169,7 @@ def _check_fresh(reader: Reader, target: str, ids: np.ndarray, expected: np.ndar
         stored = np.asarray(reader.fetch(ids), dtype=np.float64)
     except (KeyError, TypeError, RuntimeError) as error:
         raise ValueError(f"check: {target} must hold the id {ids[0]}, it does not; export again.") from error
-    apart = np.abs(stored - expected).max(axis=1)
+    apart = np.abs(stored - expected).max(axis=1)  # (k,)
     off = apart > 1e-5 * max(np.abs(expected).max(), np.finfo(float).tiny)
     if off.any():
         raise ValueError(
@@ -202,7 +202,7 @@ class Nearest:
     def add(self, ids: np.ndarray, Z: Any) -> None:
         """See a block of points."""
         best, sqdist = smallest(linalg.sqdist(self.Q, np.asarray(Z, np.float64)), min(self.k, len(Z)))
-        names = np.concatenate([self.ids, ids[best]], axis=1)
+        names = np.concatenate([self.ids, ids[best]], axis=1)  # (m, at most 2k)
         sizes = np.concatenate([self.sqdist, sqdist], axis=1)
         order = np.lexsort((names, sizes), axis=1)[:, : self.k]
         self.ids = np.take_along_axis(names, order, axis=1)
@@ -217,12 +217,12 @@ class Answer:
     ids: np.ndarray
 
     def __post_init__(self) -> None:
-        self.near = Nearest(self.Q, self.ids.shape[1])
+        self.nearest = Nearest(self.Q, self.ids.shape[1])
         self.sqdist = np.full(self.ids.shape, np.inf)
 
     def add(self, ids: np.ndarray, Z: np.ndarray) -> None:
         """See a block of points."""
-        self.near.add(ids, Z)
+        self.nearest.add(ids, Z)
         order = np.argsort(ids, kind="stable")
         rows = order[np.minimum(np.searchsorted(ids, self.ids, sorter=order), len(ids) - 1)]
         query, rank = np.nonzero(ids[rows] == self.ids)
@@ -230,7 +230,7 @@ class Answer:
 
     def recall(self) -> float:
         """Share of answers as near as the true k-th neighbor, to what single precision can tell."""
-        edge = self.near.sqdist[:, -1:]
+        edge = self.nearest.sqdist[:, -1:]  # (m, 1)
         slack = 1e-5 * edge + 4e-7 * self.Q.var(axis=0).sum()
         return float(np.mean(self.sqdist <= edge + slack))
 

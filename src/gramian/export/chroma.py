@@ -51,9 +51,9 @@ class Chroma(TableTarget):
         collection = named(client, table)
         if collection is None:
             return {}
-        first = collection.get(limit=1, include=["embeddings"])["embeddings"]
+        row = collection.get(limit=1, include=["embeddings"])["embeddings"]  # (1, r)
         ours = "integers" in (collection.metadata or {})
-        return {"learned" if ours else "embeddings": (len(first[0]) if len(first) else 0, "float32")}
+        return {"learned" if ours else "embeddings": (len(row[0]) if len(row) else 0, "float32")}
 
     def create(self, sink: Any, table: str, stored: Columns) -> Any:
         if named(sink, table) is not None:
@@ -63,8 +63,8 @@ class Chroma(TableTarget):
         settings = {"metadata": {"integers": not stored.text}, "configuration": {"hnsw": graph}}
         return sink.create_collection(table, embedding_function=None, **settings)
 
-    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
-        made.add(ids=ids.astype(str).tolist(), embeddings=values["learned"])
+    def insert(self, collection: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+        collection.add(ids=ids.astype(str).tolist(), embeddings=values["learned"])
 
     def count(self, client: Any, table: str) -> int:
         return named(client, table).count()

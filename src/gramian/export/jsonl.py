@@ -93,15 +93,15 @@ class Jsonl(TableTarget):
             raise ValueError(f"{stored.map.owner}: a vector has at most {self.widest} dimensions there, got {widest}.")
         return Document(table, stream, self.definition(table, stored), index_file(target))
 
-    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+    def insert(self, file: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
         cells = [[f"[{row}]" for row in texts(v)] if v.ndim == 2 else texts(v) for v in values.values()]
         rows = (", ".join(f'"{name}": {cell}' for name, cell in zip(values, row)) for row in zip(*cells))
-        made.stream.write("".join([self.document(made.table, name, row) for name, row in zip(ids.tolist(), rows)]))
+        file.stream.write("".join([self.document(file.table, name, row) for name, row in zip(ids.tolist(), rows)]))
 
-    def finish(self, made: Any) -> None:
-        made.stream.flush()
-        with replacing(made.beside, f"to_{self.module}") as temporary:
-            temporary.write_text(json.dumps(made.definition, indent=2) + "\n", encoding="utf-8")
+    def finish(self, file: Any) -> None:
+        file.stream.flush()
+        with replacing(file.beside, f"to_{self.module}") as temporary:
+            temporary.write_text(json.dumps(file.definition, indent=2) + "\n", encoding="utf-8")
 
     def definition(self, table: str, stored: Columns) -> dict[str, Any]:
         raise NotImplementedError
@@ -192,9 +192,9 @@ class Weaviate(Jsonl):
         return table[0].upper() + table[1:]
 
     def definition(self, table: str, stored: Columns) -> dict[str, Any]:
-        near = {"vectorizer": {"none": {}}, "vectorIndexType": "hnsw", "vectorIndexConfig": {"distance": "l2-squared"}}
+        graph = {"vectorizer": {"none": {}}, "vectorIndexType": "hnsw", "vectorIndexConfig": {"distance": "l2-squared"}}
         item = {"name": "item", "dataType": ["text" if stored.text else "int"]}
-        return {"class": table, "vectorConfig": dict.fromkeys(stored.widths, near), "properties": [item]}
+        return {"class": table, "vectorConfig": dict.fromkeys(stored.widths, graph), "properties": [item]}
 
     def document(self, table: str, name: Any, values: str) -> str:
         head = json.dumps({"class": table, "id": key(name), "properties": {"item": name}})

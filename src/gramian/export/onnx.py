@@ -1,6 +1,7 @@
 """A learned metric as an ONNX model: the map from products, powers and lengths alone."""
 
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -160,11 +161,9 @@ def gram(graph: Graph, kernel: Kernel, x: str, basis: np.ndarray, owner: str) ->
 
 def _combined(graph: Graph, kernel: Any, x: str, basis: np.ndarray, owner: str) -> str:
     weights = kernel.weights if isinstance(kernel, Weighted) else np.ones(len(kernel.parts))
-    parts = [Scaled(part, float(w)) if w != 1 else part for part, w in zip(kernel.parts, weights) if w > 0]
-    total = gram(graph, parts[0], x, basis, owner)
-    for part in parts[1:]:
-        total = graph.add("Mul" if isinstance(kernel, Product) else "Add", total, gram(graph, part, x, basis, owner))
-    return total
+    parts = [Scaled(one, float(w)) if w != 1 else one for one, w in zip(kernel.parts, weights) if w > 0]
+    kind = "Mul" if isinstance(kernel, Product) else "Add"
+    return reduce(partial(graph.add, kind), [gram(graph, one, x, basis, owner) for one in parts])
 
 
 def _gaussian(graph: Graph, kernel: Gaussian, x: str, basis: np.ndarray, owner: str) -> str:
@@ -172,8 +171,8 @@ def _gaussian(graph: Graph, kernel: Gaussian, x: str, basis: np.ndarray, owner: 
     if kernel.metric is not None:
         inner = Map.of(kernel.metric, owner)
         basis, x = inner(basis), embedded(graph, inner, x)
-    center = basis.mean(axis=0)
-    basis = basis - center
+    center = basis.mean(axis=0)  # (d,)
+    basis = basis - center  # (k, d)
     x = graph.add("Sub", x, graph.constant(center))
     product = graph.scaled(graph.times(x, basis), -2.0)
     sizes = graph.add("Add", graph.squares(x), graph.constant((basis**2).sum(axis=1)[None]))

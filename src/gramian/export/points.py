@@ -63,17 +63,17 @@ def rows(X: Any, ids: Any, owner: str, n_features: int | None, block: int | None
             raise ValueError(f"{owner}: X must be points (n, {n_features}), got {_checks.shown(X)}.")
         total = linalg.count(X)
         blocks = _sliced(X, _all_ids(ids, total, owner), block or max(1, BLOCK_BYTES // (8 * (n_features or 1))))
-    first = next(blocks, None)
-    if first is None or linalg.count(first[1]) == 0:
+    start = next(blocks, None)
+    if start is None or linalg.count(start[1]) == 0:
         raise ValueError(f"{owner}: X must hold at least 1 point(s), got 0.")
-    whole = first[1] if streamed else X
+    whole = start[1] if streamed else X
 
     def sample(count: int) -> Any:
-        some = linalg.take(whole, linalg.spread(linalg.count(whole), count))
-        return some if n_features is None else _checks.points(some, owner, n_features=n_features)
+        spread = linalg.take(whole, linalg.spread(linalg.count(whole), count))
+        return spread if n_features is None else _checks.points(spread, owner, n_features=n_features)
 
-    sound = (_sound(*pair, owner, n_features) for pair in chain([first], blocks))
-    return Rows(sound, total, first[0].dtype.kind == "U", ids is not None or streamed, sample)
+    sound = (_sound(*pair, owner, n_features) for pair in chain([start], blocks))
+    return Rows(sound, total, start[0].dtype.kind == "U", ids is not None or streamed, sample)
 
 
 def _all_ids(ids: Any, n: int, owner: str) -> np.ndarray:

@@ -73,20 +73,20 @@ class TableTarget(Target):
     def create(self, sink: Any, table: str, stored: Columns) -> Any:
         """Make the table, in the place of the one that is there; what ``insert`` takes."""
 
-    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+    def insert(self, place: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
         """Add a block of rows."""
 
-    def finish(self, made: Any) -> None:
+    def finish(self, place: Any) -> None:
         """The rows are all there."""
 
     def fill(self, sink: Any, table: str, stored: Columns, report: Callable[[int], None]) -> None:
         """Make the table and add all rows."""
-        made = self.create(sink, table, stored)
+        place = self.create(sink, table, stored)
         for ids, values in stored.blocks:
             if len(ids):
-                self.insert(made, ids, values)
+                self.insert(place, ids, values)
             report(len(ids))
-        self.finish(made)
+        self.finish(place)
 
     def write(  # type: ignore[override]  # the arguments of one target
         self,

@@ -64,7 +64,7 @@ def of_text(path: Path) -> Columns:
             mark = separator([line for line in islice(stream, GUESSED) if line.strip()])
             names, blocks = blocks_of(path, stream, mark)
             kinds = [{column.dtype.kind for column in columns} for columns in zip(*blocks)]
-            mixed = {j for j, both in enumerate(kinds) if len(both) > 1}
+            mixed = {j for j, kind in enumerate(kinds) if len(kind) > 1}
             if mixed:  # what is text further down is so from the beginning
                 names, blocks = blocks_of(path, stream, mark, mixed)
     except (UnicodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
