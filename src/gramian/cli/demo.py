@@ -90,10 +90,10 @@ def demo(out: opt.Folder = Path("gramian-demo"), seed: opt.Seed = 0) -> None:
     say.print(comparison("Unseen digits among the labeled ones", {name: [r] for name, r in results.items()}, K))
     learned, plain = learners["NCA, kernel"].metric_, rivals["Euclidean"]
     for name, rival in (("pixels as they are", plain), ("scaled pixels", rivals["scaled"])):
-        gains = stage.shares(learned) - stage.shares(rival)
+        gains = stage.shares(learned) - stage.shares(rival)  # (m,)
         error = gains.std() / np.sqrt(len(gains))
         say.print(f"{gains.mean():+.3f} ± {error:.3f} of the {SHOWN} nearest, learned against {name}, digit by digit")
-    changed = np.argsort(stage.shares(plain) - stage.shares(learned), kind="stable")[:3]
+    changed = np.argsort(stage.shares(plain) - stage.shares(learned), kind="stable")[:3]  # those that gained most
     show(stage, changed, plain, learned)
     save(out, stage, *learners.values())
     draw(out / "neighbors.png", stage, changed, plain, learned)

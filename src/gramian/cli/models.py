@@ -61,8 +61,8 @@ def facts(stored: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
 
 def weights(metric: Any, about: dict[str, Any]) -> tuple[np.ndarray, str]:
     """What each column weighs, and what that means: M_jj times the variance of the column where a file knows it."""
-    diagonal = np.diag(metric.matrix)
-    spread = np.array(about.get("spread", []))
+    diagonal = np.diag(metric.matrix)  # M_jj, (d,)
+    spread = np.array(about.get("spread", []))  # (d,) of the table of the fit
     if len(spread) != len(diagonal):
         return diagonal, "diagonal of the matrix, in the units of the columns"
     return diagonal * spread**2, "diagonal of the matrix times the variance of the column"

@@ -25,9 +25,9 @@ def score(E: Any, y: np.ndarray, queries: Any, truth: np.ndarray, k: int, second
     from gramian.votes import winners
 
     ids, _ = nearest(E, min(max(k, NEAREST), len(y)), queries)  # (m, max(k, 10))
-    agreement = (y[ids[:, :NEAREST]] == truth[:, None]).mean()
-    classes, codes = np.unique(y, return_inverse=True)
-    guess = classes[winners(codes[ids[:, :k]], len(classes))]
+    agreement = (y[ids[:, :NEAREST]] == truth[:, None]).mean()  # share, over all queries
+    classes, codes = np.unique(y, return_inverse=True)  # (c,), (n,)
+    guess = classes[winners(codes[ids[:, :k]], len(classes))]  # (m,)
     return Score(float((guess == truth).mean()), float(agreement), seconds)
 
 
@@ -75,7 +75,7 @@ def cross_validate(
     for train, test in splits:
         gaps = SimpleImputer(strategy="median", keep_empty_features=True)
         steps = make_pipeline(gaps, StandardScaler() if standardize else "passthrough")
-        A, B = steps.fit_transform(X[train]), steps.transform(X[test])
+        A, B = steps.fit_transform(X[train]), steps.transform(X[test])  # (n, d), (m, d)
         start, seconds = time.process_time(), 0.0
         if learner is not None:
             model = clone(learner).fit(A, y[train])
@@ -86,5 +86,5 @@ def cross_validate(
 
 def scales(X: np.ndarray) -> np.ndarray:
     """The factor (d, d) of the Euclidean distance of columns of unit variance; those that never vary do not count."""
-    spread = X.std(axis=0)
+    spread = X.std(axis=0)  # (d,)
     return np.diag(np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0))

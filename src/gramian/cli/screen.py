@@ -32,7 +32,7 @@ def comparison(title: str, results: dict[str, list[Any]], k: int) -> Table:
         grid.add_column(name, justify="left" if name == "distance" else "right")
     best = scores.best(results)
     for name, folds in results.items():
-        accuracy = np.array([s.accuracy for s in folds])
+        accuracy = np.array([s.accuracy for s in folds])  # (folds,)
         spread = f" ± {accuracy.std():.3f}" if len(folds) > 1 else ""
         seconds = np.mean([s.seconds for s in folds])
         agreement = np.mean([s.agreement for s in folds])
@@ -67,7 +67,7 @@ def listing(facts: dict[str, Any]) -> Table:
 
 def bars(names: Sequence[str], values: np.ndarray, count: int = 8) -> str:
     """The largest values with their names, as bars."""
-    top = np.argsort(-values, kind="stable")[:count]
+    top = np.argsort(-values, kind="stable")[:count]  # places of the largest
     width = max(len(names[j]) for j in top)
     unit = max(values.max(), np.finfo(float).tiny) / 24
     return "\n".join(f"  {names[j]:<{width}}  {values[j]:9.3g}  {'█' * round(values[j] / unit)}" for j in top)
@@ -83,8 +83,8 @@ def glyphs(query: tuple[Any, Any], sides: Sequence[Sequence[tuple[Any, Any]]], s
     for row in range(0, shape[0], 2):
         for group in groups:
             for image, _ in group:
-                pixels = np.asarray(image, float).reshape(shape)
-                tones = (235 - 220 * pixels / max(pixels.max(), 1e-12)).astype(int)
+                pixels = np.asarray(image, float).reshape(shape)  # (h, w)
+                tones = (235 - 220 * pixels / max(pixels.max(), 1e-12)).astype(int)  # gray, darker for more ink
                 for upper, lower in zip(tones[row], tones[min(row + 1, shape[0] - 1)]):
                     text.append("▀", Style.parse(f"rgb({upper},{upper},{upper}) on rgb({lower},{lower},{lower})"))
                 text.append(" ")

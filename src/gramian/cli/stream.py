@@ -82,7 +82,7 @@ def measure(service: Any, lines: list[bytes]) -> dict[str, Any]:
 def _recall(service: Any, event: dict[str, Any], answer: dict[str, Any]) -> float:
     """Share of the true neighbors, found by comparing all items, that the answer holds."""
     D = service.index.metric_.sqdist(np.asarray([event["x"]], dtype=float), service.index.points)[0]
-    edge = np.partition(D, len(answer["ids"]) - 1)[len(answer["ids"]) - 1]
+    edge = np.partition(D, len(answer["ids"]) - 1)[len(answer["ids"]) - 1]  # distance of the k-th
     return float(np.mean(np.asarray(answer["sqdist"]) <= edge * (1 + 1e-9) + 1e-12))
 
 

@@ -182,7 +182,7 @@ def fit_sums(learner: Any, blocks: Blocks, side: Any, drawn: Callable[[], tuple]
     owner, d, grouped = type(learner).__name__, blocks.d, learner.traits.summed
     with _settings.intact(learner):
         blends = learner.blends(side)
-        X, y = np.zeros((0, d)), side
+        X, y = np.zeros((0, d)), side  # no row is needed where sums are all there is
         if not grouped or (blends and isinstance(learner.anchor, str)):
             rows, y = drawn()
             if grouped:
@@ -238,14 +238,14 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
             f"dask.transform: metric must be a metric, or a fitted learner or transformer, got {_checks.shown(metric)}."
         )
     array = as_array(X, rows=rows_of_block(block_rows, "dask.transform"))
-    width = metric.transform(np.zeros((1, array.shape[1]))).shape[1]
+    width = metric.transform(np.zeros((1, array.shape[1]))).shape[1]  # r
     shape = {"chunks": (array.chunks[0], (width,)), "dtype": np.float64, "meta": np.zeros((0, width))}
     return array.map_blocks(transformed, metric=metric, width=width, **shape)
 
 
 def transformed(block: Any, metric: Any, width: int) -> np.ndarray:
     """A block under the metric, a few rows at a time."""
-    out = np.empty((len(block), width))
+    out = np.empty((len(block), width))  # (n, r)
     for rows, X in pieces_of(block):
         out[rows] = metric.transform(X)
     return out

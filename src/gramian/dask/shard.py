@@ -98,7 +98,7 @@ def turned(index: Any, metric: Any) -> Any:
 def query(shard: Shard, Q: Any, k: int, within: np.ndarray | None, radius: float | None) -> tuple[Any, Any]:
     """Neighbors among the items of a shard."""
     index = shard.index()
-    within = None if within is None else within[np.isin(within, index.ids)]
+    within = None if within is None else within[np.isin(within, index.ids)]  # those of this shard
     if len(index) == 0 or (within is not None and len(within) == 0):
         empty = np.zeros((len(Q), 0))
         return empty.astype(np.int64), empty

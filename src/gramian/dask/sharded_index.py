@@ -64,7 +64,7 @@ class Homes:
         """The worker of each shard: the same one as long as all live."""
         alive = sorted(self.client.nthreads()) or [""]
         self.turn += 1
-        turn = self.turn % self.replicas
+        turn = self.turn % self.replicas  # questions go around
         return [alive[(number + turn) % len(alive)] for number in range(count)]
 
     def all(self, function: Any, tasks: list[tuple], numbers: Any = None) -> list[Any]:
@@ -175,7 +175,7 @@ class ShardedIndex:
             return self
         with self._changing:
             parts, sizes = parts_of(X, len(self.standing.shards))
-            edges = np.cumsum([0, *sizes])
+            edges = np.cumsum([0, *sizes])  # where blocks begin, and n
             new = new_ids(self, ids, int(edges[-1]))
             self._add_parts(parts, [new[start:stop] for start, stop in zip(edges[:-1], edges[1:])])
         return self
@@ -185,7 +185,7 @@ class ShardedIndex:
         more: list[tuple[list, list]] = [([], []) for _ in self.standing.shards]
         sizes = np.array(self.standing.sizes)
         for points, names in zip(parts, ids):
-            number = int(sizes.argmin())
+            number = int(sizes.argmin())  # the emptiest shard
             more[number][0].append(points)
             more[number][1].append(names)
             sizes[number] += len(names)
@@ -338,10 +338,10 @@ def merged(ids: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows by (distance, id); distances that differ by rounding alone, from shard to shard, are the same."""
     if ids.shape[1] == 0:
         return ids, D
-    order = np.lexsort((ids, D), axis=1)
+    order = np.lexsort((ids, D), axis=1)  # (m, k)
     ids, D = np.take_along_axis(ids, order, axis=1), np.take_along_axis(D, order, axis=1)
-    steps = np.diff(D, axis=1) > ROUNDING * D[:, 1:]
-    runs = np.cumsum(np.pad(steps, ((0, 0), (1, 0))), axis=1)
-    order = np.lexsort((ids, runs), axis=1)
+    steps = np.diff(D, axis=1) > ROUNDING * D[:, 1:]  # where the next one is farther
+    runs = np.cumsum(np.pad(steps, ((0, 0), (1, 0))), axis=1)  # number of the run of ties
+    order = np.lexsort((ids, runs), axis=1)  # ties by id
     starts = np.where(np.pad(steps, ((0, 0), (1, 0)), constant_values=True), D, 0.0)  # of runs of ties
     return np.take_along_axis(ids, order, axis=1), np.maximum.accumulate(starts, axis=1)

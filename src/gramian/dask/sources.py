@@ -85,7 +85,7 @@ def slices_on_disk(X: np.memmap, step: int) -> Any:
     """Slices of a memory map as places in its file, so that they travel as such."""
     import dask
 
-    place = (str(X.filename), X.dtype, X.offset, X.shape)
+    place = (str(X.filename), X.dtype, X.offset, X.shape)  # all that a worker needs to open it
     spans = [slice(start, min(start + step, len(X))) for start in range(0, len(X), step)]
     lazy = dask.delayed(rows_at, pure=True)
     shapes = [(span.stop - span.start, *X.shape[1:]) for span in spans]

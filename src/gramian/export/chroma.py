@@ -58,7 +58,7 @@ class Chroma(TableTarget):
     def create(self, sink: Any, table: str, stored: Columns) -> Any:
         if named(sink, table) is not None:
             sink.delete_collection(table)
-        links = 16 if stored.map.width <= 128 else 32
+        links = 16 if stored.map.width <= 128 else 32  # wide vectors need more for the same recall
         graph = {"space": "l2", "ef_construction": 200, "max_neighbors": links, "ef_search": 512}
         settings = {"metadata": {"integers": not stored.text}, "configuration": {"hnsw": graph}}
         return sink.create_collection(table, embedding_function=None, **settings)
@@ -71,7 +71,7 @@ class Chroma(TableTarget):
 
     def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
         rows = named(client, table).get(ids=[str(name) for name in ids], include=["embeddings"])
-        values = dict(zip(rows["ids"], rows["embeddings"]))
+        values = dict(zip(rows["ids"], rows["embeddings"]))  # in an order of its own
         return {name: values[str(name)] for name in ids}
 
     def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:

@@ -90,7 +90,7 @@ class Duckdb(TableTarget):
 
     def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
         score = DISTANCE if angle is None else SCORE[angle].format(**self.terms)
-        width = Q.shape[1] - (angle is not None)
+        width = Q.shape[1] - (angle is not None)  # without c
         ask = f'select id from "{table}" order by {score.format(width=width)} limit {k}'
         values = ([row[:width], *row[width:]][: score.count("?")] for row in Q.tolist())
         return [[row[0] for row in client.execute(ask, one).fetchall()] for one in values]

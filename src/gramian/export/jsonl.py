@@ -107,7 +107,7 @@ class Jsonl(TableTarget):
         raise NotImplementedError
 
     def document(self, table: str, name: Any, values: str) -> str:
-        head = json.dumps({"index": {"_index": table, "_id": str(name)}})
+        head = json.dumps({"index": {"_index": table, "_id": str(name)}})  # where the next line goes
         return f'{head}\n{{"id": {json.dumps(name)}, {values}}}\n'
 
     def lines(self, map: Map, target: Path, table: str, form: str, stored: Columns | None) -> tuple[str, str]:
@@ -127,7 +127,7 @@ class Jsonl(TableTarget):
                     raise ValueError(f"check: {str(path)!r} has documents without {name!r}; export to it first.")
                 ids.append(document["properties"]["item"] if "properties" in document else document["id"])
                 rows.append((np.array(values[name], np.float32), document.get("norm", 0.0), document.get("size", 1.0)))
-        vectors, norm, size = (np.array(column, np.float32) for column in zip(*rows))
+        vectors, norm, size = (np.array(column, np.float32) for column in zip(*rows))  # (n, r), (n,), (n,)
         return scanned(np.array(ids), vectors, norm if form == "query" else None, size)
 
 
@@ -204,5 +204,5 @@ class Weaviate(Jsonl):
 def key(name: int | str) -> str:
     """The UUID of an id: the number itself, or one derived from the word."""
     if isinstance(name, str) or name < 0:
-        return str(uuid.uuid5(uuid.NAMESPACE_OID, str(name)))
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, str(name)))  # the same word has the same UUID in every export
     return str(uuid.UUID(int=name))

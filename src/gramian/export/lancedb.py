@@ -48,13 +48,13 @@ class Lancedb(TableTarget):
     def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
         if table not in names(client):
             return {}
-        kinds = {field.name: field.type for field in client.open_table(table).schema}
+        kinds = {field.name: field.type for field in client.open_table(table).schema}  # Arrow types
         values = {name: str(getattr(kind, "value_type", kind)) for name, kind in kinds.items()}
         dtypes = {"float": "float32", "double": "float64"}
         return {n: (getattr(kinds[n], "list_size", 0), dtypes.get(value, value)) for n, value in values.items()}
 
     def fill(self, sink: Any, table: str, stored: Columns, report: Callable[[int], None]) -> None:
-        form = schema(stored)
+        form = schema(stored)  # Arrow fields
 
         def blocks() -> Iterator[Any]:
             for ids, values in stored.blocks:

@@ -60,7 +60,7 @@ class Milvus(TableTarget):
 
         if sink.has_collection(table):
             sink.drop_collection(table)
-        schema, index = sink.create_schema(auto_id=False), sink.prepare_index_params()
+        schema, index = sink.create_schema(auto_id=False), sink.prepare_index_params()  # both empty, filled below
         kind = {"datatype": DataType.VARCHAR, "max_length": 512} if stored.text else {"datatype": DataType.INT64}
         schema.add_field("id", is_primary=True, **kind)
         for name, width in stored.widths.items():

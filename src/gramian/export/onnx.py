@@ -79,7 +79,7 @@ def _model(onnx: Any, map: Map, center: np.ndarray) -> Any:
         embedded(graph, map, moved)
         graph.nodes[-1].output[0] = "learned"
     else:
-        graph = Graph(onnx, np.float64)
+        graph = Graph(onnx, np.float64)  # W has large entries, and small lengths divide
         double = graph.add("Cast", "x", to=onnx.TensorProto.DOUBLE)
         graph.add("Cast", embedded(graph, map, double), name="learned", to=kind)
     entry = onnx.helper.make_tensor_value_info("x", kind, ["n", map.n_features])
@@ -93,9 +93,9 @@ def embedded(graph: "Graph", map: Map, x: str) -> str:
     """E(x) of a formula or of kernel coordinates, as nodes."""
     if map.affine is None:
         kernel, basis, weights, offset = kernel_map(map)
-        z = graph.times(gram(graph, kernel, x, basis, map.owner), weights.T)
+        z = graph.times(gram(graph, kernel, x, basis, map.owner), weights.T)  # K(x, B)W
         return graph.add("Sub", z, graph.constant(offset)) if offset.any() else z
-    x = graph.times(x, map.affine.L)
+    x = graph.times(x, map.affine.L)  # Lx
     x = x if map.affine.b is None else graph.add("Add", x, graph.constant(map.affine.b))
     return graph.times(_unit(graph, x) if map.affine.by_angle else x, map.affine.C)
 
@@ -149,7 +149,7 @@ def gram(graph: Graph, kernel: Kernel, x: str, basis: np.ndarray, owner: str) ->
     if isinstance(kernel, Scaled):
         return graph.scaled(gram(graph, kernel.base, x, basis, owner), kernel.weight)
     if isinstance(kernel, Constant):
-        zero = graph.scaled(graph.times(x, np.zeros_like(basis)), 0.0)
+        zero = graph.scaled(graph.times(x, np.zeros_like(basis)), 0.0)  # of the right shape (n, k)
         return graph.add("Add", zero, graph.constant(kernel.value))
     if isinstance(kernel, Sum | Product | Weighted):
         return _combined(graph, kernel, x, basis, owner)
@@ -174,9 +174,9 @@ def _gaussian(graph: Graph, kernel: Gaussian, x: str, basis: np.ndarray, owner: 
     center = basis.mean(axis=0)  # (d,)
     basis = basis - center  # (k, d)
     x = graph.add("Sub", x, graph.constant(center))
-    product = graph.scaled(graph.times(x, basis), -2.0)
-    sizes = graph.add("Add", graph.squares(x), graph.constant((basis**2).sum(axis=1)[None]))
-    sqdist = graph.add("Relu", graph.add("Add", product, sizes))
+    product = graph.scaled(graph.times(x, basis), -2.0)  # −2xᵀb, (n, k)
+    sizes = graph.add("Add", graph.squares(x), graph.constant((basis**2).sum(axis=1)[None]))  # |x|² + |b|²
+    sqdist = graph.add("Relu", graph.add("Add", product, sizes))  # rounding may leave less than zero
     return graph.add("Exp", graph.scaled(sqdist, -0.5 / kernel.scale**2))
 
 

@@ -86,7 +86,7 @@ class Parquet(TableTarget):
         vectors, names = columns_of(pa, file.schema_arrow, column, id, str(path), owner)
         start = 0
         for rows in file.iter_batches(block, columns=[*vectors, *([names] if names else [])]):
-            n = len(rows)
+            n = len(rows)  # of this block
             ids = np.arange(start, start + n) if names is None else rows.column(names).to_numpy(zero_copy_only=False)
             start += n
             if n:
@@ -98,7 +98,7 @@ def columns_of(
 ) -> tuple[list[str], str | None]:
     """Names of the columns that hold the points, and of the column of ids."""
     kinds = (pa.types.is_list, pa.types.is_fixed_size_list, pa.types.is_large_list)
-    lists = [field.name for field in form if any(is_kind(field.type) for is_kind in kinds)]
+    lists = [field.name for field in form if any(is_kind(field.type) for is_kind in kinds)]  # columns of vectors
     names = id if id is not None else ("id" if "id" in form.names else None)
     for wanted in (column, id):
         if wanted is not None and wanted not in form.names:

@@ -140,7 +140,7 @@ class Pgvector(TableTarget):
         column, order = "learned" if form == "vector" else "original", score(map, table, form)
         address = str(path) if "://" in str(path) else stack.enter_context(embedded(self, Path(path)))
         connection = stack.enter_context(psycopg.connect(address, autocommit=True))
-        width = connection.execute(WIDTH, [table, column]).fetchone()
+        width = connection.execute(WIDTH, [table, column]).fetchone()  # None: there is no such column
         if width is None:
             stack.close()
             raise ValueError(f"check: table {table!r} has no column {column!r}; export to it first.")
@@ -153,7 +153,7 @@ class Pgvector(TableTarget):
             ask, ids = f'select id from "{table}" order by {order} limit {k}', []
             for q in Q.astype(np.float32).tolist():
                 with connection.transaction():
-                    connection.execute("set local enable_indexscan = off")
+                    connection.execute("set local enable_indexscan = off")  # an index would answer approximately
                     ids.append([row[0] for row in connection.execute(ask, {"x": str(q)})])
             return np.array(ids)
 
@@ -171,7 +171,7 @@ class Pgvector(TableTarget):
         with ExitStack() as stack:
             connection = stack.enter_context(psycopg.connect(path)) if isinstance(path, str) else path
             stack.enter_context(connection.transaction())
-            cursor = stack.enter_context(connection.cursor(name="gramian"))
+            cursor = stack.enter_context(connection.cursor(name="gramian"))  # of the server, which then sends blocks
             cursor.itersize = block
             cursor.execute(f'select "{names[0]}", "{names[1]}"::text from "{names[2]}" order by 1')
             while rows := cursor.fetchmany(block):
@@ -201,7 +201,7 @@ def map_pieces(map: Map, table: str, form: str) -> Iterator[Piece]:
     names, last = ["learned"], affine.C
     if form == "query":
         names = ["query", "shift"] if affine.by_angle else ["query"]
-        N = np.eye(len(L)) if last is None else last.T @ last
+        N = np.eye(len(L)) if last is None else last.T @ last  # CᵀC, (r, r)
         # By the angle q′ = LᵀN u/|u| and c = bᵀN u/|u|, in rows one below the other.
         L, b, last = (L, b, np.vstack([L.T @ N, b @ N])) if affine.by_angle else (L.T @ L, np.zeros(L.shape[1]), None)
     yield from _stage(map, table, "map", L, b)

@@ -129,7 +129,7 @@ class Qdrant(TableTarget):
             dense = models.DenseVectorConfig(size=map.width, distance=distance(map))
             sink.create_vector_name(table, "learned", models.DenseVectorNameConfig(dense=dense))
         for names, X in self.read(sink, table, vector=source, block=BATCH):
-            Z = map(X).astype(np.float32).tolist()
+            Z = map(X).astype(np.float32).tolist()  # (n, r)
             vectors = [models.PointVectors(id=name, vector={"learned": z}) for name, z in zip(names.tolist(), Z)]
             sink.update_vectors(table, vectors)
             report(len(names))
@@ -203,4 +203,4 @@ def point_ids(ids: np.ndarray, owner: str) -> list[int] | list[str]:
         if len(ids) and ids.min() < 0:
             raise ValueError(f"{owner}: ids must be integers from 0 on or words, got {ids.min()}.")
         return ids.tolist()
-    return [str(uuid.uuid5(uuid.NAMESPACE_OID, word)) for word in ids.tolist()]
+    return [str(uuid.uuid5(uuid.NAMESPACE_OID, word)) for word in ids.tolist()]  # the same for the same word

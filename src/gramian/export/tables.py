@@ -110,7 +110,7 @@ class TableTarget(Target):
             if stored is None:
                 self.without_rows(sink, name, map, form, source, report)
             else:
-                foreign = set(self.existing(sink, name)) - OURS
+                foreign = set(self.existing(sink, name)) - OURS  # columns that no export makes
                 if foreign:
                     raise ValueError(
                         f"{owner}: table {table!r} is there with the column {sorted(foreign)[0]!r}, which no export "
@@ -147,7 +147,7 @@ class TableTarget(Target):
     def open(self, path: Any, map: Map, table: str | None, form: str) -> Reader:
         name, column = table or "items", "learned" if form == "vector" else "original"
         stack = ExitStack()
-        client, _ = stack.enter_context(self.opened(path, "check", read_only=True))
+        client, _ = stack.enter_context(self.opened(path, "check", read_only=True))  # open as long as the reader is
         columns = self.existing(client, name)
         if column not in columns:
             stack.close()
@@ -168,7 +168,7 @@ class TableTarget(Target):
         """What was written, and the lines of a query."""
         widths = {} if stored is None else stored.widths
         shown = ", ".join(f"`{name}`" for name in ["id", *widths])
-        width = map.n_features if form == "query" else map.width
+        width = map.n_features if form == "query" else map.width  # of the vectors that are asked for
         facts = {"name": target.name, "table": table, "width": width, "metric": map.loading(target)}
         if form == "query":
             facts["score"] = SCORE[by_angle(map)].format(**self.terms).format(**facts)

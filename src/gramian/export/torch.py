@@ -53,7 +53,7 @@ Linear(in_features=2, out_features=2, bias=True)
 
     def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
         torch = self.needs(map.owner, "torch")
-        steps = layers(map, center)
+        steps = layers(map, center)  # in their order
         state = {name: torch.from_numpy(array) for name, array in state_of(steps).items()}
         if path is None:
             return module(torch, state)

@@ -74,7 +74,7 @@ def column(name: str, cells: np.ndarray, decimal_comma: bool = False) -> Column:
     """
     if cells.dtype.kind in "biuf":
         return Column(name, "number", fill=median(cells))
-    full = cells[~is_missing(cells)]
+    full = cells[~is_missing(cells)]  # those that say something
     if len(full) == 0:
         return Column(name, "number")
     best, share = Column(name, "words", words=tuple(np.unique(full).tolist())), ENOUGH
@@ -84,7 +84,7 @@ def column(name: str, cells: np.ndarray, decimal_comma: bool = False) -> Column:
     readings = [("number", form) for form in ("plain", *commas)] + [("date", form) for form in FORMATS]
     for kind, form in readings:  # of two that read as many cells the first wins
         values = parsed(full, parser(kind, form))
-        read = float(np.mean(~np.isnan(values)))
+        read = float(np.mean(~np.isnan(values)))  # share of cells
         if read > share:
             best, share = Column(name, kind, form, fill=median(values)), read
     return best
@@ -123,7 +123,7 @@ def day(cell: str, form: str) -> float | None:
 
 def parsed(cells: np.ndarray, parse: Parser) -> np.ndarray:
     """Values of cells, NaN where there is none; each different cell is read once."""
-    distinct, place = np.unique(cells, return_inverse=True)
+    distinct, place = np.unique(cells, return_inverse=True)  # (u,), (n,)
     values = [parse(str(cell)) for cell in distinct]
     return np.array([np.nan if value is None else value for value in values])[place]
 

@@ -82,7 +82,7 @@ def opened(path: Path) -> TextIO:
     if not wide:
         return io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
     with raw:
-        text = raw.read().decode("utf-16")
+        text = raw.read().decode("utf-16")  # a text in UTF-16 is read whole
     if "\n" not in text and "\r" not in text:
         raise UnicodeError("no line ends")
     return io.StringIO(text, newline="")
@@ -93,7 +93,7 @@ def separator(lines: list[str]) -> str:
 
     A comma may stand within numbers (1,5) where another mark separates them, so it comes last.
     """
-    bare = [re.sub(r'"[^"]*"', "", line) for line in lines]
+    bare = [re.sub(r'"[^"]*"', "", line) for line in lines]  # without what is quoted
     for mark in "\t;":
         counts = {line.count(mark) for line in bare}
         if len(counts) == 1 and counts != {0}:
@@ -128,7 +128,7 @@ def header(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str
     start = list(islice(lines, 2))
     if not start:
         raise TableError(f"{path}: the file is empty.")
-    names = [name.strip() or f"Unnamed: {j}" for j, name in enumerate(start[0][1])]
+    names = [name.strip() or f"Unnamed: {j}" for j, name in enumerate(start[0][1])]  # as pandas calls its index
     years = are_years(names) and not (len(start) > 1 and are_years(start[1][1]))
     if not years and all(is_number(name.replace(",", ".")) for name in names):
         return [str(j) for j in range(len(names))], chain(start, lines)

@@ -35,7 +35,7 @@ def of_cells(column: Column, cells: np.ndarray, values: np.ndarray, bad: np.ndar
         written = "a date" if column.kind == "date" else "numeric"
         what = f"it holds {str(cells[bad.argmax()])!r} in {rows(bad)}"
         yield f"column {name!r} is not {written}, {what}; correct it, or leave the column out with {without}"
-    gaps = ~np.isfinite(values).all(axis=1) & ~bad
+    gaps = ~np.isfinite(values).all(axis=1) & ~bad  # (n,)
     if gaps.all():
         yield f"column {name!r} is empty; leave it out with {without}"
     elif gaps.any() and missing == "refuse":
@@ -92,9 +92,9 @@ def is_named_id(name: str) -> bool:
 def tells_label(cells: np.ndarray, y: np.ndarray) -> bool:
     """Whether a few values stand for one label each, as a code of the label does."""
     full = ~is_missing(cells)
-    classes, codes = np.unique(y[full], return_inverse=True)
+    classes, codes = np.unique(y[full], return_inverse=True)  # (c,), (n,)
     if full.sum() < max(FEWEST, 5 * len(classes)) or len(classes) < 2:
         return False
-    values, place = np.unique(cells[full], return_inverse=True)
-    pairs = np.unique(place * len(classes) + codes)
+    values, place = np.unique(cells[full], return_inverse=True)  # (v,), (n,)
+    pairs = np.unique(place * len(classes) + codes)  # (value, class) that occur together
     return len(pairs) == len(values) <= 2 * len(classes)

@@ -112,7 +112,7 @@ def filled(
     path: Path, cells: Columns, y: np.ndarray | None, label: str | None, missing: str, columns: Sequence[Column]
 ) -> Table:
     """The table without its gaps."""
-    X, wrong = numbers(columns, cells, missing)
+    X, wrong = numbers(columns, cells, missing)  # (n, d), sentences
     gone = np.zeros(len(X), dtype=bool) if y is None else is_missing(y)  # (n,)
     if gone.any() and missing == "refuse":
         wrong.append(f"label column {label!r} is empty in {problems.rows(gone)}; drop those rows first: --missing drop")
@@ -142,7 +142,7 @@ def numbers(columns: Sequence[Column], cells: Columns, missing: str) -> tuple[np
     blocks: list[np.ndarray] = []
     wrong: list[str] = []
     for one in columns:
-        values, bad = one.numbers(cells[one.name])
+        values, bad = one.numbers(cells[one.name])  # (n, c), (n,)
         wrong += problems.of_cells(one, cells[one.name], values, bad, missing)
         values[~np.isfinite(values)] = np.nan
         if missing == "median":
