@@ -28,7 +28,7 @@ LAYERS = [
     {"learners"},
     {"online", "manifold", "rankmin", "approximation", "clustering"},
     {"search"},
-    {"datasets", "tables", "plotting", "export", "compat"},
+    {"datasets", "plotting", "export", "compat"},
     {"dask"},
     {"service"},
     {"cli"},

@@ -133,7 +133,7 @@ def estimator_points(
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise ValueError(f"{owner}: X must hold real numbers, got complex ones. Complex data not supported.")
     if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
-        remedy = "encode them with gm.tables.TableEncoder(), or drop them"
+        remedy = "encode them with skrub.TableVectorizer(), or drop them"
         raise ValueError(f"{owner}: X must hold real numbers, got dates or times; {remedy}.")
     if reset and _is_plain(X, y, min_points):
         estimator.n_features_in_ = X.shape[1]
@@ -192,7 +192,7 @@ def _reason(error: Exception, X: Any) -> str:
         listed = ", ".join(columns[:5]) + (f" and {len(columns) - 5} others" if len(columns) > 5 else "")
         reason = f" ({error})" if "argument must be" in str(error) else ""
         return (
-            f"X must hold real numbers, but {listed}{reason}; encode them with gm.tables.TableEncoder(), or drop them."
+            f"X must hold real numbers, but {listed}{reason}; encode them with skrub.TableVectorizer(), or drop them."
         )
     if "convert string" in str(error):
         return f"X must hold real numbers, but {error}."

@@ -121,7 +121,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "load",
     ),
 }
-MODULES = (*CONTENTS, "linalg", "datasets", "tables", "plotting", "compat", "dask", "service")
+MODULES = (*CONTENTS, "linalg", "datasets", "plotting", "compat", "dask", "service")
 STORED: dict[str, str] = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.combinations"),
     "Weighted": "kernels.weighted",

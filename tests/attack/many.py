@@ -40,7 +40,7 @@ def estimators() -> list[str]:
     classes = {name: getattr(gm, name) for name in gm.__all__ if inspect.isclass(getattr(gm, name))}
     found = [name for name, cls in classes.items() if issubclass(cls, BaseEstimator) and name not in SKIPPED]
     more = [f"{name}:few" for name in FEW_LABELS] + [f"{name}:numbers" for name in NUMBERS]
-    return [*found, "tables.TableEncoder", *more]
+    return [*found, *more]
 
 
 class TooLong(BaseException):
@@ -54,8 +54,7 @@ def stop(*given):
 
 def class_of(name):
     """The class that a name stands for."""
-    plain = name.partition(":")[0]
-    return gm.tables.TableEncoder if plain == "tables.TableEncoder" else getattr(gm, plain)
+    return getattr(gm, name.partition(":")[0])
 
 
 def draw(n, d, seed):

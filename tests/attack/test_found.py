@@ -30,11 +30,6 @@ def test_draws_that_do_not_fit_are_refused_before_the_first():
             draw()
 
 
-def test_labels_of_a_table_are_one_for_each_row():
-    with pytest.raises(ValueError, match=r"TableEncoder: y must have one label per row \(24\), got shape \(5,\)"):
-        gm.tables.TableEncoder().fit(np.c_[Y, Y], Y[:5])
-
-
 @pytest.mark.parametrize("path", ["x" * 3000, "a\0b"])
 def test_a_name_that_no_file_can_have(path):
     with pytest.raises(FileNotFoundError, match="load: no file at"):

@@ -268,12 +268,13 @@ def paths_of(folder, kind, X, y):
     if kind == "parquet":
         columns = {f"x{i}": X[:, i].astype(np.float32) for i in range(D)}
         pq.write_table(pa.table(columns), folder / "x.parquet", row_group_size=40)
-        pq.write_table(pa.table({"y": y}), folder / "y.parquet", row_group_size=25)
-        return folder / "x.parquet", folder / "y.parquet"
+        np.save(folder / "y.npy", y)
+        frame = pytest.importorskip("dask.dataframe").read_parquet(folder / "x.parquet", blocksize=None)
+        return frame, np.load(folder / "y.npy", mmap_mode="r")
     zarr = pytest.importorskip("zarr")
     zarr.save(str(folder / "x.zarr"), X.astype(np.float32))
     np.save(folder / "y.npy", y)
-    return str(folder / "x.zarr"), np.load(folder / "y.npy", mmap_mode="r")
+    return da.from_zarr(str(folder / "x.zarr")), folder / "y.npy"
 
 
 @pytest.mark.parametrize("kind", ["npy", "parquet", "zarr"])
@@ -345,9 +346,11 @@ def test_errors_are_sentences():
         fit(None, gm.RCA(), [X, X[:, :2]], np.concatenate([y, y]))
     with pytest.raises(FileNotFoundError, match="no file"):
         fit(None, gm.RCA(), "not-there.npy", y)
+    with pytest.raises(ValueError, match=r"X must be .npy, got '.*conftest.py'; give other files as"):
+        fit(None, gm.RCA(), __file__.replace("test_fit", "conftest"), y)
     with pytest.raises(ValueError, match="sample must be"):
         fit(None, gm.RCA(), [X], y, sample=0)
-    with pytest.raises(TypeError, match="X must be an array, a dask array, paths of parts"):
+    with pytest.raises(TypeError, match="X must be an array, a dask array, paths of .npy files"):
         transform(None, gm.RCA(anchor=0).fit(X, y), iter([X]))
     for sample in (30, 1000):
         with pytest.raises(ValueError, match="labels must have one entry per point|inconsistent numbers of samples"):

@@ -59,7 +59,7 @@ def test_columns_that_are_no_numbers_are_named(iris):
     pandas = pytest.importorskip("pandas")
     X, y = iris
     frame = pandas.DataFrame(X, columns=list("abcd")).assign(c="x", d=pandas.to_datetime("2020-01-01"))
-    with pytest.raises(ValueError, match="column 'c' holds 'x', column 'd' holds dates; .*TableEncoder"):
+    with pytest.raises(ValueError, match="column 'c' holds 'x', column 'd' holds dates; .*TableVectorizer"):
         gm.LMNN().fit(frame, y)
     with pytest.raises((ValueError, TypeError), match="LMNN: .* column 'd' holds dates"):
         gm.LMNN().fit(frame[["a", "d"]], y)
@@ -68,7 +68,7 @@ def test_columns_that_are_no_numbers_are_named(iris):
 
 
 def test_dates_alone_are_refused():
-    with pytest.raises(ValueError, match="RCA: X must hold real numbers, got dates or times; .*TableEncoder"):
+    with pytest.raises(ValueError, match="RCA: X must hold real numbers, got dates or times; .*TableVectorizer"):
         gm.RCA().fit(np.array([["2020-01-01"], ["2020-01-02"]] * 5, dtype="datetime64[D]"), [0, 1] * 5)
 
 

@@ -68,8 +68,8 @@ def _kernel(text: str) -> Kernel | None:
 
 
 def _public(base: type) -> dict[str, Any]:
-    found = {name: getattr(gramian, name) for name in gramian.__all__}
-    return {name.lower(): cls for name, cls in found.items() if inspect.isclass(cls) and issubclass(cls, base)}
+    public = {name: getattr(gramian, name) for name in gramian.__all__}
+    return {name.lower(): cls for name, cls in public.items() if inspect.isclass(cls) and issubclass(cls, base)}
 
 
 def _callable_bare(cls: type) -> bool:
@@ -80,9 +80,9 @@ def _callable_bare(cls: type) -> bool:
 def _pick(name: str, options: dict[str, Any], what: str) -> Any:
     if name.lower() in options:
         return options[name.lower()]
-    near = difflib.get_close_matches(name.lower(), options, n=3, cutoff=0.4)
-    if near:
-        raise ValueError(f"no {what} {name!r}, did you mean {', '.join(near)}?")
+    close = difflib.get_close_matches(name.lower(), options, n=3, cutoff=0.4)
+    if close:
+        raise ValueError(f"no {what} {name!r}, did you mean {', '.join(close)}?")
     where = "gramian learners lists them" if what == "learner" else f"there are {', '.join(sorted(options))}"
     raise ValueError(f"no {what} {name!r}; {where}.")
 
@@ -95,14 +95,14 @@ def settings_of(cls: type) -> str:
 
 
 def _arguments(cls: type, settings: Sequence[str], seed: int) -> dict[str, Any]:
-    known = list(inspect.signature(cls).parameters)
-    arguments: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
+    names = list(inspect.signature(cls).parameters)
+    arguments: dict[str, Any] = {"random_state": seed} if "random_state" in names else {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
             raise ValueError(f"--set takes name=value, got {setting!r}.")
-        if name not in known:
-            raise ValueError(f"{cls.__name__} has no setting {name!r}; it has {', '.join(known)}.")
+        if name not in names:
+            raise ValueError(f"{cls.__name__} has no setting {name!r}; it has {', '.join(names)}.")
         arguments[name] = _value(text)
     return arguments
 

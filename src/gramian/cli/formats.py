@@ -8,10 +8,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from gramian.cli.tables import TableError
 from gramian.persist import replacing
-from gramian.tables.files import TableError, load_numpy, read_columns
 
-__all__ = ["TableError", "check_output", "draw", "load_numpy", "read_columns", "write"]
+PICTURES = (".png", ".pdf", ".svg")
 
 
 def check_output(path: Path | None, suffixes: Sequence[str] = (), make: bool = False) -> None:

@@ -7,7 +7,6 @@ import numpy as np
 
 import gramian
 from gramian import persist
-from gramian.cli import formats
 from gramian.cli.tables import Table, plain_data
 
 
@@ -45,25 +44,25 @@ def about(model: Any, table: Table, missing: str = "refuse") -> dict[str, Any]:
     }
 
 
-def facts(found: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
+def facts(stored: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
     """What a person wants to know about a saved metric, by name."""
-    about = found["about"]
-    known = {"kind": found["kind"], "input": f"{metric.n_features} columns"}
+    about = stored["about"]
+    lines = {"kind": stored["kind"], "input": f"{metric.n_features} columns"}
     if isinstance(metric, gramian.Mahalanobis):
-        known["rank"] = int(np.linalg.matrix_rank(metric.components))
+        lines["rank"] = int(np.linalg.matrix_rank(metric.components))
     keys = ("learner", "rows", "label", "objective", "converged", "made with")
-    known |= {key: about[key] for key in keys if key in about}
-    if isinstance(known.get("objective"), float):
-        known["objective"] = f"{known['objective']:.6g}"
+    lines |= {key: about[key] for key in keys if key in about}
+    if isinstance(lines.get("objective"), float):
+        lines["objective"] = f"{lines['objective']:.6g}"
     if about.get("settings"):
-        known["settings"] = ", ".join(f"{k}={v}" for k, v in about["settings"].items())
-    return known | {"file": f"{path}, {path.stat().st_size / 1024:.0f} kB, format version {found['version']}"}
+        lines["settings"] = ", ".join(f"{k}={v}" for k, v in about["settings"].items())
+    return lines | {"file": f"{path}, {path.stat().st_size / 1024:.0f} kB, format version {stored['version']}"}
 
 
 def weights(metric: Any, about: dict[str, Any]) -> tuple[np.ndarray, str]:
     """What each column weighs, and what that means: M_jj times the variance of the column where a file knows it."""
-    diagonal = np.diag(metric.matrix)
-    spread = np.array(about.get("spread", []))
+    diagonal = np.diag(metric.matrix)  # M_jj, (d,)
+    spread = np.array(about.get("spread", []))  # (d,) of the table of the fit
     if len(spread) != len(diagonal):
         return diagonal, "diagonal of the matrix, in the units of the columns"
     return diagonal * spread**2, "diagonal of the matrix times the variance of the column"
@@ -77,10 +76,8 @@ def name(model: Any) -> str:
     return f"{type(inner).__name__} in {model.kernel or 'a Gaussian kernel'}"
 
 
-def unlabeled(data: Path, about: dict, label: str | None, drop: list[str]) -> list[str]:
-    """Columns to leave out: those asked for, and the label column of the fit where it is present and numbered."""
-    learned = about.get("label")
-    names = formats.read_columns(data)[0]
-    known = about.get("columns") or about.get("features", [])
-    numbered = len(names) == len(known) + 1
-    return [*drop, learned] if numbered and label is None and learned in names and learned not in drop else drop
+def ended(model: Any) -> str:
+    """How a fit ended."""
+    if not model.n_iter_:
+        return "in closed form,"
+    return f"{'converged' if model.converged_ else 'stopped'} after {model.n_iter_} iterations in"

@@ -7,11 +7,13 @@ from typing import Annotated, Any
 import typer
 
 TABLE, LEARNER, RESULT = "The table", "The learner", "The result"
+START, LEARN, USE = "Start here", "Learn a distance, and see whether it is better", "Use a learned distance"
+"""Groups of commands."""
 
 
 def examples(*lines: str) -> str:
     """The end of a command's help."""
-    return "\n\n".join(["Examples:", *lines])
+    return "\n\n".join(["Examples:", *lines] if lines else [])
 
 
 def _option(help: str, *names: str, metavar: str | None = None, panel: str | None = None, **limits: Any) -> Any:

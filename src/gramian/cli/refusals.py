@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from gramian.cli.screen import tell
-from gramian.tables import TableError
+from gramian.cli.tables import TableError
 
 UsageError: Any = typer.BadParameter.__base__
 """Wherever the installed typer has it."""
@@ -54,12 +54,12 @@ def usage(error: Any) -> str:
 
 def _warner() -> Callable[..., None]:
     """A function that shows a warning once, also where the same comes from every fold with other numbers."""
-    seen: set[str] = set()
+    shown: set[str] = set()
 
     def warn(message: Any, *rest: Any, **more: Any) -> None:
         kind = re.sub(r"\d[\d.e+-]*", "#", str(message))
-        if kind not in seen:
-            seen.add(kind)
+        if kind not in shown:
+            shown.add(kind)
             tell.print(f"gramian: warning: {message}", style="yellow", markup=False)
 
     return warn

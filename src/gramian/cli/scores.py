@@ -1,18 +1,11 @@
 """How good a distance is: accuracy of k nearest neighbors, and how many of the ten nearest share the class."""
 
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import StandardScaler
-
-from gramian.neighbors import nearest
-from gramian.votes import winners
 
 NEAREST = 10
 
@@ -26,13 +19,16 @@ class Score:
     seconds: float = 0.0
 
 
-def score(E: Any, y: np.ndarray, queries: Any, truth: np.ndarray, k: int) -> Score:
+def score(E: Any, y: np.ndarray, queries: Any, truth: np.ndarray, k: int, seconds: float = 0.0) -> Score:
     """Score neighbors among the points E (labels y) of query points, Euclidean in the given coordinates."""
-    found, _ = nearest(E, min(max(k, NEAREST), len(y)), queries)
-    agreement = (y[found[:, :NEAREST]] == truth[:, None]).mean()
-    classes, codes = np.unique(y, return_inverse=True)
-    guess = classes[winners(codes[found[:, :k]], len(classes))]
-    return Score(float((guess == truth).mean()), float(agreement))
+    from gramian.neighbors import nearest
+    from gramian.votes import winners
+
+    ids, _ = nearest(E, min(max(k, NEAREST), len(y)), queries)  # (m, max(k, 10))
+    agreement = (y[ids[:, :NEAREST]] == truth[:, None]).mean()  # share, over all queries
+    classes, codes = np.unique(y, return_inverse=True)  # (c,), (n,)
+    guess = classes[winners(codes[ids[:, :k]], len(classes))]  # (m,)
+    return Score(float((guess == truth).mean()), float(agreement), seconds)
 
 
 def difference(ours: list[Score], theirs: list[Score]) -> tuple[float, float]:
@@ -41,7 +37,7 @@ def difference(ours: list[Score], theirs: list[Score]) -> tuple[float, float]:
     Folds share most of what they learn from, so the variance over them is enlarged as in Nadeau and Bengio (2003):
     (1/k + 1/(k − 1)) times it, the latter being the ratio of tested to learned-from rows.
     """
-    d = np.array([a.accuracy - b.accuracy for a, b in zip(ours, theirs)])
+    d = np.array([a.accuracy - b.accuracy for a, b in zip(ours, theirs)])  # (k,)
     k = len(d)
     error = np.sqrt((1 / k + 1 / (k - 1)) * d.var(ddof=1)) if k > 1 else np.nan
     return float(d.mean()), float(error)
@@ -54,6 +50,8 @@ def best(results: dict[str, list[Score]]) -> str:
 
 def folds(X: np.ndarray, y: np.ndarray, n_folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Stratified folds; every class needs as many points as there are folds."""
+    from sklearn.model_selection import StratifiedKFold
+
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) < 2:
         raise ValueError(f"evaluate: needs at least two classes, all rows are {str(classes[0])!r}.")
@@ -65,30 +63,28 @@ def folds(X: np.ndarray, y: np.ndarray, n_folds: int, seed: int) -> list[tuple[n
     return list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y))
 
 
-def filled(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both parts with the medians of the first in place of gaps."""
-    if not np.isnan(A).any() and not np.isnan(B).any():
-        return A, B
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a column without a number in this part
-        median = np.nan_to_num(np.nanmedian(A, axis=0))
-    return np.where(np.isnan(A), median, A), np.where(np.isnan(B), median, B)
-
-
 def cross_validate(
-    learner: Any, X: np.ndarray, y: np.ndarray, splits: list, k: int, standardize: bool, step: Callable[[], Any]
+    learner: Any, X: np.ndarray, y: np.ndarray, splits: list, k: int, standardize: bool
 ) -> Iterator[Score]:
-    """One score per fold; the learner (None: Euclidean) sees the training part only."""
+    """One score per fold; the learner (None: Euclidean), scales and medians in gaps come from the training part."""
+    from sklearn.base import clone
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     for train, test in splits:
-        A, B = filled(X[train], X[test])
-        if standardize:
-            scaler = StandardScaler().fit(A)
-            A, B = scaler.transform(A), scaler.transform(B)
+        gaps = SimpleImputer(strategy="median", keep_empty_features=True)
+        steps = make_pipeline(gaps, StandardScaler() if standardize else "passthrough")
+        A, B = steps.fit_transform(X[train]), steps.transform(X[test])  # (n, d), (m, d)
         start, seconds = time.process_time(), 0.0
         if learner is not None:
-            fitted = clone(learner).fit(A, y[train])
+            model = clone(learner).fit(A, y[train])
             seconds = time.process_time() - start
-            A, B = fitted.transform(A), fitted.transform(B)
-        result = score(A, y[train], B, y[test], k)
-        step()
-        yield Score(result.accuracy, result.agreement, seconds)
+            A, B = model.transform(A), model.transform(B)
+        yield score(A, y[train], B, y[test], k, seconds)
+
+
+def scales(X: np.ndarray) -> np.ndarray:
+    """The factor (d, d) of the Euclidean distance of columns of unit variance; those that never vary do not count."""
+    spread = X.std(axis=0)  # (d,)
+    return np.diag(np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0))

@@ -17,19 +17,27 @@ tell = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
 """Names of columns and files are shown as they are: brackets in them are no markup."""
 
 
+def tell_dropped(table: Any, missing: str) -> None:
+    """Say how many rows were left out, and why."""
+    if table.dropped:
+        reason = "with gaps" if missing == "drop" else "without a label"
+        rows = "1 row" if table.dropped == 1 else f"{table.dropped} rows"
+        tell.print(f"{rows} {reason} left out, {len(table.X)} remain")
+
+
 def comparison(title: str, results: dict[str, list[Any]], k: int) -> Table:
     """Scores of several distances as a table, means over folds; the best one is marked."""
     grid = Table(title=title, title_justify="left")
     for name in ("distance", f"{k}-NN accuracy", "same class in 10 nearest", "CPU s to learn", ""):
         grid.add_column(name, justify="left" if name == "distance" else "right")
-    first = scores.best(results)
-    for name, found in results.items():
-        accuracy = np.array([s.accuracy for s in found])
-        spread = f" ± {accuracy.std():.3f}" if len(found) > 1 else ""
-        seconds = np.mean([s.seconds for s in found])
-        agreement = np.mean([s.agreement for s in found])
+    best = scores.best(results)
+    for name, folds in results.items():
+        accuracy = np.array([s.accuracy for s in folds])  # (folds,)
+        spread = f" ± {accuracy.std():.3f}" if len(folds) > 1 else ""
+        seconds = np.mean([s.seconds for s in folds])
+        agreement = np.mean([s.agreement for s in folds])
         cost = f"{seconds:.2f}" if seconds else ""
-        mark = "best" if name == first else ""
+        mark = "best" if name == best else ""
         style = "bold" if mark else None
         grid.add_row(name, f"{accuracy.mean():.3f}{spread}", f"{agreement:.3f}", cost, mark, style=style)
     return grid
@@ -59,7 +67,7 @@ def listing(facts: dict[str, Any]) -> Table:
 
 def bars(names: Sequence[str], values: np.ndarray, count: int = 8) -> str:
     """The largest values with their names, as bars."""
-    top = np.argsort(-values, kind="stable")[:count]
+    top = np.argsort(-values, kind="stable")[:count]  # places of the largest
     width = max(len(names[j]) for j in top)
     unit = max(values.max(), np.finfo(float).tiny) / 24
     return "\n".join(f"  {names[j]:<{width}}  {values[j]:9.3g}  {'█' * round(values[j] / unit)}" for j in top)
@@ -75,8 +83,8 @@ def glyphs(query: tuple[Any, Any], sides: Sequence[Sequence[tuple[Any, Any]]], s
     for row in range(0, shape[0], 2):
         for group in groups:
             for image, _ in group:
-                pixels = np.asarray(image, float).reshape(shape)
-                tones = (235 - 220 * pixels / max(pixels.max(), 1e-12)).astype(int)
+                pixels = np.asarray(image, float).reshape(shape)  # (h, w)
+                tones = (235 - 220 * pixels / max(pixels.max(), 1e-12)).astype(int)  # gray, darker for more ink
                 for upper, lower in zip(tones[row], tones[min(row + 1, shape[0] - 1)]):
                     text.append("▀", Style.parse(f"rgb({upper},{upper},{upper}) on rgb({lower},{lower},{lower})"))
                 text.append(" ")

@@ -21,6 +21,7 @@ from gramian import _checks
 from gramian._threads import one_blas_thread
 from gramian.cli import formats
 from gramian.cli.screen import progress, say
+from gramian.cli.tables import TableError, read_columns
 from gramian.persist import replacing
 
 EMBEDDED = 100
@@ -168,12 +169,12 @@ def _source(files: Files) -> Any:
 
     first = files.data or files.meta or files.images
     X, own = (None, {}) if files.data is None else _vectors(files.data)
-    table = None if files.meta is None else dict(formats.read_columns(files.meta)[0])
+    table = None if files.meta is None else dict(read_columns(files.meta)[0])
     if files.texts is not None:
         tables = [columns for columns in (table, own) if columns and files.texts in columns]
         if not tables:
             there = ", ".join([*(table or {}), *own][:12])
-            raise formats.TableError(f"{first}: no column {files.texts!r} for --texts; it has {there}.")
+            raise TableError(f"{first}: no column {files.texts!r} for --texts; it has {there}.")
         tables[0]["text"] = tables[0].pop(files.texts).astype(str)
     columns = {**own, **(table or {})}
     pictures = None if files.images is None else sources.pictures(files.images)
@@ -184,7 +185,7 @@ def _source(files: Files) -> Any:
         names = columns["image"].tolist() if "image" in columns else list(pictures)
         X, looks = _looks(pictures, names)
     elif X is None:
-        raise formats.TableError(f"{first}: vectors are needed; give a file of them, --texts COLUMN or --images DIR.")
+        raise TableError(f"{first}: vectors are needed; give a file of them, --texts COLUMN or --images DIR.")
     source = sources.assemble(X, own, table, None if pictures is None else list(pictures))
     return replace(source, **looks)
 
@@ -196,11 +197,11 @@ def _looks(pictures: dict[str, Path], names: list[str]) -> tuple[np.ndarray, dic
 
     def pixels(name: str) -> np.ndarray:
         if name not in pictures:
-            raise formats.TableError(f"{name}: no such picture in the folder of --images.")
+            raise TableError(f"{name}: no such picture in the folder of --images.")
         try:
             return encoders.read_picture(pictures[name].read_bytes())
         except SpaceError as error:
-            raise formats.TableError(f"{pictures[name]}: not a picture that can be read.") from error
+            raise TableError(f"{pictures[name]}: not a picture that can be read.") from error
 
     X, encoder = encoders.looks(map(pixels, names))
     return X, {"features": encoders.LOOKS, "encoder": encoder}
@@ -212,11 +213,11 @@ def _vectors(path: Path) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
         try:
             X = np.load(path, mmap_mode="r", allow_pickle=False)
         except ValueError as error:
-            raise formats.TableError(f"{path}: not a readable .npy file of numbers.") from error
+            raise TableError(f"{path}: not a readable .npy file of numbers.") from error
         if X.ndim != 2:
-            raise formats.TableError(f"{path}: needs an array of shape (n, d), got {X.shape}.")
+            raise TableError(f"{path}: needs an array of shape (n, d), got {X.shape}.")
         return X, {}
-    columns, others = formats.read_columns(path)
+    columns, others = read_columns(path)
     numbers = {name: column for name, column in columns.items() if column.dtype.kind in "biuf"}
     if not numbers:
         return None, dict(columns)
@@ -235,7 +236,7 @@ def _embedded(texts: np.ndarray) -> np.ndarray:
     words = TfidfVectorizer(sublinear_tf=True, min_df=1 if len(texts) < 1000 else 3).fit_transform(texts.tolist())
     rank = min(EMBEDDED, words.shape[1] - 1, words.shape[0] - 1)
     if rank < 1:
-        raise formats.TableError("texts must hold at least two different words; give vectors instead.")
+        raise TableError("texts must hold at least two different words; give vectors instead.")
     return normalize(TruncatedSVD(rank, random_state=0).fit_transform(words))
 
 
@@ -277,7 +278,7 @@ def export_events(space: Path, out: Path | None) -> None:
 
     formats.check_output(out)
     if not (space / "space.db").is_file():
-        raise formats.TableError(f"{space}: no space there; to export a metric, name a target with --to.")
+        raise TableError(f"{space}: no space there; to export a metric, name a target with --to.")
     with Space(space, learning=False) as opened:
         if out is None:
             for line in events.export_events(opened):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -48,33 +49,28 @@ class Blocks:
         _memory.require(each * count, owner, what, f"{most:,} rows would fit, so {remedy}")
         if rows is None:
             return np.asarray(computed(self.client, [self.X], self.verbose)[0])
-        order = np.argsort(rows)
-        some = np.asarray(computed(self.client, [self.X[rows[order]]], self.verbose)[0])
-        if np.array_equal(rows[order], rows):
-            return some
-        taken = np.empty_like(some)
-        taken[order] = some
-        return taken
+        order = np.argsort(rows)  # ascending rows, so that each block is read once
+        ascending = np.asarray(computed(self.client, [self.X[rows[order]]], self.verbose)[0])
+        return ascending if np.array_equal(rows[order], rows) else ascending[np.argsort(order)]
 
     def sums(self, groups: Chunklets | None, counted: np.ndarray) -> Sums:
         """Moments of groups of rows, and the covariance of the rows that are counted (n,), in one pass."""
-        own: Any = (None,) * 4
         if groups is not None and groups.weight is None and np.array_equal(groups.ids >= 0, counted):
-            (own,) = self.moments([groups])
-            total = united(own)
+            moments = self.moments([groups])
+            moments.append(united(moments[0]))
         else:
             whole = Chunklets(np.where(counted, 0, -1))
-            *first, total = self.moments([whole] if groups is None else [groups, whole])
-            own = first[0] if first else own
-        n = int(total[1].sum())
-        return Sums(n, total[3] / max(n - 1, 1), *own[1:])
+            moments = self.moments([whole] if groups is None else [groups, whole])
+        *each, (_, sizes, _, scatter) = moments
+        n = int(sizes.sum())  # rows that count
+        return Sums(n, scatter / max(n - 1, 1), *(each[0][1:] if each else (None,) * 3))
 
     def moments(self, groupings: list[Chunklets]) -> list[Moments]:
         """Moments of the groups of each grouping: one pass, merged in a tree (Chan, Golub and LeVeque 1979)."""
         import dask
 
         lazy, merging = dask.delayed(moments_of, pure=False), dask.delayed(merged, pure=False)
-        edges = np.cumsum([0, *self.X.chunks[0]])
+        edges = np.cumsum([0, *self.X.chunks[0]])  # where blocks begin, and n
         parts = [
             lazy(block, [slice_of(grouping, slice(start, stop)) for grouping in groupings])
             for block, start, stop in zip(self.X.to_delayed().ravel(), edges[:-1], edges[1:])
@@ -122,27 +118,24 @@ def piece_moments(X: np.ndarray, ids: np.ndarray, weight: np.ndarray | None) -> 
 
 def merged(results: list[list[Moments]]) -> list[Moments]:
     """Moments of the union of several parts, for each grouping."""
-    first, *rest = results
-    for other in rest:
-        first = [both(a, b) for a, b in zip(first, other)]
-    return first
+    return reduce(lambda left, right: [added(a, b) for a, b in zip(left, right)], results)
 
 
-def both(a: Moments, b: Moments) -> Moments:
+def added(a: Moments, b: Moments) -> Moments:
     """S = S_a + S_b + Σ n_a n_b / (n_a + n_b) δδᵀ over the groups that two parts share.
 
     The scatter is around the means of the union, so that points far from the origin keep their digits.
     """
     names = np.union1d(a[0], b[0])
-    sizes = np.zeros((2, len(names)))
-    means = np.zeros((2, len(names), a[2].shape[1]))
-    for side, (own, size, mean, _) in enumerate((a, b)):
-        place = np.searchsorted(names, own)
+    sizes = np.zeros((2, len(names)))  # (2, g)
+    means = np.zeros((2, len(names), a[2].shape[1]))  # (2, g, d)
+    for side, (groups, size, mean, _) in enumerate((a, b)):
+        place = np.searchsorted(names, groups)
         sizes[side, place], means[side, place] = size, mean
     total = sizes.sum(axis=0)  # (g,)
     shift = means[1] - means[0]  # (g, d)
-    weight = np.where(sizes.min(axis=0) > 0, sizes[0] * sizes[1] / total, 0.0)
-    mean = np.where(sizes[0][:, None] > 0, means[0] + shift * (sizes[1] / total)[:, None], means[1])
+    weight = np.where(sizes.min(axis=0) > 0, sizes[0] * sizes[1] / total, 0.0)  # n_a n_b / (n_a + n_b)
+    mean = np.where(sizes[0][:, None] > 0, means[0] + shift * (sizes[1] / total)[:, None], means[1])  # (g, d)
     return names, total, mean, a[3] + b[3] + (shift * weight[:, None]).T @ shift
 
 
@@ -151,6 +144,6 @@ def united(moments: Moments) -> Moments:
     _, sizes, means, scatter = moments
     n = sizes.sum()
     mean = sizes @ means / n  # (d,)
-    apart = means - mean
-    S = scatter + (apart * sizes[:, None]).T @ apart
+    apart = means - mean  # (g, d)
+    S = scatter + (apart * sizes[:, None]).T @ apart  # within the groups and between them
     return np.zeros(1, np.int64), np.array([n]), mean[None], S

@@ -58,7 +58,7 @@ def gathered(client: Any, futures: list[Any]) -> list[Any]:
     """Results of futures, or one clear error; never a wait for workers that do not come back."""
     from distributed import KilledWorker, TimeoutError, wait
 
-    alone = 0.0
+    alone = 0.0  # seconds without a worker
     try:
         while True:
             try:
@@ -93,7 +93,7 @@ def remedy(limit: int | None) -> str:
     """Which blocks to use."""
     if not limit:
         return "use smaller blocks (block_rows=…, or X.rechunk), or workers with more memory"
-    most = limit // SHARE
+    most = limit // SHARE  # bytes of a block
     return (
         f"its workers have {limit / 1e9:.2g} GB, so use blocks of at most {most / 1e6:.0f} MB in double precision "
         f"({most // (8 * 64):,} rows of 64 features): block_rows=…, or X.rechunk"

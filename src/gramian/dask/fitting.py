@@ -30,7 +30,6 @@ from gramian.learners.task import Task
 SAMPLE = 100_000
 """Rows that a learner sees in memory, where it does not learn from sums."""
 SMALLER = "give a smaller sample"
-FILES = (".npy", ".parquet", ".pq", ".zarr")
 
 
 def fit(
@@ -56,7 +55,7 @@ def fit(
         None: dask's own scheduler in this process.
     learner : Learner, KernelFeatures or DecorrelatedKMeans
         Fitted in place, and returned.
-    X : dask array or frame (n, d), array, memory map, paths of ``.npy``, Parquet or Zarr parts, or iterator of blocks
+    X : dask array or frame (n, d), array, memory map, paths of ``.npy`` files, or iterator of blocks
         An iterator, which can be seen only once, is written to a temporary folder first.
     y : labels (n,) in any of these forms, or Constraints of row numbers
     unknown : label, optional
@@ -64,7 +63,7 @@ def fit(
     sample : int
         Rows that are seen in memory.
     block_rows : int, optional
-        Most rows of a block, for arrays and files; blocks of 32 MB when None. A dask array and Parquet have their own.
+        Most rows of a block, for arrays and files; blocks of 32 MB when None. A dask array has its own.
     verbose : bool
         Show a bar for every pass.
 
@@ -97,8 +96,8 @@ def known_of(y: Any, blocks: Blocks) -> Any:
     """Constraints as they are, and labels in memory from wherever they lie."""
     if y is None or isinstance(y, Constraints | Feedback | Labels):
         return y
-    paths = y if isinstance(y, list | tuple) else [y]
-    files = bool(paths) and all(isinstance(path, str | os.PathLike) and str(path).endswith(FILES) for path in paths)
+    paths = y if isinstance(y, list | tuple) else []
+    files = bool(paths) and all(isinstance(path, str | os.PathLike) and str(path).endswith(".npy") for path in paths)
     if files or hasattr(y, "to_delayed") or isinstance(y, str | os.PathLike | np.memmap):
         return computed(blocks.client, [as_array(y, "y", ndim=1)], blocks.verbose)[0]
     return y
@@ -111,21 +110,21 @@ def learn(learner: Any, blocks: Blocks, y: Any, unknown: Any, sample: int) -> An
         return learner.fit(blocks.rows(None, owner, SMALLER), *answers(learner, y), **options)
     side = side_of(learner, y, blocks, unknown)
     by_class = isinstance(learner, Learner) and learner.traits.by_class and learner.traits.labels == "classes"
-    few = isinstance(side, Labels) and int((side.codes >= 0).sum()) <= sample
+    whole = isinstance(side, Labels) and int((side.codes >= 0).sum()) <= sample  # all labeled rows
 
-    def some() -> tuple[np.ndarray, Any]:
+    def drawn() -> tuple[np.ndarray, Any]:
         rng = _checks.random(getattr(learner, "random_state", None), owner)
-        rows, part = some_rows(side, blocks.n, sample, by_class, rng)
-        return rows, values_of(y)[rows] if isinstance(part, Labels) else part
+        rows, side_of_rows = some_rows(side, blocks.n, sample, by_class, rng)
+        return rows, values_of(y)[rows] if isinstance(side_of_rows, Labels) else side_of_rows
 
-    if isinstance(learner, Learner) and not few and by_sums(learner, side):
-        return fit_sums(learner, blocks, side, some, unknown)
-    rows, part = some()
-    if not few and (isinstance(side, Chunklets) or not isinstance(side, Constraints)):
+    if isinstance(learner, Learner) and not whole and by_sums(learner, side):
+        return fit_sums(learner, blocks, side, drawn, unknown)
+    rows, side_of_rows = drawn()
+    if not whole and (isinstance(side, Chunklets) or not isinstance(side, Constraints)):
         by_group = isinstance(side, Chunklets) or (isinstance(side, Labels) and by_class)
-        drawn = "by class" if by_group else "at random"
-        warn_of_sample(f"{owner}: learns from", len(rows), blocks.n, f"drawn {drawn}; give a larger sample for more")
-    learner.fit(blocks.rows(rows, owner, SMALLER), *answers(learner, part), **options)
+        how = "by class" if by_group else "at random"
+        warn_of_sample(f"{owner}: learns from", len(rows), blocks.n, f"drawn {how}; give a larger sample for more")
+    learner.fit(blocks.rows(rows, owner, SMALLER), *answers(learner, side_of_rows), **options)
     if isinstance(learner, DecorrelatedKMeans):
         learner.labels_ = labels_of(learner, blocks)
     return learner
@@ -175,7 +174,7 @@ def by_sums(learner: Learner, side: Any) -> bool:
     return isinstance(side, Constraints) and not isinstance(side, Chunklets) and not learner.traits.lifts
 
 
-def fit_sums(learner: Any, blocks: Blocks, side: Any, some: Callable[[], tuple], unknown: Any) -> Any:
+def fit_sums(learner: Any, blocks: Blocks, side: Any, drawn: Callable[[], tuple], unknown: Any) -> Any:
     """The metric of sums over all rows, and of those rows that constraints speak of.
 
     For labels and chunklets some rows come into memory only where the weight of the prior is to be chosen.
@@ -183,17 +182,17 @@ def fit_sums(learner: Any, blocks: Blocks, side: Any, some: Callable[[], tuple],
     owner, d, grouped = type(learner).__name__, blocks.d, learner.traits.summed
     with _settings.intact(learner):
         blends = learner.blends(side)
-        X, known = np.zeros((0, d)), side
+        X, y = np.zeros((0, d)), side  # no row is needed where sums are all there is
         if not grouped or (blends and isinstance(learner.anchor, str)):
-            rows, part = some()
+            rows, y = drawn()
             if grouped:
                 choice = f"{owner}: chooses the weight of the prior on"
                 warn_of_sample(choice, len(rows), blocks.n, "give anchor a number, or a larger sample")
             remedy = SMALLER if grouped else "give fewer constraints"
-            X, known = enter(learner, blocks.rows(rows, owner, remedy), part, unknown)
+            X, y = enter(learner, blocks.rows(rows, owner, remedy), y, unknown)
         learner.n_features_in_ = d
-        asked = grouped or blends or _checks.is_word(getattr(learner, "prior", "identity"), "covariance")
-        in_memory(learner, X, known, sums_of(learner, blocks, side) if asked and not in_subspace(learner) else None)
+        covariance = grouped or blends or _checks.is_word(getattr(learner, "prior", "identity"), "covariance")
+        in_memory(learner, X, y, sums_of(learner, blocks, side) if covariance and not in_subspace(learner) else None)
     return learner
 
 
@@ -239,14 +238,14 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
             f"dask.transform: metric must be a metric, or a fitted learner or transformer, got {_checks.shown(metric)}."
         )
     array = as_array(X, rows=rows_of_block(block_rows, "dask.transform"))
-    width = metric.transform(np.zeros((1, array.shape[1]))).shape[1]
+    width = metric.transform(np.zeros((1, array.shape[1]))).shape[1]  # r
     shape = {"chunks": (array.chunks[0], (width,)), "dtype": np.float64, "meta": np.zeros((0, width))}
     return array.map_blocks(transformed, metric=metric, width=width, **shape)
 
 
 def transformed(block: Any, metric: Any, width: int) -> np.ndarray:
     """A block under the metric, a few rows at a time."""
-    out = np.empty((len(block), width))
+    out = np.empty((len(block), width))  # (n, r)
     for rows, X in pieces_of(block):
         out[rows] = metric.transform(X)
     return out

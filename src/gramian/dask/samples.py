@@ -24,7 +24,7 @@ def some_rows(y: Any, n: int, most: int, by_class: bool, rng: np.random.RandomSt
         rows = subsample.some(y, most, rng) if by_class else among(np.flatnonzero(y.codes >= 0), most, rng)
         return rows, y.of(rows)
     if isinstance(y, Chunklets):
-        ids = np.unique(y.ids, return_inverse=True)[1] - int((y.ids < 0).any())
+        ids = np.unique(y.ids, return_inverse=True)[1] - int((y.ids < 0).any())  # 0 … g − 1, −1 in none
         rows = filled(subsample.some(Labels(ids, np.arange(ids.max() + 1)), most, rng), n, most, rng)
         weight = None if y.weight is None else y.weight[rows]
         return rows, replace(y, ids=y.ids[rows], weight=weight)
@@ -43,29 +43,29 @@ def filled(rows: np.ndarray, n: int, most: int, rng: np.random.RandomState) -> n
     """Rows and some others, ascending, as many as are wanted in all."""
     if len(rows) >= most:
         return rows
-    others = np.ones(n, dtype=bool)
-    others[rows] = False
-    return np.union1d(rows, among(np.flatnonzero(others), most - len(rows), rng))
+    free = np.ones(n, dtype=bool)
+    free[rows] = False
+    return np.union1d(rows, among(np.flatnonzero(free), most - len(rows), rng))
 
 
 def arranged(rows: np.ndarray, n: int) -> np.ndarray:
     """Rows, and those of which a fit of all takes percentiles of distances: these are evenly spaced again, so that it
     takes the same.
     """
-    typical = linalg.spread(n, TYPICAL)
-    others = np.setdiff1d(rows, typical)
-    order = np.empty(len(typical) + len(others), dtype=np.intp)
-    place = linalg.spread(len(order), TYPICAL)
+    typical = linalg.spread(n, TYPICAL)  # (at most 1000,)
+    rest = np.setdiff1d(rows, typical)
+    order = np.empty(len(typical) + len(rest), dtype=np.intp)  # rows by their new place
+    place = linalg.spread(len(order), TYPICAL)  # where a fit of these rows looks
     order[place] = typical
-    order[np.delete(np.arange(len(order)), place)] = others
+    order[np.delete(np.arange(len(order)), place)] = rest
     return order
 
 
 def touched(side: Constraints, n: int) -> np.ndarray:
     """The rows, of n, that constraints speak of."""
-    rows = np.zeros(n, dtype=bool)
-    for part in side.parts if isinstance(side, Mixed) else [side]:
-        for ends in index_fields(part).values():
+    rows = np.zeros(n, dtype=bool)  # (n,)
+    for one in side.parts if isinstance(side, Mixed) else [side]:
+        for ends in index_fields(one).values():
             rows[ends] = True
     return np.flatnonzero(rows)
 
@@ -73,7 +73,7 @@ def touched(side: Constraints, n: int) -> np.ndarray:
 def renumbered(side: Constraints, rows: np.ndarray) -> Constraints:
     """The same constraints on these rows alone."""
     if isinstance(side, Mixed):
-        return Mixed(tuple(renumbered(part, rows) for part in side.parts))
+        return Mixed(tuple(renumbered(one, rows) for one in side.parts))
     order = np.argsort(rows)
     fields: Any = {name: order[np.searchsorted(rows[order], ends)] for name, ends in index_fields(side).items()}
     return replace(side, **fields)  # type: ignore[type-var]  # dataclasses

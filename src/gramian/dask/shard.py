@@ -78,7 +78,7 @@ def begin(index: None, kind: Any, metric: Any, settings: dict[str, Any]) -> Any:
 
 def added(index: Any, parts: list[Any], ids: list[np.ndarray]) -> Any:
     """The index and the points of some parts, which dask has computed but in this process."""
-    if any(hasattr(part, "__dask_graph__") for part in parts):
+    if any(hasattr(block, "__dask_graph__") for block in parts):
         import dask
 
         parts = list(dask.compute(*parts))
@@ -98,13 +98,13 @@ def turned(index: Any, metric: Any) -> Any:
 def query(shard: Shard, Q: Any, k: int, within: np.ndarray | None, radius: float | None) -> tuple[Any, Any]:
     """Neighbors among the items of a shard."""
     index = shard.index()
-    own = None if within is None else within[np.isin(within, index.ids)]
-    if len(index) == 0 or (own is not None and len(own) == 0):
+    within = None if within is None else within[np.isin(within, index.ids)]  # those of this shard
+    if len(index) == 0 or (within is not None and len(within) == 0):
         empty = np.zeros((len(Q), 0))
         return empty.astype(np.int64), empty
     if radius is not None:
-        return index.query_radius(Q, radius, within=own)
-    return index.query(Q, k, within=own)
+        return index.query_radius(Q, radius, within=within)
+    return index.query(Q, k, within=within)
 
 
 def ids_of(shard: Shard) -> np.ndarray:
@@ -147,8 +147,8 @@ class Standing:
 
     def changed(self, client: Any, new: dict[int, tuple[Shard, int]]) -> "Standing":
         """With some other shards, and their sizes, by number."""
-        both = [new.get(number, old) for number, old in enumerate(zip(self.shards, self.sizes))]
-        return Standing(client, [shard for shard, _ in both], [size for _, size in both])
+        pairs = [new.get(number, old) for number, old in enumerate(zip(self.shards, self.sizes))]
+        return Standing(client, [shard for shard, _ in pairs], [size for _, size in pairs])
 
 
 def _let_go(client: Any, held: list[Shard]) -> None:

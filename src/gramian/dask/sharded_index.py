@@ -64,7 +64,7 @@ class Homes:
         """The worker of each shard: the same one as long as all live."""
         alive = sorted(self.client.nthreads()) or [""]
         self.turn += 1
-        turn = self.turn % self.replicas
+        turn = self.turn % self.replicas  # questions go around
         return [alive[(number + turn) % len(alive)] for number in range(count)]
 
     def all(self, function: Any, tasks: list[tuple], numbers: Any = None) -> list[Any]:
@@ -86,7 +86,7 @@ class Homes:
 def submitted(client: Any, function: Any, task: tuple, home: str) -> Any:
     """The future of a task, at a worker as long as it lives."""
     where = {"workers": [home], "allow_other_workers": True} if home else {}
-    if any(hasattr(part, "__dask_graph__") for argument in task if isinstance(argument, list) for part in argument):
+    if any(hasattr(item, "__dask_graph__") for argument in task if isinstance(argument, list) for item in argument):
         import dask
 
         return client.compute(dask.delayed(function, pure=False)(*task), **where)
@@ -153,10 +153,10 @@ class ShardedIndex:
 
     def __copy__(self) -> "ShardedIndex":
         """An index of the same items: neither sees later changes of the other."""
-        other = object.__new__(type(self))
-        other.__dict__.update(vars(self))
-        other._changing = threading.RLock()
-        return other
+        twin = object.__new__(type(self))
+        twin.__dict__.update(vars(self))
+        twin._changing = threading.RLock()
+        return twin
 
     def __len__(self) -> int:
         """Number of items."""
@@ -169,38 +169,38 @@ class ShardedIndex:
 
     def add(self, X: Any, ids: Any = None) -> "ShardedIndex":
         """Add points, an array or whatever :func:`.fit` takes; blocks go to the shards that hold the fewest items."""
-        if isinstance(X, list) and not all(isinstance(part, str | os.PathLike | np.ndarray) for part in X):
+        if isinstance(X, list) and not all(isinstance(item, str | os.PathLike | np.ndarray) for item in X):
             X = _checks.array(X, OWNER, "X")
         if isinstance(X, np.ndarray) and len(X) == 0:
             return self
         with self._changing:
             parts, sizes = parts_of(X, len(self.standing.shards))
-            edges = np.cumsum([0, *sizes])
+            edges = np.cumsum([0, *sizes])  # where blocks begin, and n
             new = new_ids(self, ids, int(edges[-1]))
             self._add_parts(parts, [new[start:stop] for start, stop in zip(edges[:-1], edges[1:])])
         return self
 
     def _add_parts(self, parts: list[Any], ids: list[np.ndarray]) -> None:
         """Add parts, each to the shard that holds the fewest items by then; workers read them themselves."""
-        own: list[tuple[list, list]] = [([], []) for _ in self.standing.shards]
+        more: list[tuple[list, list]] = [([], []) for _ in self.standing.shards]
         sizes = np.array(self.standing.sizes)
-        for part, names in zip(parts, ids):
-            number = int(sizes.argmin())
-            own[number][0].append(part)
-            own[number][1].append(names)
+        for points, names in zip(parts, ids):
+            number = int(sizes.argmin())  # the emptiest shard
+            more[number][0].append(points)
+            more[number][1].append(names)
             sizes[number] += len(names)
-        self._change(shards.added, [number for number, (held, _) in enumerate(own) if held], *zip(*own))
+        self._change(shards.added, [number for number, (points, _) in enumerate(more) if points], *zip(*more))
         self.next_id = max(self.next_id, *(int(names.max(initial=-1)) + 1 for names in ids), 0)
 
     def remove(self, ids: Any) -> "ShardedIndex":
         """Remove items by id; unknown or repeated ids raise and nothing changes."""
         ids = as_ids(ids, OWNER)
         with self._changing:
-            held = ids_by_shard(self.homes, self.standing)
-            if len(np.unique(ids)) < len(ids) or not np.isin(ids, np.concatenate(held)).all():
+            items = ids_by_shard(self.homes, self.standing)
+            if len(np.unique(ids)) < len(ids) or not np.isin(ids, np.concatenate(items)).all():
                 raise ValueError(f"{OWNER}: ids must be distinct and in the index, got some that are not.")
-            touched = [number for number, own in enumerate(held) if np.isin(ids, own).any()]
-            self._change(shards.removed, touched, [ids] * len(held))
+            touched = [number for number, inside in enumerate(items) if np.isin(ids, inside).any()]
+            self._change(shards.removed, touched, [ids] * len(items))
         return self
 
     def _change(self, change: Any, numbers: list[int], *args: Any) -> None:
@@ -219,9 +219,9 @@ class ShardedIndex:
         new = [homes.fresh(old.number, path=old.path, metric=metric, saved=old.saved) for old in standing.shards]
         tasks = [(old, fresh, shards.turned, metric) for old, fresh in zip(standing.shards, new)]
         sizes = self.homes.all(shards.prepare, tasks)
-        other = copy.copy(self)
-        other.metric, other.homes, other.standing = metric, homes, Standing(homes.client, new, sizes)
-        return other
+        turned = copy.copy(self)
+        turned.metric, turned.homes, turned.standing = metric, homes, Standing(homes.client, new, sizes)
+        return turned
 
     def query(self, X: Any, k: int = 10, *, within: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Ids and squared distances of the k nearest items, ascending, ties by id; see :meth:`.Index.query`."""
@@ -229,8 +229,8 @@ class ShardedIndex:
         standing = self.standing
         within, n = asked(self.homes, standing, within)
         X = _checks.plain(X, OWNER, "X")
-        found = self.homes.all(shards.query, [(shard, X, k, within, None) for shard in standing.shards])
-        ids, D = merged(*(np.hstack(parts) for parts in zip(*found)))
+        answers = self.homes.all(shards.query, [(shard, X, k, within, None) for shard in standing.shards])
+        ids, D = merged(*(np.hstack(parts) for parts in zip(*answers)))  # (m, at most shards × k)
         return ids[:, : min(k, n)], D[:, : min(k, n)]
 
     def query_radius(self, X: Any, r: float, *, within: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -239,12 +239,12 @@ class ShardedIndex:
         within, _ = asked(self.homes, standing, within)
         r = _checks.number(r, OWNER, "r", low=0)
         X = _checks.plain(X, OWNER, "X")
-        found = self.homes.all(shards.query, [(shard, X, 1, within, r) for shard in standing.shards])
+        answers = self.homes.all(shards.query, [(shard, X, 1, within, r) for shard in standing.shards])
         ids, sqdist = [], []
         for row in range(len(X)):
-            own, D = (np.concatenate([np.asarray(part[side][row]) for part in found]) for side in (0, 1))
-            own, D = merged(own[None].astype(np.int64), D[None])
-            ids.append(own[0])
+            names, D = (np.concatenate([np.asarray(answer[side][row]) for answer in answers]) for side in (0, 1))
+            names, D = merged(names[None].astype(np.int64), D[None])
+            ids.append(names[0])
             sqdist.append(D[0])
         return ids, sqdist
 
@@ -274,14 +274,14 @@ class ShardedIndex:
         if not (source / HEADER).is_file():
             raise FileNotFoundError(f"{OWNER}: no shards at {str(source)!r}; save an index there first.")
         header = json.loads((source / HEADER).read_text())
-        first = persist.load(source / header["shards"][0], mmap=True)
+        shard = persist.load(source / header["shards"][0], mmap=True)
         index = object.__new__(cls)
-        index.metric, index.kind, index.next_id = first.metric, type(first), header["next_id"]
-        index.settings = first._settings() if hasattr(first, "_settings") else {}
+        index.metric, index.kind, index.next_id = shard.metric, type(shard), header["next_id"]
+        index.settings = shard._settings() if hasattr(shard, "_settings") else {}
         index.homes, index._changing = Homes(client, folder, replicas), threading.RLock()
         paths = [str(source.resolve() / name) for name in header["shards"]]
-        found = [Shard(number, secrets.token_hex(8), path, saved=True) for number, path in enumerate(paths)]
-        index.standing = Standing(client, found, header["sizes"])
+        read = [Shard(number, secrets.token_hex(8), path, saved=True) for number, path in enumerate(paths)]
+        index.standing = Standing(client, read, header["sizes"])
         return index
 
     def __repr__(self) -> str:
@@ -293,8 +293,8 @@ def parts_of(X: Any, count: int) -> tuple[list[Any], list[int]]:
     if isinstance(X, np.ndarray):
         if X.ndim != 2 or X.shape[1] == 0:
             raise ValueError(f"{OWNER}: X must have shape (n, d), got shape {X.shape}.")
-        parts = [part for part in np.array_split(X, count) if len(part)]
-        return parts, [len(part) for part in parts]
+        parts = np.array_split(X, min(count, len(X)))
+        return parts, list(map(len, parts))
     array = as_array(X)
     return list(array.to_delayed().ravel()), list(array.chunks[0])
 
@@ -322,26 +322,26 @@ def asked(homes: Homes, standing: Standing, within: Any) -> tuple[np.ndarray | N
         raise ValueError(f"{OWNER}: the index is empty; add points before a query.")
     if within is None:
         return None, standing.n
-    given = _checks.plain(within, OWNER, "within")
-    held = np.sort(np.concatenate(ids_by_shard(homes, standing)))
-    if given.dtype == bool:
-        if given.shape != held.shape:
-            raise ValueError(f"{OWNER}: within must be ids or a mask of shape {held.shape}, got shape {given.shape}.")
-        given = held[given]
-    given = np.unique(as_ids(given, OWNER, "within"))
-    if not np.isin(given, held).all():
+    ids = _checks.plain(within, OWNER, "within")
+    items = np.sort(np.concatenate(ids_by_shard(homes, standing)))
+    if ids.dtype == bool:
+        if ids.shape != items.shape:
+            raise ValueError(f"{OWNER}: within must be ids or a mask of shape {items.shape}, got shape {ids.shape}.")
+        ids = items[ids]
+    ids = np.unique(as_ids(ids, OWNER, "within"))
+    if not np.isin(ids, items).all():
         raise ValueError(f"{OWNER}: within must be in the index, got some that are not.")
-    return given, len(given)
+    return ids, len(ids)
 
 
 def merged(ids: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows by (distance, id); distances that differ by rounding alone, from shard to shard, are the same."""
     if ids.shape[1] == 0:
         return ids, D
-    order = np.lexsort((ids, D), axis=1)
+    order = np.lexsort((ids, D), axis=1)  # (m, k)
     ids, D = np.take_along_axis(ids, order, axis=1), np.take_along_axis(D, order, axis=1)
-    steps = np.diff(D, axis=1) > ROUNDING * D[:, 1:]
-    runs = np.cumsum(np.pad(steps, ((0, 0), (1, 0))), axis=1)
-    order = np.lexsort((ids, runs), axis=1)
-    first = np.maximum.accumulate(np.where(np.pad(steps, ((0, 0), (1, 0)), constant_values=True), D, 0.0), axis=1)
-    return np.take_along_axis(ids, order, axis=1), first
+    steps = np.diff(D, axis=1) > ROUNDING * D[:, 1:]  # where the next one is farther
+    runs = np.cumsum(np.pad(steps, ((0, 0), (1, 0))), axis=1)  # number of the run of ties
+    order = np.lexsort((ids, runs), axis=1)  # ties by id
+    starts = np.where(np.pad(steps, ((0, 0), (1, 0)), constant_values=True), D, 0.0)  # of runs of ties
+    return np.take_along_axis(ids, order, axis=1), np.maximum.accumulate(starts, axis=1)

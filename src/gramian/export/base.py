@@ -55,13 +55,13 @@ class Map:
                 f"{owner}: metric must be a learned metric, fitted KernelFeatures, or a file of one, "
                 f"got {_checks.shown(source)}."
             )
-        made = cls(source, owner, file)
-        if not made.view.finite:
+        map = cls(source, owner, file)
+        if not map.view.finite:
             raise TypeError(
-                f"{owner}: {made} has no finite coordinates outside of its basis (alpha > 0); learn with "
+                f"{owner}: {map} has no finite coordinates outside of its basis (alpha > 0); learn with "
                 "Kernelized(…, alpha=0), or search it with HashIndex."
             )
-        return made
+        return map
 
     @cached_property
     def _one(self) -> Any:
@@ -69,8 +69,8 @@ class Map:
         space = self.metric.coordinates
         if not isinstance(space, KernelSpace):
             return np.zeros((1, self.n_features or 0))
-        first = linalg.take(space.features.basis_, slice(0, 1))
-        return first if self.n_features is None else linalg.dense(first)
+        one = linalg.take(space.features.basis_, slice(0, 1))
+        return one if self.n_features is None else linalg.dense(one)
 
     @cached_property
     def view(self) -> View:
@@ -97,7 +97,7 @@ class Map:
     def affine(self) -> Affine | None:
         """E as a formula, affine or affine and divided by the length; None for other maps."""
         d = self.n_features or 0
-        formed = self.view.linear and not self.view.on_points
+        formed = self.view.linear and not self.view.on_points  # L is computed, and not stored already
         if formed and d * max(d, self.width) > LARGEST:
             raise ValueError(f"{self.owner}: a dense map of {d} features is too large; export the coordinates.")
         return self.view.affine
@@ -132,12 +132,12 @@ def kernel_map(map: Map) -> tuple[Kernel, np.ndarray, np.ndarray, np.ndarray]:
     space = map.metric.coordinates
     if not isinstance(space, KernelSpace) or map.metric.alpha > 0:
         raise TypeError(f"{map.owner}: {map} has no formula to export; export its coordinates.")
-    features, L = space.features, map.metric.components
+    features, L = space.features, map.metric.components  # L (q, r)
     if not features.kernel_.on_vectors:
         raise TypeError(
             f"{map.owner}: the kernel {_checks.shown(features.kernel_)} is not on vectors; export its coordinates."
         )
-    basis = linalg.dense(features.basis_).astype(np.float64)
+    basis = linalg.dense(features.basis_).astype(np.float64)  # (k, d)
     return features.kernel_, basis, features.map_.T @ L.T, features.mean_ @ L.T
 
 
@@ -166,12 +166,12 @@ def scanned(ids: np.ndarray, values: np.ndarray, norm: Any = None, size: Any = 1
     def search(Q: np.ndarray, k: int) -> np.ndarray:
         Q = Q.astype(values.dtype)
         if norm is None:
-            scores = (values * values).sum(axis=1) - 2 * Q @ values.T
+            scores = (values * values).sum(axis=1) - 2 * Q @ values.T  # |z|² − 2qᵀz, (m, n)
         else:
-            scores = norm - 2 * (Q[:, :-1] @ values.T + Q[:, -1:]) / size
+            scores = norm - 2 * (Q[:, :-1] @ values.T + Q[:, -1:]) / size  # |E(x)|² − 2(q′ᵀx + c)/s
         return ids[np.argsort(scores, axis=1, kind="stable")[:, :k]]
 
-    row = {value: i for i, value in enumerate(ids.tolist())}
+    row = {value: i for i, value in enumerate(ids.tolist())}  # id → its row
     fetch = lambda some: values[[row[value] for value in some.tolist()]]  # noqa: E731
     return Reader(values.shape[1], len(values), search, fetch, takes, column, str(values.dtype))
 

@@ -101,7 +101,7 @@ def check(
 def _check_model(map: Map, target: Target, path: Path, X: Any) -> Report:
     if X is None:
         X = np.random.default_rng(0).normal(size=(2000, map.n_features or 0))
-    points = linalg.dense(rows(X, None, "check", map.n_features).sample(2000)).astype(np.float64)
+    points = linalg.dense(rows(X, None, "check", map.n_features).sample(2000)).astype(np.float64)  # (n, d)
     ours, theirs = map(points), np.asarray(target.apply(path, points), dtype=np.float64)
     if theirs.shape != ours.shape:
         raise ValueError(f"check: {path} must map to {ours.shape[1]} coordinates, it maps to {theirs.shape[1]}.")
@@ -112,7 +112,7 @@ def _check_model(map: Map, target: Target, path: Path, X: Any) -> Report:
             f"check: coordinates of {path} must be ours to {CLOSE:g}, they differ by {error:.1e}; "
             "it belongs to another metric, export again."
         )
-    raw, numbers = between(points), np.arange(len(points))
+    raw, numbers = between(points), np.arange(len(points))  # (m, d), (n,)
     engine = Nearest(np.asarray(target.apply(path, raw), dtype=np.float64), min(K, len(points)))
     engine.add(numbers, theirs)
     answer = Answer(map(raw), engine.ids)
@@ -126,17 +126,17 @@ def _check_rows(map: Map, target: str, reader: Reader, points: Rows) -> Report:
     raw = raw[:N_QUERIES] if map.n_features is None else between(linalg.dense(raw).astype(np.float64), N_QUERIES)
     _check_kind(reader, target, map.n_features if reader.column == "original" else map.width)
     answer = Answer(map(raw), reader.search(_as_taken(map, reader, raw), min(K, reader.count)))
-    first, total = None, 0
+    total, ids, X = 0, None, None
     for numbers, block in points.blocks:
         answer.add(numbers, map(block))
-        first = (numbers[:K], block[:K]) if first is None else first
+        ids, X = (numbers[:K], block[:K]) if ids is None else (ids, X)
         total += len(numbers)
     if reader.count != total:
         raise ValueError(
             f"check: {target} must hold {total} rows, it holds {reader.count}; the collection is stale, export again."
         )
-    assert first is not None
-    _check_fresh(reader, target, first[0], linalg.dense(first[1]) if reader.column == "original" else map(first[1]))
+    assert ids is not None
+    _check_fresh(reader, target, ids, linalg.dense(X) if reader.column == "original" else map(X))
     share = answer.recall()
     if reader.exact and share < 0.999:
         raise ValueError(f"check: {target} must give our neighbors, recall is {share:.4f}; {_reason(map, points)}")
@@ -169,7 +169,7 @@ def _check_fresh(reader: Reader, target: str, ids: np.ndarray, expected: np.ndar
         stored = np.asarray(reader.fetch(ids), dtype=np.float64)
     except (KeyError, TypeError, RuntimeError) as error:
         raise ValueError(f"check: {target} must hold the id {ids[0]}, it does not; export again.") from error
-    apart = np.abs(stored - expected).max(axis=1)
+    apart = np.abs(stored - expected).max(axis=1)  # (k,)
     off = apart > 1e-5 * max(np.abs(expected).max(), np.finfo(float).tiny)
     if off.any():
         raise ValueError(
@@ -179,7 +179,7 @@ def _check_fresh(reader: Reader, target: str, ids: np.ndarray, expected: np.ndar
 
 
 def _reason(map: Map, points: Rows) -> str:
-    Z = map(points.sample(1000))
+    Z = map(points.sample(1000))  # (n, r)
     spread = max(float(Z.std(axis=0).max()), np.finfo(float).tiny)
     if np.abs(Z.mean(axis=0)).max() > FAR * spread:
         return "the points lie far from the origin, where float32 has no digits left: subtract their mean first."
@@ -202,9 +202,9 @@ class Nearest:
     def add(self, ids: np.ndarray, Z: Any) -> None:
         """See a block of points."""
         best, sqdist = smallest(linalg.sqdist(self.Q, np.asarray(Z, np.float64)), min(self.k, len(Z)))
-        names = np.concatenate([self.ids, ids[best]], axis=1)
-        sizes = np.concatenate([self.sqdist, sqdist], axis=1)
-        order = np.lexsort((names, sizes), axis=1)[:, : self.k]
+        names = np.concatenate([self.ids, ids[best]], axis=1)  # (m, at most 2k)
+        sizes = np.concatenate([self.sqdist, sqdist], axis=1)  # the same, of their distances
+        order = np.lexsort((names, sizes), axis=1)[:, : self.k]  # by distance, ties by id
         self.ids = np.take_along_axis(names, order, axis=1)
         self.sqdist = np.take_along_axis(sizes, order, axis=1)
 
@@ -217,27 +217,27 @@ class Answer:
     ids: np.ndarray
 
     def __post_init__(self) -> None:
-        self.near = Nearest(self.Q, self.ids.shape[1])
+        self.nearest = Nearest(self.Q, self.ids.shape[1])
         self.sqdist = np.full(self.ids.shape, np.inf)
 
     def add(self, ids: np.ndarray, Z: np.ndarray) -> None:
         """See a block of points."""
-        self.near.add(ids, Z)
+        self.nearest.add(ids, Z)
         order = np.argsort(ids, kind="stable")
         rows = order[np.minimum(np.searchsorted(ids, self.ids, sorter=order), len(ids) - 1)]
-        query, rank = np.nonzero(ids[rows] == self.ids)
+        query, rank = np.nonzero(ids[rows] == self.ids)  # those of this block
         self.sqdist[query, rank] = linalg.row_norms(self.Q[query] - Z[rows[query, rank]])
 
     def recall(self) -> float:
         """Share of answers as near as the true k-th neighbor, to what single precision can tell."""
-        edge = self.near.sqdist[:, -1:]
-        slack = 1e-5 * edge + 4e-7 * self.Q.var(axis=0).sum()
+        edge = self.nearest.sqdist[:, -1:]  # (m, 1)
+        slack = 1e-5 * edge + 4e-7 * self.Q.var(axis=0).sum()  # rounding of float32, relative and of the cloud
         return float(np.mean(self.sqdist <= edge + slack))
 
 
 def between(points: Any, count: int = N_QUERIES) -> np.ndarray:
     """Queries near points and equal to none: 0.9 x_i + 0.1 x_j for rows i and j spread over the points."""
-    rows = linalg.spread(len(points), count)
+    rows = linalg.spread(len(points), count)  # (m,)
     return 0.9 * points[rows] + 0.1 * points[(rows + max(1, len(points) // 3)) % len(points)]
 
 

@@ -51,27 +51,27 @@ class Chroma(TableTarget):
         collection = named(client, table)
         if collection is None:
             return {}
-        first = collection.get(limit=1, include=["embeddings"])["embeddings"]
+        row = collection.get(limit=1, include=["embeddings"])["embeddings"]  # (1, r)
         ours = "integers" in (collection.metadata or {})
-        return {"learned" if ours else "embeddings": (len(first[0]) if len(first) else 0, "float32")}
+        return {"learned" if ours else "embeddings": (len(row[0]) if len(row) else 0, "float32")}
 
     def create(self, sink: Any, table: str, stored: Columns) -> Any:
         if named(sink, table) is not None:
             sink.delete_collection(table)
-        links = 16 if stored.map.width <= 128 else 32
+        links = 16 if stored.map.width <= 128 else 32  # wide vectors need more for the same recall
         graph = {"space": "l2", "ef_construction": 200, "max_neighbors": links, "ef_search": 512}
         settings = {"metadata": {"integers": not stored.text}, "configuration": {"hnsw": graph}}
         return sink.create_collection(table, embedding_function=None, **settings)
 
-    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
-        made.add(ids=ids.astype(str).tolist(), embeddings=values["learned"])
+    def insert(self, collection: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+        collection.add(ids=ids.astype(str).tolist(), embeddings=values["learned"])
 
     def count(self, client: Any, table: str) -> int:
         return named(client, table).count()
 
     def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
         rows = named(client, table).get(ids=[str(name) for name in ids], include=["embeddings"])
-        values = dict(zip(rows["ids"], rows["embeddings"]))
+        values = dict(zip(rows["ids"], rows["embeddings"]))  # in an order of its own
         return {name: values[str(name)] for name in ids}
 
     def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:

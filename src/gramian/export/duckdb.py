@@ -51,8 +51,8 @@ class Duckdb(TableTarget):
         try:
             return duckdb.connect(str(target), read_only=read_only), target
         except duckdb.IOException as error:
-            first = str(error).splitlines()[0]
-            raise ValueError(f"{owner}: {str(target)!r} cannot be opened as a DuckDB file ({first}).") from error
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"{owner}: {str(target)!r} cannot be opened as a DuckDB file ({reason}).") from error
 
     def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
         kinds = [(name, *kind.partition("[")[::2]) for name, kind in client.execute(COLUMNS, [table]).fetchall()]
@@ -75,10 +75,10 @@ class Duckdb(TableTarget):
         sink.execute(f'create or replace table "{table}" ({", ".join(kinds)})')
         return sink, table, schema(stored)
 
-    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+    def insert(self, place: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
         import pyarrow as pa
 
-        connection, table, form = made
+        connection, table, form = place
         block = pa.Table.from_batches([batch(form, ids, values)])  # noqa: F841  # DuckDB finds it by its name
         connection.execute(f'insert into "{table}" select * from block')
 
@@ -90,7 +90,7 @@ class Duckdb(TableTarget):
 
     def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
         score = DISTANCE if angle is None else SCORE[angle].format(**self.terms)
-        width = Q.shape[1] - (angle is not None)
+        width = Q.shape[1] - (angle is not None)  # without c
         ask = f'select id from "{table}" order by {score.format(width=width)} limit {k}'
-        asked = ([row[:width], *row[width:]][: score.count("?")] for row in Q.tolist())
-        return [[row[0] for row in client.execute(ask, one).fetchall()] for one in asked]
+        values = ([row[:width], *row[width:]][: score.count("?")] for row in Q.tolist())
+        return [[row[0] for row in client.execute(ask, one).fetchall()] for one in values]

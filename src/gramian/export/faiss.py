@@ -137,8 +137,8 @@ def _built(
     sample = points.sample(TRAINING)
     center = None
     if map.affine is not None and not map.affine.by_angle:
-        sample = linalg.dense(sample)
-        center = sample.mean(axis=0, dtype=np.float64)
+        sample = linalg.dense(sample)  # (n, d)
+        center = sample.mean(axis=0, dtype=np.float64)  # μ, (d,)
     Z = _coordinates(map, sample, center)
     core = _index(faiss, kind, map.width, points.total or len(Z), options)
     if not core.is_trained:
@@ -151,7 +151,7 @@ def _built(
             index.add_with_ids(Z, labels(numbers, map.owner)) if points.named else index.add(Z)
             nearest.add(numbers, Z)
             report(len(numbers))
-    for i, step in enumerate(reversed(_steps(faiss, map, center))):
+    for i, step in enumerate(reversed(_steps(faiss, map, center))):  # the last step lies nearest to the vectors
         if i == 0:
             index = faiss.IndexPreTransform(step, index)
         else:
@@ -170,7 +170,7 @@ def _steps(faiss: Any, map: Map, center: np.ndarray | None) -> list[Any]:
     """What an index does to raw points, in its order."""
     if map.affine is None:
         return []
-    L, b, C = map.affine.L, map.affine.b, map.affine.C
+    L, b, C = map.affine.L, map.affine.b, map.affine.C  # x ↦ Lx + b, its length one, C times it
     steps = [] if L is None else [_linear(faiss, L, b, center)]
     if map.affine.by_angle:
         steps.append(faiss.NormalizationTransform(map.inner_width, 2.0))
@@ -219,7 +219,7 @@ def _index(faiss: Any, kind: str, d: int, n: int, options: dict[str, Any]) -> An
 def _settle(faiss: Any, index: Any, nearest: Nearest, fixed: bool) -> None:
     """Give a graph the beam, and an inverted file the number of lists, that find the neighbors of the queries."""
     plain = core(faiss, index)
-    queries = np.ascontiguousarray(nearest.Q, np.float32)
+    queries = np.ascontiguousarray(nearest.Q, np.float32)  # (m, r), behind the steps
     coordinates = index.index if isinstance(index, faiss.IndexPreTransform) else index
     if isinstance(plain, faiss.IndexHNSW):
         settings, name, most = plain.hnsw, "efSearch", 8192

@@ -60,13 +60,13 @@ Examples
 def to_function(target: Target) -> Callable[..., Any]:
     """``to_NAME`` of a target."""
     owner, shape = f"to_{target.module}", signature(target.write)
-    given = [
+    items = [
         item.replace(default=target.defaults.get(name, item.default))
         for name, item in shape.parameters.items()
         if name not in target.without
     ]
-    given[0] = given[0].replace(name="metric", annotation=Any)
-    shape = shape.replace(parameters=given)
+    items[0] = items[0].replace(name="metric", annotation=Any)
+    shape = shape.replace(parameters=items)
 
     def export(*args: Any, **kwargs: Any) -> Any:
         call = shape.bind(*args, **kwargs)
@@ -82,8 +82,8 @@ def to_function(target: Target) -> Callable[..., Any]:
 def from_function(target: Any) -> Callable[..., Any]:
     """``from_NAME`` of a target that gives vectors back."""
     shape = signature(target.read)
-    path, *others = shape.parameters.values()
-    shape = shape.replace(parameters=[path.replace(annotation=opened(target)), *others])
+    path, *options = shape.parameters.values()
+    shape = shape.replace(parameters=[path.replace(annotation=opened(target)), *options])
 
     def read(*args: Any, **kwargs: Any) -> Any:
         yield from target.read(*args, **kwargs)

@@ -60,12 +60,12 @@ class Graph(Target):
         nearest = Nearest(between(single(map(points.sample(1000)), map.owner)), 10)
         with progress(map.owner, points.total, verbose, callback) as report:
             for numbers, X in points.blocks:
-                Z = single(map(X), map.owner)
+                Z = single(map(X), map.owner)  # (n, r), float32
                 self.add(index, labels(numbers, map.owner), Z)
                 nearest.add(numbers, Z)
                 report(len(numbers))
         beam = settle(lambda beam: self.search(index, nearest.Q, nearest.ids.shape[1], beam), nearest.ids)
-        self.search(index, nearest.Q[:1], 1, beam)
+        self.search(index, nearest.Q[:1], 1, beam)  # the index keeps the beam it was asked with last
         if path is None:
             return index
         save = lambda file: self.save(index, str(file))  # noqa: E731
@@ -158,7 +158,7 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
                 raise TypeError("from_hnswlib: dim must be given, the file of an index does not tell it.")
             index = self.needs("from_hnswlib", "hnswlib").Index(space="l2", dim=dim)
             index.load_index(str(path))
-        numbers = np.sort(np.asarray(index.get_ids_list(), dtype=np.int64))
+        numbers = np.sort(np.asarray(index.get_ids_list(), dtype=np.int64))  # (n,)
         for start in range(0, len(numbers), block):
             span = numbers[start : start + block]
             yield span, np.asarray(index.get_items(span), dtype=np.float32)

@@ -93,21 +93,21 @@ class Jsonl(TableTarget):
             raise ValueError(f"{stored.map.owner}: a vector has at most {self.widest} dimensions there, got {widest}.")
         return Document(table, stream, self.definition(table, stored), index_file(target))
 
-    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+    def insert(self, file: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
         cells = [[f"[{row}]" for row in texts(v)] if v.ndim == 2 else texts(v) for v in values.values()]
         rows = (", ".join(f'"{name}": {cell}' for name, cell in zip(values, row)) for row in zip(*cells))
-        made.stream.write("".join([self.document(made.table, name, row) for name, row in zip(ids.tolist(), rows)]))
+        file.stream.write("".join([self.document(file.table, name, row) for name, row in zip(ids.tolist(), rows)]))
 
-    def finish(self, made: Any) -> None:
-        made.stream.flush()
-        with replacing(made.beside, f"to_{self.module}") as temporary:
-            temporary.write_text(json.dumps(made.definition, indent=2) + "\n", encoding="utf-8")
+    def finish(self, file: Any) -> None:
+        file.stream.flush()
+        with replacing(file.beside, f"to_{self.module}") as temporary:
+            temporary.write_text(json.dumps(file.definition, indent=2) + "\n", encoding="utf-8")
 
     def definition(self, table: str, stored: Columns) -> dict[str, Any]:
         raise NotImplementedError
 
     def document(self, table: str, name: Any, values: str) -> str:
-        head = json.dumps({"index": {"_index": table, "_id": str(name)}})
+        head = json.dumps({"index": {"_index": table, "_id": str(name)}})  # where the next line goes
         return f'{head}\n{{"id": {json.dumps(name)}, {values}}}\n'
 
     def lines(self, map: Map, target: Path, table: str, form: str, stored: Columns | None) -> tuple[str, str]:
@@ -127,7 +127,7 @@ class Jsonl(TableTarget):
                     raise ValueError(f"check: {str(path)!r} has documents without {name!r}; export to it first.")
                 ids.append(document["properties"]["item"] if "properties" in document else document["id"])
                 rows.append((np.array(values[name], np.float32), document.get("norm", 0.0), document.get("size", 1.0)))
-        vectors, norm, size = (np.array(column, np.float32) for column in zip(*rows))
+        vectors, norm, size = (np.array(column, np.float32) for column in zip(*rows))  # (n, r), (n,), (n,)
         return scanned(np.array(ids), vectors, norm if form == "query" else None, size)
 
 
@@ -192,9 +192,9 @@ class Weaviate(Jsonl):
         return table[0].upper() + table[1:]
 
     def definition(self, table: str, stored: Columns) -> dict[str, Any]:
-        near = {"vectorizer": {"none": {}}, "vectorIndexType": "hnsw", "vectorIndexConfig": {"distance": "l2-squared"}}
+        graph = {"vectorizer": {"none": {}}, "vectorIndexType": "hnsw", "vectorIndexConfig": {"distance": "l2-squared"}}
         item = {"name": "item", "dataType": ["text" if stored.text else "int"]}
-        return {"class": table, "vectorConfig": dict.fromkeys(stored.widths, near), "properties": [item]}
+        return {"class": table, "vectorConfig": dict.fromkeys(stored.widths, graph), "properties": [item]}
 
     def document(self, table: str, name: Any, values: str) -> str:
         head = json.dumps({"class": table, "id": key(name), "properties": {"item": name}})
@@ -204,5 +204,5 @@ class Weaviate(Jsonl):
 def key(name: int | str) -> str:
     """The UUID of an id: the number itself, or one derived from the word."""
     if isinstance(name, str) or name < 0:
-        return str(uuid.uuid5(uuid.NAMESPACE_OID, str(name)))
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, str(name)))  # the same word has the same UUID in every export
     return str(uuid.UUID(int=name))

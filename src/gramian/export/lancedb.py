@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian._settings import Count
 from gramian.export.base import folder
-from gramian.export.parquet import chosen
+from gramian.export.parquet import columns_of
 from gramian.export.points import Columns, batch, matrix, schema
 from gramian.export.tables import TableTarget
 
@@ -48,13 +48,13 @@ class Lancedb(TableTarget):
     def existing(self, client: Any, table: str) -> dict[str, tuple[int, str]]:
         if table not in names(client):
             return {}
-        kinds = {field.name: field.type for field in client.open_table(table).schema}
+        kinds = {field.name: field.type for field in client.open_table(table).schema}  # Arrow types
         values = {name: str(getattr(kind, "value_type", kind)) for name, kind in kinds.items()}
         dtypes = {"float": "float32", "double": "float64"}
         return {n: (getattr(kinds[n], "list_size", 0), dtypes.get(value, value)) for n, value in values.items()}
 
     def fill(self, sink: Any, table: str, stored: Columns, report: Callable[[int], None]) -> None:
-        form = schema(stored)
+        form = schema(stored)  # Arrow fields
 
         def blocks() -> Iterator[Any]:
             for ids, values in stored.blocks:
@@ -69,8 +69,8 @@ class Lancedb(TableTarget):
     def vectors(self, client: Any, table: str, column: str, ids: list[Any]) -> dict[Any, Any]:
         words = ", ".join(f"'{value}'" if isinstance(value, str) else str(value) for value in ids)
         rows = client.open_table(table).search().where(f"id in ({words})").select(["id", column]).limit(len(ids))
-        some = rows.to_arrow()
-        return dict(zip(some["id"].to_pylist(), matrix(some[column])))
+        answer = rows.to_arrow()
+        return dict(zip(answer["id"].to_pylist(), matrix(answer[column])))
 
     def nearest(self, client: Any, table: str, Q: np.ndarray, k: int, angle: bool | None) -> list[Any]:
         rows = client.open_table(table)
@@ -85,12 +85,12 @@ class Lancedb(TableTarget):
         lancedb, pa = self.needs(owner, "lancedb"), self.needs(owner, "pyarrow")
         database = path if hasattr(path, "open_table") else lancedb.connect(str(path))
         rows = database.open_table(table)
-        vectors, numbers = chosen(pa, rows.schema, column, id, f"table {table!r}", owner)
+        vectors, numbers = columns_of(pa, rows.schema, column, id, f"table {table!r}", owner)
         for start in range(0, rows.count_rows(), block):
             ask = rows.search().select([*vectors, *([numbers] if numbers else [])]).offset(start).limit(block)
-            some = ask.to_arrow()
-            ids = np.arange(start, start + len(some)) if numbers is None else some[numbers].to_numpy()
-            yield ids, matrix(some[vectors[0]])
+            span = ask.to_arrow()
+            ids = np.arange(start, start + len(span)) if numbers is None else span[numbers].to_numpy()
+            yield ids, matrix(span[vectors[0]])
 
 
 def names(database: Any) -> list[str]:

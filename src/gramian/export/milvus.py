@@ -60,7 +60,7 @@ class Milvus(TableTarget):
 
         if sink.has_collection(table):
             sink.drop_collection(table)
-        schema, index = sink.create_schema(auto_id=False), sink.prepare_index_params()
+        schema, index = sink.create_schema(auto_id=False), sink.prepare_index_params()  # both empty, filled below
         kind = {"datatype": DataType.VARCHAR, "max_length": 512} if stored.text else {"datatype": DataType.INT64}
         schema.add_field("id", is_primary=True, **kind)
         for name, width in stored.widths.items():
@@ -69,13 +69,13 @@ class Milvus(TableTarget):
         sink.create_collection(table, schema=schema, index_params=index)
         return sink, table
 
-    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
-        client, table = made
+    def insert(self, place: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+        client, table = place
         names = ["id", *values]
         client.insert(table, [dict(zip(names, row)) for row in zip(ids.tolist(), *values.values())])
 
-    def finish(self, made: Any) -> None:
-        client, table = made
+    def finish(self, place: Any) -> None:
+        client, table = place
         client.flush(table)
 
     def count(self, client: Any, table: str) -> int:

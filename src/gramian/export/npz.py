@@ -74,14 +74,14 @@ class Npz(Target):
         with np.load(path, allow_pickle=False) as arrays:
             a = dict(arrays)
         if "inner" in a:
-            return linalg.unit_rows(X @ a["inner"].T + a["offset"]) @ a["components"].T
+            return linalg.unit_rows(X @ a["inner"].T + a["offset"]) @ a["components"].T  # C u / |u|
         if "components" in a:
-            return (X - a["center"]) @ a["components"].T + a["offset"]
+            return (X - a["center"]) @ a["components"].T + a["offset"]  # L(x − c) + b
         if str(a["kernel"]) == "gaussian":
             kernel: Kernel = Gaussian(float(a["scale"]))
         else:
             kernel = Polynomial(int(a["degree"]), float(a["offset_of_kernel"]), scale=float(a["scale"]))
-        return kernel(X, a["basis"]) @ a["weights"] - a["offset"]
+        return kernel(X, a["basis"]) @ a["weights"] - a["offset"]  # K(x, B)W − o
 
 
 def _arrays(map: Map, center: np.ndarray) -> dict[str, np.ndarray]:
@@ -91,8 +91,8 @@ def _arrays(map: Map, center: np.ndarray) -> dict[str, np.ndarray]:
         name, parameters = _parameters(kernel, map.owner)
         numbers = {key: np.asarray(value) for key, value in parameters.items()}
         return {"kernel": np.asarray(name), **numbers, "basis": basis, "weights": weights, "offset": offset}
-    L = np.eye(d) if affine.L is None else np.array(affine.L)
-    offset = np.zeros(len(L)) if affine.b is None else affine.b
+    L = np.eye(d) if affine.L is None else np.array(affine.L)  # (r, d)
+    offset = np.zeros(len(L)) if affine.b is None else affine.b  # (r,)
     if affine.by_angle:
         return {"inner": L, "offset": offset, "components": np.eye(len(L)) if affine.C is None else affine.C}
     return {"components": L, "center": center, "offset": offset} | ({"matrix": L.T @ L} if d <= WIDEST else {})

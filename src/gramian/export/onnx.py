@@ -1,6 +1,7 @@
 """A learned metric as an ONNX model: the map from products, powers and lengths alone."""
 
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def _model(onnx: Any, map: Map, center: np.ndarray) -> Any:
         embedded(graph, map, moved)
         graph.nodes[-1].output[0] = "learned"
     else:
-        graph = Graph(onnx, np.float64)
+        graph = Graph(onnx, np.float64)  # W has large entries, and small lengths divide
         double = graph.add("Cast", "x", to=onnx.TensorProto.DOUBLE)
         graph.add("Cast", embedded(graph, map, double), name="learned", to=kind)
     entry = onnx.helper.make_tensor_value_info("x", kind, ["n", map.n_features])
@@ -92,9 +93,9 @@ def embedded(graph: "Graph", map: Map, x: str) -> str:
     """E(x) of a formula or of kernel coordinates, as nodes."""
     if map.affine is None:
         kernel, basis, weights, offset = kernel_map(map)
-        z = graph.times(gram(graph, kernel, x, basis, map.owner), weights.T)
+        z = graph.times(gram(graph, kernel, x, basis, map.owner), weights.T)  # K(x, B)W
         return graph.add("Sub", z, graph.constant(offset)) if offset.any() else z
-    x = graph.times(x, map.affine.L)
+    x = graph.times(x, map.affine.L)  # Lx
     x = x if map.affine.b is None else graph.add("Add", x, graph.constant(map.affine.b))
     return graph.times(_unit(graph, x) if map.affine.by_angle else x, map.affine.C)
 
@@ -148,7 +149,7 @@ def gram(graph: Graph, kernel: Kernel, x: str, basis: np.ndarray, owner: str) ->
     if isinstance(kernel, Scaled):
         return graph.scaled(gram(graph, kernel.base, x, basis, owner), kernel.weight)
     if isinstance(kernel, Constant):
-        zero = graph.scaled(graph.times(x, np.zeros_like(basis)), 0.0)
+        zero = graph.scaled(graph.times(x, np.zeros_like(basis)), 0.0)  # of the right shape (n, k)
         return graph.add("Add", zero, graph.constant(kernel.value))
     if isinstance(kernel, Sum | Product | Weighted):
         return _combined(graph, kernel, x, basis, owner)
@@ -160,11 +161,9 @@ def gram(graph: Graph, kernel: Kernel, x: str, basis: np.ndarray, owner: str) ->
 
 def _combined(graph: Graph, kernel: Any, x: str, basis: np.ndarray, owner: str) -> str:
     weights = kernel.weights if isinstance(kernel, Weighted) else np.ones(len(kernel.parts))
-    parts = [Scaled(part, float(w)) if w != 1 else part for part, w in zip(kernel.parts, weights) if w > 0]
-    total = gram(graph, parts[0], x, basis, owner)
-    for part in parts[1:]:
-        total = graph.add("Mul" if isinstance(kernel, Product) else "Add", total, gram(graph, part, x, basis, owner))
-    return total
+    parts = [Scaled(one, float(w)) if w != 1 else one for one, w in zip(kernel.parts, weights) if w > 0]
+    kind = "Mul" if isinstance(kernel, Product) else "Add"
+    return reduce(partial(graph.add, kind), [gram(graph, one, x, basis, owner) for one in parts])
 
 
 def _gaussian(graph: Graph, kernel: Gaussian, x: str, basis: np.ndarray, owner: str) -> str:
@@ -172,12 +171,12 @@ def _gaussian(graph: Graph, kernel: Gaussian, x: str, basis: np.ndarray, owner: 
     if kernel.metric is not None:
         inner = Map.of(kernel.metric, owner)
         basis, x = inner(basis), embedded(graph, inner, x)
-    center = basis.mean(axis=0)
-    basis = basis - center
+    center = basis.mean(axis=0)  # (d,)
+    basis = basis - center  # (k, d)
     x = graph.add("Sub", x, graph.constant(center))
-    product = graph.scaled(graph.times(x, basis), -2.0)
-    sizes = graph.add("Add", graph.squares(x), graph.constant((basis**2).sum(axis=1)[None]))
-    sqdist = graph.add("Relu", graph.add("Add", product, sizes))
+    product = graph.scaled(graph.times(x, basis), -2.0)  # −2xᵀb, (n, k)
+    sizes = graph.add("Add", graph.squares(x), graph.constant((basis**2).sum(axis=1)[None]))  # |x|² + |b|²
+    sqdist = graph.add("Relu", graph.add("Add", product, sizes))  # rounding may leave less than zero
     return graph.add("Exp", graph.scaled(sqdist, -0.5 / kernel.scale**2))
 
 

@@ -55,12 +55,12 @@ class Parquet(TableTarget):
         form = schema(stored)
         return pq.ParquetWriter(sink, form), form
 
-    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
-        writer, form = made
+    def insert(self, place: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+        writer, form = place
         writer.write_batch(batch(form, ids, values))
 
-    def finish(self, made: Any) -> None:
-        made[0].close()
+    def finish(self, place: Any) -> None:
+        place[0].close()
 
     def open(self, path: Any, map: Map, table: str | None, form: str) -> Reader:
         read = self.needs("check", "pyarrow.parquet").read_table(path)
@@ -83,22 +83,22 @@ class Parquet(TableTarget):
             file = pq.ParquetFile(path)
         except pa.ArrowInvalid as error:
             raise ValueError(f"{owner}: {str(path)!r} is not a Parquet file.") from error
-        vectors, names = chosen(pa, file.schema_arrow, column, id, str(path), owner)
+        vectors, names = columns_of(pa, file.schema_arrow, column, id, str(path), owner)
         start = 0
         for rows in file.iter_batches(block, columns=[*vectors, *([names] if names else [])]):
-            n = len(rows)
+            n = len(rows)  # of this block
             ids = np.arange(start, start + n) if names is None else rows.column(names).to_numpy(zero_copy_only=False)
             start += n
             if n:
                 yield ids, _points(rows, vectors, owner)
 
 
-def chosen(
+def columns_of(
     pa: Any, form: Any, column: str | None, id: str | None, where: str, owner: str
 ) -> tuple[list[str], str | None]:
     """Names of the columns that hold the points, and of the column of ids."""
     kinds = (pa.types.is_list, pa.types.is_fixed_size_list, pa.types.is_large_list)
-    lists = [field.name for field in form if any(is_kind(field.type) for is_kind in kinds)]
+    lists = [field.name for field in form if any(is_kind(field.type) for is_kind in kinds)]  # columns of vectors
     names = id if id is not None else ("id" if "id" in form.names else None)
     for wanted in (column, id):
         if wanted is not None and wanted not in form.names:
@@ -115,10 +115,10 @@ def chosen(
 
 
 def _points(rows: Any, vectors: list[str], owner: str) -> np.ndarray:
-    first = rows.column(vectors[0])
-    if not hasattr(first.type, "value_type"):
-        return np.column_stack([rows.column(name).to_numpy(zero_copy_only=False) for name in vectors])
-    widths = np.asarray(first.value_lengths()) if hasattr(first, "value_lengths") else None
-    if first.null_count or (widths is not None and len(set(widths.tolist())) > 1):
+    column = rows.column(vectors[0])
+    if not hasattr(column.type, "value_type"):
+        return np.column_stack([rows.column(name).to_numpy(zero_copy_only=False) for name in vectors])  # (n, d)
+    widths = np.asarray(column.value_lengths()) if hasattr(column, "value_lengths") else None
+    if column.null_count or (widths is not None and len(set(widths.tolist())) > 1):
         raise ValueError(f"{owner}: column {vectors[0]!r} must hold vectors of one length, without gaps.")
-    return matrix(first)
+    return matrix(column)

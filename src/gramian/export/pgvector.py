@@ -140,7 +140,7 @@ class Pgvector(TableTarget):
         column, order = "learned" if form == "vector" else "original", score(map, table, form)
         address = str(path) if "://" in str(path) else stack.enter_context(embedded(self, Path(path)))
         connection = stack.enter_context(psycopg.connect(address, autocommit=True))
-        width = connection.execute(WIDTH, [table, column]).fetchone()
+        width = connection.execute(WIDTH, [table, column]).fetchone()  # None: there is no such column
         if width is None:
             stack.close()
             raise ValueError(f"check: table {table!r} has no column {column!r}; export to it first.")
@@ -153,7 +153,7 @@ class Pgvector(TableTarget):
             ask, ids = f'select id from "{table}" order by {order} limit {k}', []
             for q in Q.astype(np.float32).tolist():
                 with connection.transaction():
-                    connection.execute("set local enable_indexscan = off")
+                    connection.execute("set local enable_indexscan = off")  # an index would answer approximately
                     ids.append([row[0] for row in connection.execute(ask, {"x": str(q)})])
             return np.array(ids)
 
@@ -171,7 +171,7 @@ class Pgvector(TableTarget):
         with ExitStack() as stack:
             connection = stack.enter_context(psycopg.connect(path)) if isinstance(path, str) else path
             stack.enter_context(connection.transaction())
-            cursor = stack.enter_context(connection.cursor(name="gramian"))
+            cursor = stack.enter_context(connection.cursor(name="gramian"))  # of the server, which then sends blocks
             cursor.itersize = block
             cursor.execute(f'select "{names[0]}", "{names[1]}"::text from "{names[2]}" order by 1')
             while rows := cursor.fetchmany(block):
@@ -189,30 +189,31 @@ def score(map: Map, table: str, form: str) -> str:
     """What to order by, for a raw point in the place of %(x)s, or for its coordinates under a curved metric."""
     if form == "query":
         return SCORE[by_angle(map)].format(**TERMS).format(table=table)
-    asked = "%(x)s::vector" if map.affine is None else f'(select "{table}_learned"(%(x)s::vector))'
-    return f"learned <-> {asked}"
+    point = "%(x)s::vector" if map.affine is None else f'(select "{table}_learned"(%(x)s::vector))'
+    return f"learned <-> {point}"
 
 
 def map_pieces(map: Map, table: str, form: str) -> Iterator[Piece]:
     """E(x), or q′ and c, as tables of weights and functions over them."""
     affine = map.formula
-    L = np.eye(map.n_features or 0) if affine.L is None else affine.L
-    b = np.zeros(len(L)) if affine.b is None else affine.b
+    L = np.eye(map.n_features or 0) if affine.L is None else affine.L  # (r, d)
+    b = np.zeros(len(L)) if affine.b is None else affine.b  # (r,)
     names, last = ["learned"], affine.C
     if form == "query":
         names = ["query", "shift"] if affine.by_angle else ["query"]
-        N = np.eye(len(L)) if last is None else last.T @ last
+        N = np.eye(len(L)) if last is None else last.T @ last  # CᵀC, (r, r)
         # By the angle q′ = LᵀN u/|u| and c = bᵀN u/|u|, in rows one below the other.
         L, b, last = (L, b, np.vstack([L.T @ N, b @ N])) if affine.by_angle else (L.T @ L, np.zeros(L.shape[1]), None)
     yield from _stage(map, table, "map", L, b)
-    first = PRODUCTS.format(v="x", table=table, stage="map", rows="")
-    value = first = LENGTH_ONE.format(products=first) if affine.by_angle else first
+    value = inner = PRODUCTS.format(v="x", table=table, stage="map", rows="")  # Lx + b
+    if affine.by_angle:
+        value = inner = LENGTH_ONE.format(products=inner)
     if last is not None:
         yield from _stage(map, table, "last", last, np.zeros(len(last)))
     for name in names:
         if last is not None:
             rows = {"learned": "", "query": f" where i < {L.shape[1]}", "shift": f" where i = {L.shape[1]}"}[name]
-            value = PRODUCTS.format(v=GATHERED.format(rows=first), table=table, stage="last", rows=rows)
+            value = PRODUCTS.format(v=GATHERED.format(rows=inner), table=table, stage="last", rows=rows)
         yield FUNCTION.format(table=table, name=name, value=GATHERED.format(rows=value)), None
     column, operators = ("original", "vector_ip_ops") if form == "query" else ("learned", "vector_l2_ops")
     yield HINT.format(table=table, name=names[0], r=map.width, column=column, operators=operators), None

@@ -63,21 +63,21 @@ def rows(X: Any, ids: Any, owner: str, n_features: int | None, block: int | None
             raise ValueError(f"{owner}: X must be points (n, {n_features}), got {_checks.shown(X)}.")
         total = linalg.count(X)
         blocks = _sliced(X, _all_ids(ids, total, owner), block or max(1, BLOCK_BYTES // (8 * (n_features or 1))))
-    first = next(blocks, None)
-    if first is None or linalg.count(first[1]) == 0:
+    start = next(blocks, None)
+    if start is None or linalg.count(start[1]) == 0:
         raise ValueError(f"{owner}: X must hold at least 1 point(s), got 0.")
-    whole = first[1] if streamed else X
+    whole = start[1] if streamed else X
 
     def sample(count: int) -> Any:
-        some = linalg.take(whole, linalg.spread(linalg.count(whole), count))
-        return some if n_features is None else _checks.points(some, owner, n_features=n_features)
+        spread = linalg.take(whole, linalg.spread(linalg.count(whole), count))
+        return spread if n_features is None else _checks.points(spread, owner, n_features=n_features)
 
-    sound = (_sound(*pair, owner, n_features) for pair in chain([first], blocks))
-    return Rows(sound, total, first[0].dtype.kind == "U", ids is not None or streamed, sample)
+    sound = (_sound(*pair, owner, n_features) for pair in chain([start], blocks))
+    return Rows(sound, total, start[0].dtype.kind == "U", ids is not None or streamed, sample)
 
 
 def _all_ids(ids: Any, n: int, owner: str) -> np.ndarray:
-    names = np.arange(n, dtype=np.int64) if ids is None else as_ids(ids, owner)
+    names = np.arange(n, dtype=np.int64) if ids is None else as_ids(ids, owner)  # (n,)
     if len(names) != n:
         raise ValueError(f"{owner}: ids must have one entry per point ({n}), got {len(names)}.")
     if ids is not None and len(np.unique(names)) < n:
@@ -108,7 +108,7 @@ def _release(X: Any) -> None:
     """Let go of the pages of a memory map that have been read: they would count as memory of this process."""
     base = X
     while isinstance(base, np.ndarray):
-        base = base.base
+        base = base.base  # down to what owns the memory
     if isinstance(base, mmap.mmap) and not X.flags.writeable and hasattr(mmap, "MADV_DONTNEED"):
         base.madvise(mmap.MADV_DONTNEED)
 
@@ -168,7 +168,7 @@ def columns(map: "Map", points: Rows, form: str = "vector", original: bool = Fal
             raise ValueError(f"{owner}: original must be False for points that are not vectors.")
         widths["original"] = map.n_features
     if form == "query":
-        widths |= {"norm": 0, "size": 0} if by_angle(map) else {"norm": 0}
+        widths |= {"norm": 0, "size": 0} if by_angle(map) else {"norm": 0}  # 0: a number
     blocks = ((ids, _columns(map, X, widths)) for ids, X in points.blocks)
     return Columns(map, blocks, widths, points.total, points.text)
 
@@ -229,7 +229,7 @@ def texts(values: np.ndarray) -> list[str]:
     import pyarrow.compute as pc
 
     n, width = len(values), values.shape[1] if values.ndim == 2 else 1
-    numbers = pc.cast(pa.array(values.reshape(-1)), pa.string())
+    numbers = pc.cast(pa.array(values.reshape(-1)), pa.string())  # (n · width,)
     lists = pa.ListArray.from_arrays(np.arange(0, (n + 1) * width, width, dtype=np.int32), numbers)
     return pc.binary_join(lists, ",").to_pylist()
 

@@ -89,8 +89,8 @@ class Qdrant(TableTarget):
 
         if sink.collection_exists(table):
             sink.delete_collection(table)
-        other = models.Distance.EUCLID if "learned" in stored.widths else models.Distance.DOT
-        kinds = {"learned": distance(stored.map), "original": other}
+        original = models.Distance.EUCLID if "learned" in stored.widths else models.Distance.DOT
+        kinds = {"learned": distance(stored.map), "original": original}
         vectors = {
             name: models.VectorParams(size=width, distance=kinds[name])
             for name, width in stored.widths.items()
@@ -99,10 +99,10 @@ class Qdrant(TableTarget):
         sink.create_collection(table, vectors_config=vectors)
         return sink, table
 
-    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+    def insert(self, place: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
         from qdrant_client import models
 
-        client, table = made
+        client, table = place
         facts = {"id": ids.tolist()} if ids.dtype.kind == "U" else {}
         facts |= {name: values[name].tolist() for name in ("norm", "size") if name in values}
         payloads = [dict(zip(facts, row)) for row in zip(*facts.values())] or None
@@ -129,7 +129,7 @@ class Qdrant(TableTarget):
             dense = models.DenseVectorConfig(size=map.width, distance=distance(map))
             sink.create_vector_name(table, "learned", models.DenseVectorNameConfig(dense=dense))
         for names, X in self.read(sink, table, vector=source, block=BATCH):
-            Z = map(X).astype(np.float32).tolist()
+            Z = map(X).astype(np.float32).tolist()  # (n, r)
             vectors = [models.PointVectors(id=name, vector={"learned": z}) for name, z in zip(names.tolist(), Z)]
             sink.update_vectors(table, vectors)
             report(len(names))
@@ -153,8 +153,8 @@ class Qdrant(TableTarget):
             if angle:
                 product = m.DivExpression(div=m.DivParams(left=m.SumExpression(sum=["$score", q[-1]]), right="size"))
             score = m.SumExpression(sum=[product, m.MultExpression(mult=[-0.5, "norm"])])
-            near = m.Prefetch(query=q[:-1], using="original", limit=client.count(table).count)
-            return {"prefetch": near, "query": m.FormulaQuery(formula=score)}
+            scan = m.Prefetch(query=q[:-1], using="original", limit=client.count(table).count)
+            return {"prefetch": scan, "query": m.FormulaQuery(formula=score)}
 
         answers = (client.query_points(table, limit=k, **ask(q)).points for q in Q.tolist())
         return [[(point.payload or {}).get("id", point.id) for point in points] for points in answers]
@@ -183,10 +183,10 @@ class Qdrant(TableTarget):
             raise ValueError(f"{owner}: there is no collection {table!r}.")
         if vector is not None and vector not in names:
             raise ValueError(f"{owner}: collection {table!r} has no vector {vector!r}; it has {', '.join(names)}.")
-        others = [name for name in names if name != "learned"] or names
-        if vector is None and len(others) > 1:
-            raise ValueError(f"{owner}: collection {table!r} has the vectors {', '.join(others)}; name one.")
-        return others[0] if vector is None else vector
+        names = [name for name in names if name != "learned"] or names
+        if vector is None and len(names) > 1:
+            raise ValueError(f"{owner}: collection {table!r} has the vectors {', '.join(names)}; name one.")
+        return names[0] if vector is None else vector
 
 
 def distance(map: Map) -> Any:
@@ -203,4 +203,4 @@ def point_ids(ids: np.ndarray, owner: str) -> list[int] | list[str]:
         if len(ids) and ids.min() < 0:
             raise ValueError(f"{owner}: ids must be integers from 0 on or words, got {ids.min()}.")
         return ids.tolist()
-    return [str(uuid.uuid5(uuid.NAMESPACE_OID, word)) for word in ids.tolist()]
+    return [str(uuid.uuid5(uuid.NAMESPACE_OID, word)) for word in ids.tolist()]  # the same for the same word

@@ -71,9 +71,9 @@ class Sklearn(Target):
 def _estimator(map: Map) -> Any:
     affine = map.affine
     if affine is None:
-        kernel, basis, weights, offset = kernel_map(map)
+        kernel, basis, weights, offset = kernel_map(map)  # E(x) = K(x, B)W − o
         nystroem = Nystroem(n_components=len(basis), **_parameters(kernel, map.owner))
-        nystroem.components_, nystroem.normalization_ = basis, weights.T
+        nystroem.components_, nystroem.normalization_ = basis, weights.T  # it computes K(x, B) normalization_ᵀ
         nystroem.component_indices_ = np.arange(len(basis))
         nystroem.n_features_in_ = map.n_features
         return _chain(nystroem, _shift(offset) if offset.any() else None)
@@ -103,7 +103,7 @@ def _shift(offset: np.ndarray) -> StandardScaler:
     """x ↦ x − offset."""
     shift = StandardScaler(with_std=False)
     shift.mean_ = offset
-    shift.scale_ = shift.var_ = None
+    shift.scale_ = shift.var_ = None  # it only subtracts
     shift.n_features_in_ = len(offset)
     shift.n_samples_seen_ = 1
     return shift

@@ -73,20 +73,20 @@ class TableTarget(Target):
     def create(self, sink: Any, table: str, stored: Columns) -> Any:
         """Make the table, in the place of the one that is there; what ``insert`` takes."""
 
-    def insert(self, made: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
+    def insert(self, place: Any, ids: np.ndarray, values: dict[str, np.ndarray]) -> None:
         """Add a block of rows."""
 
-    def finish(self, made: Any) -> None:
+    def finish(self, place: Any) -> None:
         """The rows are all there."""
 
     def fill(self, sink: Any, table: str, stored: Columns, report: Callable[[int], None]) -> None:
         """Make the table and add all rows."""
-        made = self.create(sink, table, stored)
+        place = self.create(sink, table, stored)
         for ids, values in stored.blocks:
             if len(ids):
-                self.insert(made, ids, values)
+                self.insert(place, ids, values)
             report(len(ids))
-        self.finish(made)
+        self.finish(place)
 
     def write(  # type: ignore[override]  # the arguments of one target
         self,
@@ -110,7 +110,7 @@ class TableTarget(Target):
             if stored is None:
                 self.without_rows(sink, name, map, form, source, report)
             else:
-                foreign = set(self.existing(sink, name)) - OURS
+                foreign = set(self.existing(sink, name)) - OURS  # columns that no export makes
                 if foreign:
                     raise ValueError(
                         f"{owner}: table {table!r} is there with the column {sorted(foreign)[0]!r}, which no export "
@@ -147,7 +147,7 @@ class TableTarget(Target):
     def open(self, path: Any, map: Map, table: str | None, form: str) -> Reader:
         name, column = table or "items", "learned" if form == "vector" else "original"
         stack = ExitStack()
-        client, _ = stack.enter_context(self.opened(path, "check", read_only=True))
+        client, _ = stack.enter_context(self.opened(path, "check", read_only=True))  # open as long as the reader is
         columns = self.existing(client, name)
         if column not in columns:
             stack.close()
@@ -168,7 +168,7 @@ class TableTarget(Target):
         """What was written, and the lines of a query."""
         widths = {} if stored is None else stored.widths
         shown = ", ".join(f"`{name}`" for name in ["id", *widths])
-        width = map.n_features if form == "query" else map.width
+        width = map.n_features if form == "query" else map.width  # of the vectors that are asked for
         facts = {"name": target.name, "table": table, "width": width, "metric": map.loading(target)}
         if form == "query":
             facts["score"] = SCORE[by_angle(map)].format(**self.terms).format(**facts)

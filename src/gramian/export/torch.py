@@ -53,18 +53,16 @@ Linear(in_features=2, out_features=2, bias=True)
 
     def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
         torch = self.needs(map.owner, "torch")
-        parts = layers(map, center)
-        state = {name: torch.from_numpy(array) for name, array in _state(parts).items()}
+        steps = layers(map, center)  # in their order
+        state = {name: torch.from_numpy(array) for name, array in state_of(steps).items()}
         if path is None:
-            layer = _module(torch, state)
-            layer.load_state_dict(state)
-            return layer
+            return module(torch, state)
         code, save = QUERY, lambda file: torch.save(state, file)
         if str(path).endswith(".safetensors"):
             code = code.replace("import torch\n", "import torch, safetensors.torch\n")
             code = code.replace("torch.load(", "safetensors.torch.load_file(").replace(", weights_only=True", "")
             save = lambda file: self.needs(map.owner, "safetensors.torch").save_file(state, file)  # noqa: E731
-        return delivered(path, map, save, "the state of layers of PyTorch.", code, layer=_written(parts))
+        return delivered(path, map, save, "the state of layers of PyTorch.", code, layer=written(steps))
 
     def apply(self, path: Path, X: np.ndarray) -> np.ndarray:
         torch = self.needs("check", "torch")
@@ -72,10 +70,8 @@ Linear(in_features=2, out_features=2, bias=True)
             state = self.needs("check", "safetensors.torch").load_file(path)
         else:
             state = torch.load(path, weights_only=True)
-        layer = _module(torch, state)
-        layer.load_state_dict(state)
         with torch.no_grad():
-            return layer(torch.from_numpy(X.astype(np.float32))).numpy()
+            return module(torch, state)(torch.from_numpy(X.astype(np.float32))).numpy()
 
 
 class SentenceTransformers(Target):
@@ -97,13 +93,12 @@ PosixPath('learned')
 """
 
     def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Path:  # type: ignore[override]
-        parts = layers(map, center)
         target = folder(path, map.owner, "the folder of the module")
-        places = [None if isinstance(part, int) else f"{i}_Dense" if i else "" for i, part in enumerate(parts)]
-        for part, inside in zip(parts, places):
-            if inside is not None:
-                (target / inside).mkdir(exist_ok=True)
-                self._dense(target / inside, part, map.owner)
+        places: list[str | None] = []
+        for number, (weight, bias) in enumerate(layers(map, center)):
+            places.append(None if weight.ndim == 1 else f"{number}_Dense" if number else "")
+            if weight.ndim == 2:
+                self._dense(target / f"{places[-1]}", weight, bias, map.owner)
         with replacing(target / "layers.json", map.owner) as temporary:
             temporary.write_text(json.dumps(places) + "\n", encoding="utf-8")
         names = [
@@ -114,9 +109,9 @@ PosixPath('learned')
         readme(target, map, "modules of sentence-transformers.", code)
         return target
 
-    def _dense(self, place: Path, layer: Any, owner: str) -> None:
+    def _dense(self, place: Path, weight: np.ndarray, bias: np.ndarray | None, owner: str) -> None:
         """Write one ``Dense`` module."""
-        weight, bias = layer
+        place.mkdir(exist_ok=True)
         sizes = {"in_features": weight.shape[1], "out_features": len(weight), "bias": bias is not None}
         config = {**sizes, "activation_function": "torch.nn.modules.linear.Identity"}
         state = {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias})
@@ -138,53 +133,49 @@ PosixPath('learned')
         return features["sentence_embedding"].numpy()
 
 
-def layers(map: Map, center: Any) -> list[Any]:
-    """Layers in their order: (weight (r, d), bias (r,) or None), or the width of vectors that get length one."""
+def layers(map: Map, center: Any) -> list[tuple[np.ndarray, np.ndarray | None]]:
+    """Weight (r, d), and bias (r,) if there is one, of each layer; a weight (r,) of 1/√r stands for length one."""
     affine, shift = map.formula, center_of(map, center)
-    L = np.eye(len(shift)) if affine.L is None else affine.L
-    bias = (0 if affine.b is None else affine.b) - L @ shift
+    L = np.eye(len(shift)) if affine.L is None else affine.L  # (r, d)
+    linear = _single(L), _single((0 if affine.b is None else affine.b) - L @ shift)
     if not affine.by_angle:
-        return [(_compact(L), _compact(bias))]
-    first = [] if affine.L is None else [(_compact(L), _compact(bias))]
-    return [*first, len(L), *([] if affine.C is None else [(_compact(affine.C), None)])]
+        return [linear]
+    unit = np.full(len(L), len(L) ** -0.5, np.float32), None
+    inner = [] if affine.L is None else [linear]
+    return [*inner, unit, *([] if affine.C is None else [(_single(affine.C), None)])]
 
 
-def _compact(A: np.ndarray) -> np.ndarray:
+def _single(A: np.ndarray) -> np.ndarray:
     return np.array(A, np.float32, order="C")  # safetensors writes the memory of an array as it lies
 
 
-def _state(parts: list[Any]) -> dict[str, np.ndarray]:
+def state_of(steps: list[tuple[np.ndarray, np.ndarray | None]]) -> dict[str, np.ndarray]:
     """Arrays by the names that a ``Linear``, or a ``Sequential``, has for them."""
-    state = {}
-    for i, part in enumerate(parts):
-        prefix = "" if len(parts) == 1 else f"{i}."
-        weight, bias = (np.full(part, part**-0.5, np.float32), None) if isinstance(part, int) else part
-        state[f"{prefix}weight"] = weight
-        if bias is not None:
-            state[f"{prefix}bias"] = bias
+    state: dict[str, np.ndarray] = {}
+    for number, (weight, bias) in enumerate(steps):
+        prefix = "" if len(steps) == 1 else f"{number}."
+        state |= {f"{prefix}weight": weight} | ({} if bias is None else {f"{prefix}bias": bias})
     return state
 
 
-def _written(parts: list[Any]) -> str:
+def written(steps: list[tuple[np.ndarray, np.ndarray | None]]) -> str:
     """The layers as they are made in Python."""
-    made = [
-        f"torch.nn.RMSNorm({part}, eps={TINY:g})"
-        if isinstance(part, int)
-        else f"torch.nn.Linear({part[0].shape[1]}, {len(part[0])}{', bias=False' if part[1] is None else ''})"
-        for part in parts
+    lines = [
+        f"torch.nn.RMSNorm({len(weight)}, eps={TINY:g})"
+        if weight.ndim == 1
+        else f"torch.nn.Linear({weight.shape[1]}, {len(weight)}{', bias=False' if bias is None else ''})"
+        for weight, bias in steps
     ]
-    return made[0] if len(made) == 1 else f"torch.nn.Sequential({', '.join(made)})"
+    return lines[0] if len(lines) == 1 else f"torch.nn.Sequential({', '.join(lines)})"
 
 
-def _module(torch: Any, state: dict[str, Any]) -> Any:
-    """The layers of a state."""
-    prefixes = sorted({name.rpartition(".")[0] for name in state})
-    made = []
-    for prefix in prefixes:
-        weight = state[f"{prefix}.weight" if prefix else "weight"]
-        if weight.ndim == 1:
-            made.append(torch.nn.RMSNorm(len(weight), eps=TINY))
-        else:
-            r, d = weight.shape
-            made.append(torch.nn.Linear(d, r, bias=(f"{prefix}.bias" if prefix else "bias") in state))
-    return made[0] if prefixes == [""] else torch.nn.Sequential(*made)
+def module(torch: Any, state: dict[str, Any]) -> Any:
+    """The layers of a state, filled with it."""
+    steps = []
+    for name in sorted(name for name in state if name.endswith("weight")):
+        weight, biased = state[name], name.replace("weight", "bias") in state
+        unit = weight.ndim == 1
+        steps.append(torch.nn.RMSNorm(len(weight), eps=TINY) if unit else torch.nn.Linear(*weight.T.shape, bias=biased))
+    layer = steps[0] if "weight" in state else torch.nn.Sequential(*steps)
+    layer.load_state_dict(state)
+    return layer

@@ -34,7 +34,7 @@ class Affine:
 
     def first(self, X: Any) -> np.ndarray:
         """u = Lx + b."""
-        U = linalg.dense(X) if self.L is None else linalg.dense(X @ self.L.T)
+        U = linalg.dense(X) if self.L is None else linalg.dense(X @ self.L.T)  # (n, r)
         return U if self.b is None else U + self.b
 
     def __call__(self, X: Any) -> np.ndarray:
@@ -56,8 +56,8 @@ class Affine:
 
     def query(self, Q: Any) -> tuple[np.ndarray, np.ndarray]:
         """q′ (m, d) and c (m,) of raw queries, for ``sizes`` of raw points: q′ = LᵀCᵀE(q) and c = bᵀCᵀE(q)."""
-        weights = self(Q) if self.by_angle or self.b is None else self(Q) - self.b
-        weights = weights if self.C is None else weights @ self.C
+        weights = self(Q) if self.by_angle or self.b is None else self(Q) - self.b  # (m, r)
+        weights = weights if self.C is None else weights @ self.C  # CᵀE(q)
         shift = weights @ self.b if self.by_angle and self.b is not None else np.zeros(len(weights))
         return weights if self.L is None else weights @ self.L, shift
 
@@ -131,15 +131,15 @@ class View:
             return self.dense.embed(linalg.dense(X))
         if self.axes is None:
             return metric.embed(X)
-        V, s, k = self.rows(X), np.sqrt(metric.alpha), len(self.axes)
+        V, s, k = self.rows(X), np.sqrt(metric.alpha), len(self.axes)  # (n, p), √α, rows of Uᵀ
         if metric.coordinates.beside:  # (√α x, Lz(x)) is shorter
             return np.concatenate([s * V[:, :-k], V[:, -k:] @ metric.components.T], axis=1)
-        return s * V + ((V @ self.axes.T) @ (metric.root - s * np.eye(k))) @ self.axes
+        return s * V + ((V @ self.axes.T) @ (metric.root - s * np.eye(k))) @ self.axes  # √α v + U(G − √α I)Uᵀv
 
     def weigh(self, V: Any) -> Any:
         """BV of rows."""
         if self.axes is not None:
-            return self.metric.alpha * V + ((V @ self.axes.T) @ self._inside) @ self.axes
+            return self.metric.alpha * V + ((V @ self.axes.T) @ self._inside) @ self.axes  # αv + U(M − αI)Uᵀv
         if self.outside is not None:
             return V @ self._inside
         return V @ self.metric.core if self._scales is None else V * self._scales
@@ -175,7 +175,7 @@ class View:
         if self.on_points:
             return Affine(components)
         d = coordinates.n_features or 0
-        origin = self.embed(np.zeros((1, d)))[0]
+        origin = self.embed(np.zeros((1, d)))[0]  # b, (r,)
         return Affine((self.embed(np.eye(d)) - origin).T, origin if origin.any() else None)
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gramian.cli import formats
-from gramian.cli.formats import TableError
-from gramian.cli.tables import read
+from gramian.cli.tables import TableError, read
 
 GOOD = "a,b,kind\n1,2,x\n3,4,y\n5,6.5,x\n"
 
@@ -92,7 +91,7 @@ def test_what_is_written_reads_back(tmp_path, suffix, rng):
 
 @pytest.mark.parametrize("label", ["X", "file", "allow_pickle"])
 def test_labels_that_a_numpy_file_cannot_name(tmp_path, label):
-    with pytest.raises(formats.TableError, match=f"cannot hold labels under the name '{label}'; write CSV"):
+    with pytest.raises(TableError, match=f"cannot hold labels under the name '{label}'; write CSV"):
         formats.write(tmp_path / "t.npz", ["u"], np.ones((2, 1)), label, np.array([0, 1]))
 
 

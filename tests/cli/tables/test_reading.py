@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from gramian.tables import TableError, read
+from gramian.cli.tables import TableError, read
 
 MESSY = (
     "id;age;color;joined;income;kind\n"

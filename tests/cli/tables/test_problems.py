@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.tables.problems import is_identifier, is_named_id, suspicions, tells_label
+from gramian.cli.tables.problems import is_identifier, is_named_id, suspicions, tells_label
 
 
 @pytest.mark.parametrize("name", ["id", "ID", "customer_id", "Unnamed: 0", "rowIndex", "row", "index", "user key"])

@@ -1,0 +1,153 @@
+"""``gramian fit``, ``evaluate`` and ``learners``: learn a distance from a table, and see whether it is better."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+import gramian
+from gramian import _checks, persist
+from gramian.cli import formats, models
+from gramian.cli import options as opt
+from gramian.cli.screen import comparison, differences, listing, progress, say, tell, tell_dropped
+from gramian.cli.tables import Table, read
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands to an application."""
+    for command, lines in ((fit, FIT), (evaluate, EVALUATE), (learners, ())):
+        app.command(rich_help_panel=opt.LEARN, epilog=opt.examples(*lines))(command)
+
+
+FIT = (
+    "gramian fit wine.csv --label kind -o wine.gram",
+    "gramian fit wine.csv --label kind --learner nca --set n_components=2",
+    "gramian fit messy.csv --label kind --missing median --drop id,name",
+    "gramian fit digits.npz --learner lmnn --kernel gaussian --rank 100",
+)
+EVALUATE = (
+    "gramian evaluate wine.csv --label kind --learner rca --learner lmnn",
+    "gramian evaluate wine.csv --label kind --standardize -k 5 --folds 10",
+    "gramian evaluate messy.csv --label kind --missing median --drop id,name --plot scores.png",
+    "gramian evaluate wine.csv --label kind --json > scores.json",
+)
+
+
+def fit(
+    data: opt.Data,
+    label: opt.Label = None,
+    learner: opt.Learner = "auto",
+    output: opt.Output = Path("metric.gram"),
+    settings: opt.Set = None,
+    kernel: opt.Kernel = None,
+    rank: opt.Rank = None,
+    drop: opt.Drop = None,
+    missing: opt.Missing = opt.Gaps.refuse,
+    standardize: opt.Standardize = False,
+    seed: opt.Seed = 0,
+) -> None:
+    """Learn a distance from a table with labels, and save it.
+
+    Words become columns of 0 and 1, dates become days; the file remembers how.
+    """
+    formats.check_output(output)
+    if standardize and kernel:
+        raise ValueError("--standardize needs a linear metric; scale the table itself before learning with a kernel.")
+    from gramian.cli import choice
+
+    table, y = labeled(data, label, drop, missing)
+    model = choice.learner(learner, settings or (), kernel, rank, seed)
+    if standardize and isinstance(model, gramian.AutoMetric):
+        model.set_params(normalize=False)  # rows of length one are no linear map of the columns
+    scale = table.X.std(axis=0) if standardize else np.ones(table.X.shape[1])  # (d,)
+    scale[scale == 0] = 1.0
+    start = time.process_time()
+    with progress(f"{type(model).__name__} on {len(table.X)} rows"), choice.typed(settings or ()):
+        model.fit(table.X / scale, y)
+    seconds = time.process_time() - start
+    persist.save(models.rescaled(model.metric_, scale), output, about=models.about(model, table, missing))
+    classes = "1 class" if len(set(y)) == 1 else f"{len(set(y))} classes"
+    say.print(f"{models.name(model)} on {len(table.X)} rows × {len(table.names)} columns, {classes}:")
+    say.print(f"{models.ended(model)} {seconds:.2f} CPU seconds; saved {output}")
+    if isinstance(model, gramian.AutoMetric):
+        gain, error = model.estimate_
+        say.print(str(model.report_))
+        say.print(f"chosen: {model.chosen_}; to expect over the columns as they are: {gain:+.3f} ± {error:.3f}")
+
+
+def evaluate(
+    data: opt.Data,
+    label: opt.Label = None,
+    learner: opt.Learners = None,
+    neighbors: opt.Neighbors = 3,
+    n_folds: opt.Folds = 5,
+    settings: opt.Set = None,
+    kernel: opt.Kernel = None,
+    rank: opt.Rank = None,
+    drop: opt.Drop = None,
+    missing: opt.Missing = opt.Gaps.refuse,
+    standardize: opt.Standardize = False,
+    seed: opt.Seed = 0,
+    as_json: opt.AsJson = False,
+    picture: opt.Drawn = None,
+) -> None:
+    """See whether a learned distance finds better neighbors than the Euclidean one, by cross-validation.
+
+    The columns as they are and scaled ones (unit variance) are always among those compared.
+    """
+    from gramian.cli import choice, scores
+
+    formats.check_output(picture, suffixes=formats.PICTURES)
+    table, y = labeled(data, label, drop, "keep" if missing == "median" else missing)
+    splits = scores.folds(table.X, y, n_folds, seed)
+    sides: dict[str, Any] = {"Euclidean": None, "scaled": None}
+    for name in learner or ["auto"]:
+        model = choice.learner(name, settings or (), kernel, rank, seed)
+        sides[models.name(model)] = model
+    results = {}
+    with progress("cross-validation", len(sides) * n_folds) as (bar, task), choice.typed(settings or ()):
+        for name, model in sides.items():
+            bar.update(task, description=name)
+            scaled = name == "scaled" or (standardize and model is not None)
+            judged = scores.cross_validate(model, table.X, y, splits, neighbors, scaled)
+            results[name] = [bar.advance(task) or score for score in judged]
+    if as_json:
+        print(json.dumps({name: [vars(s) for s in folds] for name, folds in results.items()}, indent=1))
+    else:
+        title = f"{data.name}: {len(table.X)} rows × {len(table.names)} columns, {n_folds} folds"
+        say.print(comparison(title, results, neighbors))
+        say.print(differences(results, ("Euclidean", "scaled")))
+    if picture is not None:
+        from gramian import plotting
+
+        folds = {name: [score.accuracy for score in judged] for name, judged in results.items()}
+        formats.draw(plotting.scores(folds, label=f"{neighbors}-NN accuracy").figure, picture)
+        tell.print(f"saved {picture}")
+
+
+def learners() -> None:
+    """List the learners that fit and evaluate know, with a line about each and the settings that --set takes."""
+    from gramian.cli import choice
+
+    lines = {}
+    for name, cls in sorted(choice.learners().items()):
+        about = (sys.modules[cls.__module__].__doc__ or "").strip().split("\n")[0]
+        lines[name] = f"{about}\n[dim]{choice.settings_of(cls)}[/dim]"
+    say.print(listing(lines))
+
+
+def labeled(data: Path, label: str | None, drop: list[str] | None, missing: str) -> tuple[Table, np.ndarray]:
+    """A table and its labels, with a warning of columns that look like ids or give the label away."""
+    label = "y" if label is None and data.suffix.lower() == ".npz" else label
+    if label is None:
+        raise typer.BadParameter("say which column holds the labels.", param_hint="--label")
+    table = read(data, label, drop or (), missing=str(missing))
+    assert table.y is not None
+    for doubt in table.doubts:
+        _checks.warn(f"{data}: {doubt}.")
+    tell_dropped(table, missing)
+    return table, table.y
