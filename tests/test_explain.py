@@ -130,7 +130,7 @@ def test_strings_are_explained_by_the_strings_they_are_compared_with():
 
 def test_what_cannot_be_explained_says_why(rng):
     metric, X = kernel_metric(gm.Gaussian(1.0), rng)
-    with pytest.raises(ValueError, match="by must be one of 'features', 'basis', got 'landmarks'"):
+    with pytest.raises(ValueError, match="by must be one of 'features', 'basis', 'classes', got 'landmarks'"):
         metric.explain(X[0], X[1], by="landmarks")
     with pytest.raises(ValueError, match="names must be 5 names of points of the basis"):
         metric.explain(X[0], X[1], names=["one"], by="basis")

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import gramian as gm
+from gramian.coordinates import LinearProbabilities
 from gramian.kernels import Kernel
 
 
@@ -45,7 +46,16 @@ def placed_words(n=8, seed=0):
 
 
 WORDS = ["metric", "kernel", "metrics", "tree", "trees", "gram", "tree"]
+
+
+def shares(d=6):
+    """A classifier of the points."""
+    rng = np.random.default_rng(0)
+    return LinearProbabilities(rng.normal(size=(3, d)), rng.normal(size=3), np.arange(3))
+
+
 EXAMPLES = {
+    "Bhattacharyya": [lambda: gm.Bhattacharyya(shares())],
     "ChiSquared": [gm.ChiSquared, lambda: gm.ChiSquared(scale=None)],
     "DistanceKernel": [
         lambda: (gm.DistanceKernel(gm.Hamming(root=True), constant=1.0), histograms()),

@@ -45,7 +45,16 @@ def test_every_designed_learner_is_enrolled():
     assert {"Covariance", "LFDA", "MLKR", "LSML", "SDML", "SCML"} <= names
 
 
-@parametrize_with_checks([clone(est).set_params(**QUICKER.get(type(est).__name__, {})) for est in LEARNERS])
+def crossed(estimator):
+    """Checks that ask for ``fit_transform`` to be ``fit`` and ``transform``."""
+    reason = "labeled points get probabilities of models that did not see their label, as of TargetEncoder"
+    checks = ("check_transformer_general", "check_transformer_data_not_an_array")
+    return dict.fromkeys(checks, reason) if isinstance(estimator, gm.Posteriors) else {}
+
+
+@parametrize_with_checks(
+    [clone(est).set_params(**QUICKER.get(type(est).__name__, {})) for est in LEARNERS], expected_failed_checks=crossed
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

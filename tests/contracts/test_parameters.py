@@ -132,6 +132,7 @@ OTHER_OF = {
     **{f"{name}.center": False for name in CLUSTERINGS},
     **{f"{name}.features": FEATURES for name in (*ONLINE, "TDL")},
     **{f"{name}.solver": "bregman" for name in ("Framework", "ITML")},
+    "Posteriors.classifier": "logistic",
     "POLA.solver": gm.DualAscent(max_iter=1),
     "TupleClassifier.strategy": "max_tpr",
     "GeometryAwareKernel.solver": gm.BregmanProjections(max_iter=2),
@@ -172,6 +173,7 @@ FOLDS = "all points are held out three times over, so that few draws of the fold
 REASONS = {
     **{(name, key): LANCZOS for name in ("TDL", "LaplacianEigenmaps") for key in ("tol", "max_iter")},
     ("LaplacianEigenmaps", "random_state"): LANCZOS,
+    ("Posteriors", "cv"): "parts of fit_transform alone",
     **{(name, "random_state"): FOLDS for name in ("RCA", "PLDA", "GMML", "DNE")},
 }
 """Parameters that change nothing here, and why."""

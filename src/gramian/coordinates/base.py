@@ -33,6 +33,8 @@ class Coordinates(Stored, ABC):
     """(L, c) where z(x) = L(x − c) / |L(x − c)|, None in it for the identity and for zero; None for other maps."""
     mean: Any = 0.0
     """What was subtracted from z where coordinates are centered."""
+    classes: np.ndarray | None = None
+    """Names of the classes whose probabilities the last coordinates are the roots of; None where there are none."""
 
     @property
     @abstractmethod

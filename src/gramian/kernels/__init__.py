@@ -3,6 +3,7 @@
 from gramian.kernels.alignment import align, alignment
 from gramian.kernels.base import Kernel
 from gramian.kernels.basic import Cosine, Gaussian, Laplacian, Linear, Polynomial
+from gramian.kernels.bhattacharyya import Bhattacharyya
 from gramian.kernels.distance import DistanceKernel, Hamming
 from gramian.kernels.histogram import ChiSquared, Intersection
 from gramian.kernels.objects import FunctionKernel, Precomputed
@@ -12,6 +13,7 @@ from gramian.kernels.tangent import TangentDistance
 from gramian.kernels.weighted import Weighted, polynomials, scaled_gaussians
 
 __all__ = [
+    "Bhattacharyya",
     "ChiSquared",
     "Correspondence",
     "Cosine",

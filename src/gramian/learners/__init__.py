@@ -18,6 +18,7 @@ from gramian.learners.mmc import MMC
 from gramian.learners.nca import NCA
 from gramian.learners.plda import PLDA
 from gramian.learners.pola import POLA
+from gramian.learners.posteriors import Posteriors
 from gramian.learners.rca import RCA
 from gramian.learners.scml import SCML
 from gramian.learners.sdml import SDML
@@ -45,5 +46,6 @@ __all__ = [
     "Framework",
     "Kernelized",
     "Learner",
+    "Posteriors",
     "TupleClassifier",
 ]

@@ -18,7 +18,7 @@ import numpy as np
 
 from gramian import _checks, _device, linalg
 from gramian.coordinates import Coordinates
-from gramian.metrics.explain import by_name, of_basis, of_features
+from gramian.metrics.explain import by_name, of_basis, of_classes, of_features
 from gramian.metrics.view import View, view
 from gramian.persist import Stored
 
@@ -207,24 +207,27 @@ class Metric(Stored):
         zero comes from a feature that offsets others.
 
         Points that are no vectors, such as strings, have no features: ``by="basis"`` says instead what each point b of
-        the basis adds by k(b, x) − k(b, y), and last, as "rest", what lies outside of their span.
+        the basis adds by k(b, x) − k(b, y), and last, as "rest", what lies outside of their span. Beside class
+        probabilities ``by="classes"`` says what each class adds, in the order of ``coordinates.classes``, and last, as
+        "rest", what the features do.
 
         Parameters
         ----------
         x, y : point (d,)
             Two points; objects where the kernel takes objects.
         names : list of str, optional
-            Names of the features, or of the points of the basis: the answer is then a dict from name to share, the
+            Names of the features, points of the basis or classes: the answer is then a dict from name to share, the
             largest first; otherwise an array.
-        by : {"features", "basis"}
+        by : {"features", "basis", "classes"}
             What the distance is shared among.
         """
         owner = type(self).__name__
-        _checks.one_of(by, owner, "by", ("features", "basis"))
+        shares = {"features": of_features, "basis": of_basis, "classes": of_classes}
+        _checks.one_of(by, owner, "by", tuple(shares))
         for point, name in ((x, "x"), (y, "y")):
             _checks.same_columns(point, self.feature_names, owner, name)
         x, y = self.coordinates.one(x, owner, "x"), self.coordinates.one(y, owner, "y")
-        found = of_basis(self, x, y) if by == "basis" else of_features(self, x, y)
+        found = shares[by](self, x, y)
         return found if names is None else by_name(found, names, owner, by)
 
     def __reduce__(self) -> Any:

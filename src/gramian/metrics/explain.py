@@ -1,4 +1,4 @@
-"""Why two points are near or far: shares of features, or of the points of a basis, that add up to d²."""
+"""Why two points are near or far: shares of features, of classes, or of the points of a basis, that add up to d²."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,6 +38,17 @@ def of_basis(metric: Any, x: Any, y: Any) -> np.ndarray:
         raise TypeError(f"{owner}: by='basis' needs a metric of a kernel; others have shares of features alone.")
     rest = coordinates.pair_rest(X, Y, coordinates.difference(X, Y)) if metric.alpha > 0 else np.zeros(1)
     return np.append(inside, metric.alpha * rest)
+
+
+def of_classes(metric: Any, x: Any, y: Any) -> np.ndarray:
+    """Shares of the c class probabilities in the squared distance of x and y, and last that of the rest, (c + 1,)."""
+    X, Y = metric.check(x, "x"), metric.check(y, "y")
+    if metric.coordinates.classes is None:
+        owner = type(metric).__name__
+        raise TypeError(f"{owner}: by='classes' needs a metric of class probabilities, such as Posteriors learn.")
+    Z, c = metric.coordinates.difference(X, Y), len(metric.coordinates.classes)
+    shares = linalg.dense(_device.to_host(Z * (Z @ metric.core)))[0, -c:]  # z_j (Mz)_j
+    return np.append(shares, float(metric.pair_sqdist_of(X, Y)[0]) - shares.sum())
 
 
 def along_the_way(function: Callable[[np.ndarray], np.ndarray], start: Any, end: Any, steps: int = STEPS) -> np.ndarray:
@@ -80,9 +91,9 @@ def one_by_one(function: Callable, here: np.ndarray, there: np.ndarray, order: n
 
 def by_name(found: np.ndarray, names: Any, owner: str, by: str) -> dict[str, float]:
     """Shares under the names of their features, or points of a basis and the rest, the largest first."""
-    count = len(found) - (by == "basis")
+    count = len(found) - (by != "features")
     if not isinstance(names, list | tuple | np.ndarray) or len(names) != count:
-        wanted = f"{count} names of {'features' if by == 'features' else 'points of the basis'}"
+        wanted = f"{count} names of {'points of the basis' if by == 'basis' else by}"
         raise ValueError(f"{owner}: names must be {wanted}, got {_checks.shown(names)}.")
     named = [*map(str, names), "rest"]
     return {named[j]: float(found[j]) for j in np.argsort(-np.abs(found), kind="stable")}
