@@ -396,7 +396,9 @@ def test_a_bar_shows_the_alternations(monkeypatch):
         Progress, "add_task", lambda bar, name, **rest: bars.append(name) or add_task(bar, name, **rest)
     )
     data = gm.datasets.moons(40, random_state=0)
-    quiet, loud = (gm.GeometryAwareKernel(max_iter=3, verbose=told, random_state=0).fit(data.X, data.y) for told in (False, True))
+    quiet, loud = (
+        gm.GeometryAwareKernel(max_iter=3, verbose=told, random_state=0).fit(data.X, data.y) for told in (False, True)
+    )
     assert bars == ["GeometryAwareKernel"] and np.array_equal(quiet.kernel_, loud.kernel_)
 
 
