@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import gramian as gm
-from gramian import _contents
+from gramian import _registry
 from gramian.constraints import Constraints
 from gramian.coordinates import Coordinates, Plain
 from gramian.dask import ShardedIndex
@@ -369,7 +369,7 @@ def modules() -> list[str]:
 
 def names() -> dict[str, Any]:
     """Public functions and classes by name, each once."""
-    found = {name: getattr(gm, name) for name in _contents.HOME}
+    found = {name: getattr(gm, name) for name in _registry.HOME}
     for module in modules():
         home = import_module(f"gramian.{module}")
         for name in getattr(home, "__all__", ()):
