@@ -17,7 +17,7 @@ LAYERS = [
     {"_device"},
     {"_checks", "linalg", "votes"},
     {"persist", "_threads"},
-    {"scans", "shares"},
+    {"lower_bounds"},
     {"neighbors"},
     {"coordinates"},
     {"metrics"},

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _device, _threads, linalg
-from gramian.scans import FEW, DenseScan, Frame, sparse_scan
+from gramian.lower_bounds import FEW, DenseScan, Frame, sparse_scan
 
 QUERIES, BLOCK_BYTES = 1024, 64 << 20
 """Queries that share one pass over the rows, fewer where products and lists would not fit into so many bytes."""

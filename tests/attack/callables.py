@@ -44,7 +44,7 @@ TABLE.write_text("a,b\n1,2\n3,4\n")
 NOT_WALKED = {
     "linalg": "takes arrays that were checked",
     "neighbors": "takes arrays that were checked",
-    "scans": "takes arrays that were checked",
+    "lower_bounds": "takes arrays that were checked",
     "votes": "takes arrays that were checked",
     "cli": "test_command_line asks it",
 }
