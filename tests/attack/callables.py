@@ -45,7 +45,6 @@ NOT_WALKED = {
     "linalg": "takes arrays that were checked",
     "neighbors": "takes arrays that were checked",
     "lower_bounds": "takes arrays that were checked",
-    "votes": "takes arrays that were checked",
     "cli": "test_command_line asks it",
 }
 """Public modules that are not walked, and why."""

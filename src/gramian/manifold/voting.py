@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from gramian import _checks, linalg, votes
+from gramian import _checks, linalg, neighbors
 
 ANCHORS = (0.5, 0.75, 0.9)
 """Weights of the plain distance that are tried beside it alone."""
@@ -57,7 +57,7 @@ class Voters:
         codes = np.empty(n, dtype=np.intp)
         for rows in linalg.blocks(n, 24 * len(self.codes)):
             D = self.sqdist(embedding[rows], None if plain is None else plain[rows])
-            codes[rows] = votes.winners(self.codes[nearest(D, k)], int(self.codes.max()) + 1)
+            codes[rows] = neighbors.winners(self.codes[nearest(D, k)], int(self.codes.max()) + 1)
         return codes
 
 

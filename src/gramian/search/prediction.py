@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _checks, votes
+from gramian import _checks, neighbors
 from gramian._settings import Count, checked
 from gramian.search.base import Index
 
@@ -28,7 +28,7 @@ def knn_proba(
     """
     classes, codes = _checks.labels(y, "knn_proba", len(index))
     near, weight = _weighted(index, X, k, weights)
-    return classes, votes.tally(codes[near], len(classes), weight / weight.sum(axis=1, keepdims=True))
+    return classes, neighbors.tally(codes[near], len(classes), weight / weight.sum(axis=1, keepdims=True))
 
 
 @checked
@@ -45,7 +45,7 @@ def knn_classify(index: Index, y: Any, X: Any, *, k: Count = 5, weights: Weights
     """
     classes, codes = _checks.labels(y, "knn_classify", len(index))
     near, weight = _weighted(index, X, k, weights)
-    return classes[votes.winners(codes[near], len(classes), weight)]
+    return classes[neighbors.winners(codes[near], len(classes), weight)]
 
 
 @checked
