@@ -15,7 +15,7 @@ LAYERS = [
     {"_memory"},
     {"_registry", "_array", "_jit"},
     {"_device"},
-    {"_checks", "linalg"},
+    {"_validate", "linalg"},
     {"persist", "_threads"},
     {"lower_bounds"},
     {"neighbors"},
