@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import _contents
+from gramian import _registry
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -169,15 +169,15 @@ def test_what_a_page_takes_from_another_is_there():
 def test_every_public_name_is_in_the_reference():
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^   ([\w.]+)$", text, re.M))
-    public = {name for names in _contents.CONTENTS.values() for name in names}
+    public = {name for names in _registry.CONTENTS.values() for name in names}
     inner = {
         f"{module}.{name}"
-        for module in _contents.MODULES
+        for module in _registry.MODULES
         for name in getattr(import_module(f"gramian.{module}"), "__all__", ())
         if name not in public
     }
     missing = {name for name in public | inner if name not in listed}
-    missing |= {m for m in _contents.MODULES if m not in listed and f"`gramian.{m}`" not in text}
+    missing |= {m for m in _registry.MODULES if m not in listed and f"`gramian.{m}`" not in text}
     assert not missing, f"add to docs/api.md: {sorted(missing)}"
     for name in listed:
         home, _, last = f"gramian.{name}".rpartition(".")

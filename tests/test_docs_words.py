@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import gramian
-from gramian import _contents
+from gramian import _registry
 from gramian.learners import Learner
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts)]
-NAMES = sorted({name for names in _contents.CONTENTS.values() for name in names})
+NAMES = sorted({name for names in _registry.CONTENTS.values() for name in names})
 PUBLIC = [
     name for name in NAMES if inspect.isclass(getattr(gramian, name)) or inspect.isfunction(getattr(gramian, name))
 ]

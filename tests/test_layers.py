@@ -7,17 +7,17 @@ import subprocess
 import sys
 
 import gramian
-from gramian import _contents
+from gramian import _registry
 
 ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
     {"_settings"},
     {"_memory"},
-    {"_contents", "_array", "_jit"},
+    {"_registry", "_array", "_jit"},
     {"_device"},
-    {"_checks", "linalg", "votes"},
+    {"_validate", "linalg"},
     {"persist", "_threads"},
-    {"scans", "shares"},
+    {"lower_bounds"},
     {"neighbors"},
     {"coordinates"},
     {"metrics"},
@@ -42,7 +42,7 @@ OPTIONAL |= {"dask", "distributed", "zarr"}
 
 
 BY_STRING = {
-    "_contents.py": "the table itself",
+    "_registry.py": "the table itself",
     "export/base.py": "packages of others",
 }
 """Files that import what a variable names."""
@@ -75,7 +75,7 @@ def room(name):
     parts = name.split(".")
     if parts[0] != "gramian" or len(parts) == 1 or parts[1] in ("__version__", "__all__"):
         return None
-    return _contents.HOME.get(parts[1], parts[1])
+    return _registry.HOME.get(parts[1], parts[1])
 
 
 def test_imports_form_layers():
@@ -109,8 +109,8 @@ def test_no_room_reaches_another_by_a_string():
 
 
 def test_the_table_names_rooms_and_is_read_by_two():
-    assert {home.split(".")[0] for home in [*_contents.HOME.values(), *_contents.STORED.values()]} <= set(LEVEL)
-    readers = {path for path, _, tree in files() if any(room(name) == "_contents" for name in imported(tree))}
+    assert {home.split(".")[0] for home in [*_registry.HOME.values(), *_registry.STORED.values()]} <= set(LEVEL)
+    readers = {path for path, _, tree in files() if any(room(name) == "_registry" for name in imported(tree))}
     assert readers == {"__init__.py", "persist.py"}
 
 

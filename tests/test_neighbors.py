@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 import gramian as gm
-from gramian import _threads, neighbors, scans
+from gramian import _threads, lower_bounds, neighbors
 
 
 def brute(X, k, Q=None):
@@ -41,8 +41,8 @@ def test_dense_rows_are_found_exactly(rng, dtype, k):
 
 def test_a_projection_is_used_where_it_pays_and_the_answer_stays_exact(rng):
     X, Q = images(rng, 2600), images(rng, 40)
-    assert scans.Frame.around(X).directions is not None
-    assert scans.Frame.around(rng.normal(size=(2600, 200))).directions is None
+    assert lower_bounds.Frame.around(X).directions is not None
+    assert lower_bounds.Frame.around(rng.normal(size=(2600, 200))).directions is None
     agree(neighbors.nearest(X, 9, Q), brute(X, 9, Q))
     far = Q + rng.normal(size=Q.shape)  # most of such a query lies outside of the directions
     agree(neighbors.nearest(X, 9, far), brute(X, 9, far))
@@ -51,9 +51,9 @@ def test_a_projection_is_used_where_it_pays_and_the_answer_stays_exact(rng):
 @pytest.mark.parametrize("projected", [False, True])
 def test_bounds_are_below_the_distances_and_nearly_as_large(rng, projected):
     X, Q = images(rng, 2500), images(rng, 30)
-    frame = scans.Frame.around(X)
-    frame = frame if projected else scans.Frame(frame.center, frame.unit)
-    scan = scans.DenseScan.of(X, frame)
+    frame = lower_bounds.Frame.around(X)
+    frame = frame if projected else lower_bounds.Frame(frame.center, frame.unit)
+    scan = lower_bounds.DenseScan.of(X, frame)
     Z, own = scan.lift(Q)
     ids, lower = scan.shortlist((Z, own), len(X))
     assert (np.sort(ids, axis=1) == np.arange(len(X))).all()
@@ -104,7 +104,7 @@ def test_lists_hold_the_lowest_bounds_of_all_blocks(rng, size, dtype):
 
     products, halves = rng.integers(-9, 9, size=(7, 3000)).astype(dtype), rng.integers(0, 9, size=3000).astype(dtype)
     halves[::5] = np.inf
-    lists = scans.Lists(7, size, 3000, dtype)
+    lists = lower_bounds.Lists(7, size, 3000, dtype)
     for start in range(0, 3000, 1100):
         some = slice(start, min(start + 1100, 3000))
         lists.keep(np.ascontiguousarray(products[:, some]), halves[some], start)
@@ -137,7 +137,7 @@ def test_batches_of_any_size_have_the_same_answers(rng, m):
 
 def test_many_queries_that_the_bounds_leave_undecided_are_answered_exactly(rng):
     X = np.vstack([1e-3 * rng.normal(size=(3000, 5)), [1e3 * np.ones(5)]])  # one far row spoils the digits of all
-    scan = scans.DenseScan.of(X)
+    scan = lower_bounds.DenseScan.of(X)
     lower = scan.shortlist(scan.lift(X[:60]), 16)[1]
     assert (lower[:, -1] < brute(X, 10, X[:60])[1][:, -1]).all()
     agree(neighbors.nearest(X, 10, X[:60]), brute(X, 10, X[:60]))
@@ -155,7 +155,7 @@ def test_sparse_rows_are_found_exactly(rng, k):
 def test_rows_that_are_left_out_are_never_found(rng):
     X, Q = rng.normal(size=(900, 5)), rng.normal(size=(20, 5))
     mask = rng.random(900) < 0.1
-    scan = scans.DenseScan.of(X).only(mask)
+    scan = lower_bounds.DenseScan.of(X).only(mask)
     ids, values = neighbors.search(scan, Q, neighbors.dense_distances(Q, X), 6)
     true, sqdist = brute(X[mask], 6, Q)
     agree((ids, values), (np.flatnonzero(mask)[true], sqdist))
@@ -242,14 +242,14 @@ def test_no_entry_is_asked_for_and_none_is_touched():
 @pytest.mark.parametrize("k", [101, 700, 2400, 2600])
 def test_long_lists_take_all_directions_and_are_exact(rng, k):
     X, Q = images(rng, 2600), images(rng, 20)
-    frame = scans.Frame.around(X)
+    frame = lower_bounds.Frame.around(X)
     assert frame.suits(100, 2600) and not frame.suits(k, 2600) and frame.suits(k, 500 * k)
     agree(neighbors.nearest(X, k, Q), brute(X, k, Q))
 
 
 def test_a_projection_gives_long_lists_too(rng):
     X, Q = images(rng, 2600), images(rng, 20)
-    scan = scans.DenseScan.of(X)
+    scan = lower_bounds.DenseScan.of(X)
     assert scan.frame.directions is not None
     agree(neighbors.search(scan, Q, neighbors.dense_distances(Q, X), 300), brute(X, 300, Q))
 

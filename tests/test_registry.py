@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 import gramian
-from gramian import _contents
+from gramian import _registry
 
 ALIASES = {"KernelHashIndex": "HashIndex"}
 """Second names of one class."""
@@ -24,7 +24,7 @@ def test_public_name_resolves_and_is_documented(name):
 
 
 def test_a_module_is_listed_once():
-    tree = ast.parse(inspect.getsource(_contents))
+    tree = ast.parse(inspect.getsource(_registry))
     table = next(n.value for n in tree.body if isinstance(n, ast.AnnAssign) and n.target.id == "CONTENTS")
     keys = [key.value for key in table.keys]
-    assert sorted(keys) == sorted(set(keys)) and len(_contents.HOME) == sum(len(v) for v in _contents.CONTENTS.values())
+    assert sorted(keys) == sorted(set(keys)) and len(_registry.HOME) == sum(len(v) for v in _registry.CONTENTS.values())

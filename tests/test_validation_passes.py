@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian import _checks
+from gramian import _validate
 
 X = np.random.default_rng(0).normal(size=(60, 6))
 Y = np.random.default_rng(1).normal(size=(20, 6))
@@ -48,8 +48,8 @@ ROADS = {
 @pytest.mark.parametrize("road", ROADS)
 def test_points_are_validated_once(road, monkeypatch):
     passes = []
-    sound = _checks._sound
-    monkeypatch.setattr(_checks, "_sound", lambda *args, **kwargs: passes.append(1) or sound(*args, **kwargs))
+    sound = _validate._sound
+    monkeypatch.setattr(_validate, "_sound", lambda *args, **kwargs: passes.append(1) or sound(*args, **kwargs))
     run, sets = ROADS[road]
     run()
     assert len(passes) == sets

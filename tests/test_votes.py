@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import gramian as gm
 from gramian.manifold.transductive import vote
+from gramian.neighbors import tally, winners
 from gramian.search import knn_classify
-from gramian.votes import tally, winners
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=8))

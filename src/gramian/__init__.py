@@ -1,18 +1,18 @@
 """gramian: learn distances and kernels from side information, and search with them fast.
 
-Every public name is imported on first use; ``_contents.py`` says where each one lives.
+Every public name is imported on first use; ``_registry.py`` says where each one lives.
 """
 
 from typing import Any
 
-from gramian import _contents
+from gramian import _registry
 
 __version__ = "0.2.0"
-__all__ = sorted([*_contents.HOME, *_contents.MODULES])
+__all__ = sorted([*_registry.HOME, *_registry.MODULES])
 
 
 def __getattr__(name: str) -> Any:
-    value = _contents.find(name)
+    value = _registry.find(name)
     if value is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return value

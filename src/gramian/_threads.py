@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
-from gramian import _checks
+from gramian import _validate
 
 
 def count(n_jobs: int | None, owner: str) -> int:
@@ -20,7 +20,7 @@ def count(n_jobs: int | None, owner: str) -> int:
         from joblib.parallel import get_active_backend
 
         n_jobs = get_active_backend()[1] or 1
-    n_jobs = _checks.number(n_jobs, owner, "n_jobs", integer=True)
+    n_jobs = _validate.number(n_jobs, owner, "n_jobs", integer=True)
     if n_jobs == 0:
         raise ValueError(f"{owner}: n_jobs must be None, −1 or a number of threads, got 0.")
     if n_jobs > 0:

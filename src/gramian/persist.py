@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _settings
-from gramian._contents import stored_class
+from gramian._registry import stored_class
 from gramian._settings import checked
 
 FORMAT = "gramian"

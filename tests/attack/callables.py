@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import gramian as gm
-from gramian import _contents
+from gramian import _registry
 from gramian.constraints import Constraints
 from gramian.coordinates import Coordinates, LinearProbabilities, Plain
 from gramian.dask import ShardedIndex
@@ -44,8 +44,7 @@ TABLE.write_text("a,b\n1,2\n3,4\n")
 NOT_WALKED = {
     "linalg": "takes arrays that were checked",
     "neighbors": "takes arrays that were checked",
-    "scans": "takes arrays that were checked",
-    "votes": "takes arrays that were checked",
+    "lower_bounds": "takes arrays that were checked",
     "cli": "test_command_line asks it",
 }
 """Public modules that are not walked, and why."""
@@ -379,7 +378,7 @@ def modules() -> list[str]:
 
 def names() -> dict[str, Any]:
     """Public functions and classes by name, each once."""
-    found = {name: getattr(gm, name) for name in _contents.HOME}
+    found = {name: getattr(gm, name) for name in _registry.HOME}
     for module in modules():
         home = import_module(f"gramian.{module}")
         for name in getattr(home, "__all__", ()):

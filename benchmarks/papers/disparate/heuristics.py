@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks
+from gramian import _validate
 from gramian.clustering.base import sizes
 from gramian.clustering.points import Points, precise
 from gramian.clustering.starts import best_kmeans, in_turn
@@ -59,7 +59,7 @@ def orthogonal_projection(
 
 def _door(X: Any, n_clusters: Any, owner: str, random_state: Any) -> tuple[Any, tuple[int, ...], Any]:
     k = sizes(n_clusters, owner)
-    return precise(_checks.points(X, owner, min_points=max(k))), k, _checks.random(random_state, owner)
+    return precise(_validate.points(X, owner, min_points=max(k))), k, _validate.random(random_state, owner)
 
 
 def _nonnegative(X: Any) -> bool:

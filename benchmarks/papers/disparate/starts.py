@@ -11,7 +11,7 @@ import numpy as np
 import gramian as gm
 from benchmarks import harness
 from benchmarks.papers.disparate.methods import error
-from gramian import _checks, clustering
+from gramian import _validate, clustering
 from gramian.clustering import match
 from gramian.clustering.points import Points
 from gramian.clustering.starts import first_labels
@@ -44,7 +44,7 @@ METHODS = {
 def one_draw(family: str, k: int, rest: str, seed: int) -> dict[str, float]:
     """Mean NMI of each method from the same labels."""
     data = two_views(1000, 30, n_clusters=k, family=family, separation=2.0, random_state=seed)
-    first = first_labels(Points.of(data.X), (k, k), _checks.random(seed, "starts"), rest)
+    first = first_labels(Points.of(data.X), (k, k), _validate.random(seed, "starts"), rest)
     found = {}
     for name, method in METHODS.items():
         model = method((k, k), init=first, random_state=seed).fit(data.X)

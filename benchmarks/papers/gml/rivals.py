@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression, nnls
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.constraints import Labels
 from gramian.manifold import laplacian, neighbors
 from gramian.manifold.eigen import smallest_eigenvectors
@@ -44,7 +44,7 @@ def gaussian_process_factor(A: Any, y: Any, *, n_eigenvectors: int = 200, normal
     y holds numbers, or ±1 of two classes, at all points; M maximizes the likelihood of y under a Gaussian process.
     """
     _, V = smoothest(A, n_eigenvectors, normalized)
-    target = _checks.vector(y, "gaussian_process_factor", "y", len(V))
+    target = _validate.vector(y, "gaussian_process_factor", "y", len(V))
     alpha = isotonic_regression((V.T @ target) ** 2, increasing=False).x
     return V * np.sqrt(alpha)
 
@@ -82,7 +82,7 @@ def colored_unfolding_factor(
     order one. A quadratic problem in B, by accelerated projected gradient.
     """
     owner = "colored_unfolding_factor"
-    X = _checks.points(X, owner)
+    X = _validate.points(X, owner)
     labels = Labels.from_array(y, owner, X.shape[0], unknown=-1)
     if len(labels.classes) == 0:
         raise ValueError(f"{owner}: needs labels, got none; −1 stands for unknown.")

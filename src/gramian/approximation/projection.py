@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 
 EXPONENTS = (0.25, 0.5)
 RIDGES = (1e-8, 1e-6, 1e-4)
@@ -64,7 +64,7 @@ def given(measured: Measured, U: Any) -> tuple[np.ndarray, np.ndarray]:
     Guesses are those of the whole Q: what W would be without a member is not known.
     """
     n, m = len(measured.K), len(measured.cross)
-    U = _checks.array(U, "SubsetDistance", "projection")
+    U = _validate.array(U, "SubsetDistance", "projection")
     if U.shape != (n, m) or not np.isfinite(U).all():
         raise ValueError(f"SubsetDistance: projection must be finite of shape ({n}, {m}), got shape {U.shape}.")
     inverse = np.linalg.pinv(measured.cross)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Count, checked
 from gramian.features.cholesky import pivoted_cholesky
 from gramian.kernels.objects import Precomputed
@@ -65,8 +65,8 @@ def select_subset(K: Any, m: Count, *, criterion: Criterion = "trace", method: M
     [0, 1, 2]
     """
     owner = "select_subset"
-    K = linalg.symmetrize(_checks.points(Precomputed(K).matrix, owner, name="K"))
-    _checks.number(m, owner, "m", low=1, high=len(K), integer=True)
+    K = linalg.symmetrize(_validate.points(Precomputed(K).matrix, owner, name="K"))
+    _validate.number(m, owner, "m", low=1, high=len(K), integer=True)
     problem = CRITERIA[criterion](K)
     if method == "cholesky":
         pivots = pivoted_cholesky(Precomputed(K), np.arange(len(K)), rank=m, tol=0).pivots.tolist()

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, _memory
+from gramian import _memory, _validate
 from gramian._settings import Count, Index, Points, checked, whole
 from gramian.approximation import projection as projections
 from gramian.approximation.projection import Measured
@@ -104,14 +104,14 @@ class SubsetDistance(BaseEstimator):
         Q = self._objects(Q)
         n = count(Q)
         most = n if self.members is None else count(self.members)
-        m = _checks.number(self.m, OWNER, "m", low=1, high=most, integer=True)
+        m = _validate.number(self.m, OWNER, "m", low=1, high=most, integer=True)
         needed = f"the {n:,}² distances of all of Q"
         _memory.require(32.0 * n * n, OWNER, needed, "fit on a part of Q, and ask that for the rest")
         measured = self._inside(Q, m) if self.members is None else self._outside(Q, m)
         size = float(np.abs(measured.K).max()) if isinstance(self.distance, Kernel) else 0.0
         self.negative_share_ = negative_share(measured.D[:2000, :2000], size)
         if self.negative_share_ > _TOLERATED:
-            _checks.warn(
+            _validate.warn(
                 f"{OWNER}: the distance should be Hilbertian, got a share of {self.negative_share_:.2g} of the "
                 f"spectrum below zero on Q; estimates away from the subset have no guarantee."
             )
@@ -213,7 +213,7 @@ class SubsetDistance(BaseEstimator):
         """Objects; a single one is a batch of one where objects are arrays."""
         if not isinstance(self.objects_, np.ndarray):
             return objects(X, OWNER)
-        X = _checks.plain(X, OWNER, "X")
+        X = _validate.plain(X, OWNER, "X")
         X = X[None] if X.ndim == self.objects_.ndim - 1 else X
         if X.ndim != self.objects_.ndim:
             raise ValueError(f"{OWNER}: X must be objects of shape {self.objects_.shape[1:]}, got shape {X.shape}.")
@@ -260,7 +260,7 @@ def selected(selection: Method | np.ndarray, criterion: Criterion, K: np.ndarray
     """The m members that a method chooses by the Gram matrix of Q, or those that were given."""
     if isinstance(selection, str):
         return select_subset(K, m, criterion=criterion, method=selection)
-    subset = _checks.indices(selection, OWNER, "selection", len(K))
+    subset = _validate.indices(selection, OWNER, "selection", len(K))
     if len(subset) != m or len(set(subset.tolist())) != m:
         raise ValueError(f"{OWNER}: selection must hold m={m} distinct indices, got {len(subset)}.")
     return subset

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 import gramian
-from gramian import _checks, persist
+from gramian import _validate, persist
 from gramian.cli import formats, models
 from gramian.cli import options as opt
 from gramian.cli.screen import comparison, differences, listing, progress, say, tell, tell_dropped
@@ -148,6 +148,6 @@ def labeled(data: Path, label: str | None, drop: list[str] | None, missing: str)
     table = read(data, label, drop or (), missing=str(missing))
     assert table.y is not None
     for doubt in table.doubts:
-        _checks.warn(f"{data}: {doubt}.")
+        _validate.warn(f"{data}: {doubt}.")
     tell_dropped(table, missing)
     return table, table.y

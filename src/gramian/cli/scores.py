@@ -21,8 +21,7 @@ class Score:
 
 def score(E: Any, y: np.ndarray, queries: Any, truth: np.ndarray, k: int, seconds: float = 0.0) -> Score:
     """Score neighbors among the points E (labels y) of query points, Euclidean in the given coordinates."""
-    from gramian.neighbors import nearest
-    from gramian.votes import winners
+    from gramian.neighbors import nearest, winners
 
     ids, _ = nearest(E, min(max(k, NEAREST), len(y)), queries)  # (m, max(k, 10))
     agreement = (y[ids[:, :NEAREST]] == truth[:, None]).mean()  # share, over all queries

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian._threads import one_blas_thread
 from gramian.cli import formats
 from gramian.cli.screen import progress, say
@@ -93,7 +93,7 @@ def run(
         if first is None and space is None and not set(opened.snapshot.collections) - set(sources.unfinished(opened)):
             _demonstrate(opened, "emoji")
         for name, rows in sources.unfinished(opened).items():
-            _checks.warn(
+            _validate.warn(
                 f"serve: the filling of {name!r} was interrupted, so that it has {len(opened.collection(name).ids):,} "
                 f"of {rows:,} rows; start again with its file, and the rest is added."
             )

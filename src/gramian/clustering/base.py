@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, _memory, linalg
+from gramian import _memory, _validate, linalg
 from gramian._device import to_host
 from gramian._settings import Count, Loudness, Seed, Size, require, whole
 from gramian.clustering.points import Points, precise
@@ -102,7 +102,7 @@ class Clusterings(BaseEstimator, ABC):
     def _fit_points(self, points: Points, k: tuple[int, ...]) -> "Clusterings":
         """:meth:`fit` of points that went through the door."""
         owner = type(self).__name__
-        rng = _checks.random(self.random_state, owner)
+        rng = _validate.random(self.random_state, owner)
         self._begin(points, k, rng)
         init = None if self.init is None else checked_init(self.init, len(points), k, owner)
         init = linalg.placed(init, points.X)  # (n, T)
@@ -136,7 +136,7 @@ class Clusterings(BaseEstimator, ABC):
 
     def _door(self, X: Any, **options: Any) -> Any:
         # (8.1) and the rest hold squares of inner products.
-        X = _checks.estimator_points(self, X, allow_sparse=self._sparse, degree=4, devices=self._devices, **options)
+        X = _validate.estimator_points(self, X, allow_sparse=self._sparse, degree=4, devices=self._devices, **options)
         return precise(X)
 
     def _store(self, run: Run, k: tuple[int, ...]) -> None:
@@ -147,7 +147,7 @@ class Clusterings(BaseEstimator, ABC):
         for name, value in run.extra.items():
             setattr(self, f"{name}_", value)
         if not run.converged:
-            _checks.warn(
+            _validate.warn(
                 f"{type(self).__name__}: stopped after {self.n_iter_} iterations with residual "
                 f"{run.residual:.3g} > tol {run.tol:.3g}; raise max_iter or tol.",
                 ConvergenceWarning,
@@ -193,7 +193,7 @@ def compared_on(estimator: Clusterings, points: Points, starts: int, rng: np.ran
     most = estimator._most_points
     if most is None or starts == 1 or len(points) <= most:
         return points
-    _checks.warn(
+    _validate.warn(
         f"{type(estimator).__name__}: compares its {starts} starts on {most:,} of the {len(points):,} points, and goes "
         "on with the best one on all of them; n_init=1 uses all from the start."
     )
@@ -208,7 +208,7 @@ def between(C: np.ndarray, labels: np.ndarray) -> Mahalanobis:
 
 def checked_init(init: Any, n: int, k: tuple[int, ...], owner: str) -> np.ndarray:
     """Labels (n, T) to start from, a copy; the clusters of clustering t are 0 … k_t − 1."""
-    labels = _checks.plain(init, owner, "init")
+    labels = _validate.plain(init, owner, "init")
     labels = labels[:, None] if labels.ndim == 1 else labels
     if labels.shape != (n, len(k)) or labels.dtype.kind not in "iu":
         raise ValueError(f"{owner}: init must hold integer labels ({n}, {len(k)}), got shape {labels.shape}.")

@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Count, Seed, Within, checked, shown
 from gramian.clustering.base import Counts, sizes
 from gramian.clustering.decorrelated import DecorrelatedKMeans
@@ -100,7 +100,7 @@ def _columns(labels: Any, name: str) -> np.ndarray:
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"match: {name} must be labels (n,) or (n, T), got {shown(labels)}.")
-    return np.column_stack([_checks.labels(column, "match")[1] for column in array.T])
+    return np.column_stack([_validate.labels(column, "match")[1] for column in array.T])
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ def select_clusterings(
     2
     """
     owner = "select_clusterings"
-    k, rng = sizes(n_clusters, owner), _checks.random(random_state, owner)
-    X = _checks.points(X, owner, min_points=2 * max(2, *k))
+    k, rng = sizes(n_clusters, owner), _validate.random(random_state, owner)
+    X = _validate.points(X, owner, min_points=2 * max(2, *k))
     halves = [np.array_split(rng.permutation(X.shape[0]), 2) for _ in range(n_splits)]
     stability, repeats = [], []
     for T in range(1, len(k) + 1):

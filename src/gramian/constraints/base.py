@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Distance, require, shown
 from gramian.metrics import Metric
 from gramian.persist import Stored
@@ -96,7 +96,7 @@ class Constraints(Stored, ABC):
 
         ``sqdist(rows)`` may give the squared distances among some rows of X in place of the Euclidean ones.
         """
-        return self.filled(_checks.points(X, type(self).__name__), percentiles, max_points=max_points, sqdist=sqdist)
+        return self.filled(_validate.points(X, type(self).__name__), percentiles, max_points=max_points, sqdist=sqdist)
 
     def filled(
         self,
@@ -266,7 +266,7 @@ def index_field(obj: Any, *names: str) -> None:
     """Validate and freeze integer index fields of a frozen dataclass, all of one length."""
     owner = type(obj).__name__
     for name in names:
-        array = _checks.indices(getattr(obj, name), owner, name)
+        array = _validate.indices(getattr(obj, name), owner, name)
         array.flags.writeable = False
         object.__setattr__(obj, name, array)
     lengths = {name: len(getattr(obj, name)) for name in names}
@@ -281,7 +281,7 @@ def reach(*indices: np.ndarray) -> int:
 
 def bound_field(value: Any, m: int, owner: str, name: str) -> np.ndarray:
     """Return a bound, a number or one per constraint, as a finite array (m,)."""
-    array = _checks.array(value, owner, name)
+    array = _validate.array(value, owner, name)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != m) or not np.isfinite(array).all():
         raise ValueError(f"{owner}: {name} must be a finite number or {m} of them, got {shown(value)}.")
     array = np.broadcast_to(array, (m,)).copy()  # (m,)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Count, Seed, Size, check, checked
 from gramian.constraints.base import Constraints, Terms, selections
 from gramian.constraints.labels import Labels
@@ -49,7 +49,7 @@ class Chunklets(Constraints):
 
     def __post_init__(self) -> None:
         check(self)
-        ids = _checks.plain(self.ids, "Chunklets", "ids")
+        ids = _validate.plain(self.ids, "Chunklets", "ids")
         if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.max(initial=0) > np.iinfo(np.intp).max:
             raise ValueError(f"Chunklets: ids must be a 1-D integer array, got shape {ids.shape}, {ids.dtype}.")
         ids = ids.astype(np.intp, copy=ids.flags.writeable or ids.base is not None)
@@ -58,7 +58,7 @@ class Chunklets(Constraints):
         ids.flags.writeable = False
         object.__setattr__(self, "ids", ids)
         if self.weight is not None:
-            weight = _checks.vector(self.weight, "Chunklets", "weight", len(ids))
+            weight = _validate.vector(self.weight, "Chunklets", "weight", len(ids))
             if (weight < 0).any() or not weight[ids >= 0].all():
                 raise ValueError("Chunklets: weight must be positive for points in a chunklet.")
             weight.flags.writeable = False
@@ -82,7 +82,7 @@ class Chunklets(Constraints):
         labels = Labels.from_array(y, "Chunklets", unknown=unknown)
         if n_chunklets is None:
             return cls(labels.codes)
-        rng = _checks.random(random_state, "Chunklets")
+        rng = _validate.random(random_state, "Chunklets")
         queues = [rng.permutation(g) for g in labels.groups()]
         ids = np.full(len(labels.codes), -1, dtype=np.intp)
         # The first group of every class, the second ones, and so on.

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Count, Seed, Size, checked
 from gramian.constraints.base import (
     Constraints,
@@ -179,7 +179,7 @@ class Triplets(Comparisons):
         if n_triplets is None:
             n_triplets = 5 * int((labels.codes >= 0).sum())
         count = affordable(n_triplets, "Triplets", "n_triplets")
-        indices = triplets(labels, count, _checks.random(random_state, "Triplets"))
+        indices = triplets(labels, count, _validate.random(random_state, "Triplets"))
         if len(indices[0]) == 0:
             raise ValueError("Triplets: needs two classes, one of them with two or more points.")
         return cls(*indices, margin=margin)
@@ -200,13 +200,13 @@ class Triplets(Comparisons):
 
         Near and far are those of :meth:`Pairs.from_targets`.
         """
-        rng = _checks.random(random_state, "Triplets")
+        rng = _validate.random(random_state, "Triplets")
         return cls(*target_triplets(Y, n_near, threshold, n_triplets, "Triplets", rng), margin=margin)
 
     @classmethod
     def from_tuples(cls, tuples: Any, margin: float | None = None) -> tuple[np.ndarray, "Triplets"]:
         """Points (3m, d) and constraints from an array of triplets (m, 3, d): anchor, near, far."""
-        tuples = _checks.tuples(tuples, 3, "Triplets")
+        tuples = _validate.tuples(tuples, 3, "Triplets")
         m = tuples.shape[0]
         X = np.concatenate([tuples[:, place] for place in range(3)])  # (3m, d)
         i = np.arange(m)
@@ -287,7 +287,7 @@ class Quadruplets(Comparisons):
         if n_quadruplets is None:
             n_quadruplets = 5 * int((labels.codes >= 0).sum())
         count = affordable(n_quadruplets, "Quadruplets", "n_quadruplets")
-        rng = _checks.random(random_state, "Quadruplets")
+        rng = _validate.random(random_state, "Quadruplets")
         similar, dissimilar = (np.stack(draw(labels, count, rng)) for draw in (similar_pairs, dissimilar_pairs))
         if similar.size == 0 or dissimilar.size == 0:
             raise ValueError("Quadruplets: needs two classes, one of them with two or more points.")
@@ -300,7 +300,7 @@ class Quadruplets(Comparisons):
         cls, tuples: Any, margin: float | None = None, *, weight: Any = 1.0
     ) -> tuple[np.ndarray, "Quadruplets"]:
         """Points (4m, d) and constraints from an array of quadruplets (m, 4, d): a near pair and a far pair."""
-        tuples = _checks.tuples(tuples, 4, "Quadruplets")
+        tuples = _validate.tuples(tuples, 4, "Quadruplets")
         m = tuples.shape[0]
         X = np.concatenate([tuples[:, place] for place in range(4)])  # (4m, d)
         i = np.arange(m)

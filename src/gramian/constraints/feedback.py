@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import shown as text_of
 from gramian.constraints.base import reach
 from gramian.constraints.pairs import Pairs
@@ -53,9 +53,9 @@ class Feedback(Stored):
     shown: Any = None
 
     def __post_init__(self) -> None:
-        query = _checks.plain(self.query, "Feedback", "query")
+        query = _validate.plain(self.query, "Feedback", "query")
         many = query.ndim > 0
-        queries = _checks.indices(np.atleast_1d(query), "Feedback", "query")
+        queries = _validate.indices(np.atleast_1d(query), "Feedback", "query")
         object.__setattr__(self, "query", tuple(queries.tolist()))
         for name in ("liked", "disliked", "shown"):
             object.__setattr__(self, name, _lists(getattr(self, name), len(queries), many, name))
@@ -74,7 +74,7 @@ class Feedback(Stored):
     def pairs(self, X: Any, metric: Metric | None = None) -> Pairs:
         """The clicks as soft pairs with a bound each: the distances under ``metric``, as X are when None."""
         if metric is None:
-            X = _checks.points(X, "Feedback")
+            X = _validate.points(X, "Feedback")
         if self.n_points > linalg.count(X):
             raise ValueError(
                 f"Feedback: the lists refer to point {self.n_points - 1}, but X has {linalg.count(X)} points."
@@ -110,8 +110,8 @@ def _lists(value: Any, m: int, many: bool, name: str) -> tuple[tuple[int, ...], 
     lists = list(value) if many else [value]
     if len(lists) != m:
         raise ValueError(f"Feedback: {name} must have one list for each query ({m}), got {len(lists)}.")
-    rows = [np.atleast_1d(_checks.plain(items, "Feedback", name)) for items in lists]
-    return tuple(tuple(_checks.indices(row, "Feedback", name).tolist()) for row in rows)
+    rows = [np.atleast_1d(_validate.plain(items, "Feedback", name)) for items in lists]
+    return tuple(tuple(_validate.indices(row, "Feedback", name).tolist()) for row in rows)
 
 
 def _is_list(value: Any) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Labels:
         """Encode labels of any type; entries equal to ``unknown`` become −1. Labels stay as they are."""
         if isinstance(y, Labels):
             return y
-        classes, codes = _checks.labels(y, owner, n, unknown, numbers)
+        classes, codes = _validate.labels(y, owner, n, unknown, numbers)
         return cls(codes, classes)
 
     def of(self, rows: np.ndarray) -> "Labels":

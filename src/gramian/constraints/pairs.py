@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._device import to_host
 from gramian._settings import Count, Percentiles, Seed, Size, checked, require, shown
 from gramian.constraints.base import Constraints, Sqdist, Terms, as_bool, bound_field, differences, index_field, reach
@@ -66,7 +66,7 @@ class Pairs(Constraints):
         index_field(self, "left", "right")
         m = len(self.left)
         if self.weight is not None:
-            weight = _checks.vector(self.weight, "Pairs", "weight", m)
+            weight = _validate.vector(self.weight, "Pairs", "weight", m)
             if not (weight > 0).all():
                 raise ValueError("Pairs: weight must be positive numbers.")
             weight.flags.writeable = False
@@ -104,7 +104,7 @@ class Pairs(Constraints):
         if n < 2:
             raise ValueError(f"Pairs: needs at least two labeled points, got {n}.")
         count = max(5 * n, min(20 * C * (C - 1), MOST_BY_CLASS)) if n_pairs is None else n_pairs
-        rng = _checks.random(random_state, "Pairs")
+        rng = _validate.random(random_state, "Pairs")
         a, b = similar_pairs(labels, (count + 1) // 2, rng)
         c, d = dissimilar_pairs(labels, count - min(len(a), (count + 1) // 2), rng)
         order = rng.permutation(len(a) + len(c))  # mixed, so that folds of pairs hold both kinds
@@ -141,7 +141,7 @@ class Pairs(Constraints):
             With X the bounds are filled in, as in :meth:`from_labels`.
         random_state : int or generator, optional
         """
-        rng = _checks.random(random_state, "Pairs")
+        rng = _validate.random(random_state, "Pairs")
         similar, dissimilar = target_pairs(Y, n_near, threshold, n_pairs, "Pairs", rng)
         left, right = np.concatenate([similar, dissimilar], axis=1)
         order = rng.permutation(len(left))
@@ -153,7 +153,7 @@ class Pairs(Constraints):
         cls, pairs: Any, similar: Any, *, bounds: tuple[Any, Any] | None = None
     ) -> tuple[np.ndarray, "Pairs"]:
         """Points (2m, d) and constraints from an array of pairs (m, 2, d) and ±1 labels."""
-        pairs = _checks.tuples(pairs, 2, "Pairs")
+        pairs = _validate.tuples(pairs, 2, "Pairs")
         m = pairs.shape[0]
         X = np.concatenate([pairs[:, 0], pairs[:, 1]])
         return X, cls(np.arange(m), np.arange(m, 2 * m), similar, bounds=bounds)

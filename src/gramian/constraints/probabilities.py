@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Count, Seed, Share, checked, shown
 from gramian.constraints.base import Constraints, Terms, as_bool, bound_field, index_field, selections
 from gramian.constraints.labels import Labels
@@ -56,7 +56,7 @@ class Probabilities(Constraints):
 
     def __post_init__(self) -> None:
         index_field(self, "point", "target")
-        codes = _checks.plain(self.codes, "Probabilities", "codes")
+        codes = _validate.plain(self.codes, "Probabilities", "codes")
         if codes.ndim != 1 or codes.dtype.kind not in "iu" or codes.max(initial=0) > np.iinfo(np.int32).max:
             raise ValueError(
                 f"Probabilities: codes must be a class number for each point, −1 where unknown, "
@@ -67,7 +67,7 @@ class Probabilities(Constraints):
         if (level < 0).any() or (level > 1).any():
             raise ValueError("Probabilities: level must lie in [0, 1].")
         object.__setattr__(self, "level", level)
-        at_least = _checks.plain(self.at_least, "Probabilities", "at_least")
+        at_least = _validate.plain(self.at_least, "Probabilities", "at_least")
         if at_least.dtype.kind not in "biu":
             raise ValueError(
                 f"Probabilities: at_least must be True or False, or one for each point, got {shown(self.at_least)}."
@@ -94,7 +94,7 @@ class Probabilities(Constraints):
         labels = Labels.from_array(y, "Probabilities", unknown=unknown)
         points = np.flatnonzero(labels.codes >= 0)
         if n_points is not None and n_points < len(points):
-            points = np.sort(_checks.random(random_state, "Probabilities").choice(points, n_points, replace=False))
+            points = np.sort(_validate.random(random_state, "Probabilities").choice(points, n_points, replace=False))
         floors = cls(points, labels.codes[points], labels.codes, level=level)
         if ceiling is None:
             return floors

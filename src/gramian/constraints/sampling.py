@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _memory, linalg
+from gramian import _memory, _validate, linalg
 from gramian.constraints.labels import Labels
 
 Triples = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -163,7 +163,7 @@ def target_triplets(
 
 def with_target(Y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """Indices of the points with a target, and their targets (n, t)."""
-    Y = _checks.array(Y, owner, "targets")
+    Y = _validate.array(Y, owner, "targets")
     Y = Y[:, None] if Y.ndim == 1 else Y
     if Y.ndim != 2 or Y.shape[1] == 0 or np.isinf(Y).any():
         raise ValueError(f"{owner}: targets must be finite numbers (n,) or (n, t), got shape {Y.shape}.")

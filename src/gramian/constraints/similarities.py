@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Count, Percentiles, Seed, checked
 from gramian.constraints.base import (
     Constraints,
@@ -75,11 +75,11 @@ class Similarities(Constraints):
         random_state: Seed = None,
     ) -> "Similarities":
         """Draw pairs as :meth:`Pairs.from_labels`; limits are percentiles of the inner products of X (0 without X)."""
-        rng = _checks.random(random_state, "Similarities")
+        rng = _validate.random(random_state, "Similarities")
         pairs = Pairs.from_labels(y, n_pairs, unknown=unknown, random_state=rng)
         limit = np.zeros(len(pairs))  # (m,)
         if X is not None:
-            X = _checks.points(X, "Similarities")
+            X = _validate.points(X, "Similarities")
             rows = linalg.spread(X.shape[0], 1000)
             products = linalg.inner(X[rows], X[rows])[np.triu_indices(len(rows), 1)]
             low, high = np.percentile(products, percentiles)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian.persist import Stored
 
 INSIDE = 1e-9
@@ -58,7 +58,7 @@ class Coordinates(Stored, ABC):
         """A set of one point, for the door."""
         if sparse.issparse(x):
             return sparse.csr_array(x.reshape(1, -1))
-        x = x if _device.foreign(x) else _checks.plain(x, owner, name)
+        x = x if _device.foreign(x) else _validate.plain(x, owner, name)
         if x.ndim != 1:
             raise ValueError(f"{owner}: {name} must be a single point of shape (d,), got {x.shape}.")
         return x[None, :]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.coordinates.base import Coordinates
 
 
@@ -19,7 +19,7 @@ class KernelSpace(Coordinates):
     def __post_init__(self) -> None:
         if not hasattr(self.features, "map_") or not hasattr(self.features, "kernel_"):
             raise TypeError(
-                f"KernelMetric: features must be fitted KernelFeatures, got {_checks.shown(self.features)}."
+                f"KernelMetric: features must be fitted KernelFeatures, got {_validate.shown(self.features)}."
             )
         # A copy: a later refit of the caller's must not reach us.
         object.__setattr__(self, "features", copy.copy(self.features))
@@ -52,7 +52,7 @@ class KernelSpace(Coordinates):
     def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
         """Points of the kernel."""
         if self.kernel.on_vectors:
-            X = _checks.points(
+            X = _validate.points(
                 X, owner, n_features=self.n_features, name=name, min_points=min_points, devices=self.kernel.devices
             )
         return self.kernel.accept(X, name)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian.coordinates.base import Coordinates
 
 INDEPENDENT = 1e-10
@@ -18,7 +18,7 @@ class VectorSpace(Coordinates):
 
     def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
         """Points (n, d), dense or sparse."""
-        return _checks.points(X, owner, n_features=self.n_features, name=name, min_points=min_points, devices=True)
+        return _validate.points(X, owner, n_features=self.n_features, name=name, min_points=min_points, devices=True)
 
     def inner(self, X: Any, Y: Any) -> np.ndarray:
         """xᵀy."""
@@ -120,8 +120,8 @@ class Angles(VectorSpace):
     whole = True
 
     def __post_init__(self) -> None:
-        center = _checks.array(self.center, "Angles", "center")
-        factor = _checks.array(self.factor, "Angles", "factor")
+        center = _validate.array(self.center, "Angles", "center")
+        factor = _validate.array(self.factor, "Angles", "factor")
         if center.ndim != 1 or factor.ndim != 2 or factor.shape[1] != len(center):
             raise ValueError(
                 f"Angles: center must have shape (d,) and factor (r, d), got {center.shape} and {factor.shape}."
@@ -184,7 +184,7 @@ class Subspace(VectorSpace):
     def __post_init__(self) -> None:
         there = isinstance(self.basis, np.ndarray | _device.DeviceArray)
         if not there or self.basis.ndim != 2 or self.basis.dtype.kind != "f":
-            raise ValueError(f"Subspace: basis must be an array (d, r) of numbers, got {_checks.shown(self.basis)}.")
+            raise ValueError(f"Subspace: basis must be an array (d, r) of numbers, got {_validate.shown(self.basis)}.")
         self.basis.flags.writeable = False
 
     @property
@@ -240,7 +240,7 @@ class Subspace(VectorSpace):
 
 def orthonormal(basis: Any, owner: str) -> np.ndarray:
     """A copy of a basis (d, r), when its columns are orthonormal."""
-    U = _checks.array(basis, owner, "basis")
+    U = _validate.array(basis, owner, "basis")
     if U.ndim != 2 or not np.allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-8):
         raise ValueError(f"{owner}: basis must have orthonormal columns.")
     return U

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.persist import Stored
 
 EQUAL = 1e-6
@@ -191,7 +191,7 @@ def probabilities(classifier: Any, X: Any) -> Probabilities:
         return classifier
     if not hasattr(classifier, "predict_proba") or not hasattr(classifier, "classes_"):
         raise TypeError(
-            f"probabilities: classifier must be a fitted one with predict_proba, got {_checks.shown(classifier)}."
+            f"probabilities: classifier must be a fitted one with predict_proba, got {_validate.shown(classifier)}."
         )
     X, held = linalg.dense(X), HeldProbabilities(classifier)
     written = written_down(classifier)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _memory, linalg
+from gramian import _memory, _validate, linalg
 from gramian.constraints import Chunklets
 from gramian.dask.cluster import computed
 from gramian.dask.sources import OWNER
@@ -103,7 +103,7 @@ def pieces_of(block: Any) -> Iterator[tuple[slice, np.ndarray]]:
         yield slice(0, 0), block.astype(np.float64)
     d = block.shape[1]
     for rows in linalg.blocks(len(block), 8 * d, max(PIECE_BYTES, PIECE_ROWS * 8 * d * d)):
-        X = _checks.points(block[rows], OWNER, allow_sparse=False, min_points=0)
+        X = _validate.points(block[rows], OWNER, allow_sparse=False, min_points=0)
         yield rows, X.astype(np.float64, copy=False)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _settings
+from gramian import _settings, _validate
 from gramian.clustering import DecorrelatedKMeans
 from gramian.constraints import Chunklets, Constraints, Feedback, Labels
 from gramian.coordinates import Plain, Rest
@@ -78,10 +78,10 @@ def fit(
     """
     if not isinstance(learner, Learner | KernelFeatures | DecorrelatedKMeans):
         wanted = "a Learner, KernelFeatures or DecorrelatedKMeans"
-        raise TypeError(f"{OWNER}: learner must be {wanted}, got {_checks.shown(learner)}.")
+        raise TypeError(f"{OWNER}: learner must be {wanted}, got {_validate.shown(learner)}.")
     require_client(client)
     block_rows = rows_of_block(block_rows, OWNER)
-    sample = _checks.number(sample, OWNER, "sample", low=1, integer=True)
+    sample = _validate.number(sample, OWNER, "sample", low=1, integer=True)
     with spooled(X, "X") as X, spooled(y, "y") as y:
         blocks = Blocks(as_array(X, rows=block_rows), client, verbose)
         return learn(learner, blocks, known_of(y, blocks), unknown, sample)
@@ -89,7 +89,7 @@ def fit(
 
 def rows_of_block(block_rows: Any, owner: str) -> int | None:
     """Most rows of a block, checked."""
-    return None if block_rows is None else _checks.number(block_rows, owner, "block_rows", low=1, integer=True)
+    return None if block_rows is None else _validate.number(block_rows, owner, "block_rows", low=1, integer=True)
 
 
 def known_of(y: Any, blocks: Blocks) -> Any:
@@ -113,7 +113,7 @@ def learn(learner: Any, blocks: Blocks, y: Any, unknown: Any, sample: int) -> An
     whole = isinstance(side, Labels) and int((side.codes >= 0).sum()) <= sample  # all labeled rows
 
     def drawn() -> tuple[np.ndarray, Any]:
-        rng = _checks.random(getattr(learner, "random_state", None), owner)
+        rng = _validate.random(getattr(learner, "random_state", None), owner)
         rows, side_of_rows = some_rows(side, blocks.n, sample, by_class, rng)
         return rows, values_of(y)[rows] if isinstance(side_of_rows, Labels) else side_of_rows
 
@@ -155,7 +155,7 @@ def values_of(y: Any) -> np.ndarray:
 
 def warn_of_sample(what: str, count: int, n: int, remedy: str) -> None:
     """Say how many rows were seen."""
-    _checks.warn(f"{what} {count:,} of the {n:,} rows, {remedy}.")
+    _validate.warn(f"{what} {count:,} of the {n:,} rows, {remedy}.")
 
 
 def labels_of(clusterings: Any, blocks: Blocks) -> np.ndarray:
@@ -191,7 +191,7 @@ def fit_sums(learner: Any, blocks: Blocks, side: Any, drawn: Callable[[], tuple]
             remedy = SMALLER if grouped else "give fewer constraints"
             X, y = enter(learner, blocks.rows(rows, owner, remedy), y, unknown)
         learner.n_features_in_ = d
-        covariance = grouped or blends or _checks.is_word(getattr(learner, "prior", "identity"), "covariance")
+        covariance = grouped or blends or _validate.is_word(getattr(learner, "prior", "identity"), "covariance")
         in_memory(learner, X, y, sums_of(learner, blocks, side) if covariance and not in_subspace(learner) else None)
     return learner
 
@@ -202,7 +202,7 @@ def sums_of(learner: Any, blocks: Blocks, side: Any) -> Sums:
     groups = None
     if hasattr(learner, "chunklets"):
         empty = np.zeros((0, blocks.d))
-        rng = _checks.random(learner.random_state, type(learner).__name__)
+        rng = _validate.random(learner.random_state, type(learner).__name__)
         groups = learner.chunklets(Task(empty, side, Rest(Plain(blocks.d), empty, empty), rng))
     return blocks.sums(groups, counted)
 
@@ -235,7 +235,8 @@ def transform(client: Any, metric: Any, X: Any, *, block_rows: int | None = None
     fits = hasattr(metric, "pair_sqdist") or hasattr(metric, "fit")  # tables have another transform
     if isinstance(metric, type) or not (fits and hasattr(metric, "transform")):
         raise TypeError(
-            f"dask.transform: metric must be a metric, or a fitted learner or transformer, got {_checks.shown(metric)}."
+            "dask.transform: metric must be a metric, or a fitted learner or transformer, "
+            f"got {_validate.shown(metric)}."
         )
     array = as_array(X, rows=rows_of_block(block_rows, "dask.transform"))
     width = metric.transform(np.zeros((1, array.shape[1]))).shape[1]  # r

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _settings, persist
+from gramian import _settings, _validate, persist
 from gramian.dask import shard as shards
 from gramian.dask.cluster import gathered, require_client
 from gramian.dask.shard import OWNER, Shard, Standing
@@ -40,7 +40,7 @@ class Homes:
         _settings.require(_settings.Path | None, folder, OWNER, "folder")
         require_client(client)
         self.client, self.folder = client, None if folder is None else Path(folder)
-        self.replicas = _checks.number(replicas, OWNER, "replicas", low=1, integer=True)
+        self.replicas = _validate.number(replicas, OWNER, "replicas", low=1, integer=True)
         if self.replicas > 1 and folder is None:
             raise ValueError(
                 f"{OWNER}: replicas read the shards from files, got replicas={replicas} and no folder; give it."
@@ -140,11 +140,11 @@ class ShardedIndex:
         **settings: Any,
     ) -> None:
         if not isinstance(kind, type) or not issubclass(kind, Index):
-            raise TypeError(f"{OWNER}: kind must be a class of Index, got {_checks.shown(kind)}.")
+            raise TypeError(f"{OWNER}: kind must be a class of Index, got {_validate.shown(kind)}.")
         self.metric, self.kind, self.settings, self.next_id = metric, kind, settings, 0
         self.homes, self._changing = Homes(client, folder, replicas), threading.RLock()
         n_shards = self.homes.workers if n_shards is None else n_shards
-        count = _checks.number(n_shards, OWNER, "n_shards", low=1, high=MOST_SHARDS, integer=True)
+        count = _validate.number(n_shards, OWNER, "n_shards", low=1, high=MOST_SHARDS, integer=True)
         if "random_state" not in settings and kind is HashIndex:
             self.settings = {**settings, "random_state": int(np.random.default_rng().integers(2**31))}
         new = [self.homes.fresh(number) for number in range(count)]
@@ -170,7 +170,7 @@ class ShardedIndex:
     def add(self, X: Any, ids: Any = None) -> "ShardedIndex":
         """Add points, an array or whatever :func:`.fit` takes; blocks go to the shards that hold the fewest items."""
         if isinstance(X, list) and not all(isinstance(item, str | os.PathLike | np.ndarray) for item in X):
-            X = _checks.array(X, OWNER, "X")
+            X = _validate.array(X, OWNER, "X")
         if isinstance(X, np.ndarray) and len(X) == 0:
             return self
         with self._changing:
@@ -225,10 +225,10 @@ class ShardedIndex:
 
     def query(self, X: Any, k: int = 10, *, within: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Ids and squared distances of the k nearest items, ascending, ties by id; see :meth:`.Index.query`."""
-        k = _checks.number(k, OWNER, "k", low=1, integer=True)
+        k = _validate.number(k, OWNER, "k", low=1, integer=True)
         standing = self.standing
         within, n = asked(self.homes, standing, within)
-        X = _checks.plain(X, OWNER, "X")
+        X = _validate.plain(X, OWNER, "X")
         answers = self.homes.all(shards.query, [(shard, X, k, within, None) for shard in standing.shards])
         ids, D = merged(*(np.hstack(parts) for parts in zip(*answers)))  # (m, at most shards × k)
         return ids[:, : min(k, n)], D[:, : min(k, n)]
@@ -237,8 +237,8 @@ class ShardedIndex:
         """Ids and squared distances of all items at a distance of at most r, not squared."""
         standing = self.standing
         within, _ = asked(self.homes, standing, within)
-        r = _checks.number(r, OWNER, "r", low=0)
-        X = _checks.plain(X, OWNER, "X")
+        r = _validate.number(r, OWNER, "r", low=0)
+        X = _validate.plain(X, OWNER, "X")
         answers = self.homes.all(shards.query, [(shard, X, 1, within, r) for shard in standing.shards])
         ids, sqdist = [], []
         for row in range(len(X)):
@@ -322,7 +322,7 @@ def asked(homes: Homes, standing: Standing, within: Any) -> tuple[np.ndarray | N
         raise ValueError(f"{OWNER}: the index is empty; add points before a query.")
     if within is None:
         return None, standing.n
-    ids = _checks.plain(within, OWNER, "within")
+    ids = _validate.plain(within, OWNER, "within")
     items = np.sort(np.concatenate(ids_by_shard(homes, standing)))
     if ids.dtype == bool:
         if ids.shape != items.shape:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian.dask.cluster import MISSING
 
 BLOCK_BYTES = 32 << 20
@@ -25,7 +25,7 @@ def as_array(X: Any, name: str = "X", rows: int | None = None, ndim: int = 2) ->
     ``rows`` is the most that a block of an array or file holds.
     """
     da = arrays()
-    _checks.unmasked(X, OWNER, name)
+    _validate.unmasked(X, OWNER, name)
     items = [array_of(item, name, rows, ndim) for item in (X if isinstance(X, list | tuple) else [X])]
     if not items:
         raise ValueError(f"{OWNER}: {name} must hold at least one block of rows, got none.")
@@ -62,7 +62,7 @@ def array_of(item: Any, name: str, rows: int | None, ndim: int) -> Any:
     if not isinstance(item, np.ndarray):
         raise TypeError(
             f"{OWNER}: {name} must be an array, a dask array, paths of .npy files or, to fit, an iterator of blocks, "
-            f"got {_checks.shown(item)}."
+            f"got {_validate.shown(item)}."
         )
     step = rows or max(1, BLOCK_BYTES // max(item.itemsize * (item.shape[1] if item.ndim == 2 else LABEL), 1))
     if isinstance(item, np.memmap) and isinstance(item.base, mmap.mmap) and item.flags.c_contiguous and len(item):
@@ -112,10 +112,10 @@ def spooled(X: Any, name: str) -> Iterator[Any]:
     with tempfile.TemporaryDirectory(prefix="gramian-") as folder:
         paths: list[str] = []
         for number, block in enumerate(X):
-            rows = _checks.plain(block, OWNER, f"a block of {name}")
+            rows = _validate.plain(block, OWNER, f"a block of {name}")
             if rows.dtype == object:
                 wanted = "arrays of numbers or text"
-                raise TypeError(f"{OWNER}: blocks of {name} must be {wanted}, got {_checks.shown(block)}.")
+                raise TypeError(f"{OWNER}: blocks of {name} must be {wanted}, got {_validate.shown(block)}.")
             paths.append(os.path.join(folder, f"{number}.npy"))
             np.save(paths[-1], rows)
         yield paths

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _memory
+from gramian import _memory, _validate
 from gramian._settings import Count, Index, Positive, Seed, Size, checked
 from gramian.datasets.loaders import Dataset
 
@@ -168,7 +168,7 @@ def started(owner: str, random_state: Any, n: int, d: int, n_classes: int = 1) -
     """The generator, after a look at whether the points will fit into memory."""
     _memory.require(32 * n * d, owner, f"{n} × {d} points", "give a smaller n")
     _memory.require(400 * n_classes * (n_classes + d), owner, f"{n_classes} classes", "give a smaller n_classes")
-    return _checks.random(random_state, owner)
+    return _validate.random(random_state, owner)
 
 
 def spread_directions(k: int, d: int, rng: np.random.RandomState) -> np.ndarray:

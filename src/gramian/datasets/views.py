@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from gramian import _checks, _memory
+from gramian import _memory, _validate
 from gramian._settings import Count, Seed, Share, Size, checked
 from gramian.datasets.loaders import Dataset
 
@@ -53,7 +53,7 @@ def two_views(
     if c and family != "sum":
         raise ValueError("two_views: correlation needs both views in the same space; use family='sum'.")
     k = np.broadcast_to(n_clusters, 2).tolist()
-    rng = _checks.random(random_state, "two_views")
+    rng = _validate.random(random_state, "two_views")
     labels = np.column_stack([rng.randint(size, size=n) for size in k])
     means_x, means_y = (separation * rng.normal(size=(size, d)) for size in k)  # (k₁, d), (k₂, d)
     if c:

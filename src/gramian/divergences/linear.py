@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks
+from gramian import _validate
 from gramian._array import like, namespace
 from gramian._settings import Positive, check
 from gramian.divergences.base import Congruence, Divergence, SpectralDerivative
@@ -35,7 +35,7 @@ class _Linear(Divergence):
         owner = type(self).__name__
         check(self)
         if not sparse.issparse(self.linear) and not hasattr(self.linear, "__array_namespace__"):
-            object.__setattr__(self, "linear", _checks.array(self.linear, owner, "linear"))
+            object.__setattr__(self, "linear", _validate.array(self.linear, owner, "linear"))
         shape = self.linear.shape
         if len(shape) != 2 or shape[0] != shape[1]:
             raise ValueError(f"{owner}: linear must be a square matrix, got shape {tuple(shape)}.")

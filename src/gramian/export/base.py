@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gramian import _checks, linalg, persist
+from gramian import _validate, linalg, persist
 from gramian._settings import Rule
 from gramian.coordinates import KernelSpace
 from gramian.features import KernelFeatures
@@ -53,7 +53,7 @@ class Map:
         if not isinstance(source, Metric):
             raise TypeError(
                 f"{owner}: metric must be a learned metric, fitted KernelFeatures, or a file of one, "
-                f"got {_checks.shown(source)}."
+                f"got {_validate.shown(source)}."
             )
         map = cls(source, owner, file)
         if not map.view.finite:
@@ -119,7 +119,7 @@ class Map:
     def __str__(self) -> str:
         kernel = getattr(getattr(self.metric, "features", None), "kernel_", None)
         name = f"a {type(self.metric).__name__}"
-        return name if kernel is None else f"{name} with the kernel {_checks.shown(kernel)}"
+        return name if kernel is None else f"{name} with the kernel {_validate.shown(kernel)}"
 
     def loading(self, path: Path) -> str:
         """The expression that loads the metric, seen from the folder of an export."""
@@ -135,7 +135,7 @@ def kernel_map(map: Map) -> tuple[Kernel, np.ndarray, np.ndarray, np.ndarray]:
     features, L = space.features, map.metric.components  # L (q, r)
     if not features.kernel_.on_vectors:
         raise TypeError(
-            f"{map.owner}: the kernel {_checks.shown(features.kernel_)} is not on vectors; export its coordinates."
+            f"{map.owner}: the kernel {_validate.shown(features.kernel_)} is not on vectors; export its coordinates."
         )
     basis = linalg.dense(features.basis_).astype(np.float64)  # (k, d)
     return features.kernel_, basis, features.map_.T @ L.T, features.mean_ @ L.T
@@ -236,7 +236,7 @@ def place(path: Any, owner: str, what: str) -> Path:
     if path is None:
         raise TypeError(f"{owner}: path must name {what}.")
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{owner}: path must be a path, got {_checks.shown(path)}.")
+        raise TypeError(f"{owner}: path must be a path, got {_validate.shown(path)}.")
     return Path(path)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _settings, linalg
+from gramian import _settings, _validate, linalg
 from gramian.export.base import TARGETS, Map, Place, Reader, Target
 from gramian.export.points import Rows, Stream, rows
 from gramian.neighbors import smallest
@@ -84,7 +84,7 @@ def check(
     >>> print(gm.export.check(metric, "npz", path))
     npz: 100 queries × 10 neighbors: the same neighbors as ours, coordinates within 0.0e+00
     """
-    _checks.one_of(target, "check", "target", tuple(TARGETS))
+    _validate.one_of(target, "check", "target", tuple(TARGETS))
     map, kind = Map.of(metric, "check"), TARGETS[target]
     if not kind.takes_data:
         _settings.require(_settings.Path, path, "check", "path")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Count
 from gramian.export.base import Map, Place, Reader, Target, delivered
 from gramian.export.check import Nearest, between, settle
@@ -192,7 +192,7 @@ def _index(faiss: Any, kind: str, d: int, n: int, options: dict[str, Any]) -> An
         raise TypeError(f"to_faiss: unknown option {sorted(unknown)[0]!r}; the options are {', '.join(OPTIONS)}.")
     take = OPTIONS | options
     if not isinstance(kind, str):
-        raise TypeError(f"to_faiss: kind must be a string, got {_checks.shown(kind)}.")
+        raise TypeError(f"to_faiss: kind must be a string, got {_validate.shown(kind)}.")
     if kind == "flat":
         return faiss.IndexFlatL2(d)
     if kind == "hnsw":

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.export.base import Center, Map, Place, Target, delivered, kernel_map
 from gramian.export.onnx import center_of
 from gramian.kernels import Gaussian, Polynomial
@@ -103,4 +103,4 @@ def _parameters(kernel: Kernel, owner: str) -> tuple[str, dict[str, float]]:
         return "gaussian", {"scale": kernel.scale}
     if isinstance(kernel, Polynomial):
         return "polynomial", {"degree": kernel.degree, "offset_of_kernel": kernel.offset, "scale": kernel.scale}
-    raise TypeError(f"{owner}: the kernel {_checks.shown(kernel)} has no NumPy form; export it as onnx.")
+    raise TypeError(f"{owner}: the kernel {_validate.shown(kernel)} has no NumPy form; export it as onnx.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.export.base import Center, Map, Place, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Linear, Polynomial
 from gramian.kernels.base import Kernel
@@ -66,7 +66,7 @@ def center_of(map: Map, center: Any) -> np.ndarray:
         return np.zeros(d)
     if map.affine is None or map.affine.by_angle:
         raise ValueError(f"{map.owner}: center must be None for a map that is not linear.")
-    return _checks.vector(center, map.owner, "center", d)
+    return _validate.vector(center, map.owner, "center", d)
 
 
 def _model(onnx: Any, map: Map, center: np.ndarray) -> Any:
@@ -154,7 +154,7 @@ def gram(graph: Graph, kernel: Kernel, x: str, basis: np.ndarray, owner: str) ->
     if isinstance(kernel, Sum | Product | Weighted):
         return _combined(graph, kernel, x, basis, owner)
     raise TypeError(
-        f"{owner}: the kernel {_checks.shown(kernel)} has no ONNX form; linear, polynomial, Gaussian and cosine "
+        f"{owner}: the kernel {_validate.shown(kernel)} has no ONNX form; linear, polynomial, Gaussian and cosine "
         "kernels and their sums and products have one."
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Rule, checked
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ def rows(X: Any, ids: Any, owner: str, n_features: int | None, block: int | None
             raise ValueError(f"{owner}: ids must come with the blocks, as pairs (ids, X), when X is an iterator.")
         blocks, total = _numbered(X, owner), getattr(X, "total", None)
     else:
-        X = X if hasattr(X, "shape") or n_features is None else _checks.plain(X, owner, "X")
+        X = X if hasattr(X, "shape") or n_features is None else _validate.plain(X, owner, "X")
         X = X.to_numpy() if hasattr(X, "iloc") else sparse.csr_array(X) if sparse.issparse(X) else X
         if n_features is not None and len(X.shape) != 2:
-            raise ValueError(f"{owner}: X must be points (n, {n_features}), got {_checks.shown(X)}.")
+            raise ValueError(f"{owner}: X must be points (n, {n_features}), got {_validate.shown(X)}.")
         total = linalg.count(X)
         blocks = _sliced(X, _all_ids(ids, total, owner), block or max(1, BLOCK_BYTES // (8 * (n_features or 1))))
     start = next(blocks, None)
@@ -70,7 +70,7 @@ def rows(X: Any, ids: Any, owner: str, n_features: int | None, block: int | None
 
     def sample(count: int) -> Any:
         spread = linalg.take(whole, linalg.spread(linalg.count(whole), count))
-        return spread if n_features is None else _checks.points(spread, owner, n_features=n_features)
+        return spread if n_features is None else _validate.points(spread, owner, n_features=n_features)
 
     sound = (_sound(*pair, owner, n_features) for pair in chain([start], blocks))
     return Rows(sound, total, start[0].dtype.kind == "U", ids is not None or streamed, sample)
@@ -87,7 +87,7 @@ def _all_ids(ids: Any, n: int, owner: str) -> np.ndarray:
 
 def as_ids(ids: Any, owner: str) -> np.ndarray:
     """Ids as int64, or as words."""
-    names = _checks.plain(ids, owner, "ids")
+    names = _validate.plain(ids, owner, "ids")
     if names.dtype.kind == "O" and names.ndim == 1:
         names = np.array([str(name) for name in names.tolist()])
     if names.ndim != 1 or names.dtype.kind not in "iuUS":
@@ -123,7 +123,7 @@ def _numbered(blocks: Any, owner: str) -> Iterator[tuple[np.ndarray, Any]]:
 
 def _sound(ids: np.ndarray, X: Any, owner: str, n_features: int | None) -> tuple[np.ndarray, Any]:
     if n_features is not None:
-        X = _checks.points(X, owner, n_features=n_features, min_points=0)
+        X = _validate.points(X, owner, n_features=n_features, min_points=0)
     if len(ids) != linalg.count(X):
         raise ValueError(f"{owner}: ids must have one entry per point ({linalg.count(X)}), got {len(ids)}.")
     return ids, X
@@ -132,7 +132,7 @@ def _sound(ids: np.ndarray, X: Any, owner: str, n_features: int | None) -> tuple
 def labels(ids: np.ndarray, owner: str) -> np.ndarray:
     """Ids for an index that takes nonnegative integers alone."""
     if ids.dtype.kind == "U" or (len(ids) and ids.min() < 0):
-        shown = _checks.shown(ids[0] if ids.dtype.kind == "U" else int(ids.min()))
+        shown = _validate.shown(ids[0] if ids.dtype.kind == "U" else int(ids.min()))
         raise ValueError(f"{owner}: ids must be integers from 0 on, got {shown}; number the points.")
     return ids
 
@@ -159,7 +159,7 @@ class Columns:
 def columns(map: "Map", points: Rows, form: str = "vector", original: bool = False) -> Columns:
     """``learned`` = E(x); or in the form "query" ``original`` = x, ``norm`` = |E(x)|², and by the angle ``size``."""
     owner = map.owner
-    _checks.one_of(form, owner, "form", FORMS)
+    _validate.one_of(form, owner, "form", FORMS)
     widths = {"learned": map.width} if form == "vector" else {}
     if form == "query" and map.affine is None:
         raise TypeError(f"{owner}: form='query' needs a linear metric, or one by the angle; use form='vector'.")
@@ -262,7 +262,7 @@ def fill(index: Any, blocks: Pairs, *, collection: str | None = None) -> Any:
     """
     if not hasattr(index, "add") or isinstance(index, set) or (collection is not None and not hasattr(index, "create")):
         wanted = "an index" if collection is None else "a space"
-        raise TypeError(f"fill: index must be {wanted}, got {_checks.shown(index)}.")
+        raise TypeError(f"fill: index must be {wanted}, got {_validate.shown(index)}.")
     names: list[Any] = []
     for number, (ids, X) in enumerate(_pairs(blocks)):
         words = None if np.asarray(ids).dtype.kind in "iu" else np.asarray(ids).tolist()
@@ -283,5 +283,5 @@ def _pairs(blocks: Any) -> Iterator[tuple[Any, Any]]:
     """Blocks, each of them looked at."""
     for block in blocks:
         if not isinstance(block, tuple | list) or len(block) != 2 or np.ndim(block[0]) != 1:
-            raise TypeError(f"fill: blocks must be pairs (ids, X), got {_checks.shown(block)}.")
+            raise TypeError(f"fill: blocks must be pairs (ids, X), got {_validate.shown(block)}.")
         yield block[0], block[1]

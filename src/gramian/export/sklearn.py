@@ -11,7 +11,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from gramian import _checks
+from gramian import _validate
 from gramian.export.base import Map, Place, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Polynomial
 from gramian.kernels.base import Kernel
@@ -117,7 +117,7 @@ def _parameters(kernel: Kernel, owner: str) -> dict[str, Any]:
     if isinstance(kernel, Cosine):
         return {"kernel": "cosine"}
     raise TypeError(
-        f"{owner}: the kernel {_checks.shown(kernel)} has no scikit-learn form; use the metric itself, or onnx."
+        f"{owner}: the kernel {_validate.shown(kernel)} has no scikit-learn form; use the metric itself, or onnx."
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian.export.base import Map, Place, Reader, Target, readme
 from gramian.export.points import Columns, Stream, by_angle, columns, rows
 from gramian.search.progress import progress
@@ -179,5 +179,5 @@ class TableTarget(Target):
 def check_name(table: str, owner: str) -> str:
     """The name of a table: a word."""
     if not isinstance(table, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", table):
-        raise ValueError(f"{owner}: table must be a name of letters, digits and _, got {_checks.shown(table)}.")
+        raise ValueError(f"{owner}: table must be a name of letters, digits and _, got {_validate.shown(table)}.")
     return table

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._device import DeviceArray, to_host
 from gramian._device.ordering import lowest
 from gramian._settings import Count, Seed, Size, checked
@@ -94,7 +94,7 @@ def pivoted_cholesky(
     owner = "pivoted_cholesky"
     kernel = as_kernel(kernel, owner)
     X = kernel.check(X)
-    rng = _checks.random(random_state, owner)
+    rng = _validate.random(random_state, owner)
     return factorize(kernel.bound(X), X, rank, tol, greedy=pivots == "greedy", rng=rng)
 
 
@@ -158,7 +158,7 @@ class _Factorization:
             self._extend(candidates[picked], L)
             self._absorb(candidates[picked], tol * trace)
         if self.lowest < -_INDEFINITE * self.scale:
-            _checks.warn(
+            _validate.warn(
                 f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got a residual of "
                 f"{self.lowest:.3g} against the largest k(x, x) {self.scale:.3g}; negative parts count as zero "
                 f"(Precomputed(K, spectrum='clip') repairs a matrix).",

@@ -9,7 +9,7 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, _memory, linalg
+from gramian import _memory, _validate, linalg
 from gramian._device import outside, to_host
 from gramian._settings import Count, Points, Seed, Size, check, whole
 from gramian.features.basis import Choice, choose
@@ -121,7 +121,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if kernel.on_vectors:
             self.n_features_in_ = X.shape[1]
         self.kernel_ = kernel.bound(X)
-        rng = _checks.random(self.random_state, "KernelFeatures")
+        rng = _validate.random(self.random_state, "KernelFeatures")
         tol = 0.0 if self.tol is None else float(self.tol)
         chosen = choose(self.kernel_, X, self.basis, self._size(count(X)), tol, rng)
         C = chosen.coordinates
@@ -131,7 +131,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             whiten = combined(chosen.factor, self.combination, self.basis)
         R = self._rotate(whiten, *moments(self.kernel_, X, self.basis_, whiten, C))
         if self._limited(count(X)):
-            _checks.warn(
+            _validate.warn(
                 f"KernelFeatures: keeps {len(self.map_)} coordinates of {count(X):,} points, which hold "
                 f"{self.explained_variance_ratio_:.3f} of the trace; give rank or tol for others."
             )
@@ -139,7 +139,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _door(self, X: Any, kernel: Kernel, reset: bool) -> Any:
         if kernel.on_vectors:
-            X = _checks.estimator_points(self, X, reset=reset, devices=kernel.devices)
+            X = _validate.estimator_points(self, X, reset=reset, devices=kernel.devices)
         return kernel.accept(X)
 
     def _size(self, n: int) -> int | None:
@@ -232,7 +232,7 @@ def combined(factor: PivotedCholesky, combination: Any, basis: Any) -> np.ndarra
         raise ValueError(
             f"KernelFeatures: basis must be 'all' or points, which the rows of combination stand for, got {basis!r}."
         )
-    J = _checks.points(combination, "KernelFeatures", name="combination")
+    J = _validate.points(combination, "KernelFeatures", name="combination")
     F = to_host(factor.factor)
     if len(J) != len(F):
         raise ValueError(

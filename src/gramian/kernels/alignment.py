@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._device import outside, to_host
 from gramian._settings import Count, checked
 from gramian.kernels.base import Kernel
@@ -81,7 +81,7 @@ def align(
     for kernel in kernels:
         X = kernel.check(outside(X))
     kernels = [kernel.bound(X) for kernel in kernels]
-    classes, codes = _checks.labels(y, "align", count(X))
+    classes, codes = _validate.labels(y, "align", count(X))
     if len(classes) < 2:
         raise ValueError(f"align: needs at least two classes, got {len(classes)}.")
     mask = None if n_neighbors is None else local_pairs(kernels, X, codes, n_neighbors)
@@ -101,7 +101,7 @@ def align(
 def alignment(kernel: Kernel, X: Any, y: Any, *, center: bool = False) -> float:
     """⟨K, Y⟩ / (‖K‖ ‖Y‖) of one kernel with the labels (Chatpatanasiri et al. 2010, (9))."""
     X = kernel.check(X)
-    S, b, norm = gram_products([kernel], X, _checks.labels(y, "alignment", count(X))[1], center, None)
+    S, b, norm = gram_products([kernel], X, _validate.labels(y, "alignment", count(X))[1], center, None)
     return float(b[0] / (np.sqrt(S[0, 0]) * norm))
 
 
@@ -142,7 +142,7 @@ def gram_products(kernels: list[Kernel], X: Any, codes: np.ndarray, center: bool
         if mask is not None:
             G *= linalg.placed(mask[rows].toarray(), X)
         flat = G.reshape(m + 1, -1)
-        if not np.abs(flat).max(initial=0.0) < np.sqrt(_checks.LARGEST):
+        if not np.abs(flat).max(initial=0.0) < np.sqrt(_validate.LARGEST):
             raise ValueError("align: kernel values must be below 1e150, got larger ones or NaN; rescale X.")
         sums[:, rows] = G.sum(axis=2)
         S += flat @ flat.T

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _device, _memory
+from gramian import _device, _memory, _validate
 from gramian._settings import check, shown
 from gramian.linalg import count
 from gramian.persist import Stored
@@ -42,7 +42,7 @@ class Kernel(ABC, Stored):
     def check(self, X: Any, name: str = "X") -> Any:
         """Return X as this kernel takes it: a validated array of vectors, or the sequence itself."""
         if self.on_vectors:
-            X = _checks.points(X, type(self).__name__, name=name, devices=self.devices)
+            X = _validate.points(X, type(self).__name__, name=name, devices=self.devices)
         return self.accept(X, name)
 
     def accept(self, X: Any, name: str = "X") -> Any:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian._settings import Count, Positive, Rule, SettingError, Size, holds
 from gramian.kernels.base import Kernel
 
@@ -91,7 +91,7 @@ class Polynomial(Kernel):
 
     def _of(self, products: np.ndarray) -> np.ndarray:
         values = self.scale * products + self.offset
-        if np.abs(values).max(initial=0.0) > _checks.LARGEST ** (1 / self.degree):
+        if np.abs(values).max(initial=0.0) > _validate.LARGEST ** (1 / self.degree):
             raise ValueError(f"Polynomial: degree must be lower for X of this size, got {self.degree}; or rescale X.")
         return values**self.degree
 

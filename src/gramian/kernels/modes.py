@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._device import to_host
 from gramian.kernels.base import Kernel
 from gramian.kernels.weighted import Weighted
@@ -57,7 +57,7 @@ def warn_of_modes(kernel: Kernel, X: Any, codes: np.ndarray, classes: np.ndarray
         if (parts >= max(MODE_SHARE * len(members), MODE_NEIGHBORS + 1)).sum() > 1:
             several.append(classes[c].item() if hasattr(classes[c], "item") else classes[c])
     if several:
-        _checks.warn(
+        _validate.warn(
             f"align: class {', '.join(map(repr, several))} falls into several clusters, which alignment would join; "
             "consider n_neighbors, or choose the kernel by cross-validation.",
         )

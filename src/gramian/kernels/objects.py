@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.kernels.base import Kernel
 from gramian.linalg import count
 
@@ -86,7 +86,7 @@ class Precomputed(Kernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        K = _checks.points(self.matrix, "Precomputed", name="matrix", allow_sparse=False).astype(np.float64)
+        K = _validate.points(self.matrix, "Precomputed", name="matrix", allow_sparse=False).astype(np.float64)
         if K.shape[0] != K.shape[1] or np.abs(K - K.T).max() > 1e-8 * np.abs(K).max():
             raise ValueError(f"Precomputed: matrix must be square and symmetric, got shape {K.shape}.")
         K = _repaired(linalg.symmetrize(K), self.spectrum)
@@ -99,7 +99,7 @@ class Precomputed(Kernel):
         rows = rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
         if rows.dtype.kind == "f" and np.array_equal(rows, np.floor(rows)):
             rows = rows.astype(np.intp)
-        return _checks.indices(rows, "Precomputed", name, self.matrix.shape[0])
+        return _validate.indices(rows, "Precomputed", name, self.matrix.shape[0])
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return self.matrix[np.ix_(X, Y)]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Count, Index, Size, Within, check
 from gramian.kernels.base import Kernel
 from gramian.persist import Stored
@@ -175,4 +175,4 @@ def one_set(A: Any, name: str, owner: str) -> np.ndarray:
     A = np.asarray(A)
     if A.ndim == 2 and A.shape[0] == 0:
         return np.zeros((0, A.shape[1]))
-    return _checks.points(A, owner, name=f"each set of {name}", allow_sparse=False).astype(np.float64)
+    return _validate.points(A, owner, name=f"each set of {name}", allow_sparse=False).astype(np.float64)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Count, Rule, Within, check
 from gramian.persist import Stored
 
@@ -126,7 +126,7 @@ class TangentDistance(Stored):
     def _images(self, X: Any) -> np.ndarray:
         X = np.asarray(X)
         X = X.reshape(len(X), -1) if X.ndim == 3 else X
-        X = _checks.points(X, "TangentDistance", allow_sparse=False)
+        X = _validate.points(X, "TangentDistance", allow_sparse=False)
         self._shape(X.shape[1])
         return X
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._device import to_host
 from gramian.constraints import Chunklets, Comparisons, Labels
 from gramian.coordinates import Plain, Rest, Subspace
@@ -78,7 +78,7 @@ class Failed:
     def tell(self, owner: str, weight: float) -> None:
         """Say so where that happened to all."""
         if self.reasons and len(self.reasons) == self.of:
-            _checks.warn(
+            _validate.warn(
                 f"{owner}: on no fold of what is known could be learned ({self.reasons[0].rstrip('.')}), "
                 f"so the weight of the prior is {weight:g}; give anchor a number."
             )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from sklearn.base import clone
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Loudness, Seed, Size, Within
 from gramian.constraints import Chunklets, Comparisons, Labels, Pairs
 from gramian.learners.anchored import WEIGHTS, Anchored
@@ -167,7 +167,7 @@ class AutoMetric(Learner):
             return default_candidates(y)
         named = self.candidates
         if not isinstance(named, dict | list | tuple):
-            raise TypeError(f"AutoMetric: candidates must be a list or dict of learners, got {_checks.shown(named)}.")
+            raise TypeError(f"AutoMetric: candidates must be a list or dict of learners, got {_validate.shown(named)}.")
         items = named.items() if isinstance(named, dict) else ((None, learner) for learner in named)
         return {name or repr(learner): learner for name, learner in ((n, as_learner(c)) for n, c in items)}
 
@@ -176,7 +176,7 @@ class AutoMetric(Learner):
         dear = [name for name, learner in candidates.items() if (learner.traits.most_points or n) < n]
         if self.candidates is not None or not dear:
             return candidates
-        _checks.warn(
+        _validate.warn(
             f"AutoMetric: leaves out {' and '.join(dear)}, whose work grows with n², for {n:,} points; "
             "name them in candidates to try them."
         )
@@ -236,7 +236,7 @@ def neighbors_of(scoring: str) -> int:
     """k of "precision@k"."""
     head, _, tail = scoring.partition("@")
     if head != "precision" or not tail.isdigit() or int(tail) < 1:
-        raise ValueError(f"AutoMetric: scoring must be 'precision@k', got {_checks.shown(scoring)}.")
+        raise ValueError(f"AutoMetric: scoring must be 'precision@k', got {_validate.shown(scoring)}.")
     return int(tail)
 
 
@@ -298,7 +298,7 @@ def warn_of_nothing(y: Any) -> None:
     """Why nothing could be compared."""
     classes = len(y.classes) if isinstance(y, Labels) else None
     reason = "there is one class" if classes == 1 else "too little is known to hold some of it out"
-    _checks.warn(
+    _validate.warn(
         f"AutoMetric: nothing could be compared, since {reason}, so the features stay as they are; give labels of two "
         "classes with three points in each, or more pairs."
     )
@@ -311,7 +311,7 @@ def as_learner(candidate: Any) -> Any:
     if isinstance(candidate, type):
         candidate = candidate()
     if not isinstance(candidate, Blended | Kernelized):
-        raise TypeError(f"AutoMetric: candidates must be learners with an anchor, got {_checks.shown(candidate)}.")
+        raise TypeError(f"AutoMetric: candidates must be learners with an anchor, got {_validate.shown(candidate)}.")
     return clone(candidate)
 
 

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, _memory, _settings, linalg
+from gramian import _memory, _settings, _validate, linalg
 from gramian._settings import Count, Loudness, Seed, Share, Size
 from gramian.constraints import Chunklets, Constraints, Labels
 from gramian.coordinates import Coordinates, Plain, Rest
@@ -130,7 +130,7 @@ class Learner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if space.n_features is None:  # objects of a kernel
             return space.check(X, type(self).__name__)
         traits = self.traits
-        points = _checks.estimator_points(
+        points = _validate.estimator_points(
             self, X, reset=False, allow_sparse=traits.sparse, devices=traits.devices
         )  # (n, d)
         return space.accept(points)
@@ -173,7 +173,7 @@ def learn(learner: Learner, X: Any, y: Any, sums: Sums | None = None) -> None:
     X may be a part of the points; then ``sums`` are over all of them.
     """
     owner, traits = type(learner).__name__, learner.traits
-    rng = _checks.random(getattr(learner, "random_state", None), owner)
+    rng = _validate.random(getattr(learner, "random_state", None), owner)
     X, y = fewer(learner, X, y, rng)
     points, labels, order, rows = settled(learner, X, y)
     Z = room_for(learner, points)  # (n, d)
@@ -206,10 +206,10 @@ def near_prior(learner: Any, y: Any) -> Solves:
     if learner.blends(y):
         return Anchored(learner, None if isinstance(learner.anchor, str) else float(learner.anchor))
     prior = getattr(learner, "prior", "identity")
-    if not learner.traits.prior_inside and not _checks.is_word(prior, "identity"):
+    if not learner.traits.prior_inside and not _validate.is_word(prior, "identity"):
         raise ValueError(
             f"{type(learner).__name__}: prior must be 'identity' where the metric is not anchored to it, "
-            f"got {_checks.shown(prior)}; give anchor > 0 and no n_components."
+            f"got {_validate.shown(prior)}; give anchor > 0 and no n_components."
         )
     return Chosen(learner) if len(learner.variants()) > 1 else learner
 
@@ -258,7 +258,7 @@ def room_for(learner: Learner, X: Any) -> Any:
 def named_prior(learner: Any, Z: Any, rest: Rest, sums: Sums | None = None) -> Any:
     """M₀ on the coordinates, (r, r); None where it is the identity."""
     prior = getattr(learner, "prior", "identity")
-    if _checks.is_word(prior, "identity"):
+    if _validate.is_word(prior, "identity"):
         return None
     return prior_matrix(prior, Z, rest, type(learner).__name__, None if sums is None else sums.covariance)
 
@@ -279,7 +279,7 @@ def keep(learner: Any, space: Coordinates, solution: Solution) -> None:
     names = names if names is not None and len(names) == space.n_features else None
     learner.metric_ = Metric.of(space, components, solution.alpha, names)
     if solution.result in (Result.stalled, Result.max_iter):
-        _checks.warn(
+        _validate.warn(
             f"{type(learner).__name__}: stopped after {solution.n_iter} iterations with residual "
             f"{solution.residual:.3g} > tol {solution.tol:.3g}; {remedy_of(learner, solution)}.",
             ConvergenceWarning,

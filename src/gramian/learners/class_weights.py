@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Rule
 from gramian.constraints import Labels
 
@@ -22,7 +22,7 @@ def class_weights(setting: Any, labels: Labels, owner: str) -> np.ndarray | None
     codes, classes = labels.codes, labels.classes
     if isinstance(setting, dict):
         chosen = {
-            str(label): _checks.number(w, owner, "class_weight", low=0, open_low=True) for label, w in setting.items()
+            str(label): _validate.number(w, owner, "class_weight", low=0, open_low=True) for label, w in setting.items()
         }
         unknown = sorted(set(chosen) - {str(label) for label in classes})
         by_class = np.array([chosen.get(str(label), 1.0) for label in classes])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _array, _checks, _device, linalg
+from gramian import _array, _device, _validate, linalg
 from gramian._settings import Count, Size
 from gramian.constraints import Labels
 from gramian.learners import neighbor_targets
@@ -113,6 +113,6 @@ class DNE(Blended):
         values, vectors = linalg.eigh(linalg.scatter(Z, neighbor_signs(Z, labels, self.n_neighbors)) / 2)
         count = int((values < -max(self.reg, RTOL * np.abs(values).max())).sum())
         if count == 0:
-            _checks.warn("DNE: no eigenvalue is negative; keeping the smallest eigenvector.")
+            _validate.warn("DNE: no eigenvalue is negative; keeping the smallest eigenvector.")
         r = max(count, 1) if self.n_components is None else min(max(count, 1), self.n_components)
         return Solution(factor=linalg.oriented(vectors[:, :r]).T, objective=float((values[:r] + self.reg).sum()))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian.constraints import Constraints, Feedback, Labels
 from gramian.learners import doubts
 from gramian.learners.task import Targets
@@ -18,12 +18,12 @@ def enter(learner: Any, X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
         return points_alone(learner, X), None
     y = _device.whole_numbers(y)
     if traits.vectors and are_tuples(X):
-        X, y = split(_checks.placed(X, owner, devices=traits.devices), y, owner)
+        X, y = split(_validate.placed(X, owner, devices=traits.devices), y, owner)
     if y is None:
         raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
     whole = isinstance(y, Constraints | Feedback)
     if isinstance(y, list | tuple | np.ndarray):
-        doubts.refuse_tuples(_checks.plain(y, owner, "y"), owner)
+        doubts.refuse_tuples(_validate.plain(y, owner, "y"), owner)
     if traits.vectors:
         X, y = vectors(learner, X, y, together=not whole and unknown is None)
     if whole:
@@ -39,7 +39,7 @@ def points_alone(learner: Any, X: Any) -> np.ndarray:
     """Points of a learner that looks at nothing else."""
     if are_tuples(X):
         raise ValueError(f"{type(learner).__name__}: X must be points of shape (n, d), got shape {np.shape(X)}.")
-    X = _checks.estimator_points(learner, X, reset=True, allow_sparse=False, min_points=learner.traits.min_points)
+    X = _validate.estimator_points(learner, X, reset=True, allow_sparse=False, min_points=learner.traits.min_points)
     return X.astype(np.float64, copy=False)
 
 
@@ -47,11 +47,11 @@ def vectors(learner: Any, X: Any, y: Any, together: bool) -> tuple[Any, Any]:
     """Points as float64, and y; ``together`` with them scikit-learn looks at what may be wrong with labels."""
     traits = learner.traits
     if together:
-        array = _checks.plain(y, type(learner).__name__, "y")
+        array = _validate.plain(y, type(learner).__name__, "y")
         # Whole numbers or words, one for each point: nothing to see there.
         sound = array.dtype.kind in "biuU" and array.shape == getattr(X, "shape", ())[:1]
         together = not sound and array.dtype != object
-    checked = _checks.estimator_points(
+    checked = _validate.estimator_points(
         learner,
         X,
         y if together else None,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian.constraints import Comparisons, Constraints, Labels, Pairs
 from gramian.learners.task import Traits
 
@@ -19,7 +19,7 @@ COMPARED = "Triplets", "Quadruplets"
 def warn(learner: Any, X: Any, side: Labels | Constraints, unknown: Any) -> None:
     """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
     owner = type(learner).__name__
-    if not learner.traits.scale_free and _checks.is_word(getattr(learner, "prior", "identity"), "identity"):
+    if not learner.traits.scale_free and _validate.is_word(getattr(learner, "prior", "identity"), "identity"):
         warn_of_units(X, owner, getattr(learner, "feature_names_in_", range(X.shape[1])))
     if isinstance(side, Constraints):
         warn_of_few(side, X.shape[1], owner)
@@ -45,7 +45,7 @@ def warn_of_units(X: Any, owner: str, names: Any) -> None:
     if len(varying) < 2 or varying.max() < UNEVEN * varying.min():
         return
     wide, narrow = int(spread.argmax()), int(np.where(spread > 0, spread, np.inf).argmin())
-    _checks.warn(
+    _validate.warn(
         f"{owner}: columns of X have very different spreads, column {names[wide]} has {spread[wide]:.3g} and "
         f"column {names[narrow]} {spread[narrow]:.3g}, so the first decides all distances; "
         "scale them (StandardScaler) or take AutoMetric."
@@ -57,7 +57,7 @@ def warn_of_few(side: Constraints, d: int, owner: str) -> None:
     if isinstance(side, Pairs | Comparisons) and side.from_data and 2 * len(side) < d:
         kind = type(side).__name__.lower()
         said = f"{len(side)} {kind} say" if len(side) > 1 else f"one {kind.removesuffix('s')} says"
-        _checks.warn(f"{owner}: {said} little about {d} columns; give more, or fewer columns (PCA).")
+        _validate.warn(f"{owner}: {said} little about {d} columns; give more, or fewer columns (PCA).")
 
 
 def warn_of_labels(classes: np.ndarray, owner: str) -> None:
@@ -65,12 +65,12 @@ def warn_of_labels(classes: np.ndarray, owner: str) -> None:
     if classes.dtype.kind not in "if":
         return
     if (classes != np.round(classes)).any() and len(classes) > 2:
-        _checks.warn(
+        _validate.warn(
             f"{owner}: labels are {len(classes)} different fractions, such as {classes[0]:g}, and each is a class; "
             "use Pairs.from_targets for continuous targets."
         )
     elif len(classes) > 2 and classes[0] == -1 and classes[1] >= 0:
-        _checks.warn(
+        _validate.warn(
             f"{owner}: labels hold -1 beside {len(classes) - 1} others, and it is a class of its own here; "
             "give unknown=-1 where it stands for no label."
         )

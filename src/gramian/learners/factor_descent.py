@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.constraints import Labels
 from gramian.learners.task import Effort, Task
 from gramian.solvers.base import Solution, ended
@@ -52,7 +52,7 @@ def named_start(name: str, task: Task, q: int) -> np.ndarray:
 
 def given_start(init: Any, r: int, d: int, owner: str) -> np.ndarray:
     """A starting factor that was given as an array."""
-    L = _checks.array(init, owner, "init")
+    L = _validate.array(init, owner, "init")
     if L.shape != (r, d) or not np.isfinite(L).all():
         raise ValueError(f"{owner}: init must be a finite array ({r}, {d}), got shape {L.shape}.")
     return L

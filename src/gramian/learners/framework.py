@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian._settings import Count, Positive, Size
 from gramian.constraints import Comparisons, Constraints, Labels, Pairs
 from gramian.constraints.comparisons import unit_margins
@@ -210,7 +210,7 @@ class Framework(Iterative):
     def blends(self, y: Any) -> bool:
         """As elsewhere, but not where bounds were given and nothing else asked for, nor without a prior."""
         given = not isinstance(y, Labels) and not y.from_data and isinstance(self.anchor, str)
-        zero = _checks.is_word(self.prior, "zero")
+        zero = _validate.is_word(self.prior, "zero")
         return super().blends(y) and not given and not zero and self.uses_prior
 
     @property

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Count, Percentiles, Positive, Size
 from gramian.constraints import Comparisons, Labels, Pairs
 from gramian.constraints.pairs import apart
@@ -161,7 +161,7 @@ def in_order(pairs: Pairs, Z: Any) -> Pairs:
 def check_bounds(bounds: Any) -> None:
     """Raise unless bounds are (u, l), 0 < u < l."""
     if not isinstance(bounds, list | tuple | np.ndarray) or len(bounds) != 2:
-        raise ValueError(f"ITML: bounds must be (u, l), got {_checks.shown(bounds)}.")
-    u, l = (_checks.number(bound, "ITML", "each of bounds") for bound in bounds)
+        raise ValueError(f"ITML: bounds must be (u, l), got {_validate.shown(bounds)}.")
+    u, l = (_validate.number(bound, "ITML", "each of bounds") for bound in bounds)
     if not 0 < u < l:
         raise ValueError(f"ITML: bounds must satisfy 0 < u < l (squared distances), got u={u}, l={l}.")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 
-from gramian import _checks, _settings
+from gramian import _settings, _validate
 from gramian._settings import Count, Seed, Size
 from gramian.constraints import Constraints, Labels
 from gramian.coordinates import Plain
@@ -120,7 +120,7 @@ class Kernelized(Learner):
             rng = (
                 task.rng
                 if getattr(inner, "random_state", None) is None
-                else _checks.random(inner.random_state, "Kernelized")
+                else _validate.random(inner.random_state, "Kernelized")
             )
             with progress_of(inner) as report:
                 inside = replace(task, rng=rng, effort=inner.traits.exact.of(inner), report=report)
@@ -160,7 +160,7 @@ class Kernelized(Learner):
         if self.features is not None:
             return clone(estimator(self.features, "features", "learn"))
         kernel = kernel_or_gaussian(self.kernel, X, "Kernelized")
-        principal = _checks.is_word(self.basis, "principal")
+        principal = _validate.is_word(self.basis, "principal")
         basis = "all" if principal else "cholesky" if self.basis is None else self.basis
         return KernelFeatures(kernel, rank=self.rank, basis=basis, center=principal, random_state=self.random_state)
 
@@ -239,7 +239,7 @@ def alone(solution: Solution) -> Solution:
 def estimator(value: Any, name: str, method: str) -> Any:
     """An estimator with some method, or an error that names the argument."""
     if not hasattr(value, "get_params") or not hasattr(value, method) or isinstance(value, type):
-        raise TypeError(f"Kernelized: {name} must be an estimator with {method}, got {_checks.shown(value)}.")
+        raise TypeError(f"Kernelized: {name} must be an estimator with {method}, got {_validate.shown(value)}.")
     return value
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian._settings import Count, Index, Positive, Size
 from gramian.constraints import Comparisons
 from gramian.learners import neighbor_targets
@@ -140,7 +140,7 @@ class LMNN(Iterative):
             raise ValueError(
                 "LMNN: margin must be positive, or M = 0 is best; give margin=None to take it from the data."
             )
-        if _checks.is_word(self.init, "lda"):
+        if _validate.is_word(self.init, "lda"):
             raise ValueError("LMNN: init must not be 'lda' without labels; give 'pca' or 'identity'.")
         n = linalg.count(task.Z)
         i, j = side.near_ends

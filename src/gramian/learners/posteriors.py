@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._device import to_host
 from gramian._settings import Rule, Seed, Size, Within
 from gramian.constraints import Labels
@@ -142,7 +142,7 @@ class Posteriors(Learner):
         place = np.empty(len(labels.codes), dtype=int)
         for members in groups:
             place[members] = np.arange(len(members)) % self.cv
-        seed = int(_checks.random(self.random_state, "Posteriors").randint(2**31 - 1))
+        seed = int(_validate.random(self.random_state, "Posteriors").randint(2**31 - 1))
         roots = model.roots(points)
         for fold in range(self.cv):
             rows, others = np.flatnonzero(place == fold), np.flatnonzero(place != fold)

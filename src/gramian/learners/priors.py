@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian.coordinates import Rest
 
 
@@ -16,9 +16,9 @@ def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str, C: Any = None) -> n
     """
     d = Z.shape[1]
     if not isinstance(prior, str):
-        given = rest.lower(_checks.array(_device.whole_numbers(prior), owner, "prior"))
-        return linalg.placed(_checks.psd(_device.to_host(given), owner, "prior", d), Z)
-    _checks.one_of(prior, owner, "prior", ("identity", "covariance", "zero"))
+        given = rest.lower(_validate.array(_device.whole_numbers(prior), owner, "prior"))
+        return linalg.placed(_validate.psd(_device.to_host(given), owner, "prior", d), Z)
+    _validate.one_of(prior, owner, "prior", ("identity", "covariance", "zero"))
     if prior == "identity":
         return linalg.identity(d, Z)
     if prior == "zero":

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from scipy import linalg as sla
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Count, Positive, Within
 from gramian.constraints import Comparisons, Triplets
 from gramian.learners import neighbor_targets
@@ -174,7 +174,7 @@ class SCML(Iterative):
             count = min(10 * task.Z.shape[1] + 20, MOST_BASES) if self.n_bases is None else self.n_bases
             return local_bases(task.Z, side, count, task.rng)
         d = task.Z.shape[1] if task.axes is None else len(task.axes)
-        bases = _checks.array(self.bases, "SCML", "bases")
+        bases = _validate.array(self.bases, "SCML", "bases")
         if bases.ndim != 2 or bases.shape[1] != d or not np.isfinite(bases).all():
             raise ValueError(f"SCML: bases must be a finite array (K, {d}), got shape {bases.shape}.")
         return bases if task.axes is None else bases @ task.axes

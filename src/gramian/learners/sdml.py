@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg as sla
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Count, Positive, Size
 from gramian.constraints import Labels, Pairs
 from gramian.learners.base import Iterative
@@ -258,7 +258,7 @@ class SDML(Iterative):
             return 0.5 * most if np.isfinite(most) else 1.0
         if self.balance < most:
             return float(self.balance)
-        _checks.warn(
+        _validate.warn(
             f"SDML: balance must be below {most:.3g} for these pairs, or there is no minimum, got {self.balance:.3g}; "
             f"{MOST * most:.3g} is taken."
         )

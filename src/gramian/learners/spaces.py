@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _memory, linalg
+from gramian import _memory, _validate, linalg
 from gramian._device import DeviceArray, to_host
 from gramian.coordinates import BesideFeatures, KernelSpace, Subspace
 from gramian.learners.anchored import WEIGHTS, Part
@@ -42,7 +42,7 @@ class InSubspace:
     def solve(self, task: Task) -> Solution:
         """W = αI + U(M − αI)Uᵀ."""
         learner, owner = self.learner, type(self.learner).__name__
-        rng = _checks.random(learner.random_state, owner)
+        rng = _validate.random(learner.random_state, owner)
         basis = to_host(subspace_basis(learner.subspace, task.Z, learner.rank, rng, owner))  # (d, r)
         if basis.shape[1] == 0:
             raise ValueError(f"{owner}: the subspace must have a direction, got points or columns of zeros alone.")
@@ -165,13 +165,13 @@ def unit_of(X: Any, Z: Any) -> float:
 
 def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, owner: str) -> np.ndarray:
     """Orthonormal columns U (d, k), k ≤ rank: "svd", "landmarks" (span of random points), or given columns."""
-    rank = min(_checks.number(rank, owner, "rank", low=1, integer=True), *X.shape)
+    rank = min(_validate.number(rank, owner, "rank", low=1, integer=True), *X.shape)
     if not isinstance(kind, str):
         given = np.asarray(kind, dtype=float)
         if given.ndim != 2 or given.shape[0] != X.shape[1]:
             raise ValueError(f"{owner}: subspace must have shape ({X.shape[1]}, k), got {given.shape}.")
         return orthonormal_span(given)
-    _checks.one_of(kind, owner, "subspace", ("svd", "landmarks"))
+    _validate.one_of(kind, owner, "subspace", ("svd", "landmarks"))
     if sparse.issparse(X) and len(columns := linalg.held_columns(X)) < X.shape[1]:
         _memory.require(24.0 * rank * X.shape[1], owner, f"{rank} directions of {X.shape[1]:,} features", SMALLER)
         inside = subspace_basis(kind, X[:, columns], rank, rng, owner)

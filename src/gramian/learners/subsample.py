@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._device import to_host
 from gramian.constraints import Comparisons, Constraints, Labels
 from gramian.constraints.comparisons import moved
@@ -68,7 +68,7 @@ def fewer(
     order = by_content(X)
     order = np.arange(n) if order is None else order
     rows = some(y, most, rng, order) if by_class else np.sort(order[rng.choice(n, most, replace=False)])
-    _checks.warn(
+    _validate.warn(
         f"{owner}: learns from {len(rows):,} of the {n:,} points, drawn {drawn}, since its work grows with n²; "
         f"{remedy} to learn from all of them."
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 
 STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
 
@@ -36,7 +36,7 @@ def best_threshold(
     owner : str
         Named in messages.
     """
-    _checks.one_of(strategy, owner, "strategy", STRATEGIES)
+    _validate.one_of(strategy, owner, "strategy", STRATEGIES)
     order = np.argsort(-score, kind="stable")
     score, positive = score[order], positive[order]
     accepted = np.flatnonzero(np.r_[True, score[1:] != score[:-1], True])  # how many lie above each cut
@@ -48,10 +48,10 @@ def best_threshold(
     if strategy == "accuracy":
         value = found - wrong
     elif strategy == "f_beta":
-        b = _checks.number(beta, owner, "beta") ** 2
+        b = _validate.number(beta, owner, "beta") ** 2
         value = (1 + b) * found / np.maximum(b * n_positive + accepted, 1e-300)
     else:
-        least = _checks.number(min_rate, owner, "min_rate", low=0, high=1)
+        least = _validate.number(min_rate, owner, "min_rate", low=0, high=1)
         rate, other = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
         value = np.where(other >= least, rate, -1.0)
     best = int(np.lexsort((tpr + tnr, value))[-1])

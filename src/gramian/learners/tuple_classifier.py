@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, _settings
+from gramian import _settings, _validate
 from gramian.constraints import Constraints, Pairs, Quadruplets, Triplets
 from gramian.learners.base import Learner
 from gramian.learners.itml import ITML
@@ -67,7 +67,7 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
         """Learn from tuples; y are ±1 for pairs, and nothing (or all 1) for triplets and quadruplets."""
         with _settings.intact(self):
             if not isinstance(self.learner, Learner | None):
-                raise TypeError(f"TupleClassifier: learner must be a Learner, got {_checks.shown(self.learner)}.")
+                raise TypeError(f"TupleClassifier: learner must be a Learner, got {_validate.shown(self.learner)}.")
             learner = ITML() if self.learner is None else clone(self.learner)
             points, index = self._indexed(X)
             self.learner_ = learner.fit(points, _constraints(index, y))
@@ -104,13 +104,13 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
     def _formed(self, X: Any) -> np.ndarray:
         """Tuples of points (n, t, d)."""
         if self.points is None:
-            return _checks.plain(X, "TupleClassifier", "X")
+            return _validate.plain(X, "TupleClassifier", "X")
         points, index = self._indexed(X)
         return points[index]
 
     def _indexed(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Points (m, d), and tuples (n, t) as indices into them."""
-        tuples = _checks.plain(X, "TupleClassifier", "X")
+        tuples = _validate.plain(X, "TupleClassifier", "X")
         wanted = 3 if self.points is None else 2
         if tuples.ndim != wanted or not 2 <= tuples.shape[1] <= 4:
             shape = "(n, t, d)" if self.points is None else "(n, t)"
@@ -123,9 +123,9 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
             return tuples.reshape(count, -1), np.arange(count).reshape(tuples.shape[:2])
         if callable(self.points):
             keys, index = np.unique(tuples, return_inverse=True)
-            return _checks.points(self.points(keys), "TupleClassifier", name="points"), index.reshape(tuples.shape)
-        points = _checks.points(self.points, "TupleClassifier", name="points")
-        index = _checks.indices(tuples.ravel(), "TupleClassifier", "X", points.shape[0])
+            return _validate.points(self.points(keys), "TupleClassifier", name="points"), index.reshape(tuples.shape)
+        points = _validate.points(self.points, "TupleClassifier", name="points")
+        index = _validate.indices(tuples.ravel(), "TupleClassifier", "X", points.shape[0])
         return points, index.reshape(tuples.shape)
 
     def __sklearn_tags__(self) -> Any:

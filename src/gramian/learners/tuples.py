@@ -8,7 +8,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian.constraints import Comparisons, Constraints, Labels, Pairs, Quadruplets, Triplets
 from gramian.constraints.base import within
 from gramian.learners.thresholds import best_threshold
@@ -155,7 +155,7 @@ class TupleMixin:
     def set_threshold(self, threshold: float) -> Any:
         """Set ``threshold_``, a squared distance."""
         check_is_fitted(self, "metric_")
-        self.threshold_ = _checks.number(threshold, type(self).__name__, "threshold")
+        self.threshold_ = _validate.number(threshold, type(self).__name__, "threshold")
         self.tuple_size_ = 2
         return self
 
@@ -177,7 +177,7 @@ class TupleMixin:
         """Squared distances of the near pairs, and of the far ones where there are any."""
         check_is_fitted(self, "metric_")
         owner = type(self).__name__
-        found = _device.inside(tuples if hasattr(tuples, "shape") else _checks.plain(tuples, owner, "tuples"))
+        found = _device.inside(tuples if hasattr(tuples, "shape") else _validate.plain(tuples, owner, "tuples"))
         if found.ndim != 3 or found.shape[1] not in sizes:
             wanted = " or ".join(str(size) for size in sizes)
             raise ValueError(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.constraints import Constraints, Pairs
 from gramian.constraints.pairs import apart
 from gramian.divergences import LogDet
@@ -112,7 +112,7 @@ def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -
         return None
     n_pairs = MOST_PAIRS if n_pairs is None and 5 * n_labeled > MOST_PAIRS else n_pairs
     return Pairs.from_labels(
-        codes, n_pairs, unknown=-1, random_state=_checks.random(random_state, "GeometryAwareKernel")
+        codes, n_pairs, unknown=-1, random_state=_validate.random(random_state, "GeometryAwareKernel")
     )
 
 

@@ -8,7 +8,7 @@ from scipy import linalg as sla
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 
 DENSE = 1000
 """Up to this many points the dense eigensolver is used."""
@@ -75,7 +75,7 @@ def lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.nd
         return flipped(S, top, t, x.ravel())
 
     operator = LinearOperator((n, n), matvec=product, dtype=float)
-    start = _checks.random(search.random_state, "smallest_eigenvectors").standard_normal(n)
+    start = _validate.random(search.random_state, "smallest_eigenvectors").standard_normal(n)
     # ARPACK measures residuals against the eigenvalue, here about ``top``, which hubs of the graph make large.
     tol = search.tol * min(1.0, np.abs(S.diagonal()).mean() / top)
     limit = search.max_iter or 10 * n  # restarts
@@ -84,7 +84,7 @@ def lanczos(S: Any, k: int, t: np.ndarray | None, search: Search) -> tuple[np.nd
         values, X = eigsh(operator, k, which="LA", v0=start, ncv=width, tol=tol, maxiter=limit)
     except ArpackNoConvergence as error:
         values, X = completed(error, k, n)
-        _checks.warn(
+        _validate.warn(
             f"smallest_eigenvectors: {len(error.eigenvalues)} of {k} eigenvectors reached tol {search.tol:.3g} in "
             f"{limit} iterations; raise max_iter or tol.",
             ConvergenceWarning,

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Count, Seed, Size, whole
 from gramian.manifold.eigen import Search
 from gramian.manifold.geometry import Built, Geometry
@@ -26,7 +26,7 @@ class GraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """Whether points may be on a device: the search for the graph runs there, everything else on the host."""
 
     def _points(self, X: Any, reset: bool) -> Any:
-        return _checks.estimator_points(self, X, reset=reset, min_points=2 if reset else 1, devices=self._devices)
+        return _validate.estimator_points(self, X, reset=reset, min_points=2 if reset else 1, devices=self._devices)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of points (n, k), in which the Euclidean distance is the learned one.

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Count, Positive, Size, check, checked
 from gramian.features import KernelFeatures
 from gramian.kernels import Gaussian, Kernel
@@ -85,7 +85,7 @@ class SpectralFamily(Family):
 
     def _on_vectors(self, X: Any) -> Ordered:
         """On vectors of the user's, which new points join as the mean of their neighbors."""
-        V = _checks.points(self.geometry, OWNER, allow_sparse=False, name="geometry").astype(float)
+        V = _validate.points(self.geometry, OWNER, allow_sparse=False, name="geometry").astype(float)
         if len(V) != X.shape[0] or not np.allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-6):
             raise ValueError(f"{OWNER}: geometry must have {X.shape[0]} rows and orthonormal columns, got {V.shape}.")
         basis = Spectrum(np.arange(V.shape[1], dtype=float), V, 1)

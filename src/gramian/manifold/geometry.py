@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian._settings import shown
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
@@ -54,7 +54,7 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
     A = rule.adjacency_of(X) if graph is None or isinstance(graph, Graph) else _adjacency(graph, X.shape[0], owner)
     pieces = n_connected_components(A)
     if pieces > 1:
-        _checks.warn(
+        _validate.warn(
             f"{owner}: the graph has {pieces} connected components, so the first dimensions tell the components "
             "apart; raise n_neighbors to connect them."
         )
@@ -66,7 +66,7 @@ def announce_cost(X: Any, owner: str) -> None:
     n, d = X.shape
     seconds = n * n * (d + 10) / PAIRS_PER_SECOND  # an estimate
     if seconds > LONG_S:
-        _checks.warn(
+        _validate.warn(
             f"{owner}: compares all pairs of {n:,} points for the graph, about {seconds:.0f} s on one core; "
             f"give graph=NeighborGraph(index=…), or fit on a part of them and transform the rest."
         )
@@ -75,7 +75,7 @@ def announce_cost(X: Any, owner: str) -> None:
 def _adjacency(graph: Any, n: int, owner: str) -> Any:
     if not hasattr(graph, "shape") or graph.shape != (n, n):
         raise ValueError(f"{owner}: graph must be a Graph or an adjacency matrix ({n}, {n}), got {shown(graph)}.")
-    A = _checks.csr(graph, float) if sparse.issparse(graph) else np.asarray(graph, dtype=float)
+    A = _validate.csr(graph, float) if sparse.issparse(graph) else np.asarray(graph, dtype=float)
     if abs(A - A.T).max() > 1e-10 * abs(A).max() or A.min() < 0:
         raise ValueError(f"{owner}: graph must be symmetric with nonnegative weights.")
     return A
@@ -199,7 +199,7 @@ def symmetric(P: Any, n: int, owner: str, name: str) -> Any:
     if not hasattr(P, "shape") or P.shape != (n, n):
         listed = ", ".join(map(repr, get_args(Named)))
         raise ValueError(f"{owner}: {name} must be one of {listed}, a Kernel or a matrix ({n}, {n}), got {shown(P)}.")
-    P = _checks.csr(P, float) if sparse.issparse(P) else np.asarray(P, dtype=float)
+    P = _validate.csr(P, float) if sparse.issparse(P) else np.asarray(P, dtype=float)
     if abs(P - P.T).max() > 1e-8 * abs(P).max():
         raise ValueError(f"{owner}: {name} must be symmetric.")
     return (P + P.T) / 2

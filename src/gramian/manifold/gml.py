@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Count, Loudness, Percentiles, Seed, Share, Size, whole
 from gramian.constraints import Constraints
 from gramian.divergences import LogDet
@@ -220,7 +220,7 @@ class GeometryAwareKernel(Transductive):
             self.eigenvectors_ = kernels.basis.vectors
             self.eigenvalues_ = kernels.basis.values
         if not self.converged_:
-            _checks.warn(
+            _validate.warn(
                 f"{OWNER}: stopped after {self.n_iter_} iterations with relative decrease {result.change:.3g} > "
                 f"tol {self.tol:.3g}; raise max_iter or tol.",
                 ConvergenceWarning,

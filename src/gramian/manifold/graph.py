@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from gramian import _checks, _device, _threads, linalg
+from gramian import _device, _threads, _validate, linalg
 from gramian._settings import Count, Positive, check, checked, shown
 from gramian.neighbors import nearest, smallest
 from gramian.persist import Stored
@@ -40,7 +40,7 @@ class Graph(ABC, Stored):
 
     def __call__(self, X: Any) -> Any:
         """Symmetric adjacency matrix A (n, n), sparse unless the graph is complete."""
-        return self.adjacency_of(_checks.points(X, type(self).__name__, devices=self.on_devices))
+        return self.adjacency_of(_validate.points(X, type(self).__name__, devices=self.on_devices))
 
     def adjacency_of(self, X: Any) -> Any:
         """The same of points that were checked."""
@@ -110,7 +110,7 @@ class NeighborGraph(Graph):
     def _near(self, X: Any, k: int, queries: Any, search: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Ids and squared distances of neighbors, found where X is, on the host."""
         if queries is not None:
-            queries = _checks.points(
+            queries = _validate.points(
                 queries, "neighbors", n_features=X.shape[1], name="queries", devices=self.on_devices
             )
         ids, D = neighbors_of(X, k, queries=queries, **search)
@@ -214,7 +214,7 @@ def n_connected_components(A: Any) -> int:
 
 def as_graph(A: Any, owner: str) -> Any:
     """An adjacency matrix: square, symmetric, finite and nonnegative, dense or CSR."""
-    A = _checks.csr(A) if sparse.issparse(A) else _checks.array(A, owner, "A")
+    A = _validate.csr(A) if sparse.issparse(A) else _validate.array(A, owner, "A")
     values = A.data if sparse.issparse(A) else A
     if A.ndim != 2 or A.shape[0] != A.shape[1] or values.dtype.kind not in "biuf":
         raise ValueError(f"{owner}: A must be an adjacency matrix (n, n) of numbers, got shape {A.shape}.")
@@ -263,9 +263,9 @@ def neighbors(
     [1, 0, 1]
     """
     movable = distance is None and index is None  # other searches run on the CPU
-    X = _checks.points(X, "neighbors", devices=movable)
+    X = _validate.points(X, "neighbors", devices=movable)
     if queries is not None:
-        queries = _checks.points(queries, "neighbors", n_features=X.shape[1], name="queries", devices=movable)
+        queries = _validate.points(queries, "neighbors", n_features=X.shape[1], name="queries", devices=movable)
         _device.same_place("neighbors", X, queries)
     if index is not None and not (hasattr(index, "add") and hasattr(index, "query")):
         raise TypeError(f"neighbors: index must be an index with add and query, got {shown(index)}.")

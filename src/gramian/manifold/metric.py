@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._device import held, to_host
 from gramian.coordinates import KernelSpace, Plain
 from gramian.features import KernelFeatures
@@ -107,8 +107,8 @@ class GraphMetric(Metric):
     def __init__(self, points: Any, embedding: Any, extension: Extension) -> None:
         if not isinstance(extension, Extension):
             raise TypeError(f"GraphMetric: extension must be an Extension, got {type(extension).__name__}.")
-        points = _checks.points(points, "GraphMetric", name="points")
-        F = _checks.points(embedding, "GraphMetric", name="embedding", allow_sparse=False)
+        points = _validate.points(points, "GraphMetric", name="points")
+        F = _validate.points(embedding, "GraphMetric", name="embedding", allow_sparse=False)
         if points.shape[0] != F.shape[0]:
             raise ValueError(
                 f"GraphMetric: embedding must have one row per point ({points.shape[0]}), got {F.shape[0]}."

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian._settings import Count, Positive, require
 from gramian.constraints import Constraints, Labels
 from gramian.learners.subsample import some
@@ -59,7 +59,7 @@ class Transductive(GraphEmbedding):
 
     def _labeled(self, X: Any, y: Any) -> tuple[Any, Any]:
         y = _device.whole_numbers(y)
-        points, labels = _checks.estimator_points(self, X, y, reset=True, min_points=2, devices=self._devices)
+        points, labels = _validate.estimator_points(self, X, y, reset=True, min_points=2, devices=self._devices)
         return points, labels
 
     def _grid(self, name: str) -> list[float]:
@@ -82,7 +82,7 @@ class Transductive(GraphEmbedding):
         choice = choose(evidence, grid, anchor, embeddings)
         sentence = choice.sentence(owner)
         if sentence is not None and len(self.classes_) > 1:
-            _checks.warn(sentence)
+            _validate.warn(sentence)
         return choice
 
     def _k_votes(self) -> int:
@@ -135,7 +135,7 @@ class Transductive(GraphEmbedding):
     def score(self, X: Any, y: Any) -> float:
         """Share of right predictions."""
         owner, predicted = type(self).__name__, self.predict(X)
-        truth = _checks.plain(_device.whole_numbers(y), owner, "y")
+        truth = _validate.plain(_device.whole_numbers(y), owner, "y")
         if truth.shape != predicted.shape:
             raise ValueError(f"{owner}: y must have one label per point ({len(predicted)}), got shape {truth.shape}.")
         return float(np.mean(predicted == truth))
@@ -158,9 +158,9 @@ def fit_part(model: Any, X: Any, choice: Any, remedy: str, **whole: Any) -> None
     new points have them. All labeled points vote.
     """
     n, owner = len(model.codes_), type(model).__name__
-    rng = _checks.random(model.random_state, owner)
+    rng = _validate.random(model.random_state, owner)
     rows = drawn(Labels(model.codes_, model.classes_), min(MANY, DENSE.get(choice, MANY)), rng)
-    _checks.warn(
+    _validate.warn(
         f"{owner}: learns the geometry of {len(rows):,} of the {n:,} points, labeled ones first, since its work grows "
         f"with n²; give {remedy} to learn that of all of them."
     )

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from gramian import _checks, linalg, votes
+from gramian import _validate, linalg, neighbors
 
 ANCHORS = (0.5, 0.75, 0.9)
 """Weights of the plain distance that are tried beside it alone."""
@@ -57,7 +57,7 @@ class Voters:
         codes = np.empty(n, dtype=np.intp)
         for rows in linalg.blocks(n, 24 * len(self.codes)):
             D = self.sqdist(embedding[rows], None if plain is None else plain[rows])
-            codes[rows] = votes.winners(self.codes[nearest(D, k)], int(self.codes.max()) + 1)
+            codes[rows] = neighbors.winners(self.codes[nearest(D, k)], int(self.codes.max()) + 1)
         return codes
 
 
@@ -116,7 +116,7 @@ class Evidence(NamedTuple):
         folds = min(FOLDS, np.bincount(self.codes[labeled]).max(initial=0))
         if folds < 2:
             return
-        rng = _checks.random(self.random_state, "folds")
+        rng = _validate.random(self.random_state, "folds")
         repeats = 2 if len(labeled) <= FEW else 1
         splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=rng)
         with warnings.catch_warnings():

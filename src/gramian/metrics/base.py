@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 from gramian.coordinates import Coordinates
 from gramian.metrics.explain import by_name, of_basis, of_classes, of_features
 from gramian.metrics.view import View, view
@@ -52,17 +52,17 @@ class Metric(Stored):
 
     def __post_init__(self) -> None:
         owner, r = type(self).__name__, self.coordinates.size
-        L = _checks.array(self.components, owner, "components")
+        L = _validate.array(self.components, owner, "components")
         if L.ndim != 2 or L.shape[1] != r or not np.isfinite(L).all():
             raise ValueError(f"{owner}: components must be a finite array (q, {r}), got shape {L.shape}.")
         if np.abs(L).max(initial=0.0) > LARGEST:
             raise ValueError(f"{owner}: components must be at most {LARGEST:g}, or M = LᵀL overflows; rescale them.")
         L.flags.writeable = False
         object.__setattr__(self, "components", L)
-        alpha = 0.0 if self.coordinates.whole else _checks.number(self.alpha, owner, "alpha", low=0)
+        alpha = 0.0 if self.coordinates.whole else _validate.number(self.alpha, owner, "alpha", low=0)
         object.__setattr__(self, "alpha", alpha)
         if self.feature_names is not None:
-            names = _checks.feature_names(self.feature_names, owner, self.n_features)
+            names = _validate.feature_names(self.feature_names, owner, self.n_features)
             object.__setattr__(self, "feature_names", names)
 
     @staticmethod
@@ -104,7 +104,7 @@ class Metric(Stored):
 
     def check(self, X: Any, name: str = "X", min_points: int = 1) -> Any:
         """Points as this metric takes them, or one sentence that says what is wrong."""
-        _checks.same_columns(X, self.feature_names, type(self).__name__, name)
+        _validate.same_columns(X, self.feature_names, type(self).__name__, name)
         return self.coordinates.check(X, type(self).__name__, name, min_points)
 
     def embed(self, X: Any) -> np.ndarray:
@@ -223,9 +223,9 @@ class Metric(Stored):
         """
         owner = type(self).__name__
         shares = {"features": of_features, "basis": of_basis, "classes": of_classes}
-        _checks.one_of(by, owner, "by", tuple(shares))
+        _validate.one_of(by, owner, "by", tuple(shares))
         for point, name in ((x, "x"), (y, "y")):
-            _checks.same_columns(point, self.feature_names, owner, name)
+            _validate.same_columns(point, self.feature_names, owner, name)
         x, y = self.coordinates.one(x, owner, "x"), self.coordinates.one(y, owner, "y")
         found = shares[by](self, x, y)
         return found if names is None else by_name(found, names, owner, by)

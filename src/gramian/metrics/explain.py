@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _device, linalg
+from gramian import _device, _validate, linalg
 
 STEPS = 16
 """Parts of the way from one point to the other."""
@@ -94,6 +94,6 @@ def by_name(found: np.ndarray, names: Any, owner: str, by: str) -> dict[str, flo
     count = len(found) - (by != "features")
     if not isinstance(names, list | tuple | np.ndarray) or len(names) != count:
         wanted = f"{count} names of {'points of the basis' if by == 'basis' else by}"
-        raise ValueError(f"{owner}: names must be {wanted}, got {_checks.shown(names)}.")
+        raise ValueError(f"{owner}: names must be {wanted}, got {_validate.shown(names)}.")
     named = [*map(str, names), "rest"]
     return {named[j]: float(found[j]) for j in np.argsort(-np.abs(found), kind="stable")}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _memory, linalg
+from gramian import _memory, _validate, linalg
 from gramian.coordinates import BesideFeatures, KernelSpace, Plain, Subspace, orthonormal
 from gramian.metrics.base import WORDS, Metric
 
@@ -36,7 +36,7 @@ class Mahalanobis(Metric):
     """
 
     def __init__(self, components: Any) -> None:
-        L = _checks.array(components, "Mahalanobis", "components")
+        L = _validate.array(components, "Mahalanobis", "components")
         if L.ndim != 2:
             raise ValueError(f"Mahalanobis: components must be a finite array (r, d), got shape {L.shape}.")
         super().__init__(Plain(L.shape[1]), L)
@@ -44,12 +44,12 @@ class Mahalanobis(Metric):
     @classmethod
     def from_matrix(cls, M: Any) -> "Mahalanobis":
         """Metric of a PSD matrix, with its symmetric root as the factor."""
-        return cls(linalg.psd_sqrt(_checks.psd(M, "Mahalanobis")))
+        return cls(linalg.psd_sqrt(_validate.psd(M, "Mahalanobis")))
 
     @classmethod
     def euclidean(cls, d: int) -> "Mahalanobis":
         """The Euclidean metric on d features."""
-        d = _checks.number(d, "Mahalanobis", "d", low=1, integer=True)
+        d = _validate.number(d, "Mahalanobis", "d", low=1, integer=True)
         _memory.require(24.0 * d * d, "Mahalanobis", f"matrices of {d} × {d}", "use SubspaceMahalanobis")
         return cls(np.eye(d))
 
@@ -84,7 +84,7 @@ class SubspaceMahalanobis(Metric):
 
     def __init__(self, basis: Any, core: Any, alpha: float = 1.0) -> None:
         coordinates = Subspace(orthonormal(basis, "SubspaceMahalanobis"))
-        M = _checks.psd(core, "SubspaceMahalanobis", "core", coordinates.size)
+        M = _validate.psd(core, "SubspaceMahalanobis", "core", coordinates.size)
         super().__init__(coordinates, linalg.psd_sqrt(M), alpha)
 
     @property
@@ -126,7 +126,7 @@ class KernelMetric(Metric):
 
     def __init__(self, features: Any, core: Any, alpha: float = 0.0) -> None:
         coordinates = KernelSpace(features)
-        M = _checks.psd(core, "KernelMetric", "core", coordinates.size)
+        M = _validate.psd(core, "KernelMetric", "core", coordinates.size)
         super().__init__(coordinates, leading_root(M), alpha)
 
     @property

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._jit import own_loop
 from gramian.metrics import Mahalanobis
 from gramian.online.base import KINDS, Direction, Form, Forms, OnlineRule, Stream, with_identity
@@ -171,7 +171,7 @@ def prior_factor(prior: Any, owner: str, d: int) -> np.ndarray | None:
         return None
     G = prior.components if isinstance(prior, Mahalanobis) else None
     if G is None or G.shape != (d, d):
-        G = linalg.psd_sqrt(_checks.psd(prior if G is None else prior.matrix, owner, "prior", d))
+        G = linalg.psd_sqrt(_validate.psd(prior if G is None else prior.matrix, owner, "prior", d))
     low, high = np.linalg.svd(G, compute_uv=False)[[-1, 0]]
     if low <= d * np.finfo(float).eps * high:
         raise ValueError(f"{owner}: prior must be positive definite, got a singular matrix.")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Count, Distance, Positive, Seed, Size, checked, intact
 from gramian.constraints import Comparisons, Labels, Pairs, RelativeSimilarities, Similarities, Triplets
 from gramian.features import KernelFeatures
@@ -68,7 +68,7 @@ class OnlineLearner(Learner, Stored):
             return y.filled(X)
         count = usual(None, self._most_pairs, y, 5)
         if count is not None:
-            _checks.warn(
+            _validate.warn(
                 f"{type(self).__name__}: learns from {count:,} pairs of {len(y.codes):,} points, since each step "
                 f"takes {self._step}; give Pairs for more of them."
             )
@@ -133,7 +133,7 @@ class OnlineLearner(Learner, Stored):
         with intact(self):
             X, y = enter(self, X, y)
             now = standing(self, X.shape[1])
-            rng = _checks.random(self.random_state, type(self).__name__)
+            rng = _validate.random(self.random_state, type(self).__name__)
             return self._adopt(updates.batch(self, now, X, self._constraints(y, X, rng)))
 
     def solve(self, task: Task) -> Solution:
@@ -192,6 +192,6 @@ def require_width(learner: OnlineLearner, X: Any) -> None:
     try:
         validate_data(learner, points, reset=False, skip_check_array=True)
     except (TypeError, LookupError) as error:
-        raise ValueError(f"{type(learner).__name__}: X must be points (n, d), got {_checks.shown(X)}.") from error
+        raise ValueError(f"{type(learner).__name__}: X must be points (n, d), got {_validate.shown(X)}.") from error
     except ValueError as error:
         raise ValueError(f"{type(learner).__name__}: {error}") from error

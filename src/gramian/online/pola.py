@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._jit import own_loop
 from gramian._settings import Positive, Rule, Size, holds
 from gramian.metrics import Mahalanobis
@@ -162,7 +162,7 @@ class OnlinePOLA(OnlineLearner):
         prior = self.prior.matrix if isinstance(self.prior, Mahalanobis) else self.prior
         if isinstance(prior, str):
             return PolaRule(eta, None, margin)
-        return PolaRule(eta, _checks.psd(prior, "OnlinePOLA", "prior", d), margin)
+        return PolaRule(eta, _validate.psd(prior, "OnlinePOLA", "prior", d), margin)
 
     @property
     def _kinds(self) -> tuple[str, ...]:  # type: ignore[override]  # a constant elsewhere

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _memory
+from gramian import _memory, _validate
 from gramian._settings import Count, check, require, shown
 from gramian.coordinates import Coordinates, KernelSpace, Plain, Subspace, orthonormal
 from gramian.metrics import Metric
@@ -174,7 +174,7 @@ def space(learner: Any, n_features: int | None) -> tuple[Coordinates, float, int
     if learner.rank is None:
         require_room(learner, d, owner)
         return Plain(d), 0.0, None
-    if not _checks.is_word(prior, "identity"):
+    if not _validate.is_word(prior, "identity"):
         raise ValueError(f"{owner}: prior must be 'identity' when rank is given, got {prior!r}.")
     return Subspace(np.zeros((d, 0))), 1.0, int(learner.rank)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.constraints import Constraints, Pairs
 from gramian.coordinates import Coordinates, Plain
 from gramian.online.base import KINDS, Forms
@@ -31,8 +31,8 @@ ORDINARY = 1e100
 def pair(learner: Any, u: Any, v: Any, target: float, kind: str) -> Progress:
     """After one pair of points."""
     owner = type(learner).__name__
-    _checks.one_of(kind, owner, "kind", learner._kinds)
-    target = _checks.number(target, owner, "target", low=0)
+    _validate.one_of(kind, owner, "kind", learner._kinds)
+    target = _validate.number(target, owner, "target", low=0)
     now = standing(learner, _width(u))
     U, W = checked_two(now.coordinates, u, v, owner)
     if sparse.issparse(U) and now.coordinates.whole:
@@ -148,7 +148,7 @@ def checked_group(space: Coordinates, points: Any, name: str, owner: str) -> Any
     if points is None:
         return None
     if isinstance(points, str | bytes | dict) or not (hasattr(points, "shape") or hasattr(points, "__len__")):
-        raise ValueError(f"{owner}: {name} must be points, got {_checks.shown(points)}.")
+        raise ValueError(f"{owner}: {name} must be points, got {_validate.shown(points)}.")
     if hasattr(points, "shape") and len(points.shape) == 0:
         raise ValueError(f"{owner}: {name} must be points, got a single number.")
     if linalg.count(points) == 0:

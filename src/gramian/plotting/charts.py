@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Count, Distance, checked
 from gramian.metrics import Mahalanobis
 from gramian.plotting import canvas
@@ -34,7 +34,7 @@ def margins(
     >>> ax.get_xlabel()
     'margin relative to the bound'
     """
-    X = _checks.points(X, "margins", n_features=metric.coordinates.n_features)
+    X = _validate.points(X, "margins", n_features=metric.coordinates.n_features)
     baseline = Mahalanobis.euclidean(X.shape[1]) if baseline is None else baseline
     constraints = constraints.check(X, "margins")
     ax = axes(ax, 5.6, 3.2)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Count, Distance, Names, checked, shown
 from gramian.metrics import Mahalanobis
 from gramian.plotting.canvas import (
@@ -197,8 +197,8 @@ def neighbors(
     >>> len(figure.axes)
     30
     """
-    X = _checks.points(X, "neighbors", allow_sparse=False)
-    queries = _checks.points(queries, "neighbors", name="queries", n_features=X.shape[1], allow_sparse=False)
+    X = _validate.points(X, "neighbors", allow_sparse=False)
+    queries = _validate.points(queries, "neighbors", name="queries", n_features=X.shape[1], allow_sparse=False)
     y, query_labels = np.asarray(y), np.asarray(query_labels)
     if y.shape != (len(X),) or query_labels.shape != (queries.shape[0],):
         shapes = f"{y.shape} for {len(X)} points and {query_labels.shape} for {queries.shape[0]} queries"
@@ -239,7 +239,7 @@ def cluster_means(X: Any, labels: Labels, image_shape: Shape, *, names: Titled |
     >>> len([ax for ax in figure.axes if ax.get_visible()])
     5
     """
-    X = _checks.points(X, "cluster_means", allow_sparse=False)
+    X = _validate.points(X, "cluster_means", allow_sparse=False)
     if X.shape[1] != np.prod(image_shape):
         raise ValueError(f"cluster_means: image_shape must have {X.shape[1]} pixels, got {tuple(image_shape)}.")
     columns = np.asarray(labels).T if np.ndim(labels) == 2 else np.asarray(labels)[None]

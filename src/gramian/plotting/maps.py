@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Distance, checked, shown
 from gramian.plotting.canvas import COLORS, MARKERS, Axes, Label, Labels, Titled, Words, axes, bare, figure, pyplot
 
@@ -43,10 +43,10 @@ def embedding(
     >>> [text.get_text() for text in ax.texts]
     ['setosa', 'versicolor', 'virginica']
     """
-    Z, y = _checks.points(Z, "embedding", allow_sparse=False), np.asarray(y)
+    Z, y = _validate.points(Z, "embedding", allow_sparse=False), np.asarray(y)
     if Z.shape[1] < 2 or y.shape != (len(Z),):
         raise ValueError(f"embedding: needs Z (n, 2) and n labels, got {Z.shape} and {y.shape}.")
-    marked = np.zeros(len(Z), bool) if marked is None else _checks.plain(marked, "embedding", "marked")
+    marked = np.zeros(len(Z), bool) if marked is None else _validate.plain(marked, "embedding", "marked")
     if marked.shape != y.shape or marked.dtype.kind not in "biu":
         raise ValueError(f"embedding: marked must be {len(Z)} of True and False, got {shown(marked)}.")
     marked = marked.astype(bool)
@@ -97,7 +97,7 @@ def clusterings(X: Any, labels: Labels, *, names: Titled | None = None) -> Any:
     >>> len(gm.plotting.clusterings(data.X, data.y).axes)
     2
     """
-    X = _checks.points(X, "clusterings", allow_sparse=False)
+    X = _validate.points(X, "clusterings", allow_sparse=False)
     labels = np.asarray(labels)
     labels = labels[:, None] if labels.ndim == 1 else labels
     if len(labels) != len(X):
@@ -150,11 +150,11 @@ def distance_field(metric: Distance, center: Any, X: Any, y: Labels, *, ax: Axes
     >>> ax.images[0].get_array().shape
     (120, 120)
     """
-    X = _checks.points(X, "distance_field", n_features=2, allow_sparse=False)
+    X = _validate.points(X, "distance_field", n_features=2, allow_sparse=False)
     if np.shape(y) != (len(X),):
         size = len(y) if np.ndim(y) == 1 else np.shape(y)
         raise ValueError(f"distance_field: y must have one label per point ({len(X)}), got {size}.")
-    center = _checks.vector(center, "distance_field", "center", 2)[None]
+    center = _validate.vector(center, "distance_field", "center", 2)[None]
     ax = axes(ax, 4.2, 4.2)
     _fill(ax, metric, center, X)
     for c, label in enumerate(np.unique(y)):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian.rankmin.base import Callback, RankProblem, Record
 from gramian.rankmin.oracles import Atom, leading
 
@@ -159,7 +159,7 @@ def rule_of(problem: RankProblem, method: str, step: float | None, owner: str) -
     """The rule of "mw" with δ = step, or of "ocp" with step as a factor; None is the rule's own step."""
     if step is not None:
         high = 0.5 if method == "mw" else np.inf
-        step = _checks.number(step, owner, "step", low=0, high=high, open_low=True)
+        step = _validate.number(step, owner, "step", low=0, high=high, open_low=True)
     return MultiplicativeWeights(step) if method == "mw" else OnlineGradient(problem, 1.0 if step is None else step)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 
 OWNER = "RankMinimizer"
 
@@ -35,8 +35,8 @@ class LowRank:
     s: Any
 
     def __post_init__(self) -> None:
-        s = _checks.vector(np.atleast_1d(self.s), "LowRank", "s")
-        U = _checks.points(self.U, "LowRank", name="U")
+        s = _validate.vector(np.atleast_1d(self.s), "LowRank", "s")
+        U = _validate.points(self.U, "LowRank", name="U")
         if s.shape != (U.shape[1],):
             raise ValueError(f"LowRank: s must hold one number per column of U {U.shape}, got shape {s.shape}.")
         object.__setattr__(self, "U", sparse.csc_array(U, dtype=float) if sparse.issparse(U) else np.array(U, float))
@@ -261,7 +261,7 @@ def _matrix(A: Any, i: int) -> Any:
     """One constraint matrix: validated, symmetric."""
     name = f"A[{i}]"
     if not isinstance(A, LowRank | LinearOperator):
-        A = _checks.points(A, OWNER, name=name).astype(float, copy=False)
+        A = _validate.points(A, OWNER, name=name).astype(float, copy=False)
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"{OWNER}: {name} must be square, got shape {A.shape}; use rankmin.solve_rectangular.")
     if not isinstance(A, LowRank) and _asymmetry(A, name) > (1e-6 if isinstance(A, LinearOperator) else 1e-8):

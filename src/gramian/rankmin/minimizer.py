@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Count, Positive, check
 from gramian.rankmin.base import Callback, RankProblem, RankResult, combine, result
 from gramian.rankmin.factored import compress, grow, restore
@@ -106,7 +106,7 @@ class RankMinimizer:
         how = {"factored": self._factored, "trace": self._convex, "logdet": self._convex}
         answer = how.get(self.method, self._averaged)(problem)
         if not answer.feasible and answer.certificate is None:
-            _checks.warn(
+            _validate.warn(
                 f"{OWNER}: stopped after {answer.n_iter} iterations with violation {answer.violation:.3g} > epsilon "
                 f"{problem.epsilon:.3g} and no proof of infeasibility; {self._remedy}.",
                 ConvergenceWarning,
@@ -120,7 +120,7 @@ class RankMinimizer:
     def _problem(self, A: Any, b: Any) -> RankProblem:
         oracle = SchattenBall() if self.oracle is None else self.oracle
         A = A if isinstance(A, Measurements) else Measurements(A)
-        return RankProblem(A, _checks.vector(b, OWNER, "b", len(A)), float(self.epsilon), oracle)
+        return RankProblem(A, _validate.vector(b, OWNER, "b", len(A)), float(self.epsilon), oracle)
 
     def _factored(self, problem: RankProblem) -> RankResult:
         if not _has_gauge(problem):
@@ -236,7 +236,7 @@ def solve_rectangular(minimizer: RankMinimizer, A: Any, b: Any) -> RectangularRe
     ball = SchattenBall() if minimizer.oracle is None else minimizer.oracle
     if not (isinstance(ball, SchattenBall) and ball.psd):
         raise ValueError(f"{OWNER}: rectangular problems need a SchattenBall of PSD matrices, got {ball}.")
-    matrices = [_checks.points(a, OWNER, name=f"A[{i}]").astype(float, copy=False) for i, a in enumerate(A)]
+    matrices = [_validate.points(a, OWNER, name=f"A[{i}]").astype(float, copy=False) for i, a in enumerate(A)]
     shapes = {a.shape for a in matrices}
     if len(shapes) != 1:
         raise ValueError(f"{OWNER}: the matrices of A must have one size, got {sorted(shapes)}.")

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian._settings import Positive, Rule, check
 from gramian.rankmin.measurements import columns, dense, operator
 
@@ -191,7 +191,7 @@ class Ellipsoid(Oracle):
 
     @cached_property
     def _roots(self) -> tuple[np.ndarray, np.ndarray]:
-        P = _checks.psd(self.P, "Ellipsoid", "P")
+        P = _validate.psd(self.P, "Ellipsoid", "P")
         if np.linalg.matrix_rank(P, hermitian=True) < len(P):
             raise ValueError("Ellipsoid: P must be positive definite, got a singular matrix.")
         return linalg.psd_power(P, 0.5), linalg.psd_power(P, -0.5)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramian import _checks, _device, _threads
+from gramian import _device, _threads, _validate
 from gramian.metrics import Metric
 from gramian.persist import Stored
 from gramian.search import stored
@@ -71,8 +71,8 @@ class Index(Collection, Queries, Stored, ABC):
 
     def _check(self, X: Any, name: str = "X") -> Any:
         """Points at the door."""
-        _checks.same_columns(X, self.metric.feature_names, self._owner, name)
-        X = _checks.placed(X, self._owner, name, devices=self._devices)
+        _validate.same_columns(X, self.metric.feature_names, self._owner, name)
+        X = _validate.placed(X, self._owner, name, devices=self._devices)
         return self.metric.coordinates.check(_device.outside(X), self._owner, name, 0)
 
     def _store(self, X: Any) -> Any:

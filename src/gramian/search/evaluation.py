@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Count, checked, shown
 
 
@@ -28,7 +28,7 @@ def recall_at_k(found: Any, true: Any, k: Count | None = None) -> float:
     found, true = _numbers(found, "found"), _numbers(true, "true")
     if len(found) != len(true):
         raise ValueError(f"recall_at_k: found and true must have the same rows, got {len(found)} and {len(true)}.")
-    k = true.shape[1] if k is None else _checks.number(k, "recall_at_k", "k", low=1, high=true.shape[1], integer=True)
+    k = true.shape[1] if k is None else _validate.number(k, "recall_at_k", "k", low=1, high=true.shape[1], integer=True)
     hits = (found[:, :k, None] == true[:, None, :k]).any(axis=1)
     return float(hits.mean())
 

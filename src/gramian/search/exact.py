@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg, neighbors
+from gramian import _validate, linalg, neighbors
 from gramian.metrics import Metric
 from gramian.search.base import Index, learned
 from gramian.search.exact_strategies import OnDevice, Strategy, strategy
@@ -56,7 +56,7 @@ class ExactIndex(Index):
     def _check(self, X: Any, name: str = "X") -> Any:
         if self._bounded:
             return super()._check(X, name)
-        return _checks.points(X, self._owner, n_features=self._width(self._items), min_points=0, name=name)
+        return _validate.points(X, self._owner, n_features=self._width(self._items), min_points=0, name=name)
 
     def _width(self, items: Items) -> int | None:
         given = self.metric.n_features

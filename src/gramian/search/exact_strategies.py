@@ -10,10 +10,10 @@ from scipy import sparse
 from gramian import _threads, linalg, neighbors
 from gramian._device import DeviceArray, to_host
 from gramian._device.nearest import DeviceScan, search, search_radius
+from gramian.lower_bounds import BLOCK_BYTES, DenseScan, Frame, MixedScan, Scan, sparse_scan
 from gramian.metrics import Metric
 from gramian.metrics.view import View
 from gramian.neighbors import Distances
-from gramian.scans import BLOCK_BYTES, DenseScan, Frame, MixedScan, Scan, sparse_scan
 from gramian.search.items import Items
 
 TIE, _CLOSE = 1e-12, 1e-8

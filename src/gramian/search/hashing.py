@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, _threads, linalg, neighbors
+from gramian import _threads, _validate, linalg, neighbors
 from gramian._device import held
 from gramian._device.nearest import search, search_radius
 from gramian._settings import Count, Size, Within, checked
@@ -242,7 +242,7 @@ def whole_bytes(n_bits: int, owner: str) -> int:
 def draw_seed(random_state: Any, owner: str) -> int:
     """A stored integer seed, so that an index hashes alike wherever it is loaded."""
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        return _checks.number(random_state, owner, "random_state", low=0, high=2**63 - 1, integer=True)
+        return _validate.number(random_state, owner, "random_state", low=0, high=2**63 - 1, integer=True)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
-    return int(_checks.random(random_state, owner).randint(2**31))
+    return int(_validate.random(random_state, owner).randint(2**31))

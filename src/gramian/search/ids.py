@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian.search.items import Items
 
 
 def as_ids(ids: Any, owner: str, name: str = "ids") -> np.ndarray:
     """Ids as a row of int64."""
-    array = _checks.plain(ids, owner, name)
+    array = _validate.plain(ids, owner, name)
     array = array.astype(np.int64) if array.size == 0 else array
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
@@ -53,7 +53,7 @@ def mask_of(items: Items, within: Any, owner: str) -> np.ndarray | None:
     """Which items ids or a mask allow, bool (n,); None for all."""
     if within is None:
         return None
-    given = _checks.plain(within, owner, "within")
+    given = _validate.plain(within, owner, "within")
     if given.dtype == bool:
         if given.shape != (items.n,):
             raise ValueError(f"{owner}: within must be ids or a mask of shape ({items.n},), got shape {given.shape}.")

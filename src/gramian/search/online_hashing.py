@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from scipy import sparse
 
-from gramian import _checks, linalg, neighbors
+from gramian import _validate, linalg, neighbors
 from gramian._settings import Count, Rule, Share, Within, checked
 from gramian.metrics import Metric
 from gramian.online.learner import OnlineLearner
@@ -151,7 +151,7 @@ class OnlineHashIndex(Taught, Index):
         learner = self.learner
         stands = hasattr(learner, "progress_")
         if not stands and learner.features is None:
-            return _checks.points(X, self._owner, allow_sparse=learner.rank is not None, min_points=0, name=name)
+            return _validate.points(X, self._owner, allow_sparse=learner.rank is not None, min_points=0, name=name)
         started = learner if stands else copy.copy(learner).start()
         coordinates = started.progress_.coordinates
         X = coordinates.check(X, self._owner, name, 0)
@@ -206,7 +206,7 @@ class OnlineHashIndex(Taught, Index):
     def _from_state(cls, state: dict[str, Any]) -> Self:
         own = cls(state["learner"], **state["settings"])
         stats = state["stats"]
-        own.stats_ = {name: _checks.number(stats[name], "load", name, low=0, integer=True) for name in own.stats_}
+        own.stats_ = {name: _validate.number(stats[name], "load", name, low=0, integer=True) for name in own.stats_}
         return stored.restore(own, state)
 
     def __repr__(self) -> str:

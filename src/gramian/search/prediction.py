@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _checks, votes
+from gramian import _validate, neighbors
 from gramian._settings import Count, checked
 from gramian.search.base import Index
 
@@ -26,9 +26,9 @@ def knn_proba(
     weights : {"uniform", "distance"}
         One vote each, or 1/d; items at distance zero then outvote all others.
     """
-    classes, codes = _checks.labels(y, "knn_proba", len(index))
+    classes, codes = _validate.labels(y, "knn_proba", len(index))
     near, weight = _weighted(index, X, k, weights)
-    return classes, votes.tally(codes[near], len(classes), weight / weight.sum(axis=1, keepdims=True))
+    return classes, neighbors.tally(codes[near], len(classes), weight / weight.sum(axis=1, keepdims=True))
 
 
 @checked
@@ -43,15 +43,15 @@ def knn_classify(index: Index, y: Any, X: Any, *, k: Count = 5, weights: Weights
     >>> knn_classify(index, ["low", "low", "high", "high"], [[2.0], [7.0]], k=2).tolist()
     ['low', 'high']
     """
-    classes, codes = _checks.labels(y, "knn_classify", len(index))
+    classes, codes = _validate.labels(y, "knn_classify", len(index))
     near, weight = _weighted(index, X, k, weights)
-    return classes[votes.winners(codes[near], len(classes), weight)]
+    return classes[neighbors.winners(codes[near], len(classes), weight)]
 
 
 @checked
 def knn_regress(index: Index, y: Any, X: Any, *, k: Count = 5, weights: Weights = "uniform") -> np.ndarray:
     """Mean target of the k nearest items, (m,) or (m, t) as y is (n,) or (n, t); see :func:`.knn_proba`."""
-    target = _checks.array(y, "knn_regress", "y")
+    target = _validate.array(y, "knn_regress", "y")
     if target.ndim == 0 or len(target) != len(index):
         raise ValueError(f"knn_regress: y must have one target per item ({len(index)}), got shape {target.shape}.")
     if not np.isfinite(target).all():

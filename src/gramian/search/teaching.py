@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.metrics import Metric
 from gramian.online import updates
 from gramian.online.learner import OnlineLearner
@@ -65,7 +65,7 @@ class Taught:
 def meant(items: Items, value: Any, owner: str, name: str) -> Any:
     """Points as they are, or those of items that are named by their ids."""
     listed = isinstance(value, int | np.integer | list | tuple | np.ndarray)
-    ids = _checks.plain(value, owner, name) if listed else np.zeros(1)
+    ids = _validate.plain(value, owner, name) if listed else np.zeros(1)
     if ids.dtype.kind not in "iu" or ids.ndim > 1 or (ids.ndim == 1 and name == "query"):
         return value
     rows = positions(items, np.atleast_1d(ids), owner, name)

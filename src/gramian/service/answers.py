@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian.service import query_model
 from gramian.service.errors import SpaceError
 from gramian.service.meta import Fields, Texts, metas
@@ -47,7 +47,7 @@ class Question:
         cls, view: Collection, x: Any, id: Any, k: Any, likes: Any, dislikes: Any, where: Any, unseen: bool
     ) -> "Question":
         """A question at the door: checked."""
-        k = _checks.number(k, "Space", "k", low=1, high=MOST_K, integer=True)
+        k = _validate.number(k, "Space", "k", low=1, high=MOST_K, integer=True)
         if x is not None and id is not None:
             raise SpaceError("Space: a query must have x or id, got both.")
         for word, clicked in (("likes", likes), ("dislikes", dislikes)):
@@ -86,13 +86,13 @@ class Question:
 
 def one_id(value: Any, name: str) -> int:
     """A number that can be the id of an item."""
-    return _checks.number(value, "Space", name, low=-(2**63), high=2**63 - 1, integer=True)
+    return _validate.number(value, "Space", name, low=-(2**63), high=2**63 - 1, integer=True)
 
 
 def one_point(x: Any, view: Collection, name: str) -> np.ndarray:
     """A vector of the width of a collection, whose squares are finite."""
-    point = _checks.vector(x, "Space", name, view.n_features)
-    return _checks.points(point[None], "Space", name=name)[0]
+    point = _validate.vector(x, "Space", name, view.n_features)
+    return _validate.points(point[None], "Space", name=name)[0]
 
 
 class Asker:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _settings
+from gramian import _settings, _validate
 from gramian.service import duels
 from gramian.service.errors import Conflict, Denied, SpaceError, StorageFull, Unknown, refused_by_disk
 from gramian.service.snapshot import Builder, Collection, Version
@@ -42,7 +42,9 @@ class Batch:
     @classmethod
     def of(cls, view: Collection, X: Any, ids: Any, meta: Any, folder: Path) -> "Batch":
         """Items checked at the door, in the narrowest form that loses nothing; many are written beforehand."""
-        points = narrow(_checks.points(X, "Space", n_features=view.n_features, allow_sparse=False, name="x"))  # (n, d)
+        points = narrow(
+            _validate.points(X, "Space", n_features=view.n_features, allow_sparse=False, name="x")
+        )  # (n, d)
         numbers: list[int | None] = (
             [None] * len(points) if ids is None else [None if i is None else int(i) for i in ids]
         )

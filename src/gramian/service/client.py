@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, _settings
+from gramian import _settings, _validate
 from gramian.persist import replacing
 from gramian.service.arguments import Dicts, Id, Ids, VersionName, checked
 from gramian.service.errors import SpaceError
@@ -73,7 +73,7 @@ class Client:
         """Add items; ids default to the next free ones."""
         rows: list[dict[str, Any]] = [{"x": x} for x in _rows(X)]
         for row, number in zip(rows, ids if ids is not None else ()):
-            row["id"] = _checks.number(number, "Client", "ids", integer=True)
+            row["id"] = _validate.number(number, "Client", "ids", integer=True)
         for row, about in zip(rows, meta if meta is not None else ()):
             row["meta"] = about
         return self.request("POST", _path(name, "items"), {"items": rows, "upsert": upsert})
@@ -88,7 +88,7 @@ class Client:
 
     def query(self, name: str, x: Any = None, **asked: Any) -> dict[str, Any]:
         """The most similar items, as :meth:`Space.query`."""
-        point = {} if x is None else {"x": _checks.vector(x, "Client", "x").tolist()}
+        point = {} if x is None else {"x": _validate.vector(x, "Client", "x").tolist()}
         return self.request("POST", _path(name, "query"), {**point, **asked})
 
     def feedback(
@@ -171,7 +171,7 @@ def _quoted(text: str) -> str:
 
 
 def _rows(X: Any) -> list[list[float]]:
-    return _checks.points(X, "Client", allow_sparse=False).tolist()
+    return _validate.points(X, "Client", allow_sparse=False).tolist()
 
 
 def _json(body: Any) -> bytes:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian.metrics import Mahalanobis
 from gramian.service import changes, duels
 from gramian.service.changes import Batch, Click
@@ -96,7 +96,7 @@ class Replay:
             changes.use_up(self.draft, name, number)
         if items:
             row = self.draft.collection(name)
-            X = _checks.points([item["x"] for item in items], "import", n_features=row["n_features"])
+            X = _validate.points([item["x"] for item in items], "import", n_features=row["n_features"])
             metas = [changes.text_of(item.get("meta")) for item in items]
             ids = changes.numbered([item["id"] for item in items], row["next_id"])
             changes.place(self.draft, row, ids, Batch(list(ids), narrow(X), metas), seq)
@@ -118,7 +118,7 @@ class Replay:
         """Take a click."""
         query = event["query"]
         if not isinstance(query, int):
-            query = _checks.vector(query, "import", "query", self.draft.collection(name)["n_features"])
+            query = _validate.vector(query, "import", "query", self.draft.collection(name)["n_features"])
         click = Click(query, event["item"], event["like"], event.get("user"), event.get("duel_id"))
         return changes.take_click(self.draft, name, click)
 

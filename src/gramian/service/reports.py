@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.metrics import Mahalanobis, Metric
 from gramian.service import duels
 from gramian.service.answers import MOST_K, Asker
@@ -109,7 +109,7 @@ def _version(db: sqlite3.Connection, view: Collection, number: int) -> dict[str,
 
 def diff(asker: Asker, view: Collection, number: int, to: int, k: int) -> dict[str, Any]:
     """How the k nearest items of each item differ between two versions; those that changed most come first."""
-    k = _checks.number(k, "Space", "k", low=1, high=MOST_K, integer=True)
+    k = _validate.number(k, "Space", "k", low=1, high=MOST_K, integer=True)
     compared = view.ids[linalg.spread(len(view.ids), COMPARED)]
     sides = [asker.neighbors(view, view.version(v), compared, k) for v in (number, to)]
     rows, shares = [], []

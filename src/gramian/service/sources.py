@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian.persist import replacing
 from gramian.service.errors import SpaceError
 from gramian.service.snapshot import Collection
@@ -92,7 +92,7 @@ def fill(space: Space, name: str, source: Source, step: Callable[[int], None] = 
     done = 0 if view is None else len(view.ids)
     if view is not None and done and name not in unfinished(space):
         if done != n:
-            _checks.warn(f"serve: {name!r} is there already, with {done:,} items; of {n:,} rows nothing was added.")
+            _validate.warn(f"serve: {name!r} is there already, with {done:,} items; of {n:,} rows nothing was added.")
         return
     if len(source.features):
         describe(space.store.folder, name, list(source.features), source.encoder)

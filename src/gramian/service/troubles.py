@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gramian import _checks
+from gramian import _validate
 
 SHORTEST, LONGEST = 1.0, 300.0
 """Seconds until a task that failed is tried again: after the first failure, and at most."""
@@ -56,7 +56,7 @@ class Troubles:
         self._now[task, of] = Trouble(reason, pause, time.monotonic() + pause)
         if last is None or last.reason != reason:
             with suppress(Exception):  # where warnings are errors
-                _checks.warn(f"Space: {reason}; it is tried again.")
+                _validate.warn(f"Space: {reason}; it is tried again.")
 
     @property
     def reasons(self) -> list[str]:

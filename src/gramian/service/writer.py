@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from gramian import _checks
+from gramian import _validate
 from gramian.service.errors import Closed, SpaceError, Unknown, refused_by_disk
 from gramian.service.snapshot import Builder, load
 from gramian.service.store import Store
@@ -201,7 +201,7 @@ class Writer:
                     Closed(f"Space: {reason}; open the space again and see whether it has the change.")
                 )
         with suppress(Exception):  # where warnings are errors
-            _checks.warn(f"Space: {reason}; open the space again.")
+            _validate.warn(f"Space: {reason}; open the space again.")
 
     def _transact(self, batch: list[tuple[Callable[[Draft], Any], Future]]) -> None:
         """Make all changes of a batch in one transaction; the refused ones leave no trace in it."""

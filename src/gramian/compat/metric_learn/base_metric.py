@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import _is_arraylike, check_is_fitted, validate_data
 
-from gramian import _checks
+from gramian import _validate
 from gramian.compat.metric_learn.inputs import ArrayIndexer, check_input
 from gramian.compat.metric_learn.settings import check_settings
 from gramian.learners.thresholds import STRATEGIES, best_threshold
@@ -114,7 +114,7 @@ class MahalanobisMixin(BaseMetricLearner, MetricTransformer, metaclass=ABCMeta):
 
     def score_pairs(self, pairs: Any) -> np.ndarray:
         """Distance of each pair; deprecated there."""
-        _checks.warn(
+        _validate.warn(
             "score_pairs will be deprecated in release 0.7.0. Use pair_score to compute similarity scores, or "
             "pair_distances to compute distances.",
             FutureWarning,

@@ -7,7 +7,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array
 
 import gramian as gm
-from gramian import _checks
+from gramian import _validate
 from gramian.compat.metric_learn.base_metric import (
     MahalanobisMixin,
     _QuadrupletsClassifierMixin,
@@ -51,7 +51,7 @@ class _BaseSCML(MahalanobisMixin):
         if r == d:
             self.components_ = square_root(M)
             return
-        _checks.warn(
+        _validate.warn(
             "The number of bases with nonzero weight is less than the number of features of the input, in consequence "
             f"the learned transformation reduces the dimension to {r}.",
         )
@@ -122,7 +122,7 @@ class _BaseLSML(MahalanobisMixin):
     def _fit(self, quadruplets: Any, weights: Any = None) -> None:
         quadruplets = self._prepare_inputs(quadruplets, type_of_inputs="tuples")
         prior = metric_matrix(quadruplets, self.prior, "prior", self.random_state, definite=True)
-        weights = np.ones(len(quadruplets)) if weights is None else _checks.array(weights, "LSML", "weights")
+        weights = np.ones(len(quadruplets)) if weights is None else _validate.array(weights, "LSML", "weights")
         self.w_ = weights / weights.sum()
         X, side = gm.Quadruplets.from_tuples(quadruplets, weight=weights)
         learner = gm.LSML(1.0, prior=prior, anchor=0, max_iter=self.max_iter, tol=self.tol, callback=lines(self))
@@ -206,7 +206,7 @@ def count_from_labels(estimator: Any, X: np.ndarray, y: Any) -> int:
     most = 2 * X.shape[0] * min(n_classes - 1, X.shape[1])
     count = _count(estimator, min(20 * X.shape[1], most - 1))
     if count < n_classes:
-        _checks.warn(
+        _validate.warn(
             "The number of basis is less than the number of classes, which may lead to poor discriminative "
             "performance.",
         )
@@ -219,5 +219,5 @@ def _count(estimator: Any, default: int) -> int:
     """``n_basis``, or a default that is announced."""
     if estimator.n_basis is not None:
         return integer(estimator, "n_basis")
-    _checks.warn(f"As no value for `n_basis` was selected, the number of basis will be set to n_basis= {default}")
+    _validate.warn(f"As no value for `n_basis` was selected, the number of basis will be set to n_basis= {default}")
     return default

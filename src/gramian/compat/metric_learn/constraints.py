@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian.compat.metric_learn.settings import renamed
 from gramian.constraints import Chunklets, Labels
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
@@ -43,7 +43,7 @@ class Constraints:
         """Indices (a, b, c, d): pairs (a, b) of one class and (c, d) of two, about ``n_constraints`` of each."""
         count = int(renamed("num_constraints", "n_constraints", num_constraints, n_constraints))
         self.n_constraints = count
-        rng = _checks.random(random_state, "Constraints")
+        rng = _validate.random(random_state, "Constraints")
         a, b = self._pairs(similar_pairs, count, "positive", rng)
         c, d = self._pairs(dissimilar_pairs, count, "negative", rng)
         n = min(len(a), len(c)) if same_length else None
@@ -54,7 +54,7 @@ class Constraints:
         i, j = draw(labels, count + len(labels.classes), rng)
         order = rng.permutation(len(i))[:count]
         if len(order) < count:
-            _checks.warn(f"Only generated {len(order)} {kind} constraints (requested {count})")
+            _validate.warn(f"Only generated {len(order)} {kind} constraints (requested {count})")
         return i[order], j[order]
 
     def generate_knntriplets(self, X: Any, k_genuine: int, k_impostor: int) -> np.ndarray:
@@ -64,14 +64,14 @@ class Constraints:
         sizes = np.bincount(labels.codes[labeled])  # (classes,)
         for label, size in zip(labels.classes, sizes):
             if k_genuine + 1 > size:
-                _checks.warn(
+                _validate.warn(
                     f"The class {label} has {size} elements, which is not sufficient to generate {k_genuine + 1} "
                     f"genuine neighbors as specified by k_genuine. Will generate {size - 1} genuine neighbors "
                     "instead.\n",
                 )
             outside = len(labeled) - size
             if k_impostor > outside:
-                _checks.warn(
+                _validate.warn(
                     f"The class {label} has {outside} elements of other classes, which is not sufficient to generate "
                     f"{k_impostor} impostor neighbors as specified by k_impostor. Will generate {outside} impostor "
                     "neighbors instead.\n",
@@ -92,7 +92,7 @@ class Constraints:
                 f"maximum number of chunks is {most}"
             )
         side = Chunklets.from_labels(
-            labels, count, size=chunk_size, random_state=_checks.random(random_state, "Constraints")
+            labels, count, size=chunk_size, random_state=_validate.random(random_state, "Constraints")
         )
         return np.array(side.ids)
 

@@ -2,7 +2,7 @@
 
 from numpy.linalg import LinAlgError
 
-from gramian import _checks
+from gramian import _validate
 
 
 class PreprocessorError(Exception):
@@ -30,4 +30,4 @@ def note(text: str) -> None:
     """Say once in a process where we differ."""
     if text not in _noted:
         _noted.add(text)
-        _checks.warn(f"{text} See 'Coming from metric-learn' in the documentation.", DifferenceWarning)
+        _validate.warn(f"{text} See 'Coming from metric-learn' in the documentation.", DifferenceWarning)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from gramian import _checks
+from gramian import _validate
 from gramian.linalg import psd_sqrt
 
 NO_MINIMUM = (
@@ -37,7 +37,7 @@ def fit_with(estimator: Any, learner: Any, X: Any, y: Any) -> Any:
         text = str(warning.message)
         if issubclass(warning.category, ConvergenceWarning):
             text = f"[{name}] {name} did not converge: {text.split(': ', 1)[-1]}"
-        _checks.warn(text, warning.category)
+        _validate.warn(text, warning.category)
     estimator.n_iter_ = learner.n_iter_
     estimator.components_ = learner.components_
     return learner
@@ -52,7 +52,7 @@ def require_minimum(problem: Any) -> None:
     """Warn as there where the matrix of SDML is not definite, and fail where the penalty does not help either."""
     if np.linalg.eigvalsh(problem.K)[0] > 0:
         return
-    _checks.warn(
+    _validate.warn(
         "Warning, the input matrix of graphical lasso is not positive semi-definite (PSD). The algorithm may diverge, "
         "and lead to degenerate solutions. To prevent that, try to decrease the balance parameter `balance_param` "
         "and/or to set prior='identity'.",

@@ -8,7 +8,7 @@ from sklearn.datasets import make_spd_matrix
 from sklearn.utils.validation import check_array, check_random_state
 
 import gramian as gm
-from gramian import _checks, linalg
+from gramian import _validate, linalg
 from gramian.compat.metric_learn.exceptions import NonPSDError, note
 
 
@@ -53,7 +53,7 @@ def _inverse_covariance(points: np.ndarray, name: str, definite: bool) -> np.nda
                 "Unable to get a true inverse of the covariance matrix since it is not definite. Try another "
                 f"`{name}`, or an algorithm that does not require the `{name}` to be strictly positive definite."
             )
-        _checks.warn(
+        _validate.warn(
             "The covariance matrix is not invertible: using the pseudo-inverse instead.To make the covariance matrix "
             "invertible you can remove any linearly dependent features and/or reduce the dimensionality of your input, "
             "for instance using `sklearn.decomposition.PCA` as a preprocessing step.",

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 
 import gramian as gm
-from gramian import _checks
+from gramian import _validate
 from gramian.compat.metric_learn.base_metric import MahalanobisMixin
 from gramian.compat.metric_learn.constraints import Constraints
 from gramian.compat.metric_learn.exceptions import note
@@ -198,7 +198,7 @@ class RCA(TransformerMixin, MahalanobisMixin):
         X, chunks = self._prepare_inputs(X, chunks, ensure_min_samples=2)
         side = gm.Chunklets(np.asarray(chunks).astype(int))
         if np.linalg.matrix_rank(side.centered(X)) < X.shape[1]:
-            _checks.warn(
+            _validate.warn(
                 "The inner covariance matrix is not invertible, so the transformation matrix may contain Nan values. "
                 "You should remove any linearly dependent features and/or reduce the dimensionality of your input, for "
                 "instance using `sklearn.decomposition.PCA` as a preprocessing step.",
@@ -227,7 +227,7 @@ class RCA_Supervised(RCA):
         X, y = self._prepare_inputs(X, y, ensure_min_samples=2)
         chunks = Constraints(y).chunks(self.n_chunks, self.chunk_size, random_state=self.random_state)
         if self.n_chunks * (self.chunk_size - 1) < X.shape[1]:
-            _checks.warn(
+            _validate.warn(
                 "Due to the parameters of RCA_Supervised, the inner covariance matrix is not invertible, so the "
                 "transformation matrix will contain Nan values. Increase the number or size of the chunks to correct "
                 "this problem.",

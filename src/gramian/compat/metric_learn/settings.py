@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gramian import _checks
+from gramian import _validate
 from gramian._settings import Rule, require
 
 
@@ -42,7 +42,7 @@ def renamed(old: str, new: str, value: Any, default: Any) -> Any:
     """The value of a parameter that may come under its old name."""
     if isinstance(value, str) and value == "deprecated":
         return default
-    _checks.warn(
+    _validate.warn(
         f'"{old}" parameter has been renamed to "{new}". It has been deprecated in version 0.6.3 and will be removed '
         "in 0.7.0",
         FutureWarning,
