@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import papers, report, runner
-from benchmarks.fingerprint import fingerprint
 from benchmarks.harness import ROOT
 
 SOURCE = ROOT / "benchmarks" / "papers" / "asked.toml"
@@ -79,9 +78,7 @@ def older(results: dict[str, report.Report]) -> set[str]:
 
 
 def _changed(module: str, result: report.Report) -> bool:
-    if import_module(module).NOTES.strip() != result.notes:
-        return True
-    return fingerprint(module, papers.__name__) != result.code
+    return import_module(module).NOTES.strip() != result.notes or result.is_older
 
 
 def sections(results: dict[str, report.Report]) -> str:
@@ -100,7 +97,7 @@ def sections(results: dict[str, report.Report]) -> str:
 DOUBTS = """## Where a result could be doubted
 
 What a strict reader held against earlier forms of these results, and what the sections do about it. *Record*: the day
-of the run on record; *older* where the benchmark was changed after it and waits to be run again.
+of the run on record; *older* where the benchmark, or what it uses of the library, was changed after it.
 """
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.fingerprint import fingerprint
 from benchmarks.harness import ROOT
 
 PICTURES = ROOT / "docs" / "results"
@@ -15,13 +16,16 @@ PICTURES = ROOT / "docs" / "results"
 
 HEAD = ("title", "notes", "command", "cpu_s", "pictures", "date", "version", "machine", "code")
 """What the commented head of a CSV file holds."""
+OLDER = " **Older than the code that it measures.**"
+"""What a page says where a benchmark, or what it uses of the library, was changed after the run on record."""
 
 
 @dataclass
 class Report:
     """Rows of one run and how they were made; stored as CSV with a commented head.
 
-    ``code`` is the fingerprint of the benchmark as it was run; empty in files from before it was kept.
+    ``code`` is the fingerprint of the benchmark, and of what it uses of the library, as they were run; empty in files
+    from before it was kept.
     """
 
     name: str
@@ -48,6 +52,12 @@ class Report:
             writer.writeheader()
             writer.writerows({k: shown(v, 6) for k, v in row.items()} for row in self.rows)
         return path
+
+    @property
+    def is_older(self) -> bool:
+        """Whether the code of the benchmark or of the library is another one now."""
+        _, _, package, *_ = [*self.command.split(), "", "", ""]
+        return not package or self.code != fingerprint(f"{package}.{self.name}", package)
 
     @classmethod
     def read(cls, path: Path) -> "Report":
@@ -85,7 +95,12 @@ def provenance(report: Report) -> str:
     seconds = f"{report.cpu_s:.0f}" if report.cpu_s >= 10 else f"{report.cpu_s:.1f}"
     version = report.version and f"gramian {report.version}"
     facts = [f"`{report.command}`", f"{seconds} CPU seconds", report.date, version, report.machine]
-    return ", ".join(filter(None, facts)) + "."
+    return ", ".join(filter(None, facts)) + "." + OLDER * report.is_older
+
+
+def unmarked(page: str) -> str:
+    """A page without what it says of older records, which another change of the code may turn."""
+    return page.replace(OLDER, "").replace(", older |", " |")
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 from benchmarks import asked, papers, report, runner
+from benchmarks import fingerprint as fingerprints
 from benchmarks.fingerprint import fingerprint
 
 TABLE = '''"""What it is."""
@@ -69,10 +70,21 @@ def test_code_of_the_module_and_of_what_it_imports_counts(of, change):
 def test_a_record_of_other_code_or_of_none_is_older():
     name = "tdl.figure1"
     module = runner.discover(papers)[name]
-    fields = {"title": "", "command": "", "cpu_s": 1.0, "rows": []}
+    fields = {"title": "", "command": f"python -m benchmarks.papers {name}", "cpu_s": 1.0, "rows": []}
     notes = runner.import_module(module).NOTES.strip()
     code = fingerprint(module, papers.__name__)
     told = {"now": (notes, code), "code": (notes, "0" * 12), "none": (notes, ""), "words": ("Other.", code)}
     for case, (words, stamp) in told.items():
         record = report.Report(name, notes=words, code=stamp, **fields)
         assert asked.older({name: record}) == (set() if case == "now" else {name}), case
+
+
+@pytest.mark.parametrize(
+    "file, counts", [("rca.py", True), ("itml.py", False), ("linalg.py", True), ("lego.py", False)]
+)
+def test_code_of_the_library_counts_where_it_is_used(of, monkeypatch, file, counts):
+    used = ("table", "from bench.doc.shared import value", "import gramian as gm\n\nvalue = gm.RCA().fit")
+    before, read = of(*used), fingerprints._read
+    changed = lambda path, time: (read(path, time)[0] + "#" * (path.name == file), read(path, time)[1])  # noqa: E731
+    monkeypatch.setattr(fingerprints, "_read", changed)
+    assert (of(*used) != before) is counts

@@ -4,7 +4,7 @@ import re
 import sys
 from itertools import groupby
 
-from benchmarks import asked, papers, report, runner, scorecard
+from benchmarks import papers, report, runner, scorecard
 from benchmarks.harness import ROOT
 
 TARGET = "docs/results.md"
@@ -22,7 +22,7 @@ those that are drawings or algorithms, and *claims* what the document says of th
 COSTS = """
 The {count} runs on record took {hours:.1f} CPU hours in all, one thread each; parts that were kept from an interrupted
 run are counted. From an empty cache `make papers` takes as long, with two jobs about half of it on the clock. It shows
-how far it is and how long the rest will take, and goes on where it was stopped.{unknown}{older}
+how far it is and how long the rest will take, and goes on where it was stopped.{unknown}
 
 `make papers-quick` runs a short form of them all in minutes; it prints, and keeps nothing.
 `python -m benchmarks.papers NAME` runs one.
@@ -119,18 +119,13 @@ def page(name: str, results: list[report.Report]) -> str:
 
 
 def costs_of(results: list[report.Report]) -> str:
-    """What all benchmarks cost, which of them are not in that sum, and which were changed after their run."""
+    """What all benchmarks cost, and which of them are not in that sum."""
     kept = {result.name: result for result in results}
     absent = sorted(set(runner.discover(papers)) - set(kept))
-    behind = sorted(asked.older(kept))
-    unknown = f"\nNot on record yet, and not in the sum: {_listed(absent)}." if absent else ""
-    older = f"\nChanged after their run on record: {_listed(behind)}." if behind else ""
+    names = ", ".join(f"`{name}`" for name in absent)
+    unknown = f"\nNot on record yet, and not in the sum: {names}." if absent else ""
     hours = sum(result.cpu_s for result in results) / 3600
-    return COSTS.format(count=len(results), hours=hours, unknown=unknown, older=older)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    return COSTS.format(count=len(results), hours=hours, unknown=unknown)
 
 
 def front(documents: dict[str, list[report.Report]]) -> str:
