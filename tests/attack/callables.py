@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 import gramian as gm
 from gramian import _registry
 from gramian.constraints import Constraints
-from gramian.coordinates import Coordinates, Plain
+from gramian.coordinates import Coordinates, LinearProbabilities, Plain
 from gramian.dask import ShardedIndex
 from gramian.kernels import Kernel
 from gramian.learners.base import Learner
@@ -71,6 +71,11 @@ NO_CALL = {
     "Selection": "what a function returns",
     "export.Report": "what a function returns",
     "coordinates.Rest": "made by learners",
+    "coordinates.ForestProbabilities": "what a function returns",
+    "coordinates.HeldProbabilities": "what a function returns",
+    "coordinates.LinearProbabilities": "what a function returns",
+    "coordinates.Hellinger": "made by a fit",
+    "coordinates.probabilities": "of a classifier that was checked",
     "dask.ClusterError": "an error",
     "ByGeodesics": "made by a fit",
     "AlongGraph": "made by a fit",
@@ -181,6 +186,7 @@ OWN: dict[str, Any] = {
     "anchor": np.array([0, 1]),
     "near": np.array([3, 4]),
     "far": np.array([1, 2]),
+    "Bhattacharyya.classifier": LinearProbabilities(np.eye(2, D), np.zeros(2), np.arange(2)),
     "Chunklets.ids": np.where(np.arange(N) < 12, np.arange(N) // 2, -1),
     "Feedback.query": 0,
     "Feedback.liked": [1, 2],
@@ -285,11 +291,15 @@ OWN: dict[str, Any] = {
     "load.path": FILE,
     "save.path": os.path.join(FOLDER, "again.gram"),
     "save.obj": METRIC,
+    "service.Client.export.path": os.path.join(FOLDER, "version.gram"),
+    "service.Client.search.text": "one",
+    "service.Client.search.version": "active",
 }
 """Good values of one callable: ``Class.argument``, ``Class.method.argument``, ``function.argument``."""
 SHARED = {"service.Space": outside.space, "service.Client": outside.client}
 """What is opened once for all calls, and not copied."""
 NOT_ASKED = {
+    "service.Client.encode": "asks for an encoder",
     "service.Client.events": "a stream without an end",
     "service.Space.submit": "takes a change of the package",
     "service.Space.transact": "takes a change of the package",

@@ -18,7 +18,7 @@ pytest.importorskip("typer")
 pytest.importorskip("fastapi")
 uvicorn = pytest.importorskip("uvicorn")
 from gramian.cli import main  # noqa: E402
-from gramian.service.http.server import serve  # noqa: E402
+from gramian.service.http import serve  # noqa: E402
 
 D = 4
 A = "/v1/collections/a"
