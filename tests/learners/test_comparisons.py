@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 import gramian as gm
 from gramian.learners import doubts
 from gramian.learners.base import Learner
-from gramian.learners.hinges import Hinges
+from gramian.learners.impostors import Hinges
 
 TAKE_THEM = [gm.ITML(), gm.LMNN(), gm.LSML(), gm.SCML(random_state=0), gm.Framework(), gm.LEGO()]
 ONLY_PAIRS = [gm.MMC(), gm.GMML(), gm.SDML(), gm.POLA()]

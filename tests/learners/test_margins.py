@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gramian.constraints import Labels
+from gramian.learners import impostors
 from gramian.learners import neighbor_targets as targets
-from gramian.learners import pair_graph
 from gramian.learners.impostors import State, Triplets
-from gramian.learners.margins import PATIENCE, Watch
+from gramian.learners.lmnn import PATIENCE, Watch
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_lists_and_matrices_of_pairs_are_one_loss(pairs, monkeypatch):
     triplets, L, _ = pairs
     results = {}
     for share, dense in ((0.0, True), (np.inf, False)):
-        monkeypatch.setattr(pair_graph, "DENSE", share)
+        monkeypatch.setattr(impostors, "DENSE", share)
         fresh = replace(triplets)
         assert (fresh.pairs.places is not None) == dense
         results[dense] = fresh.updated(L).smoothed(1.1 * L)

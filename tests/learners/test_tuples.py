@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, f1_score, fbeta_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 import gramian as gm
-from gramian.learners.thresholds import best_threshold
+from gramian.learners.tuples import best_threshold
 
 
 @pytest.fixture(scope="module")

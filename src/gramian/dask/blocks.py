@@ -11,7 +11,7 @@ from gramian import _memory, _validate, linalg
 from gramian.constraints import Chunklets
 from gramian.dask.cluster import computed
 from gramian.dask.sources import OWNER
-from gramian.learners.sums import Sums
+from gramian.learners.task import Sums
 
 BRANCHES = 8
 """Results that are merged at once."""

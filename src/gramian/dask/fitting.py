@@ -1,6 +1,6 @@
 """``fit`` and ``transform`` over blocks: sums where the problem is sums, and rows in memory elsewhere.
 
-Closed forms see all rows, as moments of groups (:class:`~gramian.learners.sums.Sums`). Other learners see the rows that
+Closed forms see all rows, as moments of groups (:class:`~gramian.learners.task.Sums`). Other learners see the rows that
 their constraints speak of, or a sample by class, and the weight of a prior is chosen on such rows. Up to so many rows
 it is the local fit.
 """
@@ -24,8 +24,7 @@ from gramian.learners import Learner
 from gramian.learners.base import in_subspace
 from gramian.learners.base import learn as in_memory
 from gramian.learners.door import enter, require_kind
-from gramian.learners.sums import Sums
-from gramian.learners.task import Task
+from gramian.learners.task import Sums, Task
 
 SAMPLE = 100_000
 """Rows that a learner sees in memory, where it does not learn from sums."""

@@ -23,8 +23,7 @@ from gramian.constraints import Chunklets, Comparisons, Labels
 from gramian.coordinates import Plain, Rest, Subspace
 from gramian.learners.held_out import Fold, held_out, path_scores
 from gramian.learners.path import Path
-from gramian.learners.sums import Sums
-from gramian.learners.task import Targets, Task, Traits
+from gramian.learners.task import Sums, Targets, Task, Traits
 from gramian.solvers.base import Result, Solution
 
 WEIGHTS = np.array([0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])

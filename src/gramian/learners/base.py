@@ -21,11 +21,9 @@ from gramian.constraints import Chunklets, Constraints, Labels
 from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners import subsample
 from gramian.learners.door import enter
-from gramian.learners.fitted import reading
 from gramian.learners.priors import prior_matrix
 from gramian.learners.progress import progress
-from gramian.learners.sums import Sums
-from gramian.learners.task import Targets, Task, Traits
+from gramian.learners.task import Sums, Targets, Task, Traits
 from gramian.learners.tuples import TupleMixin
 from gramian.metrics import Metric
 from gramian.metrics.base import answer
@@ -36,6 +34,17 @@ COPIES = 6
 """Matrices of d × d that a fit holds at a time."""
 WIDEST = 10_000
 """Most features for which a learner that also works in a subspace learns a d × d matrix."""
+
+
+def reading(source: str, name: str, doc: str, kind: Callable[[Any], Any] | None = None) -> Any:
+    """A property that reads the field ``name`` of the fitted attribute ``source``, as a plain ``kind``."""
+
+    def read(estimator: Any) -> Any:
+        check_is_fitted(estimator, source)
+        value = getattr(getattr(estimator, source), name)
+        return value if kind is None else kind(value)
+
+    return property(read, doc=doc)
 
 
 class Solves(Protocol):

@@ -8,8 +8,7 @@ from scipy.linalg import lapack
 from gramian import linalg
 from gramian.learners.anchored import scatter_of
 from gramian.learners.base import Learner
-from gramian.learners.sums import Sums
-from gramian.learners.task import Task, Traits
+from gramian.learners.task import Sums, Task, Traits
 from gramian.solvers.base import Solution
 
 RTOL = 1e-12

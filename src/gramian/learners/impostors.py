@@ -1,20 +1,105 @@
-"""Hinge losses over triplets (point, target, impostor), kept as one sparse graph of pairs."""
+"""Hinge losses: over impostors that are searched for, kept as one sparse graph of pairs, and over given comparisons."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import LinAlgError, eigh
 
 from gramian import _device, linalg
-from gramian.constraints import Labels
+from gramian._device.pairs import PairList
+from gramian.constraints import Comparisons, Labels
 from gramian.learners import factor_descent, neighbor_targets
-from gramian.learners.pair_graph import DevicePairGraph, PairGraph
 from gramian.solvers.descent import share, stationarity
 
 BUFFER = 0.15
 """How far beyond the margin a pair is still a candidate impostor."""
+MU = 0.25
+"""First sharpness of the hinges."""
+CACHE_BYTES = 1 << 20
+DENSE = 1 / 16
+"""From this share of all pairs on, matrices over all pairs cost less than lists of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairGraph:
+    """Targets near (n, k) of each point, and m pairs in the order of their anchors."""
+
+    near: Any
+    anchor: Any
+    other: Any
+
+    def sqdist(self, E: Any) -> Any:
+        """Squared distances of the m pairs of rows of E, (m,)."""
+        if self.places is not None:
+            return linalg.sqdist(E).take(self.places)
+        far = np.empty(len(self.anchor))
+        for rows in linalg.blocks(len(far), 24 * E.shape[1], CACHE_BYTES):
+            V = E.take(self.anchor[rows], axis=0)
+            V -= E.take(self.other[rows], axis=0)
+            far[rows] = linalg.row_norms(V)
+        return far
+
+    def sums(self, values: Any) -> Any:
+        """Sums (n, k) of values (m, k) over the pairs of each anchor."""
+        return self.by_anchor @ values
+
+    def scatter(self, Z: Any, pull: Any, push: Any) -> Any:
+        """Σ w vvᵀ over all pairs, with weights ``pull`` (n, k) of the targets and ``push`` (m,) of the others."""
+        n = len(self.near)
+        if self.places is not None:
+            W = np.zeros((n, n))
+            np.put(W, self.places, push)
+            np.put_along_axis(W, self.near, pull, axis=1)
+            return linalg.scatter(Z, W)
+        order, columns, pointers = self.pattern
+        weights = np.concatenate([pull.ravel(), push])[order]
+        return linalg.scatter(Z, sparse.csr_array((weights, columns, pointers), shape=(n, n)))
+
+    @cached_property
+    def pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Order, columns and row pointers of the sparse matrix that holds target pairs and the others."""
+        n, k = self.near.shape
+        rows = np.concatenate([np.repeat(np.arange(n), k), self.anchor])
+        order = np.argsort(rows, kind="stable")
+        columns = np.concatenate([self.near.ravel(), self.other])[order]
+        return order, columns, np.searchsorted(rows[order], np.arange(n + 1))
+
+    @cached_property
+    def by_anchor(self) -> sparse.csr_array:
+        """The matrix (n, m) that sums over the pairs of each anchor."""
+        m, n = len(self.anchor), len(self.near)
+        pointers = np.searchsorted(self.anchor, np.arange(n + 1))
+        return sparse.csr_array((np.ones(m), np.arange(m), pointers), shape=(n, m))
+
+    @cached_property
+    def places(self) -> np.ndarray | None:
+        """Places of the pairs in an n × n matrix, where that is the cheaper way; otherwise None."""
+        n = len(self.near)
+        return self.anchor * n + self.other if len(self.anchor) >= DENSE * n**2 else None
+
+
+class DevicePairGraph(PairGraph):
+    """The same on a device."""
+
+    @cached_property
+    def listed(self) -> PairList:
+        """The m pairs."""
+        return PairList(self.anchor, self.other, len(self.near))
+
+    def sqdist(self, E: Any) -> Any:
+        """Squared distances of the m pairs of rows of E, (m,)."""
+        return self.listed.sqdist(E)
+
+    def sums(self, values: Any) -> Any:
+        """Sums (n, k) of values (m, k) over the pairs of each anchor."""
+        return self.listed.sums(values)
+
+    def scatter(self, Z: Any, pull: Any, push: Any) -> Any:
+        """Σ w vvᵀ over all pairs."""
+        return linalg.neighbor_scatter(Z, self.near, pull) + self.listed.scatter(Z, push)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +118,7 @@ class Triplets:
     anchor: np.ndarray
     other: np.ndarray
     lam: np.ndarray
-    mu: float = 0.25
+    mu: float = MU
     weight: np.ndarray | None = None
     order: np.ndarray | None = None
     """The points in the order of their classes, once it was needed."""
@@ -159,3 +244,86 @@ class State:
             return np.nan
         # λ/(1 + ε) is dual feasible: P + Σ λ_t A_t / (1 + ε) = (S + ε P) / (1 + ε) ⪰ 0.
         return self.objective - self.dual / (1 + max(0.0, -float(low)))
+
+
+@dataclass(frozen=True, eq=False)
+class Hinges:
+    """Σ_near pairs d² + Σ_t cap_t [margin_t + d²(near_t) − d²(far_t)]₊ with multipliers λ, as augmented Lagrangians.
+
+    Rows of ``V`` are the differences of the pairs that occur, each once; ``near`` and ``far`` (m,) are places among
+    them. The interface is that of :class:`Triplets`.
+    """
+
+    V: np.ndarray
+    near: np.ndarray
+    far: np.ndarray
+    margin: np.ndarray
+    cap: np.ndarray
+    lam: np.ndarray
+    mu: float = MU
+
+    @classmethod
+    def of(cls, Z: np.ndarray, side: Comparisons, push: float) -> "Hinges":
+        """The hinges of some comparisons, whose margins are 1 on average."""
+        n = linalg.count(Z)
+        keys = np.concatenate([i * n + j for i, j in (side.near_ends, side.far_ends)])
+        pairs, place = np.unique(keys, return_inverse=True)
+        return cls(
+            Z[pairs // n] - Z[pairs % n],
+            near=place[: len(side)],
+            far=place[len(side) :],
+            margin=side.margin / side.margin.mean(),
+            cap=push * side.weight,
+            lam=np.zeros(len(side)),
+        )
+
+    def renewed(self, L: np.ndarray, labels: Any) -> "Hinges":
+        """The same: there is nothing to search for."""
+        return self
+
+    def updated(self, L: np.ndarray) -> "Hinges":
+        """λ⁰ ← λ(L)."""
+        return replace(self, lam=self.multipliers(self.slacks(L)[1]))
+
+    @cached_property
+    def pulled(self) -> np.ndarray:
+        """1 for the pairs that should be near, 0 for others."""
+        return (np.bincount(self.near, minlength=len(self.V)) > 0).astype(np.float64)
+
+    def slacks(self, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Squared distances of all pairs, and s = margin + d²(near) − d²(far) of the comparisons."""
+        sqdist = linalg.row_norms(self.V @ L.T)
+        return sqdist, self.margin + sqdist[self.near] - sqdist[self.far]
+
+    def multipliers(self, s: np.ndarray) -> np.ndarray:
+        """λ = clip(λ⁰ + cap s/μ, 0, cap)."""
+        return np.clip(self.lam + self.cap * s / self.mu, 0, self.cap)
+
+    def scatter(self, lam: np.ndarray) -> np.ndarray:
+        """S = Σ_near pairs vvᵀ + Σ_t λ_t (vvᵀ of the near pair − vvᵀ of the far pair)."""
+        count = len(self.V)
+        weights = self.pulled + np.bincount(self.near, lam, count) - np.bincount(self.far, lam, count)
+        return self.V.T @ (self.V * weights[:, None])
+
+    def pull(self) -> np.ndarray:
+        """Σ_near pairs vvᵀ."""
+        return self.scatter(np.zeros(len(self.near)))
+
+    def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        """Pull plus smoothed hinges, and the gradient 2 L S."""
+        sqdist, s = self.slacks(L)
+        lam = self.multipliers(s)
+        moved = self.mu / 2 * ((lam - self.lam) ** 2 / self.cap).sum()
+        return float(self.pulled @ sqdist + lam @ s - moved), 2 * L @ self.scatter(lam)
+
+    def state(self, L: np.ndarray, ridge: np.ndarray) -> State:
+        """Objective and optimality at L."""
+        sqdist, s = self.slacks(L)
+        lam = self.multipliers(s)
+        hinges = self.cap @ np.maximum(s, 0)
+        return State(
+            objective=float(self.pulled @ sqdist + hinges + (ridge * L**2).sum()),
+            slackness=float(hinges - lam @ s),
+            dual=float(self.margin @ lam),
+            scatter=self.scatter(lam) + np.diag(ridge),
+        )

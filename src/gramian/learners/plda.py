@@ -9,8 +9,7 @@ from gramian import linalg
 from gramian._settings import Share
 from gramian.constraints import Chunklets, Labels
 from gramian.learners.base import Blended
-from gramian.learners.sums import Sums
-from gramian.learners.task import Task, Traits
+from gramian.learners.task import Sums, Task, Traits
 from gramian.solvers.base import Solution
 
 

@@ -12,7 +12,7 @@ from gramian.divergences import Frobenius
 from gramian.learners.base import Iterative
 from gramian.learners.framework import ENOUGH_PAIRS, SolverName, answer, drawn
 from gramian.learners.task import Effort, Task, Traits
-from gramian.learners.thresholds import best_threshold
+from gramian.learners.tuples import best_threshold
 from gramian.solvers import Hard, Hinge, Problem, Rows, Solution, Solver
 
 

@@ -10,8 +10,7 @@ from gramian._settings import Count, Size
 from gramian.constraints import Chunklets, Labels
 from gramian.learners.base import Blended
 from gramian.learners.class_weights import ClassWeight, class_weights
-from gramian.learners.sums import Sums
-from gramian.learners.task import Task, Traits
+from gramian.learners.task import Sums, Task, Traits
 from gramian.solvers.base import Solution
 
 

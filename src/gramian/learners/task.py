@@ -11,7 +11,35 @@ from gramian import linalg
 from gramian._device import to_host
 from gramian.constraints import Labels
 from gramian.coordinates import Rest
-from gramian.learners.sums import Sums
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums over n points in d coordinates; what nobody asks for is None.
+
+    A linear map of the points maps them too, so that a blend with a prior needs nothing else.
+    """
+
+    n: int
+    covariance: Any = None
+    """(d, d) of all points."""
+    sizes: Any = None
+    """(g,): what the points of each group count."""
+    means: Any = None
+    """(g, d) of the groups."""
+    scatter: Any = None
+    """(d, d), Σ (x − μ)(x − μ)ᵀ around the means of the groups."""
+
+    @property
+    def spread(self) -> float:
+        """Mean squared distance of points to their mean."""
+        return float(self.covariance.trace()) * (self.n - 1) / self.n
+
+    def seen(self, A: Any) -> "Sums":
+        """The sums of the points xA, for A (d, p)."""
+        means = None if self.means is None else self.means @ A
+        covariance, scatter = (None if S is None else A.T @ S @ A for S in (self.covariance, self.scatter))
+        return replace(self, covariance=covariance, means=means, scatter=scatter)
 
 
 @dataclass(frozen=True)
@@ -78,7 +106,7 @@ class Traits:
     devices: bool = False
     """Whether a fit runs where the points are; otherwise they must be on the host."""
     summed: bool = False
-    """Whether the metric is made of :class:`~gramian.learners.sums.Sums` alone, by ``from_sums``."""
+    """Whether the metric is made of :class:`~gramian.learners.task.Sums` alone, by ``from_sums``."""
     remedy: str = "raise max_iter or tol"
     """What helps where a fit did not converge."""
 

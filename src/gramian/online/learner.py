@@ -12,9 +12,8 @@ from gramian import _validate
 from gramian._settings import Count, Distance, Positive, Seed, Size, checked, intact
 from gramian.constraints import Comparisons, Labels, Pairs, RelativeSimilarities, Similarities, Triplets
 from gramian.features import KernelFeatures
-from gramian.learners.base import Learner
+from gramian.learners.base import Learner, reading
 from gramian.learners.door import enter
-from gramian.learners.fitted import reading
 from gramian.learners.subsample import usual
 from gramian.learners.task import Task, Traits
 from gramian.learners.tuples import are_tuples

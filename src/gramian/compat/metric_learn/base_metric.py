@@ -12,7 +12,7 @@ from sklearn.utils.validation import _is_arraylike, check_is_fitted, validate_da
 from gramian import _validate
 from gramian.compat.metric_learn.inputs import ArrayIndexer, check_input
 from gramian.compat.metric_learn.settings import check_settings
-from gramian.learners.thresholds import STRATEGIES, best_threshold
+from gramian.learners.tuples import STRATEGIES, best_threshold
 
 NO_LABELS: Any = object()
 """What stands for labels that a learner does not take."""
