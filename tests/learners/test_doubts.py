@@ -29,6 +29,24 @@ def test_columns_of_very_different_spread_are_named(learner, iris):
         gm.AutoMetric(candidates=["RCA"], random_state=0).fit(X * [1, 1, 1, 1e6], y)  # it tries scaled columns itself
 
 
+def test_a_constant_column_has_no_spread(iris):
+    X, y = iris
+    constant = np.full((len(X), 2), [0.1, 1e5 + 0.1])
+    assert (constant.std(axis=0) > 0).any(), "by rounding"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gm.RCA().fit(np.hstack([X, constant]), y)
+    with pytest.warns(UserWarning, match="column 3 has .* and column 1 "):
+        gm.RCA().fit(np.hstack([X * [1, 1, 1, 1e6], constant]), y)
+
+
+def test_similar_pairs_alone_are_groups_and_gmml_says_so(iris):
+    X, _ = iris
+    pairs = gm.Pairs(np.arange(20), np.arange(20, 40), np.ones(20, dtype=bool))
+    with pytest.raises(ValueError, match=r"GMML: needs both .* Chunklets.from_pairs\(pairs\)"):
+        gm.GMML(anchor=0).fit(X, pairs)
+
+
 def test_minus_one_beside_other_classes_is_doubted(iris):
     X, y = iris
     with pytest.warns(UserWarning, match="labels hold -1 beside 2 others.*unknown=-1"):

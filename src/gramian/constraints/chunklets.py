@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from gramian import _validate, linalg
 from gramian._settings import Count, Seed, Size, check, checked
 from gramian.constraints.base import Constraints, Terms, selections
 from gramian.constraints.labels import Labels
+from gramian.constraints.pairs import Pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +96,18 @@ class Chunklets(Constraints):
                 f"Chunklets: n_chunklets must be at most {len(rounds)} for groups of {size} points, got {n_chunklets}."
             )
         return cls(ids)
+
+    @classmethod
+    @checked
+    def from_pairs(cls, pairs: Any, n_points: Count | None = None) -> "Chunklets":
+        """Points that similar pairs join, directly or through others, of ``n_points`` in all; others are in none."""
+        if not isinstance(pairs, Pairs):
+            raise TypeError(f"Chunklets: pairs must be Pairs, got {_checks.shown(pairs)}.")
+        n = max(pairs.n_points, n_points or 0)
+        left, right = pairs.left[pairs.similar], pairs.right[pairs.similar]
+        joined = sparse.csr_array((np.ones(len(left)), (left, right)), shape=(n, n))
+        ids = connected_components(joined, directed=False)[1]
+        return cls(np.where(np.bincount(ids)[ids] > 1, ids, -1))
 
     @property
     def n_points(self) -> int:

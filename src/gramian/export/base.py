@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from gramian import _validate, linalg, persist
 from gramian._settings import Rule
-from gramian.coordinates import KernelSpace
+from gramian.coordinates import Hellinger, KernelSpace, Probabilities
 from gramian.features import KernelFeatures
 from gramian.kernels.base import Kernel
 from gramian.metrics import Metric
@@ -101,6 +102,17 @@ class Map:
         if formed and d * max(d, self.width) > LARGEST:
             raise ValueError(f"{self.owner}: a dense map of {d} features is too large; export the coordinates.")
         return self.view.affine
+
+    @cached_property
+    def beside(self) -> tuple["Map", Probabilities, float] | None:
+        """E₀, p and w where E(x) = (E₀(x), w √p(x)), as class probabilities beside the features have it."""
+        space, L = self.metric.coordinates, self.metric.components
+        if not isinstance(space, Hellinger):
+            return None
+        inside, weight = L[: -len(space.classes), : -len(space.classes)], float(L[-1, -1])
+        if not np.array_equal(L, block_diag(inside, weight * np.eye(len(space.classes)))):
+            return None
+        return Map(Metric.of(space.space, inside, self.metric.alpha), self.owner), space.model, weight
 
     @property
     def formula(self) -> Affine:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _validate, linalg
+from gramian.coordinates import LinearProbabilities
 from gramian.export.base import Center, Map, Place, Target, delivered, kernel_map
 from gramian.export.onnx import center_of
 from gramian.kernels import Gaussian, Polynomial
@@ -16,15 +17,16 @@ WIDEST = 4096
 
 LINEAR = """
 import numpy as np
-arrays = np.load("{name}")
-L, offset = arrays["components"], arrays["offset"]
+a = np.load("{name}")
+L, offset = a["components"], a["offset"]
 x = np.asarray(x, dtype=float).reshape(1, -1)
-z = (x - arrays["center"]) @ L.T + offset  # |z - z'|^2 is the learned squared distance
+z = (x - a["center"]) @ L.T + offset  # |z - z'|^2 is the learned squared distance
 """
 ANGLE = """
 import numpy as np
 a = np.load("{name}")
-u = np.asarray(x, dtype=float).reshape(1, -1) @ a["inner"].T + a["offset"]
+x = np.asarray(x, dtype=float).reshape(1, -1)
+u = x @ a["inner"].T + a["offset"]
 u = u / np.linalg.norm(u)
 z = u @ a["components"].T  # |z - z'|^2 is the learned squared distance
 """
@@ -34,6 +36,11 @@ a = np.load("{{name}}")
 x = np.asarray(x, dtype=float).reshape(1, -1)
 K = {formula}
 z = K @ a["weights"] - a["offset"]  # |z - z'|^2 is the learned squared distance
+"""
+CLASSES = """
+s = x @ a["class_weights"].T + a["class_offset"]  # (1, c)
+p = np.exp(s - s.max()) / np.exp(s - s.max()).sum()
+z = np.concatenate([z, a["root_weight"] * np.sqrt(p)], axis=1)  # beside the roots of class probabilities
 """
 KERNELS = {
     "gaussian": KERNEL.format(formula='np.exp(-((x[:, None] - a["basis"]) ** 2).sum(axis=2) / (2 * a["scale"] ** 2))'),
@@ -47,7 +54,8 @@ class Npz(Target):
     A linear metric has ``components`` L (r, d), ``center`` c (d,) and ``offset`` b (r,) with E(x) = L(x − c) + b, and
     ``matrix`` M = LᵀL up to 4,096 features. Kernel features with a Gaussian or polynomial kernel have ``kernel`` (its
     name), its parameters, ``basis`` B, ``weights`` W and ``offset`` o with E(x) = K(x, B) W − o. A metric by the angle
-    has ``inner`` L, ``offset`` b and ``components`` C with E(x) = C u / |u|, u = Lx + b.
+    has ``inner`` L, ``offset`` b and ``components`` C with E(x) = C u / |u|, u = Lx + b. Beside what is there
+    ``class_weights`` W, ``class_offset`` b and ``root_weight`` w append w √p(x) of class probabilities ∝ exp(Wx + b).
     """
 
     name, suffix, takes_data = "npz", ".npz", False
@@ -63,6 +71,7 @@ class Npz(Target):
         if path is None:
             return arrays
         code = ANGLE if "inner" in arrays else KERNELS.get(str(arrays.get("kernel")), LINEAR)
+        code += CLASSES.lstrip() if "class_weights" in arrays else ""
 
         def save(file: Path) -> None:
             with open(file, "wb") as stream:
@@ -73,6 +82,14 @@ class Npz(Target):
     def apply(self, path: Path, X: np.ndarray) -> np.ndarray:
         with np.load(path, allow_pickle=False) as arrays:
             a = dict(arrays)
+        if "class_weights" in a:
+            model = LinearProbabilities(a["class_weights"], a["class_offset"], np.arange(len(a["class_offset"])))
+            return np.concatenate([self.mapped(a, X), a["root_weight"] * model.roots(X)], axis=1)
+        return self.mapped(a, X)
+
+    @staticmethod
+    def mapped(a: dict[str, np.ndarray], X: np.ndarray) -> np.ndarray:
+        """E(x) without class probabilities."""
         if "inner" in a:
             return linalg.unit_rows(X @ a["inner"].T + a["offset"]) @ a["components"].T  # C u / |u|
         if "components" in a:
@@ -86,6 +103,14 @@ class Npz(Target):
 
 def _arrays(map: Map, center: np.ndarray) -> dict[str, np.ndarray]:
     affine, d = map.affine, map.n_features or 0
+    if map.beside is not None:
+        features, model, weight = map.beside
+        if not isinstance(model, LinearProbabilities):
+            raise TypeError(
+                f"{map.owner}: class probabilities of {_validate.shown(model)} have no NumPy form; export onnx."
+            )
+        added = {"class_weights": model.weights, "class_offset": model.intercept, "root_weight": np.asarray(weight)}
+        return _arrays(features, center) | added
     if affine is None:
         kernel, basis, weights, offset = kernel_map(map)
         name, parameters = _parameters(kernel, map.owner)

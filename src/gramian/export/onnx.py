@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _validate, linalg
+from gramian.coordinates import ForestProbabilities, LinearProbabilities, Probabilities
 from gramian.export.base import Center, Map, Place, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Linear, Polynomial
 from gramian.kernels.base import Kernel
@@ -15,6 +16,7 @@ from gramian.kernels.combinations import Constant, Product, Scaled, Sum
 from gramian.kernels.weighted import Weighted
 
 OPSET, IR = 17, 8
+TREES, TREES_OPSET = "ai.onnx.ml", 3
 """Versions that runtimes of the last years read, browsers included."""
 
 QUERY = """
@@ -32,7 +34,8 @@ class Onnx(Target):
     A linear metric is Sub (of ``center``) and MatMul (by Lᵀ), two nodes that run in onnxruntime, in browsers and in
     whatever else reads ONNX; one by the angle is divided by its length behind them. Kernel features with a linear,
     polynomial, Gaussian or cosine kernel, or sums and products of these, are E(x) = K(x, B) W − o; inside they are
-    computed in double precision, since W has entries as large as the root of the condition of K(B, B).
+    computed in double precision, since W has entries as large as the root of the condition of K(B, B). Roots of class
+    probabilities beside the features are a Softmax, or a TreeEnsembleRegressor of ONNX's own ``ai.onnx.ml``.
     """
 
     name, package, suffix, takes_data = "onnx", "onnx", ".onnx", False
@@ -85,12 +88,17 @@ def _model(onnx: Any, map: Map, center: np.ndarray) -> Any:
     entry = onnx.helper.make_tensor_value_info("x", kind, ["n", map.n_features])
     exit_ = onnx.helper.make_tensor_value_info("learned", kind, ["n", map.width])
     body = onnx.helper.make_graph(graph.nodes, "gramian", [entry], [exit_], graph.constants)
-    opset = onnx.helper.make_opsetid("", OPSET)
-    return onnx.helper.make_model(body, opset_imports=[opset], ir_version=IR, producer_name="gramian")
+    versions = {"": OPSET} | ({TREES: TREES_OPSET} if any(node.domain == TREES for node in graph.nodes) else {})
+    opsets = [onnx.helper.make_opsetid(*pair) for pair in versions.items()]
+    return onnx.helper.make_model(body, opset_imports=opsets, ir_version=IR, producer_name="gramian")
 
 
 def embedded(graph: "Graph", map: Map, x: str) -> str:
-    """E(x) of a formula or of kernel coordinates, as nodes."""
+    """E(x) of a formula, of kernel coordinates or beside class probabilities, as nodes."""
+    if map.beside is not None:
+        features, model, weight = map.beside
+        roots = graph.add("Sqrt", class_probabilities(graph, model, x, map.owner))
+        return graph.add("Concat", embedded(graph, features, x), graph.scaled(roots, weight), axis=1)
     if map.affine is None:
         kernel, basis, weights, offset = kernel_map(map)
         z = graph.times(gram(graph, kernel, x, basis, map.owner), weights.T)  # K(x, B)W
@@ -98,6 +106,44 @@ def embedded(graph: "Graph", map: Map, x: str) -> str:
     x = graph.times(x, map.affine.L)  # Lx
     x = x if map.affine.b is None else graph.add("Add", x, graph.constant(map.affine.b))
     return graph.times(_unit(graph, x) if map.affine.by_angle else x, map.affine.C)
+
+
+def class_probabilities(graph: "Graph", model: Probabilities, x: str, owner: str) -> str:
+    """p(x) of a linear model or of a forest, as nodes."""
+    if isinstance(model, LinearProbabilities):
+        scores = graph.add("Add", graph.times(x, model.weights), graph.constant(model.intercept))
+        return graph.add("Softmax", scores, axis=1)
+    if not isinstance(model, ForestProbabilities):
+        raise TypeError(f"{owner}: a classifier held in memory has no ONNX form; linear ones and forests have one.")
+    moved = graph.add("Sub", x, graph.constant(model.center))
+    single = graph.add("Cast", graph.add("Div", moved, graph.constant(model.scale)), to=graph.onnx.TensorProto.FLOAT)
+    shares = graph.add("TreeEnsembleRegressor", single, domain=TREES, **nodes_of(model))
+    return graph.add("Cast", shares, to=graph.onnx.TensorProto.DOUBLE)
+
+
+def nodes_of(model: ForestProbabilities) -> dict[str, Any]:
+    """A forest as the attributes of a TreeEnsembleRegressor, a target for each class."""
+    m, starts = len(model.feature), model.roots_at
+    tree = np.searchsorted(starts, np.arange(m), side="right") - 1
+    place = np.arange(m) - starts[tree]
+    below = model.children - starts[tree][:, None]
+    leaf = below[:, 0] == place
+    shares = model.shares.tocoo()
+    node, target = shares.coords
+    return {
+        "n_targets": len(model.classes),
+        "nodes_treeids": tree.tolist(),
+        "nodes_nodeids": place.tolist(),
+        "nodes_featureids": model.feature.tolist(),
+        "nodes_values": model.threshold.astype(float).tolist(),
+        "nodes_modes": np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
+        "nodes_truenodeids": np.where(leaf, 0, below[:, 0]).tolist(),
+        "nodes_falsenodeids": np.where(leaf, 0, below[:, 1]).tolist(),
+        "target_treeids": tree[node].tolist(),
+        "target_nodeids": place[node].tolist(),
+        "target_ids": target.tolist(),
+        "target_weights": (shares.data / len(starts)).tolist(),
+    }
 
 
 @dataclass

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, LabelEncoder, Normalizer, StandardScaler
 
 from gramian import _validate
+from gramian.coordinates import LinearProbabilities, Probabilities
 from gramian.export.base import Map, Place, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Polynomial
 from gramian.kernels.base import Kernel
@@ -41,7 +44,8 @@ class Sklearn(Target):
     """A scikit-learn transformer x ↦ E(x) that stays as it is in a ``Pipeline``, made of scikit-learn's own classes.
 
     A linear metric is a ``TruncatedSVD`` with components L, one by the angle has a ``Normalizer`` behind it; kernel
-    features with a Gaussian, polynomial or cosine kernel are a ``Nystroem`` with the basis as its landmarks; a
+    features with a Gaussian, polynomial or cosine kernel are a ``Nystroem`` with the basis as its landmarks, class
+    probabilities of a linear model beside them a ``VotingClassifier`` of one ``LogisticRegression``; a
     ``FrozenEstimator`` around it keeps ``fit`` from changing it. The file is an ordinary pickle of these classes: it
     loads where only scikit-learn is installed, of a version like the one that wrote it. (The metric itself is also a
     callable for ``KNeighborsClassifier(metric=metric)``.)
@@ -70,6 +74,10 @@ class Sklearn(Target):
 
 def _estimator(map: Map) -> Any:
     affine = map.affine
+    if map.beside is not None:
+        features, model, weight = map.beside
+        parts = [("features", _estimator(features)), ("classes", _roots(model, weight, map.owner))]
+        return FeatureUnion(parts)  # each of them is fitted
     if affine is None:
         kernel, basis, weights, offset = kernel_map(map)  # E(x) = K(x, B)W − o
         nystroem = Nystroem(n_components=len(basis), **_parameters(kernel, map.owner))
@@ -83,6 +91,22 @@ def _estimator(map: Map) -> Any:
         Normalizer().fit(np.zeros((1, map.inner_width))) if affine.by_angle else None,
         None if affine.C is None else _product(affine.C),
     )
+
+
+def _roots(model: Probabilities, weight: float, owner: str) -> Any:
+    """x ↦ w √p(x); a vote of one classifier transforms to its probabilities."""
+    if not isinstance(model, LinearProbabilities):
+        raise TypeError(
+            f"{owner}: class probabilities of {_validate.shown(model)} have no scikit-learn form; export onnx."
+        )
+    classifier = LogisticRegression()
+    classifier.coef_, classifier.intercept_ = np.array(model.weights), np.array(model.intercept)
+    classifier.classes_, classifier.n_features_in_ = np.arange(len(model.classes)), model.n_features
+    vote = VotingClassifier([("classes", classifier)], voting="soft")
+    vote.estimators_, vote.classes_ = [classifier], classifier.classes_
+    vote.le_ = LabelEncoder().fit(classifier.classes_)
+    shape = (1, len(model.classes))
+    return make_pipeline(vote, FunctionTransformer(np.sqrt).fit(np.ones(shape)), _product(weight * np.eye(shape[1])))
 
 
 def _chain(*steps: Any) -> Any:

@@ -40,11 +40,13 @@ def refuse_tuples(y: Any, owner: str) -> None:
 def warn_of_units(X: Any, owner: str, names: Any) -> None:
     if not isinstance(X, np.ndarray):
         return
-    spread = X.std(axis=0)
-    varying = spread[spread > 0]
-    if len(varying) < 2 or varying.max() < UNEVEN * varying.min():
+    varies = X.max(axis=0) > X.min(axis=0)  # rounding leaves a spread to a constant column
+    if varies.sum() < 2:
         return
-    wide, narrow = int(spread.argmax()), int(np.where(spread > 0, spread, np.inf).argmin())
+    spread = X.std(axis=0)
+    wide, narrow = (int(pick(np.where(varies, spread, spread[varies].mean()))) for pick in (np.argmax, np.argmin))
+    if spread[wide] < UNEVEN * spread[narrow]:
+        return
     _validate.warn(
         f"{owner}: columns of X have very different spreads, column {names[wide]} has {spread[wide]:.3g} and "
         f"column {names[narrow]} {spread[narrow]:.3g}, so the first decides all distances; "

@@ -73,7 +73,10 @@ class GMML(Blended):
         if isinstance(pairs, Labels):
             pairs = Pairs.from_labels(pairs, self.n_pairs, random_state=task.rng)
         if pairs.similar.all() or not pairs.similar.any():
-            raise ValueError("GMML: needs both similar and dissimilar pairs.")
+            raise ValueError(
+                "GMML: needs both similar and dissimilar pairs; where all are similar, give "
+                "Chunklets.from_pairs(pairs) to PLDA, RCA or AutoMetric, which learn from groups."
+            )
         S, D = (mean_scatter(task.Z, pairs.left[kind], pairs.right[kind]) for kind in (pairs.similar, ~pairs.similar))
         return self.from_sums(S, D, task.M0)
 
