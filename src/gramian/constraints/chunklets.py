@@ -102,7 +102,7 @@ class Chunklets(Constraints):
     def from_pairs(cls, pairs: Any, n_points: Count | None = None) -> "Chunklets":
         """Points that similar pairs join, directly or through others, of ``n_points`` in all; others are in none."""
         if not isinstance(pairs, Pairs):
-            raise TypeError(f"Chunklets: pairs must be Pairs, got {_checks.shown(pairs)}.")
+            raise TypeError(f"Chunklets: pairs must be Pairs, got {_validate.shown(pairs)}.")
         n = max(pairs.n_points, n_points or 0)
         left, right = pairs.left[pairs.similar], pairs.right[pairs.similar]
         joined = sparse.csr_array((np.ones(len(left)), (left, right)), shape=(n, n))
