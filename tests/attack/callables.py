@@ -207,6 +207,7 @@ OWN: dict[str, Any] = {
     "LinearFrobenius.linear": np.eye(D),
     "LinearLogDet.linear": np.eye(D),
     "OnlineHashIndex.learner": gm.LEGO(),
+    "Chunklets.from_pairs.pairs": PAIRS,
     "Pairs.from_targets.Y": X[:, 0],
     "Triplets.from_targets.Y": X[:, 0],
     "Pairs.from_tuples.pairs": X[np.stack([PAIRS.left, PAIRS.right], axis=1)],

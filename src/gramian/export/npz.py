@@ -27,8 +27,7 @@ import numpy as np
 a = np.load("{name}")
 x = np.asarray(x, dtype=float).reshape(1, -1)
 u = x @ a["inner"].T + a["offset"]
-u = u / np.linalg.norm(u)
-z = u @ a["components"].T  # |z - z'|^2 is the learned squared distance
+z = (u / np.linalg.norm(u)) @ a["components"].T  # |z - z'|^2 is the learned squared distance
 """
 KERNEL = """
 import numpy as np
