@@ -138,3 +138,12 @@ def test_what_cannot_be_explained_says_why(rng):
         gm.Mahalanobis.euclidean(4).explain(X[0], X[1], by="basis")
     with pytest.raises(ValueError, match="names must be 4 names of features"):
         gm.Mahalanobis.euclidean(4).explain(X[0], X[1], names=["one"])
+
+
+def test_a_metric_that_knows_the_names_of_its_features_tells_them():
+    metric = gm.Mahalanobis(np.diag([1.0, 3.0])).with_names(["width", "height"])
+    x, y = [0.0, 0.0], [2.0, 1.0]
+    assert metric.explain(x, y, names=True) == {"height": 9.0, "width": 4.0}
+    assert metric.explain(x, y).tolist() == [4.0, 9.0]
+    with pytest.raises(ValueError, match="Mahalanobis: names must be 2 names of features, got None"):
+        gm.Mahalanobis(np.eye(2)).explain(x, y, names=True)

@@ -126,7 +126,8 @@ def test_a_gaussian_kernel_without_a_width_takes_the_median_distance(gramian, wi
 def test_evaluate_compares_with_the_euclidean_distance(gramian, wine):
     code, out, err = gramian("evaluate", wine, "-l", "kind", "--learner", "rca", "--learner", "gmml", "--json")
     results = json.loads(out)
-    assert code == 0 and list(results) == ["Euclidean", "scaled", "RCA", "GMML"] and len(results["RCA"]) == 5
+    assert code == 0 and len(results["RCA"]) == 5
+    assert list(results) == ["Euclidean", "scaled", "RCA", "GMML", "linear classifier"]
     mean = {name: np.mean([fold["accuracy"] for fold in folds]) for name, folds in results.items()}
     assert mean["RCA"] > mean["Euclidean"] + 0.15
     code, out, _ = gramian("evaluate", wine, "-l", "kind", "--learner", "rca", "--folds", 3)
@@ -391,3 +392,47 @@ def test_columns_of_any_unit_weigh_what_they_vary(gramian, wine):
 def test_learners_list_their_settings(gramian):
     out = gramian("learners")[1]
     assert "n_neighbors=3" in out and "class_weight=None" in out
+
+
+def test_a_word_of_the_user_stands_for_a_gap_in_the_fit_and_afterwards(gramian, tmp_path, rng):
+    rows = [f"{rng.normal():.3f},{rng.normal():.3f},{i % 2}" for i in range(40)]
+    rows[3] = "unknown,0.5,1"
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,kind", *rows]))
+    code, _, err = gramian("fit", "t.csv", "-l", "kind", "--learner", "rca", "-o", "m.gram")
+    assert code == 2 and "--na unknown" in err
+    options = ("--na", "Unknown", "--missing", "median")
+    assert gramian("fit", "t.csv", "-l", "kind", "--learner", "rca", "-o", "m.gram", *options)[0] == 0
+    (tmp_path / "new.csv").write_text("a,b\nunknown,0\n1,0\n")
+    code, out, err = gramian("transform", "m.gram", "new.csv")
+    median = np.median([float(row.split(",")[0]) for i, row in enumerate(rows) if i != 3])
+    expected = gm.load("m.gram").transform([[median, 0], [1, 0]])
+    assert code == 0 and np.allclose(np.loadtxt(out.splitlines()[1:], delimiter=","), expected), err
+    assert gramian("evaluate", "t.csv", "-l", "kind", "--learner", "rca", *options)[0] == 0
+
+
+def test_a_linear_classifier_is_a_row_of_the_evaluation_and_no_distance(gramian, wine):
+    code, out, _ = gramian("evaluate", wine, "-l", "kind", "--learner", "rca")
+    row = next(line for line in out.splitlines() if "linear classifier" in line)
+    assert code == 0 and "best" not in row and out.count("linear classifier") == 2
+    scores = json.loads(gramian("evaluate", wine, "-l", "kind", "--learner", "rca", "--json")[1])
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    data = gm.datasets.load("wine")
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    names = data.class_names[data.y]
+    same = cross_val_score(make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)), data.X, names, cv=folds)
+    assert np.allclose([fold["accuracy"] for fold in scores["linear classifier"]], same)
+    assert all(fold["agreement"] is None for fold in scores["linear classifier"])
+
+
+def test_info_tells_shares_and_what_was_chosen(gramian, wine):
+    gramian("fit", wine, "-l", "kind", "-o", "m.gram")
+    out = gramian("info", "m.gram")[1]
+    facts = {line.split("  ")[0].strip(): line for line in out.splitlines()}
+    assert "AutoMetric" in facts["learner"] and "178" in facts["rows"] and "kind" in facts["label"]
+    assert "chosen" in facts
+    shares = [float(line.split("%")[0].split()[-1]) for line in out.splitlines() if "%" in line]
+    assert not shares or (shares == sorted(shares, reverse=True) and sum(shares) <= 100.5)

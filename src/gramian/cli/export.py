@@ -151,7 +151,7 @@ def read(data: Path, model: Path, width: int | None, id: str | None, drop: list[
         if points is not None:
             return points
     about = persist.describe(model)["about"]
-    cells, arrays = read_columns(data)
+    cells, arrays = read_columns(data, about.get("absent", ()))
     if id is None and "id" in cells and "id" not in about.get("features", []):
         id = "id"
     table = as_learned(data, cells, arrays, about, id, drop)

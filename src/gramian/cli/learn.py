@@ -47,6 +47,7 @@ def fit(
     rank: opt.Rank = None,
     drop: opt.Drop = None,
     missing: opt.Missing = opt.Gaps.refuse,
+    absent: opt.Absent = None,
     standardize: opt.Standardize = False,
     seed: opt.Seed = 0,
 ) -> None:
@@ -59,7 +60,7 @@ def fit(
         raise ValueError("--standardize needs a linear metric; scale the table itself before learning with a kernel.")
     from gramian.cli import choice
 
-    table, y = labeled(data, label, drop, missing)
+    table, y = labeled(data, label, drop, missing, absent)
     model = choice.learner(learner, settings or (), kernel, rank, seed)
     if standardize and isinstance(model, gramian.AutoMetric):
         model.set_params(normalize=False)  # rows of length one are no linear map of the columns
@@ -69,7 +70,7 @@ def fit(
     with progress(f"{type(model).__name__} on {len(table.X)} rows"), choice.typed(settings or ()):
         model.fit(table.X / scale, y)
     seconds = time.process_time() - start
-    persist.save(models.rescaled(model.metric_, scale), output, about=models.about(model, table, missing))
+    persist.save(models.rescaled(model.metric_, scale), output, about=models.about(model, table, missing, absent or ()))
     classes = "1 class" if len(set(y)) == 1 else f"{len(set(y))} classes"
     say.print(f"{models.name(model)} on {len(table.X)} rows × {len(table.names)} columns, {classes}:")
     say.print(f"{models.ended(model)} {seconds:.2f} CPU seconds; saved {output}")
@@ -90,6 +91,7 @@ def evaluate(
     rank: opt.Rank = None,
     drop: opt.Drop = None,
     missing: opt.Missing = opt.Gaps.refuse,
+    absent: opt.Absent = None,
     standardize: opt.Standardize = False,
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
@@ -97,22 +99,24 @@ def evaluate(
 ) -> None:
     """See whether a learned distance finds better neighbors than the Euclidean one, by cross-validation.
 
-    The columns as they are and scaled ones (unit variance) are always among those compared.
+    The columns as they are, scaled ones (unit variance) and a linear classifier are always among those compared: where
+    only the class is asked for, the classifier may be the better tool.
     """
     from gramian.cli import choice, scores
 
     formats.check_output(picture, suffixes=formats.PICTURES)
-    table, y = labeled(data, label, drop, "keep" if missing == "median" else missing)
+    table, y = labeled(data, label, drop, "keep" if missing == "median" else missing, absent)
     splits = scores.folds(table.X, y, n_folds, seed)
     sides: dict[str, Any] = {"Euclidean": None, "scaled": None}
     for name in learner or ["auto"]:
         model = choice.learner(name, settings or (), kernel, rank, seed)
         sides[models.name(model)] = model
+    sides[scores.CLASSIFIER] = scores.linear_classifier()
     results = {}
     with progress("cross-validation", len(sides) * n_folds) as (bar, task), choice.typed(settings or ()):
         for name, model in sides.items():
             bar.update(task, description=name)
-            scaled = name == "scaled" or (standardize and model is not None)
+            scaled = name in ("scaled", scores.CLASSIFIER) or (standardize and model is not None)
             judged = scores.cross_validate(model, table.X, y, splits, neighbors, scaled)
             results[name] = [bar.advance(task) or score for score in judged]
     if as_json:
@@ -140,12 +144,14 @@ def learners() -> None:
     say.print(listing(lines))
 
 
-def labeled(data: Path, label: str | None, drop: list[str] | None, missing: str) -> tuple[Table, np.ndarray]:
+def labeled(
+    data: Path, label: str | None, drop: list[str] | None, missing: str, absent: list[str] | None
+) -> tuple[Table, np.ndarray]:
     """A table and its labels, with a warning of columns that look like ids or give the label away."""
     label = "y" if label is None and data.suffix.lower() == ".npz" else label
     if label is None:
         raise typer.BadParameter("say which column holds the labels.", param_hint="--label")
-    table = read(data, label, drop or (), missing=str(missing))
+    table = read(data, label, drop or (), missing=str(missing), absent=absent or ())
     assert table.y is not None
     for doubt in table.doubts:
         _validate.warn(f"{data}: {doubt}.")

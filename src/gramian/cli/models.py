@@ -1,5 +1,6 @@
 """Learned metrics as files: what is kept beside the numbers, and what it says."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def rescaled(metric: Any, scale: np.ndarray) -> Any:
     return gramian.Mahalanobis(metric.components / scale)
 
 
-def about(model: Any, table: Table, missing: str = "refuse") -> dict[str, Any]:
+def about(model: Any, table: Table, missing: str = "refuse", absent: Sequence[str] = ()) -> dict[str, Any]:
     """What a file says about the metric of a fitted learner, and of the table it was learned from."""
     return {
         "learner": name(model),
@@ -36,7 +37,9 @@ def about(model: Any, table: Table, missing: str = "refuse") -> dict[str, Any]:
         "columns": plain_data(table.columns),
         "spread": table.X.std(axis=0).tolist(),
         "label": table.label,
+        "chosen": getattr(model, "chosen_", None),
         "missing": str(missing),
+        "absent": list(absent),
         "rows": len(table.X),
         "objective": (model.solution_.learned or model.solution_).objective,
         "converged": model.converged_,
@@ -50,8 +53,8 @@ def facts(stored: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
     lines = {"kind": stored["kind"], "input": f"{metric.n_features} columns"}
     if isinstance(metric, gramian.Mahalanobis):
         lines["rank"] = int(np.linalg.matrix_rank(metric.components))
-    keys = ("learner", "rows", "label", "objective", "converged", "made with")
-    lines |= {key: about[key] for key in keys if key in about}
+    keys = ("learner", "chosen", "rows", "label", "objective", "converged", "made with")
+    lines |= {key: about[key] for key in keys if about.get(key) is not None}
     if isinstance(lines.get("objective"), float):
         lines["objective"] = f"{lines['objective']:.6g}"
     if about.get("settings"):
@@ -60,12 +63,18 @@ def facts(stored: dict[str, Any], metric: Any, path: Path) -> dict[str, Any]:
 
 
 def weights(metric: Any, about: dict[str, Any]) -> tuple[np.ndarray, str]:
-    """What each column weighs, and what that means: M_jj times the variance of the column where a file knows it."""
+    """The share (d,) of each column, and of what: M_jj times the variance of the column where a file knows it."""
     diagonal = np.diag(metric.matrix)  # M_jj, (d,)
     spread = np.array(about.get("spread", []))  # (d,) of the table of the fit
     if len(spread) != len(diagonal):
-        return diagonal, "diagonal of the matrix, in the units of the columns"
-    return diagonal * spread**2, "diagonal of the matrix times the variance of the column"
+        return shares(diagonal), "shares of the diagonal of the matrix, in the units of the columns"
+    return shares(diagonal * spread**2), "shares of the mean squared distance, by columns alone"
+
+
+def shares(values: np.ndarray) -> np.ndarray:
+    """Parts of the sum, whatever its size."""
+    scaled = values / max(values.max(), np.finfo(float).tiny)
+    return scaled / max(scaled.sum(), 1.0)
 
 
 def name(model: Any) -> str:

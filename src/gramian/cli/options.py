@@ -44,6 +44,8 @@ GAPS = "Cells without a value: refuse says where they are, drop leaves their row
 Missing = Annotated[Gaps, _option(GAPS, "--missing", panel=TABLE)]
 GAPS_AGAIN = "As in gramian fit; when absent, median where the fit filled gaps in, otherwise refuse."
 MissingAgain = Annotated[Gaps | None, _option(GAPS_AGAIN, "--missing", panel=TABLE)]
+ABSENT = "A word that stands for a cell without a value, beside na, n/a, nan, null, none and ?. May be repeated."
+Absent = Annotated[list[str] | None, _option(ABSENT, "--na", metavar="WORD", panel=TABLE)]
 Standardize = Annotated[bool, _option("Give every column unit variance first.", "--standardize", panel=TABLE)]
 Along = Annotated[str | None, _option("Copy this column of labels along.", "--label", "-l", metavar="COLUMN")]
 

@@ -35,16 +35,16 @@ def comparison(title: str, results: dict[str, list[Any]], k: int) -> Table:
         accuracy = np.array([s.accuracy for s in folds])  # (folds,)
         spread = f" ± {accuracy.std():.3f}" if len(folds) > 1 else ""
         seconds = np.mean([s.seconds for s in folds])
-        agreement = np.mean([s.agreement for s in folds])
+        agreement = "" if folds[0].agreement is None else f"{np.mean([s.agreement for s in folds]):.3f}"
         cost = f"{seconds:.2f}" if seconds else ""
         mark = "best" if name == best else ""
         style = "bold" if mark else None
-        grid.add_row(name, f"{accuracy.mean():.3f}{spread}", f"{agreement:.3f}", cost, mark, style=style)
+        grid.add_row(name, f"{accuracy.mean():.3f}{spread}", agreement, cost, mark, style=style)
     return grid
 
 
 def differences(results: dict[str, list[Any]], rivals: Sequence[str]) -> str:
-    """What each learned distance gains over the plain ones, paired by fold, with standard errors."""
+    """What each learned distance gains over its rivals, paired by fold, with standard errors."""
     lines = ["accuracy gained, paired by fold, ± standard error:"]
     width = max(map(len, results))
     for name in results:
@@ -65,12 +65,12 @@ def listing(facts: dict[str, Any]) -> Table:
     return grid
 
 
-def bars(names: Sequence[str], values: np.ndarray, count: int = 8) -> str:
-    """The largest values with their names, as bars."""
-    top = np.argsort(-values, kind="stable")[:count]  # places of the largest
+def bars(names: Sequence[str], shares: np.ndarray, count: int = 8) -> str:
+    """The largest shares of a whole with their names, in hundredths and as bars."""
+    top = np.argsort(-shares, kind="stable")[:count]  # places of the largest
     width = max(len(names[j]) for j in top)
-    unit = max(values.max(), np.finfo(float).tiny) / 24
-    return "\n".join(f"  {names[j]:<{width}}  {values[j]:9.3g}  {'█' * round(values[j] / unit)}" for j in top)
+    unit = max(shares.max(), np.finfo(float).tiny) / 24
+    return "\n".join(f"  {names[j]:<{width}}  {shares[j]:6.1%}  {'█' * round(shares[j] / unit)}" for j in top)
 
 
 def glyphs(query: tuple[Any, Any], sides: Sequence[Sequence[tuple[Any, Any]]], shape: tuple[int, int]) -> Text:

@@ -215,9 +215,9 @@ class Metric(Stored):
         ----------
         x, y : point (d,)
             Two points; objects where the kernel takes objects.
-        names : list of str, optional
+        names : list of str or True, optional
             Names of the features, points of the basis or classes: the answer is then a dict from name to share, the
-            largest first; otherwise an array.
+            largest first; otherwise an array. True takes the ``feature_names`` of the metric.
         by : {"features", "basis", "classes"}
             What the distance is shared among.
         """
@@ -227,8 +227,10 @@ class Metric(Stored):
         for point, name in ((x, "x"), (y, "y")):
             _validate.same_columns(point, self.feature_names, owner, name)
         x, y = self.coordinates.one(x, owner, "x"), self.coordinates.one(y, owner, "y")
-        found = shares[by](self, x, y)
-        return found if names is None else by_name(found, names, owner, by)
+        parts = shares[by](self, x, y)
+        if names is None:
+            return parts
+        return by_name(parts, self.feature_names if names is True else names, owner, by)
 
     def __reduce__(self) -> Any:
         # Rebuilt from its state: pickle would bring back frozen arrays as writable ones.

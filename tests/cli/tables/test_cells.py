@@ -1,6 +1,6 @@
 """Cells as numbers, dates and words, against Python's own reading of them."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
@@ -184,3 +184,13 @@ def test_numbers_as_words_keep_all_their_digits():
 def test_labels_with_leading_zeros_are_different_labels(tmp_path):
     (tmp_path / "t.csv").write_text("a,kind\n0,01\n1,1\n2,001\n")
     assert tables.read(tmp_path / "t.csv", "kind").y.tolist() == ["01", "1", "001"]
+
+
+@pytest.mark.parametrize(
+    "form", ["%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p", "%Y/%m/%d"]
+)
+def test_dates_with_a_time_are_days_and_their_parts(form):
+    moments = [datetime(2026, 7, 13 + i, 6 * (i % 3), 30 * (i % 2), tzinfo=UTC) for i in range(9)]
+    one, found = values([moment.strftime(form) for moment in moments])
+    told = [datetime.strptime(moment.strftime(form), form).replace(tzinfo=UTC) for moment in moments]
+    assert one.kind == "date" and np.allclose(found, [moment.timestamp() / 86_400 for moment in told])

@@ -16,8 +16,12 @@ ENOUGH = 0.5
 """A column is of numbers, or of dates, when more than this share of its cells is; the others are mistakes."""
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 COMMA = re.compile(r"[+-]?(\d+|\d{1,3}([. ]\d{3})+)?(,\d*)?([eE][+-]?\d+)?")
-FORMATS = ("iso", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y")
-"""Dates that are known; of two that fit all cells the first is taken."""
+DATES = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%Y/%m/%d")
+TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
+FORMATS = ("iso", *(date + time for time in TIMES for date in DATES))
+"""Dates that are known, with or without a time; of two that fit all cells the first is taken."""
+LOOKED_AT = 200
+"""Cells that say which forms are worth reading all cells in: half of a column cannot hide from them."""
 
 Parser = Callable[[str], float | None]
 
@@ -82,7 +86,10 @@ def column(name: str, cells: np.ndarray, decimal_comma: bool = False) -> Column:
         return best
     commas = ("1.234,5", "1,234.5") if decimal_comma else ("1,234.5", "1.234,5")
     readings = [("number", form) for form in ("plain", *commas)] + [("date", form) for form in FORMATS]
+    sample = full[np.random.RandomState(0).permutation(len(full))[:LOOKED_AT]]
     for kind, form in readings:  # of two that read as many cells the first wins
+        if np.isnan(parsed(sample, parser(kind, form))).all():
+            continue
         values = parsed(full, parser(kind, form))
         read = float(np.mean(~np.isnan(values)))  # share of cells
         if read > share:

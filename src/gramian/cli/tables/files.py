@@ -40,7 +40,21 @@ class TableError(ValueError):
     """A table that cannot be used; the message is for the person who gave it."""
 
 
-def read_columns(path: Path) -> tuple[Columns, Columns]:
+def read_columns(path: Path, absent: Sequence[str] = ()) -> tuple[Columns, Columns]:
+    """Columns by name, and (NPZ only) the other arrays of the file by name; the words ``absent`` say nothing."""
+    cells, arrays = columns_of(path)
+    return {name: without(column, absent) for name, column in cells.items()}, arrays
+
+
+def without(cells: np.ndarray, absent: Sequence[str]) -> np.ndarray:
+    """Cells of which some words stand for nothing; what is then numbers alone is read as such."""
+    words = [word.strip().lower() for word in absent]
+    if cells.dtype.kind != "U" or not (gaps := np.isin(np.char.lower(cells), words)).any():
+        return cells
+    return as_read(np.where(gaps, "", cells).tolist())
+
+
+def columns_of(path: Path) -> tuple[Columns, Columns]:
     """Columns by name, and (NPZ only) the other arrays of the file by name."""
     if not path.is_file():
         raise TableError(f"{path}: no such file.")

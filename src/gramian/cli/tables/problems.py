@@ -34,7 +34,9 @@ def of_cells(column: Column, cells: np.ndarray, values: np.ndarray, bad: np.ndar
     if bad.any():
         written = "a date" if column.kind == "date" else "numeric"
         what = f"it holds {str(cells[bad.argmax()])!r} in {rows(bad)}"
-        yield f"column {name!r} is not {written}, {what}; correct it, or leave the column out with {without}"
+        word = shlex.quote(str(cells[bad.argmax()]))
+        remedies = f"correct it, say --na {word} where it stands for no value, or leave the column out with {without}"
+        yield f"column {name!r} is not {written}, {what}; {remedies}"
     gaps = ~np.isfinite(values).all(axis=1) & ~bad  # (n,)
     if gaps.all():
         yield f"column {name!r} is empty; leave it out with {without}"

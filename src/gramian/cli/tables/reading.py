@@ -37,14 +37,15 @@ def read(
     only: Sequence[str] | None = None,
     *,
     missing: str = "refuse",
+    absent: Sequence[str] = (),
     columns: Sequence[Column] | None = None,
 ) -> Table:
     """Read a table; ``only`` columns, in that order, or as the ``columns`` of another table were read.
 
     Gaps are refused, "drop" leaves out their rows, "median" fills in that of the column, "keep" makes NaN of them. Rows
-    without a label are left out unless gaps are refused.
+    without a label are left out unless gaps are refused. The words ``absent`` stand for gaps too.
     """
-    return encoded(path, *read_columns(path), label, drop, only, missing, columns)
+    return encoded(path, *read_columns(path, absent), label, drop, only, missing, columns)
 
 
 def read_again(
@@ -54,7 +55,7 @@ def read_again(
 
     Gaps are filled in, where nothing else is asked for, when the fit did so.
     """
-    return as_learned(path, *read_columns(path), about, label, drop, missing)
+    return as_learned(path, *read_columns(path, about.get("absent", ())), about, label, drop, missing)
 
 
 def as_learned(
