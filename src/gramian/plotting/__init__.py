@@ -4,11 +4,13 @@ Each function draws with matplotlib (``pip install 'gramian[plot]'``) and return
 ``ax`` argument return the axes, the others a figure. Colors are told apart without seeing red or green.
 """
 
+from gramian.plotting.before_after import before_after
 from gramian.plotting.charts import curves, gains, margins, scores, shares, stream
 from gramian.plotting.grids import cluster_means, images, neighbors
 from gramian.plotting.maps import clusterings, distance_field, embedding, matrix
 
 __all__ = [
+    "before_after",
     "cluster_means",
     "clusterings",
     "curves",
