@@ -290,3 +290,135 @@ def test_a_g_of_ones_own(rng):
     np.testing.assert_allclose(s.sqdist(new), np.maximum(D, 0), atol=1e-8)
     with pytest.raises(ValueError, match="g must be finite and nonnegative"):
         gm.SubsetDistance(euclidean, 5, g=lambda q: -1.0).fit(Q)
+
+
+class Vectors:
+    """Euclidean distance of vectors, in batches."""
+
+    def __call__(self, a, b):
+        return euclidean(a, b)
+
+    def pairwise(self, A, B):
+        return np.sqrt(gm.linalg.sqdist(np.asarray(A), np.asarray(B)))
+
+
+def test_the_origin_comes_with_the_best_of_the_others(rng):
+    """All subsets that hold the medoid, by the criterion written out: no member gives way to it."""
+    from itertools import combinations
+
+    Q = rng.normal(size=(12, 4))
+    D = gm.linalg.sqdist(Q)
+    center = int(D.sum(axis=1).argmin())
+    K = (D[center][:, None] + D[center] - D) / 2  # (3) with half the squared distance to the medoid
+
+    def left(R):
+        rows = K[list(R)]
+        return np.trace(K - np.linalg.pinv(rows) @ rows @ K)
+
+    best = min(left((*R, center)) for R in combinations(np.delete(np.arange(12), center), 3))
+    s = gm.SubsetDistance(Vectors(), 4, g="origin").fit(Q)
+    assert center in s.subset_ and left(s.subset_) == pytest.approx(best)
+
+
+def test_members_that_were_chosen_are_kept_with_an_origin(rng):
+    Q = rng.normal(size=(12, 4))
+    far = np.argsort(gm.linalg.sqdist(Q).sum(axis=1))[-3:]  # the medoid is none of them
+    s = gm.SubsetDistance(Vectors(), 3, g="origin", selection=far).fit(Q)
+    assert s.subset_.tolist() == far.tolist()
+    np.testing.assert_allclose(s.sqdist(Q)[:, far], gm.linalg.sqdist(Q)[:, far], atol=1e-10)
+
+
+def test_an_intercept_is_least_squares_on_what_was_measured(rng):
+    """d² of each member on the m measured d² and a constant, by plain least squares; exact at R."""
+    Q, new = rng.normal(size=(30, 6)), rng.normal(size=(5, 6))
+    s = gm.SubsetDistance(Vectors(), 4, projection="affine").fit(Q)
+    D, d_R = gm.linalg.sqdist(Q), gm.linalg.sqdist(new, Q[s.subset_])
+    design = np.column_stack([D[:, s.subset_], np.ones(30)])
+    want = np.column_stack([d_R, np.ones(5)]) @ np.linalg.lstsq(design, D, rcond=None)[0]
+    np.testing.assert_allclose(s.sqdist(new), np.maximum(want, 0), atol=1e-8)
+    errors = []
+    for j in np.setdiff1d(np.arange(30), s.subset_):
+        rest = gm.SubsetDistance(Vectors(), 4, projection="affine", selection=s.subset_ - (s.subset_ > j))
+        estimate = np.sqrt(rest.fit(np.delete(Q, j, axis=0)).sqdist(Q[j : j + 1])[0])
+        d = np.sqrt(np.delete(D[j], j))
+        errors.append(np.mean(np.abs(estimate - d) / d))
+    assert s.closeness_ == pytest.approx(1 - np.mean(errors), abs=1e-6)
+
+
+@given(st.integers(0, 10_000))
+def test_bounds_hold_and_are_taken(seed):
+    """Whatever lies off the span of R: d² is between the bounds, and both are reached by points that exist."""
+    rng = np.random.default_rng(seed)
+    Q, new = rng.normal(size=(12, 5)), rng.normal(size=(4, 5))
+    s = gm.SubsetDistance(Vectors(), int(rng.integers(1, 7)), g="origin").fit(Q)
+    low, high = s.bounds(new)
+    D = gm.linalg.sqdist(new, Q)
+    assert (low <= D + 1e-7).all() and (high + 1e-7 >= D).all()
+    if len(s.subset_) == 1:  # the triangle inequality and its reverse
+        a, b = (np.sqrt(gm.linalg.sqdist(P, Q[s.subset_])) for P in (new, Q))
+        np.testing.assert_allclose(low, (a - b.T) ** 2, atol=1e-7)
+        np.testing.assert_allclose(high, (a + b.T) ** 2, atol=1e-7)
+
+
+def test_bounds_of_a_kernel_are_those_of_its_feature_space(rng):
+    Q, new, kernel = rng.normal(size=(20, 3)), rng.normal(size=(6, 3)), gm.Gaussian(1.5)
+    low, high = gm.SubsetDistance(kernel, 6).fit(Q).bounds(new)
+    D = kernel.sqdist(new, Q)
+    assert (low <= D + 1e-9).all() and (high >= D - 1e-9).all() and (high - low).mean() < 2
+
+
+@pytest.mark.parametrize("projection", ["pinv", "affine", "learned"])
+@pytest.mark.parametrize("g", ["constant", "origin"])
+def test_distances_that_are_known_are_not_measured(rng, g, projection):
+    Q, new = rng.normal(size=(25, 4)), rng.normal(size=(5, 4))
+    measured = gm.SubsetDistance(euclidean, 4, g=g, projection=projection).fit(Q)
+    counted = Counted()
+    known = gm.SubsetDistance(counted, 4, g=g, projection=projection)
+    known.fit(Q, distances=np.sqrt(gm.linalg.sqdist(Q)))
+    assert counted.calls == 0
+    np.testing.assert_allclose(known.sqdist(new), measured.sqdist(new), atol=1e-8)
+    for bad, message in [(np.zeros((3, 3)), r"of shape \(25, 25\)"), (rng.random((25, 25)), "symmetric")]:
+        with pytest.raises(ValueError, match=message):
+            known.fit(Q, distances=bad)
+    with pytest.raises(ValueError, match="distances must be None"):
+        gm.SubsetDistance(gm.Linear(), 2).fit(Q, distances=np.zeros((25, 25)))
+
+
+@pytest.mark.parametrize("g", ["constant", "origin"])
+def test_more_objects_are_measured_once(rng, g):
+    """Added objects, or all from the start with the same members: an intercept makes the constant g no matter."""
+    Q, new = rng.normal(size=(30, 4)), rng.normal(size=(5, 4))
+    counted = Counted()
+    grown = gm.SubsetDistance(counted, 4, g=g, projection="affine").fit(Q[:24])
+    before = counted.calls
+    grown.add(Q[24:])
+    assert counted.calls - before == 6 * 24 + 6 * 5 // 2
+    options = {"g": g, "projection": "affine", "selection": grown.subset_}
+    whole = gm.SubsetDistance(euclidean, 4, **options).fit(Q)
+    if g == "constant" or Q[grown.subset_][grown.origin_].tolist() == Q[whole.subset_][whole.origin_].tolist():
+        np.testing.assert_allclose(grown.sqdist(new), whole.sqdist(new), atol=1e-8)
+    known = gm.SubsetDistance(euclidean, 4, **options).fit(Q[:24])
+    known.add(Q[24:], distances=np.sqrt(gm.linalg.sqdist(Q[24:], Q)))
+    np.testing.assert_allclose(known.sqdist(new), grown.sqdist(new), atol=1e-8)
+    with pytest.raises(ValueError, match="add needs a distance"):
+        gm.SubsetDistance(gm.Linear(), 2).fit(Q).add(Q)
+
+
+@pytest.mark.parametrize("distance", [gm.Hamming(0.5, root=True), gm.Gaussian(2.0)])
+def test_what_was_saved_answers_the_same(rng, tmp_path, distance):
+    Q, new = rng.normal(size=(20, 6)), rng.normal(size=(4, 6))
+    s = gm.SubsetDistance(distance, 4, projection="affine").fit(Q)
+    s.save(tmp_path / "near.gram")
+    again = gm.load(tmp_path / "near.gram")
+    assert np.array_equal(again.sqdist(new), s.sqdist(new)) and np.array_equal(again.bounds(new), s.bounds(new))
+    with pytest.raises(TypeError, match="cannot store a function"):
+        gm.SubsetDistance(euclidean, 2).fit(Q).save(tmp_path / "no.gram")
+
+
+def test_calls_are_shared_among_workers(rng):
+    import joblib
+
+    Q, new = rng.normal(size=(15, 3)), rng.normal(size=(4, 3))
+    alone = gm.SubsetDistance(euclidean, 3).fit(Q).sqdist(new)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        assert np.array_equal(gm.SubsetDistance(euclidean, 3).fit(Q).sqdist(new), alone)

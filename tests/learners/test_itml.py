@@ -220,3 +220,32 @@ def test_the_weight_of_the_slack_is_chosen_on_what_is_held_out(anchor):
         gm.ITML(gamma="best").fit(X, y)
     fixed = gm.ITML(gamma=2.0, anchor=anchor, random_state=0).fit(X, y)
     assert fixed.gamma_ == 2.0
+
+
+def test_multipliers_are_in_the_order_of_the_pairs(rng):
+    """(3.24): M⁻¹ = M₀⁻¹ + Σ λ_i A_i over the pairs as they were given; one of identical points has λ = 0."""
+    X, _ = problem(3)
+    X[5] = X[2]
+    left, right = np.array([0, 2, 4, 6, 1]), np.array([1, 5, 7, 8, 9])
+    pairs = gm.Pairs(left, right, [True, True, False, True, False], bounds=(0.5, 4.0))
+    itml = gm.ITML(anchor=0, tol=1e-10).fit(X, pairs)
+    dual = itml.solution_.dual
+    assert dual.shape == (5,) and dual[1] == 0
+    V = X[left] - X[right]
+    want = np.linalg.inv(np.eye(3) + (V.T * (dual * pairs.sign)) @ V)
+    np.testing.assert_allclose(itml.metric_.matrix, want, atol=1e-6)
+
+
+def test_the_threshold_of_many_pairs_takes_them_in_blocks(rng, monkeypatch):
+    """As many points at once as fit into a block, and the same threshold."""
+    from gramian import linalg
+    from gramian.learners import tuples
+
+    X, y = problem(4, n=40)
+    pairs = gm.Pairs.from_labels(y, 300, random_state=0)
+    whole = gm.ITML(anchor=0).fit(X, pairs).threshold_
+    sizes, take = [], linalg.take
+    monkeypatch.setattr(linalg, "blocks", lambda n, *_, **__: (slice(i, i + 64) for i in range(0, n, 64)))
+    monkeypatch.setattr(tuples.linalg, "take", lambda X, rows: sizes.append(len(rows)) or take(X, rows))
+    assert gm.ITML(anchor=0).fit(X, pairs).threshold_ == whole
+    assert max(sizes) == 64

@@ -193,6 +193,21 @@ def test_multipliers_of_the_last_step_a(rng):
     np.testing.assert_allclose(np.linalg.inv(model.core_), start + A, rtol=1e-5, atol=1e-6)
 
 
+def test_multipliers_are_in_the_order_of_the_pairs(rng):
+    """A pair of equal points is left out of the problem; its λ is 0 and the others keep their places."""
+    X, truth = moons(60)
+    X[11] = X[10]
+    left, right = np.array([0, 10, 4, 20, 7]), np.array([2, 11, 9, 33, 40])
+    pairs = gm.Pairs(left, right, truth[left] == truth[right], bounds=(0.01, 0.2))
+    model = gm.GeometryAwareKernel(SpectralFamily(n_eigenvectors=5), max_iter=1, solver=gm.DualAscent(tol=1e-10))
+    model.fit(X, pairs)
+    assert model.dual_.shape == (5,) and model.dual_[1] == 0
+    V = model.eigenvectors_[left] - model.eigenvectors_[right]
+    A = (V.T * (model.dual_ * pairs.sign)) @ V
+    start = np.diag(np.exp(0.1 * model.eigenvalues_))
+    np.testing.assert_allclose(np.linalg.inv(model.core_), start + A, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["isomap", "lle"])
 def test_vectors_of_isomap_and_lle(name):
     X, truth = moons(100)

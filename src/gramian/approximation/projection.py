@@ -44,12 +44,24 @@ class Measured:
 
 def pinv(measured: Measured) -> tuple[np.ndarray, np.ndarray]:
     """W = 0, the paper: B = K K_RQ⁺, the least-squares guess of the columns of K from their entries at R."""
-    inverse = np.linalg.pinv(measured.cross)  # (n, m)
-    B = measured.K @ inverse  # (n, m)
-    leverage = np.einsum("jr,rj->j", inverse, measured.cross)  # (n,), h_j of column j
-    residual = measured.K - B @ measured.cross
-    left_out = residual / np.maximum(1 - leverage, 1e-6)  # of least squares without the column
-    return B, measured.K - left_out
+    return _least_squares(measured.K, measured.cross)
+
+
+def affine(measured: Measured) -> tuple[np.ndarray, np.ndarray]:
+    """The same with an intercept, B (n, m + 1): the last column is added to every guess.
+
+    With a constant g it is least squares of the centered d² on the centered d² at R, whatever the constant is.
+    """
+    return _least_squares(measured.K, np.vstack([measured.cross, np.ones(len(measured.K))]))
+
+
+def _least_squares(K: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """B = K rows⁺, and the guess of each column of K by least squares without it."""
+    inverse = np.linalg.pinv(rows)  # (n, r)
+    B = K @ inverse  # (n, r)
+    leverage = np.einsum("jr,rj->j", inverse, rows)  # (n,), h_j of column j
+    left_out = (K - B @ rows) / np.maximum(1 - leverage, 1e-6)
+    return B, K - left_out
 
 
 def span(measured: Measured) -> tuple[np.ndarray, np.ndarray]:
@@ -140,3 +152,20 @@ def left_out_errors(measured: Measured, guess: np.ndarray) -> np.ndarray:
     outside = measured.outside
     errors: np.ndarray = (error[:, outside].sum(axis=0) - error[outside, outside]) / max(len(d) - 1, 1)  # (31)
     return errors
+
+
+PROJECTIONS = {
+    "pinv": pinv,
+    "affine": affine,
+    "span": span,
+    "learned": learned,
+}
+
+
+def projected(projection: Any, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
+    """The map B by a word, a function of (K, K_RQ) or a matrix W, and its guess of what is known."""
+    if callable(projection):
+        return given(measured, projection(measured.K, measured.cross))
+    if not isinstance(projection, str):
+        return given(measured, projection)
+    return PROJECTIONS[projection](measured)

@@ -9,22 +9,24 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _memory, _validate
+from gramian import _memory, _validate, linalg
 from gramian._settings import Count, Index, Points, checked, whole
 from gramian.approximation import projection as projections
+from gramian.approximation.enclosure import Enclosure
+from gramian.approximation.measured import joined, kernel_values, medoid, roots, selected, squares
 from gramian.approximation.projection import Measured
-from gramian.approximation.selection import Criterion, Method, select_subset
+from gramian.approximation.selection import Criterion, Method
 from gramian.kernels.base import Kernel, objects
 from gramian.kernels.distance import DistanceKernel, negative_share
 from gramian.linalg import count, take
+from gramian.persist import Stored
 
 OWNER = "SubsetDistance"
 _TOLERATED = 1e-3
-PROJECTIONS = {"pinv": projections.pinv, "span": projections.span, "learned": projections.learned}
 
 
 @dataclass(eq=False, repr=False)
-class SubsetDistance(BaseEstimator):
+class SubsetDistance(Stored, BaseEstimator):
     """Estimate all distances of a new object from a few that are measured.
 
     d̂²(q, q_i) = k(q, q) − 2 β̂ᵀK_i + K_ii with β̂ = (K_RQ⁺ + W) k_R(q) (Epstein and Betke, (14)–(15)).
@@ -40,8 +42,9 @@ class SubsetDistance(BaseEstimator):
         its feature space.
     m : int
         Number of members to measure against.
-    projection : {"pinv", "span", "learned"}, array (n, m) or callable
-        W = 0 as in the paper; β̂ supported on R (Nyström); W by ridge regression on Q, which the paper leaves
+    projection : {"pinv", "affine", "span", "learned"}, array (n, m) or callable
+        W = 0 as in the paper; the same with an intercept, which is not of the paper's family, and closer where m is
+        small; β̂ supported on R (Nyström); W by ridge regression on Q, which the paper leaves
         open ("learned" keeps W = 0 when that is better on left-out members); or U of your own with
         W = (I − K_RQ⁺K_RQ) U, (19)–(20), as an array or as a function of K (n, n) and K_RQ (m, n).
     selection : {"exchange", "greedy", "cholesky", "exhaustive"} or array of m indices
@@ -49,8 +52,9 @@ class SubsetDistance(BaseEstimator):
     criterion : {"trace", "l1"}
         Criterion (24) or (27) of the paper.
     g : {"constant", "origin"} or callable
-        The function g of (3) for a distance: a constant (the paper's experiments), half the squared distance to
-        the medoid of Q, which then is one of the m members, or g(q) ≥ 0 of your own.
+        The function g of (3) for a distance: a constant (the paper's experiments), half the squared distance to an
+        origin among the m members, or g(q) ≥ 0 of your own. The origin is the medoid of Q, and the other m − 1 members
+        are chosen; where members are given, it is the one of them that is nearest to all of Q.
     members : sequence of m objects, optional
         R itself, objects that need not be in Q; ``selection`` and ``criterion`` are not used then.
 
@@ -64,6 +68,10 @@ class SubsetDistance(BaseEstimator):
         Q.
     map_ : array (n, m)
         B = K (K_RQ⁺ + W): kernel values at Q from those at R.
+    offset_ : array (n,)
+        The intercept of "affine", 0 for the others.
+    sqdist_ : array (n, n)
+        Squared distances among Q, as they were measured.
     closeness_ : float
         Leave-one-out estimate of the closeness (32): 1 − mean relative error of d over Q. With a W of your own nothing
         is left out.
@@ -92,22 +100,35 @@ class SubsetDistance(BaseEstimator):
     distance: Kernel | Callable[..., Any]
     m: Count
     _: KW_ONLY
-    projection: Literal["pinv", "span", "learned"] | Callable[..., Any] | np.ndarray = "pinv"
+    projection: Literal["pinv", "affine", "span", "learned"] | Callable[..., Any] | np.ndarray = "pinv"
     selection: Method | np.ndarray = "exchange"
     criterion: Criterion = "trace"
     g: Literal["constant", "origin"] | Callable[..., Any] = "constant"
     members: Points | None = None
 
     @whole
-    def fit(self, Q: Any, y: Any = None) -> "SubsetDistance":
-        """Measure Q, choose R, and compute the projection."""
+    def fit(self, Q: Any, y: Any = None, *, distances: Any = None) -> "SubsetDistance":
+        """Measure Q, choose R, and compute the projection; ``distances`` (n, n) among Q, where these are known."""
         Q = self._objects(Q)
         n = count(Q)
         most = n if self.members is None else count(self.members)
         m = _validate.number(self.m, OWNER, "m", low=1, high=most, integer=True)
         needed = f"the {n:,}² distances of all of Q"
         _memory.require(32.0 * n * n, OWNER, needed, "fit on a part of Q, and ask that for the rest")
-        measured = self._inside(Q, m) if self.members is None else self._outside(Q, m)
+        D = self._among(Q, distances)
+        measured = self._inside(Q, m, D) if self.members is None else self._outside(Q, m, D)
+        return self._settle(Q, measured)
+
+    def _among(self, Q: Any, distances: Any) -> np.ndarray | None:
+        """Squared distances among Q, those that are known or measured; a Kernel has its own."""
+        if isinstance(self.distance, Kernel):
+            if distances is not None:
+                raise ValueError(f"{OWNER}: distances must be None where distance is a Kernel, which gives them.")
+            return None
+        return DistanceKernel(self.distance).squared(Q, Q) if distances is None else squares(distances, count(Q))
+
+    def _settle(self, Q: Any, measured: Measured) -> "SubsetDistance":
+        """Compute the projection of what was measured, and how good it is."""
         size = float(np.abs(measured.K).max()) if isinstance(self.distance, Kernel) else 0.0
         self.negative_share_ = negative_share(measured.D[:2000, :2000], size)
         if self.negative_share_ > _TOLERATED:
@@ -115,10 +136,15 @@ class SubsetDistance(BaseEstimator):
                 f"{OWNER}: the distance should be Hilbertian, got a share of {self.negative_share_:.2g} of the "
                 f"spectrum below zero on Q; estimates away from the subset have no guarantee."
             )
-        self.map_, guess = projected(self.projection, measured)
+        B, guess = projections.projected(self.projection, measured)
+        m = len(measured.cross)
+        self.map_ = B[:, :m]
+        self.offset_ = B[:, m] if B.shape[1] > m else np.zeros(len(B))
         self.closeness_ = projections.closeness(measured, guess)
-        self.objects_ = take(Q, np.arange(n))
+        self.objects_ = take(Q, np.arange(count(Q)))
         self.diagonal_ = measured.K.diagonal().copy()
+        self.sqdist_ = measured.D
+        self.enclosure_ = Enclosure.of(measured)
         self.n_evaluations_ = 0
         self.n_clipped_ = 0
         return self
@@ -130,27 +156,36 @@ class SubsetDistance(BaseEstimator):
             raise TypeError(f"{OWNER}: Q must be dense for a function of two objects, got a sparse matrix.")
         return objects(Q, OWNER, "Q")
 
-    def _inside(self, Q: Any, m: int) -> Measured:
+    def _inside(self, Q: Any, m: int, D: Any) -> Measured:
         """R among Q: the kernel is settled, and the members are chosen by it."""
         if isinstance(self.distance, Kernel):
             self.kernel_: Any = self.distance.bound(Q)
             K, D = self.kernel_(Q), self.kernel_.sqdist(Q)
             self.subset_ = selected(self.selection, self.criterion, K, m)
         else:
-            D = DistanceKernel(self.distance).squared(Q, Q)
-            medoid = int(D.sum(axis=1).argmin())  # the place in Q
-            self.kernel_ = self._kernel(D, Q[medoid])
-            K = _with_g(self._g(Q, D[:, medoid]), D)
-            self.subset_ = selected(self.selection, self.criterion, K, m)
-            if self.g == "origin" and medoid not in self.subset_:
-                # The origin must be measured for g, so it takes the place of the last choice.
-                self.subset_ = np.append(self.subset_[:-1], medoid)
-            self.members_g_ = K.diagonal()[self.subset_] / 2
-            self.origin_ = int(np.flatnonzero(self.subset_ == medoid)[0]) if self.g == "origin" else 0
+            by_method = isinstance(self.selection, str)
+            subset = None if by_method else selected(self.selection, self.criterion, D, m)
+            center = medoid(D, subset)
+            self.kernel_ = self._kernel(D, Q[center])
+            K = kernel_values(self._g(Q, D[:, center]), D)
+            if subset is None:
+                subset = self._chosen(K, m, center)
+            self.subset_ = subset
+            self.members_g_ = K.diagonal()[subset] / 2
+            self.origin_ = int(np.flatnonzero(subset == center)[0]) if self.g == "origin" else 0
         self.members_ = take(Q, self.subset_)
         return Measured.within(K, D, self.subset_)
 
-    def _outside(self, Q: Any, m: int) -> Measured:
+    def _chosen(self, K: np.ndarray, m: int, center: int) -> np.ndarray:
+        """The members by the Gram matrix; an origin must be measured for g, so it comes with the m − 1 best others."""
+        if self.g != "origin":
+            return selected(self.selection, self.criterion, K, m)
+        rest = np.delete(np.arange(len(K)), center)  # the row of K at the origin is 0
+        if m == 1:
+            return np.array([center])
+        return np.append(rest[selected(self.selection, self.criterion, K[np.ix_(rest, rest)], m - 1)], center)
+
+    def _outside(self, Q: Any, m: int, D: Any) -> Measured:
         """R as it was given."""
         R = self._objects(self.members)
         if count(R) != m:
@@ -162,14 +197,14 @@ class SubsetDistance(BaseEstimator):
             K, D = self.kernel_(Q), self.kernel_.sqdist(Q)
             return Measured(K, D, self.kernel_(R, Q), self.kernel_(R), self.subset_)
         squared = DistanceKernel(self.distance).squared
-        D, across, among = squared(Q, Q), squared(R, Q), squared(R, R)  # (n, n), (m, n), (m, m)
-        medoid = int(across.sum(axis=1).argmin())
-        self.kernel_ = self._kernel(np.vstack([D, across]), R[medoid])
-        self.origin_ = medoid
-        self.members_g_ = g = self._g(R, among[medoid])
-        g_Q = self._g(Q, across[medoid])
+        across, among = squared(R, Q), squared(R, R)  # (m, n), (m, m)
+        center = int(across.sum(axis=1).argmin())
+        self.kernel_ = self._kernel(np.vstack([D, across]), R[center])
+        self.origin_ = center
+        self.members_g_ = g = self._g(R, among[center])
+        g_Q = self._g(Q, across[center])
         cross = g[:, None] - across / 2 + g_Q  # K_RQ of (3)
-        return Measured(_with_g(g_Q, D), D, cross, _with_g(g, among), self.subset_)
+        return Measured(kernel_values(g_Q, D), D, cross, kernel_values(g, among), self.subset_)
 
     def _kernel(self, D: np.ndarray, origin: Any) -> DistanceKernel:
         """The kernel (3) with its constant or its origin settled."""
@@ -201,13 +236,68 @@ class SubsetDistance(BaseEstimator):
         check_is_fitted(self, "map_")
         X = self._batch(X)
         k_R, k_qq = self._measure(X)
-        D: np.ndarray = k_qq[:, None] + self.diagonal_ - 2 * k_R @ self.map_.T  # (15)
+        D: np.ndarray = k_qq[:, None] + self.diagonal_ - 2 * (k_R @ self.map_.T + self.offset_)  # (15)
         if len(self.subset_):
             D[:, self.subset_] = k_qq[:, None] + self.diagonal_[self.subset_] - 2 * k_R
         rounding = 1e-12 * (np.abs(k_qq)[:, None] + np.abs(self.diagonal_))
         self.n_clipped_ += int(np.count_nonzero(D + rounding < 0))
         clipped: np.ndarray = np.maximum(D, 0)
         return clipped
+
+    def bounds(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest that d² can be, (n_X, n_Q) each, after m evaluations for each object.
+
+        Sharp for a Hilbertian distance: both ends are taken by points with the same distances to R. Whatever W is,
+        d̂² is off by no more than its distance to the farther end.
+        """
+        check_is_fitted(self, "map_")
+        X = self._batch(X)
+        k_R, k_qq = self._measure(X)
+        k_RR = self.kernel_.diag(self.members_) if isinstance(self.distance, Kernel) else 2 * self.members_g_
+        low, high = self.enclosure_.of_sqdist(np.maximum(k_qq[:, None] + k_RR - 2 * k_R, 0))
+        return low, high
+
+    @whole
+    def add(self, Q: Any, *, distances: Any = None) -> "SubsetDistance":
+        """Enlarge Q by more objects, R as it is; ``distances`` (n_new, n + n_new) to all of Q, where these are known.
+
+        They are measured otherwise, and the projection is computed anew.
+        """
+        check_is_fitted(self, "map_")
+        if isinstance(self.distance, Kernel) or self.members is not None:
+            raise ValueError(f"{OWNER}: add needs a distance, and members that were chosen in Q; call fit.")
+        new = self._objects(Q)
+        n, more = len(self.sqdist_), count(new)
+        _memory.require(32.0 * (n + more) ** 2, OWNER, f"the {n + more:,}² distances of all of Q", "add fewer objects")
+        if distances is None:
+            squared = DistanceKernel(self.distance).squared
+            rows = np.hstack([squared(new, self.objects_), squared(new, new)])
+        else:
+            rows = roots(distances, (more, n + more)) ** 2
+        D = np.block([[self.sqdist_, rows[:, :n].T], [rows[:, :n], linalg.symmetrize(rows[:, n:])]])
+        whole = joined(self.objects_, new)
+        g = self._g(whole, D[:, self.subset_[self.origin_]])
+        return self._settle(whole, Measured.within(kernel_values(g, D), D, self.subset_))
+
+    def _state(self) -> dict[str, Any]:
+        check_is_fitted(self, "map_")
+        fitted = {name: getattr(self, name) for name in self._fitted()}
+        return {"settings": self.get_params(deep=False), "fitted": fitted, "enclosure": vars(self.enclosure_)}
+
+    def _fitted(self) -> list[str]:
+        return sorted(name for name in vars(self) if name.endswith("_") and name != "enclosure_")
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> "SubsetDistance":
+        model = cls(**state["settings"])
+        for name, value in state["fitted"].items():
+            setattr(model, name, value)
+        n, m = model.map_.shape
+        shapes = (np.shape(model.sqdist_), np.shape(model.diagonal_), np.shape(model.offset_), count(model.members_))
+        if shapes != ((n, n), (n,), (n,), m) or count(model.objects_) != n:
+            raise ValueError(f"{OWNER}: the parts of a file do not belong together.")
+        model.enclosure_ = Enclosure(**state["enclosure"])
+        return model
 
     def _batch(self, X: Any) -> Any:
         """Objects; a single one is a batch of one where objects are arrays."""
@@ -254,28 +344,3 @@ class SubsetDistance(BaseEstimator):
         tags.no_validation = True  # objects of any kind, as the distance takes them
         tags.input_tags.sparse = isinstance(self.distance, Kernel)
         return tags
-
-
-def selected(selection: Method | np.ndarray, criterion: Criterion, K: np.ndarray, m: int) -> np.ndarray:
-    """The m members that a method chooses by the Gram matrix of Q, or those that were given."""
-    if isinstance(selection, str):
-        return select_subset(K, m, criterion=criterion, method=selection)
-    subset = _validate.indices(selection, OWNER, "selection", len(K))
-    if len(subset) != m or len(set(subset.tolist())) != m:
-        raise ValueError(f"{OWNER}: selection must hold m={m} distinct indices, got {len(subset)}.")
-    return subset
-
-
-def projected(projection: Any, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
-    """The map B by a word, a function of (K, K_RQ) or a matrix W, and its guess of what is known."""
-    if callable(projection):
-        return projections.given(measured, projection(measured.K, measured.cross))
-    if not isinstance(projection, str):
-        return projections.given(measured, projection)
-    return PROJECTIONS[projection](measured)
-
-
-def _with_g(g: np.ndarray, D: np.ndarray) -> np.ndarray:
-    """K of (3) among objects with squared distances D."""
-    K: np.ndarray = g[:, None] - D / 2 + g
-    return K

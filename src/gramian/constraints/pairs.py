@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _validate, linalg
-from gramian._device import to_host
+from gramian._device import inside, outside, to_host
 from gramian._settings import Count, Percentiles, Seed, Size, checked, require, shown
 from gramian.constraints.base import Constraints, Sqdist, Terms, as_bool, bound_field, differences, index_field, reach
 from gramian.constraints.labels import Labels
@@ -254,13 +254,24 @@ def typical_sqdist(X: Any, max_points: int = 1000, sqdist: Sqdist | None = None)
     return distinct
 
 
-def apart(pairs: Pairs, X: Any, owner: str, *, tol: float = 0.0) -> Pairs:
-    """The pairs of points that differ; identical points say nothing about a metric.
+def apart(pairs: Pairs, X: Any, owner: str, *, tol: float = 0.0) -> np.ndarray:
+    """Which pairs are of points that differ, (m,); identical points say nothing about a metric.
 
     In coordinates that were computed, copies differ by rounding: ``tol``, relative to the pair farthest apart.
     """
-    size = to_host(linalg.row_extents(X[pairs.left] - X[pairs.right]))  # (m,)
-    differ = size > tol * size.max()
+    size = np.empty(len(pairs))
+    for rows in linalg.blocks(len(pairs), 24 * X.shape[1], of=X):
+        size[rows] = to_host(linalg.row_extents(X[pairs.left[rows]] - X[pairs.right[rows]]))
+    differ: np.ndarray = size > tol * size.max()
     if not differ.any():
         raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
-    return pairs if differ.all() else pairs[differ]
+    return differ
+
+
+def in_place(values: Any, rows: np.ndarray) -> Any:
+    """Values of some constraints, (rows.sum(),), at their places among all (m,), and 0 for the others."""
+    if values is None or rows.all():
+        return values
+    whole = np.zeros(len(rows))
+    whole[rows] = to_host(inside(values))
+    return outside(linalg.placed(whole, inside(values)))

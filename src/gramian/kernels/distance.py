@@ -1,6 +1,6 @@
 """Kernels from distances, and how far a distance is from being Hilbertian."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
@@ -28,7 +28,8 @@ class DistanceKernel(Kernel):
     ----------
     distance : callable (a, b) → d, not squared
         A batch form ``distance.pairwise(A, B)`` is used when there is one; a :class:`~gramian.Mahalanobis` or
-        another metric of this package serves as well.
+        another metric of this package serves as well. Calls of a function are shared among the workers of
+        ``joblib.parallel_config(n_jobs=…)``.
     g : {"constant", "origin"} or callable
         A function of one object, g(q) ≥ 0, is taken as it is.
     constant : float, optional
@@ -94,12 +95,16 @@ class DistanceKernel(Kernel):
 
     def _one_by_one(self, X: Any, Y: Any) -> np.ndarray:
         D = np.zeros((count(X), count(Y)))
-        for i in range(D.shape[0]):
-            for j in range(i + 1 if Y is X else 0, D.shape[1]):
-                D[i, j] = self._between(X[i], Y[j])
+        starts = [i + 1 if Y is X else 0 for i in range(len(D))]
+        calls = ((X[i], take(Y, slice(start, None))) for i, start in enumerate(starts))
+        for i, row in enumerate(called(self._row, calls)):
+            D[i, starts[i] :] = row
         with np.errstate(over="ignore"):  # what overflows is refused with all that is not finite
             D *= D
         return D + D.T if Y is X else D
+
+    def _row(self, x: Any, Y: Any) -> list[float]:
+        return [self._between(x, Y[j]) for j in range(count(Y))]
 
     def _between(self, x: Any, y: Any) -> float:
         found = self.distance(x, y)
@@ -137,6 +142,17 @@ class DistanceKernel(Kernel):
         """d², by definition."""
         X = self.check(X)
         return self.squared(X, X if Y is None else self.check(Y, "Y"))
+
+
+def called(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterable[Any]:
+    """Values of a function, in order; by as many workers as ``joblib.parallel_config`` says, and here by default."""
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    if (get_active_backend()[1] or 1) == 1:
+        return (function(*arguments) for arguments in calls)
+    values: Iterable[Any] = Parallel()(delayed(function)(*arguments) for arguments in calls)
+    return values
 
 
 def negative_share(D: np.ndarray, size: float = 0.0) -> float:

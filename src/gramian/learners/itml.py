@@ -8,7 +8,7 @@ import numpy as np
 from gramian import _validate
 from gramian._settings import Count, Percentiles, Positive, Size
 from gramian.constraints import Comparisons, Labels, Pairs
-from gramian.constraints.pairs import apart
+from gramian.constraints.pairs import apart, in_place
 from gramian.divergences import LogDet
 from gramian.learners.base import Iterative
 from gramian.learners.class_weights import ClassWeight, class_weights
@@ -123,10 +123,10 @@ class ITML(Iterative):
         side = bounded(
             task, self.with_bounds(self.with_weights(drawn(task, self.n_pairs), task)), ground, self.percentiles
         )
-        if isinstance(side, Pairs):
-            side = in_order(side, task.Z)
+        differ = in_order(side, task.Z) if isinstance(side, Pairs) else np.ones(len(side), bool)
+        side = side if differ.all() else side[differ]
         solution = solved(task, side, ground, LogDet(), self.slack(side), self.solver, "ITML")
-        return solution.saying(gamma=float(self.gamma))
+        return replace(solution, dual=in_place(solution.dual, differ)).saying(gamma=float(self.gamma))
 
     def with_weights(self, side: Any, task: Task) -> Any:
         """Pairs weighed by the classes of their points."""
@@ -148,8 +148,8 @@ class ITML(Iterative):
         return Relative(gamma if side.weight is None else gamma * side.weight)
 
 
-def in_order(pairs: Pairs, Z: Any) -> Pairs:
-    """Pairs whose bounds are in order, without those of identical points."""
+def in_order(pairs: Pairs, Z: Any) -> np.ndarray:
+    """Which pairs are of points that differ, (m,), once their bounds are in order."""
     if (pairs.limit <= 0).any():
         raise ValueError("ITML: bounds must be positive squared distances, got 0; drop such pairs.")
     near, far = (np.unique(pairs.limit[kind]) for kind in (pairs.similar, ~pairs.similar))

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
@@ -229,8 +230,13 @@ class TupleMixin:
         return _device.to_host(self.metric_.pair_sqdist_of(X, Y))
 
     def _apart(self, X: Any, ends: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """Squared distances of pairs of points, given by their indices."""
-        return self._between(linalg.take(X, ends[0]), linalg.take(X, ends[1]))
+        """Squared distances of pairs of points, given by their indices, in blocks of pairs."""
+        left, right = ends
+        width = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]  # numbers of a point
+        D = np.empty(len(left))
+        for rows in linalg.blocks(len(left), 40 * width, of=X):
+            D[rows] = self._between(linalg.take(X, left[rows]), linalg.take(X, right[rows]))
+        return D
 
     def _sqdists(self, tuples: Any, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray | None]:
         """Squared distances of the near pairs, and of the far ones where there are any."""
@@ -254,8 +260,7 @@ class TupleMixin:
         elif isinstance(y, Pairs):
             self.tuple_size_ = 2
             if not hasattr(self, "threshold_"):
-                near = self._between(linalg.take(X, y.left), linalg.take(X, y.right))
-                self.threshold_ = -best_threshold(-near, y.similar)
+                self.threshold_ = -best_threshold(-self._apart(X, (y.left, y.right)), y.similar)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # of the estimator that this is mixed into

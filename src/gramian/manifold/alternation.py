@@ -116,8 +116,13 @@ def pairs_of_labels(codes: np.ndarray, n_pairs: int | None, random_state: Any) -
     )
 
 
-def bounded(side: Constraints, kernels: KernelSet, bounds: Any, percentiles: Any, gamma: float | None) -> Constraints:
-    """Constraints with bounds: their own, those given, or percentiles of the distances of the starting kernel."""
+def bounded(
+    side: Constraints, kernels: KernelSet, bounds: Any, percentiles: Any, gamma: float | None
+) -> tuple[Constraints, np.ndarray]:
+    """Constraints with bounds: their own, those given, or percentiles of the distances of the starting kernel.
+
+    With slack those of identical points are left out; the second value says which stayed, (m,).
+    """
     owner = "GeometryAwareKernel"
     start = kernels.Z @ linalg.psd_sqrt(kernels.core(kernels.start))  # (n, m): their inner products are M
 
@@ -132,8 +137,10 @@ def bounded(side: Constraints, kernels: KernelSet, bounds: Any, percentiles: Any
         else:
             side = replace(side, bounds=bounds)
     side = side.check(start, owner)
+    differ = np.ones(len(side), bool)
     if isinstance(side, Pairs) and gamma is not None:
-        side = apart(side, start, owner, tol=kernels.resolution)
+        differ = apart(side, start, owner, tol=kernels.resolution)
+        side = side if differ.all() else side[differ]
     if gamma is not None and (side.bound == 0).any():
         raise ValueError(f"{owner}: bounds must not be 0 with slack; drop such constraints or gamma=None.")
-    return side
+    return side, differ

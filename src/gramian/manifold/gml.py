@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _validate, linalg
 from gramian._settings import Count, Loudness, Percentiles, Seed, Share, Size, whole
 from gramian.constraints import Constraints
+from gramian.constraints.pairs import in_place
 from gramian.divergences import LogDet
 from gramian.divergences.base import Divergence
 from gramian.learners.progress import progress
@@ -91,7 +92,8 @@ class GeometryAwareKernel(Transductive):
     alphas_ : array
         α of (6.3), θ of (6.5) with θ_{r+1} of all rougher vectors last, or (α, σ) of (6.6).
     dual_ : array (m,)
-        Multipliers λ of the constraints in the last step A: K⁻¹ = M⁻¹ + A(λ), (6.7).
+        Multipliers λ of the constraints in the last step A: K⁻¹ = M⁻¹ + A(λ), (6.7), in the order of the constraints;
+        0 where a pair is of identical points.
     embedding_ : array (n, n_components)
         Leading eigenvectors of K times the roots of their eigenvalues ("rbf" in full: the symmetric root).
     metric_ : GraphMetric or KernelMetric
@@ -191,9 +193,10 @@ class GeometryAwareKernel(Transductive):
         rules = self._rules(kernels, gamma)
         if side is None:
             return Alternation.unmoved(kernels)
-        side = bounded(side, kernels, self.bounds, self.percentiles, gamma)
+        side, differ = bounded(side, kernels, self.bounds, self.percentiles, gamma)
         try:
-            return alternate(kernels.facing(side), side, rules, report)
+            result = alternate(kernels.facing(side), side, rules, report)
+            return result._replace(dual=in_place(result.dual, differ))
         except InfeasibleError as error:
             raise InfeasibleError(f"{OWNER}: gamma must be a number here, got None: {error}") from None
 
