@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +189,9 @@ OWN: dict[str, Any] = {
     "export.from_faiss.path": Made(lambda: exported("faiss", ".faiss")),
     "export.from_parquet.path": Made(lambda: exported("parquet", ".parquet")),
     "export.from_qdrant.path": Made(lambda: exported("qdrant", ".qdrant")),
-    **dict.fromkeys((f"export.from_{name}.path" for name in ("hnswlib", "lancedb", "pgvector")), place()),
+    "export.from_hnswlib.path": Made(lambda: exported("hnswlib", ".hnsw")) if find_spec("hnswlib") else place(),
+    "export.from_lancedb.path": Made(lambda: exported("lancedb", "")) if find_spec("lancedb") else place(),
+    "export.from_pgvector.path": place(),
     "export.from_hnswlib.dim": D,
     **{
         f"export.to_{name}.path": place(ending)

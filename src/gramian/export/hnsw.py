@@ -142,10 +142,7 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
 
     def open(self, path: Any, map: Map, table: str | None, form: str) -> Reader:
         index = self.needs("check", "hnswlib").Index(space="l2", dim=map.width)
-        try:
-            index.load_index(str(path))
-        except RuntimeError as error:
-            raise ValueError(f"check: {str(path)!r} is not an hnswlib index of width {map.width} ({error}).") from error
+        loaded(index, path, f"check: {str(path)!r} is not an hnswlib index of width {map.width}")
         return self.reader(index, map.width, index.element_count, index.get_items)
 
     def read(
@@ -157,11 +154,19 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
             if dim is None:
                 raise TypeError("from_hnswlib: dim must be given, the file of an index does not tell it.")
             index = self.needs("from_hnswlib", "hnswlib").Index(space="l2", dim=dim)
-            index.load_index(str(path))
+            loaded(index, path, f"from_hnswlib: {str(path)!r} is not an hnswlib index of width {dim}")
         numbers = np.sort(np.asarray(index.get_ids_list(), dtype=np.int64))  # (n,)
         for start in range(0, len(numbers), block):
             span = numbers[start : start + block]
             yield span, np.asarray(index.get_items(span), dtype=np.float32)
+
+
+def loaded(index: Any, path: Any, sentence: str) -> None:
+    """Fill an index of hnswlib from its file."""
+    try:
+        index.load_index(str(path))
+    except RuntimeError as error:
+        raise ValueError(f"{sentence} ({error}).") from error
 
 
 class Usearch(Graph):
