@@ -18,7 +18,7 @@ SMOKE = $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .PHONY: demo serve page browser smoke smoke-ready test lint types quick machines slow exports arrays gpu docs papers papers-quick speed beyond
-.PHONY: effect clicks fuzz beside clean
+.PHONY: effect clicks fuzz beside dist clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -100,6 +100,14 @@ docs: $(DOCS_DEPS)
 	$(BIN)/python docs/links.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# A wheel and an sdist with the page in them; both are installed into an empty environment, where the page answers and the
+# README's Python runs.
+dist: $(TEST_DEPS) $(PAGE)
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m pytest tests/test_dist.py -m dist -rs --durations 5 $(ARGS)
+
 # All benchmarks of the source documents. What was stopped goes on where it ended; `make papers ARGS=NAME` runs one.
 papers: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.papers --jobs $(JOBS) --resume $(ARGS)
@@ -170,4 +178,4 @@ $(DOCS_DEPS): pyproject.toml | $(BIN)/python
 	touch $@ $(DEMO_DEPS)
 
 clean:
-	rm -rf $(VENV) .machines .pytest_cache .mypy_cache .ruff_cache docs/_build docs/generated docs/gallery src/gramian/service/static page/node_modules page/.browser
+	rm -rf $(VENV) dist .machines .pytest_cache .mypy_cache .ruff_cache docs/_build docs/generated docs/gallery src/gramian/service/static page/node_modules page/.browser

@@ -74,13 +74,14 @@ def test_a_center_is_subtracted_first(tmp_path):
         gm.export.to_onnx(CURVED["Gaussian"](), center=center)
 
 
+@pytest.mark.parametrize("target", ["npz", "json"])
 @pytest.mark.parametrize("name", [*FORMULAS, "Gaussian", "centered Gaussian", "polynomial"])
-def test_the_arrays_of_npz_are_enough(name, tmp_path):
-    metric = (FORMULAS | CURVED)[name]()
-    gm.export.to_npz(metric, path=tmp_path / "metric.npz")
+def test_the_numbers_of_npz_and_json_are_enough(name, target, tmp_path):
+    metric, file = (FORMULAS | CURVED)[name](), f"metric.{target}"
+    getattr(gm.export, f"to_{target}")(metric, path=tmp_path / file)
     x = X[3]
     space = {"x": x}
-    code = sections(tmp_path / "README.md")["metric.npz"].replace("metric.npz", str(tmp_path / "metric.npz"))
+    code = sections(tmp_path / "README.md")[file].replace(file, str(tmp_path / file))
     exec(code, space)
     close(space["z"], Map.of(metric, "test")(x[None]), 1e-12)
     assert "gramian" not in code

@@ -12,6 +12,7 @@ from gramian.export.duckdb import Duckdb
 from gramian.export.faiss import Faiss
 from gramian.export.functions import from_function, to_function
 from gramian.export.hnsw import Hnswlib, Usearch
+from gramian.export.json import Json
 from gramian.export.jsonl import Elasticsearch, Opensearch, Weaviate
 from gramian.export.lancedb import Lancedb
 from gramian.export.milvus import Milvus
@@ -24,12 +25,14 @@ from gramian.export.qdrant import Qdrant
 from gramian.export.sklearn import Sklearn
 from gramian.export.torch import SentenceTransformers, Torch
 
-MODELS = (Onnx, Torch, SentenceTransformers, Sklearn, Npz)
+MODELS = (Onnx, Torch, SentenceTransformers, Sklearn, Npz, Json)
 INDEXES = (Faiss, Hnswlib, Usearch)
 TABLES = (Pgvector, Qdrant, Lancedb, Milvus, Chroma, Duckdb, Parquet, Elasticsearch, Opensearch, Weaviate)
 TARGETS.update({kind.name: kind() for kind in (*MODELS, *INDEXES, *TABLES)})
 
-to_onnx, to_torch, to_sentence_transformers, to_sklearn, to_npz = (to_function(TARGETS[kind.name]) for kind in MODELS)
+to_onnx, to_torch, to_sentence_transformers, to_sklearn, to_npz, to_json = (
+    to_function(TARGETS[kind.name]) for kind in MODELS
+)
 to_faiss, to_hnswlib, to_usearch = (to_function(TARGETS[kind.name]) for kind in INDEXES)
 (
     to_pgvector,
@@ -63,6 +66,7 @@ __all__ = [
     "to_elasticsearch",
     "to_faiss",
     "to_hnswlib",
+    "to_json",
     "to_lancedb",
     "to_milvus",
     "to_npz",

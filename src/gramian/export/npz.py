@@ -15,23 +15,21 @@ from gramian.kernels.base import Kernel
 WIDEST = 4096
 """Features up to which the matrix M is stored beside its factor."""
 
-LINEAR = """
+HEAD = """
 import numpy as np
 a = np.load("{name}")
+"""
+LINEAR = """
 L, offset = a["components"], a["offset"]
 x = np.asarray(x, dtype=float).reshape(1, -1)
 z = (x - a["center"]) @ L.T + offset  # |z - z'|^2 is the learned squared distance
 """
 ANGLE = """
-import numpy as np
-a = np.load("{name}")
 x = np.asarray(x, dtype=float).reshape(1, -1)
 u = x @ a["inner"].T + a["offset"]
 z = (u / np.linalg.norm(u)) @ a["components"].T  # |z - z'|^2 is the learned squared distance
 """
 KERNEL = """
-import numpy as np
-a = np.load("{{name}}")
 x = np.asarray(x, dtype=float).reshape(1, -1)
 K = {formula}
 z = K @ a["weights"] - a["offset"]  # |z - z'|^2 is the learned squared distance
@@ -66,21 +64,22 @@ class Npz(Target):
 """
 
     def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
-        arrays = _arrays(map, center_of(map, center))
+        arrays = arrays_of(map, center_of(map, center))
         if path is None:
             return arrays
-        code = ANGLE if "inner" in arrays else KERNELS.get(str(arrays.get("kernel")), LINEAR)
-        code += CLASSES.lstrip() if "class_weights" in arrays else ""
 
         def save(file: Path) -> None:
             with open(file, "wb") as stream:
                 np.savez(stream, **arrays)  # type: ignore[arg-type]  # names are ours
 
-        return delivered(path, map, save, "plain arrays.", code)
+        return delivered(path, map, save, "plain arrays.", HEAD + formula(arrays))
 
     def apply(self, path: Path, X: np.ndarray) -> np.ndarray:
         with np.load(path, allow_pickle=False) as arrays:
-            a = dict(arrays)
+            return self.applied(dict(arrays), X)
+
+    def applied(self, a: dict[str, np.ndarray], X: np.ndarray) -> np.ndarray:
+        """E(x) by the arrays."""
         if "class_weights" in a:
             model = LinearProbabilities(a["class_weights"], a["class_offset"], np.arange(len(a["class_offset"])))
             return np.concatenate([self.mapped(a, X), a["root_weight"] * model.roots(X)], axis=1)
@@ -100,7 +99,14 @@ class Npz(Target):
         return kernel(X, a["basis"]) @ a["weights"] - a["offset"]  # K(x, B)W − o
 
 
-def _arrays(map: Map, center: np.ndarray) -> dict[str, np.ndarray]:
+def formula(arrays: dict[str, np.ndarray]) -> str:
+    """E(x) in NumPy, of arrays ``a``."""
+    code = ANGLE if "inner" in arrays else KERNELS.get(str(arrays.get("kernel")), LINEAR)
+    return code.lstrip() + (CLASSES.lstrip() if "class_weights" in arrays else "")
+
+
+def arrays_of(map: Map, center: np.ndarray, *, matrix: bool = True) -> dict[str, np.ndarray]:
+    """The arrays of a map by name."""
     affine, d = map.affine, map.n_features or 0
     if map.beside is not None:
         features, model, weight = map.beside
@@ -109,7 +115,7 @@ def _arrays(map: Map, center: np.ndarray) -> dict[str, np.ndarray]:
                 f"{map.owner}: class probabilities of {_validate.shown(model)} have no NumPy form; export onnx."
             )
         added = {"class_weights": model.weights, "class_offset": model.intercept, "root_weight": np.asarray(weight)}
-        return _arrays(features, center) | added
+        return arrays_of(features, center, matrix=matrix) | added
     if affine is None:
         kernel, basis, weights, offset = kernel_map(map)
         name, parameters = _parameters(kernel, map.owner)
@@ -119,7 +125,9 @@ def _arrays(map: Map, center: np.ndarray) -> dict[str, np.ndarray]:
     offset = np.zeros(len(L)) if affine.b is None else affine.b  # (r,)
     if affine.by_angle:
         return {"inner": L, "offset": offset, "components": np.eye(len(L)) if affine.C is None else affine.C}
-    return {"components": L, "center": center, "offset": offset} | ({"matrix": L.T @ L} if d <= WIDEST else {})
+    return {"components": L, "center": center, "offset": offset} | (
+        {"matrix": L.T @ L} if matrix and d <= WIDEST else {}
+    )
 
 
 def _parameters(kernel: Kernel, owner: str) -> tuple[str, dict[str, float]]:
