@@ -9,7 +9,7 @@ from benchmarks.report import PICTURES
 from benchmarks.serve import people, tasks
 from gramian.learners import anchored, auto_metric, gmml, held_out, trials
 from gramian.metrics import Mahalanobis
-from gramian.service import Space, duels, evidence, learning
+from gramian.service import Space, duels, evidence, learning, wealth
 
 TITLE = "New queries"
 NOTES = """
@@ -42,7 +42,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 def course(name: str, wrong: float, visits: int) -> list[dict[str, Any]]:
     """All looks at one task, computed once for the same code."""
-    code = [learning, duels, evidence, tasks, auto_metric, trials, held_out, anchored, gmml]
+    code = [learning, duels, wealth, evidence, tasks, auto_metric, trials, held_out, anchored, gmml]
     key = (*(module.__file__ for module in code), __file__, name, wrong, visits)
     return remembered("serve_across", key, lambda: played(name, wrong, visits))
 

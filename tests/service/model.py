@@ -167,7 +167,7 @@ class Play:
     def learn(self):
         n, spread = len(list(self.model.live())), {tuple(x) for x, _ in self.model.items.values()}
         allowed = n > 0 and len(spread) > 1
-        if not self.refused(allowed, lambda: self.space.learn("a")):
+        if not self.refused(allowed, lambda: self.space.learn("a", "gmml")):
             self.model.seq += 1
             number = max(self.model.metrics) + 1
             version = self.space.collection("a").version(number)

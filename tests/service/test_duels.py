@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.metrics import Mahalanobis
-from gramian.service import duels
+from gramian.service import duels, wealth
 from gramian.service.errors import SpaceError, Unknown
 from gramian.service.learning import LEARNERS
 from tests.service.conftest import teach
@@ -15,50 +15,113 @@ orders = st.permutations(list(range(12)))
 
 
 @given(orders, orders, st.integers(1, 14), st.integers(0, 1000))
-def test_a_team_draft_takes_turns_and_each_side_gives_its_best(first, second, k, seed):
+def test_a_list_has_pairs_of_what_one_shows_and_the_best_of_the_rest(first, second, k, seed):
     duel = duels.interleave(3, first, 0, second, k, np.random.default_rng(seed))
-    assert len(set(duel.ids)) == len(duel.ids) == min(k, 12)
-    for n in range(1, len(duel.ids) + 1):
-        counts = [duel.teams[:n].count(team) for team in (3, 0)]
-        assert abs(counts[0] - counts[1]) <= 1
-        side = first if duel.teams[n - 1] == 3 else second
-        assert duel.ids[n - 1] == next(i for i in side if i not in duel.ids[: n - 1])
+    assert len(set(duel.ids)) == len(duel.ids) == len(duel.teams) == min(k, 12)
+    assert set(duel.ids) <= set(first[:k]) | set(second[:k])
+    apart = [len(set(first[:depth]) - set(second[:depth])) for depth in range(1, min(k, 12) + 1)]
+    depth = max(d for d, n in enumerate(apart, 1) if n == max(apart))
+    sides = {team: [i for i, side in zip(duel.ids, duel.teams) if side == team] for team in (3, 0)}
+    tops = {3: first[:depth], 0: second[:depth]}
+    for team, other in ((3, 0), (0, 3)):
+        alone = [i for i in tops[team] if i not in tops[other]]
+        assert sorted(sides[team], key=tops[team].index) == alone[: k // 2]
+    for mine, its in zip(*(sorted(sides[team], key=tops[team].index) for team in (3, 0))):
+        assert abs(duel.ids.index(mine) - duel.ids.index(its)) == 1
+
+
+def test_rankings_that_change_places_change_sides_only():
+    """So whatever people do by item and place, each side gets the same on average: all lists are counted."""
+    rng = np.random.default_rng(0)
+    first, second = [1, 2, 3, 4, 5, 6], [4, 7, 1, 8, 9, 2]
+    lists = []
+    for rankings in ((first, second), (second, first)):
+        drawn = [duels.interleave(1, rankings[0], 0, rankings[1], 5, rng) for _ in range(4000)]
+        sides = (1, 0) if rankings[0] is first else (0, 1)
+        names = {sides[0]: "first", sides[1]: "second", -1: "both"}
+        keys = [tuple((item, names[team]) for item, team in zip(duel.ids, duel.teams)) for duel in drawn]
+        lists.append({key: keys.count(key) / 4000 for key in set(keys)})
+    assert set(lists[0]) == set(lists[1]) and len(lists[0]) >= 4
+    assert all(abs(lists[0][key] - lists[1][key]) < 0.05 for key in lists[0])
 
 
 def test_each_side_is_first_half_of_the_time():
     rng = np.random.default_rng(0)
-    firsts = [duels.interleave(1, [1, 2], 0, [2, 1], 2, rng).teams[0] for _ in range(2000)]
+    firsts = [duels.interleave(1, [1, 2, 5], 0, [3, 4, 5], 3, rng).teams[0] for _ in range(2000)]
     assert abs(np.mean(firsts) - 0.5) < 0.05
 
 
-def record(differences):
-    d = np.asarray(differences, float)
-    return duels.Record(1, 0, int(d[d > 0].sum()), int(-d[d < 0].sum()), d)
+votes = st.lists(st.floats(-1, 1), max_size=12)
 
 
-def test_verdicts_of_a_fair_coin_are_rare_though_one_looks_after_every_duel():
-    """Two metrics of the same quality: over many candidates a verdict comes in fewer than α of the cases."""
+@given(st.lists(votes, max_size=4))
+def test_the_wealth_is_that_of_bettors_who_begin_with_each_candidate(courses):
+    """Money counted vote by vote, in place of sums of logarithms."""
+    shares = [0.85, *(0.15 / (j * (j - 1)) for j in range(2, len(courses) + 1))][: len(courses)]
+    money = 1 - sum(shares)
+    for j, share in enumerate(shares):
+        for stake, weight in ((0.25, 0.2), (0.7, 0.8)):
+            own = share * weight
+            for v in np.concatenate([np.zeros(0), *courses[j:]]):
+                own *= 1 + stake * v
+            money += own
+    assert wealth.log_wealth([wealth.log_gains(course) for course in courses]) == pytest.approx(np.log(money), abs=1e-9)
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), max_size=3), st.integers(1, 3))
+def test_nobody_can_expect_to_gain_from_fair_votes(past, n):
+    """The mean wealth over all coming votes of ±1 is that of now, also where a new candidate comes in between."""
+    now = [wealth.log_gains(past)]
+    later = []
+    for number in range(2**n):
+        coming = [1.0 if number >> i & 1 else -1.0 for i in range(n)]
+        later.append(np.exp(wealth.log_wealth([*now, wealth.log_gains(coming)])))
+    assert np.mean(later) == pytest.approx(np.exp(wealth.log_wealth(now)))
+
+
+def lives(rng, n_lives=400, n_votes=300):
+    """Fair votes of many kinds, and candidates that are renewed whenever the last ones went badly."""
+    for life in range(n_lives):
+        size = rng.choice([1.0, 0.5, 0.2])
+        yield rng.choice([-size, 0.0, size], n_votes) if life % 2 else rng.uniform(-size, size, n_votes)
+
+
+def test_fair_votes_adopt_in_at_most_a_twentieth_of_400_lives():
     rng = np.random.default_rng(0)
-    decided = 0
-    for _ in range(400):
-        d = rng.integers(-3, 4, 200)
-        decided += any(duels.verdict(record(d[:n]), 1) in ("adopted", "lost") for n in range(10, 201, 5))
-    assert decided / 400 < duels.ALPHA
+    adopted = 0
+    for course in lives(rng):
+        parts, votes = [], []
+        for v in course:
+            votes.append(v)
+            decision = wealth.decided(parts, np.array(votes), 1)
+            adopted += decision == "adopted"
+            if decision == "adopted":
+                break
+            if decision == "lost" or (len(votes) > 5 and sum(votes) < -1):  # whoever renews candidates may peek
+                parts, votes = [*parts, wealth.log_gains(votes)], []
+    assert adopted / 400 <= wealth.ALPHA
 
 
 def test_a_better_metric_is_adopted_and_a_worse_one_lost():
     rng = np.random.default_rng(1)
-    d = rng.normal(1.4, 1.6, 60)
-    assert duels.verdict(record(d), 1) == "adopted"
-    assert duels.verdict(record(-d), 1) == "lost"
-    assert duels.verdict(record(d[:5]), 1) is None
-    assert duels.verdict(record(np.zeros(duels.MOST)), 1) == "undecided"
+    v = np.clip(rng.normal(0.3, 0.4, 60), -1, 1)
+    assert wealth.decided([], v, 1) == "adopted"
+    assert wealth.decided([], -v, 1) == "lost"
+    assert wealth.decided([], v[:2], 1) is None
+    assert wealth.decided([], np.zeros(wealth.MOST), 1) == "undecided"
 
 
-def test_later_candidates_need_more():
-    d = np.tile([2.0, 0.0, 1.0, 0.0, -1.0], 16)
-    assert duels.verdict(record(d), 1) == "adopted" and duels.verdict(record(d), 20) is None
-    assert sum(1 / (i * (i + 1)) for i in range(1, 10_000)) < 1
+def test_what_one_candidate_won_is_there_for_the_next():
+    won = wealth.log_gains(np.full(12, 0.5))
+    assert wealth.decided([won], np.full(3, 0.4), 1) == "adopted"
+    assert wealth.decided([], np.full(3, 0.4), 1) is None
+    assert wealth.decided([3 * won], np.full(3, -0.1), 1) is None  # its own votes are against it
+
+
+def test_later_reigns_need_more_and_all_together_have_one_level():
+    v = np.full(11, 0.6)
+    assert wealth.decided([], v, 1) == "adopted" and wealth.decided([], v, 5) is None
+    assert sum(np.exp(-wealth.log_needed(i)) for i in range(1, 10_000)) < wealth.ALPHA
 
 
 @pytest.fixture
@@ -69,9 +132,9 @@ def dueling(space):
 
 
 def test_a_metric_that_ranks_as_the_one_in_use_is_kept_and_does_not_duel(space, monkeypatch):
-    monkeypatch.setitem(LEARNERS, "gmml", lambda evidence: Mahalanobis(3.0 * np.eye(len(evidence.background.center))))
+    monkeypatch.setitem(LEARNERS, "auto", lambda evidence: Mahalanobis(3.0 * np.eye(len(evidence.background.center))))
     teach(space, 3)
-    assert space.teacher.learn("a", "gmml", by_itself=True)["status"] == "same"
+    assert space.teacher.learn("a", by_itself=True)["status"] == "same"
     versions = space.versions("a")
     assert versions["candidate"] is None and versions["versions"][1]["status"] == "same"
     assert not space.teacher.due(space.collection("a"))
@@ -83,12 +146,13 @@ def test_a_metric_that_ranks_as_the_one_in_use_is_kept_and_does_not_duel(space, 
 
 def test_a_click_with_a_duel_is_credited_and_its_undoing_takes_the_credit_back(dueling):
     found = dueling.query("a", id=1, k=6, duel=True)
-    assert set(found["team"]) == {0, 1} and found["version"] == 0 and found["candidate"] == 1
+    assert set(found["team"]) <= {-1, 0, 1} and 1 in found["team"] and found["version"] == 0 and found["candidate"] == 1
     seqs = [
         dueling.feedback("a", 1, item, like, duel_id=found["duel_id"])["seq"]
         for item, like in zip(found["ids"], (True, True, True, False, True, True))
     ]
     teams = [team for team, like in zip(found["team"], (1, 1, 1, 0, 1, 1)) if like]
+    assert len(teams) == 5
     summary = dueling.versions("a")["versions"][1]["duels"]
     assert (summary["likes"], summary["likes_against"]) == (teams.count(1), teams.count(0))
     assert summary["queries"] == 1 and summary["against"] == 0
@@ -113,7 +177,7 @@ def test_a_click_must_fit_its_duel(dueling):
 def fight(space, winner, rounds=60):
     """A person who likes what one side shows."""
     for number in range(1, rounds + 1):
-        found = space.query("a", id=number, k=4, duel=True)
+        found = space.query("a", id=number, k=6, duel=True)
         if found["duel_id"] is None:
             return number - 1
         for item, team in zip(found["ids"], found["team"]):
@@ -142,10 +206,11 @@ def test_a_candidate_that_loses_is_kept_and_not_used(dueling):
 def test_there_is_one_candidate_at_a_time_and_duels_survive_a_restart(dueling, tmp_path):
     from gramian.service import Space
 
-    found = dueling.query("a", id=1, k=4, duel=True)
+    found = dueling.query("a", id=1, k=6, duel=True)
     dueling.close()
     with Space(tmp_path / "space", learning=False) as again:
-        again.feedback("a", 1, found["ids"][0], True, duel_id=found["duel_id"])
+        item = found["ids"][found["team"].index(1)]
+        again.feedback("a", 1, item, True, duel_id=found["duel_id"])
         assert again.versions("a")["versions"][1]["duels"]["queries"] == 1
         again.learn("a")
         assert again.versions("a")["candidate"] == 2
@@ -184,15 +249,33 @@ def test_a_verdict_stands_when_the_other_clicks_say_the_same_or_people_decided_s
     assert dueling.versions("a")["active"] == 0 and dueling.versions("a")["candidate"] is None
 
 
-def test_a_candidate_in_its_duels_is_replaced_once_the_clicks_have_tripled(dueling):
+def test_a_candidate_is_renewed_as_the_clicks_grow_but_not_one_that_leads(dueling):
     due = lambda: dueling.teacher.due(dueling.collection("a"))  # noqa: E731
-    found = dueling.query("a", id=1, k=4, duel=True)
-    dueling.feedback("a", 1, found["ids"][0], True, duel_id=found["duel_id"])
     learned = dueling.versions("a")["versions"][1]["events"]
-    teach(dueling, 2 * learned - 2, seed=1)
-    assert not due()
-    teach(dueling, 1, seed=2)
+    teach(dueling, learned, seed=1)
     assert due()
+    asked = 0
+    while (record := dueling.versions("a")["versions"][1]["duels"])["wealth"] < 8:
+        asked += 1
+        found = dueling.query("a", id=asked, k=6, duel=True)
+        for item, team in zip(found["ids"], found["team"]):
+            dueling.feedback("a", asked, item, team == 1, duel_id=found["duel_id"])
+    assert record["wealth"] < record["needed"] and not due()
+    for seq in [click["seq"] for click in dueling.clicks("a") if click["duel_id"]]:
+        dueling.undo("a", seq)
+    assert due()
+
+
+def test_what_a_candidate_won_is_carried_over_to_the_next_and_ends_with_an_activation(dueling):
+    fight(dueling, winner=1, rounds=4)
+    before = dueling.versions("a")["versions"][1]["duels"]["wealth"]
+    dueling.learn("a")
+    assert dueling.versions("a")["versions"][2]["duels"]["wealth"] == pytest.approx(before)
+    assert fight(dueling, winner=2) < 15 and dueling.versions("a")["active"] == 2
+    dueling.activate("a", 0)
+    dueling.learn("a")
+    fresh = dueling.versions("a")["versions"][3]["duels"]
+    assert fresh["wealth"] == 1.0 and fresh["needed"] == pytest.approx((3 * np.pi) ** 2 / 0.3)
 
 
 def test_an_undone_click_can_decide_a_duel_too(dueling):
@@ -221,4 +304,4 @@ def _verdict_without(space, clicks):
         db.execute(f"UPDATE feedback SET undone = 1 WHERE seq IN ({marks})")
         record = duels.record(db, view.number, 1, 0)
         db.execute("ROLLBACK TO before")
-    return duels.verdict(record, 1)
+    return wealth.decided([], record.votes, 1)

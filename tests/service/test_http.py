@@ -247,14 +247,15 @@ def test_a_duel_over_http(http, space):
     assert alone["duel_id"] is None and alone["team"] == [0, 0, 0]
     teach(space)
     http.post(f"{A}/versions")
-    found = http.post(f"{A}/query", json={"id": 1, "k": 4, "duel": True}).json()
-    assert len(found["team"]) == 4 and set(found["team"]) == {0, 1} and found["seq"] == space.seq
-    body = {"query": 1, "item": found["ids"][0], "like": True, "duel_id": found["duel_id"]}
+    found = http.post(f"{A}/query", json={"id": 1, "k": 12, "duel": True}).json()
+    assert len(found["team"]) == 12 and {0, 1} <= set(found["team"]) <= {-1, 0, 1} and found["seq"] == space.seq
+    place = found["team"].index(1)
+    body = {"query": 1, "item": found["ids"][place], "like": True, "duel_id": found["duel_id"]}
     assert http.post(f"{A}/feedback", json=body).status_code == 202
     record = http.get(f"{A}/versions").json()["versions"][1]["duels"]
     assert record["likes"] + record["likes_against"] == 1
     (line,) = [x for x in http.get(f"{A}/feedback?format=ubi").text.splitlines() if found["duel_id"] in x]
-    assert json.loads(line)["event_attributes"]["position"]["ordinal"] == 1
+    assert json.loads(line)["event_attributes"]["position"]["ordinal"] == place + 1
 
 
 def test_the_map_has_pairs_in_the_order_of_ids_and_a_tag_by_version(http, space):

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 import gramian as gm
 from gramian import linalg
+from gramian.service import Space, learning, query_model
 from gramian.service import evidence as evidence_of
-from gramian.service import learning, query_model
 from gramian.service.answers import MOST_TOGETHER, Together, highest
 from gramian.service.evidence import Evidence, Scatter
 from gramian.service.learning import ANCHOR, BACKGROUND
@@ -282,3 +282,38 @@ def test_clicks_on_items_that_are_gone_make_no_version_due(space):
         evidence = evidence_of.gather(db, view, space.seq)
     assert counted == evidence.n == space.learn("a")["events"] < 80
     assert not space.teacher.due(space.collection("a"))
+
+
+@pytest.mark.parametrize("learner", learning.LEARNERS)
+@pytest.mark.parametrize("kind", ["wide", "copies", "constant", "single"])
+def test_every_learner_is_positive_and_finite_on_hard_vectors(tmp_path, learner, kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 50 if kind == "wide" else 6))
+    X[:, 1] = 3.0 if kind == "constant" else X[:, 1]
+    X[10:20] = X[:10] if kind == "copies" else X[10:20]
+    X = X.astype(np.float32).astype(float) if kind == "single" else X
+    with Space(tmp_path, learning=False) as space:
+        space.create("a", X.shape[1])
+        space.add("a", X)
+        for number in range(29):
+            space.feedback("a", number, number + 1, bool(number % 3))
+            space.feedback("a", number, (7 * number + 3) % 30, bool(number % 2))
+        space.learn("a", learner)
+        M = space.collection("a").version(1).metric.matrix
+    assert np.isfinite(M).all() and np.linalg.eigvalsh(M).min() >= -1e-9 * np.trace(M)
+
+
+@pytest.mark.parametrize("learner", ["gmml", "auto"])
+def test_likes_alone_teach(space, learner):
+    rng = np.random.default_rng(0)
+    view = space.collection("a")
+    X = view.points(view.ids)
+    taught = 0
+    while taught < 60:
+        a, b = rng.choice(len(X), 2, replace=False)
+        if abs(X[a, 0] - X[b, 0]) < 0.3:
+            space.feedback("a", int(view.ids[a]), int(view.ids[b]), True)
+            taught += 1
+    space.learn("a", learner)
+    weights = np.diag(space.collection("a").version(1).metric.matrix)
+    assert weights[0] > 1.1 * weights[1:].mean()

@@ -271,6 +271,21 @@ def verify(space: Path) -> None:
     say.print(f"{done['seq']:,} events, {done['bytes']:,} bytes, all as they were written", markup=False)
 
 
+def replay(source: Path) -> None:
+    """Compute every verdict again; another one than was recorded is an error."""
+    from gramian.service import replay as log
+
+    rows = log.verdicts(log.logged(source))
+    for row in rows:
+        found = "the same" if row["same"] else f"RECORDED {row['recorded']}"
+        told = f"event {row['seq']}: version {row['version']} {row['computed']}, {row['votes']} votes of its own, "
+        say.print(f"{told}wealth {row['wealth']:.4g} of {row['needed']:.4g} needed; {found}")
+    wrong = sum(not row["same"] for row in rows)
+    if wrong:
+        raise TableError(f"{source}: {wrong} of {len(rows)} verdicts do not follow from the log.")
+    say.print(f"{len(rows)} verdicts, all as the log says")
+
+
 def export_events(space: Path, out: Path | None) -> None:
     """Write the log as JSON lines."""
     from gramian.service import events

@@ -33,7 +33,7 @@ TokenFile = Annotated[Path | None, _option(TOKENS, metavar="FILE")]
 Origin = Annotated[list[str] | None, _option("A page elsewhere that may use the API. May be repeated.", metavar="URL")]
 Rate = Annotated[float, _option("Requests a second of one address other than this machine.", metavar="N", min=0.1)]
 Learning = Annotated[bool, _option("Whether candidates are learned in the background.", "--learning/--no-learning")]
-LEARNER = "What learns the candidates: gmml, lego or auto (the best of many on held-out clicks)."
+LEARNER = "What learns the candidates: auto (AutoMetric on the clicks), gmml or lego."
 Learner = Annotated[str, _option(LEARNER, metavar="NAME")]
 DASK = "Address of a Dask scheduler whose workers hold the items, in files of the space that they all see."
 Dask = Annotated[str | None, _option(DASK, metavar="SCHEDULER")]
@@ -50,6 +50,8 @@ class Demo(StrEnum):
 Kind = Annotated[Demo, typer.Argument(show_default=False, help="Which one.")]
 Folder = Annotated[Path, typer.Argument(metavar="SPACE", show_default=False, help="Folder of a space.")]
 Zip = Annotated[Path, typer.Argument(metavar="ZIP", show_default=False, help="A file of gramian backup.")]
+LOG = "Folder of a space, or a file of gramian export."
+Log = Annotated[Path, typer.Argument(metavar="SOURCE", show_default=False, help=LOG)]
 Lines = Annotated[Path, typer.Argument(metavar="LINES", show_default=False, help="Events as JSON lines.")]
 
 
@@ -71,6 +73,8 @@ def install(app: typer.Typer) -> None:
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian restore copy.zip vectors.space"))(restore)
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian compact vectors.space"))(compact)
     app.command(rich_help_panel=SERVE, epilog=opt.examples("gramian verify vectors.space"))(verify)
+    examples = opt.examples("gramian replay vectors.space", "gramian replay events.jsonl")
+    app.command(rich_help_panel=SERVE, epilog=examples)(replay)
     examples = opt.examples("gramian export vectors.space -o events.jsonl", "gramian import copy.space events.jsonl")
     app.command("import", rich_help_panel=SERVE, epilog=examples)(import_)
 
@@ -89,7 +93,7 @@ def serve(
     allow_origin: Origin = None,
     rate: Rate = 50.0,
     learning: Learning = True,
-    learner: Learner = "gmml",
+    learner: Learner = "auto",
     dask: Dask = None,
     browser: Browser = True,
 ) -> None:
@@ -142,6 +146,13 @@ def verify(space: Folder) -> None:
     from gramian.cli import serving
 
     serving.verify(space)
+
+
+def replay(source: Log) -> None:
+    """Compute every verdict of the duels again from the log of a space, also while it is served."""
+    from gramian.cli import serving
+
+    serving.replay(source)
 
 
 def import_(space: Folder, lines: Lines) -> None:

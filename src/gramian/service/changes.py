@@ -312,5 +312,7 @@ def activate(
     draft.tell(Builder.offer, name, number, index, revision)
     if number != 0:
         duels.set_status(draft, row, number, "adopted")
+    if number != row["active"]:
+        duels.crown(draft, name)
     duels.use(draft, row, number, None if row["candidate"] == number else row["candidate"])
     return {"active": number, "seq": seq}

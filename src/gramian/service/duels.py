@@ -1,14 +1,10 @@
-r"""Duels: two rankings on one screen, and the likes of people who do not know whose result is whose.
+"""Duels: two rankings on one screen, and the judgments of people who do not know whose result is whose.
 
 Old clicks cannot tell whether a metric helps, since people click on what was shown. So a candidate and the active
-version are asked the same query, their answers interleaved by team draft (Radlinski, Kurup and Joachims 2008, §4.3),
-and each like credited to the version that put the item there. With d_i the likes of the candidate minus those of the
-active version in duel i, the candidate is adopted once the mean of d lies above zero, and dropped once it lies below,
-by a confidence sequence that holds at all n together (Waudby-Smith et al. 2024, Theorem 2.2)::
-
-    |mean(d)| > s sqrt(2 (nρ² + 1) / (n²ρ²) · log(sqrt(nρ² + 1) / α))
-
-so one may look after every click. The i-th candidate of a collection is given α_i = α / (i (i + 1)), which sum to α.
+version are asked the same query, and one list is made of both answers. An item of both stands there without a side.
+The others come in pairs, the best that only one shows beside the best that only the other shows, and a coin says
+which of the two stands first: whatever people do by the place alone favors nobody. What the judgments of the pairs
+say is a vote, and votes decide (:mod:`gramian.service.wealth`).
 """
 
 import json
@@ -21,23 +17,22 @@ from typing import Any
 
 import numpy as np
 
+from gramian.service import wealth
 from gramian.service.errors import SpaceError, Unknown
 from gramian.service.snapshot import Builder
 from gramian.service.writer import Draft
 
-ALPHA = 0.1
-"""Probability of any wrong verdict, over all candidates of a collection: half of it are wrong adoptions."""
-SHARPEST = 50
-"""Number of duels at which the bound is tightest."""
-FEWEST = 10
-"""Duels before a verdict."""
-MOST = 1000
-"""Duels after which a candidate that neither won nor lost steps back."""
+NOBODY = -1
+"""The side of an item that both rankings show."""
+MOST_LOG = 700.0
+"""Of a wealth that is told."""
+REIGN = "reign "
+"""How the key begins under which the space keeps what earlier candidates won against the version in use."""
 
 
 @dataclass(frozen=True)
 class Duel:
-    """One interleaved answer: the items in their order, and for each the version that put it there."""
+    """One list of two rankings: the items in their order, and for each the version that alone shows it, or −1."""
 
     id: str
     version: int
@@ -49,76 +44,103 @@ class Duel:
 def interleave(
     version: int, ranking: Sequence[int], against: int, other: Sequence[int], k: int, rng: np.random.Generator
 ) -> Duel:
-    """Team draft: in each round a coin says who picks first, and each picks its best item that is not yet there."""
-    ids: list[int] = []
-    teams: list[int] = []
-    rankings = {version: list(ranking), against: list(other)}
-    while len(ids) < k and any(rankings.values()):
-        order = (version, against) if rng.random() < 0.5 else (against, version)
-        for team in order:
-            rest = [i for i in rankings[team] if i not in ids]
-            rankings[team] = rest[1:]
-            if rest and len(ids) < k:
-                ids.append(int(rest[0]))
-                teams.append(team)
-    return Duel(secrets.token_hex(8), version, against, ids, teams)
+    """A list of k items: pairs of those that only one ranking has at the top, and the best of the others.
+
+    The top ends where the two differ most. Which items are shown, and where, has the same chances when the rankings
+    change places.
+    """
+    orders = [[int(item) for item in order[:k]] for order in (ranking, other)]
+    places = [{item: place for place, item in enumerate(order)} for order in orders]
+    depth = parting(*orders)
+    mine, its = ([i for i in one[:depth] if two.get(i, k) >= depth] for one, two in zip(orders, places[::-1]))
+    mean = {item: sum(side.get(item, k) for side in places) / 2 for order in orders for item in order}
+    blocks = []
+    for pair in list(zip(mine, its))[: k // 2]:
+        sides = [(pair[0], version), (pair[1], against)]
+        blocks.append(((mean.pop(pair[0]) + mean.pop(pair[1])) / 2, sides if rng.random() < 0.5 else sides[::-1]))
+    rest = sorted((place, rng.random(), item) for item, place in mean.items())[: k - 2 * len(blocks)]
+    blocks += [(place, [(item, NOBODY)]) for place, _, item in rest]
+    shown = [one for _, block in sorted(blocks, key=lambda block: block[0]) for one in block]
+    return Duel(secrets.token_hex(8), version, against, [item for item, _ in shown], [team for _, team in shown])
+
+
+def parting(ranking: list[int], other: list[int]) -> int:
+    """The length at which the beginnings of two rankings have the fewest items in common, the longest one of several.
+
+    Examples
+    --------
+    >>> from gramian.service.duels import parting
+    >>> parting([1, 2, 3, 4], [1, 2, 4, 3]), parting([1, 2, 3, 4], [5, 6, 1, 2])
+    (3, 4)
+    """
+    alone: set[int] = set()
+    best = (0, 0)
+    for depth, pair in enumerate(zip(ranking, other), 1):
+        alone ^= {pair[0]}
+        alone ^= {pair[1]}
+        best = max(best, (len(alone), depth))
+    return best[1]
 
 
 @dataclass(frozen=True)
 class Record:
-    """Duels of a candidate against one version; ``differences`` has an entry for each duel with a click."""
+    """Duels of a candidate against one version: likes of what only one of them showed, and a vote for each duel."""
 
     version: int
     against: int
     likes: int
     likes_against: int
-    differences: np.ndarray
-
-    @property
-    def mean(self) -> float:
-        """Likes of the candidate above those of the other, per duel."""
-        return float(self.differences.mean()) if len(self.differences) else 0.0
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation of the differences, never zero."""
-        n = len(self.differences)
-        return math.sqrt(max(float(self.differences.var(ddof=1)), 1 / n)) if n > 1 else 1.0
+    votes: np.ndarray
 
     def summary(self) -> dict[str, Any]:
-        """The record in plain numbers."""
-        n = len(self.differences)
-        error = self.spread / math.sqrt(n) if n > 1 else None
+        """The record in plain numbers; ``difference`` is the mean vote."""
+        n = len(self.votes)
+        mean = float(self.votes.mean()) if n else 0.0
+        error = math.sqrt(max(float(self.votes.var(ddof=1)), 1 / n) / n) if n > 1 else None
         likes = {"likes": self.likes, "likes_against": self.likes_against}
-        return {"against": self.against, "queries": n, **likes, "difference": self.mean, "error": error}
+        return {"against": self.against, "queries": n, **likes, "difference": mean, "error": error}
 
 
-def verdict(record: Record, tries: int) -> str | None:
-    """``"adopted"``, ``"lost"``, ``"undecided"`` after too many duels, or None: go on."""
-    n = len(record.differences)
-    if n < FEWEST:
-        return None
-    if abs(record.mean) > bound(n, record.spread, ALPHA / (tries * (tries + 1))):
-        return "adopted" if record.mean > 0 else "lost"
-    return "undecided" if n >= MOST else None
+@dataclass(frozen=True)
+class Reign:
+    """How many versions were in use so far, and the log gains (J, stakes) of earlier candidates against this one."""
 
+    number: int = 1
+    parts: tuple[tuple[float, ...], ...] = ()
 
-def bound(n: int, spread: float, alpha: float) -> float:
-    """Half the width of the confidence sequence after n duels."""
-    quantile = -2 * math.log(alpha)
-    rho2 = (quantile + math.log(quantile + 1)) / SHARPEST
-    grown = n * rho2 + 1
-    return spread * math.sqrt(2 * grown / (n * n * rho2) * math.log(math.sqrt(grown) / alpha))
+    @classmethod
+    def of(cls, db: sqlite3.Connection, name: str) -> "Reign":
+        """The present one of a collection."""
+        row = db.execute("SELECT value FROM space WHERE key = ?", (REIGN + name,)).fetchone()
+        return cls() if row is None else cls.read(json.loads(row["value"]))
 
+    @classmethod
+    def read(cls, fields: dict[str, Any]) -> "Reign":
+        """From plain numbers."""
+        return cls(fields["reign"], tuple(map(tuple, fields["parts"])))
 
-def tries(db: sqlite3.Connection, collection: int) -> int:
-    """Candidates of a collection that have dueled, the present one included."""
-    rows = db.execute("SELECT count(DISTINCT version) FROM duels WHERE collection = ?", (collection,))
-    return max(1, rows.fetchone()[0])
+    def plain(self) -> dict[str, Any]:
+        """As plain numbers."""
+        return {"reign": self.number, "parts": [list(part) for part in self.parts]}
+
+    def after(self, votes: np.ndarray) -> "Reign":
+        """With what one more candidate won or lost."""
+        return Reign(self.number, (*self.parts, tuple(wealth.log_gains(votes).tolist()))) if len(votes) else self
+
+    def keep(self, draft: Draft, name: str) -> None:
+        """Write it down."""
+        text = "INSERT OR REPLACE INTO space VALUES (?, ?, NULL)"
+        draft.db.execute(text, (REIGN + name, json.dumps(self.plain())))
+
+    def summary(self, record: Record) -> dict[str, float]:
+        """What a bettor would own who began with 1, and how much is needed."""
+        own = self.after(record.votes)
+        logs = wealth.log_wealth(own.parts), wealth.log_needed(self.number)
+        return {"wealth": math.exp(min(logs[0], MOST_LOG)), "needed": math.exp(logs[1])}
 
 
 def team_of(db: sqlite3.Connection, collection: int, duel: str, item: int) -> int:
-    """The version that put an item into a duel."""
+    """The version that put an item into a duel, −1 for both."""
     row = db.execute("SELECT * FROM duels WHERE id = ? AND collection = ?", (duel, collection)).fetchone()
     if row is None:
         raise Unknown(f"Space: no duel {duel!r:.80}.")
@@ -129,27 +151,35 @@ def team_of(db: sqlite3.Connection, collection: int, duel: str, item: int) -> in
 
 
 def record(db: sqlite3.Connection, collection: int, version: int, against: int) -> Record:
-    """Live likes in the duels of two versions; of several clicks on one item in one duel the last counts."""
+    """Live judgments in the duels of two versions; of several on one item in one duel the last counts."""
     rows = db.execute(
         """
-        SELECT sum(liked AND team = ?2) AS won, sum(liked AND team = ?3) AS lost FROM (
-          SELECT f.duel, f.liked, f.team, max(f.seq) FROM duels d JOIN feedback f ON f.duel = d.id
+        SELECT sum(liked > 0 AND team = ?2) AS won, sum(liked > 0 AND team = ?3) AS lost,
+          sum(CASE WHEN liked > 0 THEN 1 ELSE -1 END * CASE team WHEN ?2 THEN 1 ELSE -1 END) AS sum, count(*) AS n
+        FROM (
+          SELECT d.seq AS opened, f.item, f.liked, f.team, max(f.seq) FROM duels d JOIN feedback f ON f.duel = d.id
           WHERE d.collection = ?1 AND d.version = ?2 AND d.against = ?3 AND f.undone IS NULL
           GROUP BY f.duel, f.item
-        ) GROUP BY duel
+        ) WHERE team IN (?2, ?3) GROUP BY opened ORDER BY opened
         """,
         (collection, version, against),
     ).fetchall()
-    won = np.array([row["won"] for row in rows], float)
-    lost = np.array([row["lost"] for row in rows], float)
-    return Record(version, against, int(won.sum()), int(lost.sum()), won - lost)
+    votes = np.array([row["sum"] / row["n"] for row in rows], float)
+    return Record(version, against, sum(row["won"] for row in rows), sum(row["lost"] for row in rows), votes)
 
 
 def challenge(draft: Draft, row: sqlite3.Row, number: int) -> None:
-    """Let a version be the candidate of a collection; one that was waiting steps back."""
+    """Let a version be the candidate of a collection; of one that was waiting what it won is kept."""
     if row["candidate"] is not None:
+        fights = record(draft.db, row["number"], row["candidate"], row["active"])
+        Reign.of(draft.db, row["name"]).after(fights.votes).keep(draft, row["name"])
         set_status(draft, row, row["candidate"], "superseded")
     use(draft, row, row["active"], number)
+
+
+def crown(draft: Draft, name: str) -> None:
+    """Another version is in use from here on, against which nothing has been won yet."""
+    Reign(Reign.of(draft.db, name).number + 1).keep(draft, name)
 
 
 def set_status(draft: Draft, row: sqlite3.Row, number: int, status: str) -> None:
@@ -177,17 +207,23 @@ def open_duel(draft: Draft, name: str, duel: Duel, query: Any, user: str | None 
 
 
 def judge(draft: Draft, name: str) -> None:
-    """Adopt the candidate when its duels say so beyond their error, drop it when they say the contrary."""
+    """Adopt the candidate when the votes are enough, drop it when they say the contrary."""
     row = draft.collection(name)
     if row["candidate"] is None:
         return
-    fights = record(draft.db, row["number"], row["candidate"], row["active"])
-    decision = verdict(fights, tries(draft.db, row["number"]))
+    fights, reign = record(draft.db, row["number"], row["candidate"], row["active"]), Reign.of(draft.db, name)
+    decision = wealth.decided(reign.parts, fights.votes, reign.number)
     if decision is None:
         return
-    draft.event("verdict", {"version": row["candidate"], "verdict": decision, "duels": fights.summary()}, name)
+    duels = {**fights.summary(), **reign.summary(fights)}
+    draft.event("verdict", {"version": row["candidate"], "verdict": decision, "duels": duels, **reign.plain()}, name)
     set_status(draft, row, row["candidate"], decision)
-    use(draft, row, row["candidate"] if decision == "adopted" else row["active"], None)
+    if decision == "adopted":
+        crown(draft, name)
+        use(draft, row, row["candidate"], None)
+    else:
+        reign.after(fights.votes).keep(draft, name)
+        use(draft, row, row["active"], None)
 
 
 def judge_again(draft: Draft, name: str, duel: str) -> None:
@@ -202,12 +238,14 @@ def judge_again(draft: Draft, name: str, duel: str) -> None:
       ORDER BY seq DESC LIMIT 1
     """
     last = draft.db.execute(text, (name,)).fetchone()
-    data = json.loads(last["data"])
-    if last["op"] != "verdict" or data["version"] != sides["version"] or data["verdict"] == "withdrawn":
+    data = {} if last is None else json.loads(last["data"])
+    if data.get("verdict", "withdrawn") == "withdrawn" or data["version"] != sides["version"] or "parts" not in data:
         return
-    fights = record(draft.db, row["number"], sides["version"], sides["against"])
-    if verdict(fights, tries(draft.db, row["number"])) == data["verdict"]:
+    fights, reign = record(draft.db, row["number"], sides["version"], sides["against"]), Reign.read(data)
+    if wealth.decided(reign.parts, fights.votes, reign.number) == data["verdict"]:
         return
-    draft.event("verdict", {"version": sides["version"], "verdict": "withdrawn", "duels": fights.summary()}, name)
+    duels = {**fights.summary(), **reign.summary(fights)}
+    draft.event("verdict", {"version": sides["version"], "verdict": "withdrawn", "duels": duels, **reign.plain()}, name)
+    reign.keep(draft, name)
     set_status(draft, row, sides["version"], "candidate")
     use(draft, row, sides["against"], sides["version"])

@@ -2,18 +2,21 @@ r"""From clicks to a metric for every new query, and to the candidates of a coll
 
 A like says that a query q and an item x belong together, a dislike that they do not although the item was near enough
 to be shown. With B the scatter of random pairs of items, and a little of the identity where they span little, the
-candidate is the geometric mean metric (Zadeh et al. 2016) of the two scatters, both anchored to B::
+learner ``gmml`` is the geometric mean metric (Zadeh et al. 2016) of the two scatters, both anchored to B::
 
     S = (n₊ S₊ + n₀ s B) / (n₊ + n₀)        D = ¾ (n₋ D₋ + n₀ s B) / (n₋ + n₀) + ¼ s B        M = S⁻¹ ♯ D
 
 where S₊ and D₋ are the mean scatters of liked and disliked pairs, scaled to the trace s tr B of S₊. Without clicks
 S = D, and M is a multiple of the identity: the plain features. The evidence of n₀ clicks counts as much as
-the anchor. Everything is a function of the live clicks and the items alone; nothing is drawn at random.
+the anchor. The learner ``auto`` asks :class:`~gramian.AutoMetric` twice, from the plain features and from such a
+metric. Everything is a function of the live clicks and the items alone; draws, where there are any, are always the
+same.
 """
 
 import secrets
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,28 +25,32 @@ import numpy as np
 
 from gramian import linalg, persist
 from gramian.metrics import Mahalanobis, Metric
-from gramian.service import changes, duels
+from gramian.service import changes, duels, wealth
 from gramian.service.answers import Asker
 from gramian.service.errors import Conflict, SpaceError, StorageFull, refused, refused_by_disk
 from gramian.service.evidence import Evidence, Scatter, gather, n_live
-from gramian.service.snapshot import Collection, Version
+from gramian.service.snapshot import Background, Collection, Version
 from gramian.service.vectors import sync_folder
 from gramian.service.writer import Writer
 
 ANCHOR = 50
 """n₀, clicks that weigh as much as the plain features; chosen on tasks of their own (benchmarks/serve)."""
+FEW = 20
+"""n₀ of the geometric mean from which AutoMetric begins."""
+MOST_PAIRS = 2000
+"""Clicks that AutoMetric learns from, evenly spaced among all."""
+MOST_COMPARED = 1024
+"""Widest vectors for which learners are compared."""
 BACKGROUND = 0.25
 """Share of random pairs among those that shall be far."""
 RIDGE = 1e-5
 """Part of the mean variance that B gets in every direction: S½ D S½ has the square of it, far above rounding."""
 MOST_LEARNED = 2048
 """Widest vectors for which a d × d matrix is learned."""
-FIRST = 50
+FIRST = 30
 """Live clicks before the background learns a candidate."""
-GROWTH = 1.5
-"""Clicks by which the evidence must have grown for the next one."""
-OUTGROWN = 3
-"""Clicks by which the evidence must have grown to replace a candidate in the middle of its duels."""
+GROWTH = 1.3
+"""Factor by which the clicks must have grown for the next one."""
 REST = 10
 """How many times as long as learning takes nothing is learned afterwards by itself."""
 TINY = 1e-300
@@ -51,15 +58,24 @@ TINY = 1e-300
 
 def gmml(evidence: Evidence) -> Metric:
     """The anchored geometric mean metric, scaled so that random pairs keep their mean squared distance."""
+    return _metric(_geometric_mean(evidence, ANCHOR, BACKGROUND))
+
+
+def _geometric_mean(evidence: Evidence, anchor: float, share: float) -> np.ndarray:
+    """M (d, d) with a weight of the plain features, and a share of random pairs among those that shall be far."""
     from gramian.learners.gmml import geodesic
 
     background = evidence.background
     d = len(background.center)
     B = background.scatter + RIDGE * background.size / d * np.eye(d)  # (d, d)
-    S = _anchored(evidence.likes, B)
-    D = (1 - BACKGROUND) * _anchored(evidence.dislikes, B) + BACKGROUND * B
-    M = geodesic(S, D, 0.5)
-    return _metric(M * (background.size / float((M * background.scatter).sum())))
+    S = _anchored(evidence.likes, B, anchor)
+    D = (1 - share) * _anchored(evidence.dislikes, B, anchor) + share * B
+    return _sized(geodesic(S, D, 0.5), background)
+
+
+def _sized(M: np.ndarray, background: Background) -> np.ndarray:
+    """M scaled so that random pairs keep their mean squared distance."""
+    return M * (background.size / max(float((M * background.scatter).sum()), TINY))
 
 
 def _metric(M: np.ndarray) -> Metric:
@@ -67,12 +83,12 @@ def _metric(M: np.ndarray) -> Metric:
     return Mahalanobis(linalg.psd_sqrt(M))
 
 
-def _anchored(scatter: Scatter, B: np.ndarray) -> np.ndarray:
+def _anchored(scatter: Scatter, B: np.ndarray, anchor: float) -> np.ndarray:
     """(n S + n₀ B) / (n + n₀) with S scaled to the trace of B."""
     S = scatter.mean
     size = np.trace(S)
     S = S * (np.trace(B) / size) if size > 0 else B
-    return (scatter.n * S + ANCHOR * B) / (scatter.n + ANCHOR)
+    return (scatter.n * S + anchor * B) / (scatter.n + anchor)
 
 
 def lego(evidence: Evidence) -> Metric:
@@ -88,15 +104,36 @@ def lego(evidence: Evidence) -> Metric:
 
 
 def automatic(evidence: Evidence) -> Metric:
-    """AutoMetric on the clicks as pairs: the best of its candidates on held-out clicks, or the plain features."""
+    """The mean of what AutoMetric learns from the clicks, from the plain features and from a geometric mean metric.
+
+    AutoMetric compares learners on held-out clicks, and is cautious; from the geometric mean it has less far to go.
+    Both are scaled to the mean squared distance of random pairs. Where there are likes alone, or dislikes alone,
+    random pairs stand for the others in the geometric mean of ``gmml``.
+    """
+    if not evidence.likes.n or not evidence.dislikes.n:
+        return gmml(evidence)
+    background = evidence.background
+    near = _geometric_mean(evidence, FEW, 0.0)
+    if len(background.center) > MOST_COMPARED:
+        return _metric(near)
+    left, right, liked = evidence.pairs()
+    some = linalg.spread(len(liked), MOST_PAIRS)
+    pairs, targets = np.stack([left[some], right[some]], axis=1), np.where(liked[some], 1, -1)  # (m, 2, d), (m,)
+    L = linalg.psd_sqrt(near)
+    there = L.T @ _by_automatic(pairs @ L.T, targets) @ L
+    return _metric((_sized(_by_automatic(pairs, targets), background) + _sized(there, background)) / 2)
+
+
+def _by_automatic(pairs: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """M (d, d) of AutoMetric, or the identity where it can learn nothing from so few, or so similar, pairs."""
     from gramian.learners import AutoMetric
 
-    left, right, liked = evidence.pairs()
-    if liked.all() or not liked.any():
-        raise Conflict("Space: the learner 'auto' needs likes and dislikes; click on more items first.")
-    learner = AutoMetric(normalize=False, random_state=0)
-    learner.fit(np.stack([left, right], axis=1), np.where(liked, 1, -1))
-    return _metric(learner.metric_.matrix)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nobody reads them here
+        try:
+            return AutoMetric(normalize=False, random_state=0).fit(pairs, targets).metric_.matrix
+        except (ValueError, np.linalg.LinAlgError):
+            return np.eye(pairs.shape[2])
 
 
 LEARNERS: dict[str, Callable[[Evidence], Metric]] = {"gmml": gmml, "lego": lego, "auto": automatic}
@@ -178,10 +215,9 @@ class Teacher:
             self.rested = time.monotonic() + REST * (time.monotonic() - begun)
 
     def due(self, view: Collection) -> bool:
-        """Whether the clicks have grown enough for another candidate.
+        """Whether the clicks have grown enough for another candidate, and none leads that would have to give way.
 
-        One that is in the middle of its duels is replaced only when it has been outgrown by far: a metric of a few
-        clicks, worth little, shall not hold up what many clicks have taught.
+        What a candidate won is carried over to the next one (:mod:`gramian.service.wealth`).
         """
         last = view.versions[max(view.versions)]
         with self._writer.store.reading() as db:
@@ -189,12 +225,12 @@ class Teacher:
             text = "SELECT count(*) FROM feedback WHERE collection = ? AND undone IS NULL"  # no fewer, and quick
             if db.execute(text, (view.number,)).fetchone()[0] < enough or view.n_features > MOST_LEARNED:
                 return False
-            live = n_live(db, view)
-            if live < enough:
+            if n_live(db, view) < enough:
                 return False
-            if view.candidate is None or live >= OUTGROWN * last.events:
+            if view.candidate is None:
                 return True
-            return len(duels.record(db, view.number, view.candidate, view.active).differences) == 0
+            votes = duels.record(db, view.number, view.candidate, view.active).votes
+            return not wealth.leads(votes, duels.Reign.of(db, view.name).number)
 
     def activate(self, name: str, number: int, user: str | None = None) -> dict[str, Any]:
         """Let a version answer; its index is built before the change."""

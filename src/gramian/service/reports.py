@@ -102,9 +102,12 @@ def _version(db: sqlite3.Connection, view: Collection, number: int) -> dict[str,
     names = ("name", "learner", "base", "events", "through", "status")
     last = "SELECT against FROM duels WHERE collection = ? AND version = ? ORDER BY seq DESC LIMIT 1"
     row = db.execute(last, (view.number, number)).fetchone()
-    record = duels.record(db, view.number, number, view.active if row is None else row["against"]).summary()
+    record = duels.record(db, view.number, number, view.active if row is None else row["against"])
+    fights = record.summary()
+    if number == view.candidate:
+        fights |= duels.Reign.of(db, view.name).summary(record)
     fields = {name: getattr(version, name) for name in names}
-    return {"version": number, **fields, "active": number == view.active, "duels": record}
+    return {"version": number, **fields, "active": number == view.active, "duels": fights}
 
 
 def diff(asker: Asker, view: Collection, number: int, to: int, k: int) -> dict[str, Any]:

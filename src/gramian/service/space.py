@@ -35,9 +35,9 @@ class Space:
         Made when it is not there.
     learning : bool
         Whether candidates are learned in the background as clicks come; :meth:`learn` does it on demand.
-    learner : {"gmml", "lego", "auto"}
-        What learns them: the anchored geometric mean of ``gramian.service.learning``, LEGO along the clicks,
-        or AutoMetric, which takes the best of many learners on held-out clicks.
+    learner : {"auto", "gmml", "lego"}
+        What learns them: AutoMetric, which takes the best of many learners on held-out clicks, the anchored geometric
+        mean of ``gramian.service.learning``, or LEGO along the clicks.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Space:
     >>> space.close()
     """
 
-    def __init__(self, folder: _settings.Path, *, learning: bool = True, learner: str = "gmml") -> None:
+    def __init__(self, folder: _settings.Path, *, learning: bool = True, learner: str = "auto") -> None:
         named_learner(learner)
         self.store = Store(folder)
         self._closed = False
@@ -208,7 +208,7 @@ class Space:
         where : dict
             Only items whose meta has these values (or one of a list of values).
         duel : bool
-            Interleave the candidate's answer with the active one's; ``team`` says whose item it is.
+            Make one list of the candidate's answer and the active one's; ``team`` says whose item it is, −1 for both.
         unseen : bool
             Leave liked and disliked items out.
         """
