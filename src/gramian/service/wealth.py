@@ -22,6 +22,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+Gains = Sequence[float] | np.ndarray
+"""Log gains of a candidate, one for each stake."""
 ALPHA = 0.05
 """Probability that a collection ever adopts something while nothing that was proposed is better."""
 STAKES = np.array([0.25, 0.7])
@@ -55,7 +57,7 @@ def log_gains(votes: Sequence[float] | np.ndarray) -> np.ndarray:
     return np.log1p(STAKES * np.asarray(votes, float).reshape(-1, 1)).sum(axis=0)
 
 
-def log_wealth(parts: Sequence[np.ndarray]) -> float:
+def log_wealth(parts: Sequence[Gains]) -> float:
     """log W from the log gains of each candidate in turn, (J, stakes).
 
     Examples
@@ -81,7 +83,7 @@ def log_needed(reign: int, alpha: float = ALPHA) -> float:
     return float(np.log((np.pi * reign) ** 2 / (6 * alpha)))
 
 
-def decided(parts: Sequence[np.ndarray], votes: np.ndarray, reign: int) -> str | None:
+def decided(parts: Sequence[Gains], votes: np.ndarray, reign: int) -> str | None:
     """``"adopted"``, ``"lost"``, ``"undecided"`` after too many votes, or None: go on.
 
     ``parts`` are the log gains of earlier candidates against the same metric in use, ``votes`` those of the present
