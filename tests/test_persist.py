@@ -43,6 +43,7 @@ def npy(array, allow_pickle=False):
     return stream.getvalue()
 
 
+BAD_VERSIONS = (True, False, 0, -1, 1.0, "1", None)
 HEADER = {"format": "gramian", "version": 1, "value": {"array": "array0"}}
 
 plain = st.recursive(
@@ -252,6 +253,7 @@ def test_pickled_arrays_inside_our_format_are_refused(tmp_path, path, monkeypatc
         ({"format": "gramian", "version": 1, "value": {"kind": "load", "state": {}}}, "unknown kind of value"),
         ({"format": "gramian", "version": 1, "value": {"kind": "Gaussian", "state": {"dict": {"x": 1}}}}, "unexpected"),
         ({"format": "gramian", "version": 1, "value": {"array": "../secret"}}, "no item"),
+        *(({"format": "gramian", "version": v, "value": 1}, f"its version is no version, {v!r}") for v in BAD_VERSIONS),
         ([], "TypeError"),
         ("{", "JSONDecodeError"),
         ("[" * 100_000, "RecursionError|JSONDecodeError"),
@@ -281,6 +283,53 @@ def test_sparse_indices_out_of_range_are_refused(path):
     arrays = {"a": npy(np.ones(1)), "b": npy(np.array([10**6])), "c": npy(np.array([0, 1]))}
     with pytest.raises(persist.PersistError, match="indices"):
         gm.load(write(path, header, arrays))
+
+
+def test_an_unknown_version_of_arrays_is_refused(path):
+    data = bytearray(npy(np.ones(2)))
+    data[6] = 2
+    with pytest.raises(persist.PersistError, match=r"\(entry array0.npy has an unknown array version\)"):
+        gm.load(write(path, HEADER, {"array0": bytes(data)}))
+
+
+@pytest.mark.parametrize(("mmap", "verify"), [(False, True), (True, True), (True, False)])
+def test_what_is_believed_is_not_compared(path, mmap, verify):
+    """A flipped bit of the numbers is noticed wherever somebody looks."""
+    gm.save({"x": np.arange(2000.0)}, path)
+    data = bytearray(path.read_bytes())
+    data[data.index(np.arange(2000.0).tobytes()) + 15_000] ^= 1
+    path.write_bytes(data)
+    if verify:
+        with pytest.raises(persist.PersistError, match="CRC"):
+            gm.load(path, mmap=mmap, verify=verify)
+    else:
+        assert len(gm.load(path, mmap=mmap, verify=verify)["x"]) == 2000
+
+
+def test_what_is_written_is_plain_and_the_same_every_time(path):
+    """Stored as it is, arrays of version 1, the names of the page in their order, and no time of day."""
+    values = {"a": np.arange(6.0).reshape(2, 3), "b": np.asfortranarray(np.eye(3)), "c": np.float32(2.5)}
+    contents = []
+    for _ in range(2):
+        gm.save(values, path)
+        contents.append(path.read_bytes()[100:-600])
+        with zipfile.ZipFile(path) as archive:
+            assert archive.namelist() == ["header.json", "array0.npy", "array1.npy"]
+            assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
+            assert {info.date_time for info in archive.infolist()[1:]} == {(1980, 1, 1, 0, 0, 0)}
+            assert all(archive.read(name)[:8] == b"\x93NUMPY\x01\x00" for name in archive.namelist()[1:])
+    assert contents[0] == contents[1]
+
+
+def test_functions_and_other_objects_are_refused_by_what_they_are():
+    for value, sentence in [
+        (len, "save: cannot store a function, 'len', which a file would have to run; pickle the metric where"),
+        (object(), "save: cannot store a object; only gramian values and plain data are stored."),
+        (np.array([None]), "save: arrays of Python objects cannot be stored without pickle."),
+    ]:
+        with pytest.raises(TypeError) as caught:
+            gm.save(value, "x.gram")
+        assert str(caught.value).startswith(sentence)
 
 
 def test_describe_reads_the_head_alone(path):

@@ -1,5 +1,7 @@
 """What trials from outside found, each with the sentence that it gets now."""
 
+import os
+import pickle
 import zipfile
 
 import numpy as np
@@ -138,6 +140,35 @@ def test_a_new_file_in_the_place_of_a_mapped_one_changes_no_index(tmp_path):
     (tmp_path / "new.npy").replace(tmp_path / "points.npy")
     ids, sqdist = index.query(X, 1)
     assert ids[:, 0].tolist() == list(range(24)) and not sqdist.any()
+
+
+def rewritten(path):
+    """Write into a file, a while later: times on a disk are no finer than some milliseconds."""
+    content = path.read_bytes()
+    path.write_bytes(content[:-8] + bytes(8))
+    os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 10**7))
+
+
+@pytest.mark.parametrize("kind", [gm.ExactIndex, gm.HashIndex])
+def test_a_mapped_file_that_is_written_into_is_noticed(tmp_path, kind):
+    """Its distances were neither old nor new."""
+    np.save(tmp_path / "points.npy", X)
+    index = kind(gm.Mahalanobis.euclidean(3)).add(np.load(tmp_path / "points.npy", mmap_mode="r"))
+    other = index.with_metric(gm.Mahalanobis(np.diag([1.0, 2.0, 3.0])))
+    copied = [pickle.loads(pickle.dumps(index)), kind(gm.Mahalanobis.euclidean(3)).add(np.array(index.points))]
+    index.save(tmp_path / "index.gram")
+    loaded = gm.load(tmp_path / "index.gram", mmap=True)
+    assert (index.query(X, 1)[0] == loaded.query(X, 1)[0]).all()
+    rewritten(tmp_path / "points.npy")
+    for one in (index, other):
+        with pytest.raises(ValueError, match="the file of its points must stay as it is"):
+            one.query(X, 1)
+        with pytest.raises(ValueError, match="the file of its points must stay as it is"):
+            one.query_radius(X, 1.0)
+    assert not any(one.query(X, 1)[1].any() for one in copied) and not loaded.query(X, 1)[1].any()
+    rewritten(tmp_path / "index.gram")
+    with pytest.raises(ValueError, match="index.gram"):
+        loaded.query(X, 1)
 
 
 def test_triplets_beyond_the_points_are_one_sentence():

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from gramian import linalg
 from gramian._device import held, to_host
+from gramian.search.mapped import Source
 
 TILE = 64
 """Codes of 64 items stand together, word by word, so that a scan reads whole vector registers."""
@@ -43,6 +44,10 @@ class Dense:
         self.data = data
         self.n = len(data) if n is None else n
         self.room = Room(self.n) if room is None else room
+        self.source = Source.of(data) if isinstance(data, np.ndarray) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "source": None}  # a pickle holds the rows themselves
 
     @property
     def rows(self) -> np.ndarray:

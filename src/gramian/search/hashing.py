@@ -89,8 +89,8 @@ class HashIndex(Index):
     -----
     μ is computed again, and the items hashed again, whenever the index has doubled since; this costs a constant
     factor over one pass and keeps the angles informative, and no guarantee rests on it. float32 items stay float32, and
-    those of a file that is open for reading, ``np.load(path, mmap_mode="r")``, stay on disk: whoever writes into that
-    file meanwhile changes points without their codes, and gets wrong distances. Write a new file instead.
+    those of a file that is open for reading, ``np.load(path, mmap_mode="r")``, stay on disk: a query raises where
+    that file has another size or time than when they were added. Write a new file instead.
 
     See Also
     --------

@@ -73,6 +73,12 @@ class Items:
             return X.toarray()
         return sparse.csr_array(X) if sparse.issparse(points) and isinstance(X, np.ndarray) else X
 
+    def unchanged(self, owner: str) -> None:
+        """Points in a file are those that were added."""
+        source = getattr(self.columns["points"], "source", None)
+        if source is not None:
+            source.check(owner)
+
     def same_place(self, X: Any, owner: str) -> None:
         """Points on a device need items there; NumPy points are sent to where the items are."""
         if self.n and isinstance(X, DeviceArray):

@@ -147,6 +147,7 @@ class Queries:
         items.same_place(Q, self._owner)
         if items.n == 0:
             raise ValueError(f"{self._owner}: the index is empty; add points before a query.")
+        items.unchanged(self._owner)
         return items, Q, mask_of(items, within, self._owner), threads
 
 
