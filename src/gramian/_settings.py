@@ -275,7 +275,7 @@ def shown(value: Any) -> str:
 
 def plain(value: Any) -> Any:
     """A number of NumPy's, or a fraction, as Python's: what files, databases and single precision take as it is."""
-    if type(value) not in PYTHONS and isinstance(value, Real):
+    if type(value) not in PYTHONS and isinstance(value, Real) and not isinstance(value, np.timedelta64):
         return int(value) if isinstance(value, Integral) else float(value)
     return value
 

@@ -127,6 +127,8 @@ def estimator_points(
     owner = type(estimator).__name__
     X = placed(X, owner, devices=devices)
     unmasked(y, owner, "y")
+    if sparse.issparse(X) and X.ndim != 2:
+        raise ValueError(f"{owner}: X must have shape (n, d), got shape {X.shape}.")
     if isinstance(X, _device.DeviceArray):
         X = _device_points(estimator, X, reset, min_points, degree)
         return X if y is None else (X, np.asarray(y))
@@ -477,7 +479,7 @@ def random(random_state: Any, owner: str) -> np.random.RandomState:
         return np.random.RandomState(random_state.bit_generator)
     try:
         return check_random_state(random_state)
-    except (TypeError, ValueError, OverflowError) as error:
+    except Exception as error:  # whatever comes of writing it down, too
         raise ValueError(
             f"{owner}: random_state must be None, an integer in [0, 2**32), a RandomState or a Generator, "
             f"got {shown(random_state)}."

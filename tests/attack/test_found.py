@@ -184,3 +184,53 @@ def test_a_file_cannot_ask_for_a_thousand_million_orders(tmp_path):
             after.writestr(name, before.read(name).replace(b'"n_orders": 7', b'"n_orders": 1000000000'))
     with pytest.raises(gm.persist.PersistError, match="n_orders must be"):
         gm.load(tmp_path / "b.gram")
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: gm.DNE(n_components=4).fit(X, Y),
+            "DNE: n_components must be at most the number of features 3, got 4.",
+        ),
+        (
+            lambda: gm.TDL(n_neighbors=24).fit(X, Y),
+            "TDL: n_neighbors must be less than the number of points 24, got 24.",
+        ),
+        (lambda: gm.RCA().fit(sparse.coo_array(X[:, 0]), Y), r"RCA: X must have shape (n, d), got shape (24,)."),
+        (
+            lambda: gm.RCA().fit(X, Y).transform(sparse.coo_array(X[0])),
+            "RCA: X must have shape (n, d), got shape (3,).",
+        ),
+        (lambda: gm.Pairs([0, 1], [1, 2], [[1.0], [1.0, 2.0]]), "Pairs: similar must be a 1-D array, got"),
+        (lambda: gm.solvers.Hinge([[1.0], [1.0, 2.0]]), "slack: C must be a 1-D array, got"),
+        (
+            lambda: gm.Posteriors(weight=1e300).fit(X, Y),
+            "Posteriors: weight must be a number in [0, 1e+150], got 1e+300.",
+        ),
+        (lambda: gm.export.to_npz(gm.Mahalanobis.euclidean(3), np.timedelta64(3, "D")), "to_npz: path must be"),
+        (lambda: gm.export.check(gm.Mahalanobis.euclidean(3), "npz", "nothing"), "check: nothing at 'nothing'"),
+        (lambda: list(gm.export.from_parquet("nothing")), "from_parquet: no file at 'nothing'."),
+        (lambda: gm.export.fill(pd.DataFrame(X), []), "fill: index must be an index, got"),
+        (lambda: gm.dask.fit(None, gm.RCA(), X, Y, verbose=X), "dask.fit: verbose must be True or False, got"),
+        (
+            lambda: gm.dask.fit(None, gm.RCA(), X[None], Y),
+            "dask.fit: X must have 2 dimension(s), got shape (1, 24, 3).",
+        ),
+        (lambda: gm.manifold.neighbors(X, 2, distance=lambda a, b: None), "neighbors: distance must give a number for"),
+        (lambda: gm.manifold.neighbors(X, 2, index=pd.DataFrame(X)), "neighbors: index must be an index without items"),
+        (lambda: gm.datasets.load("iris", dtype=pd.Series(["a", "b"])), "load: dtype must be"),
+    ],
+)
+def test_what_passed_or_was_obscure_is_one_sentence(call, sentence):
+    with pytest.raises((ValueError, TypeError, OSError)) as caught:
+        call()
+    assert str(caught.value).startswith(sentence) and "\n" not in str(caught.value)
+
+
+def test_clicks_may_be_columns_of_a_table():
+    learner = gm.LEGO().start(3)
+    learner.feedback(X[0], pd.Series(X[1]), pd.Series(X[2]))
+    other = gm.LEGO().start(3)
+    other.feedback(X[0], X[1], X[2])
+    np.testing.assert_array_equal(learner.metric_.matrix, other.metric_.matrix)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PAGE, SECTOR = 4096, 512
-CALLS = (
-    *("open,openat,creat,close,dup,dup2,dup3,fcntl,read,pread64,readv,write,pwrite64,writev,pwritev,lseek".split(",")),
-    *("ftruncate,truncate,fallocate,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat".split(",")),
-    *("mkdir,mkdirat,rmdir,copy_file_range,sendfile".split(",")),
-)
+CALLS = """
+    open openat creat close dup dup2 dup3 fcntl read pread64 readv write pwrite64 writev pwritev lseek ftruncate
+    truncate fallocate fsync fdatasync rename renameat renameat2 unlink unlinkat mkdir mkdirat rmdir
+    copy_file_range sendfile
+"""
 IGNORED = {"read", "pread64", "readv"}
 LINE = re.compile(r"^(\d+\.\d+) (\w+)\((.*)\)\s+= (-?\d+)(?: .*)?<(\d+\.\d+)>$")
 TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
@@ -54,7 +54,18 @@ def recorded(module, *values, env=None):
     """The calls of ``python -m module values``, in the order in which they ended."""
     place = Path(values[-1]).parent / "trace"
     place.mkdir()
-    what = ["strace", "-ff", "--seccomp-bpf", "-qq", "-xx", "-s", str(1 << 28), "-T", "-e", f"trace={','.join(CALLS)}"]
+    what = [
+        "strace",
+        "-ff",
+        "--seccomp-bpf",
+        "-qq",
+        "-xx",
+        "-s",
+        str(1 << 28),
+        "-T",
+        "-e",
+        f"trace={','.join(CALLS.split())}",
+    ]
     when = ["--absolute-timestamps=format:unix,precision:ns", "--syscall-times=ns", "-e", "signal=none"]
     command = [*what, *when, "-o", str(place / "t"), sys.executable, "-m", module, *map(str, values)]
     done = subprocess.run(command, capture_output=True, text=True, env=env)

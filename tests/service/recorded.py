@@ -3,6 +3,7 @@
 Each promise is said after it was given, one line of JSON each, as ``victims`` says it.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def streaming(folder):
     for number in range(40):
         x = rng.standard_normal(WIDTH).tolist()
         event = {"op": "add", "id": number, "x": x} if number % 2 else {"op": "learn", "u": x, "v": x, "target": 1.0}
-        stream.answer(__import__("json").dumps(event))
+        stream.answer(json.dumps(event))
         if number % 3 == 0:
             stream.commit()
             say({"did": "event", "seq": stream.seq})

@@ -291,7 +291,7 @@ def bound_field(value: Any, m: int, owner: str, name: str) -> np.ndarray:
 
 def as_bool(value: Any, m: int, owner: str, name: str) -> np.ndarray:
     """Return yes or no for each constraint, given as bool, ±1 or 0/1."""
-    array = np.asarray(value)
+    array = _validate.plain(value, owner, name)
     if array.shape != (m,):
         raise ValueError(f"{owner}: {name} must have shape ({m},), got {array.shape}.")
     if array.dtype.kind != "b":

@@ -80,7 +80,8 @@ def fit(
         raise TypeError(f"{OWNER}: learner must be {wanted}, got {_validate.shown(learner)}.")
     require_client(client)
     block_rows = rows_of_block(block_rows, OWNER)
-    sample = _validate.number(sample, OWNER, "sample", low=1, integer=True)
+    _settings.require(bool, verbose, OWNER, "verbose")
+    sample = _validate.number(sample, OWNER, "sample", low=1, high=2**62, integer=True)
     with spooled(X, "X") as X, spooled(y, "y") as y:
         blocks = Blocks(as_array(X, rows=block_rows), client, verbose)
         return learn(learner, blocks, known_of(y, blocks), unknown, sample)

@@ -64,6 +64,8 @@ def array_of(item: Any, name: str, rows: int | None, ndim: int) -> Any:
             f"{OWNER}: {name} must be an array, a dask array, paths of .npy files or, to fit, an iterator of blocks, "
             f"got {_validate.shown(item)}."
         )
+    if item.ndim > 2:
+        raise ValueError(f"{OWNER}: {name} must have {ndim} dimension(s), got shape {item.shape}.")
     step = rows or max(1, BLOCK_BYTES // max(item.itemsize * (item.shape[1] if item.ndim == 2 else LABEL), 1))
     if isinstance(item, np.memmap) and isinstance(item.base, mmap.mmap) and item.flags.c_contiguous and len(item):
         return slices_on_disk(item, step)

@@ -85,7 +85,7 @@ POINTS = {"X", "indptr", "text"}
 def _is_real(value: Any) -> bool:
     try:
         return value is not None and np.dtype(value).kind in "fiu"
-    except TypeError:
+    except Exception:  # NumPy reads tables and words as descriptions of records
         return False
 
 

@@ -261,6 +261,17 @@ def folder(path: Any, owner: str, what: str) -> Path:
     return target
 
 
+def read_file(read: Callable[[str], Any], path: Any, owner: str) -> Any:
+    """What another library reads from a file; one sentence where there is none, or it is none of that library's."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{owner}: no file at {str(path)!r}.")
+    try:
+        return read(str(path))
+    except (RuntimeError, OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[-120:]
+        raise ValueError(f"{owner}: {str(path)!r} cannot be read, it is no file of that kind ({reason}).") from error
+
+
 def delivered(path: Any, map: Map, save: Callable[[Path], Any], what: str, code: str, **facts: Any) -> Path:
     """Write a file, which appears whole or not at all, and how to query it beside it."""
     target = place(path, map.owner, "a file")

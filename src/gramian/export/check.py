@@ -101,6 +101,8 @@ def check(
 def _check_model(map: Map, target: Target, path: Path, X: Any) -> Report:
     if X is None:
         X = np.random.default_rng(0).normal(size=(2000, map.n_features or 0))
+    if not path.exists():
+        raise FileNotFoundError(f"check: nothing at {str(path)!r}; export to it first.")
     points = linalg.dense(rows(X, None, "check", map.n_features).sample(2000)).astype(np.float64)  # (n, d)
     ours, theirs = map(points), np.asarray(target.apply(path, points), dtype=np.float64)
     if theirs.shape != ours.shape:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian import _validate, linalg
 from gramian._settings import Count
-from gramian.export.base import Map, Place, Reader, Target, delivered
+from gramian.export.base import Map, Place, Reader, Target, delivered, read_file
 from gramian.export.check import Nearest, between, settle
 from gramian.export.points import Rows, Stream, labels, rows, single
 from gramian.search.progress import progress
@@ -102,7 +102,9 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
         was kept, approximately.
         """
         faiss = self.needs("from_faiss", "faiss")
-        whole = faiss.read_index(str(path)) if isinstance(path, str | Path) else path  # owns the parts looked at below
+        whole = (
+            read_file(faiss.read_index, path, "from_faiss") if isinstance(path, str | Path) else path
+        )  # owns what follows
         index = faiss.downcast_index(whole)
         if isinstance(index, faiss.IndexPreTransform):
             index = faiss.downcast_index(index.index)

@@ -188,6 +188,8 @@ class Usearch(Graph):
 """
 
     def begin(self, map: Map, count: int, links: int, construction: int, seed: int) -> Any:
+        if links < 2:
+            raise ValueError(f"{map.owner}: n_links must be at least 2, got {links}.")
         settings = {"connectivity": links, "expansion_add": construction}
         return self.needs(map.owner, "usearch.index").Index(ndim=map.width, metric="l2sq", dtype="f32", **settings)
 

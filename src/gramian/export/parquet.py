@@ -1,5 +1,6 @@
 """Learned coordinates as a Parquet file, and points from one."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -79,6 +80,8 @@ class Parquet(TableTarget):
         """
         owner = "from_parquet"
         pq, pa = self.needs(owner, "pyarrow.parquet"), self.needs(owner, "pyarrow")
+        if not os.path.isfile(path):
+            raise FileNotFoundError(f"{owner}: no file at {str(path)!r}.")
         try:
             file = pq.ParquetFile(path)
         except pa.ArrowInvalid as error:

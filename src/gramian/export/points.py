@@ -260,7 +260,12 @@ def fill(index: Any, blocks: Pairs, *, collection: str | None = None) -> Any:
     >>> index.query([[0.9, 0.0]], k=1)[0].tolist()
     [[7]]
     """
-    if not hasattr(index, "add") or isinstance(index, set) or (collection is not None and not hasattr(index, "create")):
+    if (
+        not hasattr(index, "add")
+        or isinstance(index, set)
+        or hasattr(index, "iloc")
+        or (collection is not None and not hasattr(index, "create"))
+    ):
         wanted = "an index" if collection is None else "a space"
         raise TypeError(f"fill: index must be {wanted}, got {_validate.shown(index)}.")
     names: list[Any] = []

@@ -178,7 +178,7 @@ class Qdrant(TableTarget):
 
     def _only(self, client: Any, table: str, vector: str | None) -> str:
         """The vector that was named, or the only one but ours."""
-        owner, names = "from_qdrant", list(self.existing(client, table))
+        owner, names = "from_qdrant", list(self.existing(client, table)) if table else []
         if not names:
             raise ValueError(f"{owner}: there is no collection {table!r}.")
         if vector is not None and vector not in names:

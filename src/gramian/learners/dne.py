@@ -114,5 +114,8 @@ class DNE(Blended):
         count = int((values < -max(self.reg, RTOL * np.abs(values).max())).sum())
         if count == 0:
             _validate.warn("DNE: no eigenvalue is negative; keeping the smallest eigenvector.")
-        r = max(count, 1) if self.n_components is None else min(max(count, 1), self.n_components)
+        wanted = len(values) if self.n_components is None else self.n_components
+        if wanted > len(values):
+            raise ValueError(f"DNE: n_components must be at most the number of features {len(values)}, got {wanted}.")
+        r = min(max(count, 1), wanted)
         return Solution(factor=linalg.oriented(vectors[:, :r]).T, objective=float((values[:r] + self.reg).sum()))

@@ -101,6 +101,7 @@ class Posteriors(Learner):
 
     def solve(self, task: Task) -> Solution:
         """The classifier beside what the learner inside finds."""
+        weight = _validate.number(self.weight, "Posteriors", "weight", low=0, high=1e150)  # its square is taken
         seed = int(task.rng.randint(2**31 - 1))
         base = Solution(factor=np.eye(task.Z.shape[1]), objective=0.0)
         if self.learner is not None:
@@ -108,7 +109,7 @@ class Posteriors(Learner):
             effort = inner.traits.exact.of(inner)
             inside = replace(task, effort=effort, prior=named_prior(inner, task.Z, task.rest), report=None)
             base = plan(inner, task.y).solve(inside)
-        return self.beside(base, task.Z, task.y, 1.0, self.weight**2, seed)
+        return self.beside(base, task.Z, task.y, 1.0, weight**2, seed)
 
     def beside(
         self, base: Solution, points: Any, labels: Labels, first: float, second: float, random_state: int

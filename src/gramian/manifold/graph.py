@@ -303,6 +303,8 @@ def neighbors_of(
 
 
 def _by_index(Q: Any, X: Any, k: int, same: bool, index: Any) -> tuple[np.ndarray, np.ndarray]:
+    if hasattr(index, "iloc") or not (hasattr(index, "add") and hasattr(index, "query")):
+        raise TypeError(f"neighbors: index must be an index without items, got {shown(index)}.")
     ids, D = index.add(X).query(Q, min(k + same, X.shape[0]))
     return smallest(np.asarray(D, dtype=float), k, np.asarray(ids), np.arange(len(ids)) if same else None)
 
@@ -325,8 +327,16 @@ def all_sqdist(distance: Any) -> Any:
     if hasattr(distance, "pairwise"):
         return lambda A, B: np.asarray(distance.pairwise(A, B)) ** 2
     if callable(distance):
-        return lambda A, B: np.array([[float(distance(a, b)) ** 2 for b in B] for a in A])
+        return lambda A, B: np.array([[_number(distance(a, b)) ** 2 for b in B] for a in A])
     raise TypeError(f"neighbors: distance must be a Metric, a Kernel or a callable, got {type(distance).__name__}.")
+
+
+def _number(value: Any) -> float:
+    """A distance that a function of the caller's has given."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"neighbors: distance must give a number for two points, got {shown(value)}.") from error
 
 
 def _listed(distance: Any, Q: Any, X: Any, ids: np.ndarray) -> np.ndarray:

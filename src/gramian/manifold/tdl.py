@@ -50,7 +50,8 @@ class TDL(Transductive):
         λ. Of several, the one with the best cross-validated accuracy on the labeled points; ties go to the largest.
         "auto": 1, 10 or 100 over the eigenvalue of P' at ``n_components``, within a smooth span (``rank``).
     n_neighbors : int
-        Neighbors in the default graph, and k of the cost unless ``cost_neighbors`` is given.
+        Neighbors in the default graph, and k of the cost unless ``cost_neighbors`` is given. Must be less than the
+        number of points; the default, 20, takes all others where they are fewer.
     penalty : {"laplacian", "normalized", "lle", "isomap"}, Kernel, or matrix (n, n)
         P': L = D − A, the normalized Laplacian, (I − W)ᵀ(I − W) of locally linear embedding, K⁺ of Isomap's kernel,
         K⁺ of a kernel (on vectors or any other objects), or any symmetric matrix.
@@ -159,6 +160,9 @@ class TDL(Transductive):
         if y is None and self.cost is not None:
             y = np.full(linalg.count(X), -1)
         X, side = self._door(X, y)
+        n, default = linalg.count(X), type(self).n_neighbors
+        if self.graph is None and self.n_neighbors >= n and self.n_neighbors != default:
+            raise ValueError(f"TDL: n_neighbors must be less than the number of points {n}, got {self.n_neighbors}.")
         if self.graph is None and self.cost is None and is_partial(self, side, self.penalty):
             graph = NeighborGraph(self.n_neighbors)
             fit_part(self, X, self.penalty, "graph=NeighborGraph(…)", graph=graph)

@@ -154,7 +154,7 @@ def checked_group(space: Coordinates, points: Any, name: str, owner: str) -> Any
     if linalg.count(points) == 0:
         return None
     if getattr(points, "ndim", 2) == 1 and space.n_features is not None:
-        points = points.reshape(1, -1)
+        points = points.reshape(1, -1) if hasattr(points, "reshape") else np.asarray(points).reshape(1, -1)
     return space.check(points, owner, name)
 
 

@@ -129,7 +129,7 @@ def _row(values: Any, name: str) -> np.ndarray:
 def _totals(relevant: np.ndarray, n_relevant: Any) -> np.ndarray:
     if n_relevant is None:
         return relevant.sum(axis=1)
-    R = np.asarray(n_relevant)
+    R = _validate.plain(n_relevant, "evaluation", "n_relevant")
     if R.dtype.kind not in "iu" or R.shape not in ((), (len(relevant),)):
         raise ValueError(f"evaluation: n_relevant must be an integer, or one for each query, got {shown(n_relevant)}.")
     R = np.broadcast_to(R, len(relevant))

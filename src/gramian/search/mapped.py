@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramian import _device
+from gramian import _device, _validate
 from gramian._array import namespace
 from gramian._settings import Positive, require, shown
 
@@ -230,10 +230,10 @@ def default_weight(sizes: np.ndarray) -> Any:
 def check_weight(weight: Any, name: str) -> None:
     """A positive number, or one for each constraint."""
     numbers = hasattr(weight, "shape") or isinstance(weight, list | tuple)
-    if not numbers or np.ndim(weight) == 0:
+    found = _validate.plain(weight, "slack", name) if numbers else None
+    if found is None or found.ndim == 0:
         require(Positive, weight, "slack", name)
         return
-    found = np.asarray(weight)
     if found.dtype.kind not in "biuf" or not (np.isfinite(found).all() and (found > 0).all()):
         raise ValueError(f"slack: {name} must be positive numbers, got {shown(weight)}.")
 

@@ -217,7 +217,10 @@ class _PairsClassifierMixin(_TupleClassifierMixin):
 
     def score(self, pairs: Any, y: Any) -> float:
         """Area under the ROC curve."""
-        return roc_auc_score(y, self.decision_function(pairs))
+        similar = _validate.plain(y, type(self).__name__, "y")
+        if similar.ndim != 1 or not set(similar.tolist()) <= {-1, 1}:
+            raise ValueError(f"{type(self).__name__}: y must be 1 or -1 for each pair, got {_validate.shown(y)}.")
+        return roc_auc_score(similar, self.decision_function(pairs))
 
     def set_threshold(self, threshold: Any) -> Any:
         """Set ``threshold_``, a distance."""
@@ -242,8 +245,9 @@ class _PairsClassifierMixin(_TupleClassifierMixin):
     @staticmethod
     def _validate_calibration_params(strategy: Any = "accuracy", min_rate: Any = None, beta: Any = 1.0) -> None:
         if not isinstance(strategy, str) or strategy not in STRATEGIES:
+            got = strategy if isinstance(strategy, str) else _validate.shown(strategy)
             raise ValueError(
-                f'Strategy can either be "accuracy", "f_beta" or "max_tpr" or "max_tnr". Got "{strategy}" instead.'
+                f'Strategy can either be "accuracy", "f_beta" or "max_tpr" or "max_tnr". Got "{got}" instead.'
             )
         real = isinstance(min_rate, int | float)
         if strategy in ("max_tpr", "max_tnr") and not (real and 0 <= min_rate <= 1):

@@ -170,7 +170,7 @@ def integer(estimator: Any, name: str) -> int:
     value = getattr(estimator, name)
     if not isinstance(value, int):
         raise ValueError(f"{name} should be an integer, instead it is of type {type(value)}")
-    return value
+    return _validate.number(int(value), type(estimator).__name__, name, low=1, high=2**31, integer=True)
 
 
 def given_bases(estimator: Any, d: int) -> Any:

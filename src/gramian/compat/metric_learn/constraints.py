@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _validate
-from gramian.compat.metric_learn.settings import renamed
+from gramian.compat.metric_learn.settings import renamed, whole
 from gramian.constraints import Chunklets, Labels
 from gramian.constraints.sampling import dissimilar_pairs, similar_pairs
 from gramian.learners.neighbor_targets import neighbor_triplets
@@ -23,7 +23,7 @@ class Constraints:
     def __init__(self, partial_labels: Any):
         labels = np.asanyarray(partial_labels)
         if labels.dtype.kind not in "biuf":
-            labels = np.unique(labels, return_inverse=True)[1]
+            labels = _validate.labels(labels, "Constraints")[1]
         self.partial_labels = labels.astype(int)
 
     @property
@@ -41,7 +41,7 @@ class Constraints:
         num_constraints: Any = "deprecated",
     ) -> tuple[np.ndarray, ...]:
         """Indices (a, b, c, d): pairs (a, b) of one class and (c, d) of two, about ``n_constraints`` of each."""
-        count = int(renamed("num_constraints", "n_constraints", num_constraints, n_constraints))
+        count = whole("n_constraints", renamed("num_constraints", "n_constraints", num_constraints, n_constraints))
         self.n_constraints = count
         rng = _validate.random(random_state, "Constraints")
         a, b = self._pairs(similar_pairs, count, "positive", rng)
@@ -76,14 +76,15 @@ class Constraints:
                     f"{k_impostor} impostor neighbors as specified by k_impostor. Will generate {outside} impostor "
                     "neighbors instead.\n",
                 )
-        side = neighbor_triplets(np.asarray(X)[labeled], labels.of(labeled), k_genuine, k_impostor)
+        side = neighbor_triplets(np.asarray(X, dtype=float)[labeled], labels.of(labeled), k_genuine, k_impostor)
         return labeled[np.stack([side.anchor, side.near, side.far], axis=1)]
 
     def chunks(
         self, n_chunks: int = 100, chunk_size: int = 2, random_state: Any = None, num_chunks: Any = "deprecated"
     ) -> np.ndarray:
         """Chunk of each point, −1 for none: disjoint groups of ``chunk_size`` points of one class."""
-        count = int(renamed("num_chunks", "n_chunks", num_chunks, n_chunks))
+        count = whole("n_chunks", renamed("num_chunks", "n_chunks", num_chunks, n_chunks))
+        chunk_size = _validate.number(chunk_size, "Constraints", "chunk_size", low=1, integer=True)
         labels = self._labels
         most = int(sum(len(group) // chunk_size for group in labels.groups()))
         if most < count:
@@ -116,5 +117,5 @@ def drawn_quadruplets(X: np.ndarray, y: Any, n_constraints: Any, random_state: A
 
 def _drawn(y: Any, n_constraints: Any, random_state: Any, same_length: bool = False) -> tuple[np.ndarray, ...]:
     """Indices of pairs: 20 C² of each kind unless a number is given."""
-    count = 20 * len(np.unique(y)) ** 2 if n_constraints is None else n_constraints
+    count = 20 * len(_validate.labels(y, "Constraints")[0]) ** 2 if n_constraints is None else n_constraints
     return Constraints(y).positive_negative_pairs(count, same_length=same_length, random_state=random_state)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, check_X_y
 
+from gramian._validate import shown
 from gramian.compat.metric_learn.exceptions import PreprocessorError
 
 LOOSE: dict[str, Any] = {
@@ -83,7 +84,16 @@ def _formed(X: Any, ndim: int, preprocessor: Any, context: str) -> Any:
 
 def _message(X: Any, ndim: int, context: str, when: str, advice: str, indicators: bool = False) -> str:
     wanted = f"{INDICATORS[ndim]} or {FORMED[ndim]}" if indicators else FORMED[ndim]
-    return f"{wanted} expected{context}{when}. Found {X.ndim}D array instead:\ninput={X}. Reshape your data{advice}.\n"
+    what = f"Found {X.ndim}D array instead:\ninput={_words(X)}"
+    return f"{wanted} expected{context}{when}. {what}. Reshape your data{advice}.\n"
+
+
+def _words(X: Any) -> str:
+    """As it is written; its type where it cannot be."""
+    try:
+        return str(X)
+    except Exception:
+        return shown(X)
 
 
 def preprocess_points(points: Any, preprocessor: Any) -> Any:

@@ -101,7 +101,7 @@ def start(X: np.ndarray, y: Any, init: Any, n_components: int, has_classes: bool
         raise ValueError(f"`init` must be '{listed}' or a numpy array of shape (n_components, n_features).")
     if init != "auto":
         return init
-    if has_classes and n_components <= min(d, len(np.unique(y)) - 1):
+    if has_classes and n_components <= min(d, len(_validate.labels(y, "start")[0]) - 1):
         return "lda"
     return "pca" if n_components < min(d, n) else "identity"
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 
 import gramian as gm
+from gramian import _validate
 from gramian._settings import require
 from gramian.compat.metric_learn.base_metric import MahalanobisMixin, _PairsClassifierMixin
 from gramian.compat.metric_learn.constraints import drawn_pairs
@@ -180,6 +181,11 @@ class _BaseSDML(MahalanobisMixin):
         prior = metric_matrix(pairs, self.prior, "prior", self.random_state, definite=True)
         scatter = signed_scatter(pairs[:, 0] - pairs[:, 1], np.asarray(y, dtype=float))
         K = np.linalg.inv(prior) + self.balance_param * scatter
+        _validate.number(self.sparsity_param, type(self).__name__, "sparsity_param", high=1e100)
+        if not np.isfinite(K).all():
+            raise ValueError(
+                f"{type(self).__name__}: balance_param and X must give finite numbers, got infinity or NaN."
+            )
         require_minimum(SparseInverse((K + K.T) / 2, self.sparsity_param))
         solution = sparse_inverse((K + K.T) / 2, self.sparsity_param, max_iter=200, tol=1e-4, report=lines(self))
         self.n_iter_ = solution.n_iter

@@ -49,7 +49,7 @@ class LFDA(TransformerMixin, MahalanobisMixin):
             raise ValueError(f"Invalid embedding_type: {self.embedding_type!r}")
         X, y = self._prepare_inputs(X, y, ensure_min_samples=2)
         r = check_n_components(X.shape[1], self.n_components)
-        k = FAR if self.k is None else int(self.k)
+        k = FAR if self.k is None else int(_validate.number(self.k, "LFDA", "k"))
         fit_with(self, gm.LFDA(r, k, embedding=self.embedding_type, anchor=0), X, y)
         return self
 

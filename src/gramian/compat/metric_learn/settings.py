@@ -38,6 +38,11 @@ def store(estimator: Any, settings: dict[str, Any], **new_names: str) -> None:
     vars(estimator).update(values)
 
 
+def whole(name: str, value: Any) -> int:
+    """A number of things; one with a fraction is cut, as there."""
+    return int(_validate.number(value, "Constraints", name))
+
+
 def renamed(old: str, new: str, value: Any, default: Any) -> Any:
     """The value of a parameter that may come under its old name."""
     if isinstance(value, str) and value == "deprecated":
