@@ -23,10 +23,10 @@ FORBIDDEN = {
 MODULES = ("approximation", "clustering", "datasets", "export", "features", "kernels", "manifold", "plotting", "search")
 """Modules whose own lists are for users. Those of solvers, online and rankmin are parts to build with, those of service
 follow its routes, and compat speaks the language of another package."""
-ALLOWED = {"alpha", "ids", "names", "shown", "path", "X", "disliked", "kind", "sample_weight"}
+ALLOWED = {"alpha", "ids", "names", "shown", "path", "X", "disliked", "kind", "sample_weight", "matches"}
 """The parts of a metric ``(basis, core, alpha)``, ``to_parquet(metric, X, path)``, ``check(metric, target, path, X)``,
-``feedback(query, liked, disliked)``, an event ``learn_one(u, v, target, kind)``, and what
-scikit-learn itself gives by position."""
+``feedback(query, liked, disliked)``, ``fit(queries, documents, matches)``, an event
+``learn_one(u, v, target, kind)``, and what scikit-learn itself gives by position."""
 PROTOCOL = ("check", "of")
 """Methods of Metric that the package calls, in the order of the fields and of ``Coordinates.check``."""
 

@@ -77,6 +77,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "PLDA",
         "Contrastive",
         "AutoMetric",
+        "QueryAdapter",
         "Posteriors",
         "Covariance",
         "LFDA",
@@ -132,6 +133,8 @@ STORED: dict[str, str] = {
     "Metric": "metrics",
     "Mixed": "constraints.base",
     "GraphSpace": "manifold.metric",
+    "TwoSided": "learners.two_sided",
+    "WrongPairs": "learners.wrong_pairs",
     **dict.fromkeys(("NeighborGraph", "BallGraph", "GaussianGraph"), "manifold.graph"),
     **dict.fromkeys(("AlongGraph", "ByWeights", "ByGeodesics"), "manifold.extension"),
 }

@@ -74,8 +74,8 @@ Picture = Annotated[Path | None, _option("Save a heat map of the matrix here.", 
 Folder = Annotated[Path, _option("Where to put what the demonstration makes.", "--out", "-o", metavar="FOLDER")]
 
 TO = (
-    "onnx, torch, sentence-transformers, sklearn, npz, json (the map); faiss, hnswlib, usearch (indexes); pgvector, qdrant, "
-    "lancedb, milvus, chroma, duckdb, parquet, elasticsearch, opensearch, weaviate (tables)."
+    "onnx, torch, sentence-transformers, sklearn, npz, json (the map); faiss, hnswlib, usearch (indexes); pgvector, "
+    "qdrant, lancedb, milvus, chroma, duckdb, parquet, elasticsearch, opensearch, weaviate (tables)."
 )
 To = Annotated[str | None, _option(TO, "--to", metavar="TARGET", show_default=False)]
 POINTS = "The points: .npy, .npz (X, ids), .csv, .parquet (columns, or one of vectors). Not for models."

@@ -19,6 +19,7 @@ from gramian.learners.nca import NCA
 from gramian.learners.plda import PLDA
 from gramian.learners.pola import POLA
 from gramian.learners.posteriors import Posteriors
+from gramian.learners.query_adapter import QueryAdapter
 from gramian.learners.rca import RCA
 from gramian.learners.scml import SCML
 from gramian.learners.sdml import SDML
@@ -47,5 +48,6 @@ __all__ = [
     "Kernelized",
     "Learner",
     "Posteriors",
+    "QueryAdapter",
     "TupleClassifier",
 ]

@@ -1,0 +1,159 @@
+"""Linear maps of queries and of documents, and the roads to one: closed forms and descents."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian import linalg
+from gramian.learners.retrieval import Retrieval, contrast
+from gramian.persist import Stored
+from gramian.solvers.descent import descend
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSided(Stored):
+    """q ↦ Aq + a and d ↦ Bd + b for rows of length one, compared by cosine; where B is None documents stay."""
+
+    A: np.ndarray
+    a: np.ndarray
+    B: np.ndarray | None = None
+    b: np.ndarray | None = None
+
+    @classmethod
+    def identity(cls, d: int, both: bool) -> "TwoSided":
+        """Both as they are."""
+        eye, zero = np.eye(d), np.zeros(d)
+        return cls(eye, zero, eye, zero) if both else cls(eye, zero)
+
+    def queries(self, Q: Any) -> Any:
+        """Queries of length one, mapped, of length one."""
+        return linalg.unit_rows(Q @ self.A.T.astype(Q.dtype) + self.a.astype(Q.dtype))
+
+    def documents(self, D: Any) -> Any:
+        """Documents of length one, mapped, of length one."""
+        if self.B is None or self.b is None:
+            return D
+        return linalg.unit_rows(D @ self.B.T.astype(D.dtype) + self.b.astype(D.dtype))
+
+    def after(self, W: np.ndarray, tied: bool) -> "TwoSided":
+        """W after this one: for queries, or for both."""
+        B, b = (W @ self.B, W @ self.b) if tied and self.B is not None else (self.B, self.b)
+        return TwoSided(W @ self.A, W @ self.a, B, b)
+
+    def scaled(self, task: Retrieval) -> "TwoSided":
+        """The same directions, of mean squared length one on a task: so that a blend with the identity is even."""
+
+        def size(X: np.ndarray, M: np.ndarray, m: np.ndarray) -> float:
+            return float(np.sqrt(np.mean(linalg.row_norms(X @ M.T + m)))) or 1.0
+
+        unit = size(task.queries, self.A, self.a)
+        if self.B is None or self.b is None:
+            return TwoSided(self.A / unit, self.a / unit)
+        other = size(task.documents, self.B, self.b)
+        return TwoSided(self.A / unit, self.a / unit, self.B / other, self.b / other)
+
+    def blended(self, weight: float) -> "TwoSided":
+        """w · identity + (1 − w) · this."""
+        eye, rest = weight * np.eye(len(self.A)), 1 - weight
+        if self.B is None or self.b is None:
+            return TwoSided(eye + rest * self.A, rest * self.a)
+        return TwoSided(eye + rest * self.A, rest * self.a, eye + rest * self.B, rest * self.b)
+
+
+def mean_of(maps: list[TwoSided]) -> TwoSided:
+    """The mean of maps of one scale."""
+
+    def mean(name: str) -> Any:
+        values = [getattr(one, name) for one in maps]
+        return None if values[0] is None else np.mean(values, axis=0)
+
+    return TwoSided(mean("A"), mean("a"), mean("B"), mean("b"))
+
+
+FLOOR = 0.1
+"""Least share of the mean variance that every direction is given."""
+
+
+def shrunk_power(C: np.ndarray, n: int, power: float) -> np.ndarray:
+    """(C/c̄ + ε)^power of a covariance of n points: the fewer they are, the nearer to the identity."""
+    values, vectors = np.linalg.eigh(C)  # (d,), (d, d)
+    values = np.maximum(values, 0) / max(float(values.mean()), np.finfo(float).tiny)
+    root = (values + FLOOR + len(C) / n) ** power
+    return (vectors * root) @ vectors.T
+
+
+def whitened(task: Retrieval, power: float, both: bool, within: bool = False) -> TwoSided:
+    """x ↦ C^{−power/2}(x − mean) on both sides, or q ↦ C^{−power} q.
+
+    C is the covariance of all points around the mean of their side or, ``within``, that of queries around their
+    answers: directions in which a query and its answer differ say little.
+    """
+    Q, D = task.queries, task.documents
+    q, d = Q.mean(axis=0), D.mean(axis=0)
+    if within:
+        rows, columns, _ = task.pairs()
+        V = (Q[rows] - q) - (D[columns] - d)
+    else:
+        V = np.concatenate([Q - q, D - d])
+    C = (V.T @ V).astype(float) / len(V)
+    if not both:
+        return TwoSided(shrunk_power(C, len(V), -power), np.zeros(len(C))).scaled(task)
+    R = shrunk_power(C, len(V), -power / 2)
+    return TwoSided(R, -R @ q, R, -R @ d).scaled(task)
+
+
+def ridge(task: Retrieval, reg: float) -> TwoSided:
+    """argmin_A Σ |A q_i − d_i|² + reg · n/d ‖A − I‖²: queries are moved onto their answers."""
+    rows, columns, _ = task.pairs()
+    Q, D = task.queries[rows].astype(float), task.documents[columns].astype(float)
+    d = Q.shape[1]
+    lam = reg * len(Q) / d
+    A = np.linalg.solve(Q.T @ Q + lam * np.eye(d), Q.T @ (D - Q)).T
+    return TwoSided(np.eye(d) + A, np.zeros(d)).scaled(task)
+
+
+def contrasted(task: Retrieval, start: TwoSided, tied: bool, temperature: float, reg: float, steps: int) -> TwoSided:
+    """W after a start, by a few steps of descent on mean contrast + reg/2 ‖W − I‖², from W = I.
+
+    Of queries alone the cosine has no length of Wq in it, so that s = (Wq)ᵀd/τ is linear in W and the problem convex.
+    ``tied`` moves both sides by one W, by their angle.
+    """
+    inside = task.mapped(start.queries(task.queries), start.documents(task.documents))
+    Q, D = inside.queries, inside.documents
+    eye = np.eye(Q.shape[1])
+
+    def objective(W: np.ndarray) -> tuple[float, np.ndarray]:
+        L = W.astype(Q.dtype)
+        if tied:
+            value, gradient = angles(inside, Q @ L.T, D @ L.T, temperature)
+        else:
+            value, dU, _ = contrast(inside, Q @ L.T, D, temperature)
+            gradient = dU.T @ Q
+        return value + reg / 2 * float(np.sum((W - eye) ** 2)), gradient.astype(float) + reg * (W - eye)
+
+    def angles(inside: Retrieval, X: np.ndarray, Y: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
+        value, dU, dV = contrast(inside, linalg.unit_rows(X), linalg.unit_rows(Y), temperature)
+        return value, through_length(dU, X).T @ Q + through_length(dV, Y).T @ D
+
+    W = descend(objective, eye, max_iter=steps).point
+    return start.after(W, tied).scaled(task)
+
+
+def through_length(slope: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """∂f/∂X of what f says of X/|X|."""
+    size = np.sqrt(linalg.row_norms(X))[:, None]
+    size[size == 0] = 1.0
+    U = X / size
+    return (slope - U * linalg.row_inner(U, slope)[:, None]) / size
+
+
+def low_rank(full: TwoSided, rank: int) -> TwoSided:
+    """The same with A − I (and B − I) cut to its leading directions."""
+
+    def cut(M: np.ndarray) -> np.ndarray:
+        eye = np.eye(len(M))
+        U, s, Vt = np.linalg.svd(M - eye)
+        return eye + (U[:, :rank] * s[:rank]) @ Vt[:rank]
+
+    return TwoSided(cut(full.A), full.a, None if full.B is None else cut(full.B), full.b)
