@@ -54,6 +54,7 @@ OTHER = {
     "budget_s": 0.0,
     "candidates": ("RCA",),
     "class_weight": {0: 3.0},
+    "classes": "closed",
     "center": True,
     "chunklet_size": 3,
     "combination": np.linspace(-1, 1, 2 * N).reshape(N, 2),

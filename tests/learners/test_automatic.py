@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
+from sklearn.neighbors import KNeighborsClassifier
 
 import gramian as gm
 from gramian.learners.anchored import WEIGHTS
+from gramian.learners.beside_classes import BesideClasses
 from gramian.learners.starts import AsTheyAre
-from gramian.learners.trials import MOST, PLAIN, MeanOf, Trial, winner
+from gramian.learners.trials import MOST, PLAIN, MeanOf, Standing, Trial, winner
 
 FAST = ["RCA", gm.PLDA(0.5, 0.1), gm.GMML]
 
@@ -244,3 +246,96 @@ def test_only_learners_that_take_what_is_given_are_tried():
     assert not {"PLDA", "RCA", "LMNN", "NCA", "Contrastive"} & tried
     groups = {row["candidate"] for row in gm.AutoMetric(random_state=0).fit(X, gm.Chunklets(y)).report_}
     assert {"PLDA", "RCA", "Contrastive"} <= groups
+
+
+def rings(rng, n=240):
+    """Three rings in the plane: a forest tells them apart, and no linear map does."""
+    y, angle = np.arange(n) % 3, rng.uniform(0, 2 * np.pi, size=n)
+    return (1 + y)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.25 * rng.normal(size=(n, 2)), y
+
+
+def test_class_probabilities_stand_beside_what_is_best_without_them(rng):
+    X, y = rings(rng)
+    auto = gm.AutoMetric(candidates=["RCA", "Posteriors"], random_state=0).fit(X, y)
+    row = auto.report_[-1]
+    assert row["note"] == "chosen" and row["candidate"].endswith("beside Posteriors()")
+    assert row["gain"] > 2 * row["gain_error"] and 0 < row["weight"] < 1
+    space, weight = auto.metric_.coordinates, row["weight"]
+    assert isinstance(auto.posteriors_, gm.Posteriors)
+    alone = gm.AutoMetric(candidates=["RCA"], random_state=0).fit(X, y)
+    assert auto.chosen_.startswith(alone.chosen_) and alone.posteriors_ is None
+    below, roots = alone.metric_.sqdist(X), np.sqrt(space.model.of(X))
+    unit = below.mean() / 2  # mean |x − μ|² is half of mean |x − y|²
+    expected = weight * below + (1 - weight) * unit * gm.linalg.sqdist(roots)
+    np.testing.assert_allclose(auto.metric_.sqdist(X), expected, atol=1e-9)
+    new, known = rings(rng)
+    ids, _ = gm.ExactIndex(auto.metric_).add(X).query(new, k=10)
+    plain, _ = gm.ExactIndex(alone.metric_).add(X).query(new, k=10)
+    assert np.mean(y[ids] == known[:, None]) > np.mean(y[plain] == known[:, None]) + 0.02
+
+
+def test_labeled_points_get_probabilities_of_models_that_did_not_see_them(rng):
+    X, y = rings(rng)
+    auto = gm.AutoMetric(candidates=["Posteriors"], random_state=0)
+    crossed, plain = auto.fit_transform(X, y), auto.transform(X)
+    width = len(auto.metric_.coordinates.classes)
+    np.testing.assert_array_equal(crossed[:, :-width], plain[:, :-width])
+    assert np.abs(crossed - plain)[:, -width:].max() > 0.01
+    none = gm.AutoMetric(candidates=["RCA"], random_state=0)
+    np.testing.assert_array_equal(none.fit_transform(X, y), none.transform(X))
+
+
+def test_scaled_columns_reach_the_distance_and_not_the_classifier(rng):
+    X, y = rings(rng)
+    X = np.column_stack([X, 1e3 * rng.normal(size=len(X))])
+    auto = gm.AutoMetric(candidates=["Posteriors"], normalize=False, random_state=0).fit(X, y)
+    other = gm.AutoMetric(candidates=["Posteriors"], normalize=False, random_state=0).fit(X[::-1], y[::-1])
+    assert auto.chosen_ == "scaled features, beside Posteriors()" == other.chosen_
+    np.testing.assert_allclose(auto.metric_.sqdist(X[:9]), other.metric_.sqdist(X[:9]), rtol=1e-6)
+
+
+def test_a_classifier_learns_from_as_many_points_as_its_work_allows(rng, monkeypatch):
+    from gramian.constraints import Labels
+    from gramian.learners import beside_classes
+
+    monkeypatch.setitem(beside_classes.WORK, "forest", 2 * 100)
+    X, y = rings(rng)
+    points, labels = beside_classes.affordable(gm.Posteriors(), X, Labels(y, np.arange(3)), 0)
+    assert list(np.bincount(labels.codes)) == [33, 33, 33] and len(points) == 99
+    mine = gm.Posteriors(KNeighborsClassifier())
+    assert beside_classes.affordable(mine, X, Labels(y, np.arange(3)), 0)[0] is X
+
+
+def test_closed_classes_are_not_held_out(rng):
+    from gramian.constraints import Labels
+    from gramian.learners.held_out import held_out
+
+    labels = Labels(np.arange(90) % 6, np.arange(6))
+    for fold in held_out(labels, np.random.RandomState(0), closed=True):
+        assert set(fold.held) == {"seen"} and len(np.unique(labels.codes[fold.rows])) == 6
+    assert all(set(fold.held) == {"seen", "new"} for fold in held_out(labels, np.random.RandomState(0)))
+    X = rng.normal(size=(90, 3)) + np.arange(6)[np.arange(90) % 6, None]
+    auto = gm.AutoMetric(candidates=FAST, classes="closed", random_state=0).fit(X, labels.codes)
+    assert np.isfinite(auto.estimate_).all()
+
+
+def test_a_class_probability_trial_is_measured_against_the_start_it_grew_from():
+    """What classes lose by what stands counts too: 0.02 by that, 0.02 by the probabilities."""
+
+    def scored(values):
+        return (
+            (0, "seen", np.broadcast_to(values[0], (4, len(WEIGHTS)))),
+            (0, "new", np.broadcast_to(values[1], (4, len(WEIGHTS)))),
+        )
+
+    fading = np.linspace(1, 0, len(WEIGHTS))
+    base = replace(BASE, scores=scored((np.zeros(1), np.zeros(1))))
+    under = replace(trial(SURE), scores=scored((fading, -0.02 * fading)))
+    beside = Trial(
+        "",
+        BASE.start,
+        BesideClasses(Standing(under, 0), gm.Posteriors(), 0),
+        scores=scored((1 + fading, -0.02 - 0.02 * fading)),
+    )
+    stand = winner([base, under, beside], base)
+    assert stand.trial is beside and stand.place == 7, "0.02 + 0.02 (1 − p/13) is at most 0.03 from 7 on"

@@ -13,6 +13,7 @@ from gramian._settings import Loudness, Seed, Size, Within
 from gramian.constraints import Chunklets, Comparisons, Labels, Pairs
 from gramian.learners.anchored import WEIGHTS, Anchored
 from gramian.learners.base import Blended, Learner
+from gramian.learners.beside_classes import BesideClasses
 from gramian.learners.contrastive import Contrastive
 from gramian.learners.gmml import GMML
 from gramian.learners.itml import ITML
@@ -21,6 +22,7 @@ from gramian.learners.lmnn import LMNN
 from gramian.learners.lsml import LSML
 from gramian.learners.nca import NCA
 from gramian.learners.plda import PLDA
+from gramian.learners.posteriors import Posteriors, cross_fitted
 from gramian.learners.rca import RCA
 from gramian.learners.scml import SCML
 from gramian.learners.starts import FEWEST, AsTheyAre, ByAngle, LengthOne, Scaled, Start, around_origin, dominated
@@ -55,6 +57,7 @@ def default_candidates(y: Any = None) -> dict[str, Any]:
         "ITML": ITML(),
         "LMNN": LMNN(),
         "NCA": NCA(),
+        "class probabilities": Posteriors(),
     }
     if y is None or isinstance(y, Labels):
         return candidates
@@ -75,6 +78,9 @@ class AutoMetric(Learner):
     that of what stands then where it gains more than two. Its weight w is the largest within half an error of its
     best. It rises until classes that were held out lose at most 0.03.
 
+    Then class probabilities (:class:`Posteriors`: of a logistic model, or below 64 columns of a forest) are tried
+    beside what stands, on the same folds, at any weight; half an error is enough for them.
+
     The start are the features as they are, or scaled ones where one column has more than half of the variance. The
     reference is named beforehand, so that less is asked of it: by angle the mean of two PLDA and two Contrastive, at a
     weight of at most 0.3, and by distance the most shrunk PLDA. Few neighbors of a point are looked
@@ -88,9 +94,12 @@ class AutoMetric(Learner):
         "precision@k" among the nearest of what was held out. Pairs are scored by the area under the ROC curve, and
         triplets by the share that holds.
     candidates : list or dict of learners, optional
-        Learners to try, by class, instance or public name; PLDA, Contrastive, RCA, GMML, ITML, LMNN and NCA when None,
-        LSML and SCML for triplets and quadruplets. Kernels are tried where ``Kernelized(learner)`` is among them; the
-        metric may then be one beside the features, which databases take as coordinates only.
+        Learners to try, by class, instance or public name; PLDA, Contrastive, RCA, GMML, ITML, LMNN, NCA and Posteriors
+        when None, LSML and SCML for triplets and quadruplets. Kernels are tried where ``Kernelized(learner)`` is among
+        them; the metric may then be one beside the features, which databases take as coordinates only.
+    classes : {"open", "closed"}
+        "open": classes that nobody labeled may come, and must not lose; "closed": these are all there are, so that
+        only their points are held out.
     cv : int
         Folds.
     normalize : "auto", True or False
@@ -112,6 +121,8 @@ class AutoMetric(Learner):
         The candidate that won, or the start.
     report_ : Report
         Rows of candidate, score ± error, gain, weight of the prior, CPU seconds; ``report_.to_frame()``.
+    posteriors_ : Posteriors or None
+        What makes the class probabilities in the metric, where there are any.
     estimate_ : (float, float)
         Gain over the points as they are to expect, and its standard error.
 
@@ -135,6 +146,7 @@ class AutoMetric(Learner):
     scoring: str = "precision@10"
     candidates: Any = None
     _: KW_ONLY
+    classes: Literal["open", "closed"] = "open"
     cv: Annotated[int, Within(2)] = 3
     normalize: Literal["auto"] | bool = "auto"
     budget_s: Size | None = None
@@ -148,18 +160,24 @@ class AutoMetric(Learner):
             raise ValueError(
                 f"AutoMetric: cv must be at most the number of points {linalg.count(task.Z)}, got {self.cv}."
             )
-        candidates = self.affordable(self.named(task.y), linalg.count(task.Z))
-        search = Search(task, neighbors_of(self.scoring), self.cv)
+        named = self.affordable(self.named(task.y), linalg.count(task.Z))
+        classifiers = {name: one for name, one in named.items() if isinstance(one, Posteriors)}
+        candidates = {name: one for name, one in named.items() if name not in classifiers}
+        search = Search(task, neighbors_of(self.scoring), self.cv, self.classes == "closed")
         starts = [search.trial(start.name, start) for start in self.starts(search.X)]
         plain = starts[1:] if self.normalize is True else starts
         first = prior_of(plain, dominated(search.X))
+        began = time.process_time()
         tried = list(self.tried(search, starts, first, candidates))
+        tried += self.beside(search, starts[0], winner([*plain, *tried], first), classifiers, began, len(tried))
         stand = winner([*plain, *tried], first)
         if not starts[0].scores:
             warn_of_nothing(task.y)
         gain = honest([*plain, *tried], first, starts[0], len(search.folds))
         report = Report(trial.row(starts[0], stand) for trial in [*starts, *tried])
-        return fitted(stand, task).saying(chosen=stand.trial.name, estimate=gain, report=report)
+        posteriors = getattr(stand.trial.learner, "posteriors", None)
+        said = {"chosen": stand.trial.name, "estimate": gain, "report": report, "posteriors": posteriors}
+        return fitted(stand, task).saying(**said)
 
     def named(self, y: Any = None) -> dict[str, Any]:
         """Candidates by name, as learners of their own."""
@@ -221,6 +239,21 @@ class AutoMetric(Learner):
                 )
                 yield trials[-1]
 
+    def beside(
+        self, search: Search, base: Trial, stand: Standing, classifiers: dict[str, Posteriors], began: float, done: int
+    ) -> list[Trial]:
+        """Class probabilities beside what stands, where labels are classes."""
+        trials = [
+            Trial(f"{stand.trial.name}, beside {name}", stand.trial.start, BesideClasses(stand, learner, search.seed))
+            for name, learner in classifiers.items()
+        ]
+        return [self.judged(search, base, trial, began, done) for trial in trials]
+
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> np.ndarray:
+        """Coordinates of labeled points; class probabilities in them are of models that did not see their labels."""
+        self.fit(X, y, **options)
+        return self.transform(X) if self.posteriors_ is None else cross_fitted(self, self.posteriors_, X, y, **options)
+
     def judged(self, search: Search, base: Trial, trial: Trial, began: float, done: int) -> Trial:
         """A trial with its scores, unless the budget was spent."""
         if self.budget_s is not None and time.process_time() - began > self.budget_s:
@@ -279,6 +312,8 @@ def prior_of(starts: list[Trial], one_column_decides: bool) -> Trial:
 def fitted(stand: Standing, task: Task) -> Solution:
     """What stands, on all points, in the coordinates of its start."""
     start, learner = stand.trial.start, stand.trial.learner
+    if isinstance(learner, BesideClasses):
+        return learner.solve(fitted(learner.under, task), task, float(WEIGHTS[stand.place]))
     points = start.coordinates.accept(linalg.dense(task.Z))  # (n, d)
     weights, weight = start.weights(points), float(WEIGHTS[stand.place])
     if learner is None:
@@ -310,7 +345,9 @@ def as_learner(candidate: Any) -> Any:
         candidate = {cls.__name__: cls for cls in subclasses(Learner)}.get(candidate, candidate)
     if isinstance(candidate, type):
         candidate = candidate()
-    if not isinstance(candidate, Blended | Kernelized):
+    if isinstance(candidate, Posteriors) and candidate.learner is not None:
+        raise ValueError("AutoMetric: a candidate Posteriors stands beside what is best without it; give no learner.")
+    if not isinstance(candidate, Blended | Kernelized | Posteriors):
         raise TypeError(f"AutoMetric: candidates must be learners with an anchor, got {_validate.shown(candidate)}.")
     return clone(candidate)
 

@@ -51,19 +51,20 @@ class Numbers:
 
 
 def held_out(
-    y: Any, rng: np.random.RandomState, n_folds: int = FOLDS, order: np.ndarray | None = None
+    y: Any, rng: np.random.RandomState, n_folds: int = FOLDS, order: np.ndarray | None = None, closed: bool = False
 ) -> Iterator[Fold]:
     """Folds of what y is about; none where y says too little.
 
-    Points are drawn in an order of their own, by rows when None: where it follows from their content, neither the
-    order of rows nor names of classes matter.
+    No class is held out where those that have a label are all there are, ``closed``. Points are drawn in an order of
+    their own, by rows when None: where it follows from their content, neither the order of rows nor names of classes
+    matter.
     """
     if isinstance(y, Chunklets):
         names = np.unique(y.ids[y.ids >= 0])
         labels = Labels(np.where(y.ids < 0, -1, np.searchsorted(names, y.ids)), names)
-        yield from (_as_chunklets(fold) for fold in _class_folds(labels, rng, n_folds, order))
+        yield from (_as_chunklets(fold) for fold in _class_folds(labels, rng, n_folds, order, closed))
     elif isinstance(y, Labels):
-        yield from _class_folds(y, rng, n_folds, order)
+        yield from _class_folds(y, rng, n_folds, order, closed)
     elif isinstance(y, Targets):
         yield from number_folds(y, rng, n_folds, order)
     elif isinstance(y, Pairs | Comparisons):
@@ -76,11 +77,12 @@ def _as_chunklets(fold: Fold) -> Fold:
 
 
 def _class_folds(
-    labels: Labels, rng: np.random.RandomState, n_folds: int, order: np.ndarray | None = None
+    labels: Labels, rng: np.random.RandomState, n_folds: int, order: np.ndarray | None = None, closed: bool = False
 ) -> Iterator[Fold]:
-    """Each fold holds out a part of the classes, and a part of the points of the others."""
+    """Each fold holds out a part of the classes, unless they are ``closed``, and a part of the points of the others."""
     groups = [rng.permutation(members) for members in in_order(labels, order)]
-    place = rng.permutation(len(groups)) % n_folds if len(groups) >= n_folds else np.full(len(groups), -1)
+    few = closed or len(groups) < n_folds
+    place = np.full(len(groups), -1) if few else rng.permutation(len(groups)) % n_folds
     for fold in range(n_folds):
         kept, seen, new = [], [], []
         for members, part in zip(groups, place):

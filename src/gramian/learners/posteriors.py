@@ -13,7 +13,7 @@ from gramian import _validate, linalg
 from gramian._device import to_host
 from gramian._settings import Rule, Seed, Size, Within
 from gramian.constraints import Labels
-from gramian.coordinates import Hellinger, Plain, Probabilities, probabilities
+from gramian.coordinates import Coordinates, Hellinger, Plain, Probabilities, probabilities
 from gramian.coordinates.probabilities import linear_model, trees
 from gramian.learners.base import Learner, named_prior, plan
 from gramian.learners.spaces import spread
@@ -109,19 +109,9 @@ class Posteriors(Learner):
             effort = inner.traits.exact.of(inner)
             inside = replace(task, effort=effort, prior=named_prior(inner, task.Z, task.rest), report=None)
             base = plan(inner, task.y).solve(inside)
-        return self.beside(base, task.Z, task.y, 1.0, weight**2, seed)
-
-    def beside(
-        self, base: Solution, points: Any, labels: Labels, first: float, second: float, random_state: int
-    ) -> Solution:
-        """What was learned, times ``first``, and the probabilities, times ``second`` in its unit."""
-        space = Plain(points.shape[1]) if base.coordinates is None else base.coordinates
-        L = to_host(linalg.psd_sqrt(base.M) if base.factor is None else base.factor)  # (q, r)
-        model = self.model(space.accept(points), labels, random_state)
-        unit = unit_of(Metric.of(space, L, base.alpha), space.accept(points))
-        factor = block_diag(np.sqrt(first) * L, np.sqrt(second * unit) * np.eye(len(model.classes)))
-        both = Solution(factor=factor, alpha=first * base.alpha, coordinates=Hellinger(space, model))
-        return replace(both, n_iter=base.n_iter, learned=base)
+        space = Plain(task.Z.shape[1]) if base.coordinates is None else base.coordinates
+        model = self.model(space.accept(task.Z), task.y, seed)
+        return beside(base, space, task.Z, model, 1.0, weight**2)
 
     def model(self, points: Any, labels: Labels, random_state: int) -> Probabilities:
         """The classifier, fitted to points behind the door of their coordinates, in an order that these decide."""
@@ -158,12 +148,21 @@ class Posteriors(Learner):
         return cross_fitted(self.fit(X, y, **options), self, X, y, **options)
 
 
-def cross_fitted(learner: Any, posteriors: "Posteriors | None", X: Any, y: Any, unknown: Any = None) -> np.ndarray:
-    """What a fitted learner makes of its own points; None has nothing to fit again."""
+def beside(
+    base: Solution, space: Coordinates, points: Any, model: Probabilities, first: float, second: float
+) -> Solution:
+    """What was learned in a space, times ``first``, and class probabilities, times ``second`` in its unit."""
+    L = to_host(linalg.psd_sqrt(base.M) if base.factor is None else base.factor)  # (q, r)
+    unit = unit_of(Metric.of(space, L, base.alpha), space.accept(points))
+    factor = block_diag(np.sqrt(first) * L, np.sqrt(second * unit) * np.eye(len(model.classes)))
+    both = Solution(factor=factor, alpha=first * base.alpha, coordinates=Hellinger(space, model))
+    return replace(both, n_iter=base.n_iter, learned=base.learned or base, extra=base.extra)
+
+
+def cross_fitted(learner: Any, posteriors: Posteriors, X: Any, y: Any, unknown: Any = None) -> np.ndarray:
+    """Coordinates of its own points under a fitted learner, with probabilities that did not see their labels."""
     points = learner._points(X)
     Z, space = learner.metric_.transform_of(points), learner.metric_.coordinates
-    if posteriors is None:
-        return Z
     labels = Labels.from_array(y, type(learner).__name__, len(points), unknown)
     rows = np.flatnonzero(labels.codes >= 0)
     weight = learner.metric_.components[-1, -1]

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
+from gramian.constraints import Labels
 from gramian.learners.anchored import WEIGHTS, Anchored, gain_and_error
+from gramian.learners.beside_classes import BesideClasses, ClassPath
 from gramian.learners.door import require_kind
 from gramian.learners.held_out import Fold, held_out, path_scores
 from gramian.learners.path import MeanPath, Path
@@ -21,8 +23,9 @@ PLAIN = len(WEIGHTS) - 1
 """Place of the weight 1: the start alone."""
 COUNTS = {"seen": 2.0, "new": 1.0}
 """What a gain on new points of known classes counts beside one on classes that were never seen."""
-REFERENCE, OTHERS = 1.0, 2.0
-"""Standard errors that a gain must exceed: of the one named beforehand, and of the best of many."""
+REFERENCE, OTHERS, CLASSES = 1.0, 2.0, 0.5
+"""Standard errors that a gain must exceed: of the one named beforehand, of the best of many, and of class
+probabilities beside what stands: their classifier learns from fewer labels on a fold, so that folds say less."""
 MOST = int(np.flatnonzero(WEIGHTS == 0.3)[0])
 """Place of the largest weight of a mean as the reference."""
 NEAR = 0.5
@@ -73,8 +76,10 @@ class Trial:
 
         What the start gains by itself, say by angle, is no excuse.
         """
+        origin = self.learner.under.trial if isinstance(self.learner, BesideClasses) else self
+        plain = {fold: scores[:, [PLAIN]] for fold, kind, scores in origin.scores if kind == "new"}
         losses = [
-            (kind, scores[:, [PLAIN]] - scores)
+            (kind, plain[fold] - scores)
             for fold, kind, scores in self.scores
             if kind == "new" and (folds is None or fold in folds)
         ]
@@ -114,12 +119,15 @@ def winner(trials: list[Trial], first: Trial, folds: Any = None) -> Standing:
     place of what stands then where it gains more than two. Its weight is the largest within half an error of its best.
     It rises until classes that were held out lose at most 0.03.
 
+    Class probabilities are tried last, beside what stands by then, and half an error is enough for them.
     The reference is a mean of learners by angle; where that does not gain so much, a closed form.
     """
     stand = Standing(first)
     named = [trial for trial in trials if trial.reference]
     means, forms = ([one for one in named if isinstance(one.learner, MeanOf) == mean] for mean in (True, False))
-    for errors, group in ((REFERENCE, means), (REFERENCE, forms), (OTHERS, trials)):
+    beside = [trial for trial in trials if isinstance(trial.learner, BesideClasses)]
+    others = [trial for trial in trials if not isinstance(trial.learner, BesideClasses)]
+    for errors, group in ((REFERENCE, means), (REFERENCE, forms), (OTHERS, others), (CLASSES, beside)):
         if group is forms and stand.trial is not first:
             continue
         bounds = [(*trial.bound(stand, errors, folds), trial) for trial in group]
@@ -147,9 +155,9 @@ def honest(trials: list[Trial], first: Trial, base: Trial, n_folds: int) -> tupl
 class Search:
     """The folds of a task, and what each start and candidate has on them."""
 
-    def __init__(self, task: Task, k: int, cv: int):
+    def __init__(self, task: Task, k: int, cv: int, closed: bool = False):
         self.X, self.task, self.k = linalg.dense(task.Z), task, k
-        self.folds = list(held_out(task.y, task.rng, cv, task.order))
+        self.folds = list(held_out(task.y, task.rng, cv, task.order, closed))
         self.seed = int(task.rng.randint(2**31 - 1))
         self.paths: dict[tuple[int, str, int], Any] = {}
 
@@ -165,7 +173,7 @@ class Search:
             except (ValueError, TypeError) as error:
                 note = str(error)
                 continue
-            path = path if center is None else replace(path, center=center)
+            path = path if center is None or isinstance(path, ClassPath) else replace(path, center=center)
             weights = WEIGHTS if learner is not None else WEIGHTS[-1:]
             for kind, score in path_scores(fold, points, path, weights, self.k, PART):
                 scores.append((number, kind, np.broadcast_to(score, (len(score), len(WEIGHTS)))))
@@ -178,14 +186,28 @@ class Search:
             return Path(np.zeros((start.d, 0)), np.zeros((0, 0)))
         if isinstance(learner, MeanOf):
             return MeanPath(tuple(self.path(part, start, points, number, rng) for part in learner.parts))
+        fold = self.folds[number]
+        if isinstance(learner, BesideClasses):
+            return self.beside(
+                learner, points, fold, self.path(learner.under.trial.learner, start, points, number, rng)
+            )
         key = id(learner), start.learned_as, number
         if key not in self.paths:
-            fold = self.folds[number]
             require_kind(learner, fold.side)
             task = replace(self.task, Z=points, y=fold.side, rng=rng, rows=None, report=None)
             inner, frame = learner.framed(task)
             self.paths[key] = frame.part(inner, task, fold.rows).path
         return self.paths[key]
+
+    def beside(self, learner: BesideClasses, points: Any, fold: Fold, below: Any) -> ClassPath:
+        """Probabilities that saw a fold only, beside what stands there."""
+        require_kind(learner.posteriors, fold.side)
+        assert isinstance(fold.side, Labels)
+        start, place = learner.under.trial.start, learner.under.place
+        rows = start.coordinates.accept(self.X)[fold.rows]
+        center = start.center(points[fold.rows])
+        below = below if center is None else replace(below, center=center)
+        return learner.path(below, float(WEIGHTS[place]), rows, fold.side, start.weights(rows))
 
     def points(self, start: Start, fold: Fold) -> Any:
         """All points at a start that saw those of the fold only."""

@@ -1,0 +1,90 @@
+"""What stands in a search, with the class probabilities of a classifier beside it, as one more candidate.
+
+The classifier of a fold saw neither the points nor the classes that the fold holds out, so that both say what its
+probabilities are worth: d²_t = (1 − t) s Σ_c (√p_c(x) − √p_c(y))² + t d²_0, with d_0 what stands and s its spread.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gramian import linalg
+from gramian.constraints import Labels
+from gramian.coordinates.probabilities import Probabilities
+from gramian.learners.path import Straight
+from gramian.learners.posteriors import FEWEST, PROBED, Posteriors, beside
+from gramian.learners.subsample import by_content, some
+from gramian.learners.task import Task, Traits
+from gramian.solvers.base import Solution
+
+if TYPE_CHECKING:
+    from gramian.learners.trials import Standing
+
+LEAST = 0.01
+"""The least share of what stands, or points of which a classifier is sure would all be the same."""
+WORK = {"logistic": 2e8, "forest": 2e6}
+"""Points × columns × classes of a linear model, and points × columns of a forest, that take some 10 CPU seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class BesideClasses:
+    """Class probabilities beside what stands."""
+
+    under: "Standing"
+    posteriors: Posteriors
+    seed: int
+    traits: Traits = field(default=Traits(), init=False)
+
+    def path(self, below: Straight, weight: float, points: Any, labels: Labels, weights: np.ndarray) -> "ClassPath":
+        """From the probabilities, learned from points behind their door, to what stands, in its unit.
+
+        ``below`` has the weight ``weight`` of its start, and sees points times ``weights``.
+        """
+        model = self.model(points, labels)
+        probe = linalg.take(points, linalg.spread(len(points), PROBED)) * weights
+        unit = float(below.among(probe, weight).mean() / 2)  # mean |x − μ|² is half of mean |x − y|²
+        return ClassPath(model, below, weight, unit or 1.0, weights)
+
+    def solve(self, below: Solution, task: Task, share: float) -> Solution:
+        """The probabilities beside the answer ``below``, which has a given share."""
+        share = max(share, LEAST)
+        space: Any = below.coordinates
+        model = self.model(space.accept(task.Z), task.y)
+        return beside(below, space, task.Z, model, share, 1 - share)
+
+    def model(self, points: Any, labels: Labels) -> Probabilities:
+        """The classifier, fitted to points behind their door."""
+        return self.posteriors.model(*affordable(self.posteriors, points, labels, self.seed), self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPath(Straight):
+    """d²_t between points at a start, with ``below`` at one place of its own path."""
+
+    model: Probabilities
+    below: Straight
+    weight: float
+    unit: float
+    """s: the spread of the points under ``below``."""
+    weights: np.ndarray
+    """(d,): what the start made of the columns that the model takes."""
+
+    def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """d² of all points, (n, n), by the probabilities alone and by what stands."""
+        if Y is not None:
+            raise ValueError("probabilities are compared among one set of points")
+        return self.unit * linalg.sqdist(self.model.roots(X / self.weights)), self.below.among(X, self.weight)
+
+
+def affordable(posteriors: Posteriors, points: Any, labels: Labels, seed: int) -> tuple[Any, Labels]:
+    """The points that a classifier of ours learns from: all, or a part by class where it would take too long."""
+    kind, d = posteriors.classifier, points.shape[1]
+    if not isinstance(kind, str):
+        return points, labels
+    linear = kind == "logistic" or (kind == "auto" and d >= FEWEST)
+    most = int(WORK["logistic"] / (d * len(labels.classes)) if linear else WORK["forest"] / d)
+    if len(points) <= most:
+        return points, labels
+    rows = some(labels, most, np.random.RandomState(seed), by_content(points))
+    return points[rows], labels.of(rows)
