@@ -12,6 +12,7 @@ import numpy as np
 import gramian as gm
 from gramian.service import Space, archive, changes, learning, store, upkeep
 from gramian.service.stream import Stream
+from gramian.service.vectors import make_folder
 from tests.service.victims import WIDTH, say
 
 
@@ -63,7 +64,7 @@ def restoring(folder):
 
 def saving(folder):
     """One file, written again and again."""
-    folder.mkdir()
+    make_folder(folder)
     for number in range(6):
         gm.save(gm.Mahalanobis(np.full((2 + 40 * number, 3), float(number))), folder / "metric.gram")
         say({"did": "save", "number": number})

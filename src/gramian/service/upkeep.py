@@ -63,9 +63,14 @@ class Upkeep:
         self._thread.join()
 
     def _run(self) -> None:
-        _step_back()
+        troubles = self._writer.troubles
+        with contextlib.suppress(Exception):  # then it is as nice as the others
+            _step_back()
         while not self._stop.is_set():
-            self._writer.troubles.attempt("upkeep", "space", self._round)
+            try:
+                troubles.attempt("upkeep", "space", self._round)
+            except Exception:  # in the noting of another one, as where there is no memory
+                troubles.counts["upkeep"] += 1
             self._stop.wait(PAUSE)
 
     def _round(self) -> None:
