@@ -17,7 +17,7 @@ JOBS ?= 2
 SMOKE = $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_minute.py -m browser -k test_the_first_minute -rs
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: demo serve page browser smoke smoke-ready test lint types quick machines slow exports arrays gpu docs papers papers-quick speed beyond
+.PHONY: demo serve page browser smoke smoke-ready test lint types quick machines mutants slow exports arrays gpu docs papers papers-quick speed beyond
 .PHONY: effect clicks fuzz beside dist clean
 
 demo: $(DEMO_DEPS)
@@ -77,6 +77,13 @@ quick: $(TEST_DEPS)
 # runs some rows, `ARGS=--computing` a part, `ARGS=--write` puts what came of it on the page.
 machines: $(TEST_DEPS)
 	$(BIN)/python tools/machines.py --jobs $(JOBS) $(ARGS)
+
+# The files that keep data, changed in one place at a time: do the tests notice? It goes on where it was stopped.
+# `make mutants ARGS='gramian.persist*'` takes some; `python tools/mutants.py --write` puts what came of it on the page.
+mutants: $(TEST_DEPS)
+	$(BIN)/python -m pip install --quiet mutmut
+	$(ONE_THREAD) $(BIN)/mutmut run --max-children $(JOBS) $(ARGS)
+	$(BIN)/python tools/mutants.py
 
 slow: $(TEST_DEPS)
 	$(BIN)/python -m pytest -m slow

@@ -312,11 +312,11 @@ def test_what_is_written_is_plain_and_the_same_every_time(path):
     contents = []
     for _ in range(2):
         gm.save(values, path)
-        contents.append(path.read_bytes()[100:-600])
+        contents.append(path.read_bytes())
         with zipfile.ZipFile(path) as archive:
             assert archive.namelist() == ["header.json", "array0.npy", "array1.npy"]
             assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
-            assert {info.date_time for info in archive.infolist()[1:]} == {(1980, 1, 1, 0, 0, 0)}
+            assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
             assert all(archive.read(name)[:8] == b"\x93NUMPY\x01\x00" for name in archive.namelist()[1:])
     assert contents[0] == contents[1]
 

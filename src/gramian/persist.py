@@ -30,6 +30,8 @@ FORMAT = "gramian"
 VERSION = 1
 _ALIGN = 64
 _CHUNK = 1 << 20
+DATE = (1980, 1, 1, 0, 0, 0)
+"""Of every entry, so that the same value is the same bytes."""
 LEFTOVER_S = 3600.0
 """Age, in seconds, from which the temporary file of a killed writer is nobody's."""
 
@@ -221,9 +223,9 @@ def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 def _write(stream: Any, header: str, arrays: dict[str, np.ndarray]) -> None:
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("header.json", header)
+        archive.writestr(zipfile.ZipInfo("header.json", date_time=DATE), header)
         for name, array in arrays.items():
-            info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            info = zipfile.ZipInfo(f"{name}.npy", date_time=DATE)
             # 30 bytes of local header, the name, 20 bytes of zip64 sizes: then the array, aligned for mmap.
             info.extra = padding(stream.tell() + 30 + len(info.filename) + 20)
             with archive.open(info, "w", force_zip64=True) as entry:
