@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian import _validate
 from gramian._settings import Count
 from gramian.export.base import Map, Place, Reader, Target, delivered
 from gramian.export.check import Nearest, between, settle
@@ -55,7 +56,9 @@ class Graph(Target):
     ) -> Any:
         points = rows(X, ids, map.owner, map.n_features)
         links, construction = (16, 200) if map.width <= WIDE else (32, 400)
-        settings = n_links or links, ef_construction or construction, random_state
+        links = links if n_links is None else _validate.number(n_links, map.owner, "n_links", low=2, integer=True)
+        seed = _validate.number(random_state, map.owner, "random_state", low=0, high=2**31 - 1, integer=True)
+        settings = links, ef_construction or construction, seed
         index = self.begin(map, points.total or 1024, *settings)
         nearest = Nearest(between(single(map(points.sample(1000)), map.owner)), 10)
         with progress(map.owner, points.total, verbose, callback) as report:
@@ -188,8 +191,6 @@ class Usearch(Graph):
 """
 
     def begin(self, map: Map, count: int, links: int, construction: int, seed: int) -> Any:
-        if links < 2:
-            raise ValueError(f"{map.owner}: n_links must be at least 2, got {links}.")
         settings = {"connectivity": links, "expansion_add": construction}
         return self.needs(map.owner, "usearch.index").Index(ndim=map.width, metric="l2sq", dtype="f32", **settings)
 

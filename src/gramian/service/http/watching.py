@@ -19,7 +19,8 @@ from gramian.service.http.requests import USUAL, TheAccess, TheSpace, Viewer, an
 from gramian.service.space import Space
 
 router = APIRouter(tags=["watching"])
-PAGE = 500
+PAGE = 100
+"""Events that are read together."""
 SILENCE = 15.0
 """Seconds after which a comment keeps the connection alive."""
 EDGES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -49,8 +50,10 @@ async def _follow(space: Space, access: Access, who: Identity, last: int) -> Asy
     def tell(seq: int = 0) -> None:
         loop.call_soon_threadsafe(news.set)
 
-    def look() -> list[dict[str, Any]] | None:
-        return space.events(last, PAGE) if access.stands(who) else None
+    def look() -> list[tuple[int, str]] | None:  # in a thread: events may hold long vectors
+        if not access.stands(who):
+            return None
+        return [(event["seq"], json.dumps(event)) for event in space.events(last, PAGE)]
 
     stop = space.listen(tell)
     access.listeners.append(tell)
@@ -61,9 +64,9 @@ async def _follow(space: Space, access: Access, who: Identity, last: int) -> Asy
             page = await run_in_threadpool(look)
             if page is None:
                 return
-            for event in page:
-                last = event["seq"]
-                yield f"id: {last}\ndata: {json.dumps(event)}\n\n"
+            for number, text in page:
+                last = number
+                yield f"id: {last}\ndata: {text}\n\n"
             if not page:
                 try:
                     await asyncio.wait_for(news.wait(), SILENCE)
