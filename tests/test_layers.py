@@ -13,11 +13,10 @@ ROOT = pathlib.Path(gramian.__file__).parent
 LAYERS = [
     {"_settings"},
     {"_memory"},
-    {"_registry", "_array", "_jit"},
-    {"_device"},
+    {"_registry", "_arrays", "_jit"},
     {"_validate", "linalg"},
     {"persist", "_threads"},
-    {"lower_bounds"},
+    {"lower_bounds", "device_scan"},
     {"neighbors"},
     {"coordinates"},
     {"metrics"},

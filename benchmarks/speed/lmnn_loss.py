@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from gramian import _array, linalg
+from gramian import linalg
+from gramian._arrays import namespace
 from gramian.learners.softmax import Cross
 
 
@@ -21,7 +22,7 @@ def lmnn_loss(L: Any, X: Any, codes: Any, near: Any, push: float = 1.0) -> tuple
         Target neighbors of each point; a place that holds the point itself is empty.
     push : float
     """
-    xp = _array.namespace(X)
+    xp = namespace(X)
     cross = Cross(L, X)
     value = 0.0
     gradient = xp.zeros_like(L)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device
+from gramian import _arrays
 from gramian._settings import shown as shown
 
 LARGEST = 1e300
@@ -49,8 +49,9 @@ def points(
     With ``devices`` an array of another library stays where it is.
     """
     X = placed(X, owner, name, devices)
-    if isinstance(X, _device.DeviceArray):
-        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    if _arrays.foreign(X):
+        xp = _arrays.namespace(X)
+        X = X if X.dtype in (xp.float32, xp.float64) else xp.astype(X, xp.float64)
     elif sparse.issparse(X):
         if not allow_sparse:
             raise TypeError(f"{owner}: {sparse_refusal(X, name)}")
@@ -88,14 +89,15 @@ def csr(A: Any, dtype: Any = None) -> sparse.csr_array:
 def placed(X: Any, owner: str, name: str = "X", devices: bool = True) -> Any:
     """X where it is with ``devices``; otherwise on the host, or one sentence where that takes a copy."""
     unmasked(X, owner, name)
-    if not _device.foreign(X):
+    if not _arrays.foreign(X):
         return X
     if devices:
-        return _device.inside(X)
+        _arrays.precise(X, owner, name)
+        return _arrays.detached(X)
     try:
         return np.asarray(X)
     except (TypeError, RuntimeError, ValueError) as error:
-        raise TypeError(_device.refusal(owner, name, X)) from error
+        raise TypeError(_arrays.refusal(owner, name, X)) from error
 
 
 def unmasked(values: Any, owner: str, name: str) -> None:
@@ -129,7 +131,7 @@ def estimator_points(
     unmasked(y, owner, "y")
     if sparse.issparse(X) and X.ndim != 2:
         raise ValueError(f"{owner}: X must have shape (n, d), got shape {X.shape}.")
-    if isinstance(X, _device.DeviceArray):
+    if _arrays.foreign(X):
         X = _device_points(estimator, X, reset, min_points, degree)
         return X if y is None else (X, np.asarray(y))
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
@@ -173,7 +175,7 @@ def _device_points(estimator: Any, X: Any, reset: bool, min_points: int, degree:
     """The points of an estimator, on a device."""
     owner = type(estimator).__name__
     width = None if reset else getattr(estimator, "n_features_in_", None)
-    X = points(_device.outside(X), owner, n_features=width, min_points=min_points, devices=True)
+    X = points(X, owner, n_features=width, min_points=min_points, devices=True)
     if X.shape[1] == 0:
         raise ValueError(f"{owner}: X must have at least one feature, got shape {X.shape}.")
     if reset:
@@ -244,21 +246,29 @@ def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = 
     if sparse.issparse(X):
         X = csr(X)
     values = X.data if sparse.issparse(X) else X
-    largest = _largest(values)
-    if not np.isfinite(largest):
+    size = largest(values)
+    if not np.isfinite(size):
         raise ValueError(f"{owner}: {name} contains NaN or infinity; impute or drop those rows first.")
     high = LARGEST ** (1 / degree)
-    if largest > high or (learns and 0 < largest < 1 / high):
+    if size > high or (learns and 0 < size < 1 / high):
         raise ValueError(
-            f"{owner}: {name} must have its largest entry between {1 / high:g} and {high:g}, got {largest:.3g}; "
+            f"{owner}: {name} must have its largest entry between {1 / high:g} and {high:g}, got {size:.3g}; "
             f"rescale {name}."
         )
-    single = X.dtype == np.float32 and (largest == 0 or SINGLE[0] <= largest <= SINGLE[1])
-    return X if single else X.astype(np.float64, copy=False)
+    single = "float32" in str(X.dtype) and (size == 0 or SINGLE[0] <= size <= SINGLE[1])
+    if single:
+        return X
+    return (
+        _arrays.namespace(X).astype(X, _arrays.namespace(X).float64)
+        if _arrays.foreign(X)
+        else X.astype(np.float64, copy=False)
+    )
 
 
-def _largest(values: Any) -> float:
+def largest(values: Any) -> float:
     """Largest magnitude, NaN where there is one; large arrays in blocks that the cache holds, so read once."""
+    if _arrays.foreign(values):
+        return float(_arrays.namespace(values).max(abs(values))) if 0 not in values.shape else 0.0
     if values.size <= CACHED or not isinstance(values, np.ndarray):
         return max(float(values.max(initial=0)), -float(values.min(initial=0)))
     step = max(1, CACHED * len(values) // values.size)
@@ -385,14 +395,19 @@ def plain(values: Any, owner: str, name: str) -> np.ndarray:
     """An array of anything that has the shape of one."""
     unmasked(values, owner, name)
     try:
-        return np.asarray(_device.whole_numbers(values))
+        return np.asarray(_arrays.to_numpy(values))
     except ValueError as error:
         raise ValueError(f"{owner}: {name} must be a 1-D array, got {shown(values)}.") from error
 
 
 def tuples(values: Any, size: int, owner: str) -> np.ndarray:
-    """Return an array (m, size, d) of tuples of points."""
-    found = array(values, owner, "tuples")
+    """Return an array (m, size, d) of tuples of points, where these are."""
+    if _arrays.foreign(values):
+        xp = _arrays.namespace(values)
+        _arrays.precise(values, owner, "tuples")
+        found = xp.astype(_arrays.detached(values), xp.float64)
+    else:
+        found = array(values, owner, "tuples")
     if found.ndim != 3 or found.shape[1] != size:
         raise ValueError(f"{owner}: tuples must have shape (m, {size}, d), got {found.shape}.")
     return found
@@ -451,8 +466,7 @@ def percentiles(value: Any, owner: str) -> tuple[float, float]:
 
 def array(value: Any, owner: str, name: str) -> np.ndarray:
     """Return a copy of an array of real numbers, float64."""
-    if _device.held(value):
-        return value.astype(np.float64)
+    value = _arrays.to_numpy(value)
     unmasked(value, owner, name)
     try:
         if np.iscomplexobj(value):

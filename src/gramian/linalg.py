@@ -7,7 +7,7 @@ import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
 
-from gramian import _device
+from gramian._arrays import asarray, block_bytes, foreign, namespace, put, to_numpy
 
 BLOCK_BYTES = 64 << 20
 """Working memory of the blocked routines."""
@@ -22,7 +22,14 @@ def count(X: Any) -> int:
 
 
 def take(X: Any, rows: Any) -> Any:
-    """Points of X at the given rows (a slice or indices): an array for arrays, a list for other sequences."""
+    """Points of X at the given rows (a slice, a mask or indices): an array for arrays, a list for other sequences."""
+    if foreign(X):
+        if isinstance(rows, slice):
+            return X[slice(*rows.indices(X.shape[0])), ...]
+        rows, xp = asarray(rows, X), namespace(X)
+        rows = xp.nonzero(rows)[0] if xp.isdtype(rows.dtype, "bool") else rows
+        listed = xp.take(X, xp.reshape(rows, (-1,)), axis=0)
+        return listed if rows.ndim == 1 else xp.reshape(listed, (*rows.shape, *X.shape[1:]))
     if hasattr(X, "shape") or isinstance(rows, slice):
         return X[rows]
     return [X[i] for i in rows]
@@ -35,8 +42,9 @@ def symmetrize(M: np.ndarray) -> np.ndarray:
 
 def eigh(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues (ascending) and eigenvectors of a symmetric matrix."""
-    if _device.held(M):
-        return np.linalg.eigh(M)
+    if foreign(M):
+        values, vectors = namespace(M).linalg.eigh(M)
+        return values, vectors
     try:
         return sla.eigh(M, check_finite=False)
     except sla.LinAlgError:
@@ -50,10 +58,11 @@ def column_signs(V: np.ndarray) -> np.ndarray:
     The largest alone would not do: eigenvectors of symmetric problems have two of them, of opposite signs, and rounding
     would say which one that is.
     """
-    sizes = np.abs(V)
-    large = sizes >= LARGE * np.max(sizes, axis=0)
-    first = np.argmax(np.where(large, 1.0, 0.0), axis=0)
-    return np.where(np.take_along_axis(V, first[None, :], axis=0)[0] < 0, -1.0, 1.0)
+    xp = namespace(V)
+    sizes = xp.abs(V)
+    large = xp.astype(sizes >= LARGE * xp.max(sizes, axis=0), V.dtype)
+    leading = xp.take_along_axis(V, xp.argmax(large, axis=0)[None, :], axis=0)[0, :]
+    return xp.where(leading < 0, -xp.ones_like(leading), xp.ones_like(leading))
 
 
 def oriented(V: np.ndarray) -> np.ndarray:
@@ -64,9 +73,9 @@ def oriented(V: np.ndarray) -> np.ndarray:
 def project_psd(M: np.ndarray) -> np.ndarray:
     """Nearest positive semi-definite matrix in Frobenius norm, [M]₊."""
     values, vectors = eigh(symmetrize(M))
-    if values.size == 0 or values[0] >= 0:
+    if values.shape[0] == 0 or values[0] >= 0:
         return symmetrize(M)
-    return (vectors * np.maximum(values, 0)) @ vectors.T
+    return (vectors * namespace(M).clip(values, 0, None)) @ vectors.T
 
 
 def psd_power(M: np.ndarray, power: float, rtol: float | None = None) -> np.ndarray:
@@ -76,8 +85,17 @@ def psd_power(M: np.ndarray, power: float, rtol: float | None = None) -> np.ndar
     """
     values, vectors = eigh(symmetrize(M))
     rtol = M.shape[0] * np.finfo(np.float64).eps if rtol is None else rtol
-    keep = values > rtol * max(values[-1], 0.0) if values.size else np.zeros(0, bool)
-    return (vectors[:, keep] * values[keep] ** power) @ vectors[:, keep].T
+    values, vectors = varying(values, vectors, rtol)
+    return (vectors * values**power) @ vectors.T
+
+
+def varying(values: Any, vectors: Any, rtol: float) -> tuple[Any, Any]:
+    """Eigenvalues, ascending, above a share of the largest, and their eigenvectors."""
+    if values.shape[0] == 0:
+        return values, vectors
+    above = values > rtol * max(float(values[-1]), 0.0)
+    low = values.shape[0] - int(namespace(values).count_nonzero(above))
+    return values[low:], vectors[:, low:]
 
 
 def psd_sqrt(M: np.ndarray) -> np.ndarray:
@@ -102,16 +120,23 @@ def row_norms(X: Any) -> np.ndarray:
     """Squared Euclidean norm of each row, dense or sparse."""
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    if foreign(X):
+        return namespace(X).sum(X * X, axis=1)
     return np.einsum("ij,ij->i", X, X)
 
 
 def row_extents(X: Any) -> np.ndarray:
     """Largest magnitude in each row, dense or sparse."""
+    if foreign(X):
+        return namespace(X).max(abs(X), axis=1)
     return dense(abs(X).max(axis=1)).ravel()
 
 
 def unit_rows(X: Any) -> Any:
     """Rows divided by their Euclidean length, dense or sparse; rows of zeros stay."""
+    if foreign(X):
+        sizes = namespace(X).sqrt(row_norms(X))
+        return X / namespace(X).where(sizes > 0, sizes, 1.0)[:, None]
     norms = np.sqrt(row_norms(X))
     inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     return sparse.csr_array(sparse.diags_array(inverse) @ X) if sparse.issparse(X) else X * inverse[:, None]
@@ -129,6 +154,8 @@ def row_inner(X: Any, Y: Any) -> np.ndarray:
     if sparse.issparse(X) or sparse.issparse(Y):
         X, Y = (X, Y) if sparse.issparse(X) else (Y, X)
         return np.asarray(X.multiply(Y).sum(axis=1)).ravel()
+    if foreign(X):
+        return namespace(X).sum(X * Y, axis=1)
     return np.einsum("ij,ij->i", X, Y)
 
 
@@ -139,7 +166,7 @@ def blocks(
 
     They begin at multiples of a number.
     """
-    budget = _device.block_bytes(of, budget)
+    budget = block_bytes(of, budget)
     step = max(1, int(budget // max(bytes_per_row * multiple, 1))) * multiple
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
@@ -152,14 +179,47 @@ def spread(n: int, most: int) -> np.ndarray:
 
 def dense(X: Any) -> Any:
     """X as an array, whether it is one or sparse; points on a device stay where they are."""
-    if _device.held(X):
+    if foreign(X):
         return X
     return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
 def covariance(X: Any) -> np.ndarray:
-    """Covariance (d, d) of the rows of X."""
+    """Covariance (d, d) of the rows of X, on the host."""
+    if foreign(X):
+        return to_numpy(scatter_around_mean(X)) / max(X.shape[0] - 1, 1)
     return np.atleast_2d(np.cov(X, rowvar=False))
+
+
+def listed(numbers: Any) -> list[int]:
+    """Whole numbers of an array as those of Python."""
+    return [int(number) for number in to_numpy(numbers)]
+
+
+def flat(X: Any) -> Any:
+    """All entries in a row."""
+    return namespace(X).reshape(X, (-1,))
+
+
+def total(values: Any) -> float:
+    """The sum of all entries, a number."""
+    return float(namespace(values).sum(values))
+
+
+def mean(X: Any) -> Any:
+    """The mean of the rows of a dense X, (d,)."""
+    return namespace(X).mean(X, axis=0)
+
+
+def scatter_around_mean(Z: Any) -> Any:
+    """Scatter (d, d) of points around their mean."""
+    spread = Z - mean(Z)
+    return spread.T @ spread
+
+
+def spread_of(X: Any) -> float:
+    """Mean squared distance of the rows of a dense X to their mean."""
+    return total(row_norms(X - mean(X))) / max(X.shape[0], 1)
 
 
 def renamed(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -173,7 +233,7 @@ def renamed(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def moments(X: Any, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sizes (g,) and means (g, d) of groups of rows, and the scatter (d, d) of the rows around them.
+    """Sizes (g,) and means (g, d) of groups of rows, and the scatter (d, d) of the rows around them, on the host.
 
     ``groups`` (n,) are numbers from 0 on, each of them used.
     """
@@ -181,36 +241,58 @@ def moments(X: Any, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
     n = len(groups)
     average = sparse.csc_array((1 / sizes[groups], groups, np.arange(n + 1)), shape=(len(sizes), n))
     means = product(average, X)
-    V = X - means[groups]
-    return sizes, means, V.T @ V
+    V = X - take(means, groups)
+    return sizes, to_numpy(means), to_numpy(V.T @ V)
 
 
-def empty(shape: Any, beside: Any, dtype: Any = None) -> np.ndarray:
-    """An array to be filled, where ``beside`` is."""
-    return np.empty(shape, dtype, like=beside) if _device.held(beside) else np.empty(shape, dtype)
+def empty(shape: Any, beside: Any) -> np.ndarray:
+    """An array of double precision to be filled, where ``beside`` is and as precise."""
+    if not foreign(beside):
+        return np.empty(shape)
+    return namespace(beside).empty(shape, dtype=beside.dtype, device=beside.device)
 
 
 def full(shape: Any, value: float, beside: Any) -> np.ndarray:
-    """One value everywhere, where ``beside`` is."""
-    return np.full(shape, value, like=beside) if _device.held(beside) else np.full(shape, value)
+    """One value everywhere, where ``beside`` is and as precise."""
+    if not foreign(beside):
+        return np.full(shape, value)
+    return namespace(beside).full(shape, value, dtype=beside.dtype, device=beside.device)
 
 
 def numbers(n: int, beside: Any) -> np.ndarray:
     """0, …, n − 1, where ``beside`` is."""
-    return np.arange(n, like=beside) if _device.held(beside) else np.arange(n)
+    return namespace(beside).arange(n, device=beside.device) if foreign(beside) else np.arange(n)
 
 
 def solve_lower(L: Any, B: Any) -> np.ndarray:
     """L⁻¹B for a lower triangular L, where B is."""
-    if _device.held(B):
+    if foreign(B):
         # Triangular solves with many right sides are slow on accelerators, a product is not.
-        return placed(sla.solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False), B) @ B
+        return asarray(sla.solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False), B) @ B
     return sla.solve_triangular(L, B, lower=True, check_finite=False)
 
 
 def identity(d: int, beside: Any) -> np.ndarray:
-    """The identity, where ``beside`` is."""
-    return np.eye(d, like=beside) if _device.held(beside) else np.eye(d)
+    """The identity, where ``beside`` is and as precise."""
+    if not foreign(beside):
+        return np.eye(d)
+    return namespace(beside).eye(d, dtype=beside.dtype, device=beside.device)
+
+
+def with_diagonal(D: Any, value: float) -> Any:
+    """A square matrix with a value on its diagonal, in place on the host."""
+    if foreign(D):
+        rows = numbers(D.shape[0], D)
+        return namespace(D).where(rows[:, None] == rows[None, :], value, D)
+    np.fill_diagonal(D, value)
+    return D
+
+
+def at_least(values: Any, low: float) -> Any:
+    """The larger of each number and a limit."""
+    if foreign(values):
+        return namespace(values).clip(values, low, None)
+    return np.maximum(values, low)
 
 
 def sealed(x: np.ndarray) -> np.ndarray:
@@ -224,15 +306,29 @@ def sealed(x: np.ndarray) -> np.ndarray:
     return view
 
 
-def placed(x: Any, beside: Any) -> Any:
-    """An array, or None, where ``beside`` is."""
-    moves = _device.held(beside) and isinstance(x, np.ndarray)
-    return _device.to_device(x, beside) if moves else x
-
-
 def product(A: Any, X: Any) -> np.ndarray:
     """AX for a sparse or dense A, where X is."""
-    return _device.linear.sparse_product(A, X) if sparse.issparse(A) and _device.held(X) else A @ X
+    if not foreign(X):
+        return A @ X
+    return _sparse_product(A, X) if sparse.issparse(A) else asarray(A, X) @ X
+
+
+def _sparse_product(A: Any, X: Any) -> Any:
+    """AX for a sparse matrix A of SciPy and X on a device.
+
+    The entries of A are sorted by row, so each row sums a run of scaled rows of X. Rows with as many entries are
+    taken together, which makes every sum a sum along an axis.
+    """
+    A, xp = A.tocsr(), namespace(X)
+    counts, parts, order = np.diff(A.indptr), [], []
+    for size in np.unique(counts):
+        rows = np.flatnonzero(counts == size)  # (m,)
+        places = A.indptr[rows][:, None] + np.arange(size)  # (m, size)
+        weights = asarray(A.data[places].astype(np.float64), X)
+        scaled = take(X, A.indices[places].astype(np.int64)) * weights[:, :, None] if size else None  # (m, size, d)
+        parts.append(full((len(rows), X.shape[1]), 0.0, X) if scaled is None else xp.sum(scaled, axis=1))
+        order.append(rows)
+    return take(xp.concat(parts), np.argsort(np.concatenate(order)))
 
 
 def inner(X: Any, Y: Any) -> np.ndarray:
@@ -262,6 +358,8 @@ def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
     Distances so small that the expansion would leave few digits are computed from the differences.
     With ``Y=None`` the diagonal is exactly zero.
     """
+    if foreign(X):
+        return _sqdist_on_device(X, Y)
     same = Y is None
     Y = X if Y is None else Y
     if X.shape[0] == 0 or Y.shape[0] == 0:
@@ -291,22 +389,42 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
     rows = np.flatnonzero(D.min(axis=1) <= limit)
     near = D if len(rows) == len(D) else D[rows]
     i, j = np.divmod(np.flatnonzero(limit[rows, None] >= near), D.shape[1])
-    for part in blocks(len(i), 24 * X.shape[1], of=X):
+    for part in blocks(len(i), 24 * X.shape[1]):
         a, b = rows[i[part]], j[part]
         D[a, b] = row_norms(X[a] - Y[b])
 
 
+def _sqdist_on_device(X: Any, Y: Any) -> Any:
+    """:func:`sqdist` of dense rows where they are."""
+    xp, Y, same = namespace(X), X if Y is None else Y, Y is None
+    if X.shape[0] == 0 or Y.shape[0] == 0:
+        return empty((X.shape[0], Y.shape[0]), X)
+    few = xp.sort(Y[:: max(1, Y.shape[0] // 32), :], axis=0)
+    shift = (few[(few.shape[0] - 1) // 2, :] + few[few.shape[0] // 2, :]) / 2  # the median
+    X, Y = X - shift, Y - shift
+    sizes = row_norms(X)  # (n,)
+    D = xp.clip(sizes[:, None] + row_norms(Y)[None, :] - 2 * (X @ Y.T), 0, None)  # (n, m)
+    D = with_diagonal(D, np.inf) if same else D
+    limit = xp.where(sizes > 0, xp.finfo(D.dtype).eps ** (2 / 3) * sizes, -1.0)
+    i, j = xp.nonzero(limit[:, None] >= D)
+    for part in blocks(i.shape[0], 24 * X.shape[1], of=X):
+        put(D, (i[part], j[part]), row_norms(take(X, i[part]) - take(Y, j[part])))
+    return with_diagonal(D, 0.0) if same else D
+
+
 def _manhattan_on_device(X: Any, Y: Any) -> Any:
-    D = empty((len(X), len(Y)), X)
-    for rows in blocks(len(X), 16 * Y.shape[0] * Y.shape[1], of=X):
-        D[rows] = np.sum(np.abs(X[rows][:, None, :] - Y[None, :, :]), axis=2)
-    return D
+    xp = namespace(X)
+    parts = [
+        xp.sum(abs(X[rows, :][:, None, :] - Y[None, :, :]), axis=2)
+        for rows in blocks(X.shape[0], 16 * Y.shape[0] * Y.shape[1], of=X)
+    ]
+    return xp.concat(parts) if parts else empty((0, Y.shape[0]), X)
 
 
 def manhattan(X: Any, Y: Any) -> np.ndarray:
     """‖x_i − y_j‖₁, (n, m), of dense or sparse points; scikit-learn wants short indices."""
-    if _device.held(X):
-        return _manhattan_on_device(X, placed(Y, X))
+    if foreign(X):
+        return _manhattan_on_device(X, asarray(Y, X))
     from sklearn.metrics.pairwise import manhattan_distances
 
     def tidy(A: Any) -> Any:
@@ -323,7 +441,23 @@ def manhattan(X: Any, Y: Any) -> np.ndarray:
 
 def difference(X: Any, Y: Any) -> Any:
     """X − Y in double precision."""
+    if foreign(X):
+        return double(X) - double(Y)
     return np.subtract(X, Y, dtype=np.float64)
+
+
+def double(X: Any) -> Any:
+    """Numbers in double precision, no copy where they are."""
+    return _as(X, namespace(X).float64)
+
+
+def single(X: Any) -> Any:
+    """Numbers in single precision."""
+    return _as(X, namespace(X).float32)
+
+
+def _as(X: Any, dtype: Any) -> Any:
+    return namespace(X).astype(X, dtype, copy=False) if foreign(X) else X.astype(dtype, copy=False)
 
 
 def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
@@ -333,10 +467,9 @@ def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
 
 def neighbor_scatter(X: Any, near: Any, W: Any) -> np.ndarray:
     """Scatter Σ_ij W_ij (x_i − x_near(i,j))(…)ᵀ of each row and its neighbors, (d, d), from the differences."""
-    total = empty((X.shape[1], X.shape[1]), X)
-    total[...] = 0.0
+    total = full((X.shape[1], X.shape[1]), 0.0, X)
     for j in range(near.shape[1]):
-        V = X - X[near[:, j]]
+        V = X - take(X, near[:, j])
         total += V.T @ (V * W[:, j][:, None])
     return total
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device, _threads, linalg
+from gramian import _threads, device_scan, linalg
+from gramian._arrays import foreign
 from gramian.lower_bounds import FEW, DenseScan, Frame, sparse_scan
 
 QUERIES, BLOCK_BYTES = 1024, 64 << 20
@@ -43,7 +44,7 @@ def nearest(X: Any, k: int, queries: Any = None, *, threads: int | None = None) 
     threads : int, optional
         None: one, or as many as ``joblib.parallel_config(n_jobs=…)`` says, which is how learners get more.
     """
-    if isinstance(X, _device.DeviceArray):
+    if foreign(X):
         return _on_device(X, k, queries)
     threads = _threads.count(None, "nearest") if threads is None else threads
     Q = X if queries is None else queries
@@ -60,9 +61,8 @@ def nearest(X: Any, k: int, queries: Any = None, *, threads: int | None = None) 
 
 def _on_device(X: Any, k: int, queries: Any) -> tuple[Any, Any]:
     """:func:`nearest` where X is."""
-    skip = np.arange(len(X), like=X) if queries is None else None
-    scan = _device.nearest.DeviceScan.of(X)
-    return _device.nearest.search(scan, X, X if queries is None else queries, k, skip)
+    skip = linalg.numbers(X.shape[0], X) if queries is None else None
+    return device_scan.search(device_scan.DeviceScan.of(X), X, X if queries is None else queries, k, skip)
 
 
 def dense_distances(Q: np.ndarray, X: np.ndarray) -> Distances:

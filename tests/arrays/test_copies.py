@@ -18,8 +18,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 ONE = {"anchor": 0, "tol": 0, "random_state": 0}
 STEPPING = {
     "NCA": gm.NCA(2, **ONE),
-    "NCA, truncated": gm.NCA(n_neighbors=8, **ONE),
-    "NCA, stochastic": gm.NCA(batch_size=20, **ONE),
     "MCML": gm.MCML(reg=1.0, **ONE),
     "LMNN": gm.LMNN(**ONE),
     "MMC": gm.MMC(n_pairs=60, **ONE),
@@ -78,22 +76,11 @@ def test_steps_copy_nothing_between_host_and_device(name, monkeypatch):
     assert counts[0] == counts[1]
 
 
-def test_passes_of_k_means_copy_nothing_between_host_and_device(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, counts = make(rng.normal(size=(400, 6))), []
-    first = rng.integers(4, size=(400, 2))
-    for passes in (2, 9):
-        model = gm.DecorrelatedKMeans((4, 4), penalty=1.0, init=first, variant="as_printed", max_iter=passes)
-        counts.append(copies(monkeypatch, lambda: model.fit(X)))  # noqa: B023
-    assert model.n_iter_ > 2
-    assert counts[0] == counts[1]
-
-
 @pytest.mark.parametrize("n", [60, 300])
 def test_searches_copy_the_queries_answer_at_most(n, monkeypatch):
     rng = np.random.default_rng(0)
     X, Q = make(rng.normal(size=(n, 4))), make(rng.normal(size=(n // 2, 4)))
-    for index in (gm.ExactIndex(cases.METRICS["Mahalanobis"]), gm.HashIndex(cases.METRICS["Mahalanobis"])):
-        index.add(X).query(Q, 3)
-        up, down = copies(monkeypatch, lambda: index.query(Q, 3))  # noqa: B023
-        assert up <= 4 and down <= 1, (up, down)
+    index = gm.ExactIndex(cases.METRICS["Mahalanobis"])
+    index.add(X).query(Q, 3)
+    up, down = copies(monkeypatch, lambda: index.query(Q, 3))
+    assert up <= 4 and down <= 1, (up, down)

@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.clustering.base import Clusterings
 from gramian.kernels import Kernel
 from gramian.learners.base import Learner
-from gramian.manifold.eigenmaps import GraphEmbedding
 from gramian.metrics import Metric
 from gramian.search import Index
 from tests.arrays import libraries
@@ -27,15 +25,11 @@ CALLS = {
     gm.AutoMetric: ("fit",),
     gm.KernelFeatures: ("fit", "fit_transform", "transform", "residual"),
     Index: ("add", "query", "query_radius"),
-    Clusterings: ("fit", "predict"),
-    GraphEmbedding: ("transform",),
-    gm.TDL: ("fit", "predict"),
-    gm.LaplacianEigenmaps: ("fit",),
 }
 """Public calls whose points are carried over."""
 ANSWERS = {"sqdist", "distance", "kernel", "transform", "pair_sqdist", "__call__", "diag", "pairs", "residual", "query"}
 """Those that answer with arrays, which must be of the library."""
-AGAIN = ("metrics", "kernels", "features", "index", "learners", "clusterers", "geometry")
+AGAIN = ("metrics", "kernels", "features", "index", "learners")
 """Contracts that run again."""
 
 

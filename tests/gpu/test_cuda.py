@@ -73,19 +73,6 @@ def test_the_automatic_choice_is_that_of_numpy(make):
 
 
 @library
-@pytest.mark.filterwarnings("ignore:TDL", "ignore:LaplacianEigenmaps")
-def test_graphs_and_embeddings_are_those_of_numpy(make):
-    cases.same_graphs(make)
-
-
-@library
-def test_alignment_clusters_and_codes_are_those_of_numpy(make):
-    cases.same_weights(make)
-    cases.same_clusters(make)
-    cases.same_codes(make)
-
-
-@library
 def test_what_runs_on_the_cpu_says_so_and_names_the_remedy(make):
     cases.refuses_the_rest(make)
 

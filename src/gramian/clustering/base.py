@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _memory, _validate, linalg
-from gramian._device import to_host
 from gramian._settings import Count, Loudness, Seed, Size, require, whole
 from gramian.clustering.points import Points, precise
 from gramian.learners.progress import progress
@@ -55,8 +54,7 @@ class Clusterings(BaseEstimator, ABC):
     """
 
     _sparse = True
-    _devices = False
-    """Whether the passes over the points run where these are; otherwise they must be on the host."""
+    """Whether points may be sparse."""
     _most_points: ClassVar[int | None] = None
     """Points on which starts are compared at most; the best one then goes on with all of them. None is all."""
 
@@ -95,7 +93,7 @@ class Clusterings(BaseEstimator, ABC):
         needed = f"{sum(k)} centers of {X.shape[1]:,} features"
         _memory.require(32.0 * sum(k) * X.shape[1], type(self).__name__, needed, "take TruncatedSVD(100) of X first")
         center = self._centers()
-        mean = to_host(linalg.dense(X.mean(axis=0, dtype=np.float64))).ravel() if center else np.zeros(X.shape[1])
+        mean = linalg.dense(X.mean(axis=0, dtype=np.float64)).ravel() if center else np.zeros(X.shape[1])
         self.mean_ = mean
         return self._fit_points(Points.compact(X, center), k)
 
@@ -105,7 +103,6 @@ class Clusterings(BaseEstimator, ABC):
         rng = _validate.random(self.random_state, owner)
         self._begin(points, k, rng)
         init = None if self.init is None else checked_init(self.init, len(points), k, owner)
-        init = linalg.placed(init, points.X)  # (n, T)
         starts = int(self.n_init) if init is None else 1
         sample = points if init is not None else compared_on(self, points, starts, rng)
         penalty = getattr(self, "penalty_", None)
@@ -123,7 +120,7 @@ class Clusterings(BaseEstimator, ABC):
             if sample is not points:
                 self.penalty_ = penalty
                 best = self._go_on(points, k, best, rng)
-            self._store(replace(best, centers=points.lifted(to_host(best.centers))), k)
+            self._store(replace(best, centers=points.lifted(best.centers)), k)
         return self
 
     def _go_on(self, points: Points, k: tuple[int, ...], run: Run, rng: np.random.RandomState) -> Run:
@@ -136,11 +133,11 @@ class Clusterings(BaseEstimator, ABC):
 
     def _door(self, X: Any, **options: Any) -> Any:
         # (8.1) and the rest hold squares of inner products.
-        X = _validate.estimator_points(self, X, allow_sparse=self._sparse, degree=4, devices=self._devices, **options)
+        X = _validate.estimator_points(self, X, allow_sparse=self._sparse, degree=4, **options)
         return precise(X)
 
     def _store(self, run: Run, k: tuple[int, ...]) -> None:
-        self.labels_ = to_host(run.labels).astype(np.int32, copy=False)
+        self.labels_ = run.labels.astype(np.int32, copy=False)
         self.cluster_centers_ = [C + self.mean_ for C in np.split(run.centers, np.cumsum(k)[:-1])]
         self.objective_, self.objective_path_ = float(run.objective), run.path
         self.n_iter_, self.converged_ = len(run.path), run.converged
@@ -162,14 +159,13 @@ class Clusterings(BaseEstimator, ABC):
         """Labels (n, T) of new points."""
         check_is_fitted(self, "labels_")
         labels = self._labels(self._around_mean(self._door(X, reset=False)))
-        on_host: np.ndarray = to_host(labels).astype(np.int32, copy=False)
-        return on_host
+        return labels.astype(np.int32, copy=False)
 
     def _around_mean(self, X: Any) -> Points:
         """New points around the mean of the points of ``fit``."""
         # ‖x − μ‖² without forming x − μ
         norms = linalg.row_norms(X) - 2 * linalg.dense(X @ self.mean_.astype(X.dtype)) + self.mean_ @ self.mean_
-        return Points(X, linalg.placed(self.mean_, X), np.maximum(norms, 0))
+        return Points(X, self.mean_, np.maximum(norms, 0))
 
     @property
     def metrics_(self) -> tuple[Mahalanobis, ...]:

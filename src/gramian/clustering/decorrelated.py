@@ -106,7 +106,6 @@ class DecorrelatedKMeans(Clusterings):
     np.True_
     """
 
-    _devices = True
     _most_points = 20_000
 
     penalty: Penalty = "auto"
@@ -167,7 +166,7 @@ def merge_costs(C: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 def cheapest(cost: np.ndarray, without: int) -> tuple[float, int, int]:
     """The lowest cost of two clusters other than ``without``, and which they are."""
-    out = linalg.numbers(len(cost), cost) == without
+    out = np.arange(len(cost)) == without
     cost = np.where(out[:, None] | out[None, :], np.inf, cost)
     i, j = divmod(int(np.argmin(cost.ravel())), len(cost))
     return float(cost[i, j]), i, j

@@ -53,7 +53,7 @@ def descend(
     """Steps 2.1–2.5 of Algorithm 4 from given labels; the best iterate, and the running best as the path."""
     energy, since, residual = float(points.norms.sum()), 0, 1.0
     path: list[float] = []
-    best = np.inf, labels, linalg.full((sum(k), points.X.shape[1]), 0.0, points.X)
+    best = np.inf, labels, np.zeros((sum(k), points.X.shape[1]))
     for _ in range(max_iter):
         S, counts = points.sums(labels, k)
         _, centers = representatives(S, counts, k, lam)

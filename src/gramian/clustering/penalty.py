@@ -43,7 +43,7 @@ class Trials:
     @classmethod
     def of(cls, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> "Trials":
         """Trials on at most 1,000 points, started in all three ways."""
-        points = points.sample(SAMPLE, rng).on_host()
+        points = points.sample(SAMPLE, rng)
         energy = float(points.norms.sum())
         unit = len(points) ** 2 / energy
         kinds = [rest if weight else "independent" for weight, rest in zip(TRIED, cycle(("orthogonal", "random")))]

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
-from gramian._device import held, to_host
 
 ROWS = 8192
 """Rows of a pass that are worked on at once: small enough for the cache and for sums in single precision."""
@@ -22,8 +21,8 @@ SINGLE = 1 << 22
 
 
 def precise(X: Any) -> Any:
-    """X in double precision unless it is large or on a device."""
-    return X if held(X) or X.size >= SINGLE else X.astype(np.float64, copy=False)
+    """X in double precision unless it is large."""
+    return X if X.size >= SINGLE else X.astype(np.float64, copy=False)
 
 
 def parts(k: tuple[int, ...]) -> list[slice]:
@@ -43,18 +42,11 @@ def indicator(labels: np.ndarray, k: tuple[int, ...], dtype: Any = np.float64, d
     return sparse.csr_array((np.ones(n * T, dtype), columns.ravel(), np.arange(0, n * T + 1, T)), shape=(n, sum(k)))
 
 
-def memberships(labels: Any, k: tuple[int, ...], like: Any) -> Any:
-    """:func:`indicator` on a device, in the precision of ``like``."""
-    columns = [labels[:, t][:, None] == np.arange(size, like=labels)[None, :] for t, size in enumerate(k)]
-    return np.concatenate(columns, axis=1).astype(like.dtype)
-
-
 @dataclass(frozen=True)
 class Points:
     """Rows z = x − shift of X, which is dense or sparse; the difference is never formed for sparse X.
 
-    Where X is on a device, so is all that passes over it give: labels, sums and counts. Columns in which no point has
-    anything can be left out of X; ``columns`` then says which of ``width`` are there.
+    Columns in which no point has anything can be left out of X; ``columns`` then says which of ``width`` are there.
     """
 
     X: Any
@@ -67,7 +59,7 @@ class Points:
     @classmethod
     def of(cls, X: Any, center: bool = True) -> "Points":
         """Points around their mean, or as they are; a dense array is copied once when it is centered."""
-        zero = linalg.full(X.shape[1], 0.0, X)
+        zero = np.zeros(X.shape[1])
         shift = linalg.dense(X.mean(axis=0, dtype=np.float64)).ravel() if center else zero
         if center and not sparse.issparse(X):
             X, shift = X - shift.astype(X.dtype), zero
@@ -108,12 +100,6 @@ class Points:
         rows = np.sort(rng.choice(len(self), size, replace=False))
         return replace(Points.of(self.X[rows], self.centered), columns=self.columns, width=self.width)
 
-    def on_host(self) -> "Points":
-        """The points on the host, for what is quick there: themselves unless they are on a device."""
-        if not held(self.X):
-            return self
-        return replace(self, X=to_host(self.X), shift=to_host(self.shift), norms=to_host(self.norms))
-
     def take(self, rows: np.ndarray) -> "Points":
         """The points at some rows, around the same origin."""
         return replace(self, X=self.X[rows], norms=self.norms[rows], centered=False)
@@ -125,8 +111,6 @@ class Points:
 
     def blocks(self) -> Iterator[slice]:
         """Slices that cover the points."""
-        if held(self.X):
-            return linalg.blocks(len(self), 32.0 * self.X.shape[1], of=self.X)
         return linalg.blocks(len(self), 1, ROWS)
 
     def inner(self, C: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
@@ -137,9 +121,6 @@ class Points:
 
     def nearest(self, C: np.ndarray, k: tuple[int, ...]) -> np.ndarray:
         """Labels (n, T): in each clustering the center that is closest, ties to the first."""
-        if held(self.X):
-            on_device: np.ndarray = self._nearest_on_device(linalg.placed(C, self.X), k)
-            return on_device
         from gramian._jit.clusters import largest
 
         labels = np.empty((len(self), len(k)), dtype=np.int32)
@@ -150,17 +131,9 @@ class Points:
             largest(products, np.cumsum(k), labels[rows])
         return labels
 
-    def _nearest_on_device(self, C: Any, k: tuple[int, ...]) -> Any:
-        half = linalg.row_norms(C).astype(self.X.dtype) / 2
-        labels = []
-        for rows in self.blocks():
-            products = self.inner(C, rows) - half
-            labels.append(np.stack([np.argmax(products[:, block], axis=1) for block in parts(k)], axis=1))
-        return np.concatenate(labels)
-
     def errors(self, C: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Squared distance of each point to its own center, for labels (n,) of one clustering."""
-        out = linalg.empty(len(self), self.X)
+        out = np.empty(len(self))
         for rows in self.blocks():
             products = np.take_along_axis(self.inner(C, rows), labels[rows][:, None], axis=1)[:, 0]
             out[rows] = self.norms[rows] - 2 * products + linalg.row_norms(C)[labels[rows]]
@@ -169,20 +142,9 @@ class Points:
 
     def sums(self, labels: np.ndarray, k: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Sums (K, d) of the points of each cluster, and their numbers (K,)."""
-        if held(self.X):
-            return self._sums_on_device(labels, k)
         S, dense = np.zeros((sum(k), self.X.shape[1])), not sparse.issparse(self.X)
         for rows in self.blocks():
             sums = indicator(labels[rows], k, self.X.dtype, dense).T @ self.X[rows]  # (K, d)
             S += sums if dense else sums.toarray()
         counts = np.concatenate([np.bincount(labels[:, t], minlength=size) for t, size in enumerate(k)])
-        return S - counts[:, None] * self.shift, counts
-
-    def _sums_on_device(self, labels: Any, k: tuple[int, ...]) -> tuple[Any, Any]:
-        S = linalg.full((sum(k), self.X.shape[1]), 0.0, self.X)
-        counts = linalg.full(sum(k), 0.0, self.X)
-        for rows in self.blocks():
-            H = memberships(labels[rows], k, self.X)
-            S += H.T @ self.X[rows]
-            counts += np.sum(H, axis=0)
         return S - counts[:, None] * self.shift, counts

@@ -51,8 +51,8 @@ def seeds(points: Points, k: int, off: np.ndarray, rng: np.random.RandomState) -
     """Greedy k-means++ centers (Arthur and Vassilvitskii 2007) of the points projected off the rows of ``off``."""
     points = points.sample(SEED_POINTS, rng)
     norms = np.maximum(points.norms - linalg.row_norms(points.inner(off)), 0)
-    centers, nearest = linalg.empty((k, off.shape[1]), points.X), linalg.full(len(points), np.inf, points.X)
-    shares = linalg.placed(rng.random_sample((k, 2 + int(np.log(k)))), points.X)
+    centers, nearest = np.empty((k, off.shape[1])), np.full(len(points), np.inf)
+    shares = rng.random_sample((k, 2 + int(np.log(k))))
     for i in range(k):
         weight = nearest if i and nearest.sum() > 0 else np.ones_like(nearest)
         C = project_off(points.dense(drawn(weight, shares[i])), off)  # (trials, d)
@@ -76,7 +76,7 @@ def kmeans(
     The projected points are never formed: their means are the projected means, and a center in the projected space has
     the same inner product with a point and with its projection.
     """
-    off = linalg.full((0, points.X.shape[1]), 0.0, points.X) if off is None else off
+    off = np.zeros((0, points.X.shape[1])) if off is None else off
     centers = seeds(points, k, off, rng)
     labels: Any = None
     for _ in range(max_iter):
@@ -98,7 +98,7 @@ def first_labels(points: Points, k: tuple[int, ...], rng: np.random.RandomState,
     """
     if rest == "orthogonal":
         return in_turn(points, k, rng, rng.permutation(len(k)), TURNS * len(k) if len(k) > 1 else 1)
-    labels = linalg.empty((len(points), len(k)), points.X, np.int32)
+    labels = np.empty((len(points), len(k)), np.int32)
     for t, size in enumerate(k):
         easy = t > 0 and rest == "random"
         labels[:, t] = rng.randint(size, size=len(points)) if easy else kmeans(points, size, rng)[0]
@@ -113,8 +113,7 @@ def in_turn(
     With ``n_init=0`` each is a few steps from one start, and no turn is left out; otherwise each is the best of so many
     full runs, and a turn that changes nothing is the last.
     """
-    labels = linalg.empty((len(points), len(k)), points.X, np.int32)
-    labels[...] = 0
+    labels = np.zeros((len(points), len(k)), np.int32)
     means: dict[int, np.ndarray] = {}
     for turn in range(turns):
         t, last = int(order[turn % len(k)]), labels.copy()
@@ -187,11 +186,8 @@ def _labels_of_all(
     points: Points, sample: Points, labels: np.ndarray, centers: np.ndarray, k: tuple[int, ...]
 ) -> np.ndarray:
     """Labels of the sample where it is all points, otherwise those of the nearest centers."""
-    if len(sample) < len(points):
-        return points.nearest(centers, k)
-    placed: np.ndarray = linalg.placed(labels, points.X)
-    return placed
+    return points.nearest(centers, k) if len(sample) < len(points) else labels
 
 
 def _sample(points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> Points:
-    return points.sample(max(LEAST, PER_CLUSTER * sum(k)), rng).on_host()
+    return points.sample(max(LEAST, PER_CLUSTER * sum(k)), rng)

@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from gramian import _validate, linalg
+from gramian._arrays import asarray, to_numpy
 from gramian._settings import Count, Seed, Size, check, checked
 from gramian.constraints.base import Constraints, Terms, selections
 from gramian.constraints.labels import Labels
@@ -152,18 +153,19 @@ class Chunklets(Constraints):
         """Sizes of the chunklets, their means, and the scatter (d, d) of their points around them."""
         if self.weight is not None:
             V = self.centered(X)  # (n_inside, d)
-            return self._averages(X.shape[0])[1], self.means(X), V.T @ (V * linalg.placed(self._counts(), V)[:, None])
+            scatter = V.T @ (V * asarray(self._counts(), V)[:, None])
+            return self._averages(X.shape[0])[1], to_numpy(self.means(X)), to_numpy(scatter)
         if (self.ids >= 0).all():
             return linalg.moments(X, linalg.renamed(self.ids)[1])
         inside = self.members()
-        return linalg.moments(X[inside], linalg.renamed(self.ids[inside])[1])
+        return linalg.moments(linalg.take(X, inside), linalg.renamed(self.ids[inside])[1])
 
     def centered(self, X: Any) -> Any:
         """Points of the chunklets minus the mean of theirs, (n_inside, d)."""
         inside = self.members()
         average, _ = self._averages(X.shape[0])
         _, chunk = np.unique(self.ids[inside], return_inverse=True)
-        return X[inside] - linalg.product(average, X)[chunk]
+        return linalg.take(X, inside) - linalg.take(linalg.product(average, X), chunk)
 
     def means(self, X: Any) -> Any:
         """The mean of each chunklet, in the order of their ids."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _validate, linalg
-from gramian._device import inside, outside, to_host
+from gramian._arrays import asarray, namespace, to_numpy
 from gramian._settings import Count, Percentiles, Seed, Size, checked, require, shown
 from gramian.constraints.base import Constraints, Sqdist, Terms, as_bool, bound_field, differences, index_field, reach
 from gramian.constraints.labels import Labels
@@ -155,7 +155,7 @@ class Pairs(Constraints):
         """Points (2m, d) and constraints from an array of pairs (m, 2, d) and ±1 labels."""
         pairs = _validate.tuples(pairs, 2, "Pairs")
         m = pairs.shape[0]
-        X = np.concatenate([pairs[:, 0], pairs[:, 1]])
+        X = namespace(pairs).concat([pairs[:, 0, :], pairs[:, 1, :]])
         return X, cls(np.arange(m), np.arange(m, 2 * m), similar, bounds=bounds)
 
     def filled(
@@ -248,7 +248,7 @@ class Pairs(Constraints):
 def typical_sqdist(X: Any, max_points: int = 1000, sqdist: Sqdist | None = None) -> np.ndarray:
     """Squared distances of all pairs of at most ``max_points`` points of X, without those of copies."""
     rows = linalg.spread(X.shape[0], max_points)
-    D = to_host(linalg.sqdist(X[rows]) if sqdist is None else sqdist(rows))
+    D = to_numpy(linalg.sqdist(take(X, rows)) if sqdist is None else sqdist(rows))
     D = D[np.triu_indices(len(rows), 1)]  # (p (p − 1) / 2,)
     distinct: np.ndarray = D[ROUNDING * np.percentile(D, 95) < D] if D.size else D
     return distinct
@@ -261,7 +261,7 @@ def apart(pairs: Pairs, X: Any, owner: str, *, tol: float = 0.0) -> np.ndarray:
     """
     size = np.empty(len(pairs))
     for rows in linalg.blocks(len(pairs), 24 * X.shape[1], of=X):
-        size[rows] = to_host(linalg.row_extents(X[pairs.left[rows]] - X[pairs.right[rows]]))
+        size[rows] = to_numpy(linalg.row_extents(take(X, pairs.left[rows]) - take(X, pairs.right[rows])))
     differ: np.ndarray = size > tol * size.max()
     if not differ.any():
         raise ValueError(f"{owner}: every pair is of two identical points; nothing can be learned.")
@@ -273,5 +273,5 @@ def in_place(values: Any, rows: np.ndarray) -> Any:
     if values is None or rows.all():
         return values
     whole = np.zeros(len(rows))
-    whole[rows] = to_host(inside(values))
-    return outside(linalg.placed(whole, inside(values)))
+    whole[rows] = to_numpy(values)
+    return asarray(whole, values)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import asarray, foreign, to_numpy
 from gramian.persist import Stored
 
 INSIDE = 1e-9
@@ -58,7 +59,7 @@ class Coordinates(Stored, ABC):
         """A set of one point, for the door."""
         if sparse.issparse(x):
             return sparse.csr_array(x.reshape(1, -1))
-        x = x if _device.foreign(x) else _validate.plain(x, owner, name)
+        x = x if foreign(x) else _validate.plain(x, owner, name)
         if x.ndim != 1:
             raise ValueError(f"{owner}: {name} must be a single point of shape (d,), got {x.shape}.")
         return x[None, :]
@@ -93,11 +94,11 @@ class Coordinates(Stored, ABC):
 
     def rest(self, X: Any, Y: Any | None, ZX: Any, ZY: Any | None) -> np.ndarray:
         """Squared distances outside of the coordinates, (n, m), given those of both sets."""
-        return np.maximum(self.sqdist(X, Y) - linalg.sqdist(ZX, ZY), 0)
+        return linalg.at_least(self.sqdist(X, Y) - linalg.sqdist(ZX, ZY), 0.0)
 
     def pair_rest(self, X: Any, Y: Any, Z: np.ndarray) -> np.ndarray:
         """Squared distances of paired points outside of the coordinates, given their ``difference``, (n,)."""
-        return np.maximum(self.pair_sqdist(X, Y) - linalg.row_norms(Z), 0)
+        return linalg.at_least(self.pair_sqdist(X, Y) - linalg.row_norms(Z), 0.0)
 
     def back(self, Z: np.ndarray) -> np.ndarray | None:
         """Points of the span with the coordinates Z, (n, d); None where the space has no vectors to give."""
@@ -137,8 +138,8 @@ class Rest:
             return False
         if self.coordinates.whole:
             return True
-        energy = self.coordinates.energy(self.X)
-        outside = energy - linalg.row_norms(self.Z + self.coordinates.mean)
+        energy = to_numpy(self.coordinates.energy(self.X))
+        outside = energy - to_numpy(linalg.row_norms(self.Z + asarray(self.coordinates.mean, self.Z)))
         return bool(outside.max(initial=0.0) <= INSIDE * energy.max(initial=0.0))
 
     def sqdist(self, rows: np.ndarray) -> np.ndarray:
@@ -149,9 +150,9 @@ class Rest:
 
     def energy(self, terms: Any) -> np.ndarray:
         """⟨C_i, R⟩ of each constraint, R the Gram matrix of the rest (Jain 2009, (3.8))."""
-        Z = self.Z + self.coordinates.mean
+        Z = self.Z + asarray(self.coordinates.mean, self.Z)
         inside = linalg.row_inner(linalg.product(terms.left, Z), linalg.product(terms.right, Z))
-        outside = self.coordinates.bilinear(self.X, terms.left, terms.right) - inside
+        outside = to_numpy(self.coordinates.bilinear(self.X, terms.left, terms.right) - inside)
         energy = (terms.weight * outside.reshape(terms.weight.shape)).sum(axis=1)
         return energy if self.under is None or self.under.empty else energy + self.under.energy(terms)
 

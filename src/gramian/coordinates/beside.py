@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
+from gramian._arrays import namespace
 from gramian.coordinates.kernel import KernelSpace
 
 
@@ -34,7 +35,7 @@ class BesideFeatures(KernelSpace):
         """(left φ)(right φ)ᵀ on the diagonal, in blocks of rows."""
         Z = self.z(X)
         total = linalg.empty(left.shape[0], X)
-        for rows in linalg.blocks(len(total), 48 * (X.shape[1] + self.size), of=X):
+        for rows in linalg.blocks(left.shape[0], 48 * (X.shape[1] + self.size), of=X):
             outside = linalg.row_inner(linalg.product(left[rows], X), linalg.product(right[rows], X))
             inside = linalg.row_inner(linalg.product(left[rows], Z), linalg.product(right[rows], Z))
             total[rows] = outside + inside
@@ -59,7 +60,7 @@ class BesideFeatures(KernelSpace):
     def phi(self, X: Any) -> Any:
         """(x, z(x))."""
         Z = self.z(X)
-        return sparse.csr_array(sparse.hstack([X, Z])) if sparse.issparse(X) else np.concatenate([X, Z], axis=1)
+        return sparse.csr_array(sparse.hstack([X, Z])) if sparse.issparse(X) else namespace(X).concat([X, Z], axis=1)
 
     def on_axes(self, project: Any) -> np.ndarray:
         """``project`` of the last axes of φ."""

@@ -7,7 +7,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import block_diag
 
-from gramian import _device, linalg
+from gramian import linalg
+from gramian._arrays import asarray, namespace, to_numpy
 from gramian.coordinates.base import Coordinates
 from gramian.coordinates.probabilities import Probabilities
 
@@ -77,15 +78,17 @@ class Hellinger(Coordinates):
 
     def roots(self, X: Any) -> Any:
         """√p(x), where the points are, (n, c)."""
-        return linalg.placed(self.model.roots(_device.to_host(X)), X)
+        return asarray(self.model.roots(to_numpy(X)), X)
 
     def z(self, X: Any) -> Any:
         """(z₀(x), √p(x))."""
-        return np.concatenate([linalg.dense(self.space.z(X)), self.roots(X)], axis=1)
+        Z = linalg.dense(self.space.z(X))
+        return namespace(Z).concat([Z, self.roots(X)], axis=1)
 
     def difference(self, X: Any, Y: Any) -> Any:
         """(z₀(x) − z₀(y), √p(x) − √p(y)) of paired points."""
-        return np.concatenate([self.space.difference(X, Y), self.roots(X) - self.roots(Y)], axis=1)
+        Z = self.space.difference(X, Y)
+        return namespace(Z).concat([Z, self.roots(X) - self.roots(Y)], axis=1)
 
     def inner(self, X: Any, Y: Any) -> np.ndarray:
         """k₀(x, y) + Σ_c √(p_c(x) p_c(y))."""
@@ -122,7 +125,9 @@ class Hellinger(Coordinates):
         phi, P = self.space.phi(X), self.roots(X)
         if phi is None:
             return None
-        return sparse.csr_array(sparse.hstack([phi, P])) if sparse.issparse(phi) else np.concatenate([phi, P], axis=1)
+        return (
+            sparse.csr_array(sparse.hstack([phi, P])) if sparse.issparse(phi) else namespace(P).concat([phi, P], axis=1)
+        )
 
     def on_axes(self, project: Any) -> np.ndarray | None:
         """``project`` of the axes of z₀, and of the last ones of φ."""

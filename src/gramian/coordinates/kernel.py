@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _validate, linalg
+from gramian._arrays import asarray
 from gramian.coordinates.base import Coordinates
 
 
@@ -76,11 +77,11 @@ class KernelSpace(Coordinates):
     def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
         """Left K rightᵀ on the diagonal; K is evaluated only on the points that a block of rows touches."""
         total = linalg.empty(left.shape[0], X)
-        for rows in linalg.blocks(len(total), 16.0 * left.shape[1], 32 << 20):
+        for rows in linalg.blocks(left.shape[0], 16.0 * left.shape[1], 32 << 20):
             L, R = left[rows], right[rows]
             a, b = np.unique(L.indices), np.unique(R.indices)
             K = self.kernel._gram(linalg.take(X, a), linalg.take(X, b))
-            total[rows] = linalg.row_inner(linalg.dense(linalg.product(L[:, a], K)), R[:, b].toarray())
+            total[rows] = linalg.row_inner(linalg.dense(linalg.product(L[:, a], K)), asarray(R[:, b].toarray(), K))
         return total
 
     def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:

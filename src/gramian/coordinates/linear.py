@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import asarray
 from gramian.coordinates.base import Coordinates
 
 INDEPENDENT = 1e-10
@@ -16,9 +17,14 @@ INDEPENDENT = 1e-10
 class VectorSpace(Coordinates):
     """k(x, y) = xᵀy."""
 
+    devices = True
+    """Whether points may be on a device."""
+
     def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
         """Points (n, d), dense or sparse."""
-        return _validate.points(X, owner, n_features=self.n_features, name=name, min_points=min_points, devices=True)
+        return _validate.points(
+            X, owner, n_features=self.n_features, name=name, min_points=min_points, devices=self.devices
+        )
 
     def inner(self, X: Any, Y: Any) -> np.ndarray:
         """xᵀy."""
@@ -32,7 +38,7 @@ class VectorSpace(Coordinates):
         """(left X)(right X)ᵀ on the diagonal, in blocks of rows."""
         total = linalg.empty(left.shape[0], X)
         X = X[:, linalg.held_columns(X)] if sparse.issparse(X) else X
-        for rows in linalg.blocks(len(total), 48 * X.shape[1], of=X):
+        for rows in linalg.blocks(left.shape[0], 48 * X.shape[1], of=X):
             total[rows] = linalg.row_inner(linalg.product(left[rows], X), linalg.product(right[rows], X))
         return total
 
@@ -147,7 +153,7 @@ class Angles(VectorSpace):
 
     def z(self, X: Any) -> np.ndarray:
         """L(x − c) divided by its length."""
-        return linalg.unit_rows((linalg.dense(X) - self.center) @ self.factor.T)
+        return linalg.unit_rows((linalg.dense(X) - asarray(self.center, X)) @ asarray(self.factor.T, X))
 
     def inner(self, X: Any, Y: Any) -> np.ndarray:
         """The cosine of the angle."""
@@ -182,8 +188,7 @@ class Subspace(VectorSpace):
     linear = True
 
     def __post_init__(self) -> None:
-        there = isinstance(self.basis, np.ndarray | _device.DeviceArray)
-        if not there or self.basis.ndim != 2 or self.basis.dtype.kind != "f":
+        if not isinstance(self.basis, np.ndarray) or self.basis.ndim != 2 or self.basis.dtype.kind != "f":
             raise ValueError(f"Subspace: basis must be an array (d, r) of numbers, got {_validate.shown(self.basis)}.")
         self.basis.flags.writeable = False
 
@@ -199,11 +204,11 @@ class Subspace(VectorSpace):
 
     def z(self, X: Any) -> np.ndarray:
         """Uᵀx."""
-        return linalg.dense(X @ self.basis)
+        return linalg.dense(X @ asarray(self.basis, X))
 
     def difference(self, X: Any, Y: Any) -> np.ndarray:
         """Uᵀ(x − y)."""
-        return linalg.dense((X - Y) @ self.basis).astype(np.float64, copy=False)
+        return linalg.double(linalg.dense((X - Y) @ asarray(self.basis, X)))
 
     def back(self, Z: np.ndarray) -> np.ndarray:
         """Uz."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gramian._array import namespace
+from gramian._arrays import namespace
 from gramian.persist import Stored
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from gramian._array import namespace
+from gramian._arrays import namespace
 from gramian.divergences.base import Divergence, SpectralDerivative
 
 

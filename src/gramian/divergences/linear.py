@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _validate
-from gramian._array import like, namespace
+from gramian import _validate, linalg
+from gramian._arrays import asarray, namespace
 from gramian._settings import Positive, check
 from gramian.divergences.base import Congruence, Divergence, SpectralDerivative
 from gramian.divergences.frobenius import psd_conjugate, psd_hessian
@@ -51,7 +51,7 @@ class _Linear(Divergence):
         if sparse.issparse(A):
             if A.shape[0] != X.shape[0]:
                 raise ValueError(f"{owner}: sparse linear must be ({X.shape[0]},) * 2 over the points, got {A.shape}.")
-            A = X.T @ (A @ X)
+            A = X.T @ linalg.product(A, X)
         elif lower is not None:
             A = lower(A)
         if A.shape[0] != X.shape[1]:
@@ -59,11 +59,11 @@ class _Linear(Divergence):
         return type(self)((A + A.T) / 2, self.gamma)
 
     def _inner(self, M: Any) -> float:
-        return float(namespace(M).sum(like(self.linear, M) * M))
+        return float(namespace(M).sum(asarray(self.linear, M) * M))
 
     def start(self, M0: Any) -> tuple[Any, float]:
         """Θ₀ = −A₀, no constant."""
-        return -like(self.linear, M0), 0.0
+        return -asarray(self.linear, M0), 0.0
 
 
 class LinearFrobenius(_Linear):
@@ -155,5 +155,5 @@ class LinearLogDet(_Linear):
 
     def as_logdet(self, M0: Any) -> tuple[Any, float] | None:
         """γ · D_ld(M, γ A₀⁻¹) + constant, when A₀ is positive definite."""
-        A = like(self.linear, M0)
+        A = asarray(self.linear, M0)
         return None if logdet_conjugate(-A)[1] is None else (self.gamma * namespace(A).linalg.inv(A), self.gamma)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._array import cholesky, inverse, namespace
+from gramian._arrays import cholesky_or_none, inverse_or_none, namespace
 from gramian.divergences.base import Congruence, Divergence
 
 
@@ -70,7 +70,7 @@ class LogDet(Divergence):
 def logdet_conjugate(Theta: Any) -> tuple[float, Any]:
     """Value −log det(−Θ) − d and gradient (−Θ)⁻¹, inf outside of the negative definite cone."""
     xp = namespace(Theta)
-    L, M = cholesky(-Theta), inverse(-Theta)
+    L, M = cholesky_or_none(-Theta), inverse_or_none(-Theta)
     if L is None or M is None:
         return np.inf, None
     value = -2 * float(xp.sum(xp.log(xp.linalg.diagonal(L)))) - Theta.shape[0]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._array import namespace
+from gramian._arrays import namespace
 from gramian.divergences.base import Divergence, SpectralDerivative, spectral
 
 

@@ -30,8 +30,8 @@ def choose(kernel: Kernel, X: Any, basis: Any, size: int | None, tol: float, rng
         return Basis(points, factorize(kernel, points))
     if basis in ("cholesky", "random-cholesky"):
         outer = factorize(kernel, X, size, tol, greedy=basis == "cholesky", rng=rng)
-        L = outer.factor[outer.pivots]
-        inner = PivotedCholesky(L, np.arange(len(L)), outer.residual, outer.trace)
+        L = take(outer.factor, outer.pivots)
+        inner = PivotedCholesky(L, np.arange(L.shape[0]), outer.residual, outer.trace)
         return Basis(take(X, outer.pivots), inner, outer.factor)
     points = drawn(kernel, X, basis, size, rng)
     return Basis(points, factorize(kernel, points))

@@ -15,8 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gramian import _validate, linalg
-from gramian._device import DeviceArray, to_host
-from gramian._device.ordering import lowest
+from gramian._arrays import foreign, namespace, put, to_numpy
 from gramian._settings import Count, Seed, Size, checked
 from gramian.kernels.base import Kernel
 from gramian.kernels.objects import as_kernel
@@ -111,30 +110,32 @@ class _Factorization:
 
     def __init__(self, kernel: Kernel, X: Any, rank: int):
         self.kernel, self.X, self.rank, self.n = kernel, X, rank, count(X)
-        self.diagonal = linalg.dense(kernel._diag(X)).astype(np.float64)
-        if not np.isfinite(self.diagonal).all():
+        self.diagonal = linalg.double(linalg.dense(kernel._diag(X)))  # (n,), where the points are
+        if not np.isfinite(linalg.total(self.diagonal)):
             raise ValueError(f"pivoted_cholesky: {type(kernel).__name__} gave NaN or infinity for k(x, x).")
-        self.left = np.maximum(self.diagonal, 0)
-        self.scale = float(np.abs(self.diagonal).max(initial=0.0))
-        self.lowest = float(self.diagonal.min(initial=0.0))
+        self.left = linalg.at_least(self.diagonal, 0.0)
+        self.scale = _validate.largest(self.diagonal)
+        self.lowest = min(lowest_of(self.diagonal), 0.0)
         self._check_zeros()
         self.pivots = np.zeros(0, np.intp)
         # Column-major: the columns in use are one block, and those not reached yet take no memory.
         self.factor = self._columns(min(rank, 256))
 
     def _columns(self, width: int) -> np.ndarray:
-        return np.empty((self.n, width), order="F", like=self.left)
+        if foreign(self.left):
+            return linalg.empty((self.n, width), self.left)
+        return np.empty((self.n, width), order="F")
 
     def _check_zeros(self) -> None:
         """Points with k(x, x) = 0 are never pivots, so that what they have with each other must be seen beforehand.
 
         |k(x, y)|² ≤ k(x, x) k(y, y) asks it to be zero. Up to 64 of them are compared with all of them.
         """
-        zero = to_host(np.flatnonzero(self.diagonal == 0))
+        zero = np.flatnonzero(to_numpy(self.diagonal) == 0)
         some = zero[:: -(-len(zero) // 64) or 1]
         points = take(self.X, zero)
         for rows in linalg.blocks(len(some), 8 * len(zero)):
-            entry = float(np.abs(self.kernel._gram(take(self.X, some[rows]), points)).max())
+            entry = _validate.largest(self.kernel._gram(take(self.X, some[rows]), points))
             if not entry <= _INDEFINITE * self.scale:
                 raise ValueError(
                     f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got |k(x, y)| = {entry:.3g} "
@@ -143,18 +144,19 @@ class _Factorization:
                 )
 
     def run(self, tol: float, greedy: bool, rng: np.random.RandomState) -> PivotedCholesky:
-        trace = float(self.left.sum())
+        trace = linalg.total(self.left)
         size = int(np.clip(np.sqrt(self.n), 1, 256))  # a candidate block costs about one kernel column
-        while len(self.pivots) < self.rank and self.left.sum() > tol * trace:
+        while len(self.pivots) < self.rank and linalg.total(self.left) > tol * trace:
             if greedy:
                 candidates, outside = largest(self.left, size)
                 bar = np.full(len(candidates), outside)
             else:
-                candidates = drawn(to_host(self.left), size, rng)
-                bar = rng.uniform(size=size) * to_host(self.left[candidates])
-            floor = FLOOR * self.diagonal[candidates]
-            H = to_host(self._residual_gram(candidates))
-            picked, L = pick(H, to_host(floor), to_host(bar), self.rank - len(self.pivots), greedy)
+                left = to_numpy(self.left)
+                candidates = drawn(left, size, rng)
+                bar = rng.uniform(size=size) * left[candidates]
+            floor = FLOOR * to_numpy(take(self.diagonal, candidates))
+            H = self._residual_gram(candidates)
+            picked, L = pick(H, floor, bar, self.rank - len(self.pivots), greedy)
             self._extend(candidates[picked], L)
             self._absorb(candidates[picked], tol * trace)
         if self.lowest < -_INDEFINITE * self.scale:
@@ -163,13 +165,14 @@ class _Factorization:
                 f"{self.lowest:.3g} against the largest k(x, x) {self.scale:.3g}; negative parts count as zero "
                 f"(Precomputed(K, spectrum='clip') repairs a matrix).",
             )
-        return PivotedCholesky(self.factor[:, : len(self.pivots)], self.pivots, float(self.left.sum()), trace)
+        return PivotedCholesky(self.factor[:, : len(self.pivots)], self.pivots, linalg.total(self.left), trace)
 
     def _residual_gram(self, rows: np.ndarray) -> np.ndarray:
         points = take(self.X, rows)
-        F = self.factor[rows, : len(self.pivots)]
-        H = linalg.symmetrize(self.kernel._gram(points, points) - F @ F.T)
-        np.fill_diagonal(H, self.left[rows])
+        F = take(self.factor[:, : len(self.pivots)], rows)
+        H = to_numpy(linalg.symmetrize(self.kernel._gram(points, points) - F @ F.T))
+        H = H if H.flags.writeable else H.copy()
+        np.fill_diagonal(H, to_numpy(take(self.left, rows)))
         return H
 
     def _extend(self, picked: np.ndarray, L: np.ndarray) -> None:
@@ -181,42 +184,44 @@ class _Factorization:
             wider[:, :start] = self.factor[:, :start]
             self.factor = wider
         points = take(self.X, picked)
-        F = self.factor[picked, :start]
+        F = take(self.factor[:, :start], picked)
         width = self.X.shape[1] if getattr(self.X, "ndim", 1) == 2 else 1
         for rows in linalg.blocks(self.n, 8 * (2 * width + 4 * len(picked)), of=self.left):
             G = self.kernel._gram(take(self.X, rows), points) - self.factor[rows, :start] @ F.T
             self.factor[rows, start:stop] = linalg.solve_lower(L, G.T).T
-        if not np.isfinite(self.factor[:, start:stop].sum()):
+        columns = self.factor[:, start:stop]
+        if not np.isfinite(linalg.total(columns)):
             raise ValueError(f"pivoted_cholesky: {type(self.kernel).__name__} gave NaN or infinity.")
-        self.factor[self.pivots, start:stop] = 0.0
-        self.factor[picked, start:stop] = L
+        put(columns, (self.pivots,), 0.0)
+        put(columns, (picked,), L)
 
     def _absorb(self, picked: np.ndarray, goal: float) -> None:
         """Take the new columns out of the diagonal one at a time, and drop those after the goal is met."""
         for pivot in picked:
             self.left -= self.factor[:, len(self.pivots)] ** 2
-            self.lowest = min(self.lowest, float(self.left.min()))
+            self.lowest = min(self.lowest, lowest_of(self.left))
             self.left[self.left < FLOOR * self.diagonal] = 0.0
-            np.maximum(self.left, 0, out=self.left)
-            self.left[pivot] = 0.0
+            self.left = linalg.at_least(self.left, 0.0)
+            self.left[int(pivot)] = 0.0
             self.pivots = np.append(self.pivots, pivot)
-            if self.left.sum() <= goal:
+            if linalg.total(self.left) <= goal:
                 break
 
 
 def largest(left: np.ndarray, size: int) -> tuple[np.ndarray, float]:
     """Rows of the largest residuals, ascending, and the largest residual outside of them."""
+    left = to_numpy(left)
     if size >= len(left):
         return np.arange(len(left)), 0.0
-    if isinstance(left, DeviceArray):
-        values, order = (to_host(part[0]) for part in lowest(-left[None, :], size + 1))
-        rows = order[:-1]
-        outside = -values[-1]
-    else:
-        order = np.argpartition(left, len(left) - size - 1)
-        rows, outside = order[len(left) - size :], left[order[len(left) - size - 1]]
+    order = np.argpartition(left, len(left) - size - 1)
+    rows, outside = order[len(left) - size :], left[order[len(left) - size - 1]]
     # Among ties the first row wins, as it would one column at a time.
     return np.union1d(rows, [int(left.argmax())]), float(outside)
+
+
+def lowest_of(values: Any) -> float:
+    """The smallest entry, 0 where there is none."""
+    return float(namespace(values).min(values)) if 0 not in values.shape else 0.0
 
 
 def drawn(left: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:

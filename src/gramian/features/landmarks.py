@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
-from gramian._device import to_host
+from gramian._arrays import asarray, to_numpy
 from gramian.kernels.base import Kernel
 from gramian.linalg import count, take
 
@@ -21,7 +21,7 @@ def kmeans_centers(X: Any, k: int, rng: np.random.RandomState, sample: int = 20_
     from sklearn.cluster import KMeans
 
     rows = uniform(X.shape[0], sample, rng) if X.shape[0] > sample else slice(None)
-    points = to_host(X[rows])
+    points = to_numpy(take(X, rows))
     if not sparse.issparse(points) and (distinct := np.unique(points, axis=0)).shape[0] <= k:
         return distinct.astype(np.float64)
     model = KMeans(min(k, points.shape[0]), n_init=1, max_iter=30, random_state=rng).fit(points)
@@ -56,16 +56,16 @@ def leverage_scores(
 ) -> np.ndarray:
     """Ridge leverage scores of the points of a level, from weighted sample points."""
     basis = take(X, rows)
-    K = to_host(kernel._gram(basis, basis)) * weights[:, None] * weights
-    diagonal = to_host(kernel._diag(take(X, level)))
+    K = to_numpy(kernel._gram(basis, basis)) * weights[:, None] * weights
+    diagonal = to_numpy(kernel._diag(take(X, level)))
     values, vectors = linalg.eigh(linalg.symmetrize(K))
     values = np.maximum(values, 0)
     tail = max(diagonal.sum() - values[-max(k // 2, 1) :].sum(), 1e-8 * abs(diagonal.sum()))
     ridge = max(tail / k, np.finfo(float).tiny)
     root = vectors / np.sqrt(values + ridge)
     scores = np.empty(len(level))
-    turn = linalg.placed(weights[:, None] * root, X)
+    turn = asarray(weights[:, None] * root, X)
     for part in linalg.blocks(len(level), 24 * len(rows), of=X):
         G = kernel._gram(take(X, level[part]), basis)
-        scores[part] = diagonal[part] - to_host(linalg.row_norms(G @ turn))
+        scores[part] = diagonal[part] - to_numpy(linalg.row_norms(G @ turn))
     return np.maximum(scores, 1e-12 * max(diagonal.max(), np.finfo(float).tiny))

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _memory, _validate, linalg
-from gramian._device import outside, to_host
+from gramian._arrays import asarray, to_numpy
 from gramian._settings import Count, Points, Seed, Size, check, whole
 from gramian.features.basis import Choice, choose
 from gramian.features.cholesky import PivotedCholesky, factorize
@@ -112,7 +112,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the coordinates of the training points, shape (n, r)."""
         kernel = as_kernel(Gaussian() if self.kernel is None else self.kernel, "KernelFeatures")
-        return outside(self.learn(self._door(X, kernel, reset=True)))
+        return self.learn(self._door(X, kernel, reset=True))
 
     def learn(self, X: Any) -> np.ndarray:
         """:meth:`fit_transform` of points that were checked."""
@@ -125,7 +125,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tol = 0.0 if self.tol is None else float(self.tol)
         chosen = choose(self.kernel_, X, self.basis, self._size(count(X)), tol, rng)
         C = chosen.coordinates
-        self.basis_ = to_host(chosen.points)
+        self.basis_ = to_numpy(chosen.points)
         whiten = whitening(chosen.factor)
         if self.combination is not None:
             whiten = combined(chosen.factor, self.combination, self.basis)
@@ -135,7 +135,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"KernelFeatures: keeps {len(self.map_)} coordinates of {count(X):,} points, which hold "
                 f"{self.explained_variance_ratio_:.3f} of the trace; give rank or tol for others."
             )
-        return self.coordinates_of(X) if C is None else C @ R.T - self.mean_
+        return self.coordinates_of(X) if C is None else C @ asarray(R.T, C) - asarray(self.mean_, C)
 
     def _door(self, X: Any, kernel: Kernel, reset: bool) -> Any:
         if kernel.on_vectors:
@@ -176,22 +176,23 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates z(x), shape (n, r)."""
         check_is_fitted(self, "map_")
-        return outside(self.coordinates_of(self._door(X, self.kernel_, reset=False)))
+        return self.coordinates_of(self._door(X, self.kernel_, reset=False))
 
     def coordinates_of(self, X: Any) -> np.ndarray:
         """:meth:`transform` of points that were checked, in blocks of rows."""
         Z = linalg.empty((count(X), self.map_.shape[0]), X)
-        basis, turn, mean = (linalg.placed(part, X) for part in (self.basis_, self.map_.T, self.mean_))
-        for rows in linalg.blocks(len(Z), 24 * max(self.map_.shape[1], 1), of=X):
-            Z[rows] = self.kernel_._gram(take(X, rows), basis) @ turn - mean
+        basis, turn, mean = (asarray(part, X) for part in (self.basis_, self.map_.T, self.mean_))
+        for rows in linalg.blocks(count(X), 24 * max(self.map_.shape[1], 1), of=X):
+            Z[rows, ...] = self.kernel_._gram(take(X, rows), basis) @ turn - mean
         return Z
 
     def residual(self, X: Any) -> np.ndarray:
         """Energy of each point outside of the span of the coordinates, k(x, x) − |z(x) + mean|², shape (n,)."""
         check_is_fitted(self, "map_")
         X = self._door(X, self.kernel_, reset=False)
-        Z = self.coordinates_of(X) + self.mean_
-        return outside(np.maximum(self.kernel_._diag(X) - linalg.row_norms(Z), 0))
+        Z = self.coordinates_of(X)
+        Z = Z + asarray(self.mean_, Z)
+        return linalg.at_least(self.kernel_._diag(X) - linalg.row_norms(Z), 0.0)
 
     @property
     def _n_features_out(self) -> int:
@@ -221,8 +222,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 def whitening(factor: PivotedCholesky) -> np.ndarray:
     """L⁻¹ with a column for each basis point, zero where it depends on others."""
-    whiten = np.zeros((len(factor.pivots), len(factor.factor)))
-    whiten[:, factor.pivots] = lower_inverse(to_host(factor.factor[factor.pivots]))
+    whiten = np.zeros((len(factor.pivots), factor.factor.shape[0]))
+    whiten[:, factor.pivots] = lower_inverse(to_numpy(take(factor.factor, factor.pivots)))
     return whiten
 
 
@@ -233,7 +234,7 @@ def combined(factor: PivotedCholesky, combination: Any, basis: Any) -> np.ndarra
             f"KernelFeatures: basis must be 'all' or points, which the rows of combination stand for, got {basis!r}."
         )
     J = _validate.points(combination, "KernelFeatures", name="combination")
-    F = to_host(factor.factor)
+    F = to_numpy(factor.factor)
     if len(J) != len(F):
         raise ValueError(
             f"KernelFeatures: combination must have a row for each of {len(F)} basis points, got {len(J)}."
@@ -249,16 +250,16 @@ def moments(
     """Mean of the coordinates C of the training points, Q = CᵀC of (5), the trace of K, and n."""
     n = count(X)
     r = whiten.shape[0]
-    trace = float(np.maximum(kernel._diag(X), 0).sum())
+    trace = linalg.total(linalg.at_least(kernel._diag(X), 0.0))
     if C is not None:
-        return to_host(C.mean(axis=0)), to_host(C.T @ C), trace, n
+        return to_numpy(linalg.mean(C)), to_numpy(C.T @ C), trace, n
     mean, Q = linalg.full(r, 0.0, X), linalg.full((r, r), 0.0, X)
-    basis, turn = linalg.placed(basis, X), linalg.placed(whiten.T, X)
+    basis, turn = asarray(basis, X), asarray(whiten.T, X)
     for rows in linalg.blocks(n, 24 * max(r, 1), of=X):
         block = kernel._gram(take(X, rows), basis) @ turn
-        mean += block.sum(axis=0) / n
+        mean += linalg.mean(block) * (block.shape[0] / n)
         Q += block.T @ block
-    return to_host(mean), to_host(Q), trace, n
+    return to_numpy(mean), to_numpy(Q), trace, n
 
 
 def rotation(coordinates: str, spread: np.ndarray, whiten: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.optimize import nnls
 
 from gramian import _validate, linalg
-from gramian._device import outside, to_host
 from gramian._settings import Count, checked
 from gramian.kernels.base import Kernel
 from gramian.kernels.modes import local_pairs, warn_of_modes
@@ -79,7 +78,7 @@ def align(
     if center and n_neighbors is not None:
         raise ValueError("align: center and n_neighbors cannot be combined; choose one.")
     for kernel in kernels:
-        X = kernel.check(outside(X))
+        X = kernel.check(_validate.placed(X, "align", devices=False))
     kernels = [kernel.bound(X) for kernel in kernels]
     classes, codes = _validate.labels(y, "align", count(X))
     if len(classes) < 2:
@@ -100,7 +99,7 @@ def align(
 @checked
 def alignment(kernel: Kernel, X: Any, y: Any, *, center: bool = False) -> float:
     """⟨K, Y⟩ / (‖K‖ ‖Y‖) of one kernel with the labels (Chatpatanasiri et al. 2010, (9))."""
-    X = kernel.check(X)
+    X = kernel.check(_validate.placed(X, "alignment", devices=False))
     S, b, norm = gram_products([kernel], X, _validate.labels(y, "alignment", count(X))[1], center, None)
     return float(b[0] / (np.sqrt(S[0, 0]) * norm))
 
@@ -124,29 +123,27 @@ def gram_blocks(kernels: list[Kernel], X: Any, codes: np.ndarray) -> Iterator[tu
     """
     n, m = len(codes), len(kernels)
     across = -1.0 / max(int(codes.max()), 1)
-    placed = linalg.placed(codes, X)
     for rows in linalg.blocks(n, 8.0 * n * (m + 1), max(4 * n * n, 1 << 20)):
-        G = linalg.empty((m + 1, rows.stop - rows.start, n), X)
+        G = np.empty((m + 1, rows.stop - rows.start, n))
         for j, kernel in enumerate(kernels):
             G[j] = kernel._gram(take(X, rows), X)
-        G[m] = np.where(placed[rows, None] == placed, 1.0, across)
+        G[m] = np.where(codes[rows, None] == codes, 1.0, across)
         yield rows, G
 
 
 def gram_products(kernels: list[Kernel], X: Any, codes: np.ndarray, center: bool, mask: Any) -> tuple[Any, Any, float]:
     """S (m, m), b (m,) and ‖Y‖, one pass over blocks of rows; centering needs the row sums only."""
     n, m = len(codes), len(kernels)
-    S = linalg.full((m + 1, m + 1), 0.0, X).astype(np.float64, copy=False)
-    sums = linalg.full((m + 1, n), 0.0, X)
+    S = np.zeros((m + 1, m + 1))
+    sums = np.zeros((m + 1, n))
     for rows, G in gram_blocks(kernels, X, codes):
         if mask is not None:
-            G *= linalg.placed(mask[rows].toarray(), X)
+            G *= mask[rows].toarray()
         flat = G.reshape(m + 1, -1)
         if not np.abs(flat).max(initial=0.0) < np.sqrt(_validate.LARGEST):
             raise ValueError("align: kernel values must be below 1e150, got larger ones or NaN; rescale X.")
         sums[:, rows] = G.sum(axis=2)
         S += flat @ flat.T
-    S, sums = to_host(S), to_host(sums)
     if center:
         # ⟨HKH, HK'H⟩ = ⟨K, K'⟩ − (2/n) K1ᵀK'1 + (1ᵀK1)(1ᵀK'1)/n², for symmetric K and K'.
         total = sums.sum(axis=1)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device, _memory, _validate
+from gramian import _memory, _validate, linalg
+from gramian._arrays import same_place
 from gramian._settings import check, shown
 from gramian.linalg import count
 from gramian.persist import Stored
@@ -21,7 +22,7 @@ class Kernel(ABC, Stored):
     """
 
     devices = True
-    """Whether ``_gram`` takes arrays on a device, as NumPy's functions do."""
+    """Whether ``_gram`` takes arrays on a device."""
     on_vectors = True
     """Whether points are rows of an array."""
     linear = False
@@ -50,7 +51,7 @@ class Kernel(ABC, Stored):
         if not self.on_vectors:
             return objects(X, type(self).__name__, name)
         # Single precision would leave eigenvalues of rounding noise, far above those that a factorization drops.
-        return X.astype(np.float64, copy=False)
+        return linalg.double(X)
 
     def embed(self, X: Any) -> Any:
         """Explicit feature vectors φ(x) as rows, dense or CSR, with k(x, y) = φ(x)ᵀφ(y); None when there are none."""
@@ -72,11 +73,11 @@ class Kernel(ABC, Stored):
         m = count(Y)
         owner = type(self).__name__
         _memory.require(8.0 * n * m, owner, f"{n:,} × {m:,} values", "ask for a block of rows at a time")
-        return _device.outside(self._gram(X, Y))
+        return self._gram(X, Y)
 
     def diag(self, X: Any) -> np.ndarray:
         """k(x, x) for each row, shape (n,)."""
-        return _device.outside(self._diag(self.check(X)))
+        return self._diag(self.check(X))
 
     def pairs(self, X: Any, Y: Any) -> np.ndarray:
         """Kernel of row i of X with row i of Y, shape (n,)."""
@@ -84,7 +85,7 @@ class Kernel(ABC, Stored):
         if count(X) != count(Y):
             raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {count(X)} and {count(Y)} rows.")
         same_space(self, X, Y)
-        return _device.outside(self._pairs(X, Y))
+        return self._pairs(X, Y)
 
     def sqdist(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Squared distance in feature space, k(x, x) + k(y, y) − 2 k(x, y), shape (n, m)."""
@@ -92,16 +93,14 @@ class Kernel(ABC, Stored):
         if Y is not None:
             Y = self.check(Y, "Y")
             same_space(self, X, Y)
-        return _device.outside(self._sqdist(X, Y))
+        return self._sqdist(X, Y)
 
     def _sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
         dx = self._diag(X)
         dy = dx if Y is None else self._diag(Y)
         K = self._gram(X, X if Y is None else Y)
-        D = np.maximum(dx[:, None] + dy[None, :] - 2 * K, 0)
-        if Y is None:
-            np.fill_diagonal(D, 0)
-        return D
+        D = linalg.at_least(dx[:, None] + dy[None, :] - 2 * K, 0.0)
+        return linalg.with_diagonal(D, 0.0) if Y is None else D
 
     def __add__(self, other: "Kernel | float") -> "Kernel":
         from gramian.kernels.combinations import Sum, as_term
@@ -120,7 +119,7 @@ class Kernel(ABC, Stored):
 def same_space(kernel: Kernel, X: Any, Y: Any) -> None:
     """Refuse two sets of points on different devices, or of different numbers of features."""
     owner = type(kernel).__name__
-    _device.same_place(owner, X, Y)
+    same_place(owner, X, Y)
     if kernel.on_vectors and X.shape[1] != Y.shape[1]:
         raise ValueError(f"{owner}: X and Y must have the same number of features, got {X.shape[1]} and {Y.shape[1]}.")
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import foreign, namespace, to_numpy
 from gramian._settings import Count, Positive, Rule, SettingError, Size, holds
 from gramian.kernels.base import Kernel
 
@@ -91,7 +92,7 @@ class Polynomial(Kernel):
 
     def _of(self, products: np.ndarray) -> np.ndarray:
         values = self.scale * products + self.offset
-        if np.abs(values).max(initial=0.0) > _validate.LARGEST ** (1 / self.degree):
+        if _validate.largest(values) > _validate.LARGEST ** (1 / self.degree):
             raise ValueError(f"Polynomial: degree must be lower for X of this size, got {self.degree}; or rescale X.")
         return values**self.degree
 
@@ -138,7 +139,7 @@ class Gaussian(Kernel):
         if self.metric is None:
             D = linalg.sqdist(X, None if Y is X else Y)
         else:
-            D = _device.inside(self.metric.sqdist(_device.outside(X), None if Y is X else _device.outside(Y)))
+            D = self.metric.sqdist(X, None if Y is X else Y)
         return self._decayed(D)
 
     def _diag(self, X: Any) -> np.ndarray:
@@ -148,16 +149,18 @@ class Gaussian(Kernel):
         if self.metric is None:
             d = linalg.pair_sqdist(X, Y)
         else:
-            d = _device.inside(self.metric.pair_sqdist(_device.outside(X), _device.outside(Y)))
+            d = self.metric.pair_sqdist(X, Y)
         return self._decayed(d)
 
     def _decayed(self, D: np.ndarray) -> np.ndarray:
-        """exp(−D / 2 scale²) in place; no scale overflows on the way."""
+        """exp(−D / 2 scale²), in place on the host; no scale overflows on the way."""
         if isinstance(self.scale, str):
             raise ValueError(
                 "Gaussian: scale must be a number to compute with, got 'median'; take kernel.bound(X) with the points "
                 "whose median distance is meant."
             )
+        if foreign(D):
+            return namespace(D).exp(D / self.scale * -0.5 / self.scale)
         with np.errstate(over="ignore", under="ignore"):
             D /= self.scale
             D *= -0.5
@@ -167,7 +170,7 @@ class Gaussian(Kernel):
 
 def median_scale(X: Any, most: int = 500) -> float:
     """The median distance of the points X, from all pairs of at most ``most`` of them; 1 when all are equal."""
-    D = linalg.sqdist(X[linalg.spread(X.shape[0], most)])
+    D = to_numpy(linalg.sqdist(linalg.take(X, linalg.spread(X.shape[0], most))))
     D = D[D > 0]
     return float(np.sqrt(np.median(D))) if D.size else 1.0
 
@@ -198,12 +201,14 @@ class Laplacian(Kernel):
     scale: Positive = 1.0
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        return np.exp(-linalg.manhattan(X, Y) / self.scale)
+        return namespace(X).exp(-linalg.manhattan(X, Y) / self.scale)
 
     def _diag(self, X: Any) -> np.ndarray:
         return linalg.full(X.shape[0], 1.0, X)
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        if foreign(X):
+            return namespace(X).exp(-namespace(X).sum(abs(X - Y), axis=1) / self.scale)
         return np.exp(-linalg.dense(abs(X - Y).sum(axis=1)).ravel() / self.scale)
 
 
@@ -232,7 +237,7 @@ class Cosine(Kernel):
         return linalg.inner(linalg.unit_rows(X), linalg.unit_rows(Y))
 
     def _diag(self, X: Any) -> np.ndarray:
-        return (linalg.row_norms(X) > 0).astype(float)
+        return linalg.double(linalg.row_norms(X) > 0)
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.row_inner(linalg.unit_rows(X), linalg.unit_rows(Y))

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gramian import _device, linalg
+from gramian import linalg
+from gramian._arrays import asarray, to_numpy
 from gramian._settings import Rule, SettingError
 from gramian.coordinates import Probabilities, probabilities
 from gramian.kernels.base import Kernel
@@ -60,7 +61,7 @@ class Bhattacharyya(Kernel):
 
     def _phi(self, X: Any) -> Any:
         """√p(x)."""
-        return linalg.placed(self.classifier.roots(_device.to_host(X)), X)
+        return asarray(self.classifier.roots(to_numpy(X)), X)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return self._phi(X) @ self._phi(Y).T

@@ -1,5 +1,6 @@
 """Sums, products and multiples of kernels, which are kernels again."""
 
+import operator
 from dataclasses import dataclass
 from functools import reduce
 from numbers import Real
@@ -9,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
+from gramian._arrays import namespace
 from gramian._settings import Size, require
 from gramian.kernels.base import Kernel
 
@@ -45,7 +47,7 @@ class Sum(Combination):
             return None
         if any(sparse.issparse(phi) for phi in columns):
             return sparse.csr_array(sparse.hstack(columns))
-        return np.concatenate(columns, axis=1)
+        return namespace(columns[0]).concat(columns, axis=1)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         total = self.parts[0]._gram(X, Y)
@@ -70,10 +72,10 @@ class Product(Combination):
         return total
 
     def _diag(self, X: Any) -> np.ndarray:
-        return reduce(np.multiply, (part._diag(X) for part in self.parts))
+        return reduce(operator.mul, (part._diag(X) for part in self.parts))
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return reduce(np.multiply, (part._pairs(X, Y) for part in self.parts))
+        return reduce(operator.mul, (part._pairs(X, Y) for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Scaled(Kernel):
 
     def _phi(self, X: Any) -> Any:
         phi = self.base._phi(X)
-        return None if phi is None else phi * np.sqrt(self.weight)
+        return None if phi is None else phi * float(np.sqrt(self.weight))
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return self.weight * self.base._gram(X, Y)
@@ -129,7 +131,7 @@ class Constant(Kernel):
     accept = check
 
     def _phi(self, X: Any) -> Any:
-        return linalg.full((linalg.count(X), 1), np.sqrt(self.value), X)
+        return linalg.full((linalg.count(X), 1), float(np.sqrt(self.value)), X)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         return linalg.full((linalg.count(X), linalg.count(Y)), self.value, X)

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device, linalg
+from gramian import linalg
+from gramian._arrays import asarray, foreign, namespace
 from gramian._settings import Count, Positive
 from gramian.kernels.base import Kernel
 
@@ -21,7 +22,7 @@ class _Histograms(Kernel):
         if sparse.issparse(X) and not self._allow_sparse:
             raise TypeError(f"{owner}: {name} must be dense, got a sparse matrix; pass {name}.toarray().")
         X = super().accept(X, name)
-        low = X.min() if X.shape[1] else 0.0
+        low = 0.0 if 0 in X.shape else float(X.min() if sparse.issparse(X) else namespace(X).min(X))
         if low < 0:
             raise ValueError(f"{owner}: {name} must be nonnegative (histograms), got {low:.3g}; shift or use Gaussian.")
         return X
@@ -57,26 +58,30 @@ class ChiSquared(_Histograms):
 
     def _of(self, chi2: np.ndarray, sums: np.ndarray) -> np.ndarray:
         # 2xy/(x + y) = ((x + y) − (x − y)²/(x + y)) / 2
-        return (sums - chi2) / 2 if self.scale is None else np.exp(-chi2 / self.scale)
+        return (sums - chi2) / 2 if self.scale is None else namespace(chi2).exp(-chi2 / self.scale)
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        if isinstance(X, _device.DeviceArray):
-            return self._on_device(X, linalg.placed(Y, X))
+        if foreign(X):
+            return self._on_device(X, asarray(Y, X))
         from sklearn.metrics.pairwise import additive_chi2_kernel
 
         X, Y = (A if A.flags.writeable else A.copy() for A in (X, Y))  # its compiled loop asks for writable memory
         return self._of(-additive_chi2_kernel(X, Y), X.sum(axis=1)[:, None] + Y.sum(axis=1))
 
     def _on_device(self, X: Any, Y: Any) -> Any:
-        K = linalg.empty((len(X), len(Y)), X)
-        for rows in linalg.blocks(len(X), 40 * Y.shape[0] * Y.shape[1], of=X):
-            sums = X[rows][:, None, :] + Y[None, :, :]
-            parts = (X[rows][:, None, :] - Y[None, :, :]) ** 2 / np.where(sums > 0, sums, 1.0)
-            K[rows] = self._of(parts.sum(axis=2), sums.sum(axis=2))
-        return K
+        xp, blocks = namespace(X), []
+        for rows in linalg.blocks(X.shape[0], 40 * Y.shape[0] * Y.shape[1], of=X):
+            sums = X[rows, :][:, None, :] + Y[None, :, :]
+            terms = (X[rows, :][:, None, :] - Y[None, :, :]) ** 2 / xp.where(sums > 0, sums, 1.0)
+            blocks.append(self._of(xp.sum(terms, axis=2), xp.sum(sums, axis=2)))
+        return xp.concat(blocks) if blocks else linalg.empty((0, Y.shape[0]), X)
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
         sums = X + Y
+        if foreign(X):
+            xp = namespace(X)
+            terms = (X - Y) ** 2 / xp.where(sums > 0, sums, 1.0)
+            return self._of(xp.sum(terms, axis=1), xp.sum(sums, axis=1))
         parts = np.divide((X - Y) ** 2, sums, out=np.zeros_like(sums), where=sums > 0)
         return self._of(parts.sum(axis=1), sums.sum(axis=1))
 
@@ -117,7 +122,8 @@ class Intersection(_Histograms):
         if self.levels is None:
             return X
         values = X.data if sparse.issparse(X) else X
-        if not bool(((values == np.round(values)) & (values <= self.levels)).all()):
+        xp = namespace(values)
+        if not bool(xp.all((values == xp.round(values)) & (values <= self.levels))):
             raise ValueError(
                 f"Intersection: {name} must be counts up to levels={self.levels}, got {_no_count(values):.6g}; "
                 "round the histograms, or leave levels open."
@@ -126,7 +132,7 @@ class Intersection(_Histograms):
 
     def _phi(self, X: Any) -> Any:
         """Each count in unary, CSR (n, d · levels); None where counts have no limit."""
-        if self.levels is None or isinstance(X, _device.DeviceArray):
+        if self.levels is None or foreign(X):
             return None
         X = sparse.csr_array(X)
         counts = X.data.astype(np.int64)
@@ -148,9 +154,10 @@ class Intersection(_Histograms):
 
 def _no_count(values: Any) -> float:
     """A value that is no count, or the largest."""
-    broken = values[values != np.round(values)]
-    return float(broken[0] if len(broken) else values.max())
+    xp = namespace(values)
+    broken = values[values != xp.round(values)]
+    return float(broken[0] if broken.shape[0] else xp.max(values))
 
 
 def _total(X: Any) -> np.ndarray:
-    return linalg.dense(X.sum(axis=1)).ravel()
+    return namespace(X).sum(X, axis=1) if foreign(X) else linalg.dense(X.sum(axis=1)).ravel()

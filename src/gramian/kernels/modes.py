@@ -7,7 +7,6 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from gramian import _validate, linalg
-from gramian._device import to_host
 from gramian.kernels.base import Kernel
 from gramian.kernels.weighted import Weighted
 from gramian.linalg import take
@@ -25,7 +24,7 @@ def nearest(kernel: Kernel, X: Any, rows: np.ndarray, columns: np.ndarray, k: in
     near = np.empty((len(rows), k), dtype=np.intp)
     others, diagonal = take(X, columns), kernel._diag(take(X, columns))
     for block in linalg.blocks(len(rows), 8 * len(columns)):
-        D = to_host(diagonal - 2 * kernel._gram(take(X, rows[block]), others))
+        D = diagonal - 2 * kernel._gram(take(X, rows[block]), others)
         near[block], _ = smallest(D, k, np.broadcast_to(columns, D.shape), rows[block])
     return np.repeat(rows, k), near.ravel()
 

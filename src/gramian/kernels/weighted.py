@@ -1,5 +1,6 @@
 """Weighted sums of kernels, and the families of kernels to weigh."""
 
+import operator
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
@@ -51,7 +52,7 @@ class Weighted(Combination):
         return replace(self, parts=tuple(part.bound(X) for part in self.parts))
 
     def _terms(self) -> list[tuple[float, Kernel]]:
-        kept = [(w, part) for w, part in zip(self.weights, self.parts) if w > 0]
+        kept = [(float(w), part) for w, part in zip(self.weights, self.parts) if w > 0]
         return kept or [(0.0, self.parts[0])]
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
@@ -59,11 +60,14 @@ class Weighted(Combination):
         for weight, part in self._terms():
             K = part._gram(X, Y)
             K *= weight
-            total = K if isinstance(total, float) else np.add(total, K, out=total)
+            if isinstance(total, float):
+                total = K
+            else:
+                total += K
         return total
 
     def _diag(self, X: Any) -> np.ndarray:
-        return reduce(np.add, (weight * part._diag(X) for weight, part in self._terms()))
+        return reduce(operator.add, (weight * part._diag(X) for weight, part in self._terms()))
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return reduce(np.add, (weight * part._pairs(X, Y) for weight, part in self._terms()))
+        return reduce(operator.add, (weight * part._pairs(X, Y) for weight, part in self._terms()))

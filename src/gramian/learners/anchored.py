@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from gramian import _validate, linalg
-from gramian._device import to_host
+from gramian._arrays import asarray, to_numpy
 from gramian.constraints import Chunklets, Comparisons, Labels
 from gramian.coordinates import Plain, Rest, Subspace
 from gramian.learners.held_out import Fold, held_out, path_scores
 from gramian.learners.path import Path
 from gramian.learners.task import Sums, Targets, Task, Traits
-from gramian.solvers.base import Result, Solution
+from gramian.solvers.base import Result, Solution, on_host
 
 WEIGHTS = np.array([0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 """Weights w of the prior to choose from."""
@@ -163,41 +163,43 @@ class Frame:
     def under(cls, task: Task, traits: Traits) -> "Frame":
         """The frame of a task."""
         root = None if task.prior is None else linalg.psd_sqrt(task.prior)  # (r, r)
-        points = linalg.dense(task.Z) if root is None else linalg.dense(task.Z) @ root  # (n, r)
+        points = linalg.dense(task.Z)  # (n, r), where the points are; what is r × r is on the host
+        points = points if root is None else points @ asarray(root, points)
         sums = task.sums if task.sums is None or root is None else task.sums.seen(root)
-        size = float(linalg.row_norms(points - points.mean(axis=0)).mean()) if sums is None else sums.spread
+        size = linalg.spread_of(points) if sums is None else sums.spread
         free = unit_free(task.y)
         if traits.has_unit and free and size > 0:
-            points = points / np.sqrt(size)
+            points = points / float(np.sqrt(size))
             sums = None if sums is None else sums.seen(np.eye(points.shape[1]) / np.sqrt(size))
         return cls(points, root, free, traits.care, size == 0, sums)
 
     def part(self, learner: Any, task: Task, rows: np.ndarray | None = None) -> "Part":
         """What a learner finds in the leading directions of the points, or of those of a fold."""
-        points, traits = self.points if rows is None else self.points[rows], learner.traits
+        points, traits = self.points if rows is None else linalg.take(self.points, rows), learner.traits
         sums = self.sums if rows is None else None
         if sums is None:
-            U = leading_directions(points - points.mean(axis=0), traits.most_directions(len(points)))  # (r, p)
+            U = leading_directions(points - linalg.mean(points), traits.most_directions(points.shape[0]))  # (r, p)
         else:
             U = varying(sums.covariance, traits.most_directions(sums.n))[1]
         if U.shape[1] == 0 and rows is not None:
             raise ValueError("all points are the same")
         if U.shape[1] == 0:  # nothing to learn, so that the prior is left
             return Part(U, U.T @ U, self.root, Solution())
-        Z = points @ U  # (n, p)
+        Z = points @ asarray(U, points)  # (n, p)
+        Z = Z if traits.devices else to_numpy(Z)  # what runs on the CPU alone gets its coordinates there
         under = task.rest if rows is None else Rest(Plain(points.shape[1]), points, points)
         inside = replace(
             task,
             Z=Z,
             prior=None,
-            axes=to_host(U) if self.root is None else np.linalg.pinv(to_host(self.root)) @ to_host(U),
+            axes=U if self.root is None else np.linalg.pinv(self.root) @ U,
             rest=Rest(Subspace(U), points, Z, under),
             effort=traits.blended.of(learner),
             sums=None if sums is None else sums.seen(U),
             rows=task.rows if rows is None else None,  # those of a fold are nobody's
         )
-        learned = enough(learner, inside, again=rows is None)
-        S = scatter_of(Z) if inside.sums is None else inside.sums.covariance  # (p, p)
+        learned = on_host(enough(learner, inside, again=rows is None))
+        S = to_numpy(linalg.scatter_around_mean(Z)) if inside.sums is None else inside.sums.covariance  # (p, p)
         core = in_unit(learned.core, S) if self.unit_free else learned.core
         return Part(U, core, self.root, learned)
 
@@ -230,9 +232,9 @@ class Part:
 
     def blended(self, weight: float) -> Solution:
         """M(w), as the symmetric root under the prior times G₀."""
-        eye = np.eye(len(self.core), like=self.core)
+        eye = np.eye(len(self.core))
         inside = linalg.psd_sqrt((1 - weight) * self.core + weight * eye) - eye  # (p, p)
-        whole = np.eye(len(self.U), like=self.core) + self.U @ inside @ self.U.T  # (r, r)
+        whole = np.eye(len(self.U)) + self.U @ inside @ self.U.T  # (r, r)
         return account(self.learned, factor=whole if self.root is None else whole @ self.root, alpha=1.0)
 
 
@@ -247,12 +249,6 @@ def unit_free(y: Any) -> bool:
     return isinstance(y, Labels | Targets | Chunklets | Comparisons) or y.from_data
 
 
-def scatter_of(Z: Any) -> Any:
-    """Scatter of points around their mean."""
-    spread = Z - Z.mean(axis=0)
-    return spread.T @ spread
-
-
 def in_unit(M: Any, S: Any) -> Any:
     """M in the unit in which points of scatter S, up to a factor, are as far apart, on average, as they are."""
     size = float(np.sum(S * M))
@@ -263,9 +259,9 @@ def leading_directions(V: Any, most: int) -> Any:
     """Orthonormal columns (r, p): the principal directions of centered points (n, r), as far as they vary."""
     n, r = V.shape
     if r <= n:
-        return varying(V.T @ V, most)[1]
-    values, vectors = varying(V @ V.T, most)
-    return V.T @ (vectors / np.sqrt(values))
+        return varying(to_numpy(V.T @ V), most)[1]
+    values, vectors = varying(to_numpy(V @ V.T), most)
+    return to_numpy(V.T @ asarray(vectors / np.sqrt(values), V))
 
 
 def varying(S: Any, most: int) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian import _validate, linalg
+from gramian._arrays import asarray
 from gramian._settings import Loudness, Seed, Size, Within
 from gramian.constraints import Chunklets, Comparisons, Labels, Pairs
 from gramian.learners.anchored import WEIGHTS, Anchored
@@ -321,11 +322,12 @@ def fitted(stand: Standing, task: Task) -> Solution:
         return Solution(factor=factor, objective=0.0, coordinates=space, alpha=0.0 if space.whole else 1.0).saying(
             anchor=1.0
         )
-    inside = replace(task, Z=points * weights, report=None)
+    weighed = points * asarray(weights, points)
+    inside = replace(task, Z=weighed, report=None)
     if learner.traits.lifts:
         return learner.set_params(learner=clone(learner.learner).set_params(anchor=weight)).solve(inside)
     solution = learner.near(inside, weight) if isinstance(learner, MeanOf) else Anchored(learner, weight).solve(inside)
-    space, factor = start.end(points * weights, solution.factor * weights)
+    space, factor = start.end(weighed, solution.factor * weights)
     return replace(solution, factor=factor, coordinates=space, extra={"anchor": weight})
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian import linalg
+from gramian._arrays import to_numpy
 from gramian.constraints import Labels
 from gramian.coordinates.probabilities import Probabilities
 from gramian.learners.path import Straight
@@ -50,8 +51,8 @@ class BesideClasses:
         """The probabilities beside the answer ``below``, which has a given share."""
         share = max(share, LEAST)
         space: Any = below.coordinates
-        model = self.model(space.accept(task.Z), task.y)
-        return beside(below, space, task.Z, model, share, 1 - share)
+        points = to_numpy(task.Z)  # classifiers run on the CPU
+        return beside(below, space, points, self.model(space.accept(points), task.y), share, 1 - share)
 
     def model(self, points: Any, labels: Labels) -> Probabilities:
         """The classifier, fitted to points behind their door."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _array, _device, linalg
+from gramian import linalg
+from gramian._arrays import namespace
 from gramian._settings import Positive, Size
 from gramian.constraints import Chunklets, Labels
 from gramian.learners import softmax
@@ -17,13 +18,12 @@ from gramian.solvers.base import Solution, ended
 from gramian.solvers.descent import descend
 
 
-@_device.native
 def contrastive_loss(L: Any, X: Any, codes: Any, temperature: float) -> tuple[float, Any]:
     """f(L) = mean_i −log Σ_{j: y_j = y_i} p_ij and its gradient, p_ij ∝ exp(cos(Lx_i, Lx_j)/τ) over j ≠ i.
 
     The mean is over points that have another of their class. Memory is n × d and one block of probabilities.
     """
-    xp = _array.namespace(X)
+    xp = namespace(X)
     classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes)
     X = classes.sorted(X)
     Z = X @ L.T
@@ -55,7 +55,7 @@ def contrastive_loss(L: Any, X: Any, codes: Any, temperature: float) -> tuple[fl
 
 def _mates(classes: softmax.Classes, rows: slice, like: Any) -> Any:
     """The number of other points of the class of each anchor of a block, (rows, 1)."""
-    mates = _array.namespace(like).zeros_like(like) - 1
+    mates = namespace(like).zeros_like(like) - 1
     for part, columns in classes.of(rows):
         mates[part, :] += columns.stop - columns.start
     return mates
@@ -136,15 +136,15 @@ class Contrastive(Iterative):
         """A descent from the identity."""
         points, codes = rows_by_class(task)
         loss = partial(contrastive_loss, codes=softmax.Classes(codes), temperature=self.temperature)
-        eye, effort = np.eye(task.Z.shape[1], like=points), task.effort
+        eye, effort = linalg.identity(task.Z.shape[1], points), task.effort
 
         def objective(L: Any, X: Any = points) -> tuple[float, Any]:
-            value, gradient = loss(L.astype(X.dtype), X)
+            value, gradient = loss(namespace(X).astype(L, X.dtype), X)
             away = L - eye
-            return value + self.reg / 2 * float((away * away).sum()), gradient.astype(eye.dtype) + self.reg * away
+            return value + self.reg / 2 * linalg.total(away * away), linalg.double(gradient) + self.reg * away
 
-        rough = len(points) >= SINGLE and effort.tol >= ROUGH
-        begun = partial(objective, X=points.astype(np.float32)) if rough else objective
+        rough = points.shape[0] >= SINGLE and effort.tol >= ROUGH
+        begun = partial(objective, X=linalg.single(points)) if rough else objective
         end = descend(begun, eye, max_iter=int(effort.max_iter or 1), tol=effort.tol, callback=task.report)
         return Solution(
             factor=end.point,
@@ -165,5 +165,5 @@ def rows_by_class(task: Task) -> tuple[Any, np.ndarray]:
     if len(np.unique(codes)) < 2 or np.bincount(np.unique(codes, return_inverse=True)[1]).max() < 2:
         raise ValueError("Contrastive: needs two classes, and two points in one of them.")
     order = labeled[np.argsort(codes, kind="stable")]
-    center = linalg.take(task.Z, labeled).mean(axis=0)
+    center = linalg.mean(linalg.take(task.Z, labeled))
     return linalg.unit_rows(linalg.take(task.Z, order) - center), ids[order]

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.linalg import lapack
 
 from gramian import linalg
-from gramian.learners.anchored import scatter_of
 from gramian.learners.base import Learner
 from gramian.learners.task import Sums, Task, Traits
 from gramian.solvers.base import Solution
@@ -83,7 +82,7 @@ class Covariance(Learner):
     def solve(self, task: Task) -> Solution:
         """In closed form."""
         n = len(task.Z)
-        return self.from_sums(task.sums or Sums(n, scatter_of(task.Z) / max(n - 1, 1)))
+        return self.from_sums(task.sums or Sums(n, linalg.scatter_around_mean(task.Z) / max(n - 1, 1)))
 
     def from_sums(self, sums: Sums) -> Solution:
         """The same from the covariance of the points."""

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _array, _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import namespace
 from gramian._settings import Count, Size
 from gramian.constraints import Labels
 from gramian.learners import neighbor_targets
@@ -24,8 +25,8 @@ def neighbor_signs(X: np.ndarray, labels: Labels, k: int) -> sparse.csr_array:
     The union makes W symmetric (Chatpatanasiri et al. 2010, §2.3); the two graphs share no pair.
     """
     n = X.shape[0]
-    alike = both_ways(_device.to_host(neighbor_targets.same_class(X, labels, k)))
-    unlike = both_ways(_device.to_host(neighbor_targets.other_class(X, labels, k)))
+    alike = both_ways(neighbor_targets.same_class(X, labels, k))
+    unlike = both_ways(neighbor_targets.other_class(X, labels, k))
     signs = np.repeat([1.0, -1.0], [len(alike), len(unlike)])
     return sparse.csr_array((signs, np.divmod(np.concatenate([alike, unlike]), n)), shape=(n, n))
 
@@ -40,7 +41,7 @@ def both_ways(near: np.ndarray) -> np.ndarray:
 
 def dne_loss(L: Any, X: Any, W: Any) -> tuple[float, Any]:
     """f(L) = tr(L Xᵀ(D − W)X Lᵀ) and its gradient, for symmetric W with row sums D; half of Σ_ij w_ij d²_ij."""
-    xp = _array.namespace(X)
+    xp = namespace(X)
     degree = W.sum(axis=1) if sparse.issparse(W) else xp.sum(W, axis=1)
     V = (degree[:, None] * X - W @ X).T @ X
     return float(xp.sum((L @ V) * L)), 2 * L @ V
@@ -96,7 +97,7 @@ class DNE(Blended):
     True
     """
 
-    traits = Traits(most_points=20_000, repeats=3, devices=True)
+    traits = Traits(most_points=20_000, repeats=3)
 
     n_neighbors: Count = 1
     n_components: Count | None = None

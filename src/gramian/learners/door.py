@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import to_numpy
 from gramian.constraints import Constraints, Feedback, Labels
 from gramian.learners import doubts
 from gramian.learners.task import Targets
@@ -16,7 +17,7 @@ def enter(learner: Any, X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
     owner, traits = type(learner).__name__, learner.traits
     if traits.labels == "none":
         return points_alone(learner, X), None
-    y = _device.whole_numbers(y)
+    y = to_numpy(y)
     if traits.vectors and are_tuples(X):
         X, y = split(_validate.placed(X, owner, devices=traits.devices), y, owner)
     if y is None:
@@ -61,7 +62,7 @@ def vectors(learner: Any, X: Any, y: Any, together: bool) -> tuple[Any, Any]:
         devices=traits.devices,
     )
     X, y = checked if together else (checked, y)
-    return X.astype(np.float64, copy=False), y
+    return linalg.double(X), y
 
 
 def constrained(learner: Any, X: Any, y: Constraints | Feedback) -> tuple[Any, Constraints]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gramian import _validate, linalg
+from gramian._arrays import asarray, namespace, to_numpy
 from gramian.constraints import Labels
 from gramian.learners.task import Effort, Task
 from gramian.solvers.base import Solution, ended
@@ -60,19 +61,18 @@ def given_start(init: Any, r: int, d: int, owner: str) -> np.ndarray:
 
 def principal_directions(X: np.ndarray) -> np.ndarray:
     """Eigenvectors of the covariance, largest variance first, as rows."""
-    V = X - X.mean(axis=0)
-    return linalg.oriented(linalg.eigh(V.T @ V)[1][:, ::-1]).T
+    return linalg.oriented(linalg.eigh(to_numpy(linalg.scatter_around_mean(X)))[1][:, ::-1]).T
 
 
 def discriminant_directions(X: np.ndarray, labels: Labels) -> np.ndarray:
     """Fisher's directions, largest ratio of between to within scatter first, as orthonormal rows."""
-    means = np.stack([X[g].mean(axis=0) for g in labels.groups()])
-    within = X - means[labels.codes]
-    Sw = within.T @ within
+    means = namespace(X).stack([linalg.mean(linalg.take(X, members)) for members in labels.groups()])  # (c, d)
+    own = linalg.take(means, labels.codes)  # (n, d)
+    Sw = to_numpy((X - own).T @ (X - own))
     ridge = 1e-6 * max(np.trace(Sw) / len(Sw), np.finfo(float).tiny)
     whiten = linalg.psd_power(Sw + ridge * np.eye(len(Sw)), -0.5)
-    between = (means[labels.codes] - X.mean(axis=0)) @ whiten
-    vectors = linalg.eigh(between.T @ between)[1][:, ::-1]
+    between = (own - linalg.mean(X)) @ asarray(whiten, X)
+    vectors = linalg.eigh(to_numpy(between.T @ between))[1][:, ::-1]
     return linalg.oriented(np.linalg.qr(whiten @ vectors)[0]).T
 
 
@@ -94,12 +94,13 @@ class Coordinates:
     @classmethod
     def fit(cls, X: np.ndarray, near: Any, reg: float = 0.0, ridge: float = 0.1) -> "Coordinates":
         """Coordinates from target neighbors (n, k), or the two ends of near pairs, and the weight of ‖L‖²."""
-        mean = X.mean(axis=0)
+        mean = linalg.mean(X)
         U = varying_directions(X - mean)
-        Z = (X - mean) @ U
+        Z = (X - mean) @ asarray(U, X)
+        mean = to_numpy(mean)
         pairs = len(near[0]) if isinstance(near, tuple) else near.shape[0] * near.shape[1]
-        P = pull(Z, near) / pairs
-        unit = np.trace(P) if np.trace(P) > 0 else linalg.row_norms(Z).mean()
+        P = to_numpy(pull(Z, near)) / pairs
+        unit = np.trace(P) if np.trace(P) > 0 else linalg.total(linalg.row_norms(Z)) / Z.shape[0]
         if unit <= 0:
             return cls(mean, np.zeros((X.shape[1], 0)), 1.0)
         spread = P + (ridge * unit / len(P) + reg / pairs) * np.eye(len(P))
@@ -109,11 +110,11 @@ class Coordinates:
 
     def of(self, X: np.ndarray) -> np.ndarray:
         """Coordinates of points, (n, q)."""
-        return (X - self.mean) @ self.basis
+        return (X - asarray(self.mean, X)) @ asarray(self.basis, X)
 
     def lift(self, L: np.ndarray) -> np.ndarray:
         """The factor on X of a factor on the coordinates."""
-        return L @ self.basis.T
+        return to_numpy(L) @ self.basis.T
 
     def lower(self, L: np.ndarray, given: bool) -> np.ndarray:
         """The factor on the coordinates of a factor on X; a named start is divided by the unit of length of X."""
@@ -129,19 +130,21 @@ def varying_directions(V: np.ndarray) -> np.ndarray:
     """Orthonormal basis (d, q) of the directions in which centered points vary."""
     n, d = V.shape
     small = V.T @ V if d <= n else V @ V.T
-    values, vectors = linalg.eigh(small)
+    values, vectors = linalg.eigh(to_numpy(small))
     keep = values > 1e-12 * max(values[-1], 0.0)
-    return vectors[:, keep] if d <= n else V.T @ (vectors[:, keep] / np.sqrt(values[keep]))
+    if d <= n:
+        return vectors[:, keep]
+    return to_numpy(V.T @ asarray(vectors[:, keep] / np.sqrt(values[keep]), V))
 
 
 def pull(Z: Any, near: Any, weight: np.ndarray | None = None) -> np.ndarray:
     """Scatter Σ_i w_i Σ_j∈near(i) (z_i − z_j)(z_i − z_j)ᵀ of neighbors (n, k), or of pairs given by both ends."""
     if isinstance(near, tuple):
-        V = Z[near[0]] - Z[near[1]]
+        V = linalg.take(Z, near[0]) - linalg.take(Z, near[1])
         return V.T @ V
-    P = linalg.placed(np.zeros((Z.shape[1], Z.shape[1])), Z)
-    for column in near.T:
-        V = Z - Z[column]
+    P = linalg.full((Z.shape[1], Z.shape[1]), 0.0, Z)
+    for j in range(near.shape[1]):
+        V = Z - linalg.take(Z, near[:, j])
         P += V.T @ (V if weight is None else V * weight[:, None])
     return P
 
@@ -161,12 +164,13 @@ class Start:
         L = first_factor(learner, task)  # (q, r)
         whitened = Coordinates.fit(task.Z, near, reg, **options)
         L = whitened.lower(L, given=not isinstance(learner.init, str))
-        return cls(whitened, whitened.of(task.Z), L, reg * whitened.norms)
+        Z = whitened.of(task.Z)
+        return cls(whitened, Z, asarray(L, Z), asarray(reg * whitened.norms, Z))
 
     def by_class(self, codes: np.ndarray) -> tuple["Start", np.ndarray]:
         """The same problem with the points in the order of their classes."""
         order = np.argsort(codes, kind="stable")
-        return replace(self, Z=self.Z[order]), codes[order]
+        return replace(self, Z=linalg.take(self.Z, order)), codes[order]
 
     def penalized(self, loss: Callable, share: float = 1.0) -> Callable:
         """The loss plus ``share`` of reg · ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3)."""
@@ -174,9 +178,9 @@ class Start:
 
         def fun(L: np.ndarray) -> tuple[float, np.ndarray]:
             value, gradient = loss(L)
-            return value + float((ridge * L**2).sum()), gradient + 2 * ridge * L
+            return value + linalg.total(ridge * L**2), gradient + 2 * ridge * L
 
-        return fun if ridge.any() else loss
+        return fun if namespace(ridge).any(ridge > 0) else loss
 
     def descend(
         self,
@@ -194,23 +198,24 @@ class Start:
         tol, max_iter = effort.tol, int(effort.max_iter or 1)
         point = self.L
         done = 0
-        single = len(self.Z) >= SINGLE
+        n = self.Z.shape[0]
+        single = n >= SINGLE
         rough = single and value is not None and tol >= ROUGH
-        dtypes = [dtype for dtype, used in ((np.float32, single), (np.float64, not rough)) if used]
-        for dtype in dtypes:
+        precisions = [precision for precision, used in ((linalg.single, single), (linalg.double, not rough)) if used]
+        for precision in precisions:
             end = descend(
-                self.penalized(in_precision(loss, self.Z, dtype)),
+                self.penalized(in_precision(loss, self.Z, precision)),
                 point,
                 max_iter=max_iter - done,
-                tol=tol if dtype is np.float64 else max(tol, SINGLE_TOL),
-                scale=len(self.Z),
+                tol=tol if precision is linalg.double else max(tol, SINGLE_TOL),
+                scale=n,
                 height=height,
                 callback=shifted(report, done),
             )
             point = end.point
             done += end.n_iter
         if rough and value is not None:
-            end = replace(end, value=value(point, self.Z) + float((self.ridge * point**2).sum()))
+            end = replace(end, value=value(point, self.Z) + linalg.total(self.ridge * point**2))
         return replace(end, n_iter=done)
 
     def solution(self, end: Descent, effort: Effort, unit: float = 1.0) -> Solution:
@@ -225,13 +230,13 @@ class Start:
         )
 
 
-def in_precision(loss: Callable, Z: Any, dtype: Any) -> Callable:
+def in_precision(loss: Callable, Z: Any, precision: Callable) -> Callable:
     """``loss(L, Z)`` and its gradient of a factor in double precision, computed in another one."""
-    Z = Z.astype(dtype, copy=False)
+    Z = precision(Z)
 
     def computed(L: Any) -> tuple[float, Any]:
-        value, grad = loss(L.astype(dtype), Z)
-        return value, grad.astype(np.float64, copy=False)
+        value, grad = loss(precision(L), Z)
+        return value, linalg.double(grad)
 
     return computed
 

@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import asarray, foreign, to_numpy
 from gramian._settings import Count, Positive, Size
 from gramian.constraints import Comparisons, Constraints, Labels, Pairs
 from gramian.constraints.comparisons import unit_margins
@@ -71,7 +72,8 @@ def bounded(task: Task, side: Any, ground: Ground, percentiles: Any = (5, 95)) -
         return side
     if ground.alpha > 0 and not task.rest.empty:
         return side.filled(task.Z, percentiles, sqdist=lambda rows: ground.alpha * task.rest.sqdist(rows)).softened()
-    return side.filled(task.Z @ linalg.psd_sqrt(ground.M0) if ground.M0.any() else task.Z, percentiles).softened()
+    root = asarray(linalg.psd_sqrt(ground.M0), task.Z) if ground.M0.any() else None
+    return side.filled(task.Z if root is None else task.Z @ root, percentiles).softened()
 
 
 def solved(
@@ -82,14 +84,13 @@ def solved(
     if ground.alpha > 0 and not task.rest.empty:
         # Jain 2009, (3.8): what the part αI outside of the coordinates already spends.
         offset = ground.alpha * np.concatenate([task.rest.energy(terms) for terms in side.blocks(Z.shape[0])])
-    native = _device.outside
     problem = Problem(
         rows=rows_of(side, Z),
-        bound=native(linalg.placed(side.bound, Z)),
-        prior=native(ground.M0),
+        bound=asarray(side.bound, Z),
+        prior=asarray(ground.M0, Z),
         divergence=divergence,
         slack=slack.placed(Z),
-        offset=native(linalg.placed(offset, Z)),
+        offset=asarray(offset, Z) if isinstance(offset, np.ndarray) else offset,
     )
     try:
         solution = answer(problem, task, solver, owner)
@@ -101,23 +102,22 @@ def solved(
 
 def answer(problem: Problem, task: Task, solver: Any, owner: str) -> Solution:
     """What a solver, by name or as given, says of a problem."""
-    if problem.divergence.keeps_range and not np.any(_device.inside(problem.prior)):
+    if problem.divergence.keeps_range and not np.any(to_numpy(problem.prior)):
         raise ValueError(f"{owner}: prior must not be 0 for LogDet and von Neumann, which keep its range.")
     problem, V = in_range(problem)
     solver = named(solver, problem, task) if isinstance(solver, str) else solver
-    if isinstance(task.Z, _device.DeviceArray) and not isinstance(solver, DualAscent):
+    if foreign(task.Z) and not isinstance(solver, DualAscent):
         raise TypeError(
             f"{owner}: solver must be 'dual' for X on a device, got {type(solver).__name__}, "
             "which runs on the CPU; pass X as a NumPy array for it."
         )
     solver.check(problem)
-    solution = lifted(solver.solve(problem, task.report), V)
-    return replace(solution, M=_device.inside(solution.M))
+    return lifted(solver.solve(problem, task.report), V)
 
 
 def named(name: str, problem: Problem, task: Task) -> Solver:
     """The solver of a name; "auto" is Newton's method on M where that suits, and the dual elsewhere."""
-    there = _device.foreign(problem.bound)  # the dual runs on any array library
+    there = foreign(problem.bound)  # the dual runs on any array library
     best = "dual" if there or not PrimalNewton.suits(problem) else "primal"
     steps = int(task.effort.max_iter or 1)
     if there and task.effort.constraints is not None:  # a blend counts on primal steps, of which the dual needs more

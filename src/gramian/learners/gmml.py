@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
+from gramian._arrays import to_numpy
 from gramian._settings import Count, Positive, Share
 from gramian.constraints import Labels, Pairs
 from gramian.learners.base import Blended
@@ -89,12 +90,12 @@ class GMML(Blended):
 
 
 def mean_scatter(Z: Any, left: np.ndarray, right: np.ndarray) -> Any:
-    """The mean of vvᵀ over the differences v of pairs, some of them at a time."""
+    """The mean of vvᵀ over the differences v of pairs, some of them at a time, on the host."""
     total = 0.0
     for rows in linalg.blocks(len(left), 16 * Z.shape[1], of=Z):
-        V = linalg.difference(Z[left[rows]], Z[right[rows]])  # (m, d)
+        V = linalg.difference(linalg.take(Z, left[rows]), linalg.take(Z, right[rows]))  # (m, d)
         total = total + V.T @ V
-    return total / len(left)
+    return to_numpy(total) / len(left)
 
 
 def regularized(S: Any, R: Any, lam: float) -> Any:

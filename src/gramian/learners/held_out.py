@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg, neighbors
+from gramian._arrays import to_numpy
 from gramian.constraints import Chunklets, Comparisons, Constraints, Labels, Pairs
 from gramian.learners.path import Straight, mixed, precision_path
 from gramian.learners.subsample import in_order
@@ -210,7 +211,7 @@ def _search_scores(
         return
     rows, codes = (np.concatenate(parts) for parts in zip(*held.values()))
     kinds = np.repeat(list(held), [len(part) for part, _ in held.values()])
-    scores = precision_path(points[rows], codes, path, weights, k, part)
+    scores = precision_path(to_numpy(linalg.take(points, rows)), codes, path, weights, k, part)
     for kind in held:
         asked = (kinds == kind) & ~np.isnan(scores[:, 0])
         if asked.any():
@@ -220,10 +221,10 @@ def _search_scores(
 def _predictions(held: Numbers, points: Any, path: Straight, weights: np.ndarray, k: int) -> np.ndarray:
     """Minus the squared error of each point, predicted as the mean of its nearest known ones, k at most."""
     k = min(k, max(1, len(held.known) // SHARE))
-    scores, known = np.empty((len(held.rows), len(weights))), linalg.take(points, held.known)
+    scores, known = np.empty((len(held.rows), len(weights))), to_numpy(linalg.take(points, held.known))
     for block in linalg.blocks(len(held.rows), 32 * len(held.known)):
         rows = held.rows[block]
-        both = path.between(linalg.take(points, rows), known)
+        both = path.between(to_numpy(linalg.take(points, rows)), known)
         for column, weight in enumerate(weights):
             near, _ = neighbors.smallest(mixed(both, weight), k)
             guess = held.targets[held.known[near]].mean(axis=1)

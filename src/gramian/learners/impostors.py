@@ -1,5 +1,7 @@
 """Hinge losses: over impostors that are searched for, kept as one sparse graph of pairs, and over given comparisons."""
 
+import sys
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -8,17 +10,20 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, eigh
 
-from gramian import _device, linalg
-from gramian._device.pairs import PairList
+from gramian import linalg
+from gramian._arrays import asarray, foreign, namespace, to_numpy
 from gramian.constraints import Comparisons, Labels
 from gramian.learners import factor_descent, neighbor_targets
 from gramian.solvers.descent import share, stationarity
+from gramian.solvers.quasi_newton import dot
 
 BUFFER = 0.15
 """How far beyond the margin a pair is still a candidate impostor."""
 MU = 0.25
 """First sharpness of the hinges."""
 CACHE_BYTES = 1 << 20
+BLOCK_BYTES = 16 << 20
+"""Size of a block of differences where the device is a processor with caches."""
 DENSE = 1 / 16
 """From this share of all pairs on, matrices over all pairs cost less than lists of them."""
 
@@ -82,24 +87,73 @@ class PairGraph:
 
 
 class DevicePairGraph(PairGraph):
-    """The same on a device."""
+    """The same on a device: sums over listed pairs of rows, and weighted scatters of their differences.
 
-    @cached_property
-    def listed(self) -> PairList:
-        """The m pairs."""
-        return PairList(self.anchor, self.other, len(self.near))
+    On CUDA the list is the pattern of a sparse matrix, so that no difference is ever written down; elsewhere pairs are
+    taken in blocks.
+    """
 
     def sqdist(self, E: Any) -> Any:
         """Squared distances of the m pairs of rows of E, (m,)."""
-        return self.listed.sqdist(E)
+        torch, xp = torch_on_cuda(E), namespace(E)
+        if torch is None:
+            parts = [linalg.row_norms(self._apart(E, rows)) for rows in self._blocks(E)]
+            return xp.concat(parts) if parts else linalg.empty(0, E)
+        norms = linalg.row_norms(E)
+        pattern = self._matrix(torch, torch.zeros(self.anchor.shape[0], dtype=E.dtype, device=E.device))
+        products = torch.sparse.sampled_addmm(pattern, E, E.T, beta=0.0).values()
+        return linalg.at_least(norms[self.anchor] + norms[self.other] - 2 * products, 0.0)
 
     def sums(self, values: Any) -> Any:
         """Sums (n, k) of values (m, k) over the pairs of each anchor."""
-        return self.listed.sums(values)
+        xp, k = namespace(values), values.shape[1]
+        # Sums along the last axis of rows that lie in one piece are fast, those down columns are not.
+        rows = xp.cumulative_sum(xp.asarray(values.T, copy=True), axis=1)  # (k, m)
+        rows = xp.concat([linalg.full((k, 1), 0.0, values), rows], axis=1)
+        ends = xp.take(rows, self.pointers, axis=1).T  # (n + 1, k)
+        return ends[1:, :] - ends[:-1, :]
 
     def scatter(self, Z: Any, pull: Any, push: Any) -> Any:
         """Σ w vvᵀ over all pairs."""
-        return linalg.neighbor_scatter(Z, self.near, pull) + self.listed.scatter(Z, push)
+        total, torch = linalg.neighbor_scatter(Z, self.near, pull), torch_on_cuda(Z)
+        if torch is None:
+            for rows in self._blocks(Z):
+                V = self._apart(Z, rows)
+                total += V.T @ (V * push[rows][:, None])
+            return total
+        degree = self.sums(push[:, None])[:, 0]
+        degree = degree + torch.zeros_like(degree).index_add_(0, self.other, push)
+        # Folded into one graph Laplacian, as in linalg.scatter.
+        H = Z.T @ (Z * (degree / 2)[:, None] - self._matrix(torch, push) @ Z)
+        return total + H + H.T
+
+    @cached_property
+    def pointers(self) -> Any:
+        """Where the pairs of each anchor begin, (n + 1,)."""
+        return namespace(self.anchor).searchsorted(self.anchor, linalg.numbers(self.near.shape[0] + 1, self.anchor))
+
+    def _apart(self, E: Any, rows: slice) -> Any:
+        return linalg.take(E, self.anchor[rows]) - linalg.take(E, self.other[rows])
+
+    def _blocks(self, E: Any) -> Any:
+        return linalg.blocks(self.anchor.shape[0], 32 * max(E.shape[1], 1), BLOCK_BYTES, of=E)
+
+    @cached_property
+    def _pattern(self) -> tuple[Any, Any]:
+        xp = namespace(self.anchor)
+        return xp.astype(self.pointers, xp.int32), xp.astype(self.other, xp.int32)
+
+    def _matrix(self, torch: Any, values: Any) -> Any:
+        n = self.near.shape[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch calls its sparse matrices a beta
+            return torch.sparse_csr_tensor(*self._pattern, values, size=(n, n), check_invariants=False)
+
+
+def torch_on_cuda(x: Any) -> Any:
+    """The module torch where an array is one of its tensors on CUDA, otherwise None."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and isinstance(x, torch.Tensor) and x.is_cuda else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,21 +182,23 @@ class Triplets:
         """No impostor yet."""
         empty = linalg.numbers(0, Z)
         lam = linalg.full((0, near.shape[1]), 0.0, Z)
-        return cls(Z, near, float(push), empty, empty, lam, weight=None if weight is None else linalg.placed(weight, Z))
+        return cls(Z, near, float(push), empty, empty, lam, weight=None if weight is None else asarray(weight, Z))
 
     def renewed(self, L: np.ndarray, labels: Labels) -> "Triplets":
         """Candidates within the buffer of the margin at L; multipliers of pairs that stay are kept."""
-        E = self.Z @ L.T
-        reach = 1 + BUFFER + np.stack([linalg.pair_sqdist(E, E[column]) for column in self.near.T]).max(axis=0)
+        E, xp = self.Z @ L.T, namespace(L)
+        reach = 1 + BUFFER + xp.max(self.target_sqdist(E), axis=1)
         order = neighbor_targets.by_class(labels, E) if self.order is None else self.order
-        anchor, other = neighbor_targets.closer_than(E, labels, np.where(self.real.any(axis=1), reach, -np.inf), order)
-        lam = linalg.full((len(anchor), self.near.shape[1]), 0.0, E)
-        if len(self.anchor):
-            n = len(self.Z)
+        anchor, other = neighbor_targets.closer_than(
+            E, labels, xp.where(xp.any(self.real, axis=1), reach, -xp.inf), order
+        )
+        lam = linalg.full((anchor.shape[0], self.near.shape[1]), 0.0, E)
+        if self.anchor.shape[0]:
+            n = self.Z.shape[0]
             old, new = self.anchor * n + self.other, anchor * n + other
-            place = np.minimum(np.searchsorted(old, new), len(old) - 1)
-            kept = old[place] == new
-            lam[kept] = self.lam[place[kept]]
+            place = xp.clip(xp.searchsorted(old, new), None, old.shape[0] - 1)
+            stays = linalg.take(old, place) == new
+            lam = xp.where(stays[:, None], linalg.take(self.lam, place), lam)
         return Triplets(self.Z, self.near, self.push, anchor, other, lam, self.mu, self.weight, order)
 
     def updated(self, L: np.ndarray) -> "Triplets":
@@ -152,43 +208,51 @@ class Triplets:
     @cached_property
     def real(self) -> np.ndarray:
         """Which targets there are, (n, k); a point stands for one that is missing."""
-        return self.near != linalg.numbers(len(self.near), self.near)[:, None]
+        return self.near != linalg.numbers(self.near.shape[0], self.near)[:, None]
 
     @cached_property
     def cap(self) -> np.ndarray:
         """Upper bounds c of the multipliers, (m, k): ``push`` times the weight, or zero where the target is missing."""
-        cap = self.push * self.real[self.anchor]
-        return cap if self.weight is None else cap * self.weight[self.anchor][:, None]
+        cap = self.push * namespace(self.lam).astype(linalg.take(self.real, self.anchor), self.lam.dtype)
+        return cap if self.weight is None else cap * linalg.take(self.weight, self.anchor)[:, None]
 
     def _pulled(self, near: np.ndarray) -> float:
         """Σ w_i d²_ij of target distances (n, k)."""
-        return float(near.sum() if self.weight is None else (near * self.weight[:, None]).sum())
+        return linalg.total(near if self.weight is None else near * self.weight[:, None])
 
     @cached_property
     def pairs(self) -> PairGraph:
         """The pairs of points that distances are needed of, where the points are."""
-        kind = DevicePairGraph if isinstance(self.Z, _device.DeviceArray) else PairGraph
+        kind = DevicePairGraph if foreign(self.Z) else PairGraph
         return kind(self.near, self.anchor, self.other)
 
     def slacks(self, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Target distances d²_ij (n, k) and s = 1 + d²_ij − d²_il (m, k) of the embedded points E."""
-        near = np.stack([linalg.pair_sqdist(E, E[column]) for column in self.near.T], axis=1)
-        s = near.take(self.anchor, axis=0)
+        near = self.target_sqdist(E)
+        s = namespace(near).take(near, self.anchor, axis=0)
         s -= (self.pairs.sqdist(E) - 1)[:, None]
         return near, s
+
+    def target_sqdist(self, E: np.ndarray) -> np.ndarray:
+        """Target distances d²_ij (n, k) of the embedded points E."""
+        columns = (self.near[:, j] for j in range(self.near.shape[1]))
+        return namespace(E).stack([linalg.pair_sqdist(E, linalg.take(E, column)) for column in columns], axis=1)
 
     def multipliers(self, s: np.ndarray) -> np.ndarray:
         """λ = clip(λ⁰ + c s/μ, 0, c) (m, k); a missing target has c = 0."""
         lam = self.cap * s
         lam /= self.mu
         lam += self.lam
+        if foreign(lam):
+            xp = namespace(lam)
+            return xp.minimum(linalg.at_least(lam, 0.0), self.cap)
         return np.clip(lam, 0, self.cap, out=lam)
 
     def scatter(self, lam: np.ndarray) -> np.ndarray:
         """S = Σ_ij w_i v_ij v_ijᵀ + Σ_ijl λ_ijl (v_ij v_ijᵀ − v_il v_ilᵀ), through one sparse Laplacian."""
         own: Any = 1 if self.weight is None else self.weight[:, None]
         pairs = self.pairs
-        return pairs.scatter(self.Z, own + pairs.sums(lam), -lam.sum(axis=1))
+        return pairs.scatter(self.Z, own + pairs.sums(lam), -namespace(lam).sum(lam, axis=1))
 
     def pull(self) -> np.ndarray:
         """Σ_ij w_i v_ij v_ijᵀ over target pairs."""
@@ -198,22 +262,22 @@ class Triplets:
         """Pull plus smoothed hinges, and the gradient 2 L S."""
         near, s = self.slacks(self.Z @ L.T)
         lam = self.multipliers(s)
-        value = self._pulled(near) + np.vdot(lam, s)
-        moved = np.subtract(lam, self.lam, out=s)
+        value = self._pulled(near) + dot(lam, s)
+        moved = lam - self.lam if foreign(s) else np.subtract(lam, self.lam, out=s)
         if self.weight is not None:
-            moved = moved / np.sqrt(self.weight[self.anchor])[:, None]
-        return float(value - self.mu / (2 * self.push) * np.vdot(moved, moved)), 2 * L @ self.scatter(lam)
+            moved = moved / namespace(moved).sqrt(linalg.take(self.weight, self.anchor))[:, None]
+        return float(value - self.mu / (2 * self.push) * dot(moved, moved)), 2 * L @ self.scatter(lam)
 
     def state(self, L: np.ndarray, ridge: np.ndarray) -> "State":
         """Objective and optimality at L."""
         near, s = self.slacks(self.Z @ L.T)
         lam = self.multipliers(s)
-        hinges = self.cap * np.maximum(s, 0)
+        hinges = linalg.total(self.cap * linalg.at_least(s, 0.0))
         return State(
-            objective=float(self._pulled(near) + hinges.sum() + (ridge * L**2).sum()),
-            slackness=float(hinges.sum() - np.vdot(lam, s)),
-            dual=float(lam.sum()),
-            scatter=self.scatter(lam) + np.diag(ridge),
+            objective=self._pulled(near) + hinges + linalg.total(ridge * L**2),
+            slackness=hinges - dot(lam, s),
+            dual=linalg.total(lam),
+            scatter=self.scatter(lam) + linalg.identity(ridge.shape[0], ridge) * ridge,
         )
 
 
@@ -235,11 +299,10 @@ class State:
 
     def gap(self, L: np.ndarray, pull: np.ndarray) -> float:
         """Objective minus the dual bound Σ λ_t / (1 + ε), S ⪰ −ε P; nan where the rank or a singular P gives none."""
-        if L.shape[0] < L.shape[1] or L.size == 0:
+        if L.shape[0] < L.shape[1] or 0 in L.shape:
             return np.nan
         try:
-            both = _device.to_host(self.scatter), _device.to_host(pull)
-            low = eigh(*both, eigvals_only=True, subset_by_index=[0, 0])[0]
+            low = eigh(to_numpy(self.scatter), pull, eigvals_only=True, subset_by_index=[0, 0])[0]
         except LinAlgError:
             return np.nan
         # λ/(1 + ε) is dual feasible: P + Σ λ_t A_t / (1 + ε) = (S + ε P) / (1 + ε) ⪰ 0.

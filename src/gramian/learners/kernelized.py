@@ -108,7 +108,7 @@ class Kernelized(Learner):
             vectors=on_vectors(self),
             lifts=True,
             sparse=True,
-            devices=True,
+            devices=self.learner is None or (inner is not None and inner.devices),
         )
 
     def solve(self, task: Task) -> Solution:
@@ -125,7 +125,7 @@ class Kernelized(Learner):
             with progress_of(inner) as report:
                 inside = replace(task, rng=rng, effort=inner.traits.exact.of(inner), report=report)
                 solution = self.solver(inner, task.y).solve(inside)
-            keep(inner, Plain(solution.factor.shape[1] if solution.M is None else len(solution.M)), alone(solution))
+            keep(inner, Plain(solution.factor.shape[1] if solution.M is None else solution.M.shape[0]), alone(solution))
         if not isinstance(self.alpha, str):
             solution = replace(solution, alpha=float(self.alpha))
         return replace(solution, extra={name: solution.extra[name] for name in SHOWN if name in solution.extra}).saying(

@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import asarray, to_numpy
 from gramian._settings import Count, Index, Positive, Size
 from gramian.constraints import Comparisons
 from gramian.learners import neighbor_targets
@@ -119,15 +120,15 @@ class LMNN(Iterative):
     def solve(self, task: Task) -> Solution:
         """A descent in which hinges are renewed, from each choice of targets to the next."""
         if isinstance(task.y, Comparisons):
-            return self.compare(replace(task, Z=_device.to_host(task.Z)))
+            return self.compare(replace(task, Z=to_numpy(task.Z)))
         neighbor_targets.require_classes(task.y, "LMNN")
         near = neighbor_targets.same_class(task.Z, task.y, self.n_neighbors)  # (n, k)
         start = Start.of(self, task, near, self.penalty(task.Z, near), ridge=1e-9)
         weight = class_weights(self.class_weight, task.y, "LMNN")
         solution = descend_margins(start, task, Triplets.none(start.Z, near, self.push, weight))
         for _ in range(self.reselect):
-            near = neighbor_targets.same_class(task.Z @ solution.factor.T, task.y, self.n_neighbors)
-            start = replace(start, L=start.coordinates.lower(solution.factor, given=True))
+            near = neighbor_targets.same_class(task.Z @ asarray(solution.factor.T, task.Z), task.y, self.n_neighbors)
+            start = replace(start, L=asarray(start.coordinates.lower(solution.factor, given=True), start.Z))
             hinges = Triplets.none(start.Z, near, self.push, weight)
             solution = descend_margins(start, task, hinges, done=solution.n_iter)
         return solution.saying(targets=task.in_rows(near))
@@ -157,7 +158,8 @@ class LMNN(Iterative):
             return float(self.reg)
         if isinstance(near, tuple):
             return float(np.trace(pull(Z, near))) / Z.shape[1]
-        return float(sum(linalg.pair_sqdist(Z, Z[column]).sum() for column in near.T)) / Z.shape[1]
+        apart = (linalg.pair_sqdist(Z, linalg.take(Z, near[:, j])) for j in range(near.shape[1]))
+        return sum(map(linalg.total, apart)) / Z.shape[1]
 
 
 INTERVAL, FIRST, LONGEST = 5, 3, 80
@@ -222,7 +224,7 @@ def descend_margins(start: Start, task: Task, triplets: Triplets | Hinges, done:
     return Solution(
         factor=start.coordinates.lift(L),
         objective=state.objective,
-        gap=state.gap(L, triplets.pull() + np.diag(start.ridge)),
+        gap=state.gap(L, to_numpy(triplets.pull()) + np.diag(to_numpy(start.ridge))),
         n_iter=max(done, 1),
         # Below full rank the hinges may have no stationary point in reach: it stalls where the objective does not fall.
         result=Result.stalled if watch.hopeless and residual > tol else ended(residual, tol, done, max_iter),

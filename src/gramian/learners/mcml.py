@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _array, _device
+from gramian._arrays import namespace
 from gramian._settings import Count, Size
 from gramian.learners import neighbor_targets, softmax
 from gramian.learners.base import Iterative
@@ -14,14 +14,13 @@ from gramian.learners.task import Effort, Task, Traits
 from gramian.solvers.base import Solution
 
 
-@_device.native
 def mcml_loss(L: Any, X: Any, codes: Any) -> tuple[float, Any]:
     """f(L) = Σ_i KL(p0(·|i), p(·|i)) and its gradient (Globerson and Roweis 2006).
 
     p0(j|i) is uniform over the m_i other points of the class of i, p(j|i) ∝ exp(−‖Lx_i − Lx_j‖²), so that
     f = Σ_ij p0_ij d²_ij + Σ_i log Σ_{k≠i} exp(−d²_ik) − Σ_i log m_i. Points alone in their class are no anchors.
     """
-    xp = _array.namespace(X)
+    xp = namespace(X)
     classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes)
     X = classes.sorted(X)
     mates, V = within_classes(X, classes)
@@ -45,7 +44,7 @@ def within_classes(X: Any, classes: softmax.Classes) -> tuple[Any, Any]:
 
     For a class of m + 1 points this is 2 (m + 1)/m times its scatter around the mean.
     """
-    xp = _array.namespace(X)
+    xp = namespace(X)
     V, mates = xp.zeros_like(X), xp.zeros((X.shape[0], 1), dtype=X.dtype, device=X.device)
     for _, members in classes.of(slice(0, X.shape[0])):
         m = members.stop - members.start - 1

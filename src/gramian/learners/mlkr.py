@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from gramian import _array, linalg
+from gramian import linalg
+from gramian._arrays import namespace
 from gramian._settings import Count, Size, Within
 from gramian.constraints import Labels
 from gramian.learners import softmax
@@ -42,7 +43,7 @@ def mlkr_loss(L: Any, X: Any, T: Any) -> tuple[float, Any]:
         Targets.
     """
     cross, value = softmax.Cross(L, X), 0.0
-    xp, ones, values = _array.namespace(X), softmax.with_ones(T), []
+    xp, ones, values = namespace(X), softmax.with_ones(T), []
     for rows, E, total, guess in predictions(cross.Z, ones):
         error = guess - T[rows, :]
         values.append(xp.sum(error * error))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from gramian import _device, linalg
+from gramian import linalg
+from gramian._arrays import asarray, foreign, namespace, to_numpy
 from gramian._settings import Count, Positive
 from gramian.constraints import Labels, Pairs
 from gramian.learners.base import Iterative
@@ -16,6 +17,7 @@ from gramian.learners.subsample import ENOUGH, usual
 from gramian.learners.task import Effort, Task, Traits
 from gramian.solvers.base import Solution, ended
 from gramian.solvers.descent import descend
+from gramian.solvers.quasi_newton import dot, norm
 
 
 @dataclass(eq=False, repr=False)
@@ -93,19 +95,17 @@ class MMC(Iterative):
         if isinstance(pairs, Labels):
             count = usual(self.n_pairs, task.effort.constraints, pairs, 5)
             pairs = Pairs.from_labels(pairs, count, random_state=task.rng)
-        V = task.Z[pairs.left] - task.Z[pairs.right]  # (m, d)
-        similar = linalg.placed(pairs.similar, task.Z)
-        near = V[similar]
-        far = V[~similar]
-        far = far[linalg.row_norms(far) > 0]
-        if len(near) == 0 or len(far) == 0:
+        V = linalg.take(task.Z, pairs.left) - linalg.take(task.Z, pairs.right)  # (m, d)
+        near, far = linalg.take(V, pairs.similar), linalg.take(V, ~pairs.similar)
+        far = linalg.take(far, linalg.row_norms(far) > 0)
+        if near.shape[0] == 0 or far.shape[0] == 0:
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")
-        S = near.T @ near
+        S = to_numpy(near.T @ near)
         size = np.trace(S) / len(S)
-        S += self.reg * (size if size > 0 else 1.0) * np.eye(len(S), like=S)
+        S += self.reg * (size if size > 0 else 1.0) * np.eye(len(S))
         ascent = ascend_diagonal if self.diagonal else ascend
         M, gap, n_iter = ascent(S, far, task.effort, task.report)
-        value = float(np.sqrt(np.maximum(linalg.row_inner(far @ M, far), 0)).sum())
+        value = float(np.sqrt(np.maximum(to_numpy(linalg.row_inner(far @ asarray(M, far), far)), 0)).sum())
         tol, most = task.effort.tol, int(task.effort.max_iter or 1)
         result = ended(gap, tol, n_iter, most)
         return Solution(M=M, objective=value, gap=gap * value, n_iter=n_iter, result=result, residual=gap, tol=tol)
@@ -114,14 +114,18 @@ class MMC(Iterative):
 def ascend(S: Any, far: Any, effort: Effort, report: Callable | None) -> tuple[Any, float, int]:
     """M = S^{-1/2} B S^{-1/2} with the best B = FFᵀ/‖F‖², the gap, and the steps."""
     root = linalg.psd_power(S, -0.5, 0.0)
-    F, gap, n_iter = maximize(far @ root, np.eye(len(S), like=S), full_objective, effort, report)
+    start = linalg.identity(len(S), far)
+    F, gap, n_iter = maximize(far @ asarray(root, far), start, full_objective, effort, report)
+    F = to_numpy(F)
     return linalg.symmetrize(root @ (F @ F.T) @ root) / np.sum(F * F), gap, n_iter
 
 
 def ascend_diagonal(S: Any, far: Any, effort: Effort, report: Callable | None) -> tuple[Any, float, int]:
     """The same for a diagonal M."""
     root = 1 / np.sqrt(np.diag(S))
-    F, gap, n_iter = maximize(far**2 * root**2, np.ones(len(S), like=S), diagonal_objective, effort, report)
+    W = far**2 * asarray(root**2, far)
+    F, gap, n_iter = maximize(W, linalg.full(len(S), 1.0, far), diagonal_objective, effort, report)
+    F = to_numpy(F)
     return np.diag((root * F) ** 2 / (F @ F)), gap, n_iter
 
 
@@ -130,8 +134,8 @@ def maximize(W: Any, F: Any, objective: Any, effort: Effort, report: Callable | 
     n_iter, gap, most = 0, np.inf, int(effort.max_iter or 1)
     while n_iter < most:
         budget = min(25, most - n_iter)
-        x, value, steps = descended(partial(objective, W=W), F.ravel(), budget)
-        F = x.reshape(F.shape) / np.linalg.norm(x)
+        x, value, steps = descended(partial(objective, W=W), linalg.flat(F), budget)
+        F = namespace(x).reshape(x, F.shape) / norm(x)
         n_iter += max(steps, 1)
         gap = duality_gap(W, F)
         if report is not None:
@@ -143,7 +147,7 @@ def maximize(W: Any, F: Any, objective: Any, effort: Effort, report: Callable | 
 
 def descended(objective: Any, x: Any, max_iter: int) -> tuple[Any, float, int]:
     """Where L-BFGS comes to from x, the value there, and the steps it took."""
-    if _device.held(x):
+    if foreign(x):
         end = descend(objective, x, max_iter=max_iter, memory=20)
         return end.point, end.value, end.n_iter
     options = {"maxiter": max_iter, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
@@ -153,36 +157,36 @@ def descended(objective: Any, x: Any, max_iter: int) -> tuple[Any, float, int]:
 
 def full_objective(x: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
     """−log Σ ‖Fᵀw‖ + ½ log ‖F‖² and its gradient."""
-    F = x.reshape(W.shape[1], W.shape[1])
+    xp = namespace(x)
+    F = xp.reshape(x, (W.shape[1], W.shape[1]))
     P = W @ F
-    lengths = np.sqrt(linalg.row_norms(P))
-    total = lengths.sum()
-    size = x @ x
-    safe = np.where(lengths > 0, lengths, 1.0)
+    lengths = xp.sqrt(linalg.row_norms(P))
+    total = linalg.total(lengths)
+    size = dot(x, x)
+    safe = xp.where(lengths > 0, lengths, 1.0)
     grad = -(W.T @ (P / safe[:, None])) / total + F / size
-    return 0.5 * np.log(size) - np.log(total), grad.ravel()
+    return float(0.5 * np.log(size) - np.log(total)), linalg.flat(grad)
 
 
 def diagonal_objective(x: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
     """The same for diagonal F; W holds squared coordinates."""
-    lengths = np.sqrt(W @ x**2)
-    total = lengths.sum()
-    size = x @ x
-    safe = np.where(lengths > 0, lengths, 1.0)
+    xp = namespace(x)
+    lengths = xp.sqrt(W @ x**2)
+    total = linalg.total(lengths)
+    size = dot(x, x)
+    safe = xp.where(lengths > 0, lengths, 1.0)
     grad = -(W.T @ (1 / safe)) * x / total + x / size
-    return 0.5 * np.log(size) - np.log(total), grad
+    return float(0.5 * np.log(size) - np.log(total)), grad
 
 
 def duality_gap(W: np.ndarray, F: np.ndarray) -> float:
     """Bound on (g* − g)/g: with G = ∇g(B), Tr B' ≤ 1 gives g(B') ≤ g(B) + ⟨G, B'−B⟩ ≤ g/2 + λ_max(G)."""
+    xp = namespace(W)
+    lengths = xp.sqrt(W @ F**2 if F.ndim == 1 else linalg.row_norms(W @ F))
+    inverse = 1 / linalg.at_least(lengths, 1e-12 * float(xp.max(lengths)))
     if F.ndim == 1:
-        lengths = np.sqrt(W @ F**2)
-    else:
-        lengths = np.sqrt(linalg.row_norms(W @ F))
-    inverse = 1 / np.maximum(lengths, 1e-12 * lengths.max())
-    if F.ndim == 1:
-        top = float((W.T @ inverse).max()) / 2
+        top = float(xp.max(W.T @ inverse)) / 2
     else:
         G = W.T @ (W * inverse[:, None]) / 2
         top = float(linalg.eigh(G)[0][-1])
-    return top / float(lengths.sum()) - 0.5
+    return top / linalg.total(lengths) - 0.5

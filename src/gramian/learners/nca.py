@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _array, _device, linalg
+from gramian import linalg
+from gramian._arrays import asarray, foreign, namespace
 from gramian._settings import Count, Size
 from gramian.learners import neighbor_targets, softmax
 from gramian.learners.base import Iterative
@@ -21,7 +22,6 @@ INTERVAL = 10
 """Steps between two searches for the neighborhoods of the truncated loss."""
 
 
-@_device.native
 def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any = None) -> tuple[float, Any]:
     """f(L) = −Σ_i w_i p_i and its gradient, p_i = Σ_{j: y_j = y_i} p_ij (Chatpatanasiri et al. 2010, (3) and (5)).
 
@@ -37,7 +37,7 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any 
     weight : array (n,), optional
         w_i, in the order of X; 1 when None.
     """
-    xp = _array.namespace(X)
+    xp = namespace(X)
     classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes, rows)
     cross = softmax.Cross(L, classes.sorted(X))
     each = None if weight is None else classes.sorted(xp.asarray(weight, dtype=X.dtype, device=X.device)[:, None])
@@ -62,10 +62,9 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any 
     return value, 2 * cross.total()
 
 
-@_device.native
 def batch_nca_loss(L: Any, X: Any, codes: Any, rows: slice, weight: Any = None) -> tuple[float, Any]:
     """:func:`nca_loss` of points in any order, by masks: for batches on a device, where sorting takes copies."""
-    xp = _array.namespace(X)
+    xp = namespace(X)
     cross = softmax.Cross(L, X)
     value = 0.0
     for block, E, _ in softmax.neighborhoods(cross.Z, rows):
@@ -86,8 +85,8 @@ def truncated_nca_loss(
     """:func:`nca_loss` with the neighbors j of point i limited to the row ``near[i]``, O(n k) work and memory."""
     n, k = near.shape
     Z = X @ L.T
-    P = linalg.empty((n, k), X)
-    for rows in linalg.blocks(n, 8 * k * Z.shape[1], softmax.BLOCK_BYTES, of=X):
+    P = np.empty((n, k))
+    for rows in linalg.blocks(n, 8 * k * Z.shape[1], softmax.BLOCK_BYTES):
         V = Z[rows, None, :] - Z[near[rows]]
         P[rows] = -np.einsum("ijk,ijk->ij", V, V)
     P = np.exp(P - P.max(axis=1, keepdims=True))
@@ -97,8 +96,6 @@ def truncated_nca_loss(
     W -= P * p
     if weight is not None:
         W, p = W * weight[:, None], p * weight[:, None]
-    if isinstance(X, _device.DeviceArray):
-        return -float(p.sum()), 2 * L @ linalg.neighbor_scatter(X, near, W)
     graph = sparse.csr_array((W.ravel(), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     return -float(p.sum()), 2 * L @ linalg.scatter(X, graph)
 
@@ -190,13 +187,13 @@ class NCA(Iterative):
         neighbor_targets.require_classes(labels, "NCA")
         start = Start.of(self, task, neighbor_targets.same_class(task.Z, labels, 3), self.reg)
         weight = class_weights(self.class_weight, labels, "NCA")
-        weight = None if weight is None else linalg.placed(weight, start.Z)  # (n,)
+        weight = None if weight is None else asarray(weight, start.Z)  # (n,)
         if self.batch_size is not None:
             end = descend_by_batches(start, task, weight, self.batch_size)
         elif self.n_neighbors is not None and self.n_neighbors < task.Z.shape[0] - 1:
             end = descend_truncated(start, task, weight, self.n_neighbors)
         else:
-            weight = None if weight is None else weight[neighbor_targets.by_class(labels, start.Z)]
+            weight = None if weight is None else linalg.take(weight, neighbor_targets.by_class(labels, start.Z))
             start, codes = start.by_class(labels.codes)
             loss = partial(nca_loss, codes=softmax.Classes(codes), weight=weight)
             end = start.descend(loss, task.effort, task.report)
@@ -207,7 +204,12 @@ def descend_truncated(start: Start, task: Task, weight: Any, k: int) -> Descent:
     """Alternate searches for neighborhoods and descents on them until a fresh search finds nothing to do."""
     labels = task.y
     L, done, most = start.L, 0, int(task.effort.max_iter or 1)
-    codes = linalg.placed(labels.codes, start.Z)
+    codes = labels.codes
+    if foreign(start.Z):
+        raise TypeError(
+            "NCA: n_neighbors must be None for X on a device; the search for neighborhoods runs on the CPU: pass X as "
+            "a NumPy array for it."
+        )
     while True:
         near = neighbor_targets.everywhere(start.Z @ L.T, k)
         loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=codes, near=near, weight=weight))
@@ -223,20 +225,21 @@ def descend_by_batches(start: Start, task: Task, weight: Any, size: int) -> Desc
     """Passes of Adam over shuffled batches, with a step that falls as 1/√pass."""
     labels = task.y
     n, L, state = len(labels.codes), start.L, None
-    batch_loss = batch_nca_loss if _device.held(start.Z) else nca_loss
-    codes = linalg.placed(labels.codes, start.Z)
-    rate = 0.1 * np.sqrt(np.mean(L**2))
+    batch_loss = batch_nca_loss if foreign(start.Z) else nca_loss
+    codes = asarray(labels.codes, start.Z)
+    rate = 0.1 * (linalg.total(L**2) / (L.shape[0] * L.shape[1])) ** 0.5
     before, change, done = np.inf, np.inf, 0
     while done < int(task.effort.max_iter or 1) and change > task.effort.tol * n:
-        order = _device.permutation(n, task.rng, start.Z)
+        order = asarray(task.rng.permutation(n), start.Z)
         done += 1
         value = 0.0
-        each = None if weight is None else weight[order]
-        shuffled = partial(batch_loss, X=start.Z[order], codes=codes[order], weight=each)
+        each = None if weight is None else linalg.take(weight, order)
+        X, names = linalg.take(start.Z, order), linalg.take(codes, order)
+        shuffled = partial(batch_loss, X=X, codes=names, weight=each)
         for rows in linalg.blocks(n, 1, size):
             loss = start.penalized(partial(shuffled, rows=rows), share=(rows.stop - rows.start) / n)
             batch_value, gradient = loss(L)
-            L, state = adam_step(L, gradient, state, rate / np.sqrt(done))
+            L, state = adam_step(L, gradient, state, rate / done**0.5)
             value += batch_value
         change = abs(value - before)
         before = value

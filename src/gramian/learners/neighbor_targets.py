@@ -3,6 +3,7 @@
 import numpy as np
 
 from gramian import linalg
+from gramian._arrays import asarray, namespace, to_numpy
 from gramian.constraints import Labels, Triplets
 from gramian.neighbors import nearest
 
@@ -15,30 +16,28 @@ def same_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
 
     A class with fewer than k + 1 points gives what it has; the missing places hold the point itself.
     """
-    found = _themselves(X, k)
+    targets = _themselves(X, k)
     for members in labels.groups():
         m = min(k, len(members) - 1)
         if m > 0:
-            members = linalg.placed(members, X)
-            found[members, :m] = members[nearest(X[members], m)[0]]
-    return found
+            targets[members, :m] = members[to_numpy(nearest(linalg.take(X, members), m)[0])]
+    return asarray(targets, X)
 
 
 def other_class(X: np.ndarray, labels: Labels, k: int) -> np.ndarray:
     """The k nearest points of other classes for each point, (n, k), padded with the point itself."""
-    found = _themselves(X, k)
+    strangers = _themselves(X, k)
     for c, members in enumerate(labels.groups()):
-        others = linalg.placed(np.flatnonzero(labels.codes != c), X)
-        m = min(k, len(others))
+        beyond = np.flatnonzero(labels.codes != c)
+        m = min(k, len(beyond))
         if m > 0:
-            members = linalg.placed(members, X)
-            found[members, :m] = others[nearest(X[others], m, X[members])[0]]
-    return found
+            strangers[members, :m] = beyond[nearest(X[beyond], m, X[members])[0]]
+    return strangers
 
 
 def _themselves(X: np.ndarray, k: int) -> np.ndarray:
     """Each point k times, (n, k)."""
-    return np.repeat(linalg.numbers(X.shape[0], X)[:, None], k, axis=1)
+    return np.repeat(np.arange(X.shape[0])[:, None], k, axis=1)
 
 
 def neighbor_triplets(X: np.ndarray, labels: Labels, n_near: int, n_far: int) -> Triplets:
@@ -58,7 +57,7 @@ def everywhere(X: np.ndarray, k: int) -> np.ndarray:
 
 def by_class(labels: Labels, beside: np.ndarray) -> np.ndarray:
     """The points in the order of their classes, where ``beside`` is."""
-    return linalg.placed(np.argsort(labels.codes, kind="stable"), beside)
+    return asarray(np.argsort(labels.codes, kind="stable"), beside)
 
 
 def closer_than(
@@ -70,25 +69,25 @@ def closer_than(
     against the later classes settles both (i, l) and (l, i):
     rows [−2z, 1, |z|²] times [z, |z|², 1] are the squared distances.
     """
-    order = by_class(labels, Z) if order is None else order
-    n, ends = len(order), np.cumsum(np.bincount(labels.codes))
-    Z = Z[order] - Z.mean(axis=0)
+    xp, order = namespace(Z), by_class(labels, Z) if order is None else order
+    n, ends = order.shape[0], np.cumsum(np.bincount(labels.codes)).tolist()
+    Z = linalg.take(Z, order) - linalg.mean(Z)
     q = linalg.row_norms(Z)[:, None]
-    ones = np.ones_like(q)
-    A = np.hstack([-2 * Z, ones, q]).astype(np.float32)
-    B = np.hstack([Z, q, ones]).astype(np.float32)
-    reach = reach[order].astype(np.float32)
+    ones = xp.ones_like(q)
+    A = linalg.single(xp.concat([-2 * Z, ones, q], axis=1))
+    B = linalg.single(xp.concat([Z, q, ones], axis=1))
+    reach = linalg.single(linalg.take(reach, order))
     keys = []
     for start, end in zip([0, *ends[:-2]], ends[:-1]):
         for block in linalg.blocks(end - start, 4 * (n - end), BLOCK_BYTES, of=Z):
             rows = slice(start + block.start, start + block.stop)
-            D = A[rows] @ B[end:].T
-            i, l = np.nonzero(reach[rows, None] > D)
-            keys.append(order[i + rows.start] * n + order[l + end])
-            i, l = np.nonzero(reach[end:] > D)
-            keys.append(order[l + end] * n + order[i + rows.start])
-    found = np.sort(np.concatenate(keys))
-    return found // n, found % n
+            D = A[rows, :] @ B[end:, :].T
+            i, l = xp.nonzero(reach[rows][:, None] > D)
+            keys.append(linalg.take(order, i + rows.start) * n + linalg.take(order, l + end))
+            i, l = xp.nonzero(reach[end:] > D)
+            keys.append(linalg.take(order, l + end) * n + linalg.take(order, i + rows.start))
+    places = xp.sort(xp.concat(keys))
+    return places // n, places % n
 
 
 def require_classes(labels: Labels, owner: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian._device import to_host
+from gramian._arrays import to_numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +28,11 @@ class Straight:
 
     def paired(self, points: np.ndarray, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """d²_w of pairs, (weights, pairs)."""
-        between = mixed(self.squares(points[left] - points[right]), weights[:, None])
+        apart = to_numpy(linalg.take(points, left) - linalg.take(points, right))  # (pairs, d), on the host
+        between = mixed(self.squares(apart), weights[:, None])
         if self.center is None:
             return between
-        sizes = self.sizes(points, weights)
+        sizes = self.sizes(to_numpy(points), weights)
         return angular(between, sizes[:, left], sizes[:, right])
 
     def among(self, X: np.ndarray, weight: float) -> np.ndarray:
@@ -60,7 +61,7 @@ class Path(Straight):
         """|v|² of rows under the learned metric and under the prior."""
         Z = V @ self.U
         plain = linalg.row_norms(V)
-        return to_host(plain - linalg.row_norms(Z) + linalg.row_norms(Z @ self.learned)), to_host(plain)
+        return plain - linalg.row_norms(Z) + linalg.row_norms(Z @ self.learned), plain
 
     def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """d² of points X and Y, X and X when None, (n, m), under the learned metric and under the prior."""
@@ -69,7 +70,7 @@ class Path(Straight):
         learned = linalg.sqdist(*(None if Z is None else Z @ self.learned for Z in inside))
         if self.U.shape[1] < len(self.U):  # otherwise nothing lies outside
             learned += plain - linalg.sqdist(*inside)
-        return to_host(learned), to_host(plain)
+        return learned, plain
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,7 +71,7 @@ class PLDA(Blended):
 
     def solve(self, task: Task) -> Solution:
         """In closed form."""
-        return self.from_sums(task.sums or Sums(len(task.Z), None, *self.chunklets(task).moments(task.Z)))
+        return self.from_sums(task.sums or Sums(task.Z.shape[0], None, *self.chunklets(task).moments(task.Z)))
 
     def chunklets(self, task: Task) -> Chunklets:
         """Whole classes, or groups as they came."""

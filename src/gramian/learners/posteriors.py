@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from gramian import _validate, linalg
-from gramian._device import to_host
+from gramian._arrays import to_numpy
 from gramian._settings import Rule, Seed, Size, Within
 from gramian.constraints import Labels
 from gramian.coordinates import Coordinates, Hellinger, Plain, Probabilities, probabilities
@@ -115,7 +115,7 @@ class Posteriors(Learner):
 
     def model(self, points: Any, labels: Labels, random_state: int) -> Probabilities:
         """The classifier, fitted to points behind the door of their coordinates, in an order that these decide."""
-        points = linalg.dense(to_host(points))
+        points = linalg.dense(to_numpy(points))
         order = by_content(points)
         points, labels = points[order], Labels(labels.codes[order], labels.classes).by_appearance()
         if len(labels.classes) < 2:
@@ -152,7 +152,7 @@ def beside(
     base: Solution, space: Coordinates, points: Any, model: Probabilities, first: float, second: float
 ) -> Solution:
     """What was learned in a space, times ``first``, and class probabilities, times ``second`` in its unit."""
-    L = to_host(linalg.psd_sqrt(base.M) if base.factor is None else base.factor)  # (q, r)
+    L = to_numpy(linalg.psd_sqrt(base.M) if base.factor is None else base.factor)  # (q, r)
     unit = unit_of(Metric.of(space, L, base.alpha), space.accept(points))
     factor = block_diag(np.sqrt(first) * L, np.sqrt(second * unit) * np.eye(len(model.classes)))
     both = Solution(factor=factor, alpha=first * base.alpha, coordinates=Hellinger(space, model))

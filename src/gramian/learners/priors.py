@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
 from gramian.coordinates import Rest
 
 
@@ -16,16 +16,16 @@ def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str, C: Any = None) -> n
     """
     d = Z.shape[1]
     if not isinstance(prior, str):
-        given = rest.lower(_validate.array(_device.whole_numbers(prior), owner, "prior"))
-        return linalg.placed(_validate.psd(_device.to_host(given), owner, "prior", d), Z)
+        given = rest.lower(_validate.array(prior, owner, "prior"))
+        return _validate.psd(given, owner, "prior", d)
     _validate.one_of(prior, owner, "prior", ("identity", "covariance", "zero"))
     if prior == "identity":
-        return linalg.identity(d, Z)
+        return np.eye(d)
     if prior == "zero":
-        return 0.0 * linalg.identity(d, Z)
+        return np.zeros((d, d))
     C = linalg.covariance(Z) if C is None else C
     ridge = 1e-6 * np.trace(C) / d
-    return linalg.symmetrize(np.linalg.inv(C + (ridge if ridge > 0 else 1.0) * linalg.identity(d, Z)))
+    return linalg.symmetrize(np.linalg.inv(C + (ridge if ridge > 0 else 1.0) * np.eye(d)))
 
 
 def positive(M0: np.ndarray, owner: str) -> np.ndarray:

@@ -7,7 +7,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import to_numpy
 from gramian._settings import Count, Seed, Share, Within, checked, whole
 from gramian.learners.retrieval import MOST_DOCUMENTS, Retrieval
 from gramian.learners.retrieval_trials import FEWEST, WEIGHTS, Fold, RetrievalReport, Roads, search
@@ -166,7 +167,7 @@ class QueryAdapter(Stored):
         points = _validate.points(X, OWNER, n_features=self.n_features_in_, allow_sparse=False, name=name, devices=True)
         if stays:
             return X if hasattr(X, "dtype") else points
-        return _device.outside(function(linalg.unit_rows(points)))
+        return function(linalg.unit_rows(points))
 
     @checked
     def threshold(
@@ -297,7 +298,7 @@ def retrieval(
 
 def rows_of(X: Any, name: str) -> np.ndarray:
     """Checked rows with a direction."""
-    X = np.asarray(_device.to_host(_validate.points(X, OWNER, allow_sparse=False, name=name, devices=True)))
+    X = np.asarray(to_numpy(_validate.points(X, OWNER, allow_sparse=False, name=name, devices=True)))
     if X.shape[1] == 0:
         raise ValueError(f"{OWNER}: {name} must have at least one column, got shape {X.shape}.")
     empty = np.flatnonzero(~X.any(axis=1))

@@ -82,13 +82,13 @@ class RCA(Blended):
     def sums(self, task: Task) -> Sums:
         """What the metric is made of."""
         covariance = None if self.n_components is None else linalg.covariance(task.Z)
-        return Sums(len(task.Z), covariance, *self.chunklets(task).moments(task.Z))
+        return Sums(task.Z.shape[0], covariance, *self.chunklets(task).moments(task.Z))
 
     def from_sums(self, sums: Sums) -> Solution:
         """The same from the scatter within chunklets; the covariance of all points orders directions."""
         C = sums.scatter / sums.sizes.sum()  # (d, d)
         d = len(C)
-        C = C + self.reg * np.trace(C) / d * np.eye(d, like=C)  # Jain 2009, (3.3)
+        C = C + self.reg * np.trace(C) / d * np.eye(d)  # Jain 2009, (3.3)
         if not np.trace(C) > 0:
             raise ValueError("RCA: every chunklet holds one point or copies of one; no variation to learn from.")
         values, vectors = linalg.eigh(C)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _array, _device, linalg
+from gramian import linalg
+from gramian._arrays import namespace, to_numpy
 
 BLOCK_BYTES, LEAST_ROWS = 1 << 19, 128
 """Size of a block of probabilities, which should stay in the processor's cache, and rows for a good product."""
@@ -19,7 +20,7 @@ def neighborhoods(Z: Any, anchors: slice | None = None) -> Iterator[tuple[slice,
 
     top_i is the largest exponent of its row, so that nothing overflows and each row keeps a neighbor.
     """
-    xp = _array.namespace(Z)
+    xp = namespace(Z)
     n = Z.shape[0]
     Z = Z - xp.mean(Z, axis=0)
     norms = xp.sum(Z * Z, axis=1, keepdims=True)
@@ -41,12 +42,12 @@ def neighborhoods(Z: Any, anchors: slice | None = None) -> Iterator[tuple[slice,
 
 def _exp(E: Any) -> Any:
     """exp(E), in its own memory where that is ours to write to."""
-    return np.exp(E, out=E) if isinstance(E, np.ndarray) else _array.namespace(E).exp(E)
+    return np.exp(E, out=E) if isinstance(E, np.ndarray) else namespace(E).exp(E)
 
 
 def with_ones(T: Any) -> Any:
     """T with a column of ones."""
-    xp = _array.namespace(T)
+    xp = namespace(T)
     return xp.concat([T, xp.ones_like(T[:, :1])], axis=1)
 
 
@@ -54,7 +55,7 @@ class Classes:
     """Points in the order of their classes, those of ``anchors`` first: every class is at most two slices."""
 
     def __init__(self, codes: Any, anchors: slice | None = None):
-        codes = _array.to_numpy(_device.outside(codes))
+        codes = np.asarray(to_numpy(codes))
         inside = np.zeros(len(codes), dtype=bool)
         inside[anchors or slice(None)] = True
         self.order = np.lexsort((codes, ~inside))
@@ -67,7 +68,7 @@ class Classes:
         """Rows of X in this order."""
         if self.in_order:
             return X
-        xp = _array.namespace(X)
+        xp = namespace(X)
         return xp.take(X, xp.asarray(self.order, device=X.device), axis=0)
 
     def of(self, rows: slice) -> Iterator[tuple[slice, slice]]:
@@ -92,7 +93,7 @@ class Cross:
     """
 
     def __init__(self, L: Any, X: Any):
-        xp = _array.namespace(X)
+        xp = namespace(X)
         self.L, self.X, self.Z = L, X, X @ L.T
         self.wide = X.shape[1] > 2 * L.shape[0]
         ones = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)

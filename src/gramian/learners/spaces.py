@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _memory, _validate, linalg
-from gramian._device import DeviceArray, to_host
+from gramian._arrays import foreign, to_numpy
 from gramian.coordinates import BesideFeatures, KernelSpace, Subspace
 from gramian.learners.anchored import WEIGHTS, Part
 from gramian.learners.base import Solves, named_prior
@@ -43,7 +43,7 @@ class InSubspace:
         """W = αI + U(M − αI)Uᵀ."""
         learner, owner = self.learner, type(self.learner).__name__
         rng = _validate.random(learner.random_state, owner)
-        basis = to_host(subspace_basis(learner.subspace, task.Z, learner.rank, rng, owner))  # (d, r)
+        basis = to_numpy(subspace_basis(learner.subspace, task.Z, learner.rank, rng, owner))  # (d, r)
         if basis.shape[1] == 0:
             raise ValueError(f"{owner}: the subspace must have a direction, got points or columns of zeros alone.")
         space = Subspace(basis)
@@ -98,7 +98,7 @@ class KernelFrame:
         points = self.points if rows is None else linalg.take(self.points, rows)
         features = self.features(points)
         inside = in_kernel(task, features, points, learner if rows is None else None)
-        here = None if rows is None else np.arange(len(inside.Z))
+        here = None if rows is None else np.arange(inside.Z.shape[0])
         part = learner.frame(inside).part(learner, inside, here)
         return KernelPart(part, BesideFeatures(features), unit_of(points, inside.Z))
 
@@ -141,20 +141,20 @@ class KernelPath(Straight):
     def paired(self, points: Any, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """d²_w of pairs, (weights, pairs)."""
         learned = self.unit * self.inside.paired(self.z(points), left, right, np.array([HALF]))[0]
-        plain = to_host(linalg.pair_sqdist(linalg.take(points, left), linalg.take(points, right)))
+        plain = to_numpy(linalg.pair_sqdist(linalg.take(points, left), linalg.take(points, right)))
         return mixed((learned, plain), weights[:, None])
 
     def between(self, X: Any, Y: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """d² of points X and Y, X and X when None, (n, m), under the learned metric and under the plain one."""
         learned = mixed(self.inside.between(self.z(X), None if Y is None else self.z(Y)), HALF)
-        return self.unit * learned, to_host(linalg.sqdist(X, Y))
+        return self.unit * learned, to_numpy(linalg.sqdist(X, Y))
 
 
 def spread(X: Any) -> float:
     """Mean squared distance of points to their mean."""
     if sparse.issparse(X):
         return float(linalg.row_norms(X).mean() - np.sum(np.asarray(X.mean(axis=0)) ** 2))
-    return float(linalg.row_norms(X - X.mean(axis=0)).mean())
+    return linalg.spread_of(X)
 
 
 def unit_of(X: Any, Z: Any) -> float:
@@ -179,10 +179,10 @@ def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, own
         U[columns] = inside
         return U
     if kind == "landmarks":
-        rows = X[np.sort(rng.choice(X.shape[0], rank, replace=False))]
-        return orthonormal_span(to_host(linalg.dense(rows)).T)
-    if isinstance(X, DeviceArray):
-        values, vectors = linalg.eigh(X.T @ X)
+        rows = linalg.take(X, np.sort(rng.choice(X.shape[0], rank, replace=False)))
+        return orthonormal_span(to_numpy(linalg.dense(rows)).T)
+    if foreign(X):
+        values, vectors = linalg.eigh(to_numpy(X.T @ X))
         keep = np.flatnonzero(values > 1e-24 * values[-1])[::-1][:rank]
         return vectors[:, keep]
     from sklearn.utils.extmath import randomized_svd

@@ -1,10 +1,12 @@
 """Where learning may begin: the points as they are, scaled, of length one, or seen by their angle."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from gramian import linalg
+from gramian._arrays import namespace, to_numpy
 from gramian.coordinates import Angles, Coordinates, Plain, UnitRows
 
 UNIT = 1e-3
@@ -62,7 +64,7 @@ class Scaled(Start):
 
     def weights(self, X: np.ndarray) -> np.ndarray:
         """Inverse standard deviations, in the unit of the points."""
-        scale = X.std(axis=0)
+        scale = np.sqrt(variances(X))
         largest = scale.max(initial=0.0)
         if largest == 0:
             return np.ones(self.d)
@@ -93,21 +95,26 @@ class ByAngle(Start):
 
     def center(self, X: np.ndarray) -> np.ndarray:
         """The mean."""
-        return X.mean(axis=0)
+        return to_numpy(linalg.mean(X))
 
     def end(self, X: np.ndarray, factor: np.ndarray) -> tuple[Coordinates, np.ndarray]:
         """The factor is a part of the coordinates, which are of length one after it."""
         return Angles(self.center(X), factor), np.eye(len(factor))
 
 
+def variances(X: Any) -> np.ndarray:
+    """Variance of each column, on the host."""
+    return to_numpy(namespace(X).var(X, axis=0))
+
+
 def dominated(X: np.ndarray) -> bool:
     """Whether one column has more than half of the variance of all."""
-    variance = X.var(axis=0)
+    variance = variances(X)
     return bool(variance.max(initial=0.0) > HALF * variance.sum())
 
 
 def around_origin(X: np.ndarray) -> bool:
     """Whether lengths of rows differ, and their mean is short beside them: as of embeddings, not of measurements."""
-    squares = linalg.row_norms(X)
+    squares = to_numpy(linalg.row_norms(X))
     differ = np.abs(squares - 1).max() >= UNIT
-    return bool(differ and np.sum(X.mean(axis=0) ** 2) <= ASIDE**2 * squares.mean())
+    return bool(differ and np.sum(to_numpy(linalg.mean(X)) ** 2) <= ASIDE**2 * squares.mean())

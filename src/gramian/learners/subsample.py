@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _validate, linalg
-from gramian._device import to_host
+from gramian._arrays import asarray, to_numpy
 from gramian.constraints import Comparisons, Constraints, Labels
 from gramian.constraints.comparisons import moved
 
@@ -20,7 +20,7 @@ def by_content(points: Any) -> np.ndarray | None:
     if getattr(points, "ndim", 0) != 2:
         return None
     direction = np.random.RandomState(0).standard_normal(points.shape[1])  # (d,)
-    return np.argsort(to_host(points @ linalg.placed(direction, points)), kind="stable")
+    return np.argsort(to_numpy(points @ asarray(direction, points)), kind="stable")
 
 
 def in_order(labels: Labels, order: np.ndarray | None) -> list[np.ndarray]:

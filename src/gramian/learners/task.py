@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gramian import linalg
-from gramian._device import to_host
+from gramian._arrays import to_numpy
 from gramian.constraints import Labels
 from gramian.coordinates import Rest
 
@@ -185,14 +185,14 @@ class Task:
 
     @property
     def M0(self) -> Any:
-        """The prior as a matrix."""
-        return linalg.identity(self.Z.shape[1], self.Z) if self.prior is None else self.prior
+        """The prior as a matrix, on the host."""
+        return np.eye(self.Z.shape[1]) if self.prior is None else self.prior
 
     def in_rows(self, near: Any) -> Any:
         """Indices of points (n, k) for each point, as the caller counts them."""
         if self.rows is None:
             return near
-        return self.by_rows(self.rows[to_host(near)])
+        return self.by_rows(self.rows[to_numpy(near)])
 
     def by_rows(self, values: Any) -> Any:
         """Values (n, …) of the points, in the order of the caller's rows."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
+from gramian._arrays import asarray, to_numpy
 from gramian.constraints import Labels
 from gramian.learners.anchored import WEIGHTS, Anchored, gain_and_error
 from gramian.learners.beside_classes import BesideClasses, ClassPath
@@ -167,7 +168,7 @@ class Search:
         scores: list[tuple[int, str, np.ndarray]] = []
         for number, fold in enumerate(self.folds):
             points = self.points(start, fold)
-            center = start.center(points[fold.rows])
+            center = start.center(linalg.take(points, fold.rows))
             try:
                 path = self.path(learner, start, points, number, rng)
             except (ValueError, TypeError) as error:
@@ -204,15 +205,15 @@ class Search:
         require_kind(learner.posteriors, fold.side)
         assert isinstance(fold.side, Labels)
         start, place = learner.under.trial.start, learner.under.place
-        rows = start.coordinates.accept(self.X)[fold.rows]
-        center = start.center(points[fold.rows])
+        rows = to_numpy(linalg.take(start.coordinates.accept(self.X), fold.rows))  # classifiers run on the CPU
+        center = start.center(linalg.take(points, fold.rows))
         below = below if center is None else replace(below, center=center)
         return learner.path(below, float(WEIGHTS[place]), rows, fold.side, start.weights(rows))
 
     def points(self, start: Start, fold: Fold) -> Any:
         """All points at a start that saw those of the fold only."""
         X = start.coordinates.accept(self.X)
-        return X * start.weights(X[fold.rows])
+        return X * asarray(start.weights(linalg.take(X, fold.rows)), X)
 
 
 @dataclass(frozen=True, eq=False)

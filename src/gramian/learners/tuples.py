@@ -9,7 +9,8 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import foreign, namespace, to_numpy
 from gramian.constraints import Comparisons, Constraints, Labels, Pairs, Quadruplets, Triplets
 from gramian.constraints.base import within
 
@@ -90,7 +91,7 @@ def are_tuples(X: Any) -> bool:
 
 def split(tuples: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, Constraints]:
     """The points of pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d), and what is said of them."""
-    tuples = tuples if _device.held(tuples) else np.asarray(tuples)
+    tuples = tuples if foreign(tuples) else np.asarray(tuples)
     size = tuples.shape[1]
     side: Constraints
     if size == 2:
@@ -105,7 +106,7 @@ def split(tuples: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, Constrain
         raise ValueError(
             f"{owner}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), got shape {tuples.shape}."
         )
-    return _device.outside(X), side
+    return X, side
 
 
 def _decides(learner: Any) -> bool:
@@ -227,7 +228,7 @@ class TupleMixin:
         return np.array([-1, 1])
 
     def _between(self, X: Any, Y: Any) -> np.ndarray:
-        return _device.to_host(self.metric_.pair_sqdist_of(X, Y))
+        return to_numpy(self.metric_.pair_sqdist_of(X, Y))
 
     def _apart(self, X: Any, ends: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         """Squared distances of pairs of points, given by their indices, in blocks of pairs."""
@@ -242,16 +243,16 @@ class TupleMixin:
         """Squared distances of the near pairs, and of the far ones where there are any."""
         check_is_fitted(self, "metric_")
         owner = type(self).__name__
-        found = _device.inside(tuples if hasattr(tuples, "shape") else _validate.plain(tuples, owner, "tuples"))
+        found = tuples if hasattr(tuples, "shape") else _validate.plain(tuples, owner, "tuples")
         if found.ndim != 3 or found.shape[1] not in sizes:
             wanted = " or ".join(str(size) for size in sizes)
             raise ValueError(
                 f"{type(self).__name__}: tuples must have shape (n, {wanted}, d), got shape {tuple(found.shape)}."
             )
         size = found.shape[1]
-        X = self._points(_device.outside(np.reshape(found, (-1, found.shape[2]))))
-        near = self._between(*(X[place::size] for place in FIRST[size]))
-        return near, self._between(*(X[place::size] for place in SECOND[size])) if size > 2 else None
+        X = self._points(namespace(found).reshape(found, (-1, found.shape[2])))
+        near = self._between(*(X[place::size, ...] for place in FIRST[size]))
+        return near, self._between(*(X[place::size, ...] for place in SECOND[size])) if size > 2 else None
 
     def _learn_to_decide(self, X: Any, y: Any) -> None:
         """Remember what kind of tuples the fit saw; pairs also give a threshold, unless the learner found one."""

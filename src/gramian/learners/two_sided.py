@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
+from gramian._arrays import asarray, foreign
 from gramian.learners.retrieval import Retrieval, contrast
 from gramian.persist import Stored
 from gramian.solvers.descent import descend
@@ -28,13 +29,13 @@ class TwoSided(Stored):
 
     def queries(self, Q: Any) -> Any:
         """Queries of length one, mapped, of length one."""
-        return linalg.unit_rows(Q @ self.A.T.astype(Q.dtype) + self.a.astype(Q.dtype))
+        return linalg.unit_rows(Q @ as_precise(self.A.T, Q) + as_precise(self.a, Q))
 
     def documents(self, D: Any) -> Any:
         """Documents of length one, mapped, of length one."""
         if self.B is None or self.b is None:
             return D
-        return linalg.unit_rows(D @ self.B.T.astype(D.dtype) + self.b.astype(D.dtype))
+        return linalg.unit_rows(D @ as_precise(self.B.T, D) + as_precise(self.b, D))
 
     def after(self, W: np.ndarray, tied: bool) -> "TwoSided":
         """W after this one: for queries, or for both."""
@@ -59,6 +60,11 @@ class TwoSided(Stored):
         if self.B is None or self.b is None:
             return TwoSided(eye + rest * self.A, rest * self.a)
         return TwoSided(eye + rest * self.A, rest * self.a, eye + rest * self.B, rest * self.b)
+
+
+def as_precise(M: np.ndarray, X: Any) -> Any:
+    """Numbers where points are, and as precise as these."""
+    return asarray(M, X) if foreign(X) else M.astype(X.dtype)
 
 
 def mean_of(maps: list[TwoSided]) -> TwoSided:

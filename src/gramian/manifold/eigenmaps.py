@@ -22,11 +22,9 @@ class GraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     embedding_: np.ndarray
     metric_: Metric
-    _devices = True
-    """Whether points may be on a device: the search for the graph runs there, everything else on the host."""
 
     def _points(self, X: Any, reset: bool) -> Any:
-        return _validate.estimator_points(self, X, reset=reset, min_points=2 if reset else 1, devices=self._devices)
+        return _validate.estimator_points(self, X, reset=reset, min_points=2 if reset else 1)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of points (n, k), in which the Euclidean distance is the learned one.

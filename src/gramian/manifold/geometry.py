@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
 from gramian._settings import shown
 from gramian.features import KernelFeatures
 from gramian.kernels import Kernel
@@ -50,7 +50,6 @@ def connect(graph: Any, n_neighbors: int, X: Any, owner: str) -> Connected:
     rule = graph if isinstance(graph, Graph) else NeighborGraph(n_neighbors)
     if graph is None:
         announce_cost(X, owner)
-    X = X if rule.on_devices else _device.to_host(X)
     A = rule.adjacency_of(X) if graph is None or isinstance(graph, Graph) else _adjacency(graph, X.shape[0], owner)
     pieces = n_connected_components(A)
     if pieces > 1:
@@ -110,7 +109,6 @@ class Geometry:
         if isinstance(self.kind, Kernel):
             return self._of_kernel(X, owner)
         connected = connect(self.graph, self.n_neighbors, X, owner)
-        X = _device.to_host(X)
         if not isinstance(self.kind, str):
             P = symmetric(self.kind, X.shape[0], owner, "penalty")
             penalty: Penalty = MatrixPenalty(P, _constant(X), along(X, connected.rule))
@@ -134,7 +132,7 @@ class Geometry:
         """K⁺ + HMH in the coordinates of the features; objects that are no vectors are near by these coordinates."""
         features = self.features
         assert features is not None
-        Z = _device.whole_numbers(features.fit_transform(_device.outside(X)))
+        Z = features.fit_transform(X)
         M = None
         connected = Connected(None, NeighborGraph(self.n_neighbors), 1)
         if np.ndim(self.smoothness) == 2 or sparse.issparse(self.smoothness):

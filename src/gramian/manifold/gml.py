@@ -125,8 +125,6 @@ class GeometryAwareKernel(Transductive):
     120
     """
 
-    _devices = False
-
     family: Literal["spectral", "inductive", "rbf", "isomap", "lle"] | Family = "spectral"
     gamma: Literal["auto"] | Several | None = "auto"
     _: KW_ONLY

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from gramian import _device, _threads, _validate, linalg
+from gramian import _threads, _validate, linalg
 from gramian._settings import Count, Positive, check, checked, shown
 from gramian.neighbors import nearest, smallest
 from gramian.persist import Stored
@@ -30,17 +30,12 @@ class Graph(ABC, Stored):
 
     __post_init__ = check
 
-    @property
-    def on_devices(self) -> bool:
-        """Whether the search runs where the points are; the graph itself is a matrix of SciPy."""
-        return False
-
     @abstractmethod
     def _weights(self, X: Any, queries: Any = None) -> Any: ...
 
     def __call__(self, X: Any) -> Any:
         """Symmetric adjacency matrix A (n, n), sparse unless the graph is complete."""
-        return self.adjacency_of(_validate.points(X, type(self).__name__, devices=self.on_devices))
+        return self.adjacency_of(_validate.points(X, type(self).__name__))
 
     def adjacency_of(self, X: Any) -> Any:
         """The same of points that were checked."""
@@ -88,11 +83,6 @@ class NeighborGraph(Graph):
     shortlist: Count | None = None
     index: Any = None
 
-    @property
-    def on_devices(self) -> bool:
-        """Whether the search runs where the points are: only that by the Euclidean distance does."""
-        return self.distance is None and self.index is None
-
     def _weights(self, X: Any, queries: Any = None) -> sparse.csr_array:
         search = {"distance": self.distance, "index": self.index, "shortlist": self.shortlist}
         ids, D = self._near(X, self.n_neighbors, queries, search)
@@ -108,13 +98,10 @@ class NeighborGraph(Graph):
         return adjacency(ids, local_weights(D, scales, far[where].reshape(ids.shape)), X.shape[0])
 
     def _near(self, X: Any, k: int, queries: Any, search: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Ids and squared distances of neighbors, found where X is, on the host."""
+        """Ids and squared distances of neighbors."""
         if queries is not None:
-            queries = _validate.points(
-                queries, "neighbors", n_features=X.shape[1], name="queries", devices=self.on_devices
-            )
-        ids, D = neighbors_of(X, k, queries=queries, **search)
-        return _device.to_host(ids), _device.to_host(D)
+            queries = _validate.points(queries, "neighbors", n_features=X.shape[1], name="queries")
+        return neighbors_of(X, k, queries=queries, **search)
 
     def _symmetric(self, W: sparse.csr_array) -> sparse.csr_array:
         return sparse.csr_array(W.minimum(W.T) if self.mutual else W.maximum(W.T))
@@ -262,16 +249,13 @@ def neighbors(
     >>> neighbors([[0.0], [1.0], [3.0]], k=1)[0].ravel().tolist()
     [1, 0, 1]
     """
-    movable = distance is None and index is None  # other searches run on the CPU
-    X = _validate.points(X, "neighbors", devices=movable)
+    X = _validate.points(X, "neighbors")
     if queries is not None:
-        queries = _validate.points(queries, "neighbors", n_features=X.shape[1], name="queries", devices=movable)
-        _device.same_place("neighbors", X, queries)
+        queries = _validate.points(queries, "neighbors", n_features=X.shape[1], name="queries")
     if index is not None and not (hasattr(index, "add") and hasattr(index, "query")):
         raise TypeError(f"neighbors: index must be an index with add and query, got {shown(index)}.")
     search = {"distance": distance, "index": index, "shortlist": shortlist, "n_jobs": n_jobs}
-    ids, D = neighbors_of(X, k, queries=queries, **search)
-    return _device.outside(ids), _device.outside(D)
+    return neighbors_of(X, k, queries=queries, **search)
 
 
 def neighbors_of(

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _validate, linalg
-from gramian._device import held, to_host
 from gramian.coordinates import KernelSpace, Plain
 from gramian.features import KernelFeatures
 from gramian.manifold.extension import Extension, freeze
@@ -21,6 +20,7 @@ from gramian.metrics.base import WORDS, Metric
 class GraphSpace(Plain):
     """z(x) = f(x): rows of an embedding F (n, k) on training points, carried to new ones by an extension."""
 
+    devices = False
     points: Any = None
     embedding: Any = None
     extension: Any = None
@@ -34,10 +34,7 @@ class GraphSpace(Plain):
         return int(self.embedding.shape[1])
 
     def z(self, X: Any) -> np.ndarray:
-        """f(x), found on the host."""
-        if held(X):
-            on_device: np.ndarray = linalg.placed(self.z(to_host(X)), X)
-            return on_device
+        """f(x)."""
         F: np.ndarray = self.embedding
         return F if _equal(X, self.points) else self._rows(X)
 

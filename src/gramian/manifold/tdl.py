@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from gramian import _device, linalg
+from gramian import linalg
 from gramian._settings import Count, Points, Seed, Share, Size, whole
 from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
@@ -171,7 +171,6 @@ class TDL(Transductive):
         search = Search(self.tol, self.max_iter, self.random_state)
         built = self._geometry(k).penalty(X, search, "TDL")
         penalty = built.penalty
-        X = _device.to_host(X)
         # Objects that are no vectors are near by their kernel coordinates.
         plain = penalty.Z if self._on_objects and isinstance(penalty, KernelPenalty) else X
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import to_numpy
 from gramian._settings import Count, Positive, require
 from gramian.constraints import Constraints, Labels
 from gramian.learners.subsample import some
@@ -58,8 +59,7 @@ class Transductive(GraphEmbedding):
         return X, None
 
     def _labeled(self, X: Any, y: Any) -> tuple[Any, Any]:
-        y = _device.whole_numbers(y)
-        points, labels = _validate.estimator_points(self, X, y, reset=True, min_points=2, devices=self._devices)
+        points, labels = _validate.estimator_points(self, X, to_numpy(y), reset=True, min_points=2)
         return points, labels
 
     def _grid(self, name: str) -> list[float]:
@@ -121,7 +121,7 @@ class Transductive(GraphEmbedding):
         """Codes of new points, or of the training points."""
         assert self.voters_ is not None
         if X is not None:
-            X = _device.to_host(self._points(X, reset=False))
+            X = self._points(X, reset=False)
             return self.voters_.winners(self.metric_.transform_of(X), self._plain(X), k)
         codes: np.ndarray | None = self.transduction_
         if codes is None:
@@ -135,7 +135,7 @@ class Transductive(GraphEmbedding):
     def score(self, X: Any, y: Any) -> float:
         """Share of right predictions."""
         owner, predicted = type(self).__name__, self.predict(X)
-        truth = _validate.plain(_device.whole_numbers(y), owner, "y")
+        truth = _validate.plain(y, owner, "y")
         if truth.shape != predicted.shape:
             raise ValueError(f"{owner}: y must have one label per point ({len(predicted)}), got shape {truth.shape}.")
         return float(np.mean(predicted == truth))
@@ -164,7 +164,6 @@ def fit_part(model: Any, X: Any, choice: Any, remedy: str, **whole: Any) -> None
         f"{owner}: learns the geometry of {len(rows):,} of the {n:,} points, labeled ones first, since its work grows "
         f"with n²; give {remedy} to learn that of all of them."
     )
-    X = _device.to_host(X)
     inner = type(model)(**{**model.get_params(deep=False), **whole})
     inner.fit(linalg.take(X, rows), model.codes_[rows])
     vars(model).update({k: v for k, v in vars(inner).items() if k.endswith("_") and k not in OWN})

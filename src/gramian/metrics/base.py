@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import asarray, foreign, namespace, same_place
 from gramian.coordinates import Coordinates
 from gramian.metrics.explain import by_name, of_basis, of_classes, of_features
 from gramian.metrics.view import View, view
@@ -109,7 +110,8 @@ class Metric(Stored):
 
     def embed(self, X: Any) -> np.ndarray:
         """Lz(x) of checked points, (n, q)."""
-        return linalg.dense(self.coordinates.z(X) @ self.components.T)
+        Z = self.coordinates.z(X)  # (n, r)
+        return linalg.dense(Z @ asarray(self.components.T, Z))
 
     def sqdist(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Squared distances d²_W between the rows of X and of Y (or of X), shape (n, m)."""
@@ -119,7 +121,7 @@ class Metric(Stored):
         """:meth:`sqdist` of checked points."""
         ZX = self.coordinates.z(X)
         ZY = None if Y is None else self.coordinates.z(Y)
-        L = self.components.T
+        L = asarray(self.components.T, ZX)
         D = linalg.sqdist(linalg.dense(ZX @ L), None if ZY is None else linalg.dense(ZY @ L))
         if self.alpha > 0:
             D += self.alpha * self.coordinates.rest(X, Y, ZX, ZY)
@@ -128,7 +130,7 @@ class Metric(Stored):
     def distance(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Distances d_W, the only place where a root is taken, shape (n, m)."""
         D = self.sqdist_of(*both(self, X, Y))
-        return answer(np.sqrt(D, out=D), X)
+        return answer(namespace(D).sqrt(D) if foreign(D) else np.sqrt(D, out=D), X)
 
     def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
         """Squared distance of row i of X to row i of Y, shape (n,)."""
@@ -142,7 +144,7 @@ class Metric(Stored):
     def pair_sqdist_of(self, X: Any, Y: Any) -> np.ndarray:
         """:meth:`pair_sqdist` of checked points, from their differences."""
         Z = self.coordinates.difference(X, Y)
-        d = linalg.row_norms(linalg.dense(Z @ self.components.T))
+        d = linalg.row_norms(linalg.dense(Z @ asarray(self.components.T, Z)))
         return d + self.alpha * self.coordinates.pair_rest(X, Y, Z) if self.alpha > 0 else d
 
     def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
@@ -150,12 +152,15 @@ class Metric(Stored):
         given = X
         X, Y = both(self, X, Y)
         Y = X if Y is None else Y
-        z, L = self.coordinates.z, self.components.T
+        z = self.coordinates.z
         ZX = z(X)
+        L = asarray(self.components.T, ZX)
         ZY = ZX if Y is X else z(Y)
         K = linalg.inner(linalg.dense(ZX @ L), linalg.dense(ZY @ L))
         if self.alpha > 0:
-            mean = self.coordinates.mean  # ρ = k − z̃ᵀz̃ takes the uncentered coordinates, or it would not be PSD
+            mean = asarray(
+                self.coordinates.mean, ZX
+            )  # ρ = k − z̃ᵀz̃ takes the uncentered coordinates, or it would not be PSD
             K += self.alpha * (self.coordinates.inner(X, Y) - (ZX + mean) @ (ZY + mean).T)
         return answer(K, given)
 
@@ -250,16 +255,16 @@ def both(metric: "Metric", X: Any, Y: Any) -> tuple[Any, Any]:
     X = metric.check(X)
     if Y is not None:
         Y = metric.check(Y, "Y")
-        _device.same_place(type(metric).__name__, X, Y)
+        same_place(type(metric).__name__, X, Y)
     return X, Y
 
 
 def answer(values: Any, given: Any) -> Any:
     """Values as the caller's points are: of their library and precision, on their device."""
-    if not _device.held(values):
+    if not foreign(values) or not foreign(given):
         return values
-    dtype = _device.inside(given).dtype
-    return _device.outside(values.astype(dtype, copy=False) if dtype.kind == "f" else values)
+    xp = namespace(values)
+    return xp.astype(values, given.dtype, copy=False) if xp.isdtype(given.dtype, "real floating") else values
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device, _validate, linalg
+from gramian import _validate, linalg
+from gramian._arrays import to_numpy
 
 STEPS = 16
 """Parts of the way from one point to the other."""
@@ -24,7 +25,7 @@ def of_features(metric: Any, x: Any, y: Any) -> np.ndarray:
         owner = type(metric).__name__
         remedy = 'give by="basis" for those of the points of the basis'
         raise TypeError(f"{owner}: points that are no vectors have no shares of features; {remedy}.")
-    start, end = (linalg.dense(_device.to_host(_device.inside(point)))[0] for point in (y, x))
+    start, end = (linalg.dense(to_numpy(point))[0] for point in (y, x))
     return along_the_way(lambda P: metric.sqdist(P, start[None])[:, 0], start, end)
 
 
@@ -47,7 +48,7 @@ def of_classes(metric: Any, x: Any, y: Any) -> np.ndarray:
         owner = type(metric).__name__
         raise TypeError(f"{owner}: by='classes' needs a metric of class probabilities, such as Posteriors learn.")
     Z, c = metric.coordinates.difference(X, Y), len(metric.coordinates.classes)
-    shares = linalg.dense(_device.to_host(Z * (Z @ metric.core)))[0, -c:]  # z_j (Mz)_j
+    shares = linalg.dense(Z * (Z @ metric.core))[0, -c:]  # z_j (Mz)_j
     return np.append(shares, float(metric.pair_sqdist_of(X, Y)[0]) - shares.sum())
 
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device, _memory, linalg
+from gramian import _memory, linalg
+from gramian._arrays import asarray, foreign, namespace
 
 if TYPE_CHECKING:
     from gramian.metrics.base import Metric
@@ -132,9 +133,11 @@ class View:
         if self.axes is None:
             return metric.embed(X)
         V, s, k = self.rows(X), np.sqrt(metric.alpha), len(self.axes)  # (n, p), √α, rows of Uᵀ
+        s = float(s)
         if metric.coordinates.beside:  # (√α x, Lz(x)) is shorter
-            return np.concatenate([s * V[:, :-k], V[:, -k:] @ metric.components.T], axis=1)
-        return s * V + ((V @ self.axes.T) @ (metric.root - s * np.eye(k))) @ self.axes  # √α v + U(G − √α I)Uᵀv
+            return namespace(V).concat([s * V[:, :-k], V[:, -k:] @ asarray(metric.components.T, V)], axis=1)
+        axes, inside = (asarray(part, V) for part in (self.axes, metric.root - s * np.eye(k)))
+        return s * V + ((V @ axes.T) @ inside) @ axes  # √α v + U(G − √α I)Uᵀv
 
     def weigh(self, V: Any) -> Any:
         """BV of rows."""
@@ -206,7 +209,7 @@ def compact(rows: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def laid(X: Any) -> Any:
         V = rows(X)
-        return V if _device.held(V) else np.ascontiguousarray(V)
+        return V if foreign(V) else np.ascontiguousarray(V)
 
     return laid
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramian import _device, _threads, _validate
+from gramian import _threads, _validate
 from gramian.metrics import Metric
 from gramian.persist import Stored
 from gramian.search import stored
@@ -73,7 +73,7 @@ class Index(Collection, Queries, Stored, ABC):
         """Points at the door."""
         _validate.same_columns(X, self.metric.feature_names, self._owner, name)
         X = _validate.placed(X, self._owner, name, devices=self._devices)
-        return self.metric.coordinates.check(_device.outside(X), self._owner, name, 0)
+        return self.metric.coordinates.check(X, self._owner, name, 0)
 
     def _store(self, X: Any) -> Any:
         """Points in the form in which they are kept."""

@@ -7,7 +7,6 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
-from gramian._device import to_host
 
 _FEATURES = 8192
 """Features whose directions are drawn at a time."""
@@ -62,7 +61,7 @@ def project(V: Any, seed: int, n_bits: int) -> np.ndarray:
 
 def pack(P: np.ndarray) -> np.ndarray:
     """Bits [P ≥ 0] (Jain 2009, (4.3)) packed to uint8 (n, n_bits / 8), lowest bit first."""
-    return np.packbits(to_host(linalg.dense(P) >= 0), axis=1, bitorder="little")
+    return np.packbits(linalg.dense(P) >= 0, axis=1, bitorder="little")
 
 
 def words(packed: np.ndarray) -> np.ndarray:

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramian import _device, _threads, linalg
+from gramian import _threads, linalg
+from gramian._arrays import foreign, namespace
 from gramian.search.columns import column
 from gramian.search.ids import new_ids, positions
 from gramian.search.items import Items
@@ -45,8 +46,8 @@ class Collection:
     def points(self) -> Any:
         """The items themselves, in the order of ``ids``; arrays cannot be written to."""
         points = self._items["points"] if self._items.columns else np.zeros((0, 0))
-        if isinstance(points, _device.DeviceArray):
-            return points.copy().data
+        if foreign(points):
+            return namespace(points).asarray(points, copy=True)
         if isinstance(points, np.ndarray | RoundedRows):
             points = points[:]
             points.flags.writeable = False
@@ -127,6 +128,8 @@ def rederived(index: Collection, items: Items, threads: int, settled: dict[str, 
 
 def own(rows: Any) -> Any:
     """Copy of what the caller passed, so that later changes of it are not seen."""
+    if foreign(rows):
+        return namespace(rows).asarray(rows, copy=True)
     if not isinstance(rows, np.ndarray):
         return rows.copy() if hasattr(rows, "copy") else list(rows)
     if isinstance(rows.base, np.memmap) and not rows.flags.writeable:

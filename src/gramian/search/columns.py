@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
-from gramian._device import held, to_host
+from gramian._arrays import foreign, namespace, to_numpy
 from gramian.search.mapped import Source
 
 TILE = 64
@@ -59,7 +59,7 @@ class Dense:
         n, dtype = self.n + len(rows), np.result_type(self.data, rows)
         data, room = self.data, self.room
         if n > len(data) or dtype != data.dtype or not room.claim(self.n, n):
-            data = linalg.empty((max(n, 3 * self.n // 2), *data.shape[1:]), data, dtype)
+            data = np.empty((max(n, 3 * self.n // 2), *data.shape[1:]), dtype)
             data[: self.n] = self.rows
             room = Room(n)
         data[self.n : n] = rows
@@ -74,8 +74,8 @@ class Dense:
         return Dense(self.rows[start:stop])
 
     def state(self) -> Any:
-        """What to store, on the host."""
-        return to_host(self.rows)
+        """What to store."""
+        return self.rows
 
 
 class Ragged:
@@ -102,6 +102,22 @@ class Ragged:
     def state(self) -> Any:
         """What to store."""
         return self.rows
+
+
+class Placed(Ragged):
+    """Rows of an array on a device."""
+
+    def append(self, rows: Any) -> "Placed":
+        """Column with more rows."""
+        return Placed(namespace(rows).concat([self.rows, rows]))
+
+    def take(self, index: np.ndarray) -> "Placed":
+        """Column of the chosen rows, in the order given."""
+        return Placed(linalg.take(self.rows, index))
+
+    def state(self) -> Any:
+        """What to store, on the host."""
+        return to_numpy(self.rows)
 
 
 class Tiles:
@@ -186,4 +202,6 @@ def column(rows: Any) -> Any:
         if tiles.dtype != np.uint64 or tiles.ndim != 3 or tiles.shape[2] != TILE or len(tiles) != -(-n // TILE):
             raise ValueError("its codes do not fit together")
         return Tiles(tiles, n)
-    return Dense(rows) if isinstance(rows, np.ndarray) or held(rows) else Ragged(rows)
+    if foreign(rows):
+        return Placed(rows)
+    return Dense(rows) if isinstance(rows, np.ndarray) else Ragged(rows)

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _threads, linalg
-from gramian._device import to_host
 from gramian.search import codes
 from gramian.search.columns import TILE, Tiles
 from gramian.search.hash_forms import Form
@@ -128,7 +127,7 @@ class Encoder:
         """Projections of points, |x|² as the bits see it, and |x|² as it ranks."""
         if U is None:
             # Centered in double precision: items may be far from the origin.
-            C = np.subtract(V, linalg.placed(self.center, V), dtype=np.float64)
+            C = np.subtract(V, self.center, dtype=np.float64)
             sqnorms = np.maximum(self.form.view.sqnorms(C), 0)
             return self._projected(C, sqnorms, V.dtype), sqnorms, sqnorms
         W = self.form.view.weigh(V)
@@ -224,7 +223,7 @@ def _mean(V: Any) -> np.ndarray:
 
     if isinstance(V, np.ndarray) and V.flags.c_contiguous and V.dtype in (np.float32, np.float64):
         return column_means(np.asarray(V))
-    return to_host(V.mean(axis=0, dtype=np.float64))
+    return np.asarray(V.mean(axis=0, dtype=np.float64))
 
 
 def _inverse(values: np.ndarray) -> np.ndarray:

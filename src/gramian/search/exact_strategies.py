@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _threads, linalg, neighbors
-from gramian._device import DeviceArray, to_host
-from gramian._device.nearest import DeviceScan, search, search_radius
+from gramian._arrays import asarray, foreign, to_numpy
+from gramian.device_scan import DeviceScan, search, search_radius
 from gramian.lower_bounds import BLOCK_BYTES, DenseScan, Frame, MixedScan, Scan, sparse_scan
 from gramian.metrics import Metric
 from gramian.metrics.view import View
@@ -25,7 +25,7 @@ SAMPLE = 2000
 
 def strategy(view: View, points: Any) -> "Strategy":
     """The strategy for these points, dense or sparse."""
-    if isinstance(points, DeviceArray):
+    if foreign(points):
         return OnDevice(view)
     if view.identity:
         return SparseEuclidean(view) if sparse.issparse(points) else Euclidean(view)
@@ -103,14 +103,13 @@ class Embedded(Euclidean):
     def _embed(self, origin: np.ndarray | None, X: Any, threads: int = 0) -> np.ndarray:
         if origin is None:
             return self.view.embed(X)
-        origin = linalg.placed(origin, X)
         E = self.view.embed(X[:0])
-        E = linalg.empty((len(X), E.shape[1]), X, E.dtype)
+        E = np.empty((len(X), E.shape[1]), E.dtype)
 
         def fill(block: slice) -> None:
             E[block] = self.view.embed(X[block] - origin)
 
-        _threads.each(fill, linalg.blocks(len(X), 16 * X.shape[1], BLOCK_BYTES, of=X), threads)
+        _threads.each(fill, linalg.blocks(len(X), 16 * X.shape[1], BLOCK_BYTES), threads)
         return E
 
     def prepare(self, items: Items, Q: Any) -> tuple[Any, Distances]:
@@ -133,7 +132,7 @@ class Embedded(Euclidean):
         return E, sharp if self.view.finite else whole
 
 
-class OnDevice(Embedded):
+class OnDevice(Strategy):
     """Points on a device, in coordinates e(x) there; a metric with a part outside of them is not for devices."""
 
     def settle(self, points: Any) -> dict[str, Any]:
@@ -144,11 +143,15 @@ class OnDevice(Embedded):
                 f"ExactIndex: {name} with alpha > 0 in the space of a kernel runs on the CPU; "
                 "pass the points as NumPy arrays."
             )
-        return {"origin": to_host(points.mean(axis=0)) if self.view.linear else None}
+        return {"origin": to_numpy(linalg.mean(points)) if self.view.linear else None}
 
     def derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         """The coordinates e(x)."""
-        return {"embedded": self._embed(settled["origin"], X)}
+        return {"embedded": self._embed(settled, X)}
+
+    def _embed(self, settled: dict[str, Any], X: Any) -> Any:
+        origin = settled["origin"]
+        return self.view.embed(X if origin is None else X - asarray(origin, X))
 
     def device_scan(self, items: Items) -> DeviceScan:
         """Distances to all items in single precision."""
@@ -157,14 +160,14 @@ class OnDevice(Embedded):
     def nearest(self, items: Items, Q: Any, k: int, mask: np.ndarray | None) -> tuple[Any, Any]:
         """Rows and squared distances of the k nearest items."""
         scan, E = self.device_scan(items), items["embedded"]
-        scan = scan if mask is None else scan.only(linalg.placed(mask, E))
-        return search(scan, E, self._embed(items.settled["origin"], items.held(Q)), k)
+        scan = scan if mask is None else scan.only(asarray(mask, E))
+        return search(scan, E, self._embed(items.settled, items.held(Q)), k)
 
     def within(self, items: Items, Q: Any, limit: float, mask: np.ndarray | None) -> list[tuple[Any, Any]]:
         """Rows and squared distances of all items within the limit, for each query."""
         scan, E = self.device_scan(items), items["embedded"]
-        scan = scan if mask is None else scan.only(linalg.placed(mask, E))
-        return search_radius(scan, E, self._embed(items.settled["origin"], items.held(Q)), limit)
+        scan = scan if mask is None else scan.only(asarray(mask, E))
+        return search_radius(scan, E, self._embed(items.settled, items.held(Q)), limit)
 
 
 class SparseEuclidean(Strategy):

@@ -6,11 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _threads, _validate, linalg, neighbors
-from gramian._device import held
-from gramian._device.nearest import search, search_radius
 from gramian._settings import Count, Size, Within, checked
 from gramian.metrics import Metric
-from gramian.search import budget, device_codes
+from gramian.search import budget
 from gramian.search.base import Index
 from gramian.search.encoding import Encoder
 from gramian.search.hash_forms import Form, form
@@ -109,8 +107,6 @@ class HashIndex(Index):
     (3, 32)
     """
 
-    _devices = True
-
     @checked
     def __init__(
         self,
@@ -157,8 +153,6 @@ class HashIndex(Index):
     def compared(self, X: Any, k: Count = 10) -> np.ndarray:
         """Number of items that a query with each point compares exactly, (m,)."""
         items, Q, _, _ = self._asked(X, None, None)
-        if held(items["points"]):
-            raise TypeError(f"{self._owner}: compared counts on the CPU only; pass the items as NumPy arrays.")
         return HashSearch(self, items, items.held(Q), None).found(min(k, items.n))[2]
 
     def _check(self, X: Any, name: str = "X") -> Any:
@@ -179,7 +173,6 @@ class HashIndex(Index):
         return self._forms[kind]
 
     def _settle(self, points: Any) -> dict[str, Any]:
-        device_codes.check(self, points)
         bits = budget.DEFAULT if self.n_bits == "auto" else int(self.n_bits)
         if self.n_bits == "auto":
             bits = budget.bits_that_pay(self._form(points, bits), points, self.recall, self.estimate)
@@ -188,7 +181,7 @@ class HashIndex(Index):
 
     def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         encoder = self._settled_encoder(settled, X)
-        return device_codes.columns(encoder, X) if held(X) else encoder.columns(X, threads)
+        return encoder.columns(X, threads)
 
     def _settled_encoder(self, settled: dict[str, Any], points: Any) -> Encoder:
         seen = self._form(points, settled["n_bits"])
@@ -204,9 +197,6 @@ class HashIndex(Index):
         self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int
     ) -> tuple[np.ndarray, np.ndarray]:
         Q = items.held(Q)
-        if held(Q):
-            asked = device_codes.asked(self._encoder(items), Q)
-            return search(device_codes.scan(self, items, mask), items["embedded"], asked, k)
         m = linalg.count(Q)
         pieces = neighbors.pieces(m, max(-(-m // threads), 1))
         found = _threads.each(
@@ -218,9 +208,6 @@ class HashIndex(Index):
         self, items: Items, Q: Any, limit: float, mask: np.ndarray | None, threads: int
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         Q = items.held(Q)
-        if held(Q):
-            asked = device_codes.asked(self._encoder(items), Q)
-            return search_radius(device_codes.scan(self, items, mask), items["embedded"], asked, limit)
         return HashSearch(self, items, Q, mask).within(limit, threads)
 
 

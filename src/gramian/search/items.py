@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device, linalg
-from gramian._device import DeviceArray
+from gramian import _arrays
+from gramian._arrays import asarray, foreign
 
 NEXT = "next:"
 """Columns so named are still growing, to take the place of others one day."""
@@ -67,8 +67,8 @@ class Items:
     def held(self, X: Any) -> Any:
         """Points in the form of those that are there, dense or sparse."""
         points = self["points"] if self.columns else X
-        if isinstance(points, DeviceArray) or isinstance(X, DeviceArray):
-            return linalg.placed(X, points)
+        if foreign(points):
+            return asarray(X, points)
         if sparse.issparse(X) and isinstance(points, np.ndarray):
             return X.toarray()
         return sparse.csr_array(X) if sparse.issparse(points) and isinstance(X, np.ndarray) else X
@@ -81,8 +81,8 @@ class Items:
 
     def same_place(self, X: Any, owner: str) -> None:
         """Points on a device need items there; NumPy points are sent to where the items are."""
-        if self.n and isinstance(X, DeviceArray):
-            _device.same_place(owner, self["points"], X)
+        if self.n and foreign(X):
+            _arrays.same_place(owner, self["points"], X)
 
     def unmoved(self) -> "Items":
         """The same items without columns that are still growing."""

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import sparse
 
-from gramian import _device, _threads, linalg
+from gramian import _threads, linalg
+from gramian._arrays import asarray, foreign, namespace, to_numpy
 from gramian._settings import Count, Loudness, Rule, Size, checked
 from gramian.metrics import Metric
 from gramian.search.ids import mask_of, positions
@@ -138,7 +139,7 @@ class Queries:
         items = self._items
         row = positions(items, [item], self._owner, "item")
         point = linalg.take(items["points"], row)
-        return self.metric.explain(q, point if sparse.issparse(point) else point[0], names=names, by=by)
+        return self.metric.explain(q, point if sparse.issparse(point) else to_numpy(point)[0], names=names, by=by)
 
     def _asked(self, X: Any, within: Any, n_jobs: int | None) -> tuple[Items, Any, np.ndarray | None, int]:
         """The snapshot that answers, the queries, which items may be found, and the number of threads."""
@@ -153,13 +154,14 @@ class Queries:
 
 def names(items: Items, rows: Any) -> Any:
     """Ids of positions, where these are."""
-    if not isinstance(rows, _device.DeviceArray):
+    if not foreign(rows):
         return items.ids[rows]
-    return items.cached("ids there", lambda: linalg.placed(items.ids, rows))[rows]
+    return linalg.take(items.cached("ids there", lambda: asarray(items.ids, rows)), rows)
 
 
 def answer(x: Any, Q: Any) -> Any:
     """An answer as the queries came: on their device, or as a NumPy array."""
-    if not isinstance(Q, _device.DeviceArray):
-        return _device.to_host(x)
-    return _device.outside(x.astype(Q.dtype) if x.dtype.kind == "f" else x)
+    if not foreign(Q):
+        return to_numpy(x)
+    xp = namespace(x)
+    return xp.astype(x, Q.dtype) if xp.isdtype(x.dtype, "real floating") else x

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device, linalg
+from gramian import linalg
+from gramian._arrays import foreign
 from gramian.persist import believed
 from gramian.search.collection import Collection, rederived
 from gramian.search.columns import column
@@ -20,7 +21,7 @@ ROUNDING, BITS = 1e-5, 0.02
 def state(index: Collection) -> dict[str, Any]:
     """What a file keeps of the items of an index, in NumPy arrays."""
     items = index._items
-    if items.n and isinstance(items["points"], _device.DeviceArray):
+    if items.n and foreign(items["points"]):
         columns = {name: column(items.columns[name].state()) for name in ("ids", "points")}
         items = rederived(index, replace(items, columns=columns), 1)
     return {

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import _device, _settings
-from gramian._array import namespace
+from gramian import _settings
+from gramian._arrays import namespace, to_numpy
 from gramian.divergences.base import Divergence
 from gramian.solvers.rows import Rows, Stacked
 from gramian.solvers.slack import Hard, Slack
@@ -181,15 +181,10 @@ class Solution:
 
 def on_host(solution: Solution) -> Solution:
     """A solution in plain NumPy, wherever it was found."""
-    arrays = {name: _plain(getattr(solution, name)) for name in ("M", "factor", "dual")}
+    arrays = {name: to_numpy(getattr(solution, name)) for name in ("M", "factor", "dual")}
     learned = None if solution.learned is None else on_host(solution.learned)
-    extra = {name: _plain(x) for name, x in solution.extra.items()}
+    extra = {name: to_numpy(x) for name, x in solution.extra.items()}
     return replace(solution, extra=extra, learned=learned, **arrays)
-
-
-def _plain(x: Any) -> Any:
-    x = _device.inside(x)
-    return _device.to_host(x)
 
 
 class Solver(ABC):

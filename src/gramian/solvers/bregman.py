@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian._array import cholesky
+from gramian._arrays import cholesky_or_none
 from gramian._jit import own_loop
 from gramian._settings import Count, Size
 from gramian.solvers.base import InfeasibleError, Problem, Solution, Solver, ended
@@ -143,7 +143,7 @@ class UnderLogDet:
         for lam in problem.starts():
             if lam.any() and np.isfinite(problem.slack.cost(lam, problem.bound)).all():
                 lam = np.array(lam, dtype=float) / self.weight
-                if cholesky(self._inverse(lam)) is not None:
+                if cholesky_or_none(self._inverse(lam)) is not None:
                     self.metric(lam)
                     return lam
         return np.zeros(len(self.bound))
@@ -151,7 +151,7 @@ class UnderLogDet:
     def metric(self, lam: np.ndarray) -> np.ndarray:
         """M(λ) = (M₀⁻¹ + A(λ))⁻¹, from where the next sweep goes on."""
         S = self._inverse(lam)
-        if cholesky(S) is None:
+        if cholesky_or_none(S) is None:
             raise InfeasibleError("the projections ran out of the positive definite cone; set slack.")
         self.M = linalg.symmetrize(np.linalg.inv(S))
         return self.M.copy()

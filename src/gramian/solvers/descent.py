@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from gramian._device import DeviceArray
+from gramian._arrays import foreign, namespace
 from gramian.solvers import quasi_newton
 
 IDLE = 3
@@ -27,7 +27,7 @@ class Descent:
 
 def stationarity(point: np.ndarray, gradient: np.ndarray, scale: float) -> float:
     """‖∇f‖ ‖L‖ / scale: unchanged when L is measured in other units; 0 where the gradient is, on any scale."""
-    return share(float(np.linalg.norm(gradient) * np.linalg.norm(point)), scale)
+    return share(quasi_newton.norm(gradient) * quasi_newton.norm(point), scale)
 
 
 def share(part: float, whole: float) -> float:
@@ -54,7 +54,7 @@ def descend(
     The steps are those of scipy's L-BFGS-B; its own stopping rules are off, so that the residual reported is the one
     compared with ``tol``. It may also end where no step lowers the value within rounding, with the residual there.
     """
-    if isinstance(start, DeviceArray):
+    if foreign(start):
         return descend_on_device(fun, start, max_iter, tol, scale, memory, callback)
 
     def residual_at(x: np.ndarray, value: float, gradient: np.ndarray) -> float:
@@ -108,9 +108,9 @@ def descend_on_device(
     here = begin
     done = 0
     idle = 0
-    rounding = 2 * float(np.finfo(start.dtype).eps)
+    rounding = 2 * float(namespace(start).finfo(start.dtype).eps)
     residual = stationarity(start, gradient, scale)
-    if start.size and max_iter > 0 and residual > tol:
+    if 0 not in start.shape and max_iter > 0 and residual > tol:
         for step in quasi_newton.steps(fun, *begin, memory):
             idle = idle + 1 if here[1] - step[1] <= rounding * abs(step[1]) else 0
             here = step
@@ -127,9 +127,10 @@ def adam_step(
     L: np.ndarray, gradient: np.ndarray, state: tuple[np.ndarray, np.ndarray, int] | None, rate: float
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, int]]:
     """One step of Adam (Kingma and Ba 2015): state in, state out; None starts."""
-    m, v, t = state or (np.zeros_like(L), np.zeros_like(L), 0)
+    xp = namespace(L)
+    m, v, t = state or (xp.zeros_like(L), xp.zeros_like(L), 0)
     m = 0.9 * m + 0.1 * gradient
     v = 0.999 * v + 0.001 * gradient**2
     t += 1
-    step = (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-12)
+    step = (m / (1 - 0.9**t)) / (xp.sqrt(v / (1 - 0.999**t)) + 1e-12)
     return L - rate * step, (m, v, t)

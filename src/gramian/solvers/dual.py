@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._array import namespace
+from gramian._arrays import namespace
 from gramian._settings import Count, Size
 from gramian.divergences.base import Divergence
 from gramian.solvers.base import Problem, Solution, Solver, ended

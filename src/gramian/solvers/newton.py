@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gramian._array import namespace
+from gramian._arrays import namespace
 
 FINE, ROUGH = (1e-2, 100), (0.3, 20)
 """Relative residual and most products with which a direction is found: for exact solutions, and for others."""

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian._array import cholesky, like, namespace
-from gramian._device import foreign
+from gramian._arrays import asarray, cholesky_or_none, foreign, namespace
 from gramian._settings import Count, Size
 from gramian.solvers.base import Problem, Solution, Solver, ended
 from gramian.solvers.newton import conjugate_gradients
@@ -180,7 +179,7 @@ class _Curvature:
         line = self.spread / xp.linalg.diagonal(self.diagonal)
         m = len(self.rows)
         share = m * float(self.spread @ xp.linalg.diagonal(S)) / (1 + m * float(self.spread @ line))
-        unit = like(np.eye(S.shape[0]), S)
+        unit = asarray(np.eye(S.shape[0]), S)
         return S - unit * (share * line)
 
     def solved(self, R: Any, rtol: float) -> Any:
@@ -226,7 +225,7 @@ class _Primal:
 
     def value(self, M: Any) -> tuple[float, Any]:
         """τf(M) + Σ p and ⟨A_i, M⟩; inf outside of the cone."""
-        if cholesky(M) is None:
+        if cholesky_or_none(M) is None:
             return np.inf, None
         values = self.problem.values(M)
         more = self.emphasis - 1
@@ -262,7 +261,7 @@ class _Primal:
     def direction(self, point: _Point, rtol: float) -> Any:
         """Newton's direction."""
         xp = namespace(point.M)
-        F = cholesky(point.M)
+        F = cholesky_or_none(point.M)
         violated = point.root > 0
         if bool(xp.any(violated)):
             rows = self.problem.rows.take(violated).scaled(point.root[violated]).mapped(F)

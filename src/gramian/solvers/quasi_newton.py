@@ -5,12 +5,26 @@ from typing import Any
 
 import numpy as np
 
+from gramian._arrays import namespace
+
 DECREASE, CURVATURE = 1e-4, 0.9
 """The strong Wolfe conditions."""
 TRIES = 20
 """Evaluations of one line search at most."""
 ROUNDING = 1e-15
 """Share of a value that rounding may add to it."""
+
+
+def dot(x: Any, y: Any) -> float:
+    """The sum of the products of all entries."""
+    if isinstance(x, np.ndarray):
+        return float(np.vdot(x, y))
+    return float(namespace(x).sum(x * y))
+
+
+def norm(x: Any) -> float:
+    """The Euclidean length of all entries."""
+    return float(np.linalg.norm(x)) if isinstance(x, np.ndarray) else dot(x, x) ** 0.5
 
 
 def steps(
@@ -23,8 +37,8 @@ def steps(
     pairs: list[tuple[Any, Any, float]] = []
     while True:
         direction = -times_inverse_hessian(gradient, pairs)
-        slope = float(np.vdot(gradient, direction))
-        length = 1.0 if pairs else 1 / max(float(np.linalg.norm(gradient)), 1.0)
+        slope = dot(gradient, direction)
+        length = 1.0 if pairs else 1 / max(norm(gradient), 1.0)
         found = line_search(fun, point, value, slope, direction, length) if slope < 0 else None
         if found is None and not pairs:
             return
@@ -32,8 +46,8 @@ def steps(
             pairs = []
             continue
         change, turn = found[0] - point, found[2] - gradient
-        curvature = float(np.vdot(change, turn))
-        if curvature > 1e-12 * float(np.vdot(turn, turn)):
+        curvature = dot(change, turn)
+        if curvature > 1e-12 * dot(turn, turn):
             pairs = [*pairs[-memory + 1 :], (change, turn, curvature)]
         point, value, gradient = found
         yield found
@@ -45,13 +59,13 @@ def times_inverse_hessian(gradient: Any, pairs: list[tuple[Any, Any, float]]) ->
         return gradient
     shares = []
     for change, turn, curvature in reversed(pairs):
-        share = np.vdot(change, gradient) / curvature
+        share = dot(change, gradient) / curvature
         gradient = gradient - share * turn
         shares.append(share)
     _, turn, curvature = pairs[-1]
-    gradient = (curvature / np.vdot(turn, turn)) * gradient
+    gradient = (curvature / dot(turn, turn)) * gradient
     for (change, turn, curvature), share in zip(pairs, reversed(shares)):
-        gradient = gradient + (share - np.vdot(turn, gradient) / curvature) * change
+        gradient = gradient + (share - dot(turn, gradient) / curvature) * change
     return gradient
 
 
@@ -66,7 +80,7 @@ def line_search(
         trial = point + length * direction
         new, gradient = fun(trial)
         new = float(new)
-        rise = float(np.vdot(gradient, direction)) if np.isfinite(new) else np.inf
+        rise = dot(gradient, direction) if np.isfinite(new) else np.inf
         enough = np.isfinite(new) and new <= value + DECREASE * length * slope + ROUNDING * abs(value)
         if enough and (best is None or new < best[1]):
             best = (trial, new, gradient)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from gramian._array import namespace
+from gramian._arrays import namespace
 from gramian.solvers.base import Problem, Solution
 
 ROUNDING = 1e-14

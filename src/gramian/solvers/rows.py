@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian._array import namespace
-from gramian._device import outside
+from gramian._arrays import asarray, namespace
 from gramian.constraints.base import Constraints, Terms
 
 PIECE = 1024
@@ -235,6 +234,5 @@ def rows_of(side: Constraints, Z: Any) -> Any:
 
 def rows_of_terms(Z: Any, terms: Terms) -> Any:
     """The rows of one kind of constraint."""
-    right = None if terms.symmetric else outside(linalg.product(terms.right, Z))
-    left, weight = linalg.product(terms.left, Z), linalg.placed(terms.weight, Z)
-    return Rows(outside(left), outside(weight), right)
+    right = None if terms.symmetric else linalg.product(terms.right, Z)
+    return Rows(linalg.product(terms.left, Z), asarray(terms.weight, Z), right)

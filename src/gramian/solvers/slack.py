@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramian import _device, _validate
-from gramian._array import namespace
+from gramian import _validate
+from gramian._arrays import asarray, foreign, namespace
 from gramian._settings import Positive, require, shown
 
 
@@ -59,9 +59,9 @@ class Slack(ABC):
 
     def placed(self, beside: Any) -> "Slack":
         """The same slack with its weights, where there are several, where ``beside`` is."""
-        if not isinstance(beside, _device.DeviceArray) or np.ndim(self.weight) == 0:
+        if not foreign(beside) or np.ndim(self.weight) == 0:
             return self
-        return self._with_weight(_device.outside(_device.to_device(self.weight, beside)))
+        return self._with_weight(asarray(self.weight, beside))
 
     def part(self, keep: Any, factor: float) -> "Slack":
         """The slack of some of the constraints, chosen by a mask (m,), each of which counts for more."""
