@@ -1,15 +1,17 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, path } from "./api.js";
-import { learnName, nameOf, openItem, ranking, set, useStore } from "./store.js";
+import { learnMany, nameOf, openItem, ranking, set, undoLast, useStore, versionName } from "./store.js";
 import { Thumb, short } from "./results.jsx";
 
 const ROWS = 10;
+const NEW = 5; // pictures beside the sentence, where there is no room for more
 
 // Before and after side by side: by the clicks on this query, or by versions of the metric.
 export function Changed() {
   const { base, shown, clicks, query, versions } = useStore();
   const [what, setWhat] = useState("clicks");
   const [sides, setSides] = useState(null);
+  const [unfolded, setUnfolded] = useState(false);
   const options = choices(versions);
   const chosen = options.some((o) => o.value === what) ? what : "clicks";
   useEffect(() => {
@@ -21,9 +23,13 @@ export function Changed() {
   }, [chosen, query, versions.active]);
   const both = chosen === "clicks" ? base && shown && [base.ids, shown.ids] : sides;
   return (
-    <section class="card" data-testid="changed" aria-label="What changed">
+    <section class={`card changed ${clicks.length ? "sheet" : ""} ${unfolded ? "unfolded" : ""}`} data-testid="changed" aria-label="What changed">
       <div class="title">
         <h2>What changed</h2>
+        <span class="narrow">
+          <button onClick={undoLast} aria-label="Undo">↶</button>
+          <button aria-expanded={unfolded} onClick={() => setUnfolded(!unfolded)}>{unfolded ? "Less" : "Side by side"}</button>
+        </span>
         {options.length > 1 && (
           <select aria-label="Compare" value={chosen} onChange={(event) => setWhat(event.target.value)}>
             {options.map((o) => <option value={o.value}>{o.label}</option>)}
@@ -31,7 +37,7 @@ export function Changed() {
         )}
       </div>
       {chosen === "all" ? <MostChanged versions={versions} />
-        : chosen === "clicks" && !clicks.length ? <p class="quiet">Like or dislike a result, and before and after stand here side by side.</p>
+        : chosen === "clicks" && !clicks.length ? <p class="quiet">Press + or − on a result, and before and after stand here side by side.</p>
         : both && <Sides before={both[0].slice(0, ROWS)} after={both[1].slice(0, ROWS)} whole={both[0]} />}
     </section>
   );
@@ -39,18 +45,20 @@ export function Changed() {
 
 function choices({ versions, active, candidate }) {
   const found = [{ value: "clicks", label: "by your clicks" }];
-  if (active) found.push({ value: `0:${active}`, label: "plain → in use" });
-  if (candidate !== null && candidate !== undefined) found.push({ value: `${active}:${candidate}`, label: "in use → candidate" });
-  if (versions.length > 1) found.push({ value: "all", label: "all items, most changed" });
+  if (active) found.push({ value: `0:${active}`, label: "by what is in use" });
+  if (candidate !== null && candidate !== undefined) found.push({ value: `${active}:${candidate}`, label: "by what is on trial" });
+  if (versions.length > 1) found.push({ value: "all", label: "for which items most" });
   return found;
 }
 
 function Sides({ before, after, whole }) {
   const kept = after.filter((id) => before.includes(id)).length;
   const moved = after.filter((id, i) => before[i] !== id).length;
+  const fresh = after.filter((id) => !whole.includes(id));
   return (
     <>
-      <p class="quiet">{moved === 0 ? "Nothing moved." : `${moved} of ${after.length} places changed, ${after.length - kept} are new among the first ${after.length}.`}</p>
+      <p class="quiet told">{moved === 0 ? "Nothing moved." : `${moved} of ${after.length} places changed, ${after.length - kept} are new among the first ${after.length}.`}
+        <span class="fresh">{(fresh.length ? fresh : after.filter((id) => !before.includes(id))).slice(0, NEW).map((id) => <Thumb key={id} id={id} size={24} />)}</span></p>
       <div class="sides">
         <Side title="Before" ids={before} mark={(id) => (after.includes(id) ? "" : "gone")} />
         <Side title="After" ids={after} mark={(id, i) => move(whole.indexOf(id), i)} />
@@ -86,7 +94,7 @@ function MostChanged({ versions }) {
   const to = versions.active || Math.max(...versions.versions.map((v) => v.version));
   useEffect(() => {
     const keep = (answer) => {
-      answer.items.slice(0, 12).forEach((item) => learnName(item.id));
+      learnMany(answer.items.slice(0, 12).map((item) => item.id));
       setFound(answer);
     };
     ask(path(collection, `/versions/0/diff?to=${to}&k=10`)).then(keep, (error) => set({ notice: error.message }));
@@ -94,7 +102,7 @@ function MostChanged({ versions }) {
   if (!found) return <p class="quiet">Comparing…</p>;
   return (
     <>
-      <p class="quiet">From plain features to version {to}, {Math.round(100 * found.kept_share)}% of ten neighbors stay. They changed most for:</p>
+      <p class="quiet">From the features as they are to {versionName(to)}, {Math.round(100 * found.kept_share)}% of ten neighbors stay. They changed most for:</p>
       <ul class="chips">
         {found.items.slice(0, 12).map((item) => (
           <li key={item.id}>

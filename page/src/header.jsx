@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { rename, search, searchMeaning, useCollection, useStore } from "./store.js";
+import { boxOf, rename, search, searchMeaning, useCollection, useStore } from "./store.js";
 
 const MOST_TEXT = 10000;
 const THEMES = ["system", "light", "dark"];
@@ -17,10 +17,11 @@ applyTheme(chosenTheme());
 wished.addEventListener("change", () => applyTheme(chosenTheme()));
 
 export function Header() {
-  const { me, user, collections, collection, about, query } = useStore();
+  const { me, user, collections, collection, about, query, nothing } = useStore();
   const [words, setWords] = useState("");
   const [theme, setTheme] = useState(chosenTheme());
-  useEffect(() => setWords(query?.text ?? ""), [query]);
+  const box = query ? boxOf(query) : nothing;
+  useEffect(() => setWords(box), [query, box]);
   const submit = (event) => {
     event.preventDefault();
     search(words);
@@ -36,7 +37,7 @@ export function Header() {
   };
   return (
     <header>
-      <h1><img src="/icon.svg" alt="" width="26" height="26" />gramian</h1>
+      <h1><button class="plain home" onClick={() => search("")} title="Begin anew"><img src="/icon.svg" alt="" width="26" height="26" />gramian</button></h1>
       {collections.length > 1 && (
         <select aria-label="Collection" value={collection} onChange={choose}>
           {collections.map((c) => <option value={c.name}>{c.name} · {c.items.toLocaleString("en")}</option>)}
@@ -46,7 +47,7 @@ export function Header() {
         <input
           id="search" data-testid="search" type="search" autocomplete="off" spellcheck={false}
           aria-label="Search by words, #id or a vector"
-          placeholder="Words, #id, or a vector of numbers"
+          placeholder={about.encodes.includes("text") ? "A name, or what you mean" : "A name, #id, or a vector of numbers"}
           value={words} onInput={(event) => setWords(event.target.value)}
         />
         <button class="strong">Search</button>

@@ -33,8 +33,8 @@ function Page() {
         {collection || busy ? <Results /> : <p class="quiet">There is nothing in this space yet.</p>}
         <div class="side">
           <Map />
-          <Score />
           <Changed />
+          <Score />
           <Versions />
           <Activity />
         </div>

@@ -1,26 +1,26 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, path, picture } from "./api.js";
 import { colorsOf, plainColors } from "./colors.js";
-import { allIds, judge, learnName, mayTeach, metaOf, nameOf, openItem, set, useStore } from "./store.js";
+import { closeUp, places, trails } from "./closeup.js";
+import { allIds, choose, learnName, metaOf, nameOf, openItem, useStore } from "./store.js";
 import { Scatter } from "./scatter.js";
-import { Thumb, short } from "./results.jsx";
+import { short } from "./results.jsx";
 
-const MODES = { live: "follows what was said", active: "distance in use", plain: "plain features" };
-const MOST_TAUGHT = 200;
+const MODES = { live: "follows clicks", active: "what is in use", plain: "nothing learned" };
 
 export function Map() {
   const store = useStore();
-  const { busy, collection, about, itemsSeq, saidSeq, shown, clicks, query } = store;
+  const { busy, collection, about, itemsSeq, saidSeq, shown, clicks, query, selection } = store;
   const [mode, setMode] = useState("live");
   const [field, setField] = useState("");
   const [legend, setLegend] = useState([]);
   const [lasso, setLasso] = useState(false);
-  const [chosen, setChosen] = useState([]);
+  const [moved, setMoved] = useState(0);
   const [hover, setHover] = useState(null);
   const [count, setCount] = useState(0);
   const canvas = useRef();
   const over = useRef();
-  const map = useRef({ ids: [], path: [] }).current;
+  const map = useRef({ ids: [], path: [], pictures: new globalThis.Map() }).current;
 
   useEffect(() => {
     map.scatter = new Scatter(canvas.current, () => overlay(over.current, map));
@@ -36,7 +36,6 @@ export function Map() {
       if (gone) return;
       map.ids = ids;
       map.index = new globalThis.Map(ids.map((id, i) => [id, i]));
-      setChosen([]);
       setCount(ids.length);
     }, () => {}); // without a server the banner says so
     return () => (gone = true);
@@ -45,32 +44,33 @@ export function Map() {
   useEffect(() => {
     if (!collection || !count || busy) return; // results come first
     let gone = false;
-    const timer = setTimeout(() => load(collection, mode, map, canvas.current, () => gone), 60);
+    const timer = setTimeout(() => load(collection, mode, map, canvas.current, () => gone).then(setMoved), 60);
     return () => ((gone = true), clearTimeout(timer));
   }, [collection, count, busy, mode, mode === "live" ? saidSeq : store.versions.active]);
 
   useEffect(() => {
     if (!count || busy) return;
+    map.kinds = null;
     if (!field) return map.scatter.paint(plainColors(count)), setLegend([]);
     ask(path(collection, `/columns?${new URLSearchParams({ field })}`)).then((column) => {
-      const { colors, legend: said } = colorsOf(column);
+      const { colors, legend: said, codes } = colorsOf(column);
+      map.kinds = codes && { codes, legend: said.filter((kind) => kind.code !== undefined) };
       map.scatter.paint(colors);
       setLegend(said);
     });
   }, [field, count, busy, collection]);
 
   useEffect(() => {
-    const group = about.fields.find((name) => ["group", "kind", "class", "category", "digit", "label", "color"].includes(name));
-    setField(group ?? "");
+    setField(about.kinds[0]?.field ?? "");
   }, [about]);
 
   useEffect(() => {
-    map.marks = marks(map, { shown, clicks, query, chosen, hover });
+    map.marks = marks(map, { shown, clicks, query, selection, hover });
     map.scatter?.request();
-  }, [shown, clicks, query, chosen, hover, count]);
+  }, [shown, clicks, query, selection, hover, count]);
 
   const pick = (found) => {
-    setChosen(found);
+    choose(found.length ? nearestFirst(map, found, query) : null);
     setLasso(false);
   };
   const hands = pointer(map, { lasso, pick, setHover });
@@ -84,7 +84,7 @@ export function Map() {
         </select>
         <select aria-label="Color by" value={field} onChange={(event) => setField(event.target.value)}>
           <option value="">one color</option>
-          {about.fields.filter((name) => !["image", "name", "keywords", "text"].includes(name)).map((name) => <option value={name}>color: {name}</option>)}
+          {about.fields.filter((name) => !["image", "name", "keywords", "text"].includes(name)).map((name) => <option value={name}>by {name}</option>)}
         </select>
       </div>
       <div class={`plot ${lasso ? "lassoing" : ""}`}>
@@ -92,26 +92,41 @@ export function Map() {
         <canvas ref={over} class="over" data-testid="map" tabIndex={0} role="img" data-points={count}
           aria-label={`Map of ${count.toLocaleString("en")} items. Arrow keys move it, plus and minus zoom, 0 shows all.`}
           onKeyDown={(event) => mapKeys(event, map.scatter)} {...hands} />
-        {hovered !== null && <Hover id={hovered} at={map.scatter.place(hover)} />}
+        {hovered !== null && <Hover id={hovered} at={map.scatter.place(hover)} room={[canvas.current.clientWidth, canvas.current.clientHeight]} />}
+        {moved > 0 && mode === "live" && clicks.length > 0 && <p class="mapsays" role="status" data-testid="moved">{moved.toLocaleString("en")} items moved with what was said</p>}
       </div>
       <div class="tools">
         <button aria-pressed={lasso} onClick={() => setLasso(!lasso)}>Lasso</button>
         <button onClick={() => pick(inView(map.scatter))}>Select what is in view</button>
         <button onClick={() => map.scatter.fit()}>Show all</button>
       </div>
-      {chosen.length > 0 && <Selection ids={chosen.map((i) => map.ids[i])} clear={() => setChosen([])} />}
-      {legend.length > 0 && <ul class="legend">{legend.map((l) => <li><i style={{ background: l.color }} />{short(l.label, 24)}</li>)}</ul>}
+      {legend.length > 0 && <ul class="legend">{legend.map((l) => <li><i class="dot" style={{ background: l.color }} />{short(l.label, 24)}</li>)}</ul>}
     </section>
   );
 }
 
+const FAR = 0.01; // of the width of the view, from which on a point has moved
+
+// Fetch the places and glide there; how many points have moved.
 async function load(collection, mode, map, canvas, gone) {
   const { data, version } = await ask(path(collection, `/map?version=${mode}`), { bytes: true }).catch(() => ({}));
-  if (gone() || !data || data.byteLength !== 8 * map.ids.length) return;
+  if (gone() || !data || data.byteLength !== 8 * map.ids.length) return 0;
   const moved = map.scatter.move(new Float32Array(data));
   const plot = canvas.parentElement.querySelector(".over");
   plot.dataset.version = version;
   plot.dataset.moves = Number(plot.dataset.moves ?? 0) + (moved ? 1 : 0);
+  return moved ? map.scatter.farther(FAR) : 0;
+}
+
+// Ids of points, those first that are nearest to the query on the map.
+function nearestFirst(map, points, query) {
+  const from = map.index.get(query?.id);
+  const far = (i) => {
+    const [[x, y], [u, v]] = [map.scatter.place(i), map.scatter.place(from)];
+    return Math.hypot(x - u, y - v);
+  };
+  const order = from === undefined ? points : [...points].sort((a, b) => far(a) - far(b));
+  return order.map((i) => map.ids[i]);
 }
 
 function resize(canvas, over, scatter) {
@@ -125,13 +140,13 @@ function resize(canvas, over, scatter) {
 }
 
 // Rings around what the page speaks of.
-function marks(map, { shown, clicks, query, chosen, hover }) {
+function marks(map, { shown, clicks, query, selection, hover }) {
   const found = [];
   const add = (id, kind, radius) => {
     const at = map.index?.get(id);
-    if (at !== undefined) found.push({ at, kind, radius });
+    if (at !== undefined) found.push({ at, id, kind, radius });
   };
-  for (const i of chosen.slice(0, 3000)) found.push({ at: i, kind: "chosen", radius: 3 });
+  for (const id of (selection ?? []).slice(0, 3000)) add(id, "chosen", 3);
   for (const id of shown?.ids ?? []) add(id, "result", 4);
   for (const click of clicks) add(click.item, click.like ? "like" : "dislike", 6);
   if (query?.id !== undefined) add(query.id, "query", 7);
@@ -148,6 +163,10 @@ function overlay(layer, map) {
   const style = getComputedStyle(layer);
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, layer.clientWidth, layer.clientHeight);
+  trails(pen, map, style.getPropertyValue("--ink"));
+  const drawn = closeUp(pen, map, style);
+  if (!drawn) places(pen, map, style);
+  layer.dataset.pictures = drawn;
   for (const { at, kind, radius } of map.marks ?? []) {
     const [x, y] = map.scatter.place(at);
     pen.beginPath();
@@ -235,38 +254,16 @@ function mapKeys(event, scatter) {
   event.preventDefault();
 }
 
-function Hover({ id, at }) {
+const [ROOM_ABOVE, HALF] = [112, 78]; // pixels that a preview needs
+
+function Hover({ id, at: [x, y], room: [width] }) {
   const { collection } = useStore();
   useEffect(() => void learnName(id), [id]);
+  const left = Math.min(Math.max(x, HALF), Math.max(HALF, width - HALF));
   return (
-    <div class="hover" style={{ left: `${at[0]}px`, top: `${at[1]}px` }}>
+    <div class={`hover ${y < ROOM_ABOVE ? "below" : ""}`} style={{ left: `${left}px`, top: `${y}px` }}>
       {metaOf(id).image && <img src={picture(collection, id)} alt="" width="48" height="48" />}
-      <span>{short(nameOf(id), 60)}</span>
-    </div>
-  );
-}
-
-function Selection({ ids, clear }) {
-  const { query, collection } = useStore();
-  const teach = async (like) => {
-    if (ids.length > MOST_TAUGHT) return set({ notice: `At most ${MOST_TAUGHT} items can be taught at once; ${ids.length} are selected.` });
-    for (const id of ids) if (id !== query.id) await judge(id, like);
-    clear();
-  };
-  const save = () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([ids.map((id) => `${id}\n`).join("")], { type: "text/plain" }));
-    link.download = `${collection}-ids.txt`;
-    link.click();
-    URL.revokeObjectURL(link.href);
-  };
-  return (
-    <div class="selection" data-testid="selection">
-      <span>{ids.length.toLocaleString("en")} selected</span>
-      {query && mayTeach() && <button onClick={() => teach(true)}>+ like</button>}
-      {query && mayTeach() && <button onClick={() => teach(false)}>− not like</button>}
-      <button onClick={save}>Export ids</button>
-      <button class="plain" onClick={clear}>Clear</button>
+      <span>{short(nameOf(id), 48)}</span>
     </div>
   );
 }

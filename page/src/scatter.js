@@ -1,5 +1,7 @@
 // Points in a plane, painted pixel by pixel: a hundred thousand take a few milliseconds, with a graphics card or without.
 const MOVE_MS = 900;
+const CROWD = 4000; // points in view from which on their density is shown in place of discs
+const FAINTEST = 0.3; // of a pixel with a single point
 
 export class Scatter {
   constructor(canvas, drawn) {
@@ -25,6 +27,7 @@ export class Scatter {
     if (first) this.fit();
     const still = first || matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.moment = still ? 1 : 0;
+    this.moved = first ? [] : farthest(start, this.end);
     this.since = performance.now();
     this.request();
     return !first;
@@ -126,25 +129,62 @@ export class Scatter {
     pixels.fill(paper(this.canvas));
     const { start, end, moment, n, colors } = this;
     const sharp = width / Math.max(this.canvas.clientWidth, 1);
-    const size = Math.round(sharp * (n > 20000 ? 1.5 : n > 4000 ? 3 : 5));
+    const size = Math.round(sharp * (n > 4000 ? 4 : 5.5));
     const shape = disc(size, width);
-    const over = n > 20000 ? 140 : 190;
+    const over = 200;
     const under = 256 - over;
     const [sx, sy] = this.scale();
     const [ax, ay] = [(sx * width) / 2, (-sy * height) / 2];
     const [bx, by] = [width / 2 - this.center[0] * ax, height / 2 - this.center[1] * ay];
+    const at = new Int32Array(n);
+    let visible = 0;
     for (let i = 0; i < n; i++) {
       const x = Math.round(ax * (start[2 * i] + (end[2 * i] - start[2 * i]) * moment) + bx);
       const y = Math.round(ay * (start[2 * i + 1] + (end[2 * i + 1] - start[2 * i + 1]) * moment) + by);
-      if (x < size || y < size || x >= width - size || y >= height - size) continue;
-      const at = y * width + x;
+      const inside = x >= size && y >= size && x < width - size && y < height - size;
+      at[i] = inside ? y * width + x : -1;
+      visible += inside;
+    }
+    this.visible = visible;
+    if (visible > CROWD) return this.density(pixels, at, disc(Math.round(sharp * (n > 20000 ? 1.5 : 2.5)), width));
+    for (let i = 0; i < n; i++) {
+      if (at[i] < 0) continue;
       const odd = (colors[i] & 0xff00ff) * over;
       const green = (colors[i] & 0xff00) * over;
       for (let j = 0; j < shape.length; j++) {
-        const below = pixels[at + shape[j]];
+        const below = pixels[at[i] + shape[j]];
         const red = ((odd + (below & 0xff00ff) * under) >>> 8) & 0xff00ff;
-        pixels[at + shape[j]] = 0xff000000 | red | (((green + (below & 0xff00) * under) >>> 8) & 0xff00);
+        pixels[at[i] + shape[j]] = 0xff000000 | red | (((green + (below & 0xff00) * under) >>> 8) & 0xff00);
       }
+    }
+  }
+
+  // How many points lie on a pixel as its strength, on a scale of logarithms, in the mean of their colors.
+  density(pixels, at, shape) {
+    const { colors, n } = this;
+    if (this.sums?.length !== 4 * pixels.length) this.sums = new Uint32Array(4 * pixels.length);
+    const sums = this.sums.fill(0);
+    for (let i = 0; i < n; i++) {
+      if (at[i] < 0) continue;
+      const color = colors[i];
+      for (let j = 0; j < shape.length; j++) {
+        const to = 4 * (at[i] + shape[j]);
+        sums[to] += color & 0xff;
+        sums[to + 1] += (color >> 8) & 0xff;
+        sums[to + 2] += (color >> 16) & 0xff;
+        sums[to + 3] += 1;
+      }
+    }
+    let [total, used] = [0, 0];
+    for (let i = 3; i < sums.length; i += 4) if (sums[i]) (total += sums[i]), (used += 1);
+    const full = Math.log1p((4 * total) / Math.max(used, 1));
+    const [r, g, b] = [pixels[0] & 0xff, (pixels[0] >> 8) & 0xff, (pixels[0] >> 16) & 0xff];
+    for (let i = 0; i < pixels.length; i++) {
+      const count = sums[4 * i + 3];
+      if (!count) continue;
+      const strength = Math.min(1, FAINTEST + ((1 - FAINTEST) * Math.log1p(count)) / full);
+      const mix = (sum, paper) => paper + (sum / count - paper) * strength;
+      pixels[i] = 0xff000000 | (mix(sums[4 * i + 2], b) << 16) | (mix(sums[4 * i + 1], g) << 8) | mix(sums[4 * i], r);
     }
   }
 
@@ -160,6 +200,16 @@ export class Scatter {
     return best;
   }
 
+  // How many points move by more than a share of the width of the view.
+  farther(share) {
+    const least = (2 * this.zoom * share) ** 2;
+    let count = 0;
+    for (let i = 0; i < this.n; i++) {
+      count += (this.end[2 * i] - this.start[2 * i]) ** 2 + (this.end[2 * i + 1] - this.start[2 * i + 1]) ** 2 > least;
+    }
+    return count;
+  }
+
   inside(test) {
     const found = [];
     for (let i = 0; i < this.n; i++) {
@@ -168,6 +218,18 @@ export class Scatter {
     }
     return found;
   }
+}
+
+const TRAILS = 160;
+
+// The points that move farthest, by their numbers.
+function farthest(start, end) {
+  const step = (i) => (end[2 * i] - start[2 * i]) ** 2 + (end[2 * i + 1] - start[2 * i + 1]) ** 2;
+  const all = Float64Array.from({ length: end.length / 2 }, (_, i) => step(i));
+  const least = Float64Array.from(all).sort()[Math.max(0, all.length - TRAILS)];
+  const found = [];
+  for (let i = 0; i < all.length && found.length < TRAILS; i++) if (all[i] > 0 && all[i] >= least) found.push(i);
+  return found;
 }
 
 // The color behind the points, as the number that a pixel is.

@@ -1,8 +1,11 @@
 // What the page knows, in one value; components read it and call the functions below.
 import { useEffect, useState } from "preact/hooks";
 import { Offline, Problem, ask, follow, path } from "./api.js";
+import { isColors } from "./colors.js";
+import { drop, touched, whenStill } from "./hold.js";
 
 export const PAGE = 24;
+export const LISTED = 96; // of items that were chosen on the map
 const RECENT = 500;
 
 export const state = {
@@ -13,13 +16,16 @@ export const state = {
   busy: true,
   collections: [],
   collection: null,
-  about: { fields: [], groups: [], encodes: [] },
+  about: { fields: [], kinds: [], groups: [], encodes: [], searches: [] },
   metas: new Map(), // of all items seen so far
-  query: null, // {kind, label, id, x, text}
+  query: null, // {kind, label, id, x, text, by}
+  nothing: "", // words that were searched for and found nothing
+  selection: null, // ids chosen on the map, which the list shows in place of results
   base: null, // the answer before any click
   shown: null, // the answer now
   k: PAGE,
   clicks: [], // of the open query: {item, like, seq}
+  acts: [], // what each undo goes back to: [{item, like}], like is null where nothing was said
   versions: { versions: [], active: 0, candidate: null },
   activity: [],
   itemsSeq: 0, // last event that changed items
@@ -62,8 +68,22 @@ const here = (rest) => path(state.collection, rest);
 
 function complain(error) {
   if (error instanceof Problem && error.status === 401) set({ login: true, notice: "" });
-  else if (error instanceof Offline) set({ online: false });
+  else if (error instanceof Offline) wait();
   else set({ notice: error.message });
+}
+
+let waiting = null;
+let unanswered = null; // the question that was asked last while nobody answered
+
+// Ask every second whether the server is back, and then go on.
+function wait() {
+  set({ online: false });
+  waiting ??= setTimeout(async () => {
+    waiting = null;
+    const back = await ask("/v1/me").then(() => true, (error) => !(error instanceof Offline));
+    if (back) await connection(true);
+    else wait();
+  }, 1000);
 }
 
 // Start, collections, and the address of the page
@@ -71,7 +91,7 @@ function complain(error) {
 export async function boot() {
   try {
     let [who, { collections, seq }] = await Promise.all([ask("/v1/me"), ask("/v1/collections")]);
-    set({ me: who, login: false });
+    set({ me: who, login: false, online: true });
     if (!collections.length && who.role === "admin") {
       await ask("/v1/demo", { method: "POST" });
       ({ collections, seq } = await ask("/v1/collections"));
@@ -98,33 +118,46 @@ export async function login(token) {
 }
 
 async function connection(online) {
-  if (online && !state.online) {
+  if (!online) return state.online && wait();
+  if (state.online || !state.collection) return;
+  set({ online: true, notice: "" });
+  try {
     await Promise.all([loadVersions(), loadActivity()]);
-    set({ online, notice: "" });
-    if (!state.shown && state.query) await open(state.query);
-  } else if (online !== state.online) set({ online });
+    const question = unanswered;
+    unanswered = null;
+    if (question) await question();
+    else if (state.query) await (state.base?.version === state.versions.active ? rank() : open(state.query));
+  } catch (error) {
+    complain(error);
+  }
 }
 
 export async function useCollection(name) {
   const found = state.collections.find((c) => c.name === name) ?? largest(state.collections);
   if (!found) return;
-  set({ collection: found.name, metas: new Map(), query: null, base: null, shown: null, clicks: [], activity: [] });
+  set({ collection: found.name, metas: new Map(), activity: [], ...NO_QUERY });
   const [about] = await Promise.all([ask(here("/about")), loadVersions(), loadActivity()]);
+  about.kinds.sort((a, b) => isColors(b.values) - isColors(a.values)); // what is seen at once comes first
+  learnNames(about.listed);
+  learnNames(about.examples);
   set({ about });
 }
+
+const NO_QUERY = { query: null, base: null, shown: null, selection: null, nothing: "", clicks: [], acts: [] };
 
 const largest = (collections) => [...collections].sort((a, b) => b.items - a.items)[0];
 
 function address() {
   const parts = new URLSearchParams({ c: state.collection });
   if (state.query?.text) parts.set("q", state.query.text);
+  else if (state.nothing) parts.set("q", state.nothing);
   return `#${parts}`;
 }
 
 // What a reload, back and forward need stands in the history entry itself.
 function remember(push = false) {
   const kept = state.clicks.filter((click) => click.seq).map(({ item, like, seq }) => ({ item, like, seq }));
-  const entry = { query: state.query, base: state.base, clicks: kept, k: state.k };
+  const entry = { query: state.query, base: state.base, clicks: kept, acts: state.acts, k: state.k };
   history[push ? "pushState" : "replaceState"](entry, "", address());
 }
 
@@ -136,18 +169,20 @@ async function arrive(entry) {
   const text = parts.get("q");
   if (entry?.query && entry.base) await resume(entry);
   else if (text) await search(text, false);
-  else await surprise(false);
+  else await begin(false);
 }
 
 // The query as it was left, less what was taken back meanwhile; asked anew where another distance answers by now.
-async function resume({ query, base, clicks, k }) {
+async function resume({ query, base, clicks, acts = [], k }) {
   const gone = new Set(state.activity.filter((said) => said.undone).map((said) => said.seq));
   const current = base.version === state.versions.active;
   try {
     const found = current ? base : await first(query);
-    if (!found) return surprise(false);
+    if (!found) return begin(false);
     learnNames(found);
-    set({ query, base: found, shown: found, clicks: clicks.filter((click) => !gone.has(click.seq)), k });
+    const live = clicks.filter((click) => !gone.has(click.seq));
+    const undone = acts.filter((act) => act.every(({ item }) => live.some((click) => click.item === item)));
+    set({ ...NO_QUERY, query, base: found, shown: found, clicks: live, acts: undone, k });
     await rank();
   } catch (error) {
     complain(error);
@@ -163,14 +198,18 @@ const numbers = (text) => {
 
 export async function search(text, push = true) {
   text = text.trim();
-  if (!text) return surprise(push);
-  const id = /^#(-?\d+)$/.exec(text);
+  if (!text) return begin(push);
+  if (state.query?.kind === "item" && text === boxOf(state.query)) return open(state.query, push);
+  const id = /^(?:#|item )(-?\d+)$/.exec(text);
   const x = numbers(text);
   const query = id ? { kind: "item", id: Number(id[1]), text } : x ? { kind: "vector", x, text } : { kind: "text", text };
   await open(query, push);
 }
 
 export const openItem = (id) => search(`#${id}`);
+
+// What the search box says of a question: words as they were typed, the name of an item.
+export const boxOf = (query) => (query.kind === "item" ? nameOf(query.id) : query.text);
 
 // All ids of the collection as it is now, asked for once.
 export function allIds() {
@@ -185,20 +224,18 @@ export function allIds() {
 
 let known = {};
 
-// A first question when none was asked: an item from the middle of the collection.
-async function surprise(push) {
-  const ids = await allIds();
-  if (!ids.length) return set({ query: null, base: null, shown: null });
-  await search(`#${ids[Math.floor(ids.length * 0.38)]}`, push);
+// Nothing is asked: some items of every kind, to begin with.
+async function begin(push) {
+  drop();
+  latest++;
+  opening++;
+  set(push ? { ...NO_QUERY, notice: "" } : NO_QUERY);
+  history[push ? "pushState" : "replaceState"](null, "", `#${new URLSearchParams({ c: state.collection })}`);
 }
 
 export async function searchMeaning(kind, content, label) {
-  try {
-    const { x } = await ask(here("/encode"), { method: "POST", body: { [kind]: content } });
-    await open({ kind: "vector", x, label, text: "" }, true);
-  } catch (error) {
-    complain(error);
-  }
+  const text = kind === "text" && label === `“${content}”` ? content : "";
+  await open({ kind: "brought", content: { [kind]: content }, label, text, by: "meaning" }, true);
 }
 
 let opening = 0;
@@ -209,19 +246,35 @@ export async function open(query, push = false) {
   try {
     const [base] = await Promise.all([first(query), query.kind === "item" && learnName(query.id)]);
     if (turn !== opening) return; // somebody was faster
-    if (!base) return set({ notice: `Nothing is named “${query.text}”.` });
-    learnNames(base);
+    drop();
     latest++; // an answer to the last question that comes late is not shown
-    const label = query.label ?? (query.id === undefined ? "your vector" : nameOf(query.id));
-    set({ query: { ...query, label }, base, shown: base, clicks: [], k: PAGE, notice: "" });
+    if (base) {
+      learnNames(base);
+      const label = query.label ?? (query.id === undefined ? "your vector" : nameOf(query.id));
+      set({ ...NO_QUERY, query: { ...query, label }, base, shown: base, k: PAGE, notice: "" });
+    } else set({ ...NO_QUERY, nothing: query.text, notice: "" });
     remember(push);
     document.documentElement.dataset.openMs = Math.round(performance.now() - started);
   } catch (error) {
+    if (error instanceof Offline) unanswered = () => open(query, push);
     complain(error);
   }
 }
 
-const first = (query) => (query.kind === "text" ? byWords(query) : nearest(query, PAGE));
+async function first(query) {
+  if (query.kind === "brought") return brought(query);
+  if (query.kind !== "text") return nearest(query, PAGE);
+  const named = await byWords(query);
+  if (named || !state.about.encodes.includes("text")) return named;
+  return brought(Object.assign(query, { content: { text: query.text }, label: `“${query.text}”`, by: "meaning alone" }));
+}
+
+// A text or a picture that is no item: asked for by the vector that the encoder makes of it.
+async function brought(query) {
+  query.x ??= (await ask(here("/encode"), { method: "POST", body: query.content })).x;
+  Object.assign(query, { kind: "brought", content: null });
+  return nearest(query, PAGE);
+}
 
 async function nearest(query, k, more = {}) {
   const what = query.x ? { x: query.x } : { id: query.id };
@@ -254,8 +307,11 @@ export async function rank() {
     else if (k > PAGE) shown = await nearest(query, k, { duel: false });
     if (turn !== latest) return;
     learnNames(shown);
-    set({ shown });
-    document.documentElement.dataset.rankMs = Math.round(performance.now() - started);
+    const took = Math.round(performance.now() - started);
+    await whenStill(() => {
+      set({ shown });
+      document.documentElement.dataset.rankMs = took;
+    });
   } catch (error) {
     complain(error);
   }
@@ -278,20 +334,46 @@ const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) 
 
 const DUMB = "You may look here, but not teach: your token has the role viewer.";
 
-export async function judge(item, like) {
+export function judge(item, like) {
   if (!mayTeach()) return set({ notice: DUMB });
-  const before = state.clicks.find((click) => click.item === item);
-  if (before) {
-    await takeBack(before);
-    if (before.like === like) return;
-  }
+  if (!touched(`${item} ${like}`)) return;
+  const before = saidOf(item);
+  set({ acts: [...state.acts, [{ item, like: before }]] });
+  return say([{ item, like: before === like ? null : like }]);
+}
+
+// The same of many items at once, which one undo takes back.
+export function judgeAll(items, like) {
+  set({ acts: [...state.acts, items.map((item) => ({ item, like: saidOf(item) }))] });
+  return say(items.map((item) => ({ item, like })));
+}
+
+export function undoLast() {
+  const act = state.acts.at(-1);
+  if (!act) return;
+  set({ acts: state.acts.slice(0, -1) });
+  return say(act);
+}
+
+const saidOf = (item) => state.clicks.find((click) => click.item === item)?.like ?? null;
+
+// Say of each item that it is like the query, that it is not, or nothing; what was said before is taken back.
+async function say(judgments) {
+  const changed = judgments.filter(({ item, like }) => saidOf(item) !== like);
+  const over = new Set(changed.map(({ item }) => item));
+  const gone = state.clicks.filter((click) => over.has(click.item));
+  const added = changed.filter(({ like }) => like !== null).map(({ item, like }) => ({ item, like, seq: null }));
+  set({ clicks: [...state.clicks.filter((click) => !over.has(click.item)), ...added], notice: "" });
+  const ranked = rank();
   const { query, base, collection } = state;
-  const click = { item, like, seq: null };
-  set({ clicks: [...state.clicks, click], notice: "" });
-  const duel = base.duel_id && (base.duelIds ?? base.ids).includes(item) ? { duel_id: base.duel_id } : {};
-  const body = { query: query.id ?? query.x, item, like, user: me(), ...duel };
-  click.saved = send(click, { method: "POST", body, key: newKey() }, collection);
-  await Promise.all([rank(), click.saved]);
+  const body = (click) => {
+    const duel = base.duel_id && (base.duelIds ?? base.ids).includes(click.item) ? { duel_id: base.duel_id } : {};
+    return { query: query.id ?? query.x, item: click.item, like: click.like, user: me(), ...duel };
+  };
+  for (const click of added) click.saved = send(click, { method: "POST", body: body(click), key: newKey() }, collection);
+  for (const click of gone) click.saved?.then(() => click.seq && undo(click.seq)) ?? undo(click.seq);
+  await Promise.all([ranked, ...added.map((click) => click.saved)]);
+  remember();
 }
 
 async function send(click, request, collection) {
@@ -312,22 +394,11 @@ async function persist(url, request) {
       return await ask(url, request);
     } catch (error) {
       if (!(error instanceof Offline)) throw error;
-      set({ online: false });
+      wait();
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
   }
 }
-
-async function takeBack(click) {
-  set({ clicks: state.clicks.filter((other) => other !== click) });
-  const ranked = rank();
-  await click.saved;
-  if (click.seq) await undo(click.seq);
-  remember();
-  await ranked;
-}
-
-export const undoLast = () => state.clicks.length && takeBack(state.clicks.at(-1));
 
 export async function undo(seq) {
   try {
@@ -352,7 +423,8 @@ function heard(event) {
     set({ activity: state.activity.map(mark), saidSeq: event.seq });
     const own = state.clicks.find((click) => click.seq === gone);
     if (own) {
-      set({ clicks: state.clicks.filter((click) => click !== own) });
+      const acts = state.acts.filter((act) => !act.some(({ item }) => item === own.item));
+      set({ clicks: state.clicks.filter((click) => click !== own), acts });
       remember();
       rank();
     }
@@ -365,11 +437,26 @@ async function changedVersions(event) {
   const before = state.versions.active;
   await loadVersions();
   if (state.versions.active === before || !state.query) return;
-  set({ saidSeq: event.seq, notice: `From now on “${versionName(state.versions.active)}” answers.` });
-  if (!state.clicks.length) await open(state.query);
+  set({ saidSeq: event.seq, notice: `From now on searches are answered by ${versionName(state.versions.active)}.` });
+  if (!state.clicks.length && !state.selection) await open(state.query);
 }
 
-export const versionName = (number) => state.versions.versions.find((v) => v.version === number)?.name ?? `version ${number}`;
+export const versionName = (number) => {
+  const version = state.versions.versions.find((v) => v.version === number);
+  return version ? answering(version) : `version ${number}`;
+};
+
+// A version in words: one that nobody named is called by the clicks that it was learned from.
+export function called({ version, name, events }) {
+  if (version === 0) return "the features as they are";
+  return /^\w+ of \d+ clicks?$/.test(name) ? `learned from ${events} ${events === 1 ? "click" : "clicks"}` : name;
+}
+
+// The same in the middle of a sentence.
+export function answering(version) {
+  const name = called(version);
+  return version.version === 0 ? name : name === version.name ? `“${name}”` : `a distance ${name}`;
+}
 
 export async function loadVersions() {
   set({ versions: await ask(here("/versions")) });
@@ -379,8 +466,7 @@ export async function loadActivity() {
   const { seq } = await ask("/v1/me");
   const { feedback } = await ask(here(`/feedback?after=${Math.max(0, seq - RECENT)}&limit=${RECENT}`));
   set({ activity: feedback.reverse(), saidSeq: seq });
-  const ids = feedback.slice(0, 12).flatMap((said) => [said.item, said.query]);
-  await Promise.all([...new Set(ids)].filter((id) => typeof id === "number").map(learnName));
+  await learnMany(feedback.slice(0, 12).flatMap((said) => [said.item, said.query]));
 }
 
 export async function learn(name) {
@@ -411,7 +497,28 @@ export async function learnName(id) {
   state.metas.set(id, {});
   const found = await ask(here(`/items/${id}`)).catch(() => null);
   if (found) state.metas.set(id, found.meta);
+  else state.metas.delete(id);
   set({});
+}
+
+const TOGETHER = 200;
+
+export async function learnMany(ids) {
+  const wanted = [...new Set(ids)].filter((id) => typeof id === "number" && !state.metas.has(id));
+  for (let at = 0; at < wanted.length; at += TOGETHER) {
+    const some = wanted.slice(at, at + TOGETHER);
+    some.forEach((id) => state.metas.set(id, {}));
+    const found = await ask(here(`/metas?ids=${some.join(",")}`)).catch(() => null);
+    if (found) learnNames(found);
+    else some.forEach((id) => state.metas.delete(id));
+  }
+  if (wanted.length) set({});
+}
+
+// Items chosen on the map take the place of the results.
+export async function choose(ids) {
+  if (ids) await learnMany(ids.slice(0, LISTED));
+  set({ selection: ids });
 }
 
 export const metaOf = (id) => state.metas.get(id) ?? {};

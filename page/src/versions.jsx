@@ -1,51 +1,119 @@
-import { useState } from "preact/hooks";
-import { path } from "./api.js";
-import { activate, learn, mayRule, mayTeach, useStore } from "./store.js";
+import { useEffect, useState } from "preact/hooks";
+import { ask, path } from "./api.js";
+import { Progress } from "./welcome.jsx";
+import { activate, answering, called, learn, mayRule, mayTeach, useStore } from "./store.js";
 
-const FIRST = 50; // clicks at which the space learns a first candidate by itself
-
-// The duels in plain words.
+// What answers, what is on trial and how it stands, in plain words.
 export function Score() {
-  const { versions, activity } = useStore();
+  const { versions, activity, about } = useStore();
   const said = activity.filter((a) => !a.undone).length;
-  const dueling = versions.versions.find((v) => v.version === versions.candidate);
-  const active = versions.versions.find((v) => v.version === versions.active && v.version > 0);
-  const told = dueling ?? active;
+  const trial = versions.versions.find((v) => v.version === versions.candidate);
+  const active = versions.versions.find((v) => v.version === versions.active);
   return (
-    <section class="card" data-testid="score" aria-label="Score">
+    <section class="card" data-testid="score" aria-label="Does it help?">
       <h2>Does it help?</h2>
-      {told ? <Record version={told} dueling={told === dueling} /> : (
-        <p>Plain features answer. {said === 0 ? "Nobody has said anything yet" : `${said} ${said === 1 ? "click" : "clicks"} so far`};
-          at {FIRST} a learned distance comes up and must win duels before it is used.</p>
+      {active && (
+        <p>Searches are answered by <b>{answering(active)}</b>{active.version === 0 ? "." : ", in use."}{" "}
+          {versions.versions.length < 2 && <span class="quiet">{clicksOf(said)}; at {about.first_at ?? 50} a first learned distance goes on trial.</span>}</p>
       )}
-      {dueling && active && <p class="quiet">In use meanwhile: {active.name}.</p>}
+      <Progress />
+      {trial && <Trial version={trial} rival={versions.versions.find((v) => v.version === trial.duels.against)} />}
+      {active?.version > 0 && <Good active={active} rival={versions.versions.find((v) => v.version === active.duels.against)} />}
     </section>
   );
 }
 
-const OUTCOME = {
-  candidate: "still dueling, not yet in use",
-  adopted: "in use",
-  lost: "lost, kept and not used",
-  undecided: "no difference found, not used",
-  superseded: "stepped back for a newer one",
-};
+const clicksOf = (n) => `${n || "No"} ${n === 1 ? "click" : "clicks"} so far`;
 
-const side = (number) => (number === 0 ? "plain" : `version ${number}`);
-
-function Record({ version, dueling }) {
+function Trial({ version, rival }) {
   const { duels } = version;
-  const total = Math.max(1, duels.likes + duels.likes_against);
-  const outcome = version.active ? "in use" : OUTCOME[version.status];
-  const other = side(duels.against === version.version ? 0 : duels.against);
+  return (
+    <div class="trial" data-testid="trial">
+      <p>On trial, not yet in use: <b>{answering(version)}</b>. <span class="quiet">Your results are mixed from both rankings, and nobody sees which is whose. So far {counted(duels.queries, "query", "queries")} with a click.</span></p>
+      <Preference duels={duels} rival={rival} />
+    </div>
+  );
+}
+
+const counted = (n, one, more) => `${n} ${n === 1 ? one : more}`;
+
+// The share of likes that fell on the learned ranking, with two standard errors, which come from the queries.
+function Preference({ duels, rival }) {
+  const total = duels.likes + duels.likes_against;
+  if (!total) return <p class="quiet">No like has told the two apart yet.</p>;
+  const share = duels.likes / total;
+  const error = duels.error === null || duels.error === undefined ? 0.5 : (0.5 * duels.queries * duels.error) / total;
+  const [low, high] = [Math.max(0, share - 2 * error), Math.min(1, share + 2 * error)];
+  const verdict = low > 0.5 ? "It is ahead." : high < 0.5 ? "It is behind." : "Too early to tell.";
   return (
     <>
-      <p>learned <b>{duels.likes}</b> : {other} <b>{duels.likes_against}</b> likes, {duels.queries} {duels.queries === 1 ? "query" : "queries"}: {outcome}</p>
-      <div class="duel" aria-hidden="true"><span style={{ width: `${(100 * duels.likes) / total}%` }} /></div>
-      {dueling && <p class="quiet">Results of both are mixed while you search, and nobody sees whose is whose.</p>}
+      <Bar share={share} low={low} high={high} middle label={`${Math.round(100 * share)}% of the likes that tell the two apart, between ${Math.round(100 * low)}% and ${Math.round(100 * high)}%`} />
+      <p class="quiet">{verdict} Of {counted(total, "like that tells", "likes that tell")} the two apart, <b>{duels.likes}</b> {duels.likes === 1 ? "is" : "are"} for it and <b>{duels.likes_against}</b> for {rival ? answering(rival) : "the other"}.</p>
     </>
   );
 }
+
+// A share of something, and the range it may as well be in.
+function Bar({ share, low, high, middle, label }) {
+  const at = (value) => `${(100 * value).toFixed(1)}%`;
+  return (
+    <div class="bar" role="img" aria-label={label}>
+      <span class="share" style={{ width: at(share) }} />
+      <span class="range" style={{ left: at(low), width: at(high - low) }} />
+      {middle && <span class="half" />}
+    </div>
+  );
+}
+
+const FEW = 5; // judgments below which a share says nothing
+
+// Whether the version in use was good: the trial that it won, and what was liked since then and before.
+function Good({ active, rival }) {
+  const { collection, activity } = useStore();
+  const [counts, setCounts] = useState(null);
+  useEffect(() => {
+    let gone = false;
+    ask(path(collection, "/since")).then((answer) => !gone && setCounts(answer), () => {});
+    return () => (gone = true);
+  }, [collection, active.version, activity]);
+  return (
+    <div class="good" data-testid="good">
+      {active.duels.queries > 0 && <Preference duels={active.duels} rival={rival} />}
+      {counts?.version === active.version && <Since {...counts} />}
+    </div>
+  );
+}
+
+function Since({ before, after }) {
+  if (after.judged < FEW) return <p class="quiet">Was it good? {after.judged} of {FEW} clicks so far that can say so: search on, and judge what comes.</p>;
+  const [was, is] = [wilson(before), wilson(after)];
+  const words = before.judged < FEW ? "" : is.low > was.high ? "Better than before." : is.high < was.low ? "Worse than before." : "No clear difference to before.";
+  return (
+    <>
+      <p>Since it is in use, {after.likes} of {after.judged} judged results were liked{before.judged >= FEW && `, before ${before.likes} of ${before.judged}`}. <b>{words}</b></p>
+      <Bar {...is} label={`${Math.round(100 * is.share)}% liked since then`} />
+      {before.judged >= FEW && <Bar {...was} label={`${Math.round(100 * was.share)}% liked before`} />}
+      <p class="quiet">A hint: you may have searched for other things than before.</p>
+    </>
+  );
+}
+
+// The interval of Wilson (1927) at two standard errors, for a share of few.
+function wilson({ likes, judged }) {
+  if (!judged) return { share: 0, low: 0, high: 1 };
+  const [p, z2] = [likes / judged, 4];
+  const middle = (p + z2 / (2 * judged)) / (1 + z2 / judged);
+  const half = (2 / (1 + z2 / judged)) * Math.sqrt((p * (1 - p)) / judged + z2 / (4 * judged * judged));
+  return { share: p, low: middle - half, high: middle + half };
+}
+
+const OUTCOME = {
+  candidate: "on trial",
+  adopted: "was in use",
+  lost: "lost its trial, not used",
+  undecided: "no difference found, not used",
+  superseded: "made way for a newer one",
+};
 
 export function Versions() {
   const { versions, collection } = useStore();
@@ -65,12 +133,12 @@ export function Versions() {
         {[...versions.versions].reverse().map((v) => (
           <li key={v.version} class={v.active ? "active" : ""} data-version={v.version}>
             <div>
-              <b>{v.name}</b>
-              <span class="quiet"> {v.version === 0 ? "no learning" : `${v.events} clicks${v.active ? "" : ` · ${OUTCOME[v.status]}`}`}</span>
+              <b>{called(v)}</b>
+              <span class="quiet"> {v.version === 0 ? "nothing learned" : `${counted(v.events, "click", "clicks")}${!v.active && OUTCOME[v.status] ? ` · ${OUTCOME[v.status]}` : ""}`}</span>
             </div>
             <div class="acts">
-              {v.active ? <span class="tag">in use</span> : mayRule() && <button data-testid="activate" aria-label={`Use ${v.name}`} onClick={() => activate(v.version)}>Use</button>}
-              <a class="button" href={path(collection ?? "", `/versions/${v.version}/export?format=gram`)} download aria-label={`Export ${v.name}`}>Export</a>
+              {v.active ? <span class="tag">in use</span> : mayRule() && <button data-testid="activate" aria-label={`Use ${called(v)}`} onClick={() => activate(v.version)}>Use</button>}
+              <a class="button" href={path(collection ?? "", `/versions/${v.version}/export?format=gram`)} download aria-label={`Export ${called(v)}`}>Export</a>
             </div>
           </li>
         ))}

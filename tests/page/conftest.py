@@ -139,7 +139,7 @@ def search(page, words):
 
 
 def say(page, item, like):
-    """Click like or dislike of a result and wait until the list is ranked anew."""
+    """Click like or dislike of a result and wait until the list is ranked anew, which it is when it may move."""
     page.evaluate("delete document.documentElement.dataset.rankMs")
     card = page.locator(f"[data-testid=result][data-id='{item}']")
     card.get_by_test_id("like" if like else "dislike").click()

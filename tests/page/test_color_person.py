@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks.serve import color as person
 
@@ -47,3 +48,25 @@ def test_thirty_clicks_by_color_help_a_new_query(emoji, open_page):
     keep(page, "in-use")
     gain, error = map(float, rows[0]["gain"].split(" ± "))
     assert gain > 2 * error
+
+
+def test_four_clicks_turn_the_list(emoji):
+    """Each on the best result not yet judged; of the first ten, how many have the query's color before and after."""
+    color = person.colors(emoji)
+    clear = [i for i, word in color.items() if word not in person.VAGUE]
+    gains, means = [], []
+    for query in np.random.default_rng(0).choice(clear, 60, replace=False).tolist():
+        right = []
+        said = {"likes": [], "dislikes": []}
+        for _ in range(5):
+            ids = emoji.post("/v1/collections/emoji/query", {"id": query, "k": 24, **said})["ids"]
+            right.append(sum(color[i] == color[query] for i in ids[:10]))
+            item = next(i for i in ids if i not in said["likes"] + said["dislikes"])
+            said["likes" if color[item] == color[query] else "dislikes"].append(item)
+        means.append((right[0], right[4]))
+        gains.append(right[4] - right[0])
+    error = np.std(gains, ddof=1) / np.sqrt(len(gains))
+    before, after = np.mean(means, axis=0)
+    gain = f"{np.mean(gains):+.1f} ± {error:.1f}"
+    print(f"of ten results have the right color: {before:.1f} before, {after:.1f} after four clicks, {gain}")
+    assert np.mean(gains) > 2 * error

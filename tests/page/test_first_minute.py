@@ -78,8 +78,11 @@ def test_all_is_done_by_keyboard(server, open_page):
     assert page.evaluate("document.activeElement.dataset.testid") == "dislike"
     page.keyboard.press("-")
     page.locator(f"[data-id='{first[1]}'] [data-testid=dislike][aria-pressed=true]").wait_for()
+    page.keyboard.press("Control+z")  # takes back one click: the like stands again
+    liked.wait_for()
     page.keyboard.press("Control+z")
     page.locator("[data-testid=undo][disabled]").wait_for()
+    assert page.locator("[aria-pressed=true][data-testid=like]").count() == 0
     page.locator(f"[data-id='{first[2]}']").focus()
     page.keyboard.press("Enter")
     page.locator("em", has_text=f"thing {first[2]}").first.wait_for()
@@ -102,7 +105,7 @@ def test_reload_and_back_keep_what_was_said(server, open_page):
     assert page.locator("[aria-pressed=true][data-testid=like]").count() == 0
     page.go_back()
     page.locator("[aria-pressed=true]").nth(1).wait_for()
-    assert page.get_by_test_id("search").input_value() == "#5"
+    assert page.get_by_test_id("search").input_value() == "thing 5"  # a name, not a number
     page.wait_for_function(f"document.querySelector('[data-testid=result]').dataset.id === '{ranked[0]}'")
     assert shown(page) == ranked
 
@@ -124,7 +127,10 @@ def test_an_empty_space_opens_with_digits(tmp_path, open_page):
         assert served.get("/v1/collections")["seq"] == 0
         page = open_page(served.address)
         page.get_by_text("handwritten digits").wait_for()
-        page.get_by_test_id("result").nth(23).wait_for()
+        page.get_by_test_id("welcome").get_by_text("what you mean by similar").wait_for()
+        listed = [served.get(f"/v1/collections/digits/items/{i}")["meta"]["digit"] for i in shown(page)]
+        assert len(listed) == 12 and len(set(listed)) == 10  # all kinds, and no question yet
+        assert page.get_by_test_id("like").count() == 0
         assert served.get("/v1/collections/digits")["items"] == 1797
     finally:
         served.stop()

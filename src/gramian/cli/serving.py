@@ -175,7 +175,7 @@ def _source(files: Files) -> Any:
         if not tables:
             there = ", ".join([*(table or {}), *own][:12])
             raise TableError(f"{first}: no column {files.texts!r} for --texts; it has {there}.")
-        tables[0]["text"] = tables[0].pop(files.texts).astype(str)
+        _as_text(tables[0], files.texts)
     columns = {**own, **(table or {})}
     pictures = None if files.images is None else sources.pictures(files.images)
     looks: dict[str, Any] = {}
@@ -188,6 +188,16 @@ def _source(files: Files) -> Any:
         raise TableError(f"{first}: vectors are needed; give a file of them, --texts COLUMN or --images DIR.")
     source = sources.assemble(X, own, table, None if pictures is None else list(pictures))
     return replace(source, **looks)
+
+
+def _as_text(table: dict[str, np.ndarray], name: str) -> None:
+    """Call a column ``text``; one that was called so before is kept under another name."""
+    texts = table.pop(name).astype(str)
+    if "text" in table:
+        other = next(word for word in ("text of the file", f"text beside {name}") if word not in table)
+        table[other] = table.pop("text")
+        _validate.warn(f"serve: the column 'text' is now {other!r}, since --texts {name} is shown as the text.")
+    table["text"] = texts
 
 
 def _looks(pictures: dict[str, Path], names: list[str]) -> tuple[np.ndarray, dict[str, Any]]:

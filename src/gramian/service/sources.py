@@ -32,7 +32,7 @@ class Unavailable(RuntimeError):
 class Source:
     """Vectors (n, d) and a row of meta for each; names of the features, an encoder and pictures where there are any.
 
-    ``origin`` says where a demonstration is from, ``notice`` what is owed to whom.
+    ``origin`` says where a demonstration is from, ``notice`` what is owed to whom, ``examples`` what to search first.
     """
 
     X: np.ndarray
@@ -42,6 +42,7 @@ class Source:
     pictures: Mapping[str, Path | bytes] = field(default_factory=dict)
     origin: str = ""
     notice: str = ""
+    examples: Sequence[str] = ()
 
 
 def assemble(
@@ -53,6 +54,12 @@ def assemble(
         lengths = {len(column) for column in table.values()}
         if lengths != {len(X)}:
             raise SpaceError(f"serve: --meta must have a row for each of the {len(X)} vectors, got {sorted(lengths)}.")
+        for name in sorted(set(columns) & set(table)):
+            if not np.array_equal(columns[name], table[name]):
+                columns[f"{name} of the vectors"] = columns[name]
+                _validate.warn(
+                    f"serve: both files have a column {name!r}; that of the vectors is '{name} of the vectors'."
+                )
         columns |= table
     if images is not None and "image" not in columns:
         if len(images) != len(X):
@@ -95,7 +102,7 @@ def fill(space: Space, name: str, source: Source, step: Callable[[int], None] = 
             _validate.warn(f"serve: {name!r} is there already, with {done:,} items; of {n:,} rows nothing was added.")
         return
     if len(source.features):
-        describe(space.store.folder, name, list(source.features), source.encoder)
+        describe(space.store.folder, name, list(source.features), source.encoder, source.examples)
     space.create(name, source.X.shape[1])
     if view is not None:
         _continues(view, source)
@@ -129,22 +136,38 @@ def _continues(view: Collection, source: Source) -> None:
         )
 
 
-def describe(folder: Path, name: str, features: list[str], encoder: Mapping[str, np.ndarray] | None = None) -> None:
-    """Keep a name for each feature (equal names are a group), and the arrays of an encoder with its ``kind``."""
+def describe(
+    folder: Path,
+    name: str,
+    features: list[str],
+    encoder: Mapping[str, np.ndarray] | None = None,
+    examples: Sequence[str] = (),
+) -> None:
+    """Keep a name for each feature (equal names are a group), the arrays of an encoder, and searches to begin with."""
     place = folder / "about"
     make_folder(place)
     if encoder is not None:
         with replacing(place / f"{name}.npz", "Space") as beside:
             np.savez(beside, allow_pickle=False, **encoder)
     with replacing(place / f"{name}.json", "Space") as beside:
-        beside.write_text(json.dumps({"features": features}), encoding="utf-8")
+        beside.write_text(json.dumps({"features": features, "examples": list(examples)}), encoding="utf-8")
 
 
 @lru_cache(maxsize=8)
 def features(folder: Path, name: str) -> tuple[str, ...]:
     """Names of the features; empty when nobody named them."""
+    return _told(folder, name, "features")
+
+
+@lru_cache(maxsize=8)
+def examples(folder: Path, name: str) -> tuple[str, ...]:
+    """Searches to begin with; empty when nobody named any."""
+    return _told(folder, name, "examples")
+
+
+def _told(folder: Path, name: str, what: str) -> tuple[str, ...]:
     path = folder / "about" / f"{name}.json"
-    return tuple(json.loads(path.read_text(encoding="utf-8"))["features"]) if path.is_file() else ()
+    return tuple(json.loads(path.read_text(encoding="utf-8")).get(what, ())) if path.is_file() else ()
 
 
 @lru_cache(maxsize=8)

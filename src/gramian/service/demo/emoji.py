@@ -27,6 +27,8 @@ as carried by the npm package emoji-datasource-google (MIT), which also has the 
 PATIENCE = 600
 """Seconds for one package."""
 NOTICES = ("licen", "notice", "copying", "readme")
+EXAMPLES, BY_MEANING = ("tomato", "frog"), "something to eat in the morning"
+"""Searches to begin with; the last finds nothing by name."""
 HUES = ((15, "red"), (38, "orange"), (62, "yellow"), (165, "green"), (255, "blue"), (290, "purple"), (345, "pink"))
 
 
@@ -58,7 +60,8 @@ def make(step: Callable[[int, int], None]) -> Source:
     features = [*encoders.LOOKS, *["name"] * (X.shape[1] - len(encoders.LOOKS))]
     pictures = {entry["image"]: place / PICTURES / entry["image"] for entry in entries}
     origin = f"{len(X):,} emoji of the npm package {PACKAGE} (Noto Color Emoji)."
-    return Source(X, meta, features, encoder, pictures, origin, notice(place, SOURCES))
+    examples = [*EXAMPLES, BY_MEANING] if "words" in encoder else EXAMPLES
+    return Source(X, meta, features, encoder, pictures, origin, notice(place, SOURCES), examples)
 
 
 def _features(pixels: list[np.ndarray], texts: list[str]) -> tuple[np.ndarray, dict[str, np.ndarray]]:

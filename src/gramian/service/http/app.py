@@ -10,6 +10,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -40,6 +41,7 @@ def create_app(
     pictures: Mapping[str, Path] | None = None,
     static: Path = STATIC,
     rate: float = 50.0,
+    framed: str | None = None,
 ) -> Any:
     """An ASGI application for a space.
 
@@ -57,6 +59,8 @@ def create_app(
         Folder of the page; without it ``/`` has one sentence.
     rate : float
         Requests a second of one address that is not this machine's.
+    framed : str, optional
+        Whose pages may show this one in a frame, as the sources of CSP's ``frame-ancestors``; without it nobody may.
     """
     app = FastAPI(title="gramian", version=gramian.__version__, description=ABOUT, docs_url=None, redoc_url=None)
     app.state.space = space
@@ -66,6 +70,8 @@ def create_app(
     for router in (routes.items, routes.teaching, routes.versions, page.words, page.people, watching.router):
         app.include_router(router)
     _mount_page(app, static)
+    if framed is not None:
+        app.add_middleware(Framed, sources=framed)
     origins = list(origins)
     guarded: Any = Guard(app, app.state.access, origins, rate, 4 * rate)
     if origins:
@@ -75,6 +81,24 @@ def create_app(
         )
     app.state.clock = watching.Clock(guarded)
     return app.state.clock
+
+
+class Framed:
+    """Lets pages of some sources show the answers in a frame; what has a policy of its own keeps it."""
+
+    def __init__(self, app: Any, sources: str) -> None:
+        self.app = app
+        self.policy = f"frame-ancestors {sources}"
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer with the policy."""
+
+        async def sent(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(raw=message.setdefault("headers", [])).setdefault("Content-Security-Policy", self.policy)
+            await send(message)
+
+        await self.app(scope, receive, sent)
 
 
 def _mount_page(app: FastAPI, static: Path) -> None:
@@ -104,7 +128,18 @@ def serve(
         raise SpaceError(
             f"Space: a token is needed to serve at {host!r}, which others can reach; give --token-file FILE."
         )
-    listener = _bind(host, port)
+    listener = bind(host, port)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _end)  # which uvicorn raises again once it has shut down
+    sys.setswitchinterval(SWITCH)
+    with listener:
+        if ready is not None:
+            ready(f"http://{host if ':' not in host else f'[{host}]'}:{listener.getsockname()[1]}")
+        make_server(app).run(sockets=[listener])
+
+
+def make_server(app: Any) -> uvicorn.Server:
+    """What answers for an application."""
     config = uvicorn.Config(
         app,
         http=Doors(),  # type: ignore[arg-type]  # which makes protocols
@@ -115,13 +150,7 @@ def serve(
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
     )
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _end)  # which uvicorn raises again once it has shut down
-    sys.setswitchinterval(SWITCH)
-    with listener:
-        if ready is not None:
-            ready(f"http://{host if ':' not in host else f'[{host}]'}:{listener.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[listener])
+    return uvicorn.Server(config)
 
 
 def _end(number: int, frame: Any) -> None:
@@ -134,7 +163,8 @@ def _required(app: Any) -> bool:
     return app.access.required
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 takes a free one."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     listener = socket.socket(family, kind, protocol)
     try:

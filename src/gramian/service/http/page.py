@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from gramian.service import demo, encoders, reports, sources
+from gramian.service import demo, encoders, meta, outline, reports, sources
 from gramian.service.errors import Conflict, SpaceError, Unknown
 from gramian.service.http import bodies
 from gramian.service.http.access import COOKIE, SESSION_SECONDS
@@ -30,23 +30,36 @@ from gramian.service.http.requests import (
 
 words = APIRouter(prefix="/v1/collections/{c}", route_class=JsonRoute, tags=["page"], responses=USUAL)
 people = APIRouter(prefix="/v1", route_class=JsonRoute, tags=["people"], responses=USUAL)
-SAMPLE = 500
-"""Items whose meta is read to find the names of fields."""
 MOST_VALUES = 1000
 Id = Annotated[int, Query(ge=-(2**63), lt=2**63)]
+Listed = Annotated[str, Query(pattern=r"^-?[0-9]{1,18}(,-?[0-9]{1,18}){0,299}$")]
 Version = Annotated[str, Query(pattern="^(active|plain|[0-9]{1,9})$")]
 
 
 @words.get("/about")
 def get_about(space: TheSpace, who: Viewer, c: Name) -> Response:
-    """Fields of meta, groups of features, and what kinds of things can be encoded."""
-    view = space.collection(c)
-    fields: dict[str, None] = {}
-    for row in view.rows[:: max(1, len(view.rows) // SAMPLE)].tolist():
-        fields.update(dict.fromkeys(json.loads(view.metas[row] or "{}")))
+    """Fields of meta, groups of features, what can be encoded, and where somebody who is new may begin."""
     groups = list(dict.fromkeys(sources.features(space.store.folder, c)))
-    kinds = encoders.kinds(sources.encoder(space.store.folder, c))
-    return answer({"fields": list(fields), "groups": groups, "encodes": kinds})
+    encoded = encoders.kinds(sources.encoder(space.store.folder, c))
+    searches = sources.examples(space.store.folder, c)
+    return answer({**outline.start(space.collection(c)), "groups": groups, "encodes": encoded, "searches": searches})
+
+
+@words.get("/metas")
+def get_metas(space: TheSpace, who: Viewer, c: Name, ids: Listed) -> Response:
+    """Meta of some items, of those that are there."""
+    view = space.collection(c)
+    wanted = np.array([int(text) for text in ids.split(",")], np.int64)
+    there = wanted[view.known(wanted)].tolist()
+    return answer({"ids": there, "meta": meta.metas(view, there)})
+
+
+@words.get("/since")
+def get_since(space: TheSpace, who: Viewer, c: Name) -> Response:
+    """How many judged results were liked since the version in use came into use, and before."""
+    view = space.collection(c)
+    with space.store.reading() as db:
+        return answer(outline.since(db, view))
 
 
 @words.get("/search")
@@ -87,12 +100,20 @@ def get_column(
 
 
 @words.get("/why")
-def why(space: TheSpace, who: Viewer, c: Name, a: Id, b: Id, version: Version = "active") -> Response:
-    """What each group of features adds to the squared distance of two items, and what it adds on average."""
+def why(
+    space: TheSpace, who: Viewer, c: Name, a: Id, b: Id, version: Version = "active", likes: Listed | None = None
+) -> Response:
+    """What each group of features adds to the squared distance of two items, and what it adds on average.
+
+    Beside it, for features without names most of all: which kinds both are of, and the nearest of the liked items.
+    """
     view = space.collection(c)
     answering = view.version(bodies.version_of(version))
     names = sources.features(space.store.folder, c)
-    return answer({**reports.why(view, answering.metric, (a, b), names), "version": answering.number})
+    liked = np.array([int(text) for text in likes.split(",")] if likes else [], np.int64)
+    told = {**reports.why(view, answering.metric, (a, b), names), "named": bool(names)}
+    told |= outline.likeness(view, answering.metric, (a, b), liked[view.known(liked)].tolist())
+    return answer({**told, "version": answering.number})
 
 
 @words.post("/encode")
