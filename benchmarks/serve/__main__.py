@@ -22,8 +22,8 @@ def section(result: report.Report) -> str:
 
 
 def final(rows: list[dict]) -> list[dict]:
-    """Of rows that follow people click by click, those after the last click of each task."""
-    last = {(row["task"], row["wrong clicks"]): row for row in rows if "task" in row}
+    """Of rows that follow people click by click, one for each task and number of clicks."""
+    last = {(row["task"], row["wrong clicks"], row.get("clicks")): row for row in rows if "task" in row}
     return list(last.values()) or rows
 
 

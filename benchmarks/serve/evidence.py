@@ -10,12 +10,12 @@ from benchmarks.report import Report
 
 TARGET = ROOT / "docs" / "images" / "clicks.png"
 SIDES = {"same": ("classes that people clicked in", "o"), "new": ("classes that nobody clicked in", "D")}
-COLORS = {"in use": "#2a6660", "adapter": "#d9822b"}
-NAMES = {"in use": "what the service uses", "adapter": "linear map of the query"}
+COLORS = {"in use": "#2a6660", "AutoMetric": "#d9822b"}
+NAMES = {"in use": "what the service uses", "AutoMetric": "AutoMetric on the same clicks"}
 
 
 def draw(results: list[Report]) -> None:
-    """Gains over plain features after the last click of each task, without wrong clicks and with a tenth."""
+    """Gains over plain features after the last click of each task, for each share of wrong clicks."""
     import matplotlib.pyplot as plt
 
     rows = source(results)
@@ -24,7 +24,7 @@ def draw(results: list[Report]) -> None:
     wrongs = sorted({float(row["wrong clicks"]) for row in rows})
     figure, axes = plt.subplots(1, len(wrongs), figsize=(10.5, 4.4), sharey=True, squeeze=False)
     for ax, wrong in zip(axes[0], wrongs):
-        last = {row["task"]: row for row in rows if float(row["wrong clicks"]) == wrong}
+        last = {row["task"]: row for row in rows if float(row["wrong clicks"]) == wrong and row["task"] != "mean"}
         panel(ax, list(last.values()))
         ax.set_title(f"{wrong:.0%} of clicks wrong" if wrong else "all clicks right", fontsize=10)
         ax.set_xlabel("gain in the share of right ones among the ten best")
@@ -48,8 +48,8 @@ def digest(results: list[Report]) -> str:
 
 
 def panel(ax: Any, rows: list[dict[str, str]]) -> None:
-    """A line for each task, with the gains of what is in use and of an adapter, and their standard errors."""
-    for shift, name in ((-0.14, "in use"), (0.14, "adapter")):
+    """A line for each task, with the gains of what is in use and of AutoMetric, and their standard errors."""
+    for shift, name in ((-0.14, "in use"), (0.14, "AutoMetric")):
         for side, (meaning, marker) in SIDES.items():
             found = [(i, row[f"{side}: {name}"]) for i, row in enumerate(rows) if row.get(f"{side}: {name}")]
             places = np.array([i for i, _ in found]) + shift
@@ -58,7 +58,7 @@ def panel(ax: Any, rows: list[dict[str, str]]) -> None:
             full = COLORS[name] if side == "same" else "white"
             ax.errorbar(gains, places, xerr=errors, mfc=full, label=f"{NAMES[name]}, {meaning}", **style)
     ax.axvline(0, color="gray", lw=0.8)
-    ax.set_yticks(range(len(rows)), [row["task"].removesuffix(" *") for row in rows])
+    ax.set_yticks(range(len(rows)), [row["task"].rstrip(" *†") for row in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.grid(axis="y", color="#eeeeee")
     ax.set_axisbelow(True)

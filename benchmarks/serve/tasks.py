@@ -11,18 +11,21 @@ CHOSEN_ON = ("mnist", "mnist + noise", "coil", "faces by pose", "faces by glasse
 """Tasks on which the constants of the service were chosen."""
 HELD_OUT = ("digits by parity", "news, sentence encoder", "yale faces", "wdbc, raw", "yeast")
 """Tasks that were looked at only after that."""
+AT_HAND = ("digits by parity", "wdbc, raw")
+FREE = ("digits + noise", "two views")
+"""Tasks of data that need no download."""
 MOST = 2500
 """Items of a task."""
 
 
 def names() -> list[str]:
     """All tasks."""
-    return [*CHOSEN_ON, *HELD_OUT]
+    return [*CHOSEN_ON, *HELD_OUT, *FREE]
 
 
 def marked(name: str) -> str:
-    """The name, with a star where constants were chosen."""
-    return f"{name} *" if name in CHOSEN_ON else name
+    """The name, with a star where constants were chosen, and a dagger where the data are at hand."""
+    return f"{name} *" if name in CHOSEN_ON else f"{name} †" if name in FREE or name in AT_HAND else name
 
 
 @cache
@@ -42,6 +45,17 @@ def task(name: str) -> tuple[np.ndarray, np.ndarray]:
 
         X, y = load_digits(return_X_y=True)
         return X, y % 2
+    if name == "digits + noise":
+        from sklearn.datasets import load_digits
+
+        X, y = load_digits(return_X_y=True)
+        return np.hstack([X, 1.5 * X.std() * rng.standard_normal((len(X), 64))]), y
+    if name == "two views":
+        from gramian.datasets import two_views
+
+        data = two_views(random_state=0)
+        keep = rng.permutation(len(data.X))[:MOST]
+        return np.asarray(data.X, float)[keep], np.asarray(data.y)[keep, 0]
     if name.startswith("faces by"):
         label = {"pose": "y_pose", "glasses": "y_sunglasses"}[name.split()[-1]]
         data = load("cmu_faces")

@@ -14,6 +14,7 @@ import numpy as np
 from gramian import _settings, _validate
 from gramian.service import duels
 from gramian.service.errors import Conflict, Denied, SpaceError, StorageFull, Unknown, refused_by_disk
+from gramian.service.evidence import CLICKED
 from gramian.service.snapshot import Builder, Collection, Version
 from gramian.service.vectors import checksum, narrow, write_array
 from gramian.service.writer import Draft, Request
@@ -76,11 +77,11 @@ def text_of(meta: dict[str, Any] | None) -> str | None:
 
 @dataclass(frozen=True)
 class Click:
-    """A judgment: this item is (not) like this query, an item or a vector."""
+    """A judgment: this item is (not) like this query, an item or a vector; or only a click on it (None)."""
 
     query: int | np.ndarray
     item: int
-    like: bool
+    like: bool | None
     user: str | None = None
     duel: str | None = None
 
@@ -245,7 +246,8 @@ def take_click(draft: Draft, name: str, click: Click, request: Request | None = 
     data |= {"duel_id": click.duel} if click.duel else {}
     seq = draft.event("feedback", data, name, click.user, request)
     actor = request.actor if request else None
-    row = (seq, number, query, x, click.item, click.like, click.user, actor, click.duel, team, None)
+    liked = CLICKED if click.like is None else int(click.like)
+    row = (seq, number, query, x, click.item, liked, click.user, actor, click.duel, team, None)
     draft.db.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", row)
     if click.duel is not None:
         duels.judge(draft, name)

@@ -92,7 +92,7 @@ class Client:
         return self.request("POST", _path(name, "query"), {**point, **asked})
 
     def feedback(
-        self, name: str, query: Any, item: Id, like: bool, *, key: str | None = None, **more: Any
+        self, name: str, query: Any, item: Id, like: bool | None, *, key: str | None = None, **more: Any
     ) -> dict[str, Any]:
         """Say that an item is (not) like a query; with a ``key`` it may be sent again without harm."""
         body = {"query": query, "item": item, "like": like, **more}

@@ -139,6 +139,11 @@ class Reign:
         return {"wealth": math.exp(min(logs[0], MOST_LOG)), "needed": math.exp(logs[1])}
 
 
+def kept(version: int, ids: Sequence[int]) -> Duel:
+    """A list of one version, kept as it was shown: on nobody's side."""
+    return Duel(secrets.token_hex(8), version, version, list(ids), [NOBODY] * len(ids))
+
+
 def team_of(db: sqlite3.Connection, collection: int, duel: str, item: int) -> int:
     """The version that put an item into a duel, −1 for both."""
     row = db.execute("SELECT * FROM duels WHERE id = ? AND collection = ?", (duel, collection)).fetchone()
@@ -230,6 +235,8 @@ def judge_again(draft: Draft, name: str, duel: str) -> None:
     """After a click of a duel was undone: what it decided stands only where the other clicks decide the same."""
     row = draft.collection(name)
     sides = draft.db.execute("SELECT version, against FROM duels WHERE id = ?", (duel,)).fetchone()
+    if sides["version"] == sides["against"]:  # a list that was only kept
+        return
     if row["candidate"] == sides["version"]:
         judge(draft, name)
         return

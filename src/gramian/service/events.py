@@ -76,6 +76,8 @@ class Replay:
 
     def take(self, event: Event) -> bool:
         """Make one event happen; False when there is nothing to do for it."""
+        if "op" not in event and "action_name" in event:
+            return self.insight(event)
         make = CHANGES.get(event["op"])
         done = None if make is None else make(self, event, event.get("collection") or "stream")
         if done is not None and "seq" in event:
@@ -122,6 +124,27 @@ class Replay:
         click = Click(query, event["item"], event["like"], event.get("user"), event.get("duel_id"))
         return changes.take_click(self.draft, name, click)
 
+    def insight(self, event: Event) -> bool:
+        """Take an event of User Behavior Insights: a like, a dislike or a click; others and undone ones are left out.
+
+        Its collection is what follows ``/`` in ``application``, its query ``event_attributes.query`` (an id or a vector),
+        or the number in a ``query_id`` as ``item-7``.
+        """
+        if event["action_name"] not in LIKES or event.get("message_type") == "UNDONE":
+            return False
+        attributes = event["event_attributes"]
+        query = attributes.get("query")
+        if query is None:
+            head, _, number = str(event.get("query_id", "")).rpartition("-")
+            if head != "item" or not number.lstrip("-").isdigit():
+                raise ValueError(
+                    "event_attributes.query must be an id or a vector, got none, and query_id is no item-N"
+                )
+            query = int(number)
+        click = {"query": query, "item": int(attributes["object"]["object_id"]), "like": LIKES[event["action_name"]]}
+        self.click({**click, "user": event.get("client_id")}, event["application"].rpartition("/")[2])
+        return True
+
     def undo(self, event: Event, name: str) -> Any:
         """Take a click back, where it is known."""
         target = self.events.get(event["undone"])
@@ -153,6 +176,8 @@ class Replay:
         return self.versions.get((name, version), version)
 
 
+LIKES = {"like": True, "dislike": False, "click": None}
+"""What actions of User Behavior Insights say of an item."""
 CHANGES: dict[str, Callable[[Replay, Event, str], Any]] = {
     "collection": Replay.collection,
     "items": Replay.items,

@@ -95,7 +95,7 @@ def lego(evidence: Evidence) -> Metric:
     """LEGO along the clicks: liked pairs within 0.3, disliked ones beyond 1.0 of the mean squared distance."""
     from gramian.online import LEGO
 
-    left, right, liked = evidence.pairs()
+    left, right, liked, _ = evidence.pairs()
     unit = np.sqrt(evidence.background.size)
     learner = LEGO(eta="auto").start(left.shape[1])
     for u, v, like in zip(left / unit, right / unit, liked):
@@ -116,24 +116,29 @@ def automatic(evidence: Evidence) -> Metric:
     near = _geometric_mean(evidence, FEW, 0.0)
     if len(background.center) > MOST_COMPARED:
         return _metric(near)
-    left, right, liked = evidence.pairs()
-    some = linalg.spread(len(liked), MOST_PAIRS)
-    pairs, targets = np.stack([left[some], right[some]], axis=1), np.where(liked[some], 1, -1)  # (m, 2, d), (m,)
+    judged = evidence.pairs()
+    some = linalg.spread(len(judged[2]), MOST_PAIRS)
+    left, right, liked, weights = (part[some] for part in judged)
     L = linalg.psd_sqrt(near)
-    there = L.T @ _by_automatic(pairs @ L.T, targets) @ L
-    return _metric((_sized(_by_automatic(pairs, targets), background) + _sized(there, background)) / 2)
+    there = L.T @ _by_automatic(left @ L.T, right @ L.T, liked, weights) @ L
+    here = _by_automatic(left, right, liked, weights)
+    return _metric((_sized(here, background) + _sized(there, background)) / 2)
 
 
-def _by_automatic(pairs: np.ndarray, targets: np.ndarray) -> np.ndarray:
+def _by_automatic(left: np.ndarray, right: np.ndarray, liked: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """M (d, d) of AutoMetric, or the identity where it can learn nothing from so few, or so similar, pairs."""
+    from gramian.constraints import Pairs
     from gramian.learners import AutoMetric
 
+    X, place = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
+    sides = place.reshape(2, -1)
+    pairs = Pairs(*sides, liked, weight=None if (weights == 1).all() else weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nobody reads them here
         try:
-            return AutoMetric(normalize=False, random_state=0).fit(pairs, targets).metric_.matrix
+            return AutoMetric(normalize=False, random_state=0).fit(X, pairs).metric_.matrix
         except (ValueError, np.linalg.LinAlgError):
-            return np.eye(pairs.shape[2])
+            return np.eye(X.shape[1])
 
 
 LEARNERS: dict[str, Callable[[Evidence], Metric]] = {"gmml": gmml, "lego": lego, "auto": automatic}

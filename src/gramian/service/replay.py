@@ -99,7 +99,7 @@ class Game:
         if duel in self.teams and self.teams[duel][1][item] in self.teams[duel][0]:
             self.clicks[event["seq"]] = (duel, item)
             said = self.judged.setdefault(duel, {}).setdefault(item, {})
-            said[event["seq"]] = 1 if event["like"] else -1
+            said[event["seq"]] = -1 if event["like"] is False else 1
             self._count(duel)
 
     def _undo(self, event: Event) -> None:

@@ -18,6 +18,7 @@ from gramian import _validate, linalg
 from gramian.metrics import Mahalanobis, Metric
 from gramian.service import duels
 from gramian.service.answers import MOST_K, Asker
+from gramian.service.evidence import CLICKED
 from gramian.service.meta import metas
 from gramian.service.snapshot import Collection
 from gramian.service.writer import public
@@ -59,7 +60,8 @@ def clicks(db: sqlite3.Connection, view: Collection, after: int, limit: int) -> 
 
 def _click(row: Any) -> dict[str, Any]:
     query = row["query_id"] if row["query_x"] is None else np.frombuffer(row["query_x"], np.float64).tolist()
-    judgment = {"query": query, "item": row["item"], "like": bool(row["liked"]), "user": row["user"]}
+    like = None if row["liked"] == CLICKED else bool(row["liked"])
+    judgment = {"query": query, "item": row["item"], "like": like, "user": row["user"]}
     undone = row["undone"] is not None
     return {"seq": row["seq"], **judgment, "undone": undone, "duel_id": row["duel"], "time": row["time"]}
 
@@ -71,9 +73,10 @@ def ubi(click: dict[str, Any], collection: str, position: int | None) -> dict[st
     name = click["duel_id"] or (f"item-{query}" if isinstance(query, int) else f"vector-{click['seq']}")
     attributes: dict[str, Any] = {"object": {"object_id": str(click["item"]), "object_id_field": "id"}}
     attributes["position"] = {"ordinal": 0 if position is None else position}
+    attributes["query"] = query
     return {
         "application": f"gramian/{collection}",
-        "action_name": "like" if click["like"] else "dislike",
+        "action_name": {True: "like", False: "dislike", None: "click"}[click["like"]],
         "query_id": name[:100],
         "client_id": (click["user"] or "anonymous")[:100],
         "timestamp": moment.isoformat().replace("+00:00", "Z"),
@@ -100,7 +103,7 @@ def versions(db: sqlite3.Connection, view: Collection) -> dict[str, Any]:
 def _version(db: sqlite3.Connection, view: Collection, number: int) -> dict[str, Any]:
     version = view.versions[number]
     names = ("name", "learner", "base", "events", "through", "status")
-    last = "SELECT against FROM duels WHERE collection = ? AND version = ? ORDER BY seq DESC LIMIT 1"
+    last = "SELECT against FROM duels WHERE collection = ? AND version = ? AND against != version ORDER BY seq DESC LIMIT 1"
     row = db.execute(last, (view.number, number)).fetchone()
     record = duels.record(db, view.number, number, view.active if row is None else row["against"])
     fights = record.summary()

@@ -190,6 +190,7 @@ class Space:
         where: dict[str, Any] | None = None,
         duel: bool = False,
         unseen: bool = False,
+        shown: bool = False,
         user: str | None = None,
     ) -> dict[str, Any]:
         """The k items most like a point or an item, under a version of the metric.
@@ -211,6 +212,8 @@ class Space:
             Make one list of the candidate's answer and the active one's; ``team`` says whose item it is, −1 for both.
         unseen : bool
             Leave liked and disliked items out.
+        shown : bool
+            Keep the list in the log, as it was shown; feedback with its ``query_id`` then has a place in it.
         """
         snapshot = self.snapshot
         view = snapshot.collection(name)
@@ -219,7 +222,13 @@ class Space:
             return self._duel(view, question, user)
         answering = view.version(version)
         answer = {**self.asker.reply(view, answering, question), "seq": snapshot.seq}
-        return {**answer, "team": [answering.number] * len(answer["ids"]), "duel_id": None} if duel else answer
+        answer |= {"team": [answering.number] * len(answer["ids"]), "duel_id": None} if duel else {}
+        if shown:
+            impression = duels.kept(answering.number, answer["ids"])
+            about = question.own if question.x is None or question.own is not None else question.x.tolist()
+            seq = self.submit(duels.open_duel, name, impression, about, user).result()["seq"]
+            answer |= {"query_id": impression.id, "seq": seq}
+        return answer
 
     def _duel(self, view: Collection, question: Question, user: str | None) -> dict[str, Any]:
         """An interleaved answer; the event that keeps it is durable before it is shown."""
@@ -233,7 +242,7 @@ class Space:
         query = question.own if question.own is not None else question.x.tolist()
         seq = self.submit(duels.open_duel, view.name, duel, query, user).result()["seq"]
         answer = reports.listed(view, active.metric, question.x, duel.ids)
-        answer |= {"team": duel.teams, "duel_id": duel.id, "version": active.number}
+        answer |= {"team": duel.teams, "duel_id": duel.id, "query_id": duel.id, "version": active.number}
         return {**answer, "candidate": candidate.number, "seq": seq}
 
     def transform(self, name: str, X: Any, version: VersionName = "active") -> np.ndarray:
@@ -250,13 +259,17 @@ class Space:
         name: str,
         query: Any,
         item: Id,
-        like: bool,
+        like: bool | None,
         *,
         user: str | None = None,
         duel_id: str | None = None,
         request: Request | None = None,
     ) -> dict[str, Any]:
-        """Say that an item is (not) like a query, an id or a vector; returns when it is durable."""
+        """Say that an item is (not) like a query, an id or a vector; returns when it is durable.
+
+        With None for ``like`` it is a click without a judgment: a weak like, the weaker the more its place is looked at.
+        ``duel_id`` is that of the answer, or the ``query_id`` of a list that was kept.
+        """
         return self.feedback_later(name, query, item, like, user=user, duel_id=duel_id, request=request).result()
 
     def feedback_later(
@@ -264,7 +277,7 @@ class Space:
         name: str,
         query: Any,
         item: Id,
-        like: bool,
+        like: bool | None,
         *,
         user: str | None = None,
         duel_id: str | None = None,
@@ -273,7 +286,7 @@ class Space:
         """As :meth:`feedback`, with a future in place of the answer."""
         view = self.collection(name)
         point = one_id(query, "query") if isinstance(query, int | np.integer) else one_point(query, view, "query")
-        click = Click(point, one_id(item, "item"), bool(like), user, duel_id)
+        click = Click(point, one_id(item, "item"), None if like is None else bool(like), user, duel_id)
         return self.submit(changes.give_feedback, name, click, request)
 
     def undo(self, name: str, seq: Id, user: str | None = None, request: Request | None = None) -> dict[str, Any]:

@@ -56,17 +56,19 @@ class Query(Body):
     where: dict[str, Any] | None = None
     duel: bool = False
     unseen: bool = False
+    shown: bool = False
     user: User = None
 
 
 class Feedback(Body):
-    """An item is (not) like a query."""
+    """An item is (not) like a query, or (null) was only clicked on."""
 
     query: Id | Vector
     item: Id
-    like: bool
+    like: bool | None
     user: User = None
     duel_id: Annotated[str | None, Field(max_length=64)] = None
+    query_id: Annotated[str | None, Field(max_length=64)] = None
 
 
 class NewVersion(Body):
@@ -127,6 +129,7 @@ class Answer(BaseModel):
     meta: list[dict[str, Any]]
     team: list[int] | None = None
     duel_id: str | None = None
+    query_id: str | None = None
     candidate: int | None = None
     version: int
     seq: int

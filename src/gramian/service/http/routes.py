@@ -141,8 +141,8 @@ def get_image(request: Request, space: TheSpace, who: Viewer, c: Name, id: ItemI
 @teaching.post("/query", responses={200: {"model": bodies.Answer}})
 def query(space: TheSpace, who: Viewer, c: Name, body: bodies.Query) -> Response:
     """The items most like a point or an item; with clicks, ranked by a model of this query."""
-    if body.duel and not who.may("teacher"):
-        raise Denied("Request: a duel needs the role teacher, got viewer.")
+    if (body.duel or body.shown) and not who.may("teacher"):
+        raise Denied("Request: a duel, and a list that is kept as shown, need the role teacher, got viewer.")
     fields = body.model_dump(exclude={"user"})
     return answer(space.query(c, fields.pop("x"), **fields, user=body.user or who.name))
 
@@ -150,7 +150,8 @@ def query(space: TheSpace, who: Viewer, c: Name, body: bodies.Query) -> Response
 @teaching.post("/feedback", status_code=202, responses={202: {"model": bodies.Taken}, **documented(507)})
 async def give_feedback(space: TheSpace, who: Teacher, c: Name, body: bodies.Feedback, key: Key = None) -> Response:
     """Say that an item is (not) like a query; answered when it is on disk."""
-    named: dict[str, Any] = {"user": body.user or who.name, "duel_id": body.duel_id, "request": sender(who, key, body)}
+    duel = body.duel_id or body.query_id
+    named: dict[str, Any] = {"user": body.user or who.name, "duel_id": duel, "request": sender(who, key, body)}
     future = space.feedback_later(c, body.query, body.item, body.like, **named)
     return answer(await asyncio.wrap_future(future), 202)
 

@@ -170,7 +170,9 @@ def _collections(space: Space) -> Iterator[str]:
             label = f'{{collection="{view.name}"}}'
             clicks = "SELECT count(*), count(undone) FROM feedback WHERE collection = ?"
             total, undone = db.execute(clicks, (view.number,)).fetchone()
-            shown = db.execute("SELECT count(*) FROM duels WHERE collection = ?", (view.number,)).fetchone()[0]
+            shown = db.execute(
+                "SELECT count(*) FROM duels WHERE collection = ? AND version != against", (view.number,)
+            ).fetchone()[0]
             for name, number in zip(names, (len(view.ids), total, undone, view.active, shown)):
                 values[name].append(f"gramian_{name}{label} {number}")
             if view.candidate is not None:
