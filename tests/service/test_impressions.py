@@ -46,7 +46,7 @@ def test_a_click_is_a_weak_like(tmp_path, points):
 
 
 def test_the_coin_tells_how_much_less_the_lower_place_is_looked_at(space):
-    """People who look at each place with 0.6 of the chance of the one above: found back, without knowing what is good."""
+    """People who look at each place with 0.6 of the chance of the one above: found without knowing what is good."""
     rng = np.random.default_rng(0)
     teach(space)
     space.learn("a")

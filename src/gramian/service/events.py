@@ -127,8 +127,8 @@ class Replay:
     def insight(self, event: Event) -> bool:
         """Take an event of User Behavior Insights: a like, a dislike or a click; others and undone ones are left out.
 
-        Its collection is what follows ``/`` in ``application``, its query ``event_attributes.query`` (an id or a vector),
-        or the number in a ``query_id`` as ``item-7``.
+        Its collection is what follows ``/`` in ``application``, its query ``event_attributes.query`` (an id or a
+        vector), or the number in a ``query_id`` as ``item-7``.
         """
         if event["action_name"] not in LIKES or event.get("message_type") == "UNDONE":
             return False
@@ -137,9 +137,7 @@ class Replay:
         if query is None:
             head, _, number = str(event.get("query_id", "")).rpartition("-")
             if head != "item" or not number.lstrip("-").isdigit():
-                raise ValueError(
-                    "event_attributes.query must be an id or a vector, got none, and query_id is no item-N"
-                )
+                raise ValueError("event_attributes.query must be an id or a vector, got none; query_id is no item-N")
             query = int(number)
         click = {"query": query, "item": int(attributes["object"]["object_id"]), "like": LIKES[event["action_name"]]}
         self.click({**click, "user": event.get("client_id")}, event["application"].rpartition("/")[2])

@@ -103,8 +103,8 @@ def versions(db: sqlite3.Connection, view: Collection) -> dict[str, Any]:
 def _version(db: sqlite3.Connection, view: Collection, number: int) -> dict[str, Any]:
     version = view.versions[number]
     names = ("name", "learner", "base", "events", "through", "status")
-    last = "SELECT against FROM duels WHERE collection = ? AND version = ? AND against != version ORDER BY seq DESC LIMIT 1"
-    row = db.execute(last, (view.number, number)).fetchone()
+    rivals = "SELECT against FROM duels WHERE collection = ? AND version = ? AND against != version"
+    row = db.execute(f"{rivals} ORDER BY seq DESC LIMIT 1", (view.number, number)).fetchone()
     record = duels.record(db, view.number, number, view.active if row is None else row["against"])
     fights = record.summary()
     if number == view.candidate:

@@ -267,7 +267,8 @@ class Space:
     ) -> dict[str, Any]:
         """Say that an item is (not) like a query, an id or a vector; returns when it is durable.
 
-        With None for ``like`` it is a click without a judgment: a weak like, the weaker the more its place is looked at.
+        With None for ``like`` it is a click without a judgment: a weak like, less weak where its place is seldom looked
+        at.
         ``duel_id`` is that of the answer, or the ``query_id`` of a list that was kept.
         """
         return self.feedback_later(name, query, item, like, user=user, duel_id=duel_id, request=request).result()
