@@ -20,8 +20,8 @@ clicked in (*same*) and of classes that nobody clicked in (*new*; with few class
 **delivered / possible** is the gain over plain features of what the service then *uses* by the gain of *AutoMetric*
 (by distance) on all clicks so far, for *same*; it is left out where AutoMetric gains less than its standard error,
 and in the rows *mean* it is the ratio of the mean gains. *proposed* is what the learner of the service learns from all
-clicks, in use or not. ± is the standard error over the queries. Tasks marked * were used to choose constants; those marked † are
-made of data that come with scikit-learn or gramian.
+clicks, in use or not. ± is the standard error over the queries. Tasks marked * were used to choose constants; those
+marked † are made of data that come with scikit-learn or gramian.
 """
 VISITS, TESTED, RESULTS = 100, 300, 10
 LOOKS = (30, 100)

@@ -131,8 +131,8 @@ def _by_automatic(left: np.ndarray, right: np.ndarray, liked: np.ndarray, weight
     from gramian.learners import AutoMetric
 
     X, place = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
-    sides = place.reshape(2, -1)
-    pairs = Pairs(*sides, liked, weight=None if (weights == 1).all() else weights)
+    first, second = place.reshape(2, -1)
+    pairs = Pairs(first, second, liked, weight=None if (weights == 1).all() else weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nobody reads them here
         try:
