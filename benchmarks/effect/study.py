@@ -17,7 +17,7 @@ import numpy as np
 
 import gramian as gm
 from benchmarks import harness
-from benchmarks.effect import cells, ours, peers, rivals
+from benchmarks.effect import cells, ours, peers, posteriors, rivals
 from benchmarks.effect.draws import draws, precision
 from benchmarks.effect.summary import BASELINE
 from benchmarks.effect.tasks import Task, load
@@ -51,6 +51,8 @@ def methods(quick: bool = False) -> list[Method]:
     root = Path(rivals.__file__).parent
     theirs = _digest([root / "rivals.py", root / "adapter.py"])
     found = [Method(name, fit, theirs) for name, fit in rivals.RIVALS.items()]
+    later = _digest([root / "posteriors.py"])
+    found += [Method(name, fit, later) for name, fit in posteriors.RIVALS.items()]
     if not quick:
         found += [Method(f"{name} (metric-learn)", fit, peers.VERSION) for name, fit in peers.available().items()]
     mine = {name: f"{gm.__version__}.{ours.VERSIONS.get(name, 1)}" for name in ours.names()}

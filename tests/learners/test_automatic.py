@@ -339,3 +339,40 @@ def test_a_class_probability_trial_is_measured_against_the_start_it_grew_from():
     )
     stand = winner([base, under, beside], base)
     assert stand.trial is beside and stand.place == 7, "0.02 + 0.02 (1 − p/13) is at most 0.03 from 7 on"
+
+
+def test_similar_pairs_alone_are_groups(rng):
+    """Five columns tell classes, and five of the same spread do not; pairs join points of a class."""
+    y = np.arange(240) % 8
+    X = np.column_stack([rng.normal(size=(8, 5))[y] + 0.5 * rng.normal(size=(240, 5)), 1.2 * rng.normal(size=(240, 5))])
+    left = rng.permutation(240)[:100]
+    right = np.array([rng.choice(np.setdiff1d(np.flatnonzero(y == y[i]), i)) for i in left])
+    pairs = gm.Pairs(left, right, np.ones(100, dtype=bool))
+    auto = gm.AutoMetric(random_state=0).fit(X, pairs)
+    groups = gm.AutoMetric(random_state=0).fit(X, gm.Chunklets.from_pairs(pairs, 240))
+    assert auto.estimate_[0] > 2 * auto.estimate_[1] and np.isfinite(auto.report_[0]["score"])
+    np.testing.assert_array_equal(auto.metric_.sqdist(X), groups.metric_.sqdist(X))
+
+
+@pytest.mark.parametrize("width", [10, 70])
+def test_a_start_that_is_surely_behind_is_left_out_of_many_columns(rng, width):
+    """Columns of noise have a tenth of the spread, which scaling makes whole."""
+    y = np.arange(120) % 4
+    X = np.column_stack([np.eye(4)[y] + 0.3 * rng.normal(size=(120, 4)), 0.03 * rng.normal(size=(120, width - 4))])
+    auto = gm.AutoMetric(candidates=["RCA"], random_state=0).fit(X, y)
+    assert auto.report_[1]["gain"] < -2 * auto.report_[1]["gain_error"] < 0
+    behind = auto.report_[1]["gain"] < -0.1
+    assert any(row["candidate"].endswith("scaled") for row in auto.report_) == (width < 64 and not behind)
+
+
+def test_directions_are_shared_and_the_same(rng):
+    from gramian.learners.anchored import SharedDirections, leading_directions, root_of
+
+    for shape in ((30, 8), (8, 30)):
+        V = rng.normal(size=shape)
+        V -= V.mean(axis=0)
+        shared = SharedDirections()
+        for most in (3, 100, 5):
+            np.testing.assert_allclose(shared(V, most), leading_directions(V, most), atol=1e-12)
+    for M in (V.T @ V, np.eye(4), V @ V.T):
+        np.testing.assert_allclose(root_of(M) @ root_of(M).T, M, atol=1e-10)

@@ -123,7 +123,7 @@ def gains_on(
     A fold that cannot be learned from says nothing, and its reason is kept.
     """
     try:
-        part = frame.part(learner, replace(task, y=fold.side, rows=None, report=None), fold.rows)
+        part = frame.part(learner, replace(task, y=fold.side, rows=None, report=None, directions=None), fold.rows)
     except ValueError as error:
         reasons.append(str(error))
         return
@@ -178,7 +178,8 @@ class Frame:
         points, traits = self.points if rows is None else linalg.take(self.points, rows), learner.traits
         sums = self.sums if rows is None else None
         if sums is None:
-            U = leading_directions(points - linalg.mean(points), traits.most_directions(points.shape[0]))  # (r, p)
+            directions = task.directions or leading_directions
+            U = directions(points - linalg.mean(points), traits.most_directions(points.shape[0]))  # (r, p)
         else:
             U = varying(sums.covariance, traits.most_directions(sums.n))[1]
         if U.shape[1] == 0 and rows is not None:
@@ -197,6 +198,7 @@ class Frame:
             effort=traits.blended.of(learner),
             sums=None if sums is None else sums.seen(U),
             rows=task.rows if rows is None else None,  # those of a fold are nobody's
+            directions=None,
         )
         learned = on_host(enough(learner, inside, again=rows is None))
         S = to_numpy(linalg.scatter_around_mean(Z)) if inside.sums is None else inside.sums.covariance  # (p, p)
@@ -228,7 +230,7 @@ class Part:
     @property
     def path(self) -> Path:
         """The straight path to the prior."""
-        return Path(self.U, linalg.psd_sqrt(self.core))
+        return Path(self.U, root_of(self.core))
 
     def blended(self, weight: float) -> Solution:
         """M(w), as the symmetric root under the prior times G₀."""
@@ -262,6 +264,27 @@ def leading_directions(V: Any, most: int) -> Any:
         return varying(to_numpy(V.T @ V), most)[1]
     values, vectors = varying(to_numpy(V @ V.T), most)
     return to_numpy(V.T @ asarray(vectors / np.sqrt(values), V))
+
+
+class SharedDirections:
+    """:func:`leading_directions` of the same points for several learners: all of them are computed once."""
+
+    def __init__(self) -> None:
+        self.all: Any = None
+
+    def __call__(self, V: Any, most: int) -> Any:
+        """Orthonormal columns (r, p)."""
+        if self.all is None:
+            self.all = leading_directions(V, max(V.shape))
+        return self.all[:, :most]
+
+
+def root_of(M: Any) -> Any:
+    """R with RRᵀ = M: triangular where M is definite, which costs a tenth, and symmetric elsewhere."""
+    try:
+        return np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return linalg.psd_sqrt(M)
 
 
 def varying(S: Any, most: int) -> tuple[Any, Any]:

@@ -27,8 +27,9 @@ from gramian.learners.posteriors import Posteriors, cross_fitted
 from gramian.learners.rca import RCA
 from gramian.learners.scml import SCML
 from gramian.learners.starts import FEWEST, AsTheyAre, ByAngle, LengthOne, Scaled, Start, around_origin, dominated
+from gramian.learners.subsample import by_content
 from gramian.learners.task import Task, Traits
-from gramian.learners.trials import PLAIN, MeanOf, Report, Search, Standing, Trial, honest, winner
+from gramian.learners.trials import OTHERS, PLAIN, MeanOf, Report, Search, Standing, Trial, honest, winner
 from gramian.solvers.base import Solution
 
 FULL = 200
@@ -36,6 +37,8 @@ FULL = 200
 the more they are."""
 BEHIND = 0.1
 """A start that scores so much less than another is not learned from."""
+DEAR = 1_000_000
+"""Numbers from which on points by their angle are left to closed forms and to what is meant for angles."""
 
 
 def default_candidates(y: Any = None) -> dict[str, Any]:
@@ -161,6 +164,7 @@ class AutoMetric(Learner):
             raise ValueError(
                 f"AutoMetric: cv must be at most the number of points {linalg.count(task.Z)}, got {self.cv}."
             )
+        task = grouped(task)
         named = self.affordable(self.named(task.y), linalg.count(task.Z))
         classifiers = {name: one for name, one in named.items() if isinstance(one, Posteriors)}
         candidates = {name: one for name, one in named.items() if name not in classifiers}
@@ -233,7 +237,8 @@ class AutoMetric(Learner):
             )
             yield trials[-1]
         best = winner([*starts, *trials], first).trial.start
-        for name, learner in candidates.items():
+        dear = self.candidates is None and isinstance(best, ByAngle) and search.X.size > DEAR
+        for name, learner in {} if dear else candidates.items():
             if not early(learner, best) and not isinstance(learner, MeanOf):
                 trials.append(
                     self.judged(search, starts[0], Trial(name + best.suffix, best, learner), began, len(trials))
@@ -266,6 +271,13 @@ class AutoMetric(Learner):
         return trial
 
 
+def grouped(task: Task) -> Task:
+    """The same task; pairs that are all similar are groups, whose fellows a held-out point must find."""
+    if not isinstance(task.y, Pairs) or not task.y.similar.all():
+        return task
+    return replace(task, y=Chunklets.from_pairs(task.y, linalg.count(task.Z)), order=by_content(task.Z))
+
+
 def neighbors_of(scoring: str) -> int:
     """k of "precision@k"."""
     head, _, tail = scoring.partition("@")
@@ -293,9 +305,16 @@ def references(candidates: dict[str, Any]) -> list[str]:
 
 
 def hopeful_of(starts: list[Trial]) -> list[Trial]:
-    """Starts that are not far behind the best one."""
-    gains = [trial.gain(Standing(starts[0]))[0][PLAIN] if trial.scores else 0.0 for trial in starts]
-    return [trial for trial, gain in zip(starts, gains) if gain >= max(gains) - BEHIND]
+    """Starts that are not far behind the best one; of many columns also not surely behind the points as they are."""
+    gains = [trial.gain(Standing(starts[0])) if trial.scores else (np.zeros(PLAIN + 1),) * 2 for trial in starts]
+    most = max(mean[PLAIN] for mean, _ in gains) - BEHIND
+    wide = starts[0].start.d >= FEWEST
+    sure = [trial.start.learned_as != AsTheyAre.name and wide for trial in starts]
+    return [
+        trial
+        for trial, (mean, error), strict in zip(starts, gains, sure)
+        if mean[PLAIN] >= most and not (strict and mean[PLAIN] + OTHERS * error[PLAIN] < 0)
+    ]
 
 
 def prior_of(starts: list[Trial], one_column_decides: bool) -> Trial:

@@ -180,6 +180,8 @@ class Task:
     """(n,): the rows of the caller, where the points stand in another order than there."""
     sums: Sums | None = None
     """Sums over all points, where ``Z`` are some of them."""
+    directions: Callable | None = None
+    """Gives the leading directions of the points, where several learners share them."""
     report: Callable | None = None
     """Hears ``(n_iter, value, residual)`` after each step."""
 
@@ -212,4 +214,4 @@ class Task:
 
     def within(self, space: Any, Z: Any, prior: Any = None) -> "Task":
         """The same task in other coordinates of the points."""
-        return replace(self, Z=Z, rest=Rest(space, self.Z, Z), prior=prior, sums=None)
+        return replace(self, Z=Z, rest=Rest(space, self.Z, Z), prior=prior, sums=None, directions=None)

@@ -1,6 +1,7 @@
 """Candidates for a metric, what they score on points that were held out, and the rule that says which one stands."""
 
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -11,7 +12,7 @@ import numpy as np
 from gramian import linalg
 from gramian._arrays import asarray, to_numpy
 from gramian.constraints import Labels
-from gramian.learners.anchored import WEIGHTS, Anchored, gain_and_error
+from gramian.learners.anchored import WEIGHTS, Anchored, SharedDirections, gain_and_error
 from gramian.learners.beside_classes import BesideClasses, ClassPath
 from gramian.learners.door import require_kind
 from gramian.learners.held_out import Fold, held_out, path_scores
@@ -161,6 +162,7 @@ class Search:
         self.folds = list(held_out(task.y, task.rng, cv, task.order, closed))
         self.seed = int(task.rng.randint(2**31 - 1))
         self.paths: dict[tuple[int, str, int], Any] = {}
+        self.directions = defaultdict[tuple[str, int], SharedDirections](SharedDirections)
 
     def trial(self, name: str, start: Start, learner: Any = None, reference: bool = False) -> Trial:
         """Scores along the path from what a candidate learns to its start; what it cannot take is noted."""
@@ -196,6 +198,7 @@ class Search:
         if key not in self.paths:
             require_kind(learner, fold.side)
             task = replace(self.task, Z=points, y=fold.side, rng=rng, rows=None, report=None)
+            task = replace(task, directions=self.directions[start.learned_as, number])
             inner, frame = learner.framed(task)
             self.paths[key] = frame.part(inner, task, fold.rows).path
         return self.paths[key]
@@ -236,6 +239,7 @@ class MeanOf:
 
     def near(self, task: Task, weight: float) -> Solution:
         """The mean of what the parts learn on all points, each with a given weight of the start."""
+        task = replace(task, directions=SharedDirections())
         solutions = [Anchored(part, weight).solve(task) for part in self.parts]
         M = sum(one.factor.T @ one.factor for one in solutions) / len(solutions)
         return replace(solutions[0], factor=linalg.psd_sqrt(M))
