@@ -127,7 +127,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
 MODULES = (*CONTENTS, "linalg", "datasets", "plotting", "compat", "dask", "service")
 STORED: dict[str, str] = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.combinations"),
-    "Weighted": "kernels.weighted",
+    "Weighted": "kernels.combinations",
     **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace", "BesideFeatures"), "coordinates"),
     **dict.fromkeys(("Hellinger", "LinearProbabilities", "ForestProbabilities", "HeldProbabilities"), "coordinates"),
     "Metric": "metrics",

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian as gm
-from gramian.features.basis import Choice
+from gramian.features.landmarks import Choice
 
 KERNELS = [gm.Linear(), gm.Gaussian(1.5), gm.Polynomial(2), gm.Laplacian(3.0), gm.Cosine(), gm.Gaussian(2.0) + 0.5]
 

@@ -7,7 +7,7 @@ from scipy.optimize import check_grad
 from sklearn.datasets import load_iris
 
 import gramian as gm
-from gramian.learners import doubts
+from gramian.learners import _warnings
 from gramian.learners.base import Learner
 from gramian.learners.impostors import Hinges
 
@@ -111,7 +111,7 @@ def test_learners_of_pairs_name_what_they_take(learner, rng):
 def test_those_who_are_said_to_take_something_do(kind):
     X, y = load_iris(return_X_y=True)
     given = kind.from_labels(y, 100) if kind is gm.Triplets else kind.from_labels(y)
-    for taker in doubts.takers(Learner, kind).split(" by ")[1].split(", "):
+    for taker in _warnings.takers(Learner, kind).split(" by ")[1].split(", "):
         assert getattr(gm, taker)().fit(X, given).metric_.matrix.shape == (4, 4)
 
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.constraints import Labels
-from gramian.features import nystrom
+from gramian.features import kernel_features
 from gramian.learners import subsample as many
 from gramian.manifold import alternation, voting
 
@@ -103,8 +103,8 @@ def test_mlkr_draws_points_at_random_unless_told_otherwise(points):
 
 def test_kernel_features_of_many_points_say_what_share_they_hold(points, monkeypatch):
     X, _ = points
-    monkeypatch.setattr(nystrom, "MANY", 100)
-    monkeypatch.setattr(nystrom, "FEW", 10)
+    monkeypatch.setattr(kernel_features, "MANY", 100)
+    monkeypatch.setattr(kernel_features, "FEW", 10)
     features, sentences = said(lambda: gm.KernelFeatures(gm.Gaussian(2.0)).fit(X))
     K, Z = gm.Gaussian(2.0)(X), features.transform(X)
     share = float((Z**2).sum() / np.trace(K))

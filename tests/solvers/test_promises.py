@@ -9,7 +9,7 @@ import gramian as gm
 from gramian.rankmin.kernel_methods import burg
 from gramian.rankmin.kernel_problem import KernelProblem
 from gramian.solvers import BregmanProjections, Convex, DualAscent, Hinge, Problem, Quadratic, Rows
-from gramian.solvers.range import in_range, lifted
+from gramian.solvers.base import in_range, lifted
 from tests.solvers.problems import constraints, dense, divergence, points, problem
 
 SAME = {

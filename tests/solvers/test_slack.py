@@ -9,7 +9,7 @@ import pytest
 from gramian._jit import own_loop
 from gramian.divergences import LinearLogDet, LogDet
 from gramian.solvers import BregmanProjections, DualAscent, Hard, Hinge, Quadratic, Relative, Slack
-from gramian.solvers.projections import step, sweep
+from gramian.solvers.bregman import step, sweep
 from tests.solvers.problems import constraints, dense, divergence, points, problem
 
 SLACKS = [Hard(), Hinge(0.3), Quadratic(0.5), Relative(0.8)]

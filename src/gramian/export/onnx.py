@@ -12,8 +12,7 @@ from gramian.coordinates import ForestProbabilities, LinearProbabilities, Probab
 from gramian.export.base import Center, Map, Place, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Linear, Polynomial
 from gramian.kernels.base import Kernel
-from gramian.kernels.combinations import Constant, Product, Scaled, Sum
-from gramian.kernels.weighted import Weighted
+from gramian.kernels.combinations import Constant, Product, Scaled, Sum, Weighted
 
 OPSET, IR = 17, 8
 TREES, TREES_OPSET = "ai.onnx.ml", 3

@@ -7,7 +7,7 @@ import numpy as np
 from gramian import _validate, linalg
 from gramian._arrays import to_numpy
 from gramian.constraints import Constraints, Feedback, Labels
-from gramian.learners import doubts
+from gramian.learners import _warnings
 from gramian.learners.task import Targets
 from gramian.learners.tuples import are_tuples, split
 
@@ -24,14 +24,14 @@ def enter(learner: Any, X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
         raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
     whole = isinstance(y, Constraints | Feedback)
     if isinstance(y, list | tuple | np.ndarray):
-        doubts.refuse_tuples(_validate.plain(y, owner, "y"), owner)
+        _warnings.refuse_tuples(_validate.plain(y, owner, "y"), owner)
     if traits.vectors:
         X, y = vectors(learner, X, y, together=not whole and unknown is None)
     if whole:
         return constrained(learner, X, y)
     labels = Labels.from_array(y, owner, linalg.count(X), unknown, traits.labels == "numbers")
     if traits.vectors:
-        doubts.warn(learner, X, labels, unknown)
+        _warnings.warn(learner, X, labels, unknown)
     X, labels = labeled(X, labels.by_appearance(), owner)
     return X, Targets.from_labels(labels, owner) if traits.labels == "numbers" else labels
 
@@ -69,7 +69,7 @@ def constrained(learner: Any, X: Any, y: Constraints | Feedback) -> tuple[Any, C
     """Points and the constraints on them, of a kind that the learner takes."""
     side = y.pairs(X) if isinstance(y, Feedback) else y
     if learner.traits.vectors and side is y:
-        doubts.warn(learner, X, side, None)
+        _warnings.warn(learner, X, side, None)
     require_kind(learner, side)
     return X, side.check(X, type(learner).__name__, fill=False)
 
@@ -80,8 +80,10 @@ def require_kind(learner: Any, side: Any) -> None:
 
     owner, takes = type(learner).__name__, learner.traits.takes
     if isinstance(side, Constraints) and not isinstance(side, takes):
-        wanted = doubts.listed(takes)
-        raise ValueError(f"{owner}: takes {wanted}, got {type(side).__name__}; {doubts.takers(Learner, type(side))}.")
+        wanted = _warnings.listed(takes)
+        raise ValueError(
+            f"{owner}: takes {wanted}, got {type(side).__name__}; {_warnings.takers(Learner, type(side))}."
+        )
 
 
 def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:

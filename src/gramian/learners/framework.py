@@ -27,7 +27,7 @@ from gramian.solvers import (
     Solver,
     rows_of,
 )
-from gramian.solvers.range import in_range, lifted
+from gramian.solvers.base import in_range, lifted
 from gramian.solvers.slack import default_weight
 
 ENOUGH_PAIRS = 3000

@@ -14,8 +14,7 @@ from gramian import linalg
 from gramian._arrays import asarray, foreign, namespace, to_numpy
 from gramian.constraints import Comparisons, Labels
 from gramian.learners import factor_descent, neighbor_targets
-from gramian.solvers.descent import share, stationarity
-from gramian.solvers.quasi_newton import dot
+from gramian.solvers.descent import dot, share, stationarity
 
 BUFFER = 0.15
 """How far beyond the margin a pair is still a candidate impostor."""

@@ -16,8 +16,8 @@ from gramian.learners.base import Iterative
 from gramian.learners.priors import positive
 from gramian.learners.subsample import ENOUGH, usual
 from gramian.learners.task import Effort, Task, Traits
-from gramian.solvers import quasi_newton
 from gramian.solvers.base import Solution, ended
+from gramian.solvers.descent import steps
 
 FIRST, LONGEST, NEARLY = 5, 40, 0.9
 """Steps before the first and between later looks at all comparisons; ratio of lengths at which one may soon count."""
@@ -154,7 +154,7 @@ def _descended(
     """The factor after at most so many steps from the identity, value and slope there, and the number of steps."""
     F, done = np.eye(len(slope)), 0
     goal = tol if tol >= SHARP else tol / 100
-    for point in quasi_newton.steps(part.scaled, F, value / BEND, slope / BEND, memory=20):
+    for point in steps(part.scaled, F, value / BEND, slope / BEND, memory=20):
         F, value, slope = point[0], BEND * point[1], BEND * point[2] @ point[0].T
         done += 1
         if done >= most or gap_of(value, slope) <= goal * max(value, 1.0):

@@ -16,8 +16,7 @@ from gramian.learners.base import Iterative
 from gramian.learners.subsample import ENOUGH, usual
 from gramian.learners.task import Effort, Task, Traits
 from gramian.solvers.base import Solution, ended
-from gramian.solvers.descent import descend
-from gramian.solvers.quasi_newton import dot, norm
+from gramian.solvers.descent import descend, dot, norm
 
 
 @dataclass(eq=False, repr=False)

@@ -12,7 +12,7 @@ from gramian import linalg
 from gramian._settings import Count, Points, Seed, Share, Size, whole
 from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
-from gramian.features.basis import Choice
+from gramian.features.landmarks import Choice
 from gramian.kernels import Kernel
 from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
 from gramian.manifold.eigen import Search

@@ -13,7 +13,7 @@ from gramian.divergences import LogDet
 from gramian.metrics import Metric
 from gramian.online.factored import FactoredRule, prior_factor
 from gramian.online.learner import OnlineLearner
-from gramian.solvers.projections import step
+from gramian.solvers.bregman import step
 from gramian.solvers.slack import Quadratic
 
 

@@ -14,7 +14,7 @@ from gramian.constraints import Constraints, Labels, Pairs
 from gramian.constraints.pairs import MOST_BY_CLASS
 from gramian.coordinates import KernelSpace
 from gramian.features import KernelFeatures
-from gramian.features.nystrom import MANY
+from gramian.features.kernel_features import MANY
 from gramian.kernels import Kernel
 from gramian.kernels.objects import as_kernel
 from gramian.learners import subsample

@@ -2,11 +2,10 @@
 
 from gramian.solvers.base import InfeasibleError, Problem, Result, Solution, Solver, ended
 from gramian.solvers.bregman import BregmanProjections
-from gramian.solvers.convex import Convex
 from gramian.solvers.dual import DualAscent
 from gramian.solvers.primal import PrimalNewton
 from gramian.solvers.rows import Rows, Stacked, rows_of
-from gramian.solvers.slack import Hard, Hinge, Quadratic, Relative, Slack
+from gramian.solvers.slack import Convex, Hard, Hinge, Quadratic, Relative, Slack
 
 __all__ = [
     "BregmanProjections",

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _memory, _validate, linalg
 from gramian._arrays import asarray, to_numpy
 from gramian._settings import Count, Points, Seed, Size, check, whole
-from gramian.features.basis import Choice, choose
 from gramian.features.cholesky import PivotedCholesky, factorize
+from gramian.features.landmarks import Choice, choose
 from gramian.kernels import Gaussian, Kernel, Precomputed
 from gramian.kernels.objects import as_kernel
 from gramian.linalg import count, take
