@@ -198,7 +198,7 @@ def test_a_start_cut_short_says_so(rng):
 
 def test_arguments_are_checked(rng):
     X = rng.normal(size=(20, 2))
-    with pytest.raises(ValueError, match="DecorrelatedKMeans: penalty must be one of .auto., .drop. or a number"):
+    with pytest.raises(ValueError, match="DecorrelatedKMeans: penalty must be one of .auto., .drop., .average. or"):
         gm.DecorrelatedKMeans(penalty=-1).fit(X)
     with pytest.raises(ValueError, match="DecorrelatedKMeans: penalty must be one of 'auto'"):
         gm.DecorrelatedKMeans(penalty="large").fit(X)

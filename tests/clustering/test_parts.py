@@ -1,5 +1,6 @@
 """Sums of parts: moments, steps and likelihoods against loops, enumeration and general solvers."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -187,3 +188,39 @@ def test_noise_that_is_not_spherical(covariance):
         gm.ConvolutionalEM(covariance="round").fit(X)
     with pytest.raises(TypeError, match="covariance must be 'spherical' for sparse X"):
         gm.ConvolutionalEM(covariance=covariance).fit(sparse.csr_array(X))
+
+
+def test_as_printed_it_is_algorithm_5_written_out(rng):
+    """Point by point: (8.7) over all combinations, (8.8)-(8.10) with the old parts, 4.4, (8.15), (8.16) in turn."""
+    data = gm.datasets.two_views(60, 3, n_clusters=2, family="sum", random_state=1)
+    X, lam = data.X + 0.3, 2.0
+    n, d = X.shape
+    labels = rng.integers(2, size=(n, 2))
+    options = {"init": labels, "variant": "as_printed", "tol": 0.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gm.ConvolutionalEM((2, 2), lam, max_iter=6, **options).fit(X)
+    mu, nu = (np.array([X[labels[:, t] == i].mean(axis=0) for i in range(2)]) for t in range(2))
+    sigma = min(np.linalg.norm(mu[0] - mu[1]), np.linalg.norm(nu[0] - nu[1])) / np.sqrt(2 * d)
+    a = b = np.full(2, 0.5)
+    for _ in range(6):
+        sums = mu[:, None] + nu
+        logp = np.log(a)[:, None] + np.log(b) - ((X[:, None, None] - sums) ** 2).sum(axis=3) / (4 * sigma**2)
+        best = logp.reshape(n, 4).argmax(axis=1)
+        i, j = best // 2, best % 2
+        a, b = np.bincount(i, minlength=2) / n, np.bincount(j, minlength=2) / n
+        sigma = np.sqrt(((X - mu[i] - nu[j]) ** 2).sum() / (2 * d * n))
+        alpha = np.array([X[i == r].mean(axis=0) for r in range(2)])
+        beta = np.array([X[j == s].mean(axis=0) for s in range(2)])
+        N = np.array([[np.sum((i == r) & (j == s)) for s in range(2)] for r in range(2)])
+        nu = beta
+        for _ in range(1000):  # the shift between the two settles slowly
+            mu = np.array([np.linalg.solve(np.eye(d) + lam * nu.T @ nu / N[r].sum(), alpha[r] - N[r] @ nu / N[r].sum())
+                           for r in range(2)])  # fmt: skip
+            nu = np.array([np.linalg.solve(np.eye(d) + lam * mu.T @ mu / N[:, s].sum(),
+                           beta[s] - N[:, s] @ mu / N[:, s].sum()) for s in range(2)])  # fmt: skip
+    assert np.array_equal(model.labels_, np.column_stack([i, j]))
+    np.testing.assert_allclose(np.vstack(model.parts_), np.vstack([mu, nu]), atol=1e-4)
+    assert np.sqrt(model.variance_) == pytest.approx(sigma)
+    with pytest.raises(ValueError, match="assignment 'hard' for variant"):
+        gm.ConvolutionalEM(variant="as_printed", assignment="soft").fit(X)

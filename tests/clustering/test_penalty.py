@@ -62,3 +62,14 @@ def test_both_rules_have_a_name():
     for name, rule in (("auto", parting), ("drop", largest_drop)):
         fitted = gm.DecorrelatedKMeans(penalty=name, n_init=1, random_state=0).fit(X)
         assert fitted.penalty_ == rule(Points.of(X), (2, 2), seed())
+
+
+def test_the_average_drop_is_that_of_the_curves_averaged(monkeypatch):
+    """One draw of all points is the largest drop; it does not depend on the units of the data."""
+    data = gm.datasets.two_views(200, 6, n_clusters=2, family="concatenated", random_state=0)
+    weights = [
+        gm.DecorrelatedKMeans((2, 2), "average", n_init=1, random_state=0).fit(s * data.X).penalty_ for s in (1.0, 10.0)
+    ]
+    assert weights[0] == pytest.approx(100 * weights[1])
+    labels = gm.DecorrelatedKMeans((2, 2), "average", random_state=0).fit(data.X).labels_
+    assert match(labels, data.y).scores.min() > 0.9

@@ -290,3 +290,24 @@ def test_errors_name_the_argument(change, message):
 @parametrize_with_checks([gm.TDL(), gm.LaplacianEigenmaps()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+def test_as_3_prints_it_the_trace_is_one(rng):
+    """Tr(XᵀX) = 1 and Xᵀ1 = 0: no X (n, 3) that obeys both is lower, and the best has one column."""
+    X = rng.normal(size=(40, 3))
+    y = np.where(np.arange(40) < 8, np.arange(40) % 2, -1)
+    model = gm.TDL(3, lam=0.5, n_neighbors=6, normalization="trace").fit(X, y)
+    F = model.embedding_
+    assert F.shape == (40, 1) and np.sum(F**2) == pytest.approx(1) and abs(F.sum()) < 1e-8
+    A = NeighborGraph(6).adjacency_of(X)
+    A = A.toarray() if hasattr(A, "toarray") else A
+    C = cost_matrix(X, y, 6)
+    C = C.toarray() if hasattr(C, "toarray") else C
+    S = 2 * (np.diag(C.sum(axis=0)) - C) + 0.5 * (np.diag(A.sum(axis=0)) - A)  # Proposition 3, and L
+    value = np.trace(F.T @ S @ F)
+    for _ in range(200):
+        trial = rng.normal(size=(40, 3))
+        trial -= trial.mean(axis=0)
+        assert np.trace(trial.T @ S @ trial) / np.sum(trial**2) >= value - 1e-9
+    values = np.linalg.eigvalsh(S + 1e3 * np.ones((40, 40)))
+    assert value == pytest.approx(values[0])

@@ -104,3 +104,16 @@ def test_many_pairs_are_solved_on_the_matrix_as_the_projections_solve_them(monke
     cyclic, _ = fit(gm.GeometryAwareKernel(family, solver=solver, **settings), X, np.arange(80) % 3)
     assert [type(one).__name__ for one in used] == ["PrimalNewton"]
     np.testing.assert_allclose(newton.core_, cyclic.core_, rtol=1e-4, atol=1e-6 * np.abs(cyclic.core_).max())
+
+
+def test_one_lambda_is_one_sparse_eigenproblem_of_all_points(moons, monkeypatch):
+    """The paper's own call learns from all points, unless memory does not hold them."""
+    X, _, truth = moons
+    y = np.where(np.arange(300) % 10 == 0, truth, -1)
+    model, said = fit(gm.TDL(2, lam=10.0, n_neighbors=8), X, y)
+    assert model.part_ is None and not any("learns the geometry" in text for text in said)
+    whole = gm.TDL(2, lam=10.0, graph=gm.manifold.NeighborGraph(8), n_neighbors=8).fit(X, y)
+    np.testing.assert_allclose(np.abs(model.embedding_), np.abs(whole.embedding_), atol=1e-9)
+    monkeypatch.setattr("gramian._memory.available", lambda: 1e5)
+    model, said = fit(gm.TDL(2, lam=10.0, n_neighbors=8), X, y)
+    assert model.part_ is not None

@@ -159,8 +159,9 @@ def test_as_printed_the_kernel_is_the_mean_of_the_answers(iris, method):
     # The other road: constraint matrices in sample space, dense, and the same seven answers.
     A = [-sign * np.outer(v, v) for v, sign in zip(I[pairs.left] - I[pairs.right], pairs.sign)]
     b = np.append(-pairs.bound / size, 0.3)
-    case = RankProblem(Measurements([*A, KERNEL(X) / size]), b, 1e-3, SchattenBall())
-    atoms = [turn.atom for turn in rounds(case, rule_of(case, method, None, ""), 7)]
+    epsilon = model.tol * np.abs(b[:-1]).min()  # of the letter's step; relative to the least bound
+    case = RankProblem(Measurements([*A, KERNEL(X) / size]), b, epsilon, SchattenBall())
+    atoms = [turn.atom for turn in rounds(case, rule_of(case, method, "printed", ""), 7)]
     K = np.mean([atom.vectors * atom.values @ atom.vectors.T for atom in atoms], axis=0)
     np.testing.assert_allclose(model.kernel_ / size, K, atol=1e-6)
     assert model.rank_ == np.linalg.matrix_rank(K, tol=1e-9)

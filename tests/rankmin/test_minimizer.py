@@ -272,6 +272,43 @@ def test_as_printed_the_answer_is_the_plain_mean_of_the_answers(rng, method):
     np.testing.assert_allclose(found.matrix, np.mean(answers, axis=0), atol=1e-5)
 
 
+@pytest.mark.parametrize("method", ["mw", "ocp"])
+@pytest.mark.parametrize("radius", [1.0, 2.0])
+def test_as_printed_the_steps_are_those_of_the_page(rng, method, radius):
+    """Algorithm 2: ρ = max_i M(i, X) of a round, δ = min(ε/4ρ, ½). Algorithm 3: η = Δ/(2D√t), Δ = max ‖A_i‖ + |b_i|."""
+    A = rng.standard_normal((6, 12, 12))
+    A = A + A.transpose(0, 2, 1)
+    v = rng.standard_normal(12) / 5
+    A *= np.sign([v @ a @ v for a in A])[:, None, None]
+    b = np.array([v @ a @ v for a in A])
+    epsilon = 0.5 * b.max()
+    ball = SchattenBall(radius=radius)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"max_iter": 12, "variant": "as_printed", "oracle": ball}
+        result = gm.RankMinimizer(method, epsilon, **options).solve(A, b)
+        other = gm.RankMinimizer(method, epsilon, step=0.5, **options).solve(A, b)
+    w = np.ones(6)
+    Z = np.c_[A.reshape(6, -1), b]
+    delta = max(np.linalg.norm(a) + abs(c) for a, c in zip(A, b))
+    answers = []
+    for t in range(1, 13):
+        p = w / w.sum()
+        atom = ball.solve(np.tensordot(p, A, 1), p @ b)
+        X = (atom.vectors * atom.values) @ atom.vectors.T
+        answers.append(X)
+        M = np.tensordot(A, X, 2) - b
+        if method == "mw":
+            rho = M.max()
+            d = min(epsilon / (4 * rho), 0.5)
+            w = np.where(M >= 0, w * (1 - d) ** (M / rho), w * (1 + d) ** (-M / rho))
+        else:
+            eta = delta / (2 * radius * np.sqrt(t))
+            w = nearest_in_hull(Z, p @ Z - eta * np.append(X.ravel(), -1.0))
+    np.testing.assert_allclose(result.matrix, np.mean(answers, axis=0), atol=1e-5)
+    assert np.abs(other.matrix - result.matrix).max() > 1e-3  # another step is another answer
+
+
 def nearest_in_hull(Z, target):
     """Weights of the point of conv(rows of Z) nearest to a target, by a general solver."""
     from scipy.optimize import nnls

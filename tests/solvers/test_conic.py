@@ -5,17 +5,26 @@ import warnings
 import numpy as np
 import pytest
 
-from gramian.solvers import BregmanProjections, DualAscent, Hard, Hinge, PrimalNewton, Quadratic, Relative
+from gramian.solvers import (
+    BregmanProjections,
+    DualAscent,
+    Hard,
+    Hinge,
+    InteriorPoint,
+    PrimalNewton,
+    Quadratic,
+    Relative,
+)
 from tests.solvers.problems import CONSTRAINTS, DIVERGENCES, constraints, dense, divergence, exact, points, problem
 
 SLACKS = [Hard(), Hinge(0.3), Quadratic(0.5), Relative(0.8)]
 
 
 def _solutions(prob):
-    for solver in (DualAscent(), BregmanProjections(), PrimalNewton()):
+    for solver in (DualAscent(), BregmanProjections(), PrimalNewton(), InteriorPoint()):
         try:
             solver.check(prob)
-        except ValueError:
+        except (TypeError, ValueError):
             continue
         yield solver.solve(prob)
 

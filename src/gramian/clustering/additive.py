@@ -31,7 +31,7 @@ class SumOfParts(Clusterings):
 
     def _run(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run:
         energy = points.norms.sum()
-        floor = _floor(points)
+        floor = variance_floor(points)
         labels = refill(points, labels, k)
         m = moments(points, labels, k)
         left = np.inf
@@ -145,7 +145,7 @@ def likeliest(points: Points, state: State, k: tuple[int, ...]) -> np.ndarray:
     return gibbs(points, state, k, False, points.nearest(state.C, k), np.random.RandomState(0)).labels
 
 
-def _floor(points: Points) -> float:
+def variance_floor(points: Points) -> float:
     """Least variance of a point around its sum of parts, far below that of the data."""
     scale = points.norms.sum() / (len(points) * points.d)
     return float(1e-10 * scale) if scale > 0 else 1e-10

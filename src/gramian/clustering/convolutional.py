@@ -7,13 +7,13 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
-from gramian.clustering.additive import SumOfParts, correlation
+from gramian.clustering.additive import SumOfParts, correlation, variance_floor
 from gramian.clustering.base import Run
 from gramian.clustering.descent import shrink
-from gramian.clustering.parts import Moments, residual
+from gramian.clustering.parts import Moments, State, moments, residual
 from gramian.clustering.penalty import Penalty, choose
 from gramian.clustering.points import Points, indicator, parts
-from gramian.clustering.starts import promising
+from gramian.clustering.starts import first_labels, promising
 
 SHAPES = 5
 """Times that the shape of the noise is estimated anew at most."""
@@ -33,6 +33,29 @@ def sweep(m: Moments, C: np.ndarray, k: tuple[int, ...], lam: float) -> np.ndarr
         # (8.13): what the parts of the other clusterings leave, on average
         A = (m.S[rows] - np.delete(m.N, block, axis=1)[rows] @ rest) / counts[rows, None]
         C[rows] = shrink(A, rest, lam / counts[rows]) if len(rest) else A
+    return C
+
+
+def means_of(m: Moments) -> np.ndarray:
+    """The mean of the points of each cluster, (8.13) and (8.14) with its z; 0 where there are none."""
+    means: np.ndarray = m.S / np.maximum(np.diag(m.N), 1)[:, None]
+    return means
+
+
+def gap_variance(C: np.ndarray, k: tuple[int, ...]) -> float:
+    """σ² that Algorithm 5 begins with: (least distance of two means of one clustering)² / 2d."""
+    gaps = [linalg.sqdist(C[block])[np.triu_indices(size, 1)] for size, block in zip(k, parts(k)) if size > 1]
+    least = np.concatenate(gaps).min() if gaps else 0.0
+    return float(max(least / (2 * C.shape[1]), np.finfo(float).tiny ** 0.5))
+
+
+def settled(m: Moments, C: np.ndarray, k: tuple[int, ...], lam: float, rounds: int = 1000) -> np.ndarray:
+    """(8.18) and (8.19) in turn until the parts stay where they are (step 4.5)."""
+    for _ in range(rounds):
+        moved = sweep(m, C, k, lam)
+        if np.abs(moved - C).max(initial=0.0) <= 1e-9 * np.abs(moved).max(initial=0.0):
+            return moved
+        C = moved
     return C
 
 
@@ -65,12 +88,13 @@ class ConvolutionalEM(SumOfParts):
     factor z; v takes the penalty in and the new parts, not the old ones as (8.10), which makes it the minimizer; the
     parts go on from those before and not from the means (step 4.4), or the objective could rise. Each start is a short
     decorrelated k-means, where the thesis has k-means for one clustering and random labels for the other.
+    ``variant="as_printed"`` has none of these but the z of (8.14).
 
     Parameters
     ----------
     n_clusters : sequence of int
         Numbers of parts (k₁, …, k_T), one per clustering.
-    penalty : float, "auto" or "drop"
+    penalty : float, "auto", "drop" or "average"
         λ ≥ 0 of (8.12), in the same units as that of :class:`DecorrelatedKMeans`, and by the same rules.
     n_init, init, verbose, callback, random_state
         As in :class:`DecorrelatedKMeans`.
@@ -82,8 +106,12 @@ class ConvolutionalEM(SumOfParts):
     assignment : {"hard", "soft"}
         One combination of parts per point as in (8.7), or probabilities. All combinations are tried up to 2048,
         above that they are sampled (Gibbs), and the path is then the running best.
-    center : bool
-        Whether the mean of the data is the origin.
+    variant : {"improved", "as_printed"}
+        "as_printed" is Algorithm 5: labels by k-means and at random, σ by the rule of [15] there, (8.7) to (8.10) with
+        the parts of before, step 4.4, and (8.18), (8.19) until they settle; its last iterate is the answer, and the
+        objective may rise. ``n_init=1`` is one such run.
+    center : bool or "auto"
+        Whether the mean of the data is the origin; "auto": unless the variant is as printed.
     max_iter : int
         Most iterations.
     tol : float
@@ -127,18 +155,34 @@ class ConvolutionalEM(SumOfParts):
     _: KW_ONLY
     covariance: Literal["spherical", "diagonal", "full"] = "spherical"
     assignment: Literal["hard", "soft"] = "hard"
+    variant: Literal["improved", "as_printed"] = "improved"
+    center: Literal["auto"] | bool = "auto"  # type: ignore[assignment]  # True or False elsewhere
+
+    def _centers(self) -> bool:
+        return not self._printed if isinstance(self.center, str) else bool(self.center)
+
+    @property
+    def _printed(self) -> bool:
+        return self.variant == "as_printed"
 
     def _begin(self, points: Points, k: tuple[int, ...], rng: np.random.RandomState) -> None:
+        if self._printed and (self.covariance, self.assignment) != ("spherical", "hard"):
+            raise ValueError(
+                "ConvolutionalEM: covariance must be 'spherical' and assignment 'hard' for variant='as_printed', "
+                f"got {self.covariance!r} and {self.assignment!r}."
+            )
         if self.covariance != "spherical" and sparse.issparse(points.X):
             raise TypeError("ConvolutionalEM: covariance must be 'spherical' for sparse X; pass X.toarray().")
         self.penalty_ = choose(self.penalty, points, k, rng)
 
     def _first(self, points: Points, k: tuple[int, ...], start: int, rng: np.random.RandomState) -> np.ndarray:
+        if self._printed:
+            return first_labels(points, k, rng, "random")
         return promising(points, k, self.penalty_, rng)
 
     def _run(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run:
         """The spherical model; for other noise also in coordinates that the data, and then its residuals, give."""
-        best = super()._run(points, k, labels, rng)
+        best = self._letter(points, k, labels, rng) if self._printed else super()._run(points, k, labels, rng)
         best.extra["shape"] = None
         if self.covariance == "spherical":
             return best
@@ -155,6 +199,27 @@ class ConvolutionalEM(SumOfParts):
             S = shape(rest, self.covariance == "diagonal")
             start = best.labels.copy()
         return best
+
+    def _letter(self, points: Points, k: tuple[int, ...], labels: np.ndarray, rng: np.random.RandomState) -> Run:
+        """Algorithm 5 from given labels."""
+        energy, T = float(points.norms.sum()), len(k)
+        m = moments(points, labels, k)
+        C = means_of(m)
+        weights = np.concatenate([np.full(size, 1 / size) for size in k])  # step 3
+        state = State(C, weights, T * gap_variance(C, k))
+        path: list[float] = []
+        change = np.inf
+        while len(path) < self.max_iter and change > self.tol:
+            last, m = m, self._expect(points, state, k, m.labels, rng)  # (8.7)
+            change = float(np.mean(m.labels != last.labels)) if path else np.inf
+            path.append(-m.likelihood + self._lam * correlation(state.C, k) / (2 * state.variance))
+            variance = residual(energy, m, state.C) / (len(points) * points.d)  # T σ² of (8.10)
+            C = means_of(m)  # (8.13), (8.14), step 4.4
+            state = State(
+                settled(m, C, k, self.penalty_), np.diag(m.N) / len(points), max(variance, variance_floor(points))
+            )
+        extra = {"variance": state.variance / T, "weights": np.split(state.weights, np.cumsum(k)[:-1])}
+        return Run(m.labels, state.C, path[-1], np.array(path), change, self.tol, extra)
 
     def _labels(self, points: Points) -> np.ndarray:
         if self.shape_ is None:

@@ -46,10 +46,11 @@ class DecorrelatedKMeans(Clusterings):
     ----------
     n_clusters : sequence of int
         Numbers of clusters (k₁, …, k_T), one per clustering.
-    penalty : float, "auto" or "drop"
+    penalty : float, "auto", "drop" or "average"
         λ ≥ 0. ``"auto"`` is a little above the weight at which the clusterings part, see
         :func:`gramian.clustering.parting`; ``"drop"`` follows the largest drop of the objective as λ falls, the
-        heuristic of the thesis (§8.1.1.2), see :func:`gramian.clustering.largest_drop`.
+        heuristic of the thesis (§8.1.1.2), see :func:`gramian.clustering.largest_drop`; ``"average"`` the average drop
+        over several draws, which it names for noisy data.
     n_init : int
         Number of starts; the lowest objective wins.
     init : array (n, T), optional

@@ -19,6 +19,7 @@ from gramian.solvers import (
     Hard,
     Hinge,
     InfeasibleError,
+    InteriorPoint,
     PrimalNewton,
     Problem,
     Quadratic,
@@ -34,12 +35,13 @@ ENOUGH_PAIRS = 3000
 """Pairs that are enough for what is blended with a prior."""
 DUAL_STEPS = 40
 """Steps of the dual in a blended fit on a device."""
-SOLVERS: dict[str, type[DualAscent | BregmanProjections | PrimalNewton]] = {
+SOLVERS: dict[str, type[DualAscent | BregmanProjections | PrimalNewton | InteriorPoint]] = {
     "primal": PrimalNewton,
     "dual": DualAscent,
     "bregman": BregmanProjections,
+    "interior": InteriorPoint,
 }
-SolverName = Literal["auto", "primal", "dual", "bregman"]
+SolverName = Literal["auto", "primal", "dual", "interior", "bregman"]
 SubspaceName = Literal["svd", "landmarks"]
 
 
@@ -119,6 +121,8 @@ def named(name: str, problem: Problem, task: Task) -> Solver:
     """The solver of a name; "auto" is Newton's method on M where that suits, and the dual elsewhere."""
     there = foreign(problem.bound)  # the dual runs on any array library
     best = "dual" if there or not PrimalNewton.suits(problem) else "primal"
+    if best == "dual" and not there and task.effort.constraints is None and InteriorPoint.suits(problem):
+        best = "interior"
     steps = int(task.effort.max_iter or 1)
     if there and task.effort.constraints is not None:  # a blend counts on primal steps, of which the dual needs more
         steps = max(steps, DUAL_STEPS)
@@ -147,9 +151,10 @@ class Framework(Iterative):
         (``"quadratic"``). A :class:`~gramian.solvers.Slack`: any convex cost.
     slack_loss : {"hinge", "quadratic"}
         What a violation costs: in proportion, or its square.
-    solver : {"auto", "primal", "dual", "bregman"} or Solver
-        Newton's method on M (LogDet with a slack that curves), the box-constrained dual (everything), or cyclic
-        Bregman projections (constraints of rank two at most; fast under LogDet); "auto" takes the first that suits.
+    solver : {"auto", "primal", "dual", "interior", "bregman"} or Solver
+        Newton's method on M (LogDet with a slack that curves), the box-constrained dual (everything), an interior
+        point (Frobenius with hinges, more of them than twice the entries of M), or cyclic Bregman projections
+        (constraints of rank two at most; fast under LogDet); "auto" takes the first that suits.
     rank : int, optional
         Learn W = αI + U(M − αI)Uᵀ on a subspace of that dimension (Jain 2009, (3.6)); linear in d, takes sparse X.
     subspace : {"svd", "landmarks"} or array (d, k)

@@ -24,7 +24,8 @@ class POLA(Iterative):
 
     The framework with the Frobenius divergence from M₀ = 0 and pair constraints d² ≤ b − 1 and d² ≥ b + 1. With
     ``threshold=None`` the threshold b is learned as well, min ½‖M‖² + ½b², as POLA does: it is one more diagonal
-    coordinate of the same problem. A hinge of weight ``slack`` lets real data violate the margin.
+    coordinate of the same problem. A hinge of weight ``slack`` lets real data violate the margin. Many pairs of few
+    features are solved by an interior point (:class:`~gramian.solvers.InteriorPoint`) to a certified gap.
 
     Parameters
     ----------

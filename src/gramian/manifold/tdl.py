@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from gramian import linalg
+from gramian import _memory, linalg
 from gramian._settings import Count, Points, Seed, Share, Size, whole
 from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
@@ -37,8 +38,9 @@ class TDL(Transductive):
     the same class near and the k nearest of other classes far. P' keeps what is near in the geometry of all points,
     labeled or not, near. The rows of X are the new coordinates; the learned distance is Euclidean in them.
 
-    Followed as printed, but for two readings: (6) is symmetrized, and the constant vector is removed by deflation
-    (C' + λP' may be indefinite). With ``penalty="normalized"`` the trivial vector is D^{1/2}e. New points, which the
+    Followed as printed, but for three readings: (6) is symmetrized, the constant vector is removed by deflation
+    (C' + λP' may be indefinite), and columns are orthonormal, as in Algorithm 1, where (3) asks for Tr(XᵀX) = 1 alone
+    (``normalization``). With ``penalty="normalized"`` the trivial vector is D^{1/2}e. New points, which the
     paper leaves to problem (7), are placed by (7) when the penalty is a Kernel, by the kernels of Isomap and locally
     linear embedding with these, otherwise along the graph (:class:`~gramian.manifold.AlongGraph`).
 
@@ -80,6 +82,9 @@ class TDL(Transductive):
         gets clearly more held-out labels right. 0 where λ is one number. ``metric_`` is not anchored.
     n_votes : int
         Labeled neighbors that vote in ``predict``.
+    normalization : {"orthonormal", "trace"}
+        XᵀX = I, or Tr(XᵀX) = 1 as (3) prints it. The optimum under the trace has rank one: all its columns are
+        multiples of the smallest eigenvector, which alone is kept.
     tol : float
         Accuracy of the Lanczos iteration for more than 1,000 points.
     max_iter : int, optional
@@ -116,7 +121,7 @@ class TDL(Transductive):
         Of the graph.
     part_ : array or None
         Rows whose geometry was learned, where there are more than 30,000 points and labels: that of a part, unless
-        ``graph`` is given, and all others are placed as new points are.
+        ``graph`` is given or λ is one number, and all others are placed as new points are.
 
     See Also
     --------
@@ -147,6 +152,7 @@ class TDL(Transductive):
     features: KernelFeatures | None = None
     anchor: Literal["auto"] | Share = "auto"
     n_votes: Count = 1
+    normalization: Literal["orthonormal", "trace"] = "orthonormal"
     tol: Size = 1e-4
     max_iter: Count | None = None
     random_state: Seed = None
@@ -163,7 +169,7 @@ class TDL(Transductive):
         n, default = linalg.count(X), type(self).n_neighbors
         if self.graph is None and self.n_neighbors >= n and self.n_neighbors != default:
             raise ValueError(f"TDL: n_neighbors must be less than the number of points {n}, got {self.n_neighbors}.")
-        if self.graph is None and self.cost is None and is_partial(self, side, self.penalty):
+        if self.graph is None and self.cost is None and not self._whole(X) and is_partial(self, side, self.penalty):
             graph = NeighborGraph(self.n_neighbors)
             fit_part(self, X, self.penalty, "graph=NeighborGraph(…)", graph=graph)
             return self
@@ -176,7 +182,8 @@ class TDL(Transductive):
 
         def solutions(codes: np.ndarray | None, grid: list[float]) -> Iterator[Spectrum]:
             C = self._cost(plain, codes, side)  # once for all λ
-            return (penalty.solve(C, lam, k, search) for lam in grid)
+            columns = k if self.normalization == "orthonormal" else 1
+            return (penalty.solve(C, lam, columns, search) for lam in grid)
 
         def embeddings(codes: np.ndarray, grid: list[float]) -> Iterator[np.ndarray]:
             return (spectrum.vectors for spectrum in solutions(codes, grid))
@@ -187,6 +194,14 @@ class TDL(Transductive):
         self._store(built, next(solutions(self.codes_, [choice.value])))
         self._appoint(choice, plain)
         return self
+
+    def _whole(self, X: Any) -> bool:
+        """Whether all points are learned from: one sparse eigenproblem that fits into memory, as λ is one number."""
+        one = isinstance(self.lam, Real) and isinstance(self.penalty, str) and self.penalty != "isomap"
+        n, k = linalg.count(X), self._n_components()
+        # twice the neighbors of each point, the Krylov vectors of ARPACK, and copies of both
+        needed = n * (100.0 * self.n_neighbors + 16.0 * (k + max(k, 40)) + 16.0 * k)
+        return one and needed < 0.5 * _memory.available()
 
     def _n_components(self) -> int:
         if isinstance(self.n_components, str):

@@ -8,7 +8,7 @@ which ends it much sooner.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -62,6 +62,24 @@ class MultiplicativeWeights:
         return mult_update(p, penalty, rho, delta), delta / rho
 
 
+@dataclass(frozen=True)
+class PrintedWeights:
+    """MultUpdate of Algorithm 2 as it is printed: ρ_t = max_i M_i and δ_t = min(ε/4ρ_t, ½), anew at each answer.
+
+    This ρ bounds the penalties from above only. Where it is 0 the letter divides by zero, and the weights stay: the
+    oracle sees to it that Σ p_i M_i ≥ 0, so that no constraint is violated then.
+    """
+
+    epsilon: float
+
+    def update(self, p: np.ndarray, penalty: np.ndarray, atom: Atom, t: int) -> tuple[np.ndarray, float]:
+        """One MultUpdate; every answer has the same share."""
+        rho = float(penalty.max())
+        if rho <= 0:
+            return p, 1.0
+        return mult_update(p, penalty, rho, min(self.epsilon / (4 * rho), 0.5)), 1.0
+
+
 def theory(problem: RankProblem) -> tuple[MultiplicativeWeights, int]:
     """The rule and the number of rounds T of Theorem 10, with ρ = max_i (D ‖A_i‖ + |b_i|)."""
     D, eps = problem.oracle.reach(problem.A.n), problem.epsilon
@@ -79,17 +97,23 @@ class OnlineGradient:
     gradient √(‖X^t‖²/D² + 1) so far: Theorem 11 writes Δ and D for them, which forgets the last coordinate of the
     gradient and a factor of up to two in the diameter.
 
+    ``printed`` has the letter of Algorithm 3 in their place: η_t = Δ/(2D√t) with Δ = max_i ‖A_i‖_F + |b_i| and D, which
+    the thesis takes to be at least 1, on (A, b) as they are.
+
     With step = 1 the proof behind Theorem 2 gives R(T) ≤ 3/2 · G ‖K‖ √T: ‖K‖²/(2η_T) contributes the printed
     G ‖K‖ √T, and the gradients another half of it.
     """
 
-    def __init__(self, problem: RankProblem, step: float = 1.0):
-        self.reach = _reach(problem)
+    def __init__(self, problem: RankProblem, step: float = 1.0, printed: bool = False):
+        self.reach = 1.0 if printed else _reach(problem)
         self.gram = self.reach**2 * problem.A.gram + np.outer(problem.b, problem.b)
         squares = self.gram.diagonal()  # ‖(D A_i, b_i)‖²
         self.diameter = float(np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.gram, 0).max()))
         self.smoothness = 1.001 * float(leading(self.gram, 1)[0][0])  # Lanczos comes from below
-        self.step, self.gradient = step, 1.0
+        self.step, self.gradient, self.fixed = step, 1.0, 0.0
+        if printed:
+            delta = float((problem.A.norms + np.abs(problem.b)).max())
+            self.fixed = delta / max(1.0, problem.oracle.reach(problem.A.n))  # Δ/D
 
     def update(self, p: np.ndarray, penalty: np.ndarray, atom: Atom, t: int) -> tuple[np.ndarray, float]:
         """One projected gradient step; every answer has the same share."""
@@ -97,7 +121,7 @@ class OnlineGradient:
         overlap = atom.vectors.T @ atom.vectors
         d = atom.values / self.reach  # X/D
         self.gradient = max(self.gradient, float(np.sqrt(d @ overlap**2 @ d + 1)))
-        eta = self.step * self.diameter / (2 * self.gradient * np.sqrt(t))
+        eta = (self.fixed or self.step * self.diameter / self.gradient) / (2 * np.sqrt(t))
         return project_hull(self.gram, self.gram @ p - eta * penalty, p, self.smoothness), 1.0
 
 
@@ -155,12 +179,15 @@ def _among(
     return p
 
 
-def rule_of(problem: RankProblem, method: str, step: float | None, owner: str) -> Rule:
-    """The rule of "mw" with δ = step, or of "ocp" with step as a factor; None is the rule's own step."""
-    if step is not None:
+def rule_of(problem: RankProblem, method: str, step: float | Literal["printed"] | None, owner: str) -> Rule:
+    """The rule of "mw" with δ = step, or of "ocp" with step as a factor; None is ours, "printed" that of the letter."""
+    if isinstance(step, str):
+        return PrintedWeights(problem.epsilon) if method == "mw" else OnlineGradient(problem, printed=True)
+    factor: float | None = step
+    if factor is not None:
         high = 0.5 if method == "mw" else np.inf
-        step = _validate.number(step, owner, "step", low=0, high=high, open_low=True)
-    return MultiplicativeWeights(step) if method == "mw" else OnlineGradient(problem, 1.0 if step is None else step)
+        factor = _validate.number(factor, owner, "step", low=0, high=high, open_low=True)
+    return MultiplicativeWeights(factor) if method == "mw" else OnlineGradient(problem, factor or 1.0)
 
 
 @dataclass(frozen=True, eq=False)

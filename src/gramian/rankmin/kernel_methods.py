@@ -193,8 +193,9 @@ class Game(KernelMethod):
         As in :class:`~gramian.RankMinimizer`.
     variant : {"restored", "as_printed"}
         "restored" cuts the average of the game to the wanted rank and restores the constraints there. "as_printed" is
-        the plain average of ``max_iter`` answers at β (0.5 unless given): its rank is what it happens to be (cut to
-        ``rank`` if that is given), and so are the violations.
+        the plain average of ``max_iter`` answers at β (0.5 unless given), with the steps as they are printed unless
+        ``step`` is given: its rank is what it happens to be (cut to ``rank`` if that is given), and so are the
+        violations.
     """
 
     rule: Literal["mw", "ocp"] = "mw"
@@ -223,7 +224,8 @@ class Game(KernelMethod):
 
     def played(self, how: Callable[..., Played], case: RankProblem, max_iter: int, step: Step) -> np.ndarray:
         """The factor of the average of a game, in order of decreasing weight."""
-        game = how(case, rule_of(case, self.rule, self.step, OWNER), max_iter, step)
+        size: Any = "printed" if self.step is None and self.variant == "as_printed" else self.step
+        game = how(case, rule_of(case, self.rule, size, OWNER), max_iter, step)
         atom = combine(game.atoms, game.mix, case.A.n)
         factor: np.ndarray = atom.vectors * np.sqrt(np.maximum(atom.values, 0))
         return factor

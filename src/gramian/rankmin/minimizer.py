@@ -51,8 +51,10 @@ class RankMinimizer:
     compress : bool
         Lower the rank of the average in factored form (sets of PSD matrices only).
     variant : {"corrected", "as_printed"}
-        "as_printed" returns what Algorithms 2 and 3 return: the plain mean of ``max_iter`` answers, or of the T of
-        Theorem 10 with ``step="theory"``, whatever it violates. Nothing is corrected or compressed.
+        "as_printed" is Algorithms 2 and 3 to the letter: δ = min(ε/4ρ, ½) with ρ = max_i M_i of each answer, or
+        η = Δ/(2D√t), and the plain mean of ``max_iter`` answers, whatever it violates. With a ``step`` it is the mean
+        under that step, of the T of Theorem 10 with "theory". Nothing is corrected or compressed. A query that is
+        refused is asked again at b − ε.
     conic : bool
         "trace", "logdet": solve by cvxpy (the ``sdp`` extra) instead of our own first-order method; small n only.
     callback : callable, optional
@@ -101,7 +103,8 @@ class RankMinimizer:
         """
         check(self)
         problem = self._problem(A, b)
-        if problem.b.max() <= problem.epsilon:
+        averaged = self.method in ("mw", "ocp") and self.variant == "as_printed"
+        if problem.b.max() <= problem.epsilon and not averaged:
             return result(problem, Atom.zero(problem.A.n))
         how = {"factored": self._factored, "trace": self._convex, "logdet": self._convex}
         answer = how.get(self.method, self._averaged)(problem)
@@ -150,7 +153,8 @@ class RankMinimizer:
         if self.step == "theory" and self.method == "mw":
             rule, rounds = theory(problem)
             return rule, min(rounds, self.max_iter)
-        step = None if isinstance(self.step, str) else self.step
+        letter = self.step is None and self.variant == "as_printed"
+        step: Any = "printed" if letter else None if isinstance(self.step, str) else self.step
         return rule_of(problem, self.method, step, OWNER), self.max_iter
 
 

@@ -1,5 +1,6 @@
 """Solvers of the framework problem."""
 
+from gramian.solvers.barrier import InteriorPoint
 from gramian.solvers.base import InfeasibleError, Problem, Result, Solution, Solver, ended
 from gramian.solvers.bregman import BregmanProjections
 from gramian.solvers.dual import DualAscent
@@ -14,6 +15,7 @@ __all__ = [
     "Hard",
     "Hinge",
     "InfeasibleError",
+    "InteriorPoint",
     "PrimalNewton",
     "Problem",
     "Quadratic",
