@@ -8,10 +8,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Source:
-    """The file of mapped rows as it was: its name, which file of that name it was, its size and when it was written."""
+    """The file of mapped rows as it was when they were taken."""
 
     path: str
-    stamp: tuple[int, int, int, int]
+    before: os.stat_result
 
     @classmethod
     def of(cls, rows: np.ndarray) -> "Source | None":
@@ -20,23 +20,21 @@ class Source:
         if not isinstance(mapped, np.memmap) or mapped.filename is None:
             return None
         path = os.fspath(mapped.filename)
-        stamp = stamp_of(path)
-        return None if stamp is None else cls(path, stamp)
+        try:
+            return cls(path, os.stat(path))
+        except OSError:
+            return None
 
     def check(self, owner: str) -> None:
         """Raise where the file was written into; a new one in its place, or none, leaves the rows as they were."""
-        now = stamp_of(self.path)
-        if now is not None and now[:2] == self.stamp[:2] and now != self.stamp:
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            return
+        if now.st_mtime_ns == self.before.st_mtime_ns and now.st_size == self.before.st_size:
+            return
+        if os.path.samestat(now, self.before):
             raise ValueError(
                 f"{owner}: the file of its points must stay as it is, got another size or time of {self.path!r}; "
                 "add its points to a new index."
             )
-
-
-def stamp_of(path: str) -> tuple[int, int, int, int] | None:
-    """Device, number, size and time of a file, None where there is none."""
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return None
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
