@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gramian import service
-from gramian.service import Space, changes, learning, store, troubles, upkeep
+from gramian.service import Space, changes, learning, store, troubles, upkeep, writer
 
 ROOT = os.path.dirname(service.__file__) + os.sep
 KINDS = (
@@ -147,20 +147,27 @@ def change(space, promised):
                 promised.append(work()["seq"])
 
 
+def twice(space, work):
+    """Try again what a fault has refused; a writer that has ended refuses all."""
+    try:
+        return work()
+    except Exception:
+        return work() if space.alive else {"seq": 0}
+
+
 def write(folder, at):
     """Changes with a fault at a call of the thread that writes; how many calls it made."""
     promised = []
     with Fault("gramian-writer", at).watching() as fault, Space(folder, learning=False) as space:
-        with contextlib.suppress(Exception):
-            space.create("a", WIDTH)
+        twice(space, lambda: space.create("a", WIDTH))
         if space.alive:
-            space.create("a", WIDTH)
             change(space, promised)
         if space.alive:
-            promised.append(space.add("a", np.zeros((1, WIDTH)))["seq"])
+            promised.append(twice(space, lambda: space.add("a", np.zeros((1, WIDTH))))["seq"])
+        alive = space.alive
+        if alive:
             assert [event["seq"] for event in space.events(limit=10**6)] == list(range(1, space.seq + 1))
             seen = space.collection("a").ids.tolist()
-        alive = space.alive
     with Space(folder, learning=False) as again:
         assert again.seq >= max(promised, default=0)
         if alive:
@@ -182,3 +189,40 @@ def test_the_writer_answers_after_a_fault_at_every_call(quick, tmp_path):
         shutil.rmtree(tmp_path / "space")
         if calls < at:
             break
+
+
+class Connection:
+    """That of a draft, of which one statement fails the first time, or every time."""
+
+    def __init__(self, db, fails, times):
+        self.db, self.fails, self.times = db, fails, times
+
+    def execute(self, statement, *values):
+        if statement == self.fails and self.times:
+            self.times -= 1
+            raise MemoryError("injected")
+        return self.db.execute(statement, *values)
+
+    def __getattr__(self, name):
+        return getattr(self.db, name)
+
+
+@pytest.mark.parametrize(("fails", "times"), [("RELEASE change", 1), ("RELEASE change", 2), ("SAVEPOINT change", 1)])
+def test_what_was_refused_in_its_last_moment_is_not_there(quick, tmp_path, monkeypatch, fails, times):
+    """It was told to have failed, its file was removed, and its rows were kept: the space did not open again."""
+    made, X = writer.Draft.__init__, np.ones((90, WIDTH))
+    with Space(tmp_path, learning=False) as space:
+        space.create("a", WIDTH)
+
+        def broken(draft, store):
+            made(draft, store)
+            draft.db = Connection(draft.db, fails, times)
+
+        monkeypatch.setattr(writer.Draft, "__init__", broken)
+        with pytest.raises(MemoryError):
+            space.add("a", X)
+        monkeypatch.undo()
+        assert len(space.collection("a").ids) == 0 and space.seq == 1
+        assert space.add("a", X[:2])["seq"] == 2
+    with Space(tmp_path, learning=False) as again:
+        assert len(again.collection("a").ids) == 2 and len(again.events()) == 2

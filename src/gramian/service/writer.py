@@ -44,6 +44,8 @@ class Draft:
     ----------
     effects : list
         Methods of the builder of the next snapshot, with their values.
+    broken : bool
+        Whether something of a refused change may be left, so that nothing of the transaction may be kept.
     """
 
     def __init__(self, store: Store) -> None:
@@ -52,21 +54,24 @@ class Draft:
         self.seq = store.seq
         self.time = time.time()
         self.effects: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self.broken = False
 
     def attempt(self, change: Callable[["Draft"], Any]) -> Any:
-        """Make a change, or leave everything as it was and raise."""
+        """Make a change, or leave everything as it was and raise; where that fails too, the transaction is broken."""
         seq, n_effects = self.seq, len(self.effects)
         self.db.execute("SAVEPOINT change")
         try:
             answer = change(self)
+            self.db.execute("RELEASE change")
         except Exception as error:
-            if not refused_by_disk(error):  # otherwise the whole transaction is lost
+            self.broken = True  # until all of the change is gone
+            if not refused_by_disk(error):
                 self.db.execute("ROLLBACK TO change")
                 self.db.execute("RELEASE change")
+                self.broken = False
             self.seq = seq
             del self.effects[n_effects:]
             raise
-        self.db.execute("RELEASE change")
         return answer
 
     def tell(self, effect: Callable[..., None], *values: Any) -> None:
@@ -216,7 +221,7 @@ class Writer:
                     try:
                         answers.append((future, draft.attempt(change)))
                     except Exception as error:
-                        if refused_by_disk(error):
+                        if draft.broken:
                             raise
                         refusals.append((future, error))
         except BaseException as failure:
