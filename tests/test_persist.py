@@ -321,6 +321,20 @@ def test_what_is_written_is_plain_and_the_same_every_time(path):
     assert contents[0] == contents[1]
 
 
+def test_an_array_is_named_once(path):
+    """Otherwise a small file could ask for much memory."""
+    header = {**HEADER, "value": [{"array": "array0"}, {"array": "array0"}]}
+    with pytest.raises(persist.PersistError, match=r"\(array array0 is named twice\)"):
+        gm.load(write(path, header, {"array0": npy(np.ones(2))}))
+
+
+def test_values_save_themselves(path):
+    pairs = gm.Pairs([0, 1], [1, 2], [True, False])
+    assert isinstance(pairs, persist.Stored)
+    pairs.save(path)
+    assert gm.load(path).left.tolist() == [0, 1] and gm.load(path).similar.tolist() == [True, False]
+
+
 def test_functions_and_other_objects_are_refused_by_what_they_are():
     for value, sentence in [
         (len, "save: cannot store a function, 'len', which a file would have to run; pickle the metric where"),
