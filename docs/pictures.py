@@ -1,5 +1,6 @@
 """Run ``python docs/pictures.py [NAME ...]``: draw the pictures of the guide into docs/images/guide."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -209,6 +210,13 @@ def gains():
     gm.plotting.gains(gm.AutoMetric(random_state=0).fit(X, y).report_)
 
 
+def queries():
+    """What each candidate of QueryAdapter gains on 1,000 descriptions of Debian's packages (GRAMIAN_DATA)."""
+    stored = np.load(Path(os.environ["GRAMIAN_DATA"]) / "debian_minilm.npz")
+    rows = np.random.default_rng(0).permutation(len(stored["Q"]))[:1000]
+    gm.plotting.gains(gm.QueryAdapter(random_state=0).fit(stored["Q"][rows], stored["D"][rows]).report_)
+
+
 def judged(learner, relative, bounds, query, near, far, shown):
     """Teach what was clicked: relative to the list, or with the same two bounds for all."""
     if relative:
@@ -269,6 +277,7 @@ PICTURES = (
     command_line,
     benchmarks,
     gains,
+    queries,
     clicks,
 )
 

@@ -78,6 +78,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "Contrastive",
         "AutoMetric",
         "QueryAdapter",
+        "ModelBridge",
         "Posteriors",
         "Covariance",
         "LFDA",

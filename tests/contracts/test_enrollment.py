@@ -37,6 +37,7 @@ ALONE = {
     **dict.fromkeys(test_distances.OBJECTS, "contracts/test_distances.py"),
     "Feedback": "online/test_updates.py",
     "KernelFeatures": "contracts/test_features.py",
+    "ModelBridge": "learners/test_model_bridge.py",
     "QueryAdapter": "learners/test_query_adapter.py",
     "RankMinimizer": "rankmin/test_minimizer.py",
     "SubsetDistance": "approximation/test_subset.py",

@@ -120,6 +120,17 @@ def test_saved_and_loaded(tmp_path, side):
     assert other.threshold(0.05) == adapter.threshold(0.05) and repr(other) == repr(adapter)
 
 
+@SIDES
+def test_the_metrics_are_the_maps_of_rows_of_length_one(side):
+    Q, D = (X / np.linalg.norm(X, axis=1, keepdims=True) for X in pairs())
+    adapter = gm.QueryAdapter(side, anchor=0.2).fit(Q, D)
+    np.testing.assert_allclose(adapter.metric_.transform(Q), adapter.transform_queries(Q), atol=1e-7)
+    np.testing.assert_allclose(adapter.document_metric_.transform(D), adapter.transform(D), atol=1e-7)
+    numbers = gm.export.to_json(adapter)
+    Z = Q @ np.array(numbers["inner"]).T + np.array(numbers["offset"])
+    np.testing.assert_allclose(Z / np.linalg.norm(Z, axis=1, keepdims=True), adapter.transform_queries(Q), atol=1e-6)
+
+
 def test_the_threshold_keeps_its_promise():
     share, kept = 0.02, 0
     new, others = pairs(1500, d=6, seed=1000)

@@ -65,6 +65,7 @@ def export(
     column: opt.Vectors = None,
     label: opt.Unlearned = None,
     drop: opt.Drop = None,
+    documents: opt.Documents = False,
 ) -> None:
     """Take a learned distance into the models, indexes and databases that you already run.
 
@@ -76,7 +77,8 @@ def export(
 
         serving.export_events(model, Path(output) if output else None)
         return
-    target, width = named(to), gramian.export.base.Map.of(model, f"to {to}").n_features
+    source: Any = documents_of(model) if documents else model
+    target, width = named(to), gramian.export.base.Map.of(source, f"to {to}").n_features
     gone = [*(drop or ()), *([label] if label else ())]
     points = None if data is None else read(data, model, width, id, gone, column)
     place: Any = output or f"{model.stem}{target.suffix}"
@@ -85,13 +87,21 @@ def export(
     options = {name: value for name, value in options.items() if value is not None}
     require(target, points, options, output == "-", check or check_only, check_only)
     if not check_only:
-        write(target, points, model, place, options)
+        write(target, points, source, place, options)
         rows = f"{points.count:,} rows" if points is not None and target.takes_data and points.count else "the map"
         (tell if output == "-" else say).print(f"{to}: {rows}; wrote {place}")
     if check or check_only:
         X, ids = (None, None) if points is None else (points.take(), points.ids)
         where = {name: value for name, value in options.items() if name in ("table", "form")}
-        say.print(str(gramian.export.check(model, to, place, X, ids=ids, **where)))
+        say.print(str(gramian.export.check(source, to, place, X, ids=ids, **where)))
+
+
+def documents_of(model: Path) -> Any:
+    """The map of documents of an adapter in a file."""
+    adapter = persist.load(model)
+    if not isinstance(adapter, gramian.QueryAdapter):
+        raise ValueError(f"--documents is for adapters, and {model} holds a {type(adapter).__name__}.")
+    return adapter.document_metric_
 
 
 def named(to: str) -> Any:
@@ -120,7 +130,7 @@ def arguments(target: Any) -> Any:
     return signature(getattr(gramian.export, f"to_{target.module}")).parameters
 
 
-def write(target: Any, points: Points | None, model: Path, place: Any, options: dict[str, Any]) -> None:
+def write(target: Any, points: Points | None, model: Any, place: Any, options: dict[str, Any]) -> None:
     """Write an export, under a bar where it takes long."""
     function = getattr(gramian.export, f"to_{target.module}")
     if not target.takes_data:

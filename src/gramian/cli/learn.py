@@ -34,6 +34,7 @@ EVALUATE = (
     "gramian evaluate wine.csv --label kind --standardize -k 5 --folds 10",
     "gramian evaluate messy.csv --label kind --missing median --drop id,name --plot scores.png",
     "gramian evaluate wine.csv --label kind --json > scores.json",
+    "gramian evaluate queries.npy documents.npy --matches pairs.csv",
 )
 
 
@@ -82,6 +83,7 @@ def fit(
 
 def evaluate(
     data: opt.Data,
+    documents: opt.Answers = None,
     label: opt.Label = None,
     learner: opt.Learners = None,
     neighbors: opt.Neighbors = 3,
@@ -96,14 +98,23 @@ def evaluate(
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
     picture: opt.Drawn = None,
+    matches: opt.Matches = None,
+    side: opt.Side = opt.Sides.query,
 ) -> None:
     """See whether a learned distance finds better neighbors than the Euclidean one, by cross-validation.
 
     The columns as they are, scaled ones (unit variance) and a linear classifier are always among those compared: where
-    only the class is asked for, the classifier may be the better tool.
+    only the class is asked for, the classifier may be the better tool. With a second file, vectors of queries and of
+    documents, it compares on held-out queries what gramian adapt would do.
     """
-    from gramian.cli import choice, scores
+    from gramian.cli import adapt, choice, scores
 
+    if documents is not None:
+        gains = adapt.compare(data, documents, matches, side.value, seed)
+        print(json.dumps(gains, indent=1)) if as_json else adapt.show(gains)
+        return
+    if matches is not None:
+        raise ValueError("--matches is for two files: gramian evaluate QUERIES DOCUMENTS --matches CSV.")
     formats.check_output(picture, suffixes=formats.PICTURES)
     table, y = labeled(data, label, drop, "keep" if missing == "median" else missing, absent)
     splits = scores.folds(table.X, y, n_folds, seed)

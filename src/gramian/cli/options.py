@@ -63,6 +63,25 @@ RANK = "With --kernel: the number of coordinates; 300 at most when absent."
 Rank = Annotated[int | None, _option(RANK, metavar="R", panel=LEARNER, min=1)]
 Seed = Annotated[int, _option("Seed of everything random.", metavar="N", panel=LEARNER, min=0)]
 
+
+class Sides(StrEnum):
+    """What an adapter maps."""
+
+    query = "query"
+    both = "both"
+
+
+QueryVectors = Annotated[Path, typer.Argument(help="Vectors of queries, .npy (n, d).", metavar="QUERIES")]
+DocumentVectors = Annotated[Path, typer.Argument(help="Vectors of documents, .npy (m, d).", metavar="DOCUMENTS")]
+Answers = Annotated[
+    Path | None, typer.Argument(help="Vectors of documents, where DATA are those of queries.", metavar="[DOCUMENTS]")
+]
+MATCHES = "CSV: a row of queries, a row of documents that answers it and, if need be, a weight; row by row when absent."
+Matches = Annotated[Path | None, _option(MATCHES, "--matches", metavar="CSV")]
+Side = Annotated[Sides, _option("What is mapped; with query an index of documents stays as it is.", "--side")]
+Documents = Annotated[bool, _option("Of an adapter: the map of documents, not of queries.", "--documents")]
+AdapterOutput = Annotated[Path, _option("Where to save the adapter.", "--output", "-o", metavar="FILE", panel=RESULT)]
+
 Output = Annotated[Path, _option("Where to save the metric.", "--output", "-o", metavar="FILE", panel=RESULT)]
 Neighbors = Annotated[int, _option("Neighbors that vote.", "--neighbors", "-k", metavar="K", panel=RESULT, min=1)]
 Folds = Annotated[int, _option("Parts of the cross-validation.", "--folds", metavar="N", panel=RESULT, min=2)]

@@ -15,6 +15,7 @@ from gramian.learners.lsml import LSML
 from gramian.learners.mcml import MCML
 from gramian.learners.mlkr import MLKR
 from gramian.learners.mmc import MMC
+from gramian.learners.model_bridge import ModelBridge
 from gramian.learners.nca import NCA
 from gramian.learners.plda import PLDA
 from gramian.learners.pola import POLA
@@ -47,6 +48,7 @@ __all__ = [
     "Framework",
     "Kernelized",
     "Learner",
+    "ModelBridge",
     "Posteriors",
     "QueryAdapter",
     "TupleClassifier",

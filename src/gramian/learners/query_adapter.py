@@ -8,12 +8,13 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from gramian import _validate, linalg
-from gramian._arrays import to_numpy
 from gramian._settings import Count, Seed, Share, Within, checked, whole
-from gramian.learners.retrieval import MOST_DOCUMENTS, Retrieval
+from gramian.coordinates import Angles
+from gramian.learners.retrieval import MOST_DOCUMENTS, Retrieval, directed, unit
 from gramian.learners.retrieval_trials import FEWEST, WEIGHTS, Fold, RetrievalReport, Roads, search
 from gramian.learners.two_sided import TwoSided
 from gramian.learners.wrong_pairs import LOOKED_AT, WrongPairs
+from gramian.metrics import Metric
 from gramian.persist import Stored
 
 OWNER = "QueryAdapter"
@@ -63,12 +64,15 @@ class QueryAdapter(Stored):
         Gain in MRR to expect, and its standard error: each fold is judged by the choice of the others.
     map_ : TwoSided
         The arrays A, a, B, b.
+    metric_, document_metric_ : Metric
+        The maps of queries and of documents for exports.
     n_features_in_ : int
         Number of columns.
 
     See Also
     --------
     gramian.AutoMetric : For points of one kind with labels, pairs or groups.
+    gramian.ModelBridge : Where queries and documents come from two models.
 
     Examples
     --------
@@ -154,6 +158,22 @@ class QueryAdapter(Stored):
             S = one.queries(task.queries[rows]) @ one.documents(task.documents[columns]).T
             parts.append((S.astype(float), task.answers[rows][:, columns].toarray() == 0))
         return WrongPairs.of(parts)
+
+    @property
+    def metric_(self) -> Metric:
+        """The map of queries as a metric by the angle: what exports, ``gm.save`` and indexes take.
+
+        With ``side="both"`` it is this map for rows of length one, which embeddings mostly are.
+        """
+        one = self._fitted()
+        return by_angle(one.A, one.a)
+
+    @property
+    def document_metric_(self) -> Metric:
+        """The same for documents; that of the cosine as it is with ``side="query"``."""
+        one = self._fitted()
+        d = len(one.A)
+        return by_angle(np.eye(d) if one.B is None else one.B, np.zeros(d) if one.b is None else one.b)
 
     def transform_queries(self, Q: Any) -> Any:
         """Queries, mapped, of length one; as they are where nothing was learned."""
@@ -247,6 +267,12 @@ class QueryAdapter(Stored):
         return adapter
 
 
+def by_angle(A: np.ndarray, a: np.ndarray) -> Metric:
+    """x ↦ (Ax + a) / |Ax + a| as a metric: A(x − c) with c = −A⁻¹a."""
+    center = -np.linalg.lstsq(A, a, rcond=None)[0] if a.any() else a
+    return Metric.of(Angles(center, A), np.eye(len(A)))
+
+
 def doubt_of(task: Retrieval) -> str:
     """Why nothing can be learned; nothing where something can."""
     n, m = task.answers.shape
@@ -263,7 +289,7 @@ def retrieval(
     queries: Any, documents: Any, matches: Any, weight: Any, hard: Any, rng: np.random.RandomState
 ) -> Retrieval:
     """The one door: checked rows of length one, each once, in an order that their content decides."""
-    Q, D = rows_of(queries, "queries"), rows_of(documents, "documents")
+    Q, D = directed(queries, OWNER, "queries"), directed(documents, OWNER, "documents")
     if Q.shape[1] != D.shape[1]:
         raise ValueError(
             f"{OWNER}: queries and documents must have the same number of columns, got {Q.shape[1]} and {D.shape[1]}; "
@@ -294,27 +320,6 @@ def retrieval(
         raise ValueError(f"{OWNER}: hard must hold no match, but one of its documents answers the query.")
     rows = np.flatnonzero(np.diff(answers.indptr))
     return Retrieval(Q[places_q][rows], D[places_d], answers[rows], negatives[rows])
-
-
-def rows_of(X: Any, name: str) -> np.ndarray:
-    """Checked rows with a direction."""
-    X = np.asarray(to_numpy(_validate.points(X, OWNER, allow_sparse=False, name=name, devices=True)))
-    if X.shape[1] == 0:
-        raise ValueError(f"{OWNER}: {name} must have at least one column, got shape {X.shape}.")
-    empty = np.flatnonzero(~X.any(axis=1))
-    if len(empty):
-        raise ValueError(
-            f"{OWNER}: {name} must have no rows of zeros, which have no direction, got row {empty[0]}; drop it."
-        )
-    return X
-
-
-def unit(X: np.ndarray) -> np.ndarray:
-    """Rows of length one, in single precision."""
-    U = np.empty(X.shape, np.float32)
-    for rows in linalg.blocks(len(X), 8 * X.shape[1]):
-        U[rows] = linalg.unit_rows(X[rows] / linalg.row_extents(X[rows])[:, None])
-    return U
 
 
 def fewer(

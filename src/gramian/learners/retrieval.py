@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from gramian import linalg
+from gramian import _validate, linalg
+from gramian._arrays import to_numpy
 
 BLOCK = 1024
 """Queries of a block of the loss: all are asked at once."""
@@ -45,10 +47,10 @@ class Retrieval:
 
     def of(self, rows: np.ndarray) -> "Retrieval":
         """Some of the queries with all documents, less those that answer other queries alone."""
-        asked = np.zeros(self.answers.shape[0], dtype=bool)
-        asked[rows] = True
+        inside = np.zeros(self.answers.shape[0], dtype=bool)
+        inside[rows] = True
         answered = np.diff(self.answers[rows].tocsc().indptr) > 0  # (m,)
-        elsewhere = np.diff(self.answers[np.flatnonzero(~asked)].tocsc().indptr) > 0
+        elsewhere = np.diff(self.answers[np.flatnonzero(~inside)].tocsc().indptr) > 0
         free = np.flatnonzero(~answered & ~elsewhere)
         free = free[linalg.spread(len(free), MOST_DOCUMENTS)]
         columns = np.union1d(np.flatnonzero(answered), free)
@@ -60,6 +62,27 @@ class Retrieval:
         """Query, document and grade of each answer."""
         rows = np.repeat(np.arange(self.answers.shape[0]), np.diff(self.answers.indptr))
         return rows, self.answers.indices, self.answers.data
+
+
+def directed(X: Any, owner: str, name: str) -> np.ndarray:
+    """Checked rows, each with a direction."""
+    X = np.asarray(to_numpy(_validate.points(X, owner, allow_sparse=False, name=name, devices=True)))
+    if X.shape[1] == 0:
+        raise ValueError(f"{owner}: {name} must have at least one column, got shape {X.shape}.")
+    empty = np.flatnonzero(~X.any(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"{owner}: {name} must have no rows of zeros, which have no direction, got row {empty[0]}; drop it."
+        )
+    return X
+
+
+def unit(X: np.ndarray) -> np.ndarray:
+    """Rows of length one, in single precision."""
+    U = np.empty(X.shape, np.float32)
+    for rows in linalg.blocks(len(X), 8 * X.shape[1]):
+        U[rows] = linalg.unit_rows(X[rows] / linalg.row_extents(X[rows])[:, None])
+    return U
 
 
 def crowds(task: Retrieval) -> Iterator[tuple[slice, np.ndarray]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian import linalg
 from gramian.learners.retrieval import MEASURES, Retrieval, scores
-from gramian.learners.trials import NEAR, OTHERS, REFERENCE, Report, plus_minus
+from gramian.learners.trials import OTHERS, REFERENCE, Report, plus_minus
 from gramian.learners.two_sided import TwoSided, contrasted, low_rank, mean_of, ridge, whitened
 
 FOLDS = 5
@@ -22,8 +22,10 @@ SEARCHED = 10_000
 """Queries by which candidates are compared, at most; what stands learns from all."""
 FEWEST = 10
 """Queries without which nothing can be held out."""
-WEIGHTS = (0.0, 0.25, 0.5, 0.75)
+WEIGHTS = (0.0, 0.3, 0.6)
 """Weights of the identity to choose from, beside 1."""
+NEAR = 0.25
+"""Standard errors by which a gain may be smaller for a larger weight of the identity."""
 TEMPERATURE, REG, STEPS = 0.05, 0.03, 4
 """Of the contrast: few steps are a penalty of their own, and the blend with the identity is another."""
 MIXED = "mean of contrasts"
@@ -60,10 +62,11 @@ class Roads:
         descents: dict[str, Callable[[], TwoSided]] = {
             "contrast": lambda: self.contrast(plain),
             "contrast, whitened": lambda: self.contrast(self("whitened, a little")),
-            "contrast, within pairs": lambda: self.contrast(self("whitened within pairs")),
         }
         if both:
             descents["contrast of queries, whitened"] = lambda: self.contrast(self("whitened, a little"), False)
+        else:
+            descents["contrast, within pairs"] = lambda: self.contrast(self("whitened within pairs"))
         names = list(descents)
         descents[MIXED] = lambda: mean_of([self(name) for name in names])
         descents["low rank"] = lambda: low_rank(self(MIXED), max(1, task.queries.shape[1] // 8))
@@ -110,7 +113,7 @@ class Search:
     def winner(self, rows: np.ndarray | None = None) -> Standing:
         """The rule: the mean of contrasts stands where it gains more than one error, another where more than two.
 
-        The weight of the identity is the largest within half an error of the best.
+        The weight of the identity is the largest within a quarter of an error of the best.
         """
         rows = np.ones(len(self.base), dtype=bool) if rows is None else rows
         stand, best = Standing(), 0.0
@@ -155,17 +158,17 @@ class Search:
         for i, trial in enumerate(self.trials):
             mean, error = trial.gain(self.base, everything)
             place = stand.place if stand.trial == i else int(np.argmax(mean))
-            told = {"gain": float(mean[place]), "gain_error": float(error[place]), "weight": self.weights[place]}
-            told["seconds"] = trial.seconds
-            yield row(trial.name, trial.scores[place], told, "chosen" if stand.trial == i else "")
+            facts = {"gain": float(mean[place]), "gain_error": float(error[place]), "weight": self.weights[place]}
+            facts["seconds"] = trial.seconds
+            yield row(trial.name, trial.scores[place], facts, "chosen" if stand.trial == i else "")
 
 
-def row(name: str, judged: np.ndarray, told: dict[str, Any], note: str) -> dict[str, Any]:
+def row(name: str, judged: np.ndarray, facts: dict[str, Any], note: str) -> dict[str, Any]:
     """A row of a report from the measures (queries, 3) of a candidate."""
     mean = judged.mean(axis=0)
     error = float(judged[:, 0].std(ddof=1) / np.sqrt(len(judged)))
     more = {name: float(value) for name, value in zip(MEASURES, mean)}
-    return {"candidate": name, "score": float(mean[0]), "error": error, **told, **more, "note": note}
+    return {"candidate": name, "score": float(mean[0]), "error": error, **facts, **more, "note": note}
 
 
 class RetrievalReport(Report):
@@ -223,16 +226,16 @@ def search(
         task = task.of(np.sort(rng.permutation(len(task.queries))[:SEARCHED]))
     base, places, by_name, learned = [], [], dict[str, list[np.ndarray]](), []
     seconds: dict[str, float] = {}
-    for number, held in enumerate(folds_of(len(task.queries), rng)):
-        answers = task.answers[held]
-        roads = Roads(task.of(np.setdiff1d(np.arange(len(task.queries)), held)), both)
-        learned.append(Fold(task, held, roads))
-        base.append(scores(task.queries[held], task.documents, answers))
-        places.append(np.full(len(held), number))
+    for number, out in enumerate(folds_of(len(task.queries), rng)):
+        answers = task.answers[out]
+        roads = Roads(task.of(np.setdiff1d(np.arange(len(task.queries)), out)), both)
+        learned.append(Fold(task, out, roads))
+        base.append(scores(task.queries[out], task.documents, answers))
+        places.append(np.full(len(out), number))
         for name in roads.roads():
             start = time.process_time()
             blends = [roads(name).blended(w) for w in weights]
-            judged = [scores(m.queries(task.queries[held]), m.documents(task.documents), answers) for m in blends]
+            judged = [scores(m.queries(task.queries[out]), m.documents(task.documents), answers) for m in blends]
             by_name.setdefault(name, []).append(np.stack(judged))
             seconds[name] = seconds.get(name, 0.0) + time.process_time() - start
     trials = [Trial(name, np.concatenate(parts, axis=1), seconds[name]) for name, parts in by_name.items()]

@@ -1,0 +1,1 @@
+"""Queries and their documents: what pairs teach, beside the adapters that everybody writes."""
