@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 import gramian as gm
 from gramian.dask import ShardedIndex
-from gramian.search import online_hashing
+from gramian.search import cells, online_hashing
 
 D = 3
 POINTS = np.random.default_rng(0).integers(-3, 4, size=(400, D)).astype(float)
@@ -28,6 +28,8 @@ KINDS = {
     "hash": lambda: gm.HashIndex(gm.Mahalanobis.euclidean(D), **SURE),
     "hash, products": lambda: gm.HashIndex(SLANTED, estimate="products", **SURE),
     "hash, rounded": lambda: gm.HashIndex(SLANTED, store="float32", **SURE),
+    "hash, cells": lambda: gm.HashIndex(gm.Mahalanobis.euclidean(D), cells=5, **SURE),
+    "hash, cells, rounded": lambda: gm.HashIndex(SLANTED, cells=3, store="float16", **SURE),
     "hash, orders": lambda: gm.HashIndex(SLANTED, 128, searcher="orders", epsilon=0.01, random_state=0),
     "subspace": lambda: gm.HashIndex(gm.SubspaceMahalanobis(np.eye(D)[:, :1], [[4.0]], alpha=1.0), **SURE),
     "kernel": lambda: gm.KernelHashIndex(KERNEL, **SURE),
@@ -104,6 +106,7 @@ class Sequences(RuleBasedStateMachine):
     def begin(self, kind, hashed):
         self.before = online_hashing.SCAN_BELOW
         online_hashing.SCAN_BELOW = 0 if hashed else self.before
+        self.late, cells.LATE = cells.LATE, 0.5 if hashed else cells.LATE
         self.kind, self.index, self.model, self.top = kind, KINDS[kind](), {}, 0
         self.folders = []
 
@@ -111,6 +114,7 @@ class Sequences(RuleBasedStateMachine):
         for folder in getattr(self, "folders", ()):
             shutil.rmtree(folder)
         online_hashing.SCAN_BELOW = getattr(self, "before", online_hashing.SCAN_BELOW)
+        cells.LATE = getattr(self, "late", cells.LATE)
 
     @property
     def ids(self):

@@ -85,6 +85,18 @@ class Index(Collection, Queries, Stored, ABC):
     def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         return {}
 
+    def _place(
+        self, settled: dict[str, Any], points: Any, cells: np.ndarray | None, threads: int
+    ) -> tuple[dict[str, Any], np.ndarray | None]:
+        return settled, None
+
+    def _arranged(self, items: Items, threads: int) -> Items:
+        return items
+
+    def _turned(self, items: Items, threads: int) -> Items:
+        """The items of an index of another metric under that of this one."""
+        return rederived(self, items, threads)
+
     def with_metric(self, metric: Metric, *, n_jobs: int | None = None) -> Self:
         """Index of the same items under another metric; this one stays as it is."""
         threads, items = _threads.count(n_jobs, self._owner), self._items
@@ -93,7 +105,7 @@ class Index(Collection, Queries, Stored, ABC):
         if d != own:
             raise ValueError(f"{self._owner}: metric must have {own} features, got {d}.")
         with _threads.beside(threads):
-            other._items = rederived(other, items, threads) if items.n else replace(other._items, next_id=items.next_id)
+            other._items = other._turned(items, threads) if items.n else replace(other._items, next_id=items.next_id)
         return other
 
     def _width(self, items: Items) -> int | None:

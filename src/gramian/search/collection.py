@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian import _threads, linalg
 from gramian._arrays import foreign, namespace
-from gramian.search.columns import column
+from gramian.search.columns import ArrangedRows, column
 from gramian.search.ids import new_ids, positions
 from gramian.search.items import Items
 from gramian.search.rounded import RoundedRows
@@ -18,7 +18,9 @@ class Collection:
     """Points with integer ids, in immutable snapshots that replace each other.
 
     A subclass gives the hooks of :class:`.Index`: ``_check(X)`` at the door, ``_store(X)`` for the form in which points
-    are kept, ``_settle(points)`` and ``_derive(settled, X, threads)`` for what is kept beside them.
+    are kept, ``_settle(points)`` and ``_derive(settled, X, threads)`` for what is kept beside them; with cells
+    ``_place(settled, points, cells, threads)`` says which item is in which, and ``_arranged(items, threads)`` puts
+    them in order.
     """
 
     _owner: str
@@ -26,6 +28,8 @@ class Collection:
     _store: Any
     _settle: Any
     _derive: Any
+    _place: Any
+    _arranged: Any
     _doubling = True
     """Whether what is settled is chosen again when the items have doubled."""
 
@@ -48,8 +52,8 @@ class Collection:
         points = self._items["points"] if self._items.columns else np.zeros((0, 0))
         if foreign(points):
             return namespace(points).asarray(points, copy=True)
-        if isinstance(points, np.ndarray | RoundedRows):
-            points = points[:]
+        if isinstance(points, np.ndarray | RoundedRows | ArrangedRows):
+            points = points[:] if self._items.order is None else points[self._items.order]
             points.flags.writeable = False
         return points
 
@@ -105,6 +109,8 @@ def grown(index: Collection, items: Items, ids: np.ndarray, X: Any, threads: int
     else:
         derived = index._derive(items.settled, X, threads)
         columns.update({name: items.columns[name].append(rows) for name, rows in derived.items()})
+    if more.in_cells:
+        return index._arranged(more, threads)
     behind = items.n == 0 or ids[0] > items.ids[-1]
     return more if behind and (np.diff(ids) > 0).all() else more.unmoved().take(np.argsort(more.ids))
 
@@ -117,13 +123,28 @@ def begun(index: Collection, X: Any, threads: int) -> tuple[Any, dict[str, Any] 
     return copy, settled
 
 
-def rederived(index: Collection, items: Items, threads: int, settled: dict[str, Any] | None = None) -> Items:
-    """The same points with everything else computed anew; what is settled too, where it is not given."""
+def rederived(
+    index: Collection,
+    items: Items,
+    threads: int,
+    settled: dict[str, Any] | None = None,
+    cells: np.ndarray | None = None,
+) -> Items:
+    """The same points with everything else computed anew; what is settled and the cells too, where they are not given.
+
+    Items that have cells and need them no more, or others, are put in the order of their ids first.
+    """
+    if items.in_cells and cells is None:
+        kept = {name: items.columns[name].take(items.order) for name in ("ids", "points")}
+        items = replace(items, columns=kept, cache={})
     points = items["points"]
     settled = index._settle(points) if settled is None else settled
-    derived = {name: column(rows) for name, rows in index._derive(settled, points, threads).items()}
+    settled, cells = index._place(settled, points, cells, threads)
+    extra = {} if cells is None else {"cells": cells}
+    derived = {name: column(rows) for name, rows in index._derive(settled, points, threads, **extra).items()}
     kept = {name: items.columns[name] for name in ("ids", "points")}
-    return replace(items, columns={**kept, **derived}, settled=settled, settled_on=items.n, cache={})
+    items = replace(items, columns={**kept, **derived}, settled=settled, settled_on=items.n, cache={})
+    return items if cells is None else index._arranged(items, threads)
 
 
 def own(rows: Any) -> Any:

@@ -187,12 +187,74 @@ class Tiles:
         return {"tiles": np.ascontiguousarray(self.tiles), "n": self.n}
 
 
+class ArrangedRows:
+    """Rows of a mapped file in another order, without moving them; each reading makes a copy of what is asked for."""
+
+    ndim = 2
+
+    def __init__(self, data: np.ndarray, places: np.ndarray) -> None:
+        self.data = data
+        self.places = places
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the numbers."""
+        return self.data.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of features."""
+        return len(self.places), self.data.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        return np.asarray(self.data[self.places[rows]])
+
+    def mean(self, axis: int, dtype: Any) -> np.ndarray:
+        """Mean of the rows; their order is that of the file."""
+        total = np.zeros(self.shape[1], dtype)
+        for block in linalg.blocks(len(self), 8 * self.shape[1]):
+            total += self.data[np.sort(self.places[block])].sum(axis=0, dtype=dtype)
+        return total / max(len(self), 1)
+
+
+class Arranged:
+    """Column of rows of a mapped file; what is added to it is in memory, and so is all of it then."""
+
+    def __init__(self, rows: ArrangedRows) -> None:
+        self.rows = rows
+        self.n = len(rows)
+
+    @staticmethod
+    def rows_of(rows: Any, order: np.ndarray) -> ArrangedRows:
+        """Mapped rows in another order."""
+        if isinstance(rows, ArrangedRows):
+            return ArrangedRows(rows.data, rows.places[order])
+        return ArrangedRows(rows, order)
+
+    def append(self, rows: np.ndarray) -> "Dense":
+        """Column with more rows."""
+        return Dense(self.rows[:]).append(rows)
+
+    def take(self, index: np.ndarray) -> "Arranged":
+        """Column of the chosen rows, in the order given."""
+        return Arranged(self.rows_of(self.rows, index))
+
+    def state(self) -> np.ndarray:
+        """What to store: the rows in their order."""
+        return self.rows[:]
+
+
 def column(rows: Any) -> Any:
     """Column that starts with these rows, or with what a file holds of one."""
     from gramian.search.rounded import Rounded, RoundedRows
 
     if isinstance(rows, Tiles):
         return rows
+    if isinstance(rows, ArrangedRows):
+        return Arranged(rows)
     if isinstance(rows, RoundedRows):
         return Rounded.of(rows)
     if isinstance(rows, dict) and "rounded" in rows:

@@ -123,11 +123,11 @@ class Encoder:
     def _alpha(self) -> float:
         return self.form.view.alpha
 
-    def project(self, V: np.ndarray, U: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Projections of points, |x|² as the bits see it, and |x|² as it ranks."""
+    def project(self, V: np.ndarray, U: Any, center: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+        """Projections of points, |x|² as the bits see it, and |x|² as it ranks; dense ones perhaps around others."""
         if U is None:
             # Centered in double precision: items may be far from the origin.
-            C = np.subtract(V, self.center, dtype=np.float64)
+            C = np.subtract(V, self.center if center is None else center, dtype=np.float64)
             sqnorms = np.maximum(self.form.view.sqnorms(C), 0)
             return self._projected(C, sqnorms, V.dtype), sqnorms, sqnorms
         W = self.form.view.weigh(V)
@@ -139,15 +139,18 @@ class Encoder:
         products = W @ self.center + self._alpha * linalg.inner(U, self.mean)[:, 0]
         return P - offsets, np.maximum(sizes - 2 * products + own, 0), sizes
 
-    def columns(self, X: Any, threads: int = 1) -> dict[str, Any]:
-        """What an index keeps of items beside their points."""
+    def columns(
+        self, X: Any, threads: int = 1, centers: np.ndarray | None = None, cells: np.ndarray | None = None
+    ) -> dict[str, Any]:
+        """What an index keeps of items beside their points; of what is left after the centers of their cells."""
         V, U = self.form.rows(X), self.form.outside(X)
         n, b = len(V), self.form.n_bits
         tiles, sqnorms, sizes = Tiles.zeros(n, -(-b // 64)), np.empty(n), np.empty(n)
         alignments = np.empty(n if self.form.orthonormal else 0, np.float32)
 
         def fill(block: slice) -> None:
-            P, sqnorms[block], sizes[block] = self.project(V[block], None if U is None else U[block])
+            around = () if centers is None or cells is None else (centers[cells[block]],)
+            P, sqnorms[block], sizes[block] = self.project(V[block], None if U is None else U[block], *around)
             tiles.put(block.start, codes.words(codes.pack(P)))
             if self.form.orthonormal:
                 alignments[block] = np.abs(P).mean(axis=1) * np.sqrt(b * _inverse(sqnorms[block]))

@@ -7,6 +7,7 @@ import numpy as np
 from gramian import _memory, _threads, linalg, neighbors
 from gramian.search import codes
 from gramian.search.candidates import Candidates, Found
+from gramian.search.cell_candidates import CellCandidates, code_recall
 from gramian.search.exact_strategies import TIE, leveled, listed_distances, settled, unclear
 from gramian.search.items import Items
 from gramian.search.orders import EPSILON, MOST_ORDERS, SortedOrders, n_candidates
@@ -32,9 +33,12 @@ class HashSearch:
         unit = index.mode == "similarity"
         self.whole = encoder.form.view.whole
         self.limits = codes.angle_limits(encoder.form.n_bits, index.recall)
-        if index.estimate == "products":
+        if items.in_cells:
+            self.limits = codes.angle_limits(encoder.form.n_bits, code_recall(index.recall))
+            self.candidates: Candidates = CellCandidates(items, encoder, mask, Q, items.settled["reach"])
+        elif index.estimate == "products":
             law = ProductLaw(encoder.dimension, encoder.form.n_bits, index.recall, index.seed)
-            self.candidates: Candidates = ProductCandidates(items, encoder, unit, mask, law)
+            self.candidates = ProductCandidates(items, encoder, unit, mask, law)
         else:
             self.candidates = Candidates(items, encoder, unit, mask)
         self.asked = encoder.ask(Q, self.candidates.dtype, unit)
@@ -72,7 +76,7 @@ class HashSearch:
         if not self.candidates.unit:
             i, j = unclear(D, self.asked.sizes)
             D[i, j] = self.distances(i, near[i, j])
-        names, values = neighbors.smallest(self.ordered(D, slice(None)), k, near)
+        names, values = self.smallest(self.ordered(D, slice(None)), k, near)
         if self.index.searcher == "scan" and self.index.epsilon is None and D.shape[1] < self.candidates.allowed:
             end = values[:, -1]
             for q in np.flatnonzero((end < np.inf) & (last - end <= TIE * (self.asked.sizes + end))):
@@ -84,7 +88,7 @@ class HashSearch:
         near, D, _ = self.found(min(4 * k, self.candidates.allowed))
         queries = np.repeat(np.arange(len(near)), near.shape[1])
         whole = self.distances(queries, near.ravel()).reshape(near.shape)
-        names, values = neighbors.smallest(np.where(np.isfinite(D), whole, np.inf), k, near)
+        names, values = self.smallest(np.where(np.isfinite(D), whole, np.inf), k, near)
         for q in range(len(names)):
             self.widen(names, values, q, k)
         return names, values
@@ -93,7 +97,16 @@ class HashSearch:
         """Look for neighbors of query q among all items that are plausible within its last distance, in place."""
         more = self.candidates.within(self.asked, q, max(values[q, -1], 0.0), self.limits)
         ids = np.union1d(names[q, names[q] >= 0], more)
-        names[[q]], values[[q]] = neighbors.smallest(self.listed(q, ids)[None], k, ids[None])
+        names[[q]], values[[q]] = self.smallest(self.listed(q, ids)[None], k, ids[None])
+
+    def smallest(self, D: np.ndarray, k: int, near: np.ndarray) -> Answer:
+        """The k smallest distances of each row and where these items stand, ties by id."""
+        if not self.items.in_cells:
+            return neighbors.smallest(D, k, near)
+        order = np.argsort(self.items["ids"][near], axis=1)
+        near, D = np.take_along_axis(near, order, axis=1), np.take_along_axis(D, order, axis=1)
+        places, values = neighbors.smallest(D, k)
+        return np.where(places < 0, -1, np.take_along_axis(near, np.maximum(places, 0), axis=1)), values
 
     def listed(self, q: int, ids: np.ndarray) -> np.ndarray:
         """Distances of query q to some items."""
@@ -115,7 +128,7 @@ class HashSearch:
         def one(q: int) -> Answer:
             ids = self.candidates.within(self.asked, q, limit, self.limits)
             D = self.listed(q, ids)
-            names, values = neighbors.smallest(D[None], int((limit * (1 + neighbors.TIE) >= D).sum()), ids[None])
+            names, values = self.smallest(D[None], int((limit * (1 + neighbors.TIE) >= D).sum()), ids[None])
             return names[0], values[0]
 
         return _threads.each(one, range(linalg.count(self.Q)), threads)

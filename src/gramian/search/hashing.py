@@ -1,5 +1,6 @@
 """Hashed search whose hash functions carry the metric (Jain 2009, §4.1 and §4.2)."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -10,15 +11,21 @@ from gramian._settings import Count, Size, Within, checked
 from gramian.metrics import Metric
 from gramian.search import budget
 from gramian.search.base import Index
+from gramian.search.cell_candidates import centers_under, reaches
+from gramian.search.cells import Cells, how_many, laid, late, learned_centers, means_by_cell, nearest_cells
+from gramian.search.collection import rederived
+from gramian.search.columns import ArrangedRows
 from gramian.search.encoding import Encoder
 from gramian.search.hash_forms import Form, form
 from gramian.search.hash_search import HashSearch
 from gramian.search.items import Items
 from gramian.search.orders import HIGHEST_ORDERS
-from gramian.search.rounded import Store, stored
+from gramian.search.rounded import RoundedRows, Store, stored
 
 Bits = Annotated[int, Within(8, 32768)]
 Recall = Annotated[float, Within(0, 1 - 1e-12, above=True)]
+WORTH = 0.25
+"""Share of the items in the cells that a list of ten visits, above which "auto" makes none."""
 
 
 class HashIndex(Index):
@@ -48,6 +55,12 @@ class HashIndex(Index):
     of bits with real numbers tell angles two to four times as sharply as the same number of collisions, with an exact
     law of their own (``gramian.search.products``), so that fewer items are compared and codes may be shorter; the
     pass over the codes costs three times as much a bit. The promise is the same, over the draw of the rotation.
+    With ``cells`` the items stand in the cells of a k-means partition of the points as they are, with bits of what is
+    left of them after their center. A query visits the cells that begin nearest to it under the metric, and stops
+    where neighbors are too rare: that is read from items that serve as queries, so ``recall`` is then kept on average
+    over queries like the items, not for any query. A new metric measures centers, bits and this limit anew and moves
+    no item.
+
     ``searcher="orders"`` is the thesis's search: l permuted, sorted key orders and M candidates from them, for
     a (1+ε)-approximate nearest neighbor in sublinear time.
 
@@ -75,6 +88,10 @@ class HashIndex(Index):
         How points are kept, in their own precision when None. Smaller ones take less memory and less time to compare;
         what is kept is what is searched, so distances are those of the rounded points
         (``gramian.search.rounded``). For plain vectors.
+    cells : int, "auto" or None
+        Number of cells that the items stand in, so that a query reads a part of them only; "auto" takes the root of
+        their number from 100,000 of them on, where that reads less than a quarter of them. For vectors, and the search
+        that is the default otherwise.
     random_state : int, generator or None
         Seed of r.
 
@@ -82,6 +99,8 @@ class HashIndex(Index):
     ----------
     n_bits_ : int
         Bits in use.
+    n_cells_ : int
+        Cells in use, 0 for none.
 
     Notes
     -----
@@ -120,19 +139,36 @@ class HashIndex(Index):
         n_orders: Annotated[int, Within(1, HIGHEST_ORDERS)] | None = None,
         estimate: Literal["collisions", "products"] = "collisions",
         store: Store | None = None,
+        cells: Cells = "auto",
         random_state: Any = None,
     ) -> None:
         super().__init__(metric)
         owner = self._owner
         self.n_bits = n_bits if isinstance(n_bits, str) else whole_bytes(n_bits, owner)
         self.mode, self.searcher, self.estimate, self.store = mode, searcher, estimate, store
-        self.recall, self.epsilon, self.n_orders = recall, epsilon, n_orders
+        self.recall, self.epsilon, self.n_orders, self.cells = recall, epsilon, n_orders, cells
+        if isinstance(cells, int) and not self._scans:
+            raise ValueError(
+                f"{owner}: cells must be 'auto' or None unless mode='distance', searcher='scan', epsilon=None and "
+                f"estimate='collisions', got cells={cells}."
+            )
         if store is not None and not metric.coordinates.whole:
             raise ValueError(f"{owner}: store must be None for a metric on coordinates, got {store!r}.")
         self.seed = self.random_state = draw_seed(random_state, owner)
         self._forms: dict[tuple[bool, int], Form] = {}
         if self.mode == "similarity":
             check_similarity(metric, owner)
+
+    @property
+    def _scans(self) -> bool:
+        """Whether the search is the one that cells have."""
+        plain = self.mode == "distance" and self.searcher == "scan" and self.epsilon is None
+        return plain and self.estimate == "collisions"
+
+    @property
+    def n_cells_(self) -> int:
+        """Number of cells that the items stand in, 0 for none."""
+        return len(self._items.settled["centers"]) if self._items.in_cells else 0
 
     @property
     def n_bits_(self) -> int:
@@ -173,15 +209,63 @@ class HashIndex(Index):
         return self._forms[kind]
 
     def _settle(self, points: Any) -> dict[str, Any]:
+        settled = self._settle_plainly(points)
+        seen = self._form(points, settled["n_bits"])
+        count = how_many(self.cells, linalg.count(points)) if self._suits_cells(seen, points) else 0
+        return {**settled, "centers": learned_centers(points, count, self.seed), "laid": 0} if count else settled
+
+    def _settle_plainly(self, points: Any) -> dict[str, Any]:
+        """What is settled beside cells."""
         bits = budget.DEFAULT if self.n_bits == "auto" else int(self.n_bits)
         if self.n_bits == "auto":
             bits = budget.bits_that_pay(self._form(points, bits), points, self.recall, self.estimate)
         encoder = Encoder.around(self._form(points, bits), points, self.mode == "distance")
         return {"center": encoder.center, "mean": encoder.mean, "axes": encoder.axes, "n_bits": bits}
 
-    def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
+    def _suits_cells(self, seen: Form, points: Any) -> bool:
+        """Whether items may stand in cells: vectors, under a metric that their rows hold as a whole."""
+        vectors = isinstance(points, np.ndarray | RoundedRows | ArrangedRows) and points.ndim == 2
+        return self._scans and vectors and seen.view.whole and seen.view.outside is None
+
+    def _place(
+        self, settled: dict[str, Any], points: Any, cells: np.ndarray | None, threads: int
+    ) -> tuple[dict[str, Any], np.ndarray | None]:
+        centers = settled.get("centers")
+        if centers is None:
+            return settled, None
+        cells = nearest_cells(points, centers, threads) if cells is None else cells
+        seen = self._form(points, settled["n_bits"])
+        places = None if seen.view.on_points else means_by_cell(seen.rows(points), cells, len(centers))
+        return {**settled, "places": places}, cells
+
+    def _derive(self, settled: dict[str, Any], X: Any, threads: int, cells: np.ndarray | None = None) -> dict[str, Any]:
         encoder = self._settled_encoder(settled, X)
-        return encoder.columns(X, threads)
+        if settled.get("centers") is None:
+            return encoder.columns(X, threads)
+        cells = nearest_cells(X, settled["centers"], threads) if cells is None else cells
+        return {**encoder.columns(X, threads, centers_under(settled), cells), "cells": cells}
+
+    def _arranged(self, items: Items, threads: int) -> Items:
+        """Items in the order of their cells, with the reach of a search; without cells where these save nothing."""
+        whole = laid(items) if items.settled["laid"] == 0 or late(items) else items
+        if "reach" in items.settled:
+            return whole
+        reach, share = reaches(whole, self._settled_encoder(whole.settled, whole["points"]), self.recall)
+        if self.cells == "auto" and items.settled["laid"] == 0 and share > WORTH:
+            settled = {
+                name: value for name, value in items.settled.items() if name not in ("centers", "laid", "places")
+            }
+            return rederived(self, items, threads, settled)
+        return replace(whole, settled={**whole.settled, "reach": reach}, cache={})
+
+    def _turned(self, items: Items, threads: int) -> Items:
+        """Items of another metric; cells stay, and so does it that there are none."""
+        points, old = items["points"], items.settled
+        bits = old.get("n_bits", budget.DEFAULT)
+        if not items.in_cells or not self._suits_cells(self._form(points, bits), points):
+            return rederived(self, items, threads, self._settle_plainly(points) if "n_bits" in old else None)
+        settled = {**self._settle_plainly(points), "centers": old["centers"], "laid": old["laid"]}
+        return rederived(self, items, threads, settled, items["cells"])
 
     def _settled_encoder(self, settled: dict[str, Any], points: Any) -> Encoder:
         seen = self._form(points, settled["n_bits"])

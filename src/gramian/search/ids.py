@@ -57,7 +57,11 @@ def mask_of(items: Items, within: Any, owner: str) -> np.ndarray | None:
     if given.dtype == bool:
         if given.shape != (items.n,):
             raise ValueError(f"{owner}: within must be ids or a mask of shape ({items.n},), got shape {given.shape}.")
-        return given
+        if items.order is None:
+            return given
+        mask = np.empty(items.n, bool)
+        mask[items.order] = given
+        return mask
     mask = np.zeros(items.n, bool)
     mask[positions(items, given, owner, "within")] = True
     return mask

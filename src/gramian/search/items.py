@@ -15,7 +15,9 @@ NEXT = "next:"
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """An immutable snapshot: ids, points and what is derived from them, aligned and in the order of the ids.
+    """An immutable snapshot: ids, points and what is derived from them, aligned.
+
+    They are in the order of the ids, or, where there is a column ``cells``, cell by cell.
 
     A query takes the snapshot once and works on it alone, so it sees the index before or after a change, never between.
     ``settled`` holds what was chosen once for ``settled_on`` items, a center for example; ``cache`` what a query
@@ -37,24 +39,38 @@ class Items:
         return self.columns[name].rows
 
     @property
+    def in_cells(self) -> bool:
+        """Whether the items stand cell by cell."""
+        return "cells" in self.columns
+
+    @property
+    def order(self) -> np.ndarray | None:
+        """Positions of the items by their ids, None where they stand so."""
+        return self.cached("order", lambda: np.argsort(self["ids"])) if self.in_cells else None
+
+    @property
     def ids(self) -> np.ndarray:
         """Ids, ascending."""
-        return self["ids"] if self.columns else np.zeros(0, np.int64)
+        ids = self["ids"] if self.columns else np.zeros(0, np.int64)
+        return ids if self.order is None else ids[self.order]
 
     def find(self, ids: np.ndarray) -> np.ndarray:
         """Positions of ids, −1 for unknown ones."""
-        own = self.ids
-        if len(own) == 0:
+        if self.n == 0:
             return np.full(len(ids), -1)
-        at = np.minimum(np.searchsorted(own, ids), len(own) - 1)
-        return np.where(own[at] == ids, at, -1)
+        at = np.minimum(np.searchsorted(self["ids"], ids, sorter=self.order), self.n - 1)
+        at = at if self.order is None else self.order[at]
+        return np.where(self["ids"][at] == ids, at, -1)
 
     def take(self, rows: np.ndarray) -> "Items":
         """The items at these positions, ascending."""
         columns = {
             name: part.take(rows if part.n == self.n else rows[rows < part.n]) for name, part in self.columns.items()
         }
-        return replace(self, columns=columns, cache={})
+        settled = self.settled
+        if self.in_cells:
+            settled = {**settled, "laid": int((rows < settled["laid"]).sum())}
+        return replace(self, columns=columns, settled=settled, cache={})
 
     def part(self, start: int, stop: int, names: dict[str, str]) -> "Items":
         """The items between two positions, the first a multiple of the size of a tile; a view of some of the columns.

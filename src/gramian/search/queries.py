@@ -155,7 +155,7 @@ class Queries:
 def names(items: Items, rows: Any) -> Any:
     """Ids of positions, where these are."""
     if not foreign(rows):
-        return items.ids[rows]
+        return items["ids"][rows]
     return linalg.take(items.cached("ids there", lambda: asarray(items.ids, rows)), rows)
 
 

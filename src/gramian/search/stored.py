@@ -45,7 +45,13 @@ def restore(index: Any, state: dict[str, Any]) -> Any:
 def check_items(index: Collection, items: Items) -> None:
     """Refuse columns that belong to no index: compiled loops would read beside them."""
     ids = items["ids"]
-    if ids.dtype != np.int64 or ids.ndim != 1 or (np.diff(ids) <= 0).any() or items.next_id <= ids.max(initial=-1):
+    ascending = np.sort(ids) if items.in_cells else ids
+    if (
+        ids.dtype != np.int64
+        or ids.ndim != 1
+        or (np.diff(ascending) <= 0).any()
+        or items.next_id <= ids.max(initial=-1)
+    ):
         raise ValueError("its ids are not distinct and ascending")
     if items.columns["points"].n != items.n:
         raise ValueError("its points are not as many as its ids")
@@ -53,13 +59,31 @@ def check_items(index: Collection, items: Items) -> None:
     some = index._check(linalg.take(items["points"], rows))
     if isinstance(items["points"], np.ndarray) and items["points"].dtype.kind != np.asarray(some).dtype.kind:
         raise ValueError("its points are not stored as numbers")  # text that says numbers passes the door
-    sample = {name: column(part) for name, part in index._derive(items.settled, some, 1).items()}
+    extra = {"cells": cells_of(items)[rows]} if items.in_cells else {}
+    sample = {name: column(part) for name, part in index._derive(items.settled, some, 1, **extra).items()}
     if not set(items.columns) >= {"ids", "points", *sample}:
         raise ValueError("its columns are those of another index")
     for name in items.columns:
         check_column(items, name, rows, sample)
     if not believed.get():
         index._check(items["points"])
+
+
+def cells_of(items: Items) -> np.ndarray:
+    """The cell of each item, when they are cells of this index and stand in their order."""
+    cells, settled = items["cells"], items.settled
+    centers, laid = settled.get("centers"), settled.get("laid")
+    whole = isinstance(laid, int) and 0 <= laid <= items.n and isinstance(centers, np.ndarray) and centers.ndim == 2
+    if not whole or not isinstance(centers, np.ndarray):
+        raise ValueError("its cells do not fit together")
+    places, reach = settled.get("places"), settled.get("reach")
+    whole &= places is None or (isinstance(places, np.ndarray) and places.ndim == 2 and len(places) == len(centers))
+    whole &= isinstance(reach, np.ndarray) and reach.shape == (3,) and reach.dtype == np.float64
+    if not whole or cells.dtype != np.int32 or cells.shape != (items.n,) or cells.min(initial=0) < 0:
+        raise ValueError("its cells do not fit together")
+    if cells.max(initial=0) >= len(centers) or (np.diff(cells[:laid]) < 0).any():
+        raise ValueError("its items do not stand in the order of their cells")
+    return cells
 
 
 def check_column(items: Items, name: str, rows: np.ndarray, sample: dict[str, Any]) -> None:

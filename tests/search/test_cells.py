@@ -1,0 +1,215 @@
+"""Cells: a partition that stays when the metric changes, and the recall of a search that visits few of them."""
+
+import numpy as np
+import pytest
+
+import gramian as gm
+from gramian.search import cells as partition
+from gramian.search.cell_candidates import least_reach, levels_of
+from gramian.search.codes import angle_limits
+
+D = 16
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    centers = 2 * rng.normal(size=(200, D))
+    X = (centers[rng.integers(200, size=12_150)] + rng.normal(size=(12_150, D))).astype(np.float32)
+    return X[:12_000], X[12_000:]
+
+
+@pytest.fixture(scope="module")
+def index(data):
+    return gm.HashIndex(gm.Mahalanobis.euclidean(D), 128, cells=60, random_state=0).add(data[0])
+
+
+def steep(condition):
+    return gm.Mahalanobis.from_matrix(np.diag(np.geomspace(1, condition, D)[np.random.default_rng(1).permutation(D)]))
+
+
+def share(index, Q, k, X, ids=None):
+    """Mean share of the true neighbors that a search finds."""
+    ids = np.arange(len(X)) if ids is None else ids
+    true = np.argsort(index.metric.sqdist(Q, X), axis=1)[:, :k]
+    names = index.query(Q, k)[0]
+    return np.mean([np.isin(ids[row], found).mean() for row, found in zip(true, names)])
+
+
+@pytest.mark.parametrize("condition", [1, 10, 1e4])
+@pytest.mark.parametrize("k", [1, 10, 40])
+def test_the_promise_is_kept_under_any_metric_with_few_comparisons(index, data, condition, k):
+    X, Q = data
+    turned = index.with_metric(steep(condition))
+    assert share(turned, Q, k, X) >= 0.985
+    assert turned.compared(Q, k).mean() < 0.2 * len(X)
+
+
+def test_a_new_metric_moves_nobody(index):
+    turned = index.with_metric(steep(100.0))
+    assert turned.n_cells_ == index.n_cells_ == 60
+    for name in ("ids", "cells"):
+        assert np.array_equal(turned._items[name], index._items[name])
+    assert not np.array_equal(turned._items["codes"], index._items["codes"])
+
+
+def test_items_are_in_the_cell_of_their_nearest_center_and_stand_in_order(index, data):
+    items = index._items
+    centers = items.settled["centers"]
+    gaps = ((items["points"][:, None].astype(float) - centers) ** 2).sum(axis=2)  # (n, L)
+    labels = items["cells"]
+    assert np.array_equal(labels, partition.nearest_cells(items["points"], centers))
+    assert (gaps[np.arange(len(gaps)), labels] <= gaps.min(axis=1) * (1 + 1e-4)).all()
+    assert (np.diff(labels) >= 0).all()
+    starts = partition.starts_of(items)
+    assert np.array_equal(np.diff(starts), np.bincount(labels, minlength=60))
+    sizes = items["sqnorms"]
+    np.testing.assert_allclose(sizes, gaps[np.arange(len(gaps)), labels], rtol=1e-6)
+    assert all((np.diff(sizes[a:b]) >= 0).all() for a, b in zip(starts, starts[1:]))
+    assert np.array_equal(index.ids, np.arange(len(data[0]))) and np.array_equal(index.points, data[0])
+
+
+def test_a_cell_begins_at_the_plane_between_two_centers(rng):
+    from gramian._jit.cells import scores_of
+
+    C, q = rng.normal(size=(9, 3)), rng.normal(size=3)
+    own = ((C - q) ** 2).sum(axis=1)
+    a = int(own.argmin())
+    scores = np.empty(9)
+    scores_of(own, ((C - C[a]) ** 2).sum(axis=1), a, scores)
+    for c in set(range(9)) - {a}:
+        normal = (C[c] - C[a]) / np.linalg.norm(C[c] - C[a])
+        assert scores[c] == pytest.approx(normal @ ((C[c] + C[a]) / 2 - q))
+    X = 3 * rng.normal(size=(2000, 3))
+    home = ((X[:, None] - C) ** 2).sum(axis=2).argmin(axis=1)
+    assert (np.linalg.norm(X - q, axis=1) >= scores[home] - 1e-12).all()  # no point of a cell is nearer
+
+
+def test_levels_let_through_what_a_cosine_allows():
+    limits = angle_limits(64, 0.99)
+    levels = levels_of(limits)
+    for i, cosine in enumerate(np.linspace(0, 1, 513)):
+        assert limits[levels[i]] >= cosine and (levels[i] == 64 or limits[levels[i] + 1] < cosine)
+
+
+def test_the_least_reach_is_certain_by_a_standard_error(rng):
+    shares = rng.exponential(size=(300, 10))
+    reach = least_reach(shares, 0.02)
+    missed = (shares > reach).mean(axis=1)
+    assert missed.mean() + missed.std(ddof=1) / np.sqrt(300) <= 0.02
+    lower = shares[shares < reach].max()
+    missed = (shares > lower).mean(axis=1)
+    assert missed.mean() + missed.std(ddof=1) / np.sqrt(300) > 0.02
+    assert least_reach(np.full((5, 2), np.inf), 0.02) == np.inf
+
+
+def test_later_items_are_found_and_laid_out_again(data):
+    X, Q = data
+    index = gm.HashIndex(steep(5.0), 128, cells=40, random_state=0).add(X[:8000])
+    for start in range(8000, 8600, 100):
+        index.add(X[start : start + 100], ids=np.arange(start, start + 100)[::-1])
+    assert index._items.settled["laid"] == 8000
+    ids = np.concatenate([np.arange(8000), *(np.arange(s, s + 100)[::-1] for s in range(8000, 8600, 100))])
+    assert share(index, Q, 10, X[:8600], ids) >= 0.985
+    index.add(X[8600:10_500])
+    assert index._items.settled["laid"] == 10_500
+    gone = np.arange(0, 10_500, 3)
+    index.remove(gone)
+    kept = np.setdiff1d(np.arange(10_500), gone)
+    place = np.concatenate([ids, np.arange(8600, 10_500)])  # the id of each point
+    left = ~np.isin(place, gone)
+    assert share(index, Q, 10, X[:10_500][left], place[left]) >= 0.985
+    assert np.array_equal(index.ids, kept)
+
+
+def test_filters_and_radii(index, data):
+    X, Q = data
+    some = np.random.default_rng(2).random(len(X)) < 0.3
+    true = np.where(some, index.metric.sqdist(Q, X), np.inf)
+    ids, sqdist = index.query(Q, 10, within=some)
+    assert some[ids].all()
+    wanted = np.argsort(true, axis=1)[:, :10]
+    assert np.mean([np.isin(a, b).mean() for a, b in zip(wanted, ids)]) >= 0.985
+    few = np.flatnonzero(some)[:50]
+    np.testing.assert_allclose(index.query(Q, 10, within=few)[1], np.sort(true[:, few])[:, :10], rtol=1e-6)
+    r = np.sqrt(np.median(sqdist[:, -1]))
+    within = index.query_radius(Q, r)
+    wanted, found = (index.metric.sqdist(Q, X) <= r * r).sum(), sum(map(len, within[0]))
+    assert 0.985 * wanted <= found <= wanted + 1
+
+
+@pytest.mark.parametrize("store", [None, "int8"])
+def test_stores_files_and_threads(index, data, store, tmp_path):
+    X, Q = data
+    own = gm.HashIndex(steep(5.0), 128, cells=40, store=store, random_state=0).add(X, n_jobs=2)
+    answer = own.query(Q, 5)
+    np.testing.assert_allclose(answer[1], np.sort(own.metric.sqdist(Q, own.points))[:, :5].astype(float), rtol=0.5)
+    own.save(tmp_path / "index.gram")
+    for mmap in (False, True):
+        for twin in (gm.load(tmp_path / "index.gram", mmap=mmap), own):
+            again = twin.query(Q, 5, n_jobs=2)
+            assert np.array_equal(again[0], answer[0])
+            np.testing.assert_allclose(again[1], answer[1], rtol=1e-12)
+    turned = gm.load(tmp_path / "index.gram", mmap=True).with_metric(own.metric)
+    assert np.array_equal(turned.query(Q, 5)[0], answer[0])
+
+
+def test_points_of_a_mapped_file_stay_there(data, tmp_path):
+    X, Q = data
+    np.save(tmp_path / "points.npy", X)
+    mapped = gm.HashIndex(steep(5.0), 128, cells=40, random_state=0)
+    mapped.add(np.load(tmp_path / "points.npy", mmap_mode="r"))
+    plain = gm.HashIndex(steep(5.0), 128, cells=40, random_state=0).add(X)
+    assert partition.on_disk(mapped._items["points"].data) and np.array_equal(mapped.points, X)
+    for one, two in ((mapped, plain), (mapped.with_metric(steep(1.0)), plain.with_metric(steep(1.0)))):
+        assert np.array_equal(one.query(Q, 5)[0], two.query(Q, 5)[0])
+    mapped.save(tmp_path / "index.gram")
+    stored = gm.load(tmp_path / "index.gram", mmap=True)
+    assert np.array_equal(stored._items["points"], plain._items["points"])  # cell by cell
+    mapped.remove(np.arange(50)).add(X[:50])
+    plain.remove(np.arange(50)).add(X[:50])
+    assert np.array_equal(mapped.query(Q, 5)[0], plain.query(Q, 5)[0])
+
+
+def test_kernels_with_features(data):
+    X, Q = data
+    features = gm.KernelFeatures(gm.Gaussian(6.0), rank=20).fit(X[:500])
+    metric = gm.KernelMetric(features, np.diag(np.linspace(0.5, 2, 20)))
+    index = gm.HashIndex(metric, 128, cells=40, random_state=0).add(X)
+    assert index.n_cells_ == 40 and share(index, Q[:60], 10, X) >= 0.985
+    other = index.with_metric(gm.KernelMetric(features, np.eye(20)))
+    assert other.n_cells_ == 40 and share(other, Q[:60], 10, X) >= 0.985
+
+
+def test_ties_go_by_id_wherever_items_stand(rng):
+    X = rng.integers(0, 3, size=(3000, 4)).astype(float)
+    ids = rng.permutation(3000)
+    index = gm.HashIndex(gm.Mahalanobis.euclidean(4), 64, cells=20, random_state=0).add(X, ids)
+    Q = X[:50]
+    names, sqdist = index.query(Q, 5)
+    for q, row in zip(Q, names):
+        gap = ((X - q) ** 2).sum(axis=1)
+        order = np.lexsort((ids, gap))[:5]
+        assert np.array_equal(row, ids[order])
+
+
+def test_few_items_have_no_cells_and_searches_of_another_kind_refuse_them(rng):
+    metric = gm.Mahalanobis.euclidean(3)
+    assert gm.HashIndex(metric).add(rng.normal(size=(5000, 3))).n_cells_ == 0
+    assert partition.how_many("auto", 10**6) == 1000 and partition.how_many(None, 10**6) == 0
+    for settings in ({"mode": "similarity"}, {"searcher": "orders"}, {"epsilon": 1.0}, {"estimate": "products"}):
+        with pytest.raises(ValueError, match="cells must be 'auto' or None"):
+            gm.HashIndex(metric, cells=8, **settings)
+        gm.HashIndex(metric, **settings).add(rng.normal(size=(30, 3)))
+    with pytest.raises(ValueError, match="cells"):
+        gm.HashIndex(metric, cells=1)
+
+
+def test_cells_that_save_nothing_are_given_up(rng, monkeypatch):
+    monkeypatch.setattr(partition, "FROM", 1000)
+    noise, Q = rng.normal(size=(3000, 64)), rng.normal(size=(20, 64))
+    index = gm.HashIndex(gm.Mahalanobis.euclidean(64), random_state=0).add(noise)
+    assert index.n_cells_ == 0 and np.array_equal(index.ids, np.arange(3000))
+    plain = gm.HashIndex(gm.Mahalanobis.euclidean(64), cells=None, random_state=0).add(noise)
+    assert np.array_equal(index.query(Q, 5)[0], plain.query(Q, 5)[0])
+    assert gm.HashIndex(gm.Mahalanobis.euclidean(2), random_state=0).add(noise[:, :2]).n_cells_ == 55
