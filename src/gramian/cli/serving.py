@@ -11,6 +11,7 @@ import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -75,6 +76,7 @@ def run(
     learner: str,
     browser: bool,
     dask: str | None = None,
+    encoder: str | None = None,
     **server: Any,
 ) -> None:
     """Open a space, fill it from files when it is new, and serve it until Ctrl-C."""
@@ -84,7 +86,8 @@ def run(
     there = space is not None and (space / "space.db").is_file()
     first = files.data or files.meta or (None if there else files.images)  # pictures of a space are only shown
     folder = space or (Path("gramian-space") if first is None else Path(f"{first.stem}.space"))
-    source = None if first is None else _source(files)
+    model = None if encoder is None else _model(encoder)
+    source = None if first is None else _source(files, model)
     with _indexes(dask, folder), Space(folder, learning=learning, learner=learner) as opened:
         if first is not None and source is not None:
             name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", first.stem).strip("-") or "items"
@@ -92,6 +95,8 @@ def run(
                 sources.fill(opened, name, source, lambda count: bar.advance(task, count))
         if first is None and space is None and not set(opened.snapshot.collections) - set(sources.unfinished(opened)):
             _demonstrate(opened, "emoji")
+        if model is not None:
+            _encode_with(opened, model, files.name if first is None else name)
         for name, rows in sources.unfinished(opened).items():
             _validate.warn(
                 f"serve: the filling of {name!r} was interrupted, so that it has {len(opened.collection(name).ids):,} "
@@ -105,12 +110,31 @@ def run(
             sys.stdout.flush()
             if browser and (http.app.STATIC / "index.html").is_file():
                 _show(address)
-            threading.Thread(target=_warm_up, args=(opened, address), daemon=True).start()
+            work = partial(opened.attend, "warming", "server", partial(_warm_up, opened, address))
+            threading.Thread(target=work, daemon=True).start()
 
         pictures = None if files.images is None else sources.pictures(files.images)
         logging.getLogger("uvicorn.error").addFilter(_left_open)
         with one_blas_thread():  # small matrices: threads that wait for each other only cost
             http.serve(opened, pictures=pictures, ready=ready, **server)
+
+
+def _model(name: str) -> Any:
+    from gramian.service.models import TextEncoder
+
+    with progress(f"loading {name}"):
+        return TextEncoder.load(name)
+
+
+def _encode_with(space: Any, model: Any, name: str | None) -> None:
+    """Let texts be asked for in the collection of the file or the name, else in all that are as wide."""
+    views = space.snapshot.collections.values()
+    names = [name] if name is not None else [view.name for view in views if view.n_features == model.width]
+    if not names:
+        widths = ", ".join(f"{view.name!r} has {view.n_features}" for view in views) or "there is none"
+        raise ValueError(f"serve: --encoder gives {model.width} numbers a text, but no collection has ({widths}).")
+    for one in names:
+        space.use_encoder(one, model)
 
 
 def _left_open(record: logging.LogRecord) -> bool:
@@ -163,7 +187,7 @@ def _demonstrate(space: Any, kind: str) -> None:
     say.print(said, markup=False)
 
 
-def _source(files: Files) -> Any:
+def _source(files: Files, model: Any = None) -> Any:
     """Vectors and meta of the files that were named."""
     from gramian.service import sources
 
@@ -180,7 +204,7 @@ def _source(files: Files) -> Any:
     pictures = None if files.images is None else sources.pictures(files.images)
     looks: dict[str, Any] = {}
     if X is None and files.texts is not None:
-        X = _embedded(columns["text"])
+        X = _embedded(columns["text"]) if model is None else model.encode(columns["text"].tolist())
     elif X is None and pictures:
         names = columns["image"].tolist() if "image" in columns else list(pictures)
         X, looks = _looks(pictures, names)

@@ -35,6 +35,11 @@ Rate = Annotated[float, _option("Requests a second of one address other than thi
 Learning = Annotated[bool, _option("Whether candidates are learned in the background.", "--learning/--no-learning")]
 LEARNER = "What learns the candidates: auto (AutoMetric on the clicks), gmml or lego."
 Learner = Annotated[str, _option(LEARNER, metavar="NAME")]
+ENCODER = (
+    "What makes vectors of texts, so that texts can be asked for: a sentence-transformers name or folder, a folder "
+    "with an ONNX model and its tokenizer.json, or module:function; with --texts and no vectors it also makes these."
+)
+Encoder = Annotated[str | None, _option(ENCODER, metavar="MODEL")]
 DASK = "Address of a Dask scheduler whose workers hold the items, in files of the space that they all see."
 Dask = Annotated[str | None, _option(DASK, metavar="SCHEDULER")]
 Browser = Annotated[bool, _option("Whether a browser is opened on the page.", "--browser/--no-browser")]
@@ -62,6 +67,7 @@ def install(app: typer.Typer) -> None:
         epilog=opt.examples(
             "gramian serve",
             "gramian serve vectors.npy --meta table.csv --images pictures/",
+            "gramian serve texts.csv --texts description --encoder models/minilm/",
             "gramian serve --space vectors.space --port 8080",
             "gramian serve --space vectors.space --host 0.0.0.0 --token admin:a-long-secret",
         ),
@@ -94,6 +100,7 @@ def serve(
     rate: Rate = 50.0,
     learning: Learning = True,
     learner: Learner = "auto",
+    encoder: Encoder = None,
     dask: Dask = None,
     browser: Browser = True,
 ) -> None:
@@ -107,7 +114,7 @@ def serve(
     files = serving.Files(data, meta, images, texts, name)
     tokens = serving.tokens(token or [], token_file)
     server = {"host": host, "port": port, "tokens": tokens, "origins": allow_origin or (), "rate": rate}
-    serving.run(files, space, learning=learning, learner=learner, dask=dask, browser=browser, **server)
+    serving.run(files, space, learning=learning, learner=learner, dask=dask, encoder=encoder, browser=browser, **server)
 
 
 def demo_data(kind: Kind, space: Space = None) -> None:

@@ -53,6 +53,8 @@ GROWTH = 1.3
 """Factor by which the clicks must have grown for the next one."""
 REST = 10
 """How many times as long as learning takes nothing is learned afterwards by itself."""
+MOST_LIVE = 64
+"""Widest vectors of which a preview is learned with the learner of the space, which takes longer than ``gmml``."""
 TINY = 1e-300
 
 
@@ -244,7 +246,10 @@ class Teacher:
         return self._writer.submit(changes.activate, name, number, index, view.revision, user).result()
 
     def preview(self, name: str) -> tuple[int, Metric]:
-        """What the live clicks would give, and the event it stands for; plain features where nothing was said."""
+        """What the live clicks would give, and the event it stands for; plain features where nothing was said.
+
+        It is learned while somebody waits, so that of wide vectors it is the metric of ``gmml``.
+        """
         snapshot = self._writer.snapshot
         view = snapshot.collection(name)
         last = self._previews.get(view.number)
@@ -252,7 +257,8 @@ class Teacher:
             with self._writer.store.reading() as db:
                 evidence = gather(db, view, snapshot.seq)
             unknown = evidence.n == 0 or evidence.background.size == 0 or view.n_features > MOST_LEARNED
-            last = (snapshot.seq, view.versions[0].metric if unknown else learn("gmml", evidence))
+            learner = self.learner if view.n_features <= MOST_LIVE else "gmml"
+            last = (snapshot.seq, view.versions[0].metric if unknown else learn(learner, evidence))
             self._previews[view.number] = last
         return last
 

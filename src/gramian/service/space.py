@@ -1,5 +1,6 @@
 """A space: collections of items that learn from clicks, in one folder, with or without HTTP in front."""
 
+import json
 import secrets
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -10,12 +11,13 @@ import numpy as np
 
 from gramian import _settings
 from gramian.metrics import Metric
-from gramian.service import changes, duels, reports
+from gramian.service import changes, duels, encoders, models, reports, sources
 from gramian.service.answers import Asker, Question, one_id, one_point
 from gramian.service.arguments import Choice, Dicts, Id, Ids, VersionName, checked
 from gramian.service.changes import Batch, Click
-from gramian.service.errors import SpaceError, refused
+from gramian.service.errors import SpaceError, Unknown, refused
 from gramian.service.learning import Teacher, named_learner
+from gramian.service.models import TextEncoder
 from gramian.service.snapshot import Collection, Snapshot
 from gramian.service.store import Store
 from gramian.service.upkeep import Upkeep
@@ -68,6 +70,7 @@ class Space:
             self._writer = Writer(self.store)
             self.store.sweep()
             self.asker = Asker()
+            self.encoders: dict[str, TextEncoder] = {}
             self.teacher = Teacher(self._writer, self.asker, learner)
             self._upkeep = Upkeep(self._writer, self.asker, self.teacher if learning else None)
         except BaseException:
@@ -115,6 +118,10 @@ class Space:
     def transact(self, change: Callable[[Draft], Any]) -> Any:
         """Run a change of one's own in the thread that writes."""
         return self._writer.submit(change).result()
+
+    def attend(self, task: str, of: str, work: Callable[[], object]) -> None:
+        """Do a piece of work beside the requests; what goes wrong in it is told and counted as the others' troubles."""
+        self._writer.troubles.watch(task, of, work)
 
     def close(self) -> None:
         """Finish what is queued and let go of the folder; may be called twice."""
@@ -177,11 +184,41 @@ class Space:
         """An item with its vector and meta."""
         return reports.item(self.collection(name), one_id(id, "id"))
 
+    def use_encoder(self, name: str, encoder: TextEncoder) -> None:
+        """Let texts be asked for in a collection; the name and width of its encoder are kept, and checked later on."""
+        with self.store.reading() as db:
+            known = models.stored(db, name)
+        models.check(self.collection(name), encoder, known)
+        if known is None:
+            row = (models.KEY + name, json.dumps({"name": encoder.name, "width": encoder.width}))
+            text = "INSERT OR REPLACE INTO space VALUES (?, ?, NULL)"
+            self.transact(lambda draft: draft.db.execute(text, row))
+        self.encoders[name] = encoder
+
+    def encodes(self, name: str) -> list[str]:
+        """What can be encoded beside the items of a collection: ``text``, ``image``."""
+        own = encoders.kinds(sources.encoder(self.store.folder, name))
+        return ["text", *own] if name in self.encoders and "text" not in own else own
+
+    def encode(self, name: str, text: str) -> np.ndarray:
+        """The vector of a text, where the collection has an encoder."""
+        self.collection(name)
+        if name in self.encoders:
+            return self.encoders[name].encode([text])[0]
+        arrays = sources.encoder(self.store.folder, name)
+        if arrays is None or "text" not in encoders.kinds(arrays):
+            with self.store.reading() as db:
+                known = models.stored(db, name)
+            remedy = "give a vector" if known is None else f"start the server with --encoder {known['name']}"
+            raise Unknown(f"Space: {name!r} has no encoder for texts; {remedy}.")
+        return encoders.text(arrays, text)
+
     def query(
         self,
         name: str,
         x: Any = None,
         *,
+        text: str | None = None,
         id: Id | None = None,
         k: Any = 10,
         likes: Ids = (),
@@ -199,8 +236,8 @@ class Space:
         ----------
         name : str
             The collection.
-        x : vector, or id : int
-            What to look for; an item is left out of its own answer.
+        x : vector, id : int, or text : str
+            What to look for; an item is left out of its own answer. A text needs an encoder (:meth:`use_encoder`).
         k : int
             At most 1,000.
         likes, dislikes : ids
@@ -217,6 +254,9 @@ class Space:
         """
         snapshot = self.snapshot
         view = snapshot.collection(name)
+        if text is not None and x is not None:
+            raise SpaceError("Space: a query must have x or text, got both.")
+        x = x if text is None else self.encode(name, text)
         question = Question.of(view, x, id, k, likes, dislikes, where, unseen)
         if duel and view.candidate is not None and version == "active" and not question.clicked:
             return self._duel(view, question, user)

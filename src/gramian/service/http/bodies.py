@@ -45,9 +45,10 @@ class Items(Body):
 
 
 class Query(Body):
-    """A point or an item, and how many of the most similar items are wanted."""
+    """A point, a text or an item, and how many of the most similar items are wanted."""
 
     x: Vector | None = None
+    text: Annotated[str | None, Field(min_length=1, max_length=10_000)] = None
     id: Id | None = None
     k: Annotated[int, Field(ge=1, le=1000)] = 10
     likes: Annotated[list[Id], Field(max_length=1000)] = []

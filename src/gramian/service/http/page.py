@@ -40,9 +40,8 @@ Version = Annotated[str, Query(pattern="^(active|plain|[0-9]{1,9})$")]
 def get_about(space: TheSpace, who: Viewer, c: Name) -> Response:
     """Fields of meta, groups of features, what can be encoded, and where somebody who is new may begin."""
     groups = list(dict.fromkeys(sources.features(space.store.folder, c)))
-    encoded = encoders.kinds(sources.encoder(space.store.folder, c))
-    searches = sources.examples(space.store.folder, c)
-    return answer({**outline.start(space.collection(c)), "groups": groups, "encodes": encoded, "searches": searches})
+    about = {"groups": groups, "encodes": space.encodes(c), "searches": sources.examples(space.store.folder, c)}
+    return answer({**outline.start(space.collection(c)), **about})
 
 
 @words.get("/metas")
@@ -122,12 +121,11 @@ def encode(space: TheSpace, who: Viewer, c: Name, body: bodies.Brought) -> Respo
     if (body.text is None) == (body.image is None):
         raise SpaceError("Space: give a text or an image to encode.")
     space.collection(c)
-    arrays = sources.encoder(space.store.folder, c)
-    kind = "text" if body.text is not None else "image"
-    if arrays is None or kind not in encoders.kinds(arrays):
-        raise Unknown(f"Space: {c!r} has no encoder for {kind}s; give a vector.")
     if body.text is not None:
-        return answer({"x": encoders.text(arrays, body.text).tolist()})
+        return answer({"x": space.encode(c, body.text).tolist()})
+    arrays = sources.encoder(space.store.folder, c)
+    if arrays is None or "image" not in encoders.kinds(arrays):
+        raise Unknown(f"Space: {c!r} has no encoder for images; give a vector.")
     try:
         content = base64.b64decode(body.image or "", validate=True)
     except binascii.Error as error:
