@@ -33,7 +33,7 @@ PROTOCOL = ("check", "of")
 
 def public():
     """Public functions and classes, each once: what `gramian` lists, and what its modules for users list."""
-    found = {name: getattr(gm, name) for name in gm.__all__}
+    found = {name: getattr(gm, name) for name in gm._registry.HOME}
     for module in MODULES:
         listed = getattr(gm, module)
         found.update({f"{module}.{name}": getattr(listed, name) for name in listed.__all__ if name not in found})

@@ -18,7 +18,7 @@ VERSIONS = {"AutoMetric": 10, "Contrastive": 2, "Kernelized": 3}
 
 def names() -> list[str]:
     """Learners that can be made without arguments and learn from classes in one go."""
-    return [name for name in gm.__all__ if name not in ELSEWHERE and _is_batch_learner(getattr(gm, name))]
+    return [name for name in gm._registry.HOME if name not in ELSEWHERE and _is_batch_learner(getattr(gm, name))]
 
 
 def _is_batch_learner(thing: Any) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 from gramian import _registry
 
 __version__ = "0.2.0"
-__all__ = sorted([*_registry.HOME, *_registry.MODULES])
+_PUBLIC = {*_registry.HOME, *_registry.BASES, *_registry.MODULES}
+__all__ = sorted(_PUBLIC - _registry.INNER)
 
 
 def __getattr__(name: str) -> Any:
@@ -19,4 +20,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*_PUBLIC, "__version__"])

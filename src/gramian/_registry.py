@@ -126,6 +126,17 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     ),
 }
 MODULES = (*CONTENTS, "linalg", "datasets", "plotting", "compat", "dask", "service")
+BASES = {"Metric": "metrics", "Kernel": "kernels", "Learner": "learners"}
+"""What annotations and classes of one's own are written with."""
+INNER = {
+    *("KernelHashIndex", "GraphMetric", "select_subset", "to_faiss", "to_hnswlib", "Bhattacharyya", "Hamming"),
+    *("PyramidMatch", "ProximityDistribution", "Correspondence", "TangentDistance", "RankMinimizer"),
+    *CONTENTS["divergences"],
+    *CONTENTS["solvers"],
+    *CONTENTS["clustering"],
+    *("approximation", "constraints", "features", "learners", "metrics", "online", "persist"),
+}
+"""Names that a star does not import: they are at home in their modules, and found here too."""
 STORED: dict[str, str] = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.combinations"),
     "Weighted": "kernels.combinations",
@@ -146,8 +157,9 @@ HOME: dict[str, str] = {name: module for module, names in CONTENTS.items() for n
 
 def find(name: str) -> Any:
     """The public object or module of a name; None when there is none."""
-    if name in HOME:
-        return getattr(import_module(f"gramian.{HOME[name]}"), name)
+    home = HOME.get(name) or BASES.get(name)
+    if home is not None:
+        return getattr(import_module(f"gramian.{home}"), name)
     return import_module(f"gramian.{name}") if name in MODULES else None
 
 

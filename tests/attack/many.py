@@ -37,7 +37,7 @@ SKIPPED = {"TupleClassifier": "takes tuples, and learns as its learner does"}
 
 def estimators() -> list[str]:
     """The public estimators, and the other ways in which some of them are asked."""
-    classes = {name: getattr(gm, name) for name in gm.__all__ if inspect.isclass(getattr(gm, name))}
+    classes = {name: getattr(gm, name) for name in gm._registry.HOME if inspect.isclass(getattr(gm, name))}
     found = [name for name, cls in classes.items() if issubclass(cls, BaseEstimator) and name not in SKIPPED]
     more = [f"{name}:few" for name in FEW_LABELS] + [f"{name}:numbers" for name in NUMBERS]
     return [*found, *more]

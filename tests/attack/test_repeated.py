@@ -42,7 +42,7 @@ class Watched:
 
 
 def public(base):
-    values = {name: getattr(gm, name) for name in gm.__all__}
+    values = {name: getattr(gm, name) for name in gm._registry.HOME}
     return {n: v for n, v in values.items() if inspect.isclass(v) and issubclass(v, base) and v is not base}
 
 

@@ -40,7 +40,7 @@ ENDLESS = {"n_init", "reselect", "max_iter", "n_pretrain"}
 
 def estimators():
     """The public estimators, each once."""
-    found = {name: getattr(gm, name) for name in gm.__all__}
+    found = {name: getattr(gm, name) for name in gm._registry.HOME}
     return {
         name: cls
         for name, cls in found.items()

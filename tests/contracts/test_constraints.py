@@ -14,7 +14,7 @@ Y = np.array(["a", "b", "a", "c", "b", "a", "?", "c", "b", "?"])
 
 
 def public():
-    found = [getattr(gm, name) for name in gm.__all__]
+    found = [getattr(gm, name) for name in gm._registry.HOME]
     return [c for c in found if inspect.isclass(c) and issubclass(c, Constraints)]
 
 

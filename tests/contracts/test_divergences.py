@@ -11,7 +11,7 @@ from gramian.divergences import Divergence
 
 def instances(d=3):
     B = np.random.default_rng(5).normal(size=(d, d))
-    for name in gm.__all__:
+    for name in gm._registry.HOME:
         cls = getattr(gm, name)
         if inspect.isclass(cls) and issubclass(cls, Divergence):
             if cls is gm.Spectral:

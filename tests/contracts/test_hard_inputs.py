@@ -60,7 +60,7 @@ CASES = {
 }
 ESTIMATORS = {
     name: cls
-    for name in gm.__all__
+    for name in gm._registry.HOME
     if inspect.isclass(cls := getattr(gm, name)) and issubclass(cls, BaseEstimator) and name != "SubsetDistance"
 }
 

@@ -55,7 +55,7 @@ MORE = {
 
 PUBLIC = [
     name
-    for name in gm.__all__
+    for name in gm._registry.HOME
     if inspect.isclass(value := getattr(gm, name)) and issubclass(value, Index) and value is not Index
 ]
 indexes = pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in {**MAKE, **MORE}.items()])

@@ -82,7 +82,9 @@ EXAMPLES = {
 """Further examples, and those of kernels whose class cannot be called without arguments: a function that returns
 the kernel, or (kernel, points) when it does not take vectors."""
 
-PUBLIC = [name for name in gm.__all__ if inspect.isclass(getattr(gm, name)) and issubclass(getattr(gm, name), Kernel)]
+PUBLIC = [
+    name for name in gm._registry.HOME if inspect.isclass(getattr(gm, name)) and issubclass(getattr(gm, name), Kernel)
+]
 
 
 def examples(name):

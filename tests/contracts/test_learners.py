@@ -21,7 +21,7 @@ from gramian.learners.base import Learner
 
 
 def public_learners():
-    found = [getattr(gm, name) for name in gm.__all__]
+    found = [getattr(gm, name) for name in gm._registry.HOME]
     return [c for c in found if inspect.isclass(c) and issubclass(c, Learner)]
 
 

@@ -13,7 +13,7 @@ from gramian.online.learner import OnlineLearner
 
 LEARNERS = [
     value
-    for value in (getattr(gm, name) for name in gm.__all__)
+    for value in (getattr(gm, name) for name in gm._registry.HOME)
     if inspect.isclass(value) and issubclass(value, OnlineLearner)
 ]
 FORMS = {"given": {"eta": 0.3}, "auto": {"eta": "auto", "n_pretrain": 20}, "low rank": {"eta": 0.3, "rank": 3}}

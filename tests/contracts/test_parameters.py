@@ -23,7 +23,7 @@ METRIC = gm.Mahalanobis.from_matrix(np.diag([1.0, 2.0, 3.0, 4.0]))
 
 ESTIMATORS = {
     name: value
-    for name in gm.__all__
+    for name in gm._registry.HOME
     if inspect.isclass(value := getattr(gm, name)) and issubclass(value, BaseEstimator)
 }
 USUAL = {"random_state": 0, "n_init": 2, "n_neighbors": 3, "max_iter": 6, "anchor": 0, "n_clusters": (2, 2)}

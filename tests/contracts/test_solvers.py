@@ -12,7 +12,7 @@ from tests.solvers.problems import constraints, points, problem
 
 SOLVERS = [
     value
-    for value in (getattr(gm, name) for name in gm.__all__)
+    for value in (getattr(gm, name) for name in gm._registry.HOME)
     if inspect.isclass(value) and issubclass(value, Solver)
 ]
 EACH = pytest.mark.parametrize("cls", SOLVERS, ids=lambda c: c.__name__)

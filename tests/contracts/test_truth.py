@@ -18,7 +18,7 @@ from gramian.solvers import Result
 
 LEARNERS = {
     name: cls
-    for name in gm.__all__
+    for name in gm._registry.HOME
     if inspect.isclass(cls := getattr(gm, name)) and issubclass(cls, Learner) and not issubclass(cls, OnlineLearner)
 }
 ITERATIVE = [name for name, cls in LEARNERS.items() if "max_iter" in cls().get_params()]

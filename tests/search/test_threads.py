@@ -119,14 +119,14 @@ def online_learners():
     """All public online learners."""
     return [
         value
-        for value in map(gm.__getattr__, gm.__all__)
+        for value in map(gm.__getattr__, gm._registry.HOME)
         if inspect.isclass(value) and issubclass(value, OnlineLearner)
     ]
 
 
 def test_every_index_and_every_online_learner_is_read_beside_a_writer():
     indexes = {
-        value for value in map(gm.__getattr__, gm.__all__) if inspect.isclass(value) and issubclass(value, Index)
+        value for value in map(gm.__getattr__, gm._registry.HOME) if inspect.isclass(value) and issubclass(value, Index)
     }
     X = np.random.default_rng(1).normal(size=(60, D))
     assert indexes | {ShardedIndex} <= {type(make(X)) for make in MAKE.values()}

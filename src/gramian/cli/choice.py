@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import gramian
+from gramian import _registry
 from gramian.kernels import Kernel
 from gramian.learners.base import Learner
 
@@ -68,7 +69,7 @@ def _kernel(text: str) -> Kernel | None:
 
 
 def _public(base: type) -> dict[str, Any]:
-    public = {name: getattr(gramian, name) for name in gramian.__all__}
+    public = {name: getattr(gramian, name) for name in _registry.HOME}
     return {name.lower(): cls for name, cls in public.items() if inspect.isclass(cls) and issubclass(cls, base)}
 
 
