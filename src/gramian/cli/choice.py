@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import gramian
-from gramian import _registry
 from gramian.kernels import Kernel
 from gramian.learners.base import Learner
 
@@ -69,8 +68,9 @@ def _kernel(text: str) -> Kernel | None:
 
 
 def _public(base: type) -> dict[str, Any]:
-    public = {name: getattr(gramian, name) for name in _registry.HOME}
-    return {name.lower(): cls for name, cls in public.items() if inspect.isclass(cls) and issubclass(cls, base)}
+    """The classes below a base that can be made, by their names."""
+    classes = {name: value for name in dir(gramian) if inspect.isclass(value := getattr(gramian, name))}
+    return {name.lower(): cls for name, cls in classes.items() if issubclass(cls, base) and not inspect.isabstract(cls)}
 
 
 def _callable_bare(cls: type) -> bool:
