@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
+from sklearn.metrics import roc_auc_score
 
 import gramian as gm
 from gramian.constraints import Labels
-from gramian.coordinates import Plain, Rest
+from gramian.coordinates import Plain, Rest, Subspace
 from gramian.learners.framework import Ground, bounded, drawn
 from gramian.learners.task import Task
+from gramian.metrics import Metric
 
 
 def problem(seed, n=16, d=3):
@@ -249,3 +251,41 @@ def test_the_threshold_of_many_pairs_takes_them_in_blocks(rng, monkeypatch):
     monkeypatch.setattr(tuples.linalg, "take", lambda X, rows: sizes.append(len(rows)) or take(X, rows))
     assert gm.ITML(anchor=0).fit(X, pairs).threshold_ == whole
     assert max(sizes) == 64
+
+
+@pytest.mark.parametrize("bounds", [(0.5, 1.5), (1.0, 2.0)])
+def test_bounds_on_sparse_points_are_blended_as_the_whole_distance_says(rng, bounds):
+    """What tells classes lies mostly outside of three directions, where bounds can only do harm."""
+    y = np.arange(240) % 6
+    words = rng.random((6, 80)) ** 8  # (classes, words)
+    X = sparse.csr_array(rng.poisson(4 * words[y]).astype(float))
+    X = sparse.csr_array(sparse.diags_array(1 / np.maximum(np.sqrt(X.multiply(X).sum(axis=1)), 1e-9)) @ X)
+    pairs = gm.Pairs.from_labels(y[:160], n_pairs=600, random_state=0)
+    unseen = gm.Pairs.from_labels(y[160:], n_pairs=400, random_state=1)
+    left, right = X[160 + unseen.left], X[160 + unseen.right]
+    asked = gm.Pairs(pairs.left, pairs.right, pairs.similar, bounds=bounds)
+    metric = gm.ITML(rank=3, random_state=0).fit(X[:160], asked).metric_
+    plain = np.asarray((left - right).power(2).sum(axis=1)).ravel()
+    assert (
+        roc_auc_score(unseen.similar, -metric.pair_sqdist(left, right)) > roc_auc_score(unseen.similar, -plain) - 0.02
+    )
+
+
+def test_pairs_are_judged_by_the_distance_that_a_blend_has(rng):
+    """Every weight of the path, outside of the coordinates too, against the metric of that weight."""
+    from gramian.learners.path import WithRest
+
+    X, pairs = rng.normal(size=(60, 12)), gm.Pairs(*rng.integers(60, size=(2, 80)), np.arange(80) % 2 == 0)
+    space = Subspace(np.linalg.qr(rng.normal(size=(12, 4)))[0])
+    task = Task(X, pairs, Rest(Plain(12), X, X), np.random.RandomState(0), gm.ITML.traits.exact).within(
+        space, space.z(X)
+    )
+    learner = gm.ITML(bounds=(1.0, 30.0))
+    part = learner.frame(task).part(learner, task)
+    path = WithRest(part.path, task.rest).paired(task.Z, pairs.left, pairs.right, np.array([0.0, 0.3, 1.0]))
+    for row, weight in zip(path, (0.0, 0.3, 1.0)):
+        blend = part.blended(weight)
+        metric = Metric.of(space, blend.factor, blend.alpha)
+        np.testing.assert_allclose(row, metric.pair_sqdist(X[pairs.left], X[pairs.right]), atol=1e-9)
+    plain = ((X[pairs.left] - X[pairs.right]) ** 2).sum(axis=1)
+    np.testing.assert_allclose(path[-1], plain, atol=1e-9)

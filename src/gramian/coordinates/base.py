@@ -148,6 +148,12 @@ class Rest:
             return self.under.sqdist(rows)
         return self.coordinates.sqdist(linalg.take(self.X, rows), None)
 
+    def pair_sqdist(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Squared distances outside of the coordinates, of pairs of points."""
+        X, Y = (linalg.take(self.X, rows) for rows in (left, right))
+        outside = self.coordinates.pair_rest(X, Y, linalg.take(self.Z, left) - linalg.take(self.Z, right))
+        return outside if self.under is None or self.under.empty else outside + self.under.pair_sqdist(left, right)
+
     def energy(self, terms: Any) -> np.ndarray:
         """⟨C_i, R⟩ of each constraint, R the Gram matrix of the rest (Jain 2009, (3.8))."""
         Z = self.Z + asarray(self.coordinates.mean, self.Z)

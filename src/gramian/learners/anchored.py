@@ -22,7 +22,7 @@ from gramian._arrays import asarray, to_numpy
 from gramian.constraints import Chunklets, Comparisons, Labels
 from gramian.coordinates import Plain, Rest, Subspace
 from gramian.learners.held_out import Fold, held_out, path_scores
-from gramian.learners.path import Path
+from gramian.learners.path import Path, WithRest
 from gramian.learners.task import Sums, Targets, Task, Traits
 from gramian.solvers.base import Result, Solution, on_host
 
@@ -127,7 +127,9 @@ def gains_on(
     except ValueError as error:
         reasons.append(str(error))
         return
-    for kind, scores in path_scores(fold, frame.points, part.path, weights):
+    scaled = learner.traits.has_unit and unit_free(task.y)
+    path = part.path if scaled or task.rest.empty else WithRest(part.path, task.rest)
+    for kind, scores in path_scores(fold, frame.points, path, weights):
         yield kind, scores - scores[:, -1:]
 
 
@@ -188,7 +190,8 @@ class Frame:
             return Part(U, U.T @ U, self.root, Solution())
         Z = points @ asarray(U, points)  # (n, p)
         Z = Z if traits.devices else to_numpy(Z)  # what runs on the CPU alone gets its coordinates there
-        under = task.rest if rows is None else Rest(Plain(points.shape[1]), points, points)
+        whole = rows is None or len(rows) == self.points.shape[0]  # a fold of pairs may touch all points
+        under = task.rest if whole else Rest(Plain(points.shape[1]), points, points)
         inside = replace(
             task,
             Z=Z,

@@ -88,6 +88,22 @@ class MeanPath(Straight):
         return mean_of([part.between(X, Y) for part in self.parts])
 
 
+@dataclass(frozen=True, eq=False)
+class WithRest(Straight):
+    """A path in coordinates, and what these leave out of the points: nothing is learned there, and it counts once."""
+
+    inside: Straight
+    rest: Any
+
+    def paired(self, points: np.ndarray, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """d²_w of pairs in the whole space, (weights, pairs)."""
+        return self.inside.paired(points, left, right, weights) + to_numpy(self.rest.pair_sqdist(left, right))
+
+    def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """d² of points inside of the coordinates alone."""
+        return self.inside.between(X, Y)
+
+
 def mean_of(found: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     """The mean of what was learned, and the prior of all."""
     return np.mean([learned for learned, _ in found], axis=0), found[0][1]
