@@ -12,7 +12,7 @@ from sklearn.semi_supervised import LabelSpreading
 import gramian as gm
 from gramian.manifold import NeighborGraph
 from gramian.manifold.transductive import vote
-from gramian.manifold.voting import Choice, Evidence, Voters, choose, spreading
+from gramian.manifold.voting import Choice, Evidence, Voters, choose, cut, spreading
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*connected components", "ignore:.*held-out labels", "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -113,3 +113,21 @@ def test_one_sentence_says_when_something_simpler_is_as_good(rng):
     for anchor, message in (("most", "anchor must be 'auto' or"), (2.0, "or a number in .0, 1., got 2.0")):
         with pytest.raises(ValueError, match=message):
             gm.TDL(anchor=anchor).fit(X, y)
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_of_votes_with_as_many_labels_those_that_follow_the_graph_are_taken(rng, follows):
+    """Two rings: both kinds of votes get the hidden labels right; the embedding keeps each ring whole, or cuts it."""
+    y, angle = np.arange(120) % 2, np.linspace(0, 2 * np.pi, 120)
+    X = (1 + 2 * y)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    A = NeighborGraph(4)(X)
+    codes = hide(y, np.array([0, 1, 2, 3, 4, 5]))  # all labels on one side: far from them plain votes mix the rings
+    side = np.abs(angle - np.pi) < np.pi / 2
+    embedding = np.c_[y if follows else np.where(side, 1 - y, y), 0 * y].astype(float)
+    evidence = Evidence(codes, X, A, 1, 0)
+    found = choose(evidence, [1.0], None, lambda rest, grid: (embedding for _ in grid))
+    assert found.learned == found.plain == 1.0
+    cuts = [cut(evidence, embedding, anchor) for anchor in (found.anchor, 1.0)]
+    assert (found.anchor < 1.0 and cuts[0] <= cuts[1] / 2) if follows else found.anchor == 1.0
+    no_graph = choose(evidence._replace(adjacency=None), [1.0], None, lambda rest, grid: (embedding for _ in grid))
+    assert no_graph.anchor == 1.0

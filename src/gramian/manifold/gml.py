@@ -60,8 +60,9 @@ class GeometryAwareKernel(Transductive):
         Pairs drawn from labels; see :meth:`Pairs.from_labels`.
     anchor : float in [0, 1] or "auto"
         Weight of the plain distance in the votes of ``predict``; 0 is the learned distance alone, as in the thesis.
-        "auto": by the labels, together with γ, of 0.5, 0.75, 0.9 and 1; the plain distance (1) stays unless another
-        gets clearly more held-out labels right. 0 where γ is one number. ``metric_`` is not anchored.
+        "auto": by the labels, together with γ, of 0, 0.5, 0.75, 0.9 and 1; the plain distance (1) stays unless another
+        gets clearly more held-out labels right, or as many while its votes cut at most half as many edges of the graph.
+        0 where γ is one number. ``metric_`` is not anchored.
     n_votes : int
         Labeled neighbors that vote in ``predict``.
     n_components : int, optional

@@ -11,8 +11,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 from gramian import _validate, linalg, neighbors
 
-ANCHORS = (0.5, 0.75, 0.9)
+ANCHORS = (0.0, 0.5, 0.75, 0.9)
 """Weights of the plain distance that are tried beside it alone."""
+CUT = 0.5
+"""Share of the edges that plain votes cut, up to which votes that get as many held-out labels right need no more."""
 FOLDS, FEW = 5, 100
 """Folds of the labels; up to so many labels they are drawn twice."""
 MANY, ENOUGH = 5_000, 2_000
@@ -138,7 +140,9 @@ Embeddings = Callable[[np.ndarray, list[float]], Iterable[np.ndarray]]
 def choose(evidence: Evidence, grid: list[float], anchor: float | None, embeddings: Embeddings) -> Choice:
     """The value of a grid, and the anchor when None, that get most held-out labels right; ties go to the first value.
 
-    An anchor below 1 must gain more than one label over the plain distance: with few labels less is chance.
+    An anchor below 1 must gain more than one label over the plain distance: with few labels less is chance. Where it
+    gains less, and loses none, the graph of all points speaks, which needs no labels: classes hang together, so votes
+    that cut at most half of the edges that plain votes cut are taken.
     """
     anchors = (*ANCHORS, 1.0) if anchor is None else (anchor, 1.0)
     right = np.zeros((len(grid), len(anchors)))  # hidden labels that each got right
@@ -154,6 +158,8 @@ def choose(evidence: Evidence, grid: list[float], anchor: float | None, embeddin
     if not rounds:
         return Choice(grid[0], 1.0 if anchor is None else anchor)
     best, column = best_choice(right, total / max((evidence.codes >= 0).sum(), 1), anchor is None)
+    if anchor is None and anchors[column] == 1.0 and right[best, :-1].max() >= right[best, -1]:
+        column = smoothest(evidence, next(iter(embeddings(evidence.codes, [grid[best]]))), anchors, right[best])
     shares = right[best] / total
     of_spreading = spread / total if evidence.adjacency is not None else np.nan
     return Choice(grid[best], anchors[column], shares[:-1].max(), shares[-1], of_spreading)
@@ -169,6 +175,25 @@ def best_choice(right: np.ndarray, repeats: float, free: bool) -> tuple[int, int
     column = int(np.flatnonzero(learned[row] == most[row])[-1])  # of equal ones the most anchored
     clear = most[row] > right[row, -1] + repeats
     return row, column if clear else right.shape[1] - 1
+
+
+def smoothest(evidence: Evidence, F: np.ndarray, anchors: tuple[float, ...], right: np.ndarray) -> int:
+    """Column of the votes that cut fewest edges, of those with most labels; the last where that says little."""
+    last = len(anchors) - 1
+    if evidence.adjacency is None:
+        return last
+    even = [*np.flatnonzero(right[:-1] == right[:-1].max())[::-1], last]  # of equal cuts the most anchored
+    cuts = [cut(evidence, F, anchors[column]) for column in even]
+    least = int(np.argmin(cuts))
+    return int(even[least]) if cuts[least] <= CUT * cuts[-1] and cuts[-1] > 0 else last
+
+
+def cut(evidence: Evidence, F: np.ndarray, anchor: float) -> float:
+    """Share of the edges of the graph between points that get different codes."""
+    votes = Voters.among(evidence.codes, F, evidence.plain, anchor).winners(F, evidence.plain, evidence.n_votes)
+    votes = np.where(evidence.codes >= 0, evidence.codes, votes)
+    edges = sparse.coo_array(evidence.adjacency)
+    return float(np.mean(votes[edges.row] != votes[edges.col]))
 
 
 def _right(evidence: Evidence, rest: np.ndarray, hidden: np.ndarray, F: np.ndarray, anchor: float) -> int:
