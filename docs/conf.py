@@ -46,12 +46,15 @@ copybutton_prompt_is_regexp = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"gramian {release}"
+html_logo = "_static/logo.svg"
+html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["gramian.css"]
 html_show_sourcelink = False
 html_sidebars = dict.fromkeys(["start", "glossary", "troubleshooting", "built", "contributing"], [])
 html_theme_options = {
     "header_links_before_dropdown": 7,
+    "logo": {"text": "gramian"},
     "show_prev_next": True,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -88,6 +91,18 @@ def keep_bars(app, what, name, obj, options, lines):
     lines[:] = [re.sub(r"(``.*?``)|\|", lambda bar: bar[1] or r"\|", line) for line in lines]
 
 
+def example_first(app, what, name, obj, options, lines):
+    """A page of a class opens with its sentence and its example; the long text comes after."""
+    heads = [i for i, line in enumerate(lines) if line.strip() == ".. rubric:: Examples"]
+    if what != "class" or not heads or "" not in lines:
+        return
+    begin, sentence = heads[-1], lines.index("")
+    ends = [i for i in range(begin + 1, len(lines)) if lines[i].startswith((".. rubric::", ":", ".. only::"))]
+    end = ends[0] if ends else len(lines)
+    example = [*lines[begin + 1 : end], ""]
+    lines[:] = [*lines[: sentence + 1], *example, *lines[sentence + 1 : begin], *lines[end:]]
+
+
 def name_twice(app, doctree):
     """Give what is found under two names an anchor for each, since pages of source link back by either."""
     for node in doctree.findall(addnodes.desc_signature):
@@ -101,4 +116,5 @@ def name_twice(app, doctree):
 def setup(app):
     app.connect("doctree-read", name_twice)
     app.connect("autodoc-process-docstring", keep_bars)
+    app.connect("autodoc-process-docstring", example_first, priority=900)  # once numpydoc has put it last
     app.connect("autodoc-skip-member", skip_foreign)

@@ -139,10 +139,11 @@ def search(page, words):
 
 
 def say(page, item, like):
-    """Click like or dislike of a result and wait until the list is ranked anew, which it is when it may move."""
+    """Click like or dislike of a result, take the pointer away, and wait until the list is ranked anew."""
     page.evaluate("delete document.documentElement.dataset.rankMs")
     card = page.locator(f"[data-testid=result][data-id='{item}']")
     card.get_by_test_id("like" if like else "dislike").click()
+    page.mouse.move(3, 3)
     page.wait_for_function("document.documentElement.dataset.rankMs")
     return shown(page)
 

@@ -168,6 +168,18 @@ def test_texts_of_the_file_itself_are_compared_or_shown(tmp_path, served):
     assert served[1]["shapes"] == {"n": (5, 2)} and served[1]["metas"]["n"][1] == {"text": "green apple"}
 
 
+def test_no_column_is_dropped_in_silence(tmp_path, served, capsys):
+    (tmp_path / "n.csv").write_text("text,short,x,y\nlong a,a,0,1\nlong b,b,1,0\n")
+    (tmp_path / "t.csv").write_text("short,kind\nA,k\nB,k\n")
+    assert main(["serve", str(tmp_path / "n.csv"), "--texts", "short", "--space", str(tmp_path / "s")]) == 0
+    assert "the column 'text' is now 'text of the file'" in " ".join(capsys.readouterr().err.split())
+    assert served[0]["metas"]["n"][0] == {"text": "a", "text of the file": "long a"}
+    command = ["serve", str(tmp_path / "n.csv"), "--meta", str(tmp_path / "t.csv"), "--space", str(tmp_path / "m")]
+    assert main(command) == 0
+    assert "both files have a column 'short'" in " ".join(capsys.readouterr().err.split())
+    assert served[1]["metas"]["n"][1] == {"text": "long b", "short": "B", "short of the vectors": "b", "kind": "k"}
+
+
 def test_a_parquet_file_of_vectors_and_words(tmp_path, served):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
