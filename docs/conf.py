@@ -96,7 +96,8 @@ def example_first(app, what, name, obj, options, lines):
     heads = [i for i, line in enumerate(lines) if line.strip() == ".. rubric:: Examples"]
     if what != "class" or not heads or "" not in lines:
         return
-    begin, sentence = heads[-1], lines.index("")
+    first = next(i for i, line in enumerate(lines) if line.strip())
+    begin, sentence = heads[-1], lines.index("", first)
     ends = [i for i in range(begin + 1, len(lines)) if lines[i].startswith((".. rubric::", ":", ".. only::"))]
     end = ends[0] if ends else len(lines)
     example = [*lines[begin + 1 : end], ""]
