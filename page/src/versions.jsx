@@ -37,18 +37,19 @@ function Trial({ version, rival }) {
 
 const counted = (n, one, more) => `${n} ${n === 1 ? one : more}`;
 
-// The share of likes that fell on the learned ranking, with two standard errors, which come from the queries.
+// The mean vote of the searches as a share, with two standard errors; half is no difference.
 function Preference({ duels, rival }) {
-  const total = duels.likes + duels.likes_against;
-  if (!total) return <p class="quiet">No like has told the two apart yet.</p>;
-  const share = duels.likes / total;
-  const error = duels.error === null || duels.error === undefined ? 0.5 : (0.5 * duels.queries * duels.error) / total;
-  const [low, high] = [Math.max(0, share - 2 * error), Math.min(1, share + 2 * error)];
+  const { queries, likes, likes_against: against, difference, error, wealth, needed } = duels;
+  if (!queries) return <p class="quiet">No judgment has told the two apart yet.</p>;
+  const share = (1 + difference) / 2;
+  const [low, high] = [-1, 1].map((side) => Math.min(1, Math.max(0, share + side * (error ?? 1))));
   const verdict = low > 0.5 ? "It is ahead." : high < 0.5 ? "It is behind." : "Too early to tell.";
+  const percent = (value) => `${Math.round(100 * value)}%`;
   return (
     <>
-      <Bar share={share} low={low} high={high} middle label={`${Math.round(100 * share)}% of the likes that tell the two apart, between ${Math.round(100 * low)}% and ${Math.round(100 * high)}%`} />
-      <p class="quiet">{verdict} Of {counted(total, "like that tells", "likes that tell")} the two apart, <b>{duels.likes}</b> {duels.likes === 1 ? "is" : "are"} for it and <b>{duels.likes_against}</b> for {rival ? answering(rival) : "the other"}.</p>
+      <Bar share={share} low={low} high={high} middle label={`${percent(share)} for it, between ${percent(low)} and ${percent(high)}; half is no difference`} />
+      <p class="quiet">{verdict} Of what only one of the two showed, <b>{likes}</b> liked {likes === 1 ? "result is" : "results are"} from it and <b>{against}</b> from {rival ? answering(rival) : "the other"}.
+        {needed && wealth < needed ? ` It takes over when the evidence for it is ${Math.round(needed)} to 1; it is ${wealth < 10 ? wealth.toFixed(1) : Math.round(wealth)} to 1.` : ""}</p>
     </>
   );
 }

@@ -15,16 +15,17 @@ def test_a_first_visit_explains_itself(server, open_page):
     welcome.wait_for()
     assert "learns what you mean by similar" in welcome.inner_text()
     assert "same color" in page.get_by_test_id("task").inner_text()
-    assert "0 of 50 clicks to the first learned distance" in welcome.get_by_test_id("progress").inner_text()
+    first = server.get("/v1/collections/things/about")["first_at"]
+    assert f"0 of {first} clicks to the first learned distance" in welcome.get_by_test_id("progress").inner_text()
     assert page.get_by_test_id("examples").get_by_role("button").count() == 3
     assert len(shown(page)) == 12 and page.get_by_test_id("like").count() == 0
     page.get_by_test_id("examples").get_by_role("button").first.click()
     page.get_by_test_id("like").nth(23).wait_for()
     assert page.get_by_test_id("search").input_value().startswith("thing ")
     say(page, shown(page)[0], True)
-    page.get_by_test_id("progress").get_by_text("1 of 50 clicks").first.wait_for()
+    page.get_by_test_id("progress").get_by_text(f"1 of {first} clicks").first.wait_for()
     page.get_by_title("Begin anew").click()
-    welcome.get_by_text("1 of 50 clicks").wait_for()
+    welcome.get_by_text(f"1 of {first} clicks").wait_for()
 
 
 def test_a_search_that_finds_nothing_says_what_to_do(server, open_page):

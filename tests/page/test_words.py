@@ -29,11 +29,10 @@ def test_a_trial_and_its_outcome_are_said_in_plain_words(server, open_page):
     page.get_by_test_id("learn").click()
     trial = page.get_by_test_id("trial")
     trial.get_by_text("a distance learned from 4 clicks").wait_for()
-    for query in (30, 60, 90):
-        teach(page, server, query, 3)
-    bar = trial.get_by_role("img")
-    bar.wait_for()
-    assert "between" in bar.get_attribute("aria-label")
+    teach(page, server, 30, 6)
+    if "told the two apart yet" not in trial.inner_text():
+        assert "between" in trial.get_by_role("img").get_attribute("aria-label")
+        assert any(word in trial.inner_text() for word in ("Too early to tell", "It is ahead", "It is behind"))
     page.locator("[data-version='1']").get_by_test_id("activate").click()
     score.get_by_text("Was it good?").wait_for()
     teach(page, server, 45, 5)
