@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import harness
+from benchmarks import harness, wanted
 from benchmarks import report as reports
 from benchmarks.fingerprint import fingerprint
 from benchmarks.harness import ROOT, cpu_seconds
@@ -118,6 +118,8 @@ def main(package: ModuleType, columns: Callable[[dict], dict], pages: Pages, tar
     if options.notes:
         renote(results, found, select(found, options.names))
         options.page = True
+    if getattr(package, "WANTS_DATA", False) and not options.page:
+        print(wanted.account(), file=sys.stderr)
     ended, failed = [], []
     try:
         for name, report, error in _round(package.__name__, found, results, options):
@@ -126,7 +128,9 @@ def main(package: ModuleType, columns: Callable[[dict], dict], pages: Pages, tar
                 print(error)
                 failed.append(name)
                 continue
-            print(aligned([columns(row) for row in report.rows]), f"\n{report.cpu_s:.1f} CPU seconds", flush=True)
+            print(
+                aligned([tabled(row, columns) for row in report.rows]), f"\n{report.cpu_s:.1f} CPU seconds", flush=True
+            )
             ended.append(report)
     except KeyboardInterrupt:
         print("stopped; with --resume the next run goes on from here", file=sys.stderr)
@@ -140,6 +144,12 @@ def main(package: ModuleType, columns: Callable[[dict], dict], pages: Pages, tar
     if failed:
         print(f"failed: {', '.join(failed)}")
     return bool(failed)
+
+
+def tabled(row: dict, columns: Callable[[dict], dict]) -> dict:
+    """One row as it is printed, with the table that it belongs to."""
+    shown = columns(row)
+    return shown if "table" in shown or not row.get("table") else {"table": row["table"], **shown}
 
 
 def _round(package: str, found: dict[str, str], results: Path, options: Any) -> Iterator[tuple]:

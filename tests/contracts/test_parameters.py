@@ -98,6 +98,7 @@ OTHER = {
     "n_pretrain": 7,
     "n_quadruplets": 5,
     "n_votes": 5,
+    "normalization": "trace",
     "normalize": False,
     "normalized": True,
     "penalty": 0.3,

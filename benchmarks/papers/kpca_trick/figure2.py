@@ -11,10 +11,11 @@ from benchmarks.report import PICTURES
 
 TITLE = "Curved classes (Chatpatanasiri et al. 2010, Figure 2)"
 NOTES = """\
-Two synthetic examples in the spirit of the figure, whose data are not given: each class lies on a curve, sampled so
-thinly that neighbors often lie across. 1-NN accuracy on 2,000 new points, means over 20 draws with standard errors;
-the kernel is the polynomial of degree two, as in the paper. The picture shows the two largest components of each
-learned distance on the first draw."""
+The kernel helps each learner, but plain ones do not gain on the Euclidean distance, and on the circles no learning
+under the kernel is as good as KDNE. Two synthetic examples in the spirit of the figure, whose data are not given: each
+class lies on a curve, sampled so thinly that neighbors often lie across. 1-NN accuracy on 2,000 new points, means over
+20 draws with standard errors; the kernel is the polynomial of degree two, as in the paper. The picture shows the two
+largest components of each learned distance on the first draw."""
 DRAWS = 20
 LEARNERS = {"NCA": gm.NCA(anchor=0), "LMNN": gm.LMNN(reg=1.0, anchor=0), "DNE": gm.DNE(n_neighbors=3, anchor=0)}
 
@@ -53,14 +54,17 @@ def run(quick: bool = False) -> list[dict]:
             for method, metric in fitted(X, y):
                 score = float(np.mean(nearest(metric.transform(X), y, metric.transform(test)) == truth))
                 scores.setdefault((case, method), []).append(score)
-                if seed == 0:
+                if seed == 0 and "1-NN" not in method:
                     panels.append((case, f"{method}: {score:.2f}", principal(metric.transform(X)), y))
     draw(panels)
     return [_row(case, method, values) for (case, method), values in scores.items()]
 
 
 def fitted(X: np.ndarray, y: np.ndarray) -> Iterator[tuple]:
-    """Each learner, plain and kernelized, with its metric."""
+    """Each learner, plain and kernelized, with its metric; and both spaces without learning."""
+    yield "1-NN, no learning", gm.Mahalanobis.from_matrix(np.eye(2))
+    features = gm.KernelFeatures(gm.Polynomial(2)).fit(X)
+    yield "1-NN under the kernel, no learning", gm.KernelMetric(features, np.eye(features.transform(X).shape[1]))
     for name, learner in LEARNERS.items():
         yield name, learner.fit(X, y).metric_
         yield f"K{name}", gm.Kernelized(learner, gm.Polynomial(2)).fit(X, y).metric_

@@ -18,13 +18,14 @@ NOTES = """\
 Where K is regular both tricks have the same accuracy to three digits, in all 215 settings; where it is singular the
 kernel trick loses, up to 0.34. On GLASS as printed; on IONOSPHERE no K is singular here, and on PIMA, called harmless
 in the paper, 15 are: a polynomial of degree 2 has 45 features there, for 50 points and more. KDNE twice on the same
-points: by the KPCA trick (`Kernelized(DNE())`, a plain eigenproblem on coordinates) and by the kernel trick (7), K(D
-− W)K u = λ K u. Settings as printed: polynomial kernels of degree 2 to 5, n = 50, 100 and 150 training points, k = 1
-to 5; one draw for each n, features standardized (not for M-USPS); 1-NN accuracy on up to 1,500 other points. (7)
-wants a regular K. Where a Cholesky factor of K does not exist, the general eigensolver (QZ, as in MATLAB's `eig`) is
-asked instead, and of its answers those with a finite real λ < 0 and uᵀKu > 0 are kept. The printed claims are in
-words: accuracies mostly agree (Figures 3 and 4), and where K is extremely ill-conditioned they can be totally
-different (Figure 5). Differences are kernel trick − KPCA trick."""
+points: by the KPCA trick (`Kernelized(DNE())`, a plain eigenproblem on coordinates) and by the kernel trick (7), K(D −
+W)K u = λ K u. Settings near the print (it has two degrees, and d of 2 to 5 rows of A; here degrees are 2 to 5):
+polynomial kernels of degree 2 to 5, n = 50, 100 and 150 training points, k = 1 to 5; one draw for each n, features
+standardized (not for M-USPS); 1-NN accuracy on up to 1,500 other points. (7) wants a regular K. Where a Cholesky factor
+of K does not exist, the general eigensolver (QZ, as in MATLAB's `eig`) is asked instead, and of its answers those with
+a finite real λ < 0 and uᵀKu > 0 are kept. The printed claims are in words: accuracies mostly agree (Figures 3 and 4),
+and where K is extremely ill-conditioned they can be totally different (Figure 5). Differences are kernel trick − KPCA
+trick."""
 SHOWN = {"IONOS": "Figures 3, 5", "PIMA": "Figure 4", "M-USPS": "Figure 4", "GLASS": "Figure 5"}
 GRID = tuple(product((50, 100, 150), range(2, 6), range(1, 6)))
 """Training points, degree, k."""

@@ -9,10 +9,11 @@ from gramian.manifold.transductive import vote
 
 TITLE = "TDL, Figure 1: two moons pushed together"
 NOTES = """
-TDL is ahead, but eigenmaps do not fail here as they do in the paper. 200 points, normalized Laplacian of the graph
-with weights exp(−d²/0.25), λ = 16, 1-NN on the first coordinate, as printed. The paper gives neither its points nor
-the number of labels nor k: here the moons have radius 2 and noise 0.16, the lower one is raised by 0.6 radii, 20
-points are labeled, k = 20. Means over 20 draws with standard errors; the picture is the first.
+TDL is ahead of eigenmaps, which do not fail here as they do in the paper, but level with plain 1-NN on the same labels.
+200 points, normalized Laplacian of the graph with weights exp(−d²/0.25), λ = 16, 1-NN on the first coordinate, as
+printed. The paper gives neither its points nor the number of labels nor k: here the moons have radius 2 and noise 0.16,
+the lower one is raised by 0.6 radii, 20 points are labeled, k = 20. Means over 20 draws with standard errors; the
+picture is the first.
 """
 
 
@@ -71,11 +72,13 @@ def draw(X, y, labels):
 
 def run(quick=False):
     """Accuracy of both methods, and the picture."""
-    scores = {"TDL": [], "Laplacian eigenmaps": []}
+    scores = {"TDL": [], "Laplacian eigenmaps": [], "1-NN in the plane, no learning": []}
     for seed in range(3 if quick else 20):
         X, y, labels = moons(seed)
         for method, F in embeddings(X, labels).items():
             scores[method].append(accuracy(F, y, labels))
+        known = labels >= 0
+        scores["1-NN in the plane, no learning"].append(np.mean(vote(X[known], y[known], X[~known], 1) == y[~known]))
     if not quick:
         draw(*moons(0))
     note = "the paper shows a picture only: eigenmaps fail, TDL separates the moons"
