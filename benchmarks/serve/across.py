@@ -21,7 +21,7 @@ clicked in (*same*) and of classes that nobody clicked in (*new*; with few class
 (by distance) on all clicks so far, for *same*; it is left out where AutoMetric gains less than its standard error,
 and in the rows *mean* it is the ratio of the mean gains. *proposed* is what the learner of the service learns from all
 clicks, in use or not. ± is the standard error over the queries. Tasks marked * were used to choose constants; those
-marked † are made of data that come with scikit-learn or gramian.
+marked † are made of data that come with scikit-learn.
 """
 VISITS, TESTED, RESULTS = 100, 300, 10
 LOOKS = (30, 100)

@@ -12,7 +12,7 @@ CHOSEN_ON = ("mnist", "mnist + noise", "coil", "faces by pose", "faces by glasse
 HELD_OUT = ("digits by parity", "news, sentence encoder", "yale faces", "wdbc, raw", "yeast")
 """Tasks that were looked at only after that."""
 AT_HAND = ("digits by parity", "wdbc, raw")
-FREE = ("digits + noise", "two views")
+FREE = ("digits + noise",)
 """Tasks of data that need no download."""
 MOST = 2500
 """Items of a task."""
@@ -50,12 +50,6 @@ def task(name: str) -> tuple[np.ndarray, np.ndarray]:
 
         X, y = load_digits(return_X_y=True)
         return np.hstack([X, 1.5 * X.std() * rng.standard_normal((len(X), 64))]), y
-    if name == "two views":
-        from gramian.datasets import two_views
-
-        data = two_views(random_state=0)
-        keep = rng.permutation(len(data.X))[:MOST]
-        return np.asarray(data.X, float)[keep], np.asarray(data.y)[keep, 0]
     if name.startswith("faces by"):
         label = {"pose": "y_pose", "glasses": "y_sunglasses"}[name.split()[-1]]
         data = load("cmu_faces")

@@ -330,9 +330,9 @@ def served(space):
     import uvicorn
 
     from gramian.service.http import create_app
-    from gramian.service.http.app import _bind
+    from gramian.service.http.app import bind
 
-    listener = _bind("127.0.0.1", 0)
+    listener = bind("127.0.0.1", 0)
     config = uvicorn.Config(create_app(space), log_level="warning", ws="none", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
