@@ -29,6 +29,7 @@ def rivals(d: int) -> dict[str, tuple[Callable, list, float]]:
             row + short,
         ),
         "faiss IVF-RaBitQ fast scan + refine": (_ivf, _probes(), row + short + 8),
+        "faiss IVFFlat": (_ivf_flat, [_lists(p) for p in (4, 8, 12, 16, 24, 32, 48, 64, 96, 128)], row + 8),
         "faiss HNSW": (lambda X: _added(faiss.IndexHNSWFlat(d, 32), X), [_beam(e) for e in BEAMS], row + 4 * 64),
         "hnswlib": (_hnswlib, [_ef(e) for e in BEAMS], row + 4 * 34),
         "usearch": (_usearch, [_expansion(e) for e in BEAMS], row + 4 * 34),
@@ -62,6 +63,28 @@ def _ivf(X: np.ndarray) -> Any:
     quantizer = faiss.IndexFlatL2(X.shape[1])
     inner = faiss.IndexIVFRaBitQFastScan(quantizer, X.shape[1], int(np.sqrt(len(X))))
     return _Refined(inner, X, quantizer)
+
+
+class _Lists:
+    """An inverted file of the points themselves; faiss keeps no reference to the quantizer."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        import faiss
+
+        self.quantizer = faiss.IndexFlatL2(X.shape[1])
+        self.whole = _added(faiss.IndexIVFFlat(self.quantizer, X.shape[1], int(np.sqrt(len(X)))), X)
+
+    def search(self, Q: np.ndarray, lists: int) -> np.ndarray:
+        self.whole.nprobe = lists
+        return self.whole.search(Q, K)[1]
+
+
+def _ivf_flat(X: np.ndarray) -> Any:
+    return _Lists(X)
+
+
+def _lists(lists: int) -> tuple:
+    return f"{lists} lists", lambda index: lambda Q: index.search(Q, lists)
 
 
 def _sklearn(X: np.ndarray) -> Any:

@@ -302,3 +302,25 @@ def test_seeds(rng):
         assert gm.HashIndex(metric, random_state=state).seed == 4
     same = [gm.HashIndex(metric, random_state=np.random.RandomState(1)).seed for _ in range(2)]
     assert same[0] == same[1]
+
+
+@given(st.integers(1, 60), st.integers(1, 5), st.integers(1, 30), st.integers(0, 2**32 - 1), st.booleans())
+def test_the_walk_meets_items_by_common_prefix(n, l, budget, seed, filtered):
+    """Beside the definition: all items by their longest common prefix with the query in any order."""
+    from gramian._jit.orders import walk
+
+    rng = np.random.default_rng(seed)
+    keys = rng.integers(0, 2**5, size=(l, n)).astype(np.uint64)
+    items = np.argsort(keys, axis=1, kind="stable")
+    query = rng.integers(0, 2**5, size=l).astype(np.uint64)
+    free = rng.random(64) < 0.6 if filtered else np.ones(64, bool)
+    allowed = codes.words(np.packbits(free, bitorder="little")[None])[0] if filtered else np.zeros(0, np.uint64)
+    met = walk(np.take_along_axis(keys, items, axis=1), items, query, budget, allowed)
+    gaps = (keys ^ query[:, None]).min(axis=0)  # (n,)
+    inside = np.flatnonzero(free[:n])
+    assert len(set(met.tolist())) == len(met) and set(met) <= set(inside)
+    bits = np.ceil(np.log2(gaps + 1.0))  # (n,): those behind the common prefix
+    assert len(met) >= min(budget, len(inside))
+    furthest = bits[met].max(initial=-1)
+    assert set(inside[bits[inside] < furthest]) <= set(met)
+    assert (bits[met] < furthest).sum() < budget

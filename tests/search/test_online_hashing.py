@@ -319,3 +319,20 @@ def test_small_indexes_are_scanned(rng, monkeypatch):
     index = gm.OnlineHashIndex(gm.LEGO(eta=1e-3), n_bits=8, random_state=0).add(X)
     teach(index, X, rng, 20)
     assert recall(index, X[:50] + 0.5) == 1.0
+
+
+def test_a_forced_upkeep_ends_at_the_live_metric(rng):
+    """Also where a move to an earlier metric was under way."""
+    X = rng.normal(size=(20_000, 6))
+    index = gm.OnlineHashIndex(gm.LEGO(eta=0.05), n_bits=64, tol=0.01, random_state=0).add(X)
+    turned = 0
+    while index._items.settled["move"] is None and turned < 500:
+        index.learn_one(X[turned], X[turned + 1], 0.0 if turned % 2 else 9.0).query(X[:1], k=1)
+        turned += 1
+    assert index._items.settled["move"] is not None
+    for i in range(turned, turned + 40):
+        index.learn_one(X[i], X[i + 1], 0.0 if i % 2 else 9.0)
+    index.upkeep(force=True)
+    anchor, live = index._items.settled["anchor"], index.metric
+    np.testing.assert_array_equal(anchor.components, live.components)
+    assert index._items.settled["move"] is None and index.stale_ == 0.0

@@ -130,15 +130,19 @@ class OnlineHashIndex(Taught, Index):
     def upkeep(self, force: bool = False) -> dict[str, int]:
         """Move all codes to the live metric if they are stale (or ``force``); queries do this piece by piece.
 
+        A move that is under way ends first; with ``force`` another one follows where the metric has gone on since.
         Returns counts: bits ``touched`` and ``flipped``, and whether all bits were computed again (``rehashed``).
         """
         total = {"touched": 0, "flipped": 0, "rehashed": 0}
         with self._lock:
-            counts = following.advance(self, self.metric, force, AT_ONCE)
+            live = self.metric
+            counts = following.advance(self, live, force, AT_ONCE)
             while counts is not None:
                 total = {name: total[name] + counts[name] for name in total}
                 total["rehashed"] = counts["rehashed"]
-                counts = following.advance(self, self.metric, False, AT_ONCE) if self._items.settled["move"] else None
+                settled = self._items.settled
+                behind = force and self._anchors.stale(settled["anchor"], live, self._items) >= 0
+                counts = following.advance(self, live, behind, AT_ONCE) if settled["move"] or behind else None
         return total
 
     def with_metric(self, metric: Metric, *, n_jobs: int | None = None) -> HashIndex:  # type: ignore[override]
