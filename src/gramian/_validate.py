@@ -156,7 +156,8 @@ def estimator_points(
             ensure_min_samples=min_points,
         )
     except (ValueError, TypeError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
+        mixed = isinstance(error, np.exceptions.DTypePromotionError)  # columns of a table, with old versions of pandas
+        kind = TypeError if isinstance(error, TypeError) and not mixed else ValueError
         raise kind(f"{owner}: {_reason(error, X)}") from error
     X, *rest = (checked,) if y is None else checked
     X = _sound(X, owner, degree=degree, learns=reset)
