@@ -102,7 +102,7 @@ class Index(Collection, Queries, Stored, ABC):
         threads, items = _threads.count(n_jobs, self._owner), self._items
         other = type(self)(metric, **self._settings())
         d, own = other._width(items), self._width(items)
-        if d != own:
+        if d != own and self.metric is not None:
             raise ValueError(f"{self._owner}: metric must have {own} features, got {d}.")
         with _threads.beside(threads):
             other._items = other._turned(items, threads) if items.n else replace(other._items, next_id=items.next_id)

@@ -1,11 +1,11 @@
 """Exact nearest neighbors under any metric: the reference for every other index."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from gramian import _validate, linalg, neighbors
-from gramian.metrics import Metric
+from gramian.metrics import Mahalanobis, Metric
 from gramian.search.base import Index, learned
 from gramian.search.exact_strategies import OnDevice, Strategy, strategy
 from gramian.search.items import Items
@@ -27,9 +27,10 @@ class ExactIndex(Index):
 
     Parameters
     ----------
-    metric : Metric, fitted learner, or a distance with ``sqdist(X, Y)`` and ``n_features``
+    metric : Metric, fitted learner, or a distance with ``sqdist(X, Y)`` and ``n_features``, optional
         Mahalanobis, SubspaceMahalanobis, KernelMetric, GraphMetric; or a :class:`~gramian.TangentDistance`, of which
-        all distances are computed, in blocks of bounded memory.
+        all distances are computed, in blocks of bounded memory. None is the Euclidean distance, of as many features as
+        the first points have.
 
     See Also
     --------
@@ -46,20 +47,47 @@ class ExactIndex(Index):
 
     _devices = True
 
+    def __init__(self, metric: Any = None) -> None:
+        super().__init__(metric)
+
+    def add(self, X: Any, ids: Any = None, *, n_jobs: int | None = None) -> Self:
+        """Add points; ids default to the numbers after the largest id ever used.
+
+        Parameters
+        ----------
+        X : points (m, d)
+        ids : array of int64 (m,), optional
+            Must be distinct, and new to this index.
+        n_jobs : int, optional
+            Threads; None is one, −1 all.
+        """
+        with self._lock:
+            if self.metric is not None:
+                return super().add(X, ids, n_jobs=n_jobs)
+            d = _validate.points(X, self._owner, min_points=0, devices=True).shape[1]
+            begun = type(self)(Mahalanobis.euclidean(d)).add(X, ids, n_jobs=n_jobs)
+            self.metric, self._items = begun.metric, begun._items
+            return self
+
     def _accept(self, metric: Any) -> Any:
         metric = learned(metric, "ExactIndex")
+        if metric is None:
+            self._bounded = True
+            return None
         if not (hasattr(metric, "sqdist") and hasattr(metric, "n_features")):
             raise TypeError(f"ExactIndex: metric must be a Metric, got {type(metric).__name__}.")
         self._bounded = isinstance(metric, Metric)
         return metric
 
     def _check(self, X: Any, name: str = "X") -> Any:
+        if self.metric is None:
+            raise ValueError("ExactIndex: there are no items yet, and no metric was given; add points first.")
         if self._bounded:
             return super()._check(X, name)
         return _validate.points(X, self._owner, n_features=self._width(self._items), min_points=0, name=name)
 
     def _width(self, items: Items) -> int | None:
-        given = self.metric.n_features
+        given = None if self.metric is None else self.metric.n_features
         return items["points"].shape[1] if given is None and not self._bounded and items.n else given
 
     def _strategy(self, points: Any) -> Strategy:
