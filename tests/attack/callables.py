@@ -302,8 +302,12 @@ SHARED = {"service.Space": outside.space, "service.Client": outside.client}
 NOT_ASKED = {
     "service.Client.encode": "asks for an encoder",
     "service.Client.events": "a stream without an end",
+    "SubsetDistance.add": "needs a distance, which tests/approximation/test_subset.py brings",
     "service.Space.submit": "takes a change of the package",
     "service.Space.transact": "takes a change of the package",
+    "service.Space.attend": "takes a piece of work of the package",
+    "service.Space.encode": "needs an encoder, which tests/service/test_models.py brings",
+    "service.Space.use_encoder": "needs an encoder, which tests/service/test_models.py brings",
     "dask.ShardedIndex.add_parts": "takes parts that were read",
 }
 """Methods that are not asked, and why."""
