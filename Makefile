@@ -18,7 +18,7 @@ SMOKE = $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .PHONY: demo serve page browser smoke smoke-ready test lint types quick machines mutants slow exports arrays gpu docs papers papers-quick speed beyond
-.PHONY: effect clicks fuzz beside dist clean
+.PHONY: effect retrieval clicks fuzz beside dist clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -130,6 +130,10 @@ speed: $(TEST_DEPS)
 
 effect: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.effect --jobs $(JOBS) $(ARGS)
+
+# Queries and their documents; `make retrieval ARGS='beir DIR'` measures on a folder as BEIR has it.
+retrieval: $(TEST_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.retrieval $(ARGS)
 
 clicks: $(TEST_DEPS)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.serve $(ARGS)

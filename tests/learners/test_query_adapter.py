@@ -207,6 +207,16 @@ def test_bad_weights_and_hard_negatives():
         gm.QueryAdapter().fit(Q, D).transform_queries(Q[:, :3])
 
 
+def test_automatic_metrics_point_here_where_similar_pairs_have_two_kinds():
+    Q, D = pairs(40)
+    rows = np.arange(40)
+    with pytest.warns(UserWarning, match="QueryAdapter"):
+        gm.AutoMetric().fit(np.vstack([Q, D]), gm.Pairs(rows, rows + 40, np.ones(40, bool)))
+    with warnings.catch_warnings(record=True) as seen:
+        gm.AutoMetric().fit(np.vstack([Q, D]), gm.Pairs(rows, np.roll(rows, 1), np.ones(40, bool)))
+    assert not any("QueryAdapter" in str(one.message) for one in seen)
+
+
 def test_a_failed_fit_changes_nothing():
     Q, D = pairs()
     adapter = gm.QueryAdapter().fit(Q, D)

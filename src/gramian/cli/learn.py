@@ -54,7 +54,8 @@ def fit(
 ) -> None:
     """Learn a distance from a table with labels, and save it.
 
-    Words become columns of 0 and 1, dates become days; the file remembers how.
+    Words become columns of 0 and 1, dates become days; the file remembers how. For queries and the documents that
+    answer them there is gramian adapt.
     """
     formats.check_output(output)
     if standardize and kernel:

@@ -40,6 +40,10 @@ BEHIND = 0.1
 DEAR = 1_000_000
 """Numbers from which on points by their angle are left to closed forms and to what is meant for angles."""
 
+TWO_KINDS = (
+    "if these are queries and the documents that answer them, QueryAdapter().fit(queries, documents) is for them"
+)
+
 
 def default_candidates(y: Any = None) -> dict[str, Any]:
     """Learners from closed form to LMNN and NCA that take what is known, the cheap ones first."""
@@ -275,6 +279,8 @@ def grouped(task: Task) -> Task:
     """The same task; pairs that are all similar are groups, whose fellows a held-out point must find."""
     if not isinstance(task.y, Pairs) or not task.y.similar.all():
         return task
+    if len(task.y.left) > 1 and not np.intersect1d(task.y.left, task.y.right).size:
+        _validate.warn(f"AutoMetric: all pairs are similar, and no point is on both sides; {TWO_KINDS}.")
     return replace(task, y=Chunklets.from_pairs(task.y, linalg.count(task.Z)), order=by_content(task.Z))
 
 

@@ -38,7 +38,8 @@ class QueryAdapter(Stored):
     where every other document is a negative, up to 2,048 of them for a block of 1,024 queries. Each candidate learns
     without a part of the queries and is blended with the identity, A ↦ w I + (1 − w) A. Held-out queries then decide
     by the mean reciprocal rank (MRR) of their first answer among all documents: the mean of the contrasts stands where
-    it gains more than one standard error, another candidate where it gains more than two, and otherwise the identity.
+    it gains more than one standard error, another candidate where it gains more than two above what stands then, and
+    otherwise the identity.
     The work is bounded: of more than 50,000 queries so many are drawn.
 
     Parameters

@@ -24,8 +24,8 @@ FEWEST = 10
 """Queries without which nothing can be held out."""
 WEIGHTS = (0.0, 0.3, 0.6)
 """Weights of the identity to choose from, beside 1."""
-NEAR = 0.25
-"""Standard errors by which a gain may be smaller for a larger weight of the identity."""
+NEAR = 0.5
+"""Standard errors that weights of the identity may differ by and count as alike."""
 TEMPERATURE, REG, STEPS = 0.05, 0.03, 4
 """Of the contrast: few steps are a penalty of their own, and the blend with the identity is another."""
 MIXED = "mean of contrasts"
@@ -111,19 +111,27 @@ class Search:
     weights: tuple[float, ...] = WEIGHTS
 
     def winner(self, rows: np.ndarray | None = None) -> Standing:
-        """The rule: the mean of contrasts stands where it gains more than one error, another where more than two.
+        """The rule: the mean of contrasts stands where it gains more than one error over the identity.
 
-        The weight of the identity is the largest within a quarter of an error of the best.
+        Another takes the place of what stands where it gains more than two over that: among few documents closed forms
+        look better than they are among many. For the same reason the weight of the identity is, of weights within half
+        an error of the best, the smallest for the mean and the largest for another.
         """
         rows = np.ones(len(self.base), dtype=bool) if rows is None else rows
-        stand, best = Standing(), 0.0
-        for i, trial in enumerate(self.trials):
-            mean, error = trial.gain(self.base, rows)
-            low = mean - (REFERENCE if trial.name == MIXED else OTHERS) * error
-            top = int(np.argmax(low))
-            if low[top] > best:
-                best = float(low[top])
-                stand = Standing(i, int(np.flatnonzero(mean >= mean[top] - NEAR * error[top])[-1]))
+        stand, base = Standing(), self.base
+        for errors, reference in ((REFERENCE, True), (OTHERS, False)):
+            best, leader = 0.0, stand
+            for i, trial in enumerate(self.trials):
+                mean, error = trial.gain(base, rows)
+                low = mean - errors * error
+                top = int(np.argmax(low))
+                if (trial.name == MIXED) == reference and low[top] > best:
+                    best = float(low[top])
+                    alike = np.flatnonzero(mean >= mean[top] - NEAR * error[top])
+                    leader = Standing(i, int(alike[0 if reference else -1]))
+            stand = leader
+            if stand.trial is not None:
+                base = self.trials[stand.trial].scores[stand.place]
         return stand
 
     def best(self) -> Standing:
