@@ -102,9 +102,9 @@ def put(x: Any, places: tuple[Any, ...], values: Any) -> None:
     order = xp.argsort(xp.reshape(listed, (-1,)))
     listed, values = xp.take(xp.reshape(listed, (-1,)), order), xp.take(values, order)
     everywhere = xp.reshape(index, (-1,))
-    found = xp.clip(xp.searchsorted(listed, everywhere), 0, listed.shape[0] - 1)
-    hit = xp.take(listed, found) == everywhere
-    x[...] = xp.reshape(xp.where(hit, xp.take(values, found), xp.reshape(x, (-1,))), x.shape)
+    slots = xp.clip(xp.searchsorted(listed, everywhere), 0, listed.shape[0] - 1)
+    hit = xp.take(listed, slots) == everywhere
+    x[...] = xp.reshape(xp.where(hit, xp.take(values, slots), xp.reshape(x, (-1,))), x.shape)
 
 
 def refusal(owner: str, name: str, x: Any) -> str:

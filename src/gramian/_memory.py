@@ -24,8 +24,8 @@ def available() -> float:
 def _machine() -> Iterator[float]:
     try:
         with open("/proc/meminfo", encoding="ascii") as stream:
-            found = dict(line.split(":", 1) for line in stream)
-        yield 1024.0 * int(found["MemAvailable"].split()[0])
+            fields = dict(line.split(":", 1) for line in stream)
+        yield 1024.0 * int(fields["MemAvailable"].split()[0])
     except (OSError, KeyError, ValueError):
         if "SC_AVPHYS_PAGES" in getattr(os, "sysconf_names", {}):
             yield float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -38,8 +38,8 @@ def _limit() -> Iterator[float]:
 
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
         with open("/proc/self/statm", encoding="ascii") as stream:
-            taken = int(stream.read().split()[0]) * resource.getpagesize()
+            resident = int(stream.read().split()[0]) * resource.getpagesize()
     except (ImportError, OSError, ValueError):
         return
     if soft != resource.RLIM_INFINITY:
-        yield float(max(soft - taken, 0))
+        yield float(max(soft - resident, 0))

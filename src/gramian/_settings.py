@@ -131,7 +131,7 @@ PLAIN: dict[Any, Kind] = {
 def kind(hint: Any) -> Kind | None:
     """What an annotation says; None where it takes anything."""
     if get_origin(hint) in (Union, UnionType):  # whose order is no part of them, so that they are not looked up
-        kinds = [kind(part) for part in get_args(hint)]
+        kinds = [kind(piece) for piece in get_args(hint)]
         return None if None in kinds else either(*cast(list[Kind], kinds))
     return simple(hint)
 

@@ -292,11 +292,11 @@ def same_columns(X: Any, names: tuple[str, ...] | None, owner: str, name: str = 
     labels = getattr(X, "columns", getattr(X, "index", None)) if hasattr(X, "iloc") else getattr(X, "columns", None)
     if names is None or labels is None or not all(isinstance(label, str) for label in labels):
         return
-    found = tuple(labels)
-    if found == names:
+    labels_ = tuple(labels)
+    if labels_ == names:
         return
-    absent = [label for label in names if label not in found]
-    unknown = [label for label in found if label not in names]
+    absent = [label for label in names if label not in labels_]
+    unknown = [label for label in labels_ if label not in names]
     if absent or unknown:
         reason = f"lacks {shown(absent)}" if absent else f"also has {shown(unknown)}"
     else:
@@ -351,24 +351,24 @@ def labels(
         raise ValueError(f"{owner}: labels must be a 1-D array, got shape {array.shape}.")
     if n is not None and array.shape[0] != n:
         raise ValueError(f"{owner}: labels must have one entry per point ({n}), got {array.shape[0]}.")
-    known = np.array([value is not None for value in array]) if array.dtype == object else np.full(len(array), True)
+    labeled = np.array([value is not None for value in array]) if array.dtype == object else np.full(len(array), True)
     several = sparse.issparse(unknown) or (hasattr(unknown, "__len__") and not isinstance(unknown, str | bytes))
     if several:
         raise ValueError(f"{owner}: unknown must be one label, got {shown(unknown)}.")
     if unknown is not None:
-        known &= ~_equal(array, unknown)
-    if array.dtype.kind == "f" and not np.isfinite(array[known]).all():
+        labeled &= ~_equal(array, unknown)
+    if array.dtype.kind == "f" and not np.isfinite(array[labeled]).all():
         raise ValueError(f"{owner}: labels contain NaN or infinity; name unknown labels with unknown=.")
     codes = np.full(len(array), -1, dtype=np.intp)
     try:
-        classes, codes[known] = _ranked(array[known])
+        classes, codes[labeled] = _ranked(array[labeled])
     except TypeError as error:
-        kinds = sorted({type(value).__name__ for value in array[known]})
+        kinds = sorted({type(value).__name__ for value in array[labeled]})
         raise ValueError(
             f"{owner}: labels must be of one type, got {', '.join(kinds)}; convert them, or name gaps with unknown=."
         ) from error
     if not numbers:
-        refuse_continuous(classes, int(known.sum()), owner)
+        refuse_continuous(classes, int(labeled.sum()), owner)
     return classes, codes
 
 
@@ -417,10 +417,10 @@ def tuples(values: Any, size: int, owner: str) -> np.ndarray:
 def _equal(array: np.ndarray, value: Any) -> np.ndarray:
     """Where a label equals a value; NaN equals NaN here, and what says neither yes nor no equals itself."""
     nan = isinstance(value, Real) and value != value
-    found = np.asarray(array != array if nan else array == value)
-    if found.dtype != bool:
-        found = np.array([label is value for label in array], dtype=bool)
-    return np.broadcast_to(found, array.shape)
+    equal = np.asarray(array != array if nan else array == value)
+    if equal.dtype != bool:
+        equal = np.array([label is value for label in array], dtype=bool)
+    return np.broadcast_to(equal, array.shape)
 
 
 def number(

@@ -76,8 +76,8 @@ def shortlist(D: Any, m: int) -> tuple[Any, Any]:
         return lowest(D, m)
     D = xp.reshape(D, (D.shape[0], runs, RUN))
     _, places = lowest(xp.min(D, axis=2), m)  # (n, m), of the runs
-    near = xp.take_along_axis(D, xp.broadcast_to(places[:, :, None], (*places.shape, RUN)), axis=1)
-    values, order = lowest(xp.reshape(near, (D.shape[0], m * RUN)), m)
+    entries = xp.take_along_axis(D, xp.broadcast_to(places[:, :, None], (*places.shape, RUN)), axis=1)
+    values, order = lowest(xp.reshape(entries, (D.shape[0], m * RUN)), m)
     return values, xp.take_along_axis(places, order // RUN, axis=1) * RUN + order % RUN
 
 
@@ -88,16 +88,18 @@ def lowest(D: Any, k: int) -> tuple[Any, Any]:
         values, columns = torch.topk(D, k, dim=1, largest=False, sorted=True)
         return values, columns
     if cupy is not None and isinstance(D, cupy.ndarray) and k < D.shape[1]:
-        near = cupy.argpartition(D, k, axis=1)[:, :k]
-        near = xp.take_along_axis(near, xp.argsort(xp.take_along_axis(D, near, axis=1), axis=1), axis=1)
+        candidates = cupy.argpartition(D, k, axis=1)[:, :k]
+        candidates = xp.take_along_axis(
+            candidates, xp.argsort(xp.take_along_axis(D, candidates, axis=1), axis=1), axis=1
+        )
     else:
-        near = xp.argsort(D, axis=1)[:, :k]
-    return xp.take_along_axis(D, near, axis=1), near
+        candidates = xp.argsort(D, axis=1)[:, :k]
+    return xp.take_along_axis(D, candidates, axis=1), candidates
 
 
 def _aligned(parts: list) -> Any:
     """Columns side by side, with columns of zeros up to a multiple of eight: products are much faster then."""
-    missing = -sum(part.shape[1] for part in parts) % 8
+    missing = -sum(piece.shape[1] for piece in parts) % 8
     return namespace(parts[0]).concat([*parts, linalg.full((parts[0].shape[0], missing), 0.0, parts[0])], axis=1)
 
 
@@ -126,9 +128,9 @@ def _piece(scan: DeviceScan, X: Any, Q: Any, k: int, skip: Any) -> tuple[Any, An
         return names, values
     last = values[:, -1] / scan.unit**2
     for i in linalg.listed(xp.nonzero(last >= lower[:, -1] - error)[0]):
-        near = xp.nonzero(D[i, :] <= last[i] + error[i])[0][None, :]
+        candidates = xp.nonzero(D[i, :] <= last[i] + error[i])[0][None, :]
         one = slice(i, i + 1)
-        best = _first(_distances(X, Q[one, :], near), near, k, None if skip is None else skip[one])
+        best = _first(_distances(X, Q[one, :], candidates), candidates, k, None if skip is None else skip[one])
         names[one, :], values[one, :] = best
     return names, values
 
@@ -139,8 +141,8 @@ def search_radius(scan: DeviceScan, X: Any, Q: Any, limit: float) -> list[tuple[
     for i in range(Q.shape[0]):
         one = Q[i : i + 1, :]
         D, error = scan.bounds(one)
-        near = xp.nonzero(D[0, :] <= limit / scan.unit**2 + error[0])[0][None, :]
-        names, values = _first(_distances(X, one, near), near, near.shape[1], None)
+        candidates = xp.nonzero(D[0, :] <= limit / scan.unit**2 + error[0])[0][None, :]
+        names, values = _first(_distances(X, one, candidates), candidates, candidates.shape[1], None)
         inside = xp.nonzero(values[0, :] <= limit)[0]
         answers.append((take(names[0, :], inside), take(values[0, :], inside)))
     return answers

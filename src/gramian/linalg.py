@@ -144,9 +144,9 @@ def unit_rows(X: Any) -> Any:
 
 def held_columns(X: Any) -> np.ndarray:
     """Columns of a sparse X (CSR) that hold anything, the first one where none does."""
-    held = np.zeros(X.shape[1], dtype=bool)
-    held[X.indices if X.nnz else 0] = True
-    return np.flatnonzero(held)
+    used = np.zeros(X.shape[1], dtype=bool)
+    used[X.indices if X.nnz else 0] = True
+    return np.flatnonzero(used)
 
 
 def row_inner(X: Any, Y: Any) -> np.ndarray:
@@ -387,10 +387,10 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
     """Compute |x − y|² ≤ ε^{2/3} |x|² from the differences, in place; all others keep a third of their digits."""
     limit = np.where(sizes > 0, np.finfo(D.dtype).eps ** (2 / 3) * sizes, -1.0)
     rows = np.flatnonzero(D.min(axis=1) <= limit)
-    near = D if len(rows) == len(D) else D[rows]
-    i, j = np.divmod(np.flatnonzero(limit[rows, None] >= near), D.shape[1])
-    for part in blocks(len(i), 24 * X.shape[1]):
-        a, b = rows[i[part]], j[part]
+    low_rows = D if len(rows) == len(D) else D[rows]
+    i, j = np.divmod(np.flatnonzero(limit[rows, None] >= low_rows), D.shape[1])
+    for block in blocks(len(i), 24 * X.shape[1]):
+        a, b = rows[i[block]], j[block]
         D[a, b] = row_norms(X[a] - Y[b])
 
 
@@ -399,16 +399,16 @@ def _sqdist_on_device(X: Any, Y: Any) -> Any:
     xp, Y, same = namespace(X), X if Y is None else Y, Y is None
     if X.shape[0] == 0 or Y.shape[0] == 0:
         return empty((X.shape[0], Y.shape[0]), X)
-    few = xp.sort(Y[:: max(1, Y.shape[0] // 32), :], axis=0)
-    shift = (few[(few.shape[0] - 1) // 2, :] + few[few.shape[0] // 2, :]) / 2  # the median
+    sample = xp.sort(Y[:: max(1, Y.shape[0] // 32), :], axis=0)
+    shift = (sample[(sample.shape[0] - 1) // 2, :] + sample[sample.shape[0] // 2, :]) / 2  # the median
     X, Y = X - shift, Y - shift
     sizes = row_norms(X)  # (n,)
     D = xp.clip(sizes[:, None] + row_norms(Y)[None, :] - 2 * (X @ Y.T), 0, None)  # (n, m)
     D = with_diagonal(D, np.inf) if same else D
     limit = xp.where(sizes > 0, xp.finfo(D.dtype).eps ** (2 / 3) * sizes, -1.0)
     i, j = xp.nonzero(limit[:, None] >= D)
-    for part in blocks(i.shape[0], 24 * X.shape[1], of=X):
-        put(D, (i[part], j[part]), row_norms(take(X, i[part]) - take(Y, j[part])))
+    for block in blocks(i.shape[0], 24 * X.shape[1], of=X):
+        put(D, (i[block], j[block]), row_norms(take(X, i[block]) - take(Y, j[block])))
     return with_diagonal(D, 0.0) if same else D
 
 

@@ -169,14 +169,14 @@ class Scan(ABC):
 
     def shortlist(self, lifted: tuple[Any, np.ndarray], m: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids and bounds of the m rows with the lowest bounds, ascending, (n, m) each."""
-        Z, own = lifted
-        lists = Lists(len(own), m, self.n, self.halves.dtype)
-        step = min(max(self.step, PRODUCTS // max(len(own), 1)) | ODD, max(self.n, 1))
-        room = np.empty((len(own), step), self.halves.dtype)
+        Z, sizes = lifted
+        lists = Lists(len(sizes), m, self.n, self.halves.dtype)
+        step = min(max(self.step, PRODUCTS // max(len(sizes), 1)) | ODD, max(self.n, 1))
+        room = np.empty((len(sizes), step), self.halves.dtype)
         for start in range(0, self.n, step):
             items = slice(start, min(start + step, self.n))
             lists.keep(self.products(Z, items, room[:, : items.stop - start]), self.halves[items], start)
-        return lists.sqdist(own, self.unit)
+        return lists.sqdist(sizes, self.unit)
 
     def everything(self, m: int) -> tuple[np.ndarray, np.ndarray]:
         """All rows for each of m queries, with bounds that rule out only those that are infinitely far away.
@@ -189,10 +189,10 @@ class Scan(ABC):
 
     def within(self, lifted: tuple[Any, np.ndarray], limit: float) -> np.ndarray:
         """Rows whose bound for one query is at most the limit."""
-        Z, own = lifted
+        Z, sizes = lifted
         room = np.empty((1, self.n), self.halves.dtype)
         bounds = (self.halves - self.products(Z, slice(0, self.n), room)[0]).astype(np.float64)
-        return np.flatnonzero((bounds < np.inf) & ((own + 2 * bounds) * self.unit**2 <= limit))
+        return np.flatnonzero((bounds < np.inf) & ((sizes + 2 * bounds) * self.unit**2 <= limit))
 
 
 @dataclass(frozen=True, eq=False)

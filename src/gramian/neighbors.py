@@ -106,12 +106,12 @@ def search(
     n = linalg.count(Q)
     if threads == 1 and n <= FEW:
         threads = 0
-    held = 8 * scan.step + 64 * k
-    step = min(QUERIES, max(-(-n // max(threads, 1)), 1), max(BLOCK_BYTES // held, 1))
-    found = _threads.each(lambda rows: _piece(scan, Q, distances, k, skip, rows), pieces(n, step), threads)
-    if len(found) == 1:
-        return found[0]
-    return np.concatenate([ids for ids, _ in found]), np.concatenate([values for _, values in found])
+    bytes_per_query = 8 * scan.step + 64 * k
+    step = min(QUERIES, max(-(-n // max(threads, 1)), 1), max(BLOCK_BYTES // bytes_per_query, 1))
+    answers = _threads.each(lambda rows: _piece(scan, Q, distances, k, skip, rows), pieces(n, step), threads)
+    if len(answers) == 1:
+        return answers[0]
+    return np.concatenate([ids for ids, _ in answers]), np.concatenate([values for _, values in answers])
 
 
 def pieces(n: int, step: int) -> list[np.ndarray]:
@@ -124,12 +124,12 @@ def _piece(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Neighbors of some of the queries, from lists with ``more`` times the usual number of spare rows."""
     wanted = k if skip is None else k + 1
-    length, own = min(wanted + more * scan.spare(wanted), scan.n), None if skip is None else skip[rows]
+    length, own_rows = min(wanted + more * scan.spare(wanted), scan.n), None if skip is None else skip[rows]
     everything = length == scan.n
     ids, lower = scan.everything(len(rows)) if everything else scan.shortlist(scan.lift(_chosen(Q, rows)), length)
     D = distances(rows, ids, lower, wanted)
     np.copyto(D, np.inf, where=lower == np.inf)
-    names, values = smallest(D, k, ids, own)
+    names, values = smallest(D, k, ids, own_rows)
     if everything:
         return names, values
     undecided = np.flatnonzero(values[:, -1] * (1 + TIE) >= lower[:, -1])
@@ -140,7 +140,7 @@ def _piece(
         one = rows[[i]]
         ids = scan.within(scan.lift(linalg.take(Q, one)), values[i, -1] * (1 + TIE))[None]
         D = distances(one, ids, np.full(ids.shape, -np.inf), wanted)
-        names[[i]], values[[i]] = smallest(D, k, ids, None if own is None else own[[i]])
+        names[[i]], values[[i]] = smallest(D, k, ids, None if own_rows is None else own_rows[[i]])
     return names, values
 
 
@@ -177,10 +177,10 @@ def smallest(
     level_ties(values, names, k, TIE, cut)
     if more < D.shape[1] and cut.any():
         rows = np.flatnonzero(cut)
-        some = None if columns is None else columns[rows]
-        found, best = least(D[rows], D.shape[1], some, None if skip is None else skip[rows])
-        level_ties(best, found, k, TIE, cut[rows])
-        names[rows, :k], values[rows, :k] = found[:, :k], best[:, :k]
+        names_of_cut = None if columns is None else columns[rows]
+        ids, best = least(D[rows], D.shape[1], names_of_cut, None if skip is None else skip[rows])
+        level_ties(best, ids, k, TIE, cut[rows])
+        names[rows, :k], values[rows, :k] = ids[:, :k], best[:, :k]
     return names[:, :k], values[:, :k]
 
 

@@ -119,10 +119,10 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
 
 
 def _clear_leftovers(target: Path) -> None:
-    for found in target.parent.glob(f".????????.{glob.escape(target.name)}"):
+    for leftover in target.parent.glob(f".????????.{glob.escape(target.name)}"):
         with suppress(FileNotFoundError):  # another writer was faster
-            if time.time() - found.stat().st_mtime > LEFTOVER_S:
-                found.unlink()
+            if time.time() - leftover.stat().st_mtime > LEFTOVER_S:
+                leftover.unlink()
 
 
 def sync_folder(folder: Path) -> None:
@@ -240,12 +240,12 @@ def padding(offset: int) -> bytes:
 
 def array_reader(archive: zipfile.ZipFile, mmap: bool, verify: bool) -> Callable[[str], np.ndarray]:
     """A function that reads an array by its name, once: a header cannot ask for more memory than the file has."""
-    seen: set[str] = set()
+    names: set[str] = set()
 
     def read(name: str) -> np.ndarray:
-        if name in seen:
+        if name in names:
             raise PersistError(f"array {name} is named twice")
-        seen.add(name)
+        names.add(name)
         return _read_array(archive, name, mmap, verify)
 
     return read

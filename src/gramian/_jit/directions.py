@@ -24,9 +24,9 @@ def gaussians(seed, features, n_bits):
     for i in range(len(features)):
         key = mix(mix(np.uint64(seed) + step) ^ (np.uint64(features[i]) * step + step))
         for b in range(0, n_bits, 2):
-            first = mix(key + np.uint64(b + 1) * step)
+            word = mix(key + np.uint64(b + 1) * step)
             second = mix(key + np.uint64(b + 2) * step)
-            radius = math.sqrt(-2.0 * math.log((np.float64(first >> np.uint64(11)) + 0.5) * unit))
+            radius = math.sqrt(-2.0 * math.log((np.float64(word >> np.uint64(11)) + 0.5) * unit))
             angle = 2.0 * math.pi * np.float64(second >> np.uint64(11)) * unit
             out[i, b] = radius * math.cos(angle)
             if b + 1 < n_bits:

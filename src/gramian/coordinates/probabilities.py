@@ -193,10 +193,10 @@ def probabilities(classifier: Any, X: Any) -> Probabilities:
         raise TypeError(
             f"probabilities: classifier must be a fitted one with predict_proba, got {_validate.shown(classifier)}."
         )
-    X, held = linalg.dense(X), HeldProbabilities(classifier)
+    X, model = linalg.dense(X), HeldProbabilities(classifier)
     written = written_down(classifier)
-    agrees = written is not None and np.abs(written.of(X) - held.of(X)).max(initial=0.0) < EQUAL
-    return written if written is not None and agrees else held
+    agrees = written is not None and np.abs(written.of(X) - model.of(X)).max(initial=0.0) < EQUAL
+    return written if written is not None and agrees else model
 
 
 def written_down(classifier: Any) -> LinearProbabilities | ForestProbabilities | None:

@@ -75,10 +75,10 @@ class SpectralDerivative:
         """Derivative at Θ of the spectral function of a scalar one with the given slope."""
         xp = namespace(Theta)
         values, U = xp.linalg.eigh((Theta + Theta.T) / 2)
-        near = values[:, None] - values[None, :]
+        gaps = values[:, None] - values[None, :]
         rise = function(values)
-        close = xp.abs(near) <= 1e-7 * (1 + xp.abs(values[:, None]))
-        safe = xp.where(close, xp.ones_like(near), near)
+        close = xp.abs(gaps) <= 1e-7 * (1 + xp.abs(values[:, None]))
+        safe = xp.where(close, xp.ones_like(gaps), gaps)
         middle = slope((values[:, None] + values[None, :]) / 2)
         return cls(U, xp.where(close, middle, (rise[:, None] - rise[None, :]) / safe))
 

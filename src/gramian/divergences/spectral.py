@@ -112,9 +112,9 @@ def monotone_inverse(derivative: Callable[[np.ndarray], np.ndarray], theta: np.n
 def slope_of(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
     """Derivative by central differences; one-sided at the end of the domain, where the function becomes inf."""
     h = 1e-6 * np.maximum(np.abs(x), 1e-3 * np.abs(x).max(initial=0.0)) + TINY
-    here, above, below = function(x), function(x + h), function(x - h)
+    value, above, below = function(x), function(x + h), function(x - h)
     with np.errstate(invalid="ignore"):
-        return np.where(np.isfinite(above), (above - below) / (2 * h), (here - below) / h)
+        return np.where(np.isfinite(above), (above - below) / (2 * h), (value - below) / h)
 
 
 @dataclass(frozen=True)

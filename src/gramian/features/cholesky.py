@@ -132,10 +132,10 @@ class _Factorization:
         |k(x, y)|² ≤ k(x, x) k(y, y) asks it to be zero. Up to 64 of them are compared with all of them.
         """
         zero = np.flatnonzero(to_numpy(self.diagonal) == 0)
-        some = zero[:: -(-len(zero) // 64) or 1]
+        sample = zero[:: -(-len(zero) // 64) or 1]
         points = take(self.X, zero)
-        for rows in linalg.blocks(len(some), 8 * len(zero)):
-            entry = _validate.largest(self.kernel._gram(take(self.X, some[rows]), points))
+        for rows in linalg.blocks(len(sample), 8 * len(zero)):
+            entry = _validate.largest(self.kernel._gram(take(self.X, sample[rows]), points))
             if not entry <= _INDEFINITE * self.scale:
                 raise ValueError(
                     f"pivoted_cholesky: the kernel matrix must be positive semi-definite, got |k(x, y)| = {entry:.3g} "

@@ -123,12 +123,12 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.kernel_ = kernel.bound(X)
         rng = _validate.random(self.random_state, "KernelFeatures")
         tol = 0.0 if self.tol is None else float(self.tol)
-        chosen = choose(self.kernel_, X, self.basis, self._size(count(X)), tol, rng)
-        C = chosen.coordinates
-        self.basis_ = to_numpy(chosen.points)
-        whiten = whitening(chosen.factor)
+        basis = choose(self.kernel_, X, self.basis, self._size(count(X)), tol, rng)
+        C = basis.coordinates
+        self.basis_ = to_numpy(basis.points)
+        whiten = whitening(basis.factor)
         if self.combination is not None:
-            whiten = combined(chosen.factor, self.combination, self.basis)
+            whiten = combined(basis.factor, self.combination, self.basis)
         R = self._rotate(whiten, *moments(self.kernel_, X, self.basis_, whiten, C))
         if self._limited(count(X)):
             _validate.warn(
@@ -181,7 +181,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def coordinates_of(self, X: Any) -> np.ndarray:
         """:meth:`transform` of points that were checked, in blocks of rows."""
         Z = linalg.empty((count(X), self.map_.shape[0]), X)
-        basis, turn, mean = (asarray(part, X) for part in (self.basis_, self.map_.T, self.mean_))
+        basis, turn, mean = (asarray(array, X) for array in (self.basis_, self.map_.T, self.mean_))
         for rows in linalg.blocks(count(X), 24 * max(self.map_.shape[1], 1), of=X):
             Z[rows, ...] = self.kernel_._gram(take(X, rows), basis) @ turn - mean
         return Z
@@ -279,10 +279,10 @@ def require_one_map(
     """Refuse parts of a file that are of no one map."""
     if not isinstance(kernel_, Kernel):
         raise ValueError("its kernel is none")
-    for part, ndim in ((map_, 2), (mean_, 1), (eigenvalues_, 1)):
-        if not isinstance(part, np.ndarray) or part.dtype != np.float64 or part.ndim != ndim:
+    for array, ndim in ((map_, 2), (mean_, 1), (eigenvalues_, 1)):
+        if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != ndim:
             raise ValueError("its map is not made of numbers")
-        if not np.abs(part).max(initial=0.0) <= LARGEST or len(part) != len(map_):
+        if not np.abs(array).max(initial=0.0) <= LARGEST or len(array) != len(map_):
             raise ValueError("the parts of its map do not fit together")
     basis = kernel_.check(basis_, "basis")
     wide = basis.shape[1] if kernel_.on_vectors else None

@@ -47,9 +47,9 @@ def leverage(kernel: Kernel, X: Any, k: int, rng: np.random.RandomState) -> np.n
     for level in reversed(levels):
         scores = leverage_scores(kernel, X, level, rows, weights, k)
         share = scores / scores.sum()
-        chosen = rng.choice(len(level), min(k, int(np.count_nonzero(share))), replace=False, p=share)
-        rows = level[chosen]
-        weights = 1 / np.sqrt(np.minimum(k * share[chosen], 1.0))
+        picks = rng.choice(len(level), min(k, int(np.count_nonzero(share))), replace=False, p=share)
+        rows = level[picks]
+        weights = 1 / np.sqrt(np.minimum(k * share[picks], 1.0))
     return rows
 
 
@@ -67,9 +67,9 @@ def leverage_scores(
     root = vectors / np.sqrt(values + ridge)
     scores = np.empty(len(level))
     turn = asarray(weights[:, None] * root, X)
-    for part in linalg.blocks(len(level), 24 * len(rows), of=X):
-        G = kernel._gram(take(X, level[part]), basis)
-        scores[part] = diagonal[part] - to_numpy(linalg.row_norms(G @ turn))
+    for block in linalg.blocks(len(level), 24 * len(rows), of=X):
+        G = kernel._gram(take(X, level[block]), basis)
+        scores[block] = diagonal[block] - to_numpy(linalg.row_norms(G @ turn))
     return np.maximum(scores, 1e-12 * max(diagonal.max(), np.finfo(float).tiny))
 
 

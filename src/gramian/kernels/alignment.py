@@ -162,12 +162,12 @@ def nearest(kernel: Kernel, X: Any, rows: np.ndarray, columns: np.ndarray, k: in
     k = min(k, len(columns) - int(np.isin(rows, columns).any()))
     if k < 1:
         return np.zeros(0, np.intp), np.zeros(0, np.intp)
-    near = np.empty((len(rows), k), dtype=np.intp)
-    others, diagonal = take(X, columns), kernel._diag(take(X, columns))
+    ids = np.empty((len(rows), k), dtype=np.intp)
+    candidates, diagonal = take(X, columns), kernel._diag(take(X, columns))
     for block in linalg.blocks(len(rows), 8 * len(columns)):
-        D = diagonal - 2 * kernel._gram(take(X, rows[block]), others)
-        near[block], _ = smallest(D, k, np.broadcast_to(columns, D.shape), rows[block])
-    return np.repeat(rows, k), near.ravel()
+        D = diagonal - 2 * kernel._gram(take(X, rows[block]), candidates)
+        ids[block], _ = smallest(D, k, np.broadcast_to(columns, D.shape), rows[block])
+    return np.repeat(rows, k), ids.ravel()
 
 
 def local_pairs(kernels: list[Kernel], X: Any, codes: np.ndarray, k: int) -> sparse.csr_array:
@@ -178,7 +178,7 @@ def local_pairs(kernels: list[Kernel], X: Any, codes: np.ndarray, k: int) -> spa
     for c in range(int(codes.max()) + 1):
         inside, outside = np.flatnonzero(codes == c), np.flatnonzero(codes != c)
         pairs += [nearest(everything, X, inside, inside, k), nearest(everything, X, inside, outside, k)]
-    i, j = (np.concatenate(part) for part in zip(*pairs, (np.arange(n), np.arange(n))))
+    i, j = (np.concatenate(ends) for ends in zip(*pairs, (np.arange(n), np.arange(n))))
     A = sparse.csr_array((np.ones(len(i)), (i, j)), shape=(n, n))
     return sparse.csr_array(((A + A.T) > 0).astype(float))
 

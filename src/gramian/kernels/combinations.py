@@ -28,15 +28,15 @@ class Combination(Kernel):
 
     @property
     def on_vectors(self) -> bool:  # type: ignore[override]  # a constant elsewhere
-        return all(part.on_vectors for part in self.parts)
+        return all(kernel.on_vectors for kernel in self.parts)
 
     def accept(self, X: Any, name: str = "X") -> Any:
-        for part in self.parts:
-            X = part.accept(X, name) if part.on_vectors == self.on_vectors else part.check(X, name)
+        for kernel in self.parts:
+            X = kernel.accept(X, name) if kernel.on_vectors == self.on_vectors else kernel.check(X, name)
         return X
 
     def bound(self, X: Any) -> Kernel:
-        return type(self)(tuple(part.bound(X) for part in self.parts))
+        return type(self)(tuple(kernel.bound(X) for kernel in self.parts))
 
 
 class Sum(Combination):
@@ -44,7 +44,7 @@ class Sum(Combination):
 
     def _phi(self, X: Any) -> Any:
         """Vectors φ_j side by side, where every part has them."""
-        columns = [part._phi(X) for part in self.parts]
+        columns = [kernel._phi(X) for kernel in self.parts]
         if any(phi is None for phi in columns):
             return None
         if any(sparse.issparse(phi) for phi in columns):
@@ -53,15 +53,15 @@ class Sum(Combination):
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         total = self.parts[0]._gram(X, Y)
-        for part in self.parts[1:]:
-            total = total + part._gram(X, Y)
+        for kernel in self.parts[1:]:
+            total = total + kernel._gram(X, Y)
         return total
 
     def _diag(self, X: Any) -> np.ndarray:
-        return sum(part._diag(X) for part in self.parts)
+        return sum(kernel._diag(X) for kernel in self.parts)
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return sum(part._pairs(X, Y) for part in self.parts)
+        return sum(kernel._pairs(X, Y) for kernel in self.parts)
 
 
 class Product(Combination):
@@ -69,15 +69,15 @@ class Product(Combination):
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         total = self.parts[0]._gram(X, Y)
-        for part in self.parts[1:]:
-            total = total * part._gram(X, Y)
+        for kernel in self.parts[1:]:
+            total = total * kernel._gram(X, Y)
         return total
 
     def _diag(self, X: Any) -> np.ndarray:
-        return reduce(operator.mul, (part._diag(X) for part in self.parts))
+        return reduce(operator.mul, (kernel._diag(X) for kernel in self.parts))
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return reduce(operator.mul, (part._pairs(X, Y) for part in self.parts))
+        return reduce(operator.mul, (kernel._pairs(X, Y) for kernel in self.parts))
 
 
 @dataclass(frozen=True)
@@ -190,16 +190,16 @@ class Weighted(Combination):
         object.__setattr__(self, "weights", w)
 
     def bound(self, X: Any) -> Kernel:
-        return replace(self, parts=tuple(part.bound(X) for part in self.parts))
+        return replace(self, parts=tuple(kernel.bound(X) for kernel in self.parts))
 
     def _terms(self) -> list[tuple[float, Kernel]]:
-        kept = [(float(w), part) for w, part in zip(self.weights, self.parts) if w > 0]
-        return kept or [(0.0, self.parts[0])]
+        terms = [(float(w), kernel) for w, kernel in zip(self.weights, self.parts) if w > 0]
+        return terms or [(0.0, self.parts[0])]
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         total: Any = 0.0
-        for weight, part in self._terms():
-            K = part._gram(X, Y)
+        for weight, kernel in self._terms():
+            K = kernel._gram(X, Y)
             K *= weight
             if isinstance(total, float):
                 total = K
@@ -208,7 +208,7 @@ class Weighted(Combination):
         return total
 
     def _diag(self, X: Any) -> np.ndarray:
-        return reduce(operator.add, (weight * part._diag(X) for weight, part in self._terms()))
+        return reduce(operator.add, (weight * kernel._diag(X) for weight, kernel in self._terms()))
 
     def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return reduce(operator.add, (weight * part._pairs(X, Y) for weight, part in self._terms()))
+        return reduce(operator.add, (weight * kernel._pairs(X, Y) for weight, kernel in self._terms()))

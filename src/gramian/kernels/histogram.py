@@ -136,10 +136,10 @@ class Intersection(_Histograms):
             return None
         X = sparse.csr_array(X)
         counts = X.data.astype(np.int64)
-        first = np.repeat(X.indices.astype(np.int64) * self.levels, counts)
+        starts = np.repeat(X.indices.astype(np.int64) * self.levels, counts)
         unit = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         ends = np.concatenate([[0], np.cumsum(counts)])[X.indptr]
-        return sparse.csr_array((np.ones(len(unit)), first + unit, ends), shape=(X.shape[0], X.shape[1] * self.levels))
+        return sparse.csr_array((np.ones(len(unit)), starts + unit, ends), shape=(X.shape[0], X.shape[1] * self.levels))
 
     def _gram(self, X: Any, Y: Any) -> np.ndarray:
         # min(x, y) = (x + y − |x − y|) / 2

@@ -125,9 +125,9 @@ def occurrences(owner: np.ndarray, key: np.ndarray) -> np.ndarray:
     new = np.ones(len(order), bool)
     new[1:] = (key[order][1:] != key[order][:-1]) | (owner[order][1:] != owner[order][:-1])
     start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
-    found = np.empty(len(order), np.uint64)
-    found[order] = np.arange(len(order)) - start
-    return found
+    keys = np.empty(len(order), np.uint64)
+    keys[order] = np.arange(len(order)) - start
+    return keys
 
 
 def splitmix(x: np.ndarray) -> np.ndarray:

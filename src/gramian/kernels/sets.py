@@ -77,8 +77,8 @@ class ProximityDistribution(Kernel):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         D = linalg.sqdist(np.ascontiguousarray(A[:, 1:]))
         np.fill_diagonal(D, np.inf)
-        near = words[np.argsort(D, axis=1, kind="stable")[:, :ranks]]
-        pair = words[:, None] * self.n_words + near
+        nearest_words = words[np.argsort(D, axis=1, kind="stable")[:, :ranks]]
+        pair = words[:, None] * self.n_words + nearest_words
         # A neighbor of rank s is among the r nearest for all r ≥ s.
         place = [pair[:, : r + 1] * self.n_ranks + r for r in range(ranks)]
         return np.unique(np.concatenate([p.ravel() for p in place]), return_counts=True)

@@ -79,14 +79,14 @@ class TangentDistance(Stored):
         Y = X if Y is None else self._images(Y)
         center = Y.mean(axis=0)
         frames = self._frames(Y, center)
-        own = with_image(frames)
+        planes = with_image(frames)
         t = frames.shape[1]
         out = np.empty((len(X), len(Y)))
         for rows in linalg.blocks(len(X), 8 * t * t * len(Y)):
             query = self._frames(X[rows], center)
             P = np.tensordot(frames, query, axes=(2, 2))
             for i, (own_x, row) in enumerate(zip(with_image(query), range(rows.start, rows.stop))):
-                out[row] = self._residuals(np.ascontiguousarray(P[:, :, i]), own_x, own)
+                out[row] = self._residuals(np.ascontiguousarray(P[:, :, i]), own_x, planes)
         if Y is X:
             np.fill_diagonal(out, 0)
             out = linalg.symmetrize(out) if self.sides == 2 else out
@@ -106,16 +106,16 @@ class TangentDistance(Stored):
         Y = X if same else self._images(Y)
         center = Y.mean(axis=0)
         frames = self._frames(Y, center)
-        own = with_image(frames)
+        planes = with_image(frames)
         out = np.empty(ids.shape)
         t, p = frames.shape[1:]
         for rows in linalg.blocks(len(X), X.itemsize * t * p):
-            query, own_x = (frames[rows], own[rows]) if same else (None, None)
+            query, own_x = (frames[rows], planes[rows]) if same else (None, None)
             query = self._frames(X[rows], center) if query is None else query
             own_x = with_image(query) if own_x is None else own_x
             for i, row in enumerate(range(rows.start, rows.stop)):
-                near = frames[ids[row]].reshape(-1, p) @ query[i].T
-                out[row] = self._residuals(near.reshape(-1, t, t), own_x[i], own[ids[row]])
+                products = frames[ids[row]].reshape(-1, p) @ query[i].T
+                out[row] = self._residuals(products.reshape(-1, t, t), own_x[i], planes[ids[row]])
         return out
 
     def _residuals(self, P: np.ndarray, own_x: np.ndarray, own_y: np.ndarray) -> np.ndarray:

@@ -134,12 +134,12 @@ class Metric(Stored):
 
     def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
         """Squared distance of row i of X to row i of Y, shape (n,)."""
-        given = X
+        points = X
         X, Y = both(self, X, [] if Y is None else Y)
         n, m = linalg.count(X), linalg.count(Y)
         if n != m:
             raise ValueError(f"{type(self).__name__}: X and Y must pair up, got {n} and {m} rows.")
-        return answer(self.pair_sqdist_of(X, Y), given)
+        return answer(self.pair_sqdist_of(X, Y), points)
 
     def pair_sqdist_of(self, X: Any, Y: Any) -> np.ndarray:
         """:meth:`pair_sqdist` of checked points, from their differences."""
@@ -149,7 +149,7 @@ class Metric(Stored):
 
     def kernel(self, X: Any, Y: Any | None = None) -> np.ndarray:
         """Learned kernel k_W(x, y), shape (n, m); with centered coordinates z is centered in the first term only."""
-        given = X
+        points = X
         X, Y = both(self, X, Y)
         Y = X if Y is None else Y
         z = self.coordinates.z
@@ -162,7 +162,7 @@ class Metric(Stored):
                 self.coordinates.mean, ZX
             )  # ρ = k − z̃ᵀz̃ takes the uncentered coordinates, or it would not be PSD
             K += self.alpha * (self.coordinates.inner(X, Y) - (ZX + mean) @ (ZY + mean).T)
-        return answer(K, given)
+        return answer(K, points)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates (n, q) in which the plain Euclidean distance is this metric (an isometry).

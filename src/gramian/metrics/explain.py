@@ -72,10 +72,10 @@ def along_the_way(function: Callable[[np.ndarray], np.ndarray], start: Any, end:
     shares = np.zeros(len(start))
     moving = np.flatnonzero(start != end)
     for t in range(steps):
-        here = start + (end - start) * (t / steps)
-        there = end if t + 1 == steps else start + (end - start) * ((t + 1) / steps)
+        point = start + (end - start) * (t / steps)
+        next_point = end if t + 1 == steps else start + (end - start) * ((t + 1) / steps)
         for order in (moving, moving[::-1]):
-            shares[order] += np.diff(one_by_one(function, here, there, order)) / 2
+            shares[order] += np.diff(one_by_one(function, point, next_point, order)) / 2
     return shares
 
 

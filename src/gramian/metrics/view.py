@@ -103,8 +103,8 @@ class View:
     @property
     def offset(self) -> Any:
         """What was subtracted from v(x): the mean where v(x) = z(x), otherwise 0."""
-        other = self.on_points or self.axes is not None or self.outside is not None
-        return 0.0 if other else self.metric.coordinates.mean
+        moved = self.on_points or self.axes is not None or self.outside is not None
+        return 0.0 if moved else self.metric.coordinates.mean
 
     @cached_property
     def identity(self) -> bool:
@@ -136,7 +136,7 @@ class View:
         s = float(s)
         if metric.coordinates.beside:  # (√α x, Lz(x)) is shorter
             return namespace(V).concat([s * V[:, :-k], V[:, -k:] @ asarray(metric.components.T, V)], axis=1)
-        axes, inside = (asarray(part, V) for part in (self.axes, metric.root - s * np.eye(k)))
+        axes, inside = (asarray(matrix, V) for matrix in (self.axes, metric.root - s * np.eye(k)))
         return s * V + ((V @ axes.T) @ inside) @ axes  # √α v + U(G − √α I)Uᵀv
 
     def weigh(self, V: Any) -> Any:

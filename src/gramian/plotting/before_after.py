@@ -64,14 +64,14 @@ def before_after(
     """
     X = _validate.points(X, "before_after", n_features=metric.n_features, allow_sparse=False)
     y = _labels(y, X, "y")
-    others = (X, y) if among is None else _searched(among, X.shape[1])
+    database = (X, y) if among is None else _searched(among, X.shape[1])
     sides = {
         "as they are": Mahalanobis.euclidean(X.shape[1]),
-        "scaled": Mahalanobis(np.diag(1 / _spread(others[0]))),
+        "scaled": Mahalanobis(np.diag(1 / _spread(database[0]))),
         "learned": metric,
     }
-    nearest = {name: _nearest(side, X, others[0], k, among is None) for name, side in sides.items()}  # (n, k)
-    right = {name: others[1][ids] == y[:, None] for name, ids in nearest.items()}  # (n, k)
+    nearest = {name: _nearest(side, X, database[0], k, among is None) for name, side in sides.items()}  # (n, k)
+    right = {name: database[1][ids] == y[:, None] for name, ids in nearest.items()}  # (n, k)
     picture = figure(11.5, 7.2)
     left, chart = picture.subfigures(1, 2, width_ratios=[3.3, 1])
     top, bottom = left.subfigures(2, 1, height_ratios=[1.35, 1])
@@ -84,7 +84,7 @@ def before_after(
     for place, grid, name in zip(top.subplots(1, 2), grids, ("as they are", "learned")):
         embedding(_in_plane(sides[name].transform(X[sample])), y[sample], ax=place, title=name, names=names)
         hits, ids = right[name][rows, :ACROSS], nearest[name][rows, :ACROSS]
-        _strip(grid, X[rows], y[rows], others[0][ids], others[1][ids], hits, image_shape, names)
+        _strip(grid, X[rows], y[rows], database[0][ids], database[1][ids], hits, image_shape, names)
     _bars(chart.subplots(), {name: hits.mean(axis=1) for name, hits in right.items()}, k)
     return picture
 

@@ -237,8 +237,8 @@ def _range(problem: Problem) -> tuple[Any, Any]:
         return None, None
     xp = namespace(problem.prior)
     values, V = xp.linalg.eigh(problem.prior)
-    kept = values > ROUNDING * values[-1]
-    if bool(xp.all(kept)):
+    positive = values > ROUNDING * values[-1]
+    if bool(xp.all(positive)):
         return None, None
-    rows = xp.nonzero(kept)[0]
+    rows = xp.nonzero(positive)[0]
     return xp.take(V, rows, axis=1), xp.take(values, rows)

@@ -119,8 +119,8 @@ def dual_value(problem: Problem, M: np.ndarray, values: np.ndarray, lam: np.ndar
 
 def walk(problem: Problem) -> "UnderLogDet | Mirror":
     """The projections of a problem: on M itself under a multiple of LogDet, otherwise on Θ."""
-    found = problem.divergence.as_logdet(problem.prior)
-    return Mirror(problem) if found is None else UnderLogDet(problem, *found)
+    logdet = problem.divergence.as_logdet(problem.prior)
+    return Mirror(problem) if logdet is None else UnderLogDet(problem, *logdet)
 
 
 class UnderLogDet:

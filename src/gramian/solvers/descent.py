@@ -63,15 +63,15 @@ def descend(
         residual = stationarity(x, gradient, scale)
         return residual if height is None else min(residual, value / height)
 
-    seen = Evaluated(fun, start.shape)
-    seen(start.ravel())
-    best = seen.last
+    evaluated = Evaluated(fun, start.shape)
+    evaluated(start.ravel())
+    best = evaluated.last
     steps = 0
 
     def after(intermediate_result: Any) -> None:
         nonlocal steps, best
         steps += 1
-        best = seen.last
+        best = evaluated.last
         residual = residual_at(*best)
         if callback is not None:
             callback(steps, best[1], residual)
@@ -80,7 +80,7 @@ def descend(
 
     if start.size and max_iter > 0 and residual_at(*best) > tol:
         options = {"maxiter": max_iter, "maxfun": 20 * max_iter + 20, "gtol": 0.0, "ftol": 0.0, "maxcor": memory}
-        minimize(seen, start.ravel(), jac=True, method="L-BFGS-B", callback=after, options=options)
+        minimize(evaluated, start.ravel(), jac=True, method="L-BFGS-B", callback=after, options=options)
     x, value, gradient = best
     return Descent(x.reshape(start.shape), value, gradient, steps, residual_at(*best))
 
@@ -107,22 +107,22 @@ def descend_on_device(
     """:func:`descend` where the start is; it also ends where steps lower the value by no more than its rounding."""
     value, gradient = fun(start)
     begin = (start, float(value), gradient)
-    here = begin
+    place = begin
     done = 0
     idle = 0
     rounding = 2 * float(namespace(start).finfo(start.dtype).eps)
     residual = stationarity(start, gradient, scale)
     if 0 not in start.shape and max_iter > 0 and residual > tol:
         for step in steps(fun, *begin, memory):
-            idle = idle + 1 if here[1] - step[1] <= rounding * abs(step[1]) else 0
-            here = step
+            idle = idle + 1 if place[1] - step[1] <= rounding * abs(step[1]) else 0
+            place = step
             done += 1
-            residual = stationarity(here[0], here[2], scale)
+            residual = stationarity(place[0], place[2], scale)
             if callback is not None:
-                callback(done, here[1], residual)
+                callback(done, place[1], residual)
             if residual <= tol or done >= max_iter or idle >= IDLE:
                 break
-    return Descent(*here, done, residual)
+    return Descent(*place, done, residual)
 
 
 def adam_step(
@@ -170,18 +170,18 @@ def steps(
         direction = -times_inverse_hessian(gradient, pairs)
         slope = dot(gradient, direction)
         length = 1.0 if pairs else 1 / max(norm(gradient), 1.0)
-        found = line_search(fun, point, value, slope, direction, length) if slope < 0 else None
-        if found is None and not pairs:
+        step = line_search(fun, point, value, slope, direction, length) if slope < 0 else None
+        if step is None and not pairs:
             return
-        if found is None:  # the curvature that was seen misleads: begin again with the gradient
+        if step is None:  # the curvature that was seen misleads: begin again with the gradient
             pairs = []
             continue
-        change, turn = found[0] - point, found[2] - gradient
+        change, turn = step[0] - point, step[2] - gradient
         curvature = dot(change, turn)
         if curvature > 1e-12 * dot(turn, turn):
             pairs = [*pairs[-memory + 1 :], (change, turn, curvature)]
-        point, value, gradient = found
-        yield found
+        point, value, gradient = step
+        yield step
 
 
 def times_inverse_hessian(gradient: Any, pairs: list[tuple[Any, Any, float]]) -> Any:

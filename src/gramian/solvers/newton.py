@@ -243,5 +243,5 @@ def projected_step(point: Point, upper: Any) -> float:
 def free_variables(point: Point, upper: Any) -> Any:
     """The variables that are not at, or about to reach, a bound (Bertsekas 1982, (32))."""
     eps = min(1e-3, projected_step(point, upper))
-    held = ((point.x <= eps) & (point.grad > 0)) | ((point.x >= upper - eps) & (point.grad < 0))
-    return ~held
+    blocked = ((point.x <= eps) & (point.grad > 0)) | ((point.x >= upper - eps) & (point.grad < 0))
+    return ~blocked

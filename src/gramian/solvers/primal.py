@@ -211,9 +211,9 @@ class _Primal:
     @cached_property
     def weight(self) -> float:
         """τf is this multiple of LogDet."""
-        found = self.problem.divergence.as_logdet(self.problem.prior)
-        assert found is not None  # see suits
-        return self.emphasis * found[1]
+        logdet = self.problem.divergence.as_logdet(self.problem.prior)
+        assert logdet is not None  # see suits
+        return self.emphasis * logdet[1]
 
     def begin(self) -> Any:
         """M(λ) of multipliers to start from, the prior at the least."""

@@ -147,12 +147,12 @@ def pieces_of(rows: Rows, beside: Any) -> list[Rows]:
     if namespace(beside) is not np or len(rows) <= PIECE:
         return [rows]
     terms = rows.weight.shape[1]
-    found = []
+    pieces = []
     for start in range(0, len(rows), PIECE):
-        own = slice(start * terms, (start + PIECE) * terms)
-        right = None if rows.right is None else rows.right[own]
-        found.append(Rows(rows.left[own], rows.weight[start : start + PIECE], right))
-    return found
+        terms_of_piece = slice(start * terms, (start + PIECE) * terms)
+        right = None if rows.right is None else rows.right[terms_of_piece]
+        pieces.append(Rows(rows.left[terms_of_piece], rows.weight[start : start + PIECE], right))
+    return pieces
 
 
 @dataclass(frozen=True)
@@ -162,67 +162,67 @@ class Stacked:
     parts: tuple[Rows, ...]
 
     def __len__(self) -> int:
-        return sum(len(part) for part in self.parts)
+        return sum(len(kind) for kind in self.parts)
 
     @property
     def rank(self) -> int:
         """Largest rank that an A_i can have."""
-        return max(part.rank for part in self.parts)
+        return max(kind.rank for kind in self.parts)
 
     def _split(self, values: Any) -> list[Any]:
         """Values (m,) as one array for each kind."""
-        ends = np.cumsum([len(part) for part in self.parts])
-        return [values[end - len(part) : end] for end, part in zip(ends, self.parts)]
+        ends = np.cumsum([len(kind) for kind in self.parts])
+        return [values[end - len(kind) : end] for end, kind in zip(ends, self.parts)]
 
     def _joined(self, values: list[Any]) -> Any:
         return namespace(values[0]).concat(values)
 
     def linear(self, M: Any) -> Any:
         """⟨A_i, M⟩, shape (m,)."""
-        return self._joined([part.linear(M) for part in self.parts])
+        return self._joined([kind.linear(M) for kind in self.parts])
 
     def mapped(self, V: Any) -> "Stacked":
         """The rows of Vᵀ A_i V."""
-        return Stacked(tuple(part.mapped(V) for part in self.parts))
+        return Stacked(tuple(kind.mapped(V) for kind in self.parts))
 
     def adjoint(self, lam: Any) -> Any:
         """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
-        first, *rest = (part.adjoint(piece) for part, piece in zip(self.parts, self._split(lam)))
-        return sum(rest, start=first)
+        total, *rest = (kind.adjoint(piece) for kind, piece in zip(self.parts, self._split(lam)))
+        return sum(rest, start=total)
 
     def normal(self, S: Any) -> Any:
         """Σ ⟨A_i, S⟩ A_i, (d, d)."""
-        first, *rest = (part.normal(S) for part in self.parts)
-        return sum(rest, start=first)
+        total, *rest = (kind.normal(S) for kind in self.parts)
+        return sum(rest, start=total)
 
     def moment(self) -> Any:
         """Second moment of all vectors, (d, d)."""
-        first, *rest = (part.moment() for part in self.parts)
-        return sum(rest, start=first)
+        total, *rest = (kind.moment() for kind in self.parts)
+        return sum(rest, start=total)
 
     def size(self, prior: Any = None) -> Any:
         """Size of each A_i under M₀, shape (m,)."""
-        return self._joined([part.size(prior) for part in self.parts])
+        return self._joined([kind.size(prior) for kind in self.parts])
 
     def form(self, derivative: Any) -> Any:
         """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,)."""
-        return self._joined([part.form(derivative) for part in self.parts])
+        return self._joined([kind.form(derivative) for kind in self.parts])
 
     def positive(self) -> Any:
         """1 for constraints whose A_i is known to be PSD, 0 for others, shape (m,)."""
-        return self._joined([part.positive() for part in self.parts])
+        return self._joined([kind.positive() for kind in self.parts])
 
     def take(self, keep: Any) -> "Stacked":
         """The rows of some of the constraints, chosen by a mask (m,)."""
-        return Stacked(tuple(part.take(piece) for part, piece in zip(self.parts, self._split(keep))))
+        return Stacked(tuple(kind.take(piece) for kind, piece in zip(self.parts, self._split(keep))))
 
     def scaled(self, factor: Any) -> "Stacked":
         """The rows of factor_i A_i, factor ≥ 0 (m,)."""
-        return Stacked(tuple(part.scaled(piece) for part, piece in zip(self.parts, self._split(factor))))
+        return Stacked(tuple(kind.scaled(piece) for kind, piece in zip(self.parts, self._split(factor))))
 
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Each A_i of rank at most two as a sum of two signed squares."""
-        vectors, signs = zip(*(part.squares() for part in self.parts))
+        vectors, signs = zip(*(kind.squares() for kind in self.parts))
         return np.concatenate(vectors), np.concatenate(signs)
 
 

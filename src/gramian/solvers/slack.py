@@ -70,9 +70,9 @@ class Slack(ABC):
         return self._with_weight(factor * (self.weight if np.ndim(self.weight) == 0 else self.weight[keep]))
 
     def _with_weight(self, weight: Any) -> "Slack":
-        other = copy.copy(self)
-        object.__setattr__(other, "weight", weight)
-        return other
+        copied = copy.copy(self)
+        object.__setattr__(copied, "weight", weight)
+        return copied
 
     def multiplier(self, v: Any, b: Any) -> tuple[Any, Any]:
         """λ = p′(v) and √p″(v), for a penalty with a slope."""
@@ -232,11 +232,11 @@ def default_weight(sizes: np.ndarray) -> Any:
 def check_weight(weight: Any, name: str) -> None:
     """A positive number, or one for each constraint."""
     numbers = hasattr(weight, "shape") or isinstance(weight, list | tuple)
-    found = _validate.plain(weight, "slack", name) if numbers else None
-    if found is None or found.ndim == 0:
+    numbers_ = _validate.plain(weight, "slack", name) if numbers else None
+    if numbers_ is None or numbers_.ndim == 0:
         require(Positive, weight, "slack", name)
         return
-    if found.dtype.kind not in "biuf" or not (np.isfinite(found).all() and (found > 0).all()):
+    if numbers_.dtype.kind not in "biuf" or not (np.isfinite(numbers_).all() and (numbers_ > 0).all()):
         raise ValueError(f"slack: {name} must be positive numbers, got {shown(weight)}.")
 
 
