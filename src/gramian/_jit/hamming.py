@@ -80,12 +80,12 @@ def level_of(values, count, high):
     """Smallest level ≤ ``high`` that at least ``count`` of the values of uint16 do not exceed, by halving."""
     low, whole = 0, len(values) - len(values) % 64
     while low < high:
-        middle, found = (low + high) // 2, 0
+        middle, bits = (low + high) // 2, 0
         for i in range(0, whole, 64):
-            found += popcount(at_most(values, i, np.uint16(middle)))
+            bits += popcount(at_most(values, i, np.uint16(middle)))
         for i in range(whole, len(values)):
-            found += values[i] <= middle
-        low, high = (low, middle) if found >= count else (middle + 1, high)
+            bits += values[i] <= middle
+        low, high = (low, middle) if bits >= count else (middle + 1, high)
     return low
 
 
@@ -121,13 +121,13 @@ def beyond(distances, least, near, levels, masks, chosen):
         top = max(top, level)
     for t in range(len(least)):
         if least[t] <= top:
-            found = np.uint64(0)
+            bits = np.uint64(0)
             for c in range(len(levels)):
                 if least[t] <= levels[c]:
-                    found |= at_most(distances, t * 64, np.uint16(levels[c])) & masks[t, c]
+                    bits |= at_most(distances, t * 64, np.uint16(levels[c])) & masks[t, c]
             if near >= 0 and least[t] <= near:
-                found &= ~at_most(distances, t * 64, np.uint16(near))
-            size = put(found, t * 64, chosen, size)
+                bits &= ~at_most(distances, t * 64, np.uint16(near))
+            size = put(bits, t * 64, chosen, size)
     return size
 
 

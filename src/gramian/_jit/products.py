@@ -139,29 +139,29 @@ def nearest_first(coded, chosen, count, estimates, sqnorm):
 def search_one(distances, least, coded, asked, step, kept, query, unit, law, k, rows, values, scratch):
     """Search one query until no item left out is plausibly among the k nearest; return the number compared."""
     sqnorms, alignments, classes = coded[3], coded[4], coded[5]
-    chosen, passed, estimates, pending, table = scratch
+    rows_within, passed, estimates, pending, table = scratch
     total, n_bits = step[1], len(asked[2])
-    near = level_of(least if len(least) >= 2 * len(rows) else distances, len(rows), total)
-    seen = within(distances, least, near, chosen)
-    size = rank(chosen, seen, kept, query, unit, rows, values, 0)
+    level = level_of(least if len(least) >= 2 * len(rows) else distances, len(rows), total)
+    seen = within(distances, least, level, rows_within)
+    size = rank(rows_within, seen, kept, query, unit, rows, values, 0)
     bound = blurred(values[k - 1], asked[4])
     levels = class_levels(classes, asked[3], bound, step, n_bits, law)
-    count = beyond(distances, least, near, levels, classes[3], chosen)
-    count = keep_rounded(coded, chosen, count, distances, asked[3], bound, step, n_bits, law)
+    count = beyond(distances, least, level, levels, classes[3], rows_within)
+    count = keep_rounded(coded, rows_within, count, distances, asked[3], bound, step, n_bits, law)
     if count == 0:
         return seen
     byte_table(asked[2], table)
-    count = keep_estimated(coded, chosen, count, asked, table, bound, law[0], passed, estimates)
+    count = keep_estimated(coded, rows_within, count, asked, table, bound, law[0], passed, estimates)
     order = nearest_first(coded, passed, count, estimates, asked[3])
     root = math.sqrt(asked[3])
     for start in range(0, count, _STEP):
-        some, bound = 0, blurred(values[k - 1], asked[4])
+        more, bound = 0, blurred(values[k - 1], asked[4])
         for j in order[start : min(start + _STEP, count)]:
             i = passed[j]
-            pending[some] = i
-            some += plausible(estimates[j], alignments[i], math.sqrt(sqnorms[i]), root, bound, law[0])
-        size = rank(pending, some, kept, query, unit, rows, values, size)
-        seen += some
+            pending[more] = i
+            more += plausible(estimates[j], alignments[i], math.sqrt(sqnorms[i]), root, bound, law[0])
+        size = rank(pending, more, kept, query, unit, rows, values, size)
+        seen += more
     return seen
 
 
@@ -175,9 +175,9 @@ def scan_products(coded, asked, qnorms, blurs, kept, W, sizes, outside, unit, la
     tiles, n, allowed = coded[0], coded[1], coded[2]
     m, n_tiles = len(codes), len(tiles)
     distances, least = np.empty((_GROUP, n_tiles * 64), np.uint16), np.empty((_GROUP, n_tiles), np.uint16)
-    chosen, passed = np.empty(n_tiles * 64, np.int64), np.empty(n_tiles * 64, np.int64)
+    rows_within, passed = np.empty(n_tiles * 64, np.int64), np.empty(n_tiles * 64, np.int64)
     estimates, table = np.empty(n_tiles * 64, np.float32), np.empty((weights.shape[1] // 8, 256), np.float32)
-    scratch = chosen, passed, estimates, np.empty(_STEP, np.int64), table
+    scratch = rows_within, passed, estimates, np.empty(_STEP, np.int64), table
     for start in range(0, m, _GROUP):
         stop = min(start + _GROUP, m)
         weighted_tiles(tiles, n, allowed, codes[start:stop], planes[start:stop], distances, least)
@@ -198,11 +198,11 @@ def estimated_within(coded, code, plane, weights, units, sqnorm, bound, law):
     weighted_tiles(tiles, n, allowed, code.reshape(1, -1), plane.reshape(1, -1), distances, least)
     step = units[0], int(units[1])
     levels = class_levels(classes, sqnorm, bound, step, len(weights), law)
-    chosen, passed, estimates = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.float32)
-    count = beyond(distances[0], least[0], -1, levels, classes[3], chosen)
-    count = keep_rounded(coded, chosen, count, distances[0], sqnorm, bound, step, len(weights), law)
+    rows_within, passed, estimates = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.float32)
+    count = beyond(distances[0], least[0], -1, levels, classes[3], rows_within)
+    count = keep_rounded(coded, rows_within, count, distances[0], sqnorm, bound, step, len(weights), law)
     table = np.empty((len(weights) // 8, 256), np.float32)
     byte_table(weights, table)
-    asked = code, plane, weights, sqnorm
-    count = keep_estimated(coded, chosen, count, asked, table, bound, law[0], passed, estimates)
+    question = code, plane, weights, sqnorm
+    count = keep_estimated(coded, rows_within, count, question, table, bound, law[0], passed, estimates)
     return passed[:count].copy()

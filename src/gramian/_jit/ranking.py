@@ -115,25 +115,25 @@ def table_of(columns, data):
     size = 64 if len(columns) > 0 else 0
     while size < 16 * len(columns):
         size *= 2
-    taken, keys, entries = np.zeros(size, np.uint8), np.empty(size, np.int64), np.zeros(size)
+    used, keys, entries = np.zeros(size, np.uint8), np.empty(size, np.int64), np.zeros(size)
     for j in range(len(columns)):
-        slot = place(taken, keys, columns[j])
-        taken[slot] = 1
+        slot = place(used, keys, columns[j])
+        used[slot] = 1
         keys[slot] = columns[j]
         entries[slot] += data[j]
-    return taken, keys, entries
+    return used, keys, entries
 
 
 @njit(nogil=True)
 def outside_dot(i, outside, table):
     """Weighted product of the sparse row i with the entries of a table."""
     pointers, columns, data, weight = outside
-    taken, keys, entries = table
+    used, keys, entries = table
     total = 0.0
-    if len(taken) > 0:
+    if len(used) > 0:
         for j in range(pointers[i], pointers[i + 1]):
-            if taken[first_slot(columns[j], len(taken))] != 0:
-                total += data[j] * entries[place(taken, keys, columns[j])]
+            if used[first_slot(columns[j], len(used))] != 0:
+                total += data[j] * entries[place(used, keys, columns[j])]
     return weight * total
 
 

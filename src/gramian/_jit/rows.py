@@ -8,21 +8,21 @@ from gramian._jit.compiler import njit
 @njit(nogil=True, fastmath={"reassoc", "contract"})
 def placed_row(x, center, unit, z):
     """Write (x − center) / unit to z in single precision; returns its squared norm before and after rounding."""
-    given, rounded = 0.0, 0.0
+    exact, rounded = 0.0, 0.0
     for t in range(len(x)):
         value = (np.float64(x[t]) - center[t]) / unit
         z[t] = np.float32(value)
-        given += value * value
+        exact += value * value
         rounded += np.float64(z[t]) * np.float64(z[t])
-    return given, rounded
+    return exact, rounded
 
 
 @njit(nogil=True)
 def placed_rows(X, center, unit, largest, rows, sqnorms):
     """Write (x − center) / unit to rows, and their squared norms; 0 and −∞ for rows longer than ``largest``."""
     for i in range(len(X)):
-        given, sqnorms[i] = placed_row(X[i], center, unit, rows[i])
-        if given > largest * largest:
+        exact, sqnorms[i] = placed_row(X[i], center, unit, rows[i])
+        if exact > largest * largest:
             rows[i] = 0
             sqnorms[i] = -np.inf
 

@@ -91,22 +91,22 @@ def confident(distances, least, coded, sqnorm, blur, kept, query, unit, limits, 
     cos θ_max > limits[h]. The nearest codes come first, so that D² falls early.
     """
     sqnorms, edges, masks = coded[3], coded[4], coded[5]
-    chosen, ordered, pending = scratch
+    candidates, ordered, pending = scratch
     n_bits = len(limits) - 1
-    near = first_level(distances, least, _FIRST * len(rows), n_bits)
-    seen = within(distances, least, near, chosen)
-    size = rank(chosen, seen, kept, query, unit, rows, values, 0)
+    level = first_level(distances, least, _FIRST * len(rows), n_bits)
+    seen = within(distances, least, level, candidates)
+    size = rank(candidates, seen, kept, query, unit, rows, values, 0)
     levels = last_levels(sqnorm, blurred(values[k - 1], blur), edges, limits)
-    count = beyond(distances, least, near, levels, masks, chosen)
+    count = beyond(distances, least, level, levels, masks, candidates)
     # A large part of all items is better read in the order of memory.
-    if 8 * count < len(chosen):
-        sort_by_distance(chosen, count, distances, n_bits, ordered)
-        chosen = ordered
+    if 8 * count < len(candidates):
+        sort_by_distance(candidates, count, distances, n_bits, ordered)
+        candidates = ordered
     for start in range(0, count, len(pending)):
         stop, bound = min(start + len(pending), count), blurred(values[k - 1], blur)
-        some = keep_plausible(chosen, start, stop, distances, sqnorms, sqnorm, bound, limits, pending)
-        size = rank(pending, some, kept, query, unit, rows, values, size)
-        seen += some
+        more = keep_plausible(candidates, start, stop, distances, sqnorms, sqnorm, bound, limits, pending)
+        size = rank(pending, more, kept, query, unit, rows, values, size)
+        seen += more
     return seen
 
 
@@ -116,11 +116,11 @@ def nearest_codes(distances, least, n_bits, count, chosen):
     edge = level_of(distances, count, n_bits)
     below = within(distances, least, edge - 1, chosen) if edge > 0 else 0
     size, room = within(distances, least, edge, chosen), count - below
-    kept = 0
+    n_kept = 0
     for j in range(size):
         level = distances[chosen[j]] == edge
-        chosen[kept] = chosen[j]
-        kept += not level or room > 0
+        chosen[n_kept] = chosen[j]
+        n_kept += not level or room > 0
         room -= level
 
 
@@ -148,8 +148,8 @@ def scan(coded, codes, qnorms, blurs, kept, W, sizes, outside, unit, limits, bud
                 rank(scratch[0], budget, kept, query, unit, rows[q], values[q], 0)
                 seen[q] = budget
             else:
-                found = rows[q], values[q]
-                seen[q] = confident(h, low, coded, qnorms[q], blurs[q], kept, query, unit, limits, k, *found, scratch)
+                answer = rows[q], values[q]
+                seen[q] = confident(h, low, coded, qnorms[q], blurs[q], kept, query, unit, limits, k, *answer, scratch)
 
 
 @njit(nogil=True)
@@ -171,12 +171,12 @@ def compare_all(chosen, kept, W, sizes, outside, unit, rows, values):
 @njit(nogil=True)
 def listed(chosen, kept, W, sizes, outside, unit, q):
     """Distances of listed items to query q."""
-    own, rows = kept[2], kept[3]
+    columns, rows = kept[2], kept[3]
     table, out = query_table(outside, q), np.empty(len(chosen))
     for j in range(len(chosen)):
         i = chosen[j]
         inner = product(kept, i, W[q]) + outside_dot(i, rows, table)
-        out[j] = distance(inner, own[i], sizes[q], unit)
+        out[j] = distance(inner, columns[i], sizes[q], unit)
     return out
 
 
@@ -186,7 +186,7 @@ def plausible_within(coded, code, sqnorm, bound, limits):
     tiles, n, allowed, sqnorms, edges, masks = coded
     distances, least = np.empty((1, len(tiles) * 64), np.uint16), np.empty((1, len(tiles)), np.uint16)
     hamming_tiles(tiles, n, allowed, code.reshape(1, -1), distances, least)
-    chosen, levels = np.empty(len(tiles) * 64, np.int64), last_levels(sqnorm, bound, edges, limits)
-    count = beyond(distances[0], least[0], -1, levels, masks, chosen)
-    count = keep_plausible(chosen, 0, count, distances[0], sqnorms, sqnorm, bound, limits, chosen)
-    return chosen[:count].copy()
+    candidates, levels = np.empty(len(tiles) * 64, np.int64), last_levels(sqnorm, bound, edges, limits)
+    count = beyond(distances[0], least[0], -1, levels, masks, candidates)
+    count = keep_plausible(candidates, 0, count, distances[0], sqnorms, sqnorm, bound, limits, candidates)
+    return candidates[:count].copy()

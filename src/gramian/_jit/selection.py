@@ -52,16 +52,16 @@ def move_below(values, first, stop, level, equal):
 @njit(nogil=True)
 def ranked(values, k):
     """The value with k others before it, by Hoare's selection; the values change places."""
-    first, stop = 0, len(values)
+    begin, stop = 0, len(values)
     while True:
-        a, b, c = values[first], values[(first + stop) // 2], values[stop - 1]
+        a, b, c = values[begin], values[(begin + stop) // 2], values[stop - 1]
         level = max(min(a, b), min(max(a, b), c))
-        end = move_below(values, first, stop, level, False)
+        end = move_below(values, begin, stop, level, False)
         if k < end:
             stop = end
             continue
-        first = move_below(values, end, stop, level, True)
-        if k < first:
+        begin = move_below(values, end, stop, level, True)
+        if k < begin:
             return level
 
 
@@ -93,51 +93,51 @@ def drop_ties(values, ids, level, size):
 @njit(nogil=True)
 def in_order(values, names, skip, k):
     """Names and values of the k smallest entries of each row, ascending, in lists that are kept in order."""
-    found, best = np.full((len(values), k), -1, np.int64), np.full((len(values), k), np.inf)
+    ids, best = np.full((len(values), k), -1, np.int64), np.full((len(values), k), np.inf)
     for i in range(len(values) if k > 0 else 0):
         for j in range(values.shape[1]):
             value = values[i, j]
             if value > best[i, -1] or value == np.inf:
                 continue
             name = names[i, j]
-            if before(value, name, best[i, -1], found[i, -1]) and name != skip[i]:
-                insert(best[i], found[i], value, name)
-    return found, best
+            if before(value, name, best[i, -1], ids[i, -1]) and name != skip[i]:
+                insert(best[i], ids[i], value, name)
+    return ids, best
 
 
 @njit(nogil=True)
 def gathered(values, names, skip, k):
     """Names and values of the k smallest entries of each row, and of some more of them, in any order."""
     room = max(k, min(2 * k, values.shape[1]))
-    found, best = np.full((len(values), room), -1, np.int64), np.full((len(values), room), np.inf)
+    ids, best = np.full((len(values), room), -1, np.int64), np.full((len(values), room), np.inf)
     for i in range(len(values)):
         count, level = 0, np.inf
         for j in range(values.shape[1]):
             value, name = values[i, j], names[i, j]
             if value > level or value == np.inf or value != value or name == skip[i]:
                 continue
-            best[i, count], found[i, count] = value, name
+            best[i, count], ids[i, count] = value, name
             count += 1
             if count == 2 * k:
-                level, count = cut(best[i], found[i], count, k), k
-        best[i, count:], found[i, count:] = np.inf, -1
-    return found, best
+                level, count = cut(best[i], ids[i], count, k), k
+        best[i, count:], ids[i, count:] = np.inf, -1
+    return ids, best
 
 
 @njit(nogil=True)
 def arranged(values, names, order):
     """Rows in the order of their values, which is given, and where these are equal in that of the names."""
     n, m = order.shape
-    best, found = np.empty((n, m), values.dtype), np.empty((n, m), names.dtype)
+    best, ids = np.empty((n, m), values.dtype), np.empty((n, m), names.dtype)
     for i in range(n):
         start = 0
         for j in range(m):
-            best[i, j], found[i, j] = values[i, order[i, j]], names[i, order[i, j]]
+            best[i, j], ids[i, j] = values[i, order[i, j]], names[i, order[i, j]]
             if best[i, j] != best[i, start]:
-                sort_names(found[i, start:j])
+                sort_names(ids[i, start:j])
                 start = j
-        sort_names(found[i, start:])
-    return found, best
+        sort_names(ids[i, start:])
+    return ids, best
 
 
 @njit(nogil=True)
@@ -210,17 +210,17 @@ def keep_lowest(products, halves, first, values, ids, counts, levels, size):
     n = products.shape[1]
     lanes, flags = np.empty(_LANES, halves.dtype), np.zeros(CHUNK, np.uint8)
     for q in range(len(products)):
-        own, level = products[q], levels[q]
+        row, level = products[q], levels[q]
         if level == np.inf and 2 * size <= _LANES <= n:
-            level = enough_below(halves, own, lanes, size)
+            level = enough_below(halves, row, lanes, size)
         for start in range(0, n, CHUNK):
             stop = min(start + CHUNK, n)
-            some, theirs = halves[start:stop], own[start:stop]
-            flag_below(some, theirs, level, flags)
+            piece, theirs = halves[start:stop], row[start:stop]
+            flag_below(piece, theirs, level, flags)
             if size <= SHORT:
-                level = insert_flagged(flags, some, theirs, first + start, level, values[q], ids[q])
+                level = insert_flagged(flags, piece, theirs, first + start, level, values[q], ids[q])
                 continue
-            counts[q] = append_flagged(flags, some, theirs, first + start, values[q], ids[q], counts[q])
+            counts[q] = append_flagged(flags, piece, theirs, first + start, values[q], ids[q], counts[q])
             if counts[q] >= 2 * size:
                 level, counts[q] = cut(values[q], ids[q], counts[q], size), size
         levels[q] = level

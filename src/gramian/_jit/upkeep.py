@@ -23,16 +23,16 @@ def refresh_bits(margins, levels, points, center, rows, tiles):
     [rows_j · (x − μ) ≥ 0]; the codes in ``tiles`` change in place.
     """
     n, b = margins.shape
-    chosen = np.empty(b + 1, np.int64)
+    picks = np.empty(b + 1, np.int64)
     touched = flipped = 0
     for i in range(n):
         count = 0
         for j in range(b):
-            chosen[count] = j
+            picks[count] = j
             count += margins[i, j] <= levels[j]
         touched += count
         for c in range(count):
-            flipped += set_bit(tiles, i, chosen[c], points[i], center, rows)
+            flipped += set_bit(tiles, i, picks[c], points[i], center, rows)
     return touched, flipped
 
 

@@ -32,8 +32,8 @@ def _load(builder, address, kind):
 def _everywhere(builder, value, kind):
     """A vector of 64 times the same value."""
     none = ir.Constant(kind, ir.Undefined)
-    first = builder.insert_element(none, value, _FLAG(0))
-    return builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(_FLAG, 64), [0] * 64))
+    head = builder.insert_element(none, value, _FLAG(0))
+    return builder.shuffle_vector(head, none, ir.Constant(ir.VectorType(_FLAG, 64), [0] * 64))
 
 
 @intrinsic
@@ -117,11 +117,11 @@ def weighted(typing_context, tile, code, planes, out, i):
         n_all = context.make_array(planes[0])(context, builder, planes[1]).nitems
         with cgutils.for_range(builder, builder.udiv(n_all, n_words)) as plane:
             builder.store(builder.shl(builder.load(total), one), total)
-            first = builder.mul(plane.index, n_words)
+            head = builder.mul(plane.index, n_words)
             with cgutils.for_range(builder, n_words) as loop:
                 place = _address(context, builder, tile, builder.mul(loop.index, _WORD(64)))
                 word = builder.load(_address(context, builder, code, loop.index))
-                mask = builder.load(_address(context, builder, planes, builder.add(first, loop.index)))
+                mask = builder.load(_address(context, builder, planes, builder.add(head, loop.index)))
                 bits = builder.xor(_load(builder, place, _WORDS), _everywhere(builder, word, _WORDS))
                 bits = builder.and_(bits, _everywhere(builder, mask, _WORDS))
                 count = _call(builder, "llvm.ctpop.v64i64", _WORDS, bits)

@@ -47,11 +47,11 @@ class Anchored:
         if frame.degenerate:
             return self.learner.solve(task)
         learner, weight, failed = chosen(self.learner, frame, task, self.weight)
-        part = frame.part(learner, task)
+        learned_part = frame.part(learner, task)
         failed.tell(type(learner).__name__, weight)
-        blend = replace(part.blended(weight), learned=part.learned)
-        said = {**part.learned.extra, "anchor": weight, "failed_folds": len(failed.reasons), **blend.extra}
-        blend = replace(blend, extra=said)
+        blend = replace(learned_part.blended(weight), learned=learned_part.learned)
+        shown = {**learned_part.learned.extra, "anchor": weight, "failed_folds": len(failed.reasons), **blend.extra}
+        blend = replace(blend, extra=shown)
         return blend if self.framed is not None else learner.refine(task, blend)
 
 
@@ -123,12 +123,12 @@ def gains_on(
     A fold that cannot be learned from says nothing, and its reason is kept.
     """
     try:
-        part = frame.part(learner, replace(task, y=fold.side, rows=None, report=None, directions=None), fold.rows)
+        fold_part = frame.part(learner, replace(task, y=fold.side, rows=None, report=None, directions=None), fold.rows)
     except ValueError as error:
         reasons.append(str(error))
         return
     scaled = learner.traits.has_unit and unit_free(task.y)
-    path = part.path if scaled or task.rest.empty else WithRest(part.path, task.rest)
+    path = fold_part.path if scaled or task.rest.empty else WithRest(fold_part.path, task.rest)
     for kind, scores in path_scores(fold, frame.points, path, weights):
         yield kind, scores - scores[:, -1:]
 
@@ -245,8 +245,8 @@ class Part:
 
 def account(learned: Solution, **changes: Any) -> Solution:
     """How a blend was found; its objective is that of no problem."""
-    kept = {name: getattr(learned, name) for name in ("result", "residual", "tol", "n_iter")}
-    return Solution(**{**kept, **changes})
+    ending = {name: getattr(learned, name) for name in ("result", "residual", "tol", "n_iter")}
+    return Solution(**{**ending, **changes})
 
 
 def unit_free(y: Any) -> bool:

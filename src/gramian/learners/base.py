@@ -304,6 +304,6 @@ def remedy_of(learner: Any, solution: Solution) -> str:
 
 def altered(learner: Any, **settings: Any) -> Any:
     """A copy with other settings."""
-    other = copy.copy(learner)
-    vars(other).update(settings)
-    return other
+    copied = copy.copy(learner)
+    vars(copied).update(settings)
+    return copied

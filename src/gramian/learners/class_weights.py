@@ -21,12 +21,12 @@ def class_weights(setting: Any, labels: Labels, owner: str) -> np.ndarray | None
         return None
     codes, classes = labels.codes, labels.classes
     if isinstance(setting, dict):
-        chosen = {
+        names = {
             str(label): _validate.number(w, owner, "class_weight", low=0, open_low=True) for label, w in setting.items()
         }
-        unknown = sorted(set(chosen) - {str(label) for label in classes})
-        by_class = np.array([chosen.get(str(label), 1.0) for label in classes])
-        if unknown and len(unknown) == len(chosen):
+        unknown = sorted(set(names) - {str(label) for label in classes})
+        by_class = np.array([names.get(str(label), 1.0) for label in classes])
+        if unknown and len(unknown) == len(names):
             raise ValueError(f"{owner}: class_weight must name labels, got {', '.join(unknown)}; y has others.")
     else:
         by_class = 1 / np.maximum(np.bincount(codes, minlength=len(classes)), 1)

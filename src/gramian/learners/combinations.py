@@ -50,8 +50,8 @@ class Combination:
         V = X[pairs // n] - X[pairs % n]
         size = linalg.row_inner(bases @ (V.T @ V), bases) / len(V)
         spread = (V**2).sum() / len(V)
-        seen = size > (ROUNDING * linalg.row_norms(bases) * spread if spread > 0 else np.inf)
-        bases = bases[seen] / np.sqrt(size[seen])[:, None]
+        varies = size > (ROUNDING * linalg.row_norms(bases) * spread if spread > 0 else np.inf)
+        bases = bases[varies] / np.sqrt(size[varies])[:, None]
         share = side.weight / side.weight.sum()
         cost = np.full(len(bases), beta)
         return cls(V, place[: len(side)], place[len(side) :], side.margin, share, bases, cost)
@@ -183,10 +183,10 @@ class WorkingSet:
         best = best[slope[best] < -least]
         if len(best) == 0:
             return False
-        kept = self.weights > 0
-        self.columns = np.concatenate([self.columns[kept], best])
-        self.weights = np.concatenate([self.weights[kept], np.zeros(len(best))])
-        self.lengths = np.concatenate([self.lengths[:, kept], self.whole.lengths(best)], axis=1)
+        positive = self.weights > 0
+        self.columns = np.concatenate([self.columns[positive], best])
+        self.weights = np.concatenate([self.weights[positive], np.zeros(len(best))])
+        self.lengths = np.concatenate([self.lengths[:, positive], self.whole.lengths(best)], axis=1)
         return True
 
 

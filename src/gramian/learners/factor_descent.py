@@ -67,11 +67,11 @@ def principal_directions(X: np.ndarray) -> np.ndarray:
 def discriminant_directions(X: np.ndarray, labels: Labels) -> np.ndarray:
     """Fisher's directions, largest ratio of between to within scatter first, as orthonormal rows."""
     means = namespace(X).stack([linalg.mean(linalg.take(X, members)) for members in labels.groups()])  # (c, d)
-    own = linalg.take(means, labels.codes)  # (n, d)
-    Sw = to_numpy((X - own).T @ (X - own))
+    class_means = linalg.take(means, labels.codes)  # (n, d)
+    Sw = to_numpy((X - class_means).T @ (X - class_means))
     ridge = 1e-6 * max(np.trace(Sw) / len(Sw), np.finfo(float).tiny)
     whiten = linalg.psd_power(Sw + ridge * np.eye(len(Sw)), -0.5)
-    between = (own - linalg.mean(X)) @ asarray(whiten, X)
+    between = (class_means - linalg.mean(X)) @ asarray(whiten, X)
     vectors = linalg.eigh(to_numpy(between.T @ between))[1][:, ::-1]
     return linalg.oriented(np.linalg.qr(whiten @ vectors)[0]).T
 

@@ -188,17 +188,17 @@ class Triplets:
         E, xp = self.Z @ L.T, namespace(L)
         reach = 1 + BUFFER + xp.max(self.target_sqdist(E), axis=1)
         order = neighbor_targets.by_class(labels, E) if self.order is None else self.order
-        anchor, other = neighbor_targets.closer_than(
+        anchor, impostor = neighbor_targets.closer_than(
             E, labels, xp.where(xp.any(self.real, axis=1), reach, -xp.inf), order
         )
         lam = linalg.full((anchor.shape[0], self.near.shape[1]), 0.0, E)
         if self.anchor.shape[0]:
             n = self.Z.shape[0]
-            old, new = self.anchor * n + self.other, anchor * n + other
+            old, new = self.anchor * n + self.other, anchor * n + impostor
             place = xp.clip(xp.searchsorted(old, new), None, old.shape[0] - 1)
             stays = linalg.take(old, place) == new
             lam = xp.where(stays[:, None], linalg.take(self.lam, place), lam)
-        return Triplets(self.Z, self.near, self.push, anchor, other, lam, self.mu, self.weight, order)
+        return Triplets(self.Z, self.near, self.push, anchor, impostor, lam, self.mu, self.weight, order)
 
     def updated(self, L: np.ndarray) -> "Triplets":
         """λ⁰ ← λ(L)."""
@@ -227,10 +227,10 @@ class Triplets:
 
     def slacks(self, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Target distances d²_ij (n, k) and s = 1 + d²_ij − d²_il (m, k) of the embedded points E."""
-        near = self.target_sqdist(E)
-        s = namespace(near).take(near, self.anchor, axis=0)
+        pulls = self.target_sqdist(E)
+        s = namespace(pulls).take(pulls, self.anchor, axis=0)
         s -= (self.pairs.sqdist(E) - 1)[:, None]
-        return near, s
+        return pulls, s
 
     def target_sqdist(self, E: np.ndarray) -> np.ndarray:
         """Target distances d²_ij (n, k) of the embedded points E."""
@@ -249,9 +249,9 @@ class Triplets:
 
     def scatter(self, lam: np.ndarray) -> np.ndarray:
         """S = Σ_ij w_i v_ij v_ijᵀ + Σ_ijl λ_ijl (v_ij v_ijᵀ − v_il v_ilᵀ), through one sparse Laplacian."""
-        own: Any = 1 if self.weight is None else self.weight[:, None]
+        pull: Any = 1 if self.weight is None else self.weight[:, None]
         pairs = self.pairs
-        return pairs.scatter(self.Z, own + pairs.sums(lam), -namespace(lam).sum(lam, axis=1))
+        return pairs.scatter(self.Z, pull + pairs.sums(lam), -namespace(lam).sum(lam, axis=1))
 
     def pull(self) -> np.ndarray:
         """Σ_ij w_i v_ij v_ijᵀ over target pairs."""
@@ -259,9 +259,9 @@ class Triplets:
 
     def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Pull plus smoothed hinges, and the gradient 2 L S."""
-        near, s = self.slacks(self.Z @ L.T)
+        pulls, s = self.slacks(self.Z @ L.T)
         lam = self.multipliers(s)
-        value = self._pulled(near) + dot(lam, s)
+        value = self._pulled(pulls) + dot(lam, s)
         moved = lam - self.lam if foreign(s) else np.subtract(lam, self.lam, out=s)
         if self.weight is not None:
             moved = moved / namespace(moved).sqrt(linalg.take(self.weight, self.anchor))[:, None]
@@ -269,11 +269,11 @@ class Triplets:
 
     def state(self, L: np.ndarray, ridge: np.ndarray) -> "State":
         """Objective and optimality at L."""
-        near, s = self.slacks(self.Z @ L.T)
+        pulls, s = self.slacks(self.Z @ L.T)
         lam = self.multipliers(s)
         hinges = linalg.total(self.cap * linalg.at_least(s, 0.0))
         return State(
-            objective=self._pulled(near) + hinges + linalg.total(ridge * L**2),
+            objective=self._pulled(pulls) + hinges + linalg.total(ridge * L**2),
             slackness=hinges - dot(lam, s),
             dual=linalg.total(lam),
             scatter=self.scatter(lam) + linalg.identity(ridge.shape[0], ridge) * ridge,

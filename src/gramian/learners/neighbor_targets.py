@@ -42,12 +42,12 @@ def _themselves(X: np.ndarray, k: int) -> np.ndarray:
 
 def neighbor_triplets(X: np.ndarray, labels: Labels, n_near: int, n_far: int) -> Triplets:
     """Each point with one of the ``n_near`` nearest of its class and one of the ``n_far`` nearest of other classes."""
-    near, far = same_class(X, labels, n_near), other_class(X, labels, n_far)
+    friends, far = same_class(X, labels, n_near), other_class(X, labels, n_far)
     n = X.shape[0]
     anchor = np.repeat(np.arange(n), n_near * n_far)
-    near, far = np.repeat(near, n_far, axis=1).ravel(), np.tile(far, (1, n_near)).ravel()
-    real = (near != anchor) & (far != anchor)
-    return Triplets(anchor[real], near[real], far[real])
+    friends, far = np.repeat(friends, n_far, axis=1).ravel(), np.tile(far, (1, n_near)).ravel()
+    real = (friends != anchor) & (far != anchor)
+    return Triplets(anchor[real], friends[real], far[real])
 
 
 def everywhere(X: np.ndarray, k: int) -> np.ndarray:

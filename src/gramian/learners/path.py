@@ -81,11 +81,11 @@ class MeanPath(Straight):
 
     def squares(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """|v|² of rows under the mean and under the prior."""
-        return mean_of([part.squares(V) for part in self.parts])
+        return mean_of([path.squares(V) for path in self.parts])
 
     def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """d² of points X and Y, X and X when None, (n, m), under the mean and under the prior."""
-        return mean_of([part.between(X, Y) for part in self.parts])
+        return mean_of([path.between(X, Y) for path in self.parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +136,11 @@ def precision_path(
     from gramian._jit.path import precisions
 
     _, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    others = counts[place] - 1
-    k = np.minimum(np.maximum(others // part, others > 0), most)
-    asked = np.flatnonzero(k > 0)
+    mates = counts[place] - 1
+    k = np.minimum(np.maximum(mates // part, mates > 0), most)
+    rows = np.flatnonzero(k > 0)
     scores = np.full((len(codes), len(weights)), np.nan)
     learned, step = path.between(X)
     step = step - learned
-    scores[asked] = precisions(learned, step, path.sizes(X, weights), place, asked, k[asked], weights)
+    scores[rows] = precisions(learned, step, path.sizes(X, weights), place, rows, k[rows], weights)
     return scores

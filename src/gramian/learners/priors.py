@@ -16,8 +16,8 @@ def prior_matrix(prior: Any, Z: Any, rest: Rest, owner: str, C: Any = None) -> n
     """
     d = Z.shape[1]
     if not isinstance(prior, str):
-        given = rest.lower(_validate.array(prior, owner, "prior"))
-        return _validate.psd(given, owner, "prior", d)
+        matrix = rest.lower(_validate.array(prior, owner, "prior"))
+        return _validate.psd(matrix, owner, "prior", d)
     _validate.one_of(prior, owner, "prior", ("identity", "covariance", "zero"))
     if prior == "identity":
         return np.eye(d)

@@ -31,8 +31,8 @@ def neighborhoods(Z: Any, anchors: slice | None = None) -> Iterator[tuple[slice,
     bytes_per_row = xp.finfo(Z.dtype).bits // 8 * n
     block = max(BLOCK_BYTES, LEAST_ROWS * bytes_per_row)
     anchors = slice(0, n) if anchors is None else anchors
-    for part in linalg.blocks(anchors.stop - anchors.start, bytes_per_row, block, of=Z):
-        rows = slice(anchors.start + part.start, anchors.start + part.stop)
+    for piece in linalg.blocks(anchors.stop - anchors.start, bytes_per_row, block, of=Z):
+        rows = slice(anchors.start + piece.start, anchors.start + piece.stop)
         E = left[rows, :] @ right
         xp.reshape(E, (-1,))[rows.start :: n + 1] = -xp.inf
         top = xp.max(E, axis=1, keepdims=True)
@@ -61,8 +61,8 @@ class Classes:
         self.order = np.lexsort((codes, ~inside))
         self.in_order = bool((np.diff(self.order) > 0).all())
         self.n_anchors = int(inside.sum())
-        first, last = codes[self.order[: self.n_anchors]], codes[self.order[self.n_anchors :]]
-        self._slices = [(place_of(first, c, 0), place_of(last, c, self.n_anchors)) for c in np.unique(codes)]
+        ahead, behind = codes[self.order[: self.n_anchors]], codes[self.order[self.n_anchors :]]
+        self._slices = [(place_of(ahead, c, 0), place_of(behind, c, self.n_anchors)) for c in np.unique(codes)]
 
     def sorted(self, X: Any) -> Any:
         """Rows of X in this order."""
@@ -73,9 +73,9 @@ class Classes:
 
     def of(self, rows: slice) -> Iterator[tuple[slice, slice]]:
         """For a block of anchors: rows of one class within the block, and a slice of the points of that class."""
-        for first, last in self._slices:
-            a, b = max(first.start, rows.start), min(first.stop, rows.stop)
-            for columns in (first, last):
+        for anchors_of_class, rest_of_class in self._slices:
+            a, b = max(anchors_of_class.start, rows.start), min(anchors_of_class.stop, rows.stop)
+            for columns in (anchors_of_class, rest_of_class):
                 if a < b and columns.start < columns.stop:
                     yield slice(a - rows.start, b - rows.start), columns
 

@@ -98,9 +98,9 @@ class KernelFrame:
         points = self.points if rows is None else linalg.take(self.points, rows)
         features = self.features(points)
         inside = in_kernel(task, features, points, learner if rows is None else None)
-        here = None if rows is None else np.arange(inside.Z.shape[0])
-        part = learner.frame(inside).part(learner, inside, here)
-        return KernelPart(part, BesideFeatures(features), unit_of(points, inside.Z))
+        own_rows = None if rows is None else np.arange(inside.Z.shape[0])
+        blend_part = learner.frame(inside).part(learner, inside, own_rows)
+        return KernelPart(blend_part, BesideFeatures(features), unit_of(points, inside.Z))
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,20 +51,20 @@ def best_threshold(
     order = np.argsort(-score, kind="stable")
     score, positive = score[order], positive[order]
     accepted = np.flatnonzero(np.r_[True, score[1:] != score[:-1], True])  # how many lie above each cut
-    found = np.r_[0, np.cumsum(positive)][accepted]
-    wrong = accepted - found
+    hits = np.r_[0, np.cumsum(positive)][accepted]
+    wrong = accepted - hits
     n_positive = int(positive.sum())
-    tpr = found / max(n_positive, 1)
+    tpr = hits / max(n_positive, 1)
     tnr = (len(score) - n_positive - wrong) / max(len(score) - n_positive, 1)
     if strategy == "accuracy":
-        value = found - wrong
+        value = hits - wrong
     elif strategy == "f_beta":
         b = _validate.number(beta, owner, "beta") ** 2
-        value = (1 + b) * found / np.maximum(b * n_positive + accepted, 1e-300)
+        value = (1 + b) * hits / np.maximum(b * n_positive + accepted, 1e-300)
     else:
         least = _validate.number(min_rate, owner, "min_rate", low=0, high=1)
-        rate, other = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
-        value = np.where(other >= least, rate, -1.0)
+        rate, limited = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
+        value = np.where(limited >= least, rate, -1.0)
     best = int(np.lexsort((tpr + tnr, value))[-1])
     return threshold_after(score, int(accepted[best]))
 
@@ -148,13 +148,13 @@ class TupleMixin:
     def decision_function(self, tuples: Any) -> np.ndarray:
         """How much a tuple is as it should be: threshold − d² for pairs, d²(far pair) − d²(near pair) for others."""
         check_is_fitted(self, "metric_")
-        near, far = self._sqdists(tuples, (2, 3, 4))
+        near_sqdist, far = self._sqdists(tuples, (2, 3, 4))
         if far is not None:
-            return far - near
+            return far - near_sqdist
         if not hasattr(self, "threshold_"):
             owner = type(self).__name__
             raise AttributeError(f"{owner}: has no threshold for pairs; call calibrate_threshold or set_threshold.")
-        return self.threshold_ - near
+        return self.threshold_ - near_sqdist
 
     @available_if(_must_decide)
     def predict(self, tuples: Any) -> np.ndarray:
@@ -178,17 +178,17 @@ class TupleMixin:
                 return float((self._apart(X, y.near_ends) < self._apart(X, y.far_ends)).mean())
             pairs = y if isinstance(y, Pairs) else Pairs.from_labels(_labels(y, X, owner), random_state=0)
             within(pairs, X, owner)
-            near = self._apart(X, (pairs.left, pairs.right))
+            near_sqdist = self._apart(X, (pairs.left, pairs.right))
             similar = pairs.similar
         else:
-            near, beyond = self._sqdists(X, (2, 3, 4))
+            near_sqdist, beyond = self._sqdists(X, (2, 3, 4))
             if beyond is not None:
-                return float((near < beyond).mean())
-            similar = _similar(y, len(near), owner)
+                return float((near_sqdist < beyond).mean())
+            similar = _similar(y, len(near_sqdist), owner)
         if similar.all() or not similar.any():
             remedy = "give points of two classes; sorted labels need shuffled folds, such as cv=StratifiedKFold()"
             raise ValueError(f"{owner}: score needs both similar and dissimilar pairs; {remedy}.")
-        return float(roc_auc_score(similar, -near))
+        return float(roc_auc_score(similar, -near_sqdist))
 
     def calibrate_threshold(
         self, pairs: Any, y: Any, *, strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0
@@ -205,10 +205,10 @@ class TupleMixin:
         min_rate : float in [0, 1]
         beta : float
         """
-        near = self._sqdists(pairs, (2,))[0]
-        similar = _similar(y, len(near), type(self).__name__)
+        near_sqdist = self._sqdists(pairs, (2,))[0]
+        similar = _similar(y, len(near_sqdist), type(self).__name__)
         self.threshold_ = -best_threshold(
-            -near, similar, strategy, min_rate=min_rate, beta=beta, owner=type(self).__name__
+            -near_sqdist, similar, strategy, min_rate=min_rate, beta=beta, owner=type(self).__name__
         )
         self.tuple_size_ = 2
         return self
@@ -251,8 +251,8 @@ class TupleMixin:
             )
         size = found.shape[1]
         X = self._points(namespace(found).reshape(found, (-1, found.shape[2])))
-        near = self._between(*(X[place::size, ...] for place in FIRST[size]))
-        return near, self._between(*(X[place::size, ...] for place in SECOND[size])) if size > 2 else None
+        near_sqdist = self._between(*(X[place::size, ...] for place in FIRST[size]))
+        return near_sqdist, self._between(*(X[place::size, ...] for place in SECOND[size])) if size > 2 else None
 
     def _learn_to_decide(self, X: Any, y: Any) -> None:
         """Remember what kind of tuples the fit saw; pairs also give a threshold, unless the learner found one."""
