@@ -16,7 +16,7 @@ COMPARED = "Triplets", "Quadruplets"
 """What there is of comparisons."""
 
 
-def warn(learner: Any, X: Any, side: Labels | Constraints, unknown: Any) -> None:
+def warn_of_data(learner: Any, X: Any, side: Labels | Constraints, unknown: Any) -> None:
     """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
     owner = type(learner).__name__
     if not learner.traits.scale_free and _validate.is_word(getattr(learner, "prior", "identity"), "identity"):

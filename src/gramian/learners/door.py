@@ -31,7 +31,7 @@ def enter(learner: Any, X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
         return constrained(learner, X, y)
     labels = Labels.from_array(y, owner, linalg.count(X), unknown, traits.labels == "numbers")
     if traits.vectors:
-        _warnings.warn(learner, X, labels, unknown)
+        _warnings.warn_of_data(learner, X, labels, unknown)
     X, labels = labeled(X, labels.by_appearance(), owner)
     return X, Targets.from_labels(labels, owner) if traits.labels == "numbers" else labels
 
@@ -69,7 +69,7 @@ def constrained(learner: Any, X: Any, y: Constraints | Feedback) -> tuple[Any, C
     """Points and the constraints on them, of a kind that the learner takes."""
     side = y.pairs(X) if isinstance(y, Feedback) else y
     if learner.traits.vectors and side is y:
-        _warnings.warn(learner, X, side, None)
+        _warnings.warn_of_data(learner, X, side, None)
     require_kind(learner, side)
     return X, side.check(X, type(learner).__name__, fill=False)
 
