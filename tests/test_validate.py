@@ -153,4 +153,4 @@ def test_one_bad_number_is_found_wherever_it_is(shape, bad):
         with pytest.raises(ValueError, match="contains NaN or infinity"):
             _validate.points(Y, "Owner")
         Y.flat[place] = -7.0
-        assert _validate._largest(Y) == 7
+        assert _validate.largest(Y) == 7
