@@ -22,7 +22,7 @@ CONVEX = {
     "ITML": gm.ITML(anchor=0, n_pairs=60, random_state=0),
     "ITML, rank 2": gm.ITML(anchor=0, rank=2, n_pairs=60, random_state=0),
     "Framework, von Neumann": gm.Framework(gm.VonNeumann(), anchor=0, slack=1.0, random_state=0, tol=1e-5),
-    "Framework, Frobenius": gm.Framework(gm.Frobenius(), anchor=0, slack=1.0, random_state=0, tol=1e-5),
+    "Framework, Frobenius": gm.Framework(gm.Frobenius(), anchor=0, slack=1.0, random_state=0, tol=1e-10),
     "MMC, diagonal": gm.MMC(True, anchor=0, n_pairs=60, random_state=0),
     "MCML": gm.MCML(anchor=0, reg=1.0, tol=1e-9),
     "Kernelized RCA": gm.Kernelized(gm.RCA(anchor=0, reg=0.1), gm.Gaussian(2.0), rank=10),

@@ -69,9 +69,11 @@ def test_subspace_form_equals_kernel_on_the_same_basis(rank, rng):
     X, y, new = rng.normal(size=(20, 12)), np.arange(20) % 2, rng.normal(size=(5, 12))
     U = np.linalg.qr(X[:rank].T)[0]
     for divergence in (gm.LogDet(), gm.VonNeumann(), gm.Frobenius()):
-        learner = gm.Framework(divergence, slack=0.1, random_state=0, anchor=0)
+        learner = gm.Framework(divergence, slack=0.1, tol=1e-12, random_state=0, anchor=0)
         features = gm.KernelFeatures(gm.Linear(), basis=X[:rank])
-        explicit = gm.Framework(divergence, slack=0.1, random_state=0, rank=rank, subspace=U, anchor=0).fit(X, y)
+        explicit = gm.Framework(divergence, slack=0.1, tol=1e-12, random_state=0, rank=rank, subspace=U, anchor=0).fit(
+            X, y
+        )
         implicit = gm.Kernelized(learner, features=features)
         pairs = gm.Pairs.from_labels(y, random_state=0, X=X)
         agree(explicit.fit(X, pairs), implicit.fit(X, pairs), X, new)
