@@ -218,3 +218,22 @@ def test_a_basis_is_that_of_the_features(iris):
 def test_points_that_are_all_one_have_distance_zero():
     model = gm.Kernelized(gm.RCA(), rank=5).fit(np.ones((30, 3)), np.arange(30) % 3)
     assert model.metric_.sqdist(np.ones((4, 3))).max() == 0
+
+
+def test_several_kernels_are_aligned_in_each_fit(rng):
+    """The weights of `align` on the labels of the fit, by hand; in cross-validation those of the fold."""
+    from sklearn.model_selection import cross_val_score
+
+    X = rng.normal(size=(60, 4))
+    y = (X[:, 0] ** 2 + X[:, 1] > 0.5).astype(int)
+    kernels = [gm.Gaussian(s) for s in (0.5, 1.0, 4.0)]
+    inner = gm.RCA(reg=0.1, anchor=0)
+    fitted = gm.Kernelized(inner, kernels).fit(X, y)
+    by_hand = gm.Kernelized(inner, gm.align(kernels, X, y)).fit(X, y)
+    np.testing.assert_allclose(fitted.metric_.sqdist(X), by_hand.metric_.sqdist(X), atol=1e-9)
+    half = gm.Kernelized(inner, kernels).fit(X[:30], y[:30])
+    want = gm.Kernelized(inner, gm.align(kernels, X[:30], y[:30])).fit(X[:30], y[:30])
+    np.testing.assert_allclose(half.metric_.sqdist(X), want.metric_.sqdist(X), atol=1e-9)
+    assert np.isfinite(cross_val_score(gm.Kernelized(inner, kernels), X, y, cv=3)).all()
+    with pytest.raises(TypeError, match="one Kernel for Pairs, got a list"):
+        gm.Kernelized(gm.ITML(anchor=0), kernels).fit(X, gm.Pairs([0, 1], [2, 3], [True, False], bounds=(1.0, 2.0)))

@@ -11,7 +11,7 @@ from gramian._settings import Count, Seed, Size
 from gramian.constraints import Constraints, Labels
 from gramian.coordinates import Plain
 from gramian.features import KernelFeatures
-from gramian.kernels import Gaussian, Kernel
+from gramian.kernels import Gaussian, Kernel, align
 from gramian.kernels.basic import median_scale
 from gramian.kernels.objects import as_kernel
 from gramian.learners.anchored import Anchored, unit_free
@@ -20,6 +20,7 @@ from gramian.learners.itml import ITML
 from gramian.learners.progress import progress
 from gramian.learners.spaces import InKernel, KernelFrame
 from gramian.learners.task import Task, Traits
+from gramian.linalg import take
 from gramian.solvers.base import Solution
 
 SHOWN = ("features", "anchor")
@@ -46,8 +47,10 @@ class Kernelized(Learner):
     learner : Learner, or any estimator with ``fit(X, y)`` and a linear ``transform``, optional
         The inner learner, cloned; :class:`ITML` when None. Of a transformer or metric learner from elsewhere the linear
         map is read off, from its transform of the identity and of zero.
-    kernel : Kernel, optional
-        ``Gaussian(scale)`` with the median distance of the training points as the scale when None, beside the features.
+    kernel : Kernel or list of Kernels, optional
+        Several are weighed by :func:`~gramian.align` with the labels of each fit, so that cross-validation weighs them
+        anew in each fold. ``Gaussian(scale)`` with the median distance of the training points as the scale when None,
+        beside the features.
     rank : int, optional
         Number of coordinates; all that the training points span when None.
     basis : str or points, optional
@@ -113,6 +116,8 @@ class Kernelized(Learner):
 
     def solve(self, task: Task) -> Solution:
         """What the inner learner finds, with its own weight outside of the basis unless ``alpha`` is given."""
+        if isinstance(self.kernel, list | tuple):
+            return replace(self, kernel=aligned(self.kernel, task)).solve(task)
         inner = inner_of(self)
         if not isinstance(inner, Learner):
             solution = InKernel(Foreign(inner), None, self.coordinates).solve(task)
@@ -221,7 +226,18 @@ def on_vectors(kernelized: Kernelized) -> bool:
     """Whether points are rows of numbers."""
     features = kernelized.features
     kernel = kernelized.kernel if features is None else estimator(features, "features", "learn").kernel
-    return kernel is None or as_kernel(kernel, "Kernelized").on_vectors
+    kernels = kernel if isinstance(kernel, list | tuple) else [kernel]
+    return all(one is None or as_kernel(one, "Kernelized").on_vectors for one in kernels)
+
+
+def aligned(kernels: Any, task: Task) -> Kernel:
+    """The weighted sum of kernels that is nearest to the ideal one of the labels (Chatpatanasiri et al. 2010, §3.2)."""
+    if not isinstance(task.y, Labels):
+        raise TypeError(
+            f"Kernelized: kernel must be one Kernel for {type(task.y).__name__}, got a list, which labels weigh."
+        )
+    labeled = np.flatnonzero(task.y.codes >= 0)
+    return align(list(kernels), take(task.Z, labeled), task.y.codes[labeled])
 
 
 def progress_of(inner: Any) -> Any:

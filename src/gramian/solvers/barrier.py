@@ -16,6 +16,8 @@ from gramian.solvers.slack import Hinge
 
 MOST = 1500
 """Entries of a symmetric matrix up to which Newton's equations are solved densely."""
+SHARP = 1e-15
+"""Gap to which a fine solution goes on, as far as rounding lets it."""
 BACK = 0.95
 """Share of the way to the edge of the cones that a step may go."""
 
@@ -64,7 +66,8 @@ class InteriorPoint(Solver):
         self.check(problem)
         point = _Point.first(problem)
         best, n_iter = certified(problem, point), 0
-        while best.residual > self.tol and n_iter < self.max_iter:
+        goal = SHARP if self.tol <= 1e-5 else self.tol  # ‖ΔM‖² is up to twice the gap, and the last steps are short
+        while best.residual > goal and n_iter < self.max_iter:
             try:
                 after = following(problem, point)
             except np.linalg.LinAlgError:  # at the edge of the cones rounding leaves no step
