@@ -62,11 +62,11 @@ def test_is_a_page_of_the_gallery(path):
     assert text.count("\n# %%\n# ") >= 2 and text.endswith("plt.show()\n") and 25 <= len(text.splitlines()) <= 60
 
 
-def test_the_caption_in_the_readme_is_right(monkeypatch, capsys):
+def test_the_caption_of_the_first_picture_is_right(monkeypatch, capsys):
     monkeypatch.delenv("GRAMIAN_EXAMPLES_SMALL")
     run(FOLDER / "plot_learned_neighbors.py")
     shares = re.findall(r"([\d.]+)% of the eight nearest", capsys.readouterr().out)
-    text = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    text = (FOLDER.parent / "docs" / "index.md").read_text(encoding="utf-8")
     caption = text.split("learned_neighbors.png)")[1].split("##")[0]
     assert [f"{float(share):.0f}" for share in shares] == re.findall(r"(\d+)%", caption)
 
