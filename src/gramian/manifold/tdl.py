@@ -67,7 +67,8 @@ class TDL(Transductive):
     smoothness : float or matrix (n, n)
         With a Kernel: P' = K⁺ + HMH, the manifold term of Theorem 4, with M = smoothness · (D − A) or M itself.
     rank : int, optional
-        With a Kernel: number of landmark coordinates; all of them when None. With "laplacian" or "normalized": X is
+        With a Kernel: number of landmark coordinates; None is all, and 300 beyond 5,000 points.
+        With "laplacian" or "normalized": X is
         sought in the span of that many smoothest eigenvectors (two or three times ``n_components``), so that labeled
         points stay with their neighbors however small λ is, and a grid of λ costs one eigenproblem in all; None is four
         times ``n_components`` when λ is found automatically, and no such span when it is given.
