@@ -28,13 +28,15 @@ from gramian.solvers import (
     Solver,
     rows_of,
 )
-from gramian.solvers.base import in_range, lifted
+from gramian.solvers.base import Result, in_range, lifted
 from gramian.solvers.slack import default_weight
 
 ENOUGH_PAIRS = 3000
 """Pairs that are enough for what is blended with a prior."""
 DUAL_STEPS = 40
 """Steps of the dual in a blended fit on a device."""
+FEW = 1_000
+"""Constraints up to which the dual goes on where an interior point meets rounding before a fine tolerance."""
 SOLVERS: dict[str, type[DualAscent | BregmanProjections | PrimalNewton | InteriorPoint]] = {
     "primal": PrimalNewton,
     "dual": DualAscent,
@@ -107,6 +109,7 @@ def answer(problem: Problem, task: Task, solver: Any, owner: str) -> Solution:
     if problem.divergence.keeps_range and not np.any(to_numpy(problem.prior)):
         raise ValueError(f"{owner}: prior must not be 0 for LogDet and von Neumann, which keep its range.")
     problem, V = in_range(problem)
+    free = solver == "auto"
     solver = named(solver, problem, task) if isinstance(solver, str) else solver
     if foreign(task.Z) and not isinstance(solver, DualAscent):
         raise TypeError(
@@ -114,7 +117,11 @@ def answer(problem: Problem, task: Task, solver: Any, owner: str) -> Solution:
             "which runs on the CPU; pass X as a NumPy array for it."
         )
     solver.check(problem)
-    return lifted(solver.solve(problem, task.report), V)
+    solution = solver.solve(problem, task.report)
+    if free and solution.result is Result.stalled and isinstance(solver, InteriorPoint) and len(problem.rows) <= FEW:
+        dual = DualAscent(max_iter=solver.max_iter, tol=solver.tol).solve(problem, task.report)
+        solution = min(solution, dual, key=lambda one: one.residual)
+    return lifted(solution, V)
 
 
 def named(name: str, problem: Problem, task: Task) -> Solver:
