@@ -105,7 +105,7 @@ def test_reload_and_back_keep_what_was_said(server, open_page):
     assert page.locator("[aria-pressed=true][data-testid=like]").count() == 0
     page.go_back()
     page.locator("[aria-pressed=true]").nth(1).wait_for()
-    assert page.get_by_test_id("search").input_value() == "thing 5"  # a name, not a number
+    page.wait_for_function("document.querySelector('[data-testid=search]').value === 'thing 5'")  # a name, not a number
     page.wait_for_function(f"document.querySelector('[data-testid=result]').dataset.id === '{ranked[0]}'")
     assert shown(page) == ranked
 

@@ -21,7 +21,7 @@ def test_a_first_visit_explains_itself(server, open_page):
     assert len(shown(page)) == 12 and page.get_by_test_id("like").count() == 0
     page.get_by_test_id("examples").get_by_role("button").first.click()
     page.get_by_test_id("like").nth(23).wait_for()
-    assert page.get_by_test_id("search").input_value().startswith("thing ")
+    page.wait_for_function("document.querySelector('[data-testid=search]').value.startsWith('thing ')")
     say(page, shown(page)[0], True)
     page.get_by_test_id("progress").get_by_text(f"1 of {first} clicks").first.wait_for()
     page.get_by_title("Begin anew").click()
