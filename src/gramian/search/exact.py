@@ -51,16 +51,6 @@ class ExactIndex(Index):
         super().__init__(metric)
 
     def add(self, X: Any, ids: Any = None, *, n_jobs: int | None = None) -> Self:
-        """Add points; ids default to the numbers after the largest id ever used.
-
-        Parameters
-        ----------
-        X : points (m, d)
-        ids : array of int64 (m,), optional
-            Must be distinct, and new to this index.
-        n_jobs : int, optional
-            Threads; None is one, −1 all.
-        """
         with self._lock:
             if self.metric is not None:
                 return super().add(X, ids, n_jobs=n_jobs)
@@ -68,6 +58,8 @@ class ExactIndex(Index):
             begun = type(self)(Mahalanobis.euclidean(d)).add(X, ids, n_jobs=n_jobs)
             self.metric, self._items = begun.metric, begun._items
             return self
+
+    add.__doc__ = Index.add.__doc__
 
     def _accept(self, metric: Any) -> Any:
         metric = learned(metric, "ExactIndex")
