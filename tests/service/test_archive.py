@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gramian.cli import main
 from gramian.persist import PersistError
 from gramian.service import Space, archive, events, store, upkeep
 from gramian.service.errors import Conflict
@@ -60,6 +61,16 @@ def test_a_backup_of_a_running_space_opens_as_it_was(busy, tmp_path):
     assert archive.restore(tmp_path / "copy.zip", tmp_path / "restored")["seq"] == before["seq"]
     with Space(tmp_path / "restored", learning=False) as again:
         assert state(again) == before
+
+
+def test_a_served_space_is_exported_as_it_is_at_that_moment(busy, tmp_path, monkeypatch, capsys):
+    lines = list(events.export_events(busy))
+    assert main(["export", str(busy.store.folder), "-o", str(tmp_path / "linked.jsonl")]) == 0
+    monkeypatch.setattr(pathlib.Path, "hardlink_to", lambda *_: (_ for _ in ()).throw(OSError("no links here")))
+    assert main(["export", str(busy.store.folder), "-o", str(tmp_path / "copied.jsonl")]) == 0
+    assert (tmp_path / "linked.jsonl").read_text().splitlines() == lines
+    assert (tmp_path / "copied.jsonl").read_text().splitlines() == lines
+    assert teach(busy, 1) == [busy.seq]  # and the space goes on
 
 
 def test_a_backup_under_load_has_everything_up_to_some_event(space, tmp_path):

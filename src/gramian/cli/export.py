@@ -70,7 +70,8 @@ def export(
     """Take a learned distance into the models, indexes and databases that you already run.
 
     The output and a README.md with the query lie side by side; --check asks it 100 queries.
-    Of a space all events are written as JSON lines, vectors and metrics included; gramian import reads them.
+    Of a space, which may be served meanwhile, all events are written as JSON lines, vectors and metrics included;
+    gramian import reads them.
     """
     if to is None:
         from gramian.cli import serving

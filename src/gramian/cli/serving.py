@@ -322,13 +322,13 @@ def replay(source: Path) -> None:
 
 def export_events(space: Path, out: Path | None) -> None:
     """Write the log as JSON lines."""
-    from gramian.service import events
+    from gramian.service import archive, events
     from gramian.service.space import Space
 
     formats.check_output(out)
     if not (space / "space.db").is_file():
         raise TableError(f"{space}: no space there; to export a metric, name a target with --to.")
-    with Space(space, learning=False) as opened:
+    with archive.still(space) as copy, Space(copy, learning=False) as opened:
         if out is None:
             for line in events.export_events(opened):
                 print(line)

@@ -5,7 +5,8 @@ import shutil
 import sqlite3
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -31,21 +32,55 @@ def backup(folder: str | os.PathLike, target: str | os.PathLike) -> dict[str, in
     dict
         ``seq``, the last event in the copy, and ``bytes``.
     """
-    source, out = Path(folder), Path(os.path.realpath(target))
-    if not (source / "space.db").is_file():
-        raise FileNotFoundError(f"backup: no space at {str(source)!r}.")
+    source, out = _space(folder, "backup"), Path(os.path.realpath(target))
     with replacing(out, "backup") as temporary:
         private(temporary)  # it holds what signs the cookies
-        for attempt in range(TRIES):
-            try:
-                _write(source, temporary)
-                break
-            except FileNotFoundError:
-                if attempt == TRIES - 1:
-                    raise
+        _at_one_moment(_write, source, temporary)
         seq = _checked(temporary)
     sync_folder(out.parent)
     return {"seq": seq, "bytes": out.stat().st_size}
+
+
+@contextmanager
+def still(folder: str | os.PathLike) -> Iterator[Path]:
+    """A space as it is at this moment, in a folder of its own that is gone afterwards, also while it is served."""
+    source = _space(folder, "export")
+    with tempfile.TemporaryDirectory(prefix="gramian-") as place:
+        copy = Path(place) / "space"
+        _at_one_moment(_link, source, copy)
+        yield copy
+
+
+def _space(folder: str | os.PathLike, owner: str) -> Path:
+    if not (Path(folder) / "space.db").is_file():
+        raise FileNotFoundError(f"{owner}: no space at {str(folder)!r}.")
+    return Path(folder)
+
+
+def _at_one_moment(copy: Callable[[Path, Path], None], source: Path, target: Path) -> None:
+    """Copy a space; once more where a file that its tables named was replaced meanwhile."""
+    for attempt in range(TRIES):
+        try:
+            copy(source, target)
+            break
+        except FileNotFoundError:
+            if attempt == TRIES - 1:
+                raise
+
+
+def _link(source: Path, target: Path) -> None:
+    """A copy of the database beside the files that it names, which never change: links, where disks allow them."""
+    shutil.rmtree(target, ignore_errors=True)
+    for place in (target, target / "vectors", target / "metrics"):
+        make_folder(place)
+    _copy_database(source / "space.db", target / "space.db")
+    for name in _named_files(target / "space.db"):
+        try:
+            (target / name).hardlink_to(source / name)
+        except FileNotFoundError:
+            raise
+        except OSError:  # another disk, or one without links
+            shutil.copyfile(source / name, target / name)
 
 
 def _write(source: Path, target: Path) -> None:
@@ -114,9 +149,8 @@ def verify(folder: str | os.PathLike) -> dict[str, int]:
     dict
         ``seq``, the last event, and ``bytes``. What is damaged raises.
     """
-    if not (Path(folder) / "space.db").is_file():
-        raise FileNotFoundError(f"verify: no space at {str(folder)!r}.")
-    return {"seq": _sound(Path(folder)), "bytes": _size(Path(folder))}
+    source = _space(folder, "verify")
+    return {"seq": _sound(source), "bytes": _size(source)}
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -177,9 +211,7 @@ def compact(folder: str | os.PathLike) -> dict[str, int]:
     dict
         Bytes of the folder ``before`` and ``after``.
     """
-    if not (Path(folder) / "space.db").is_file():
-        raise FileNotFoundError(f"compact: no space at {str(folder)!r}.")
-    before = _size(Path(folder))
+    before = _size(_space(folder, "compact"))
     store = Store(folder)  # without the threads of a space, so that nobody else changes rows or files meanwhile
     try:
         views = load(store).collections
