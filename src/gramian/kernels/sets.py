@@ -109,7 +109,9 @@ class ProximityDistribution(Kernel):
 
 @dataclass(frozen=True)
 class Correspondence(Stored):
-    """How far the features of two images are from their best matches in the other (Zhang et al. 2006, "CORR")::
+    """How far the features of two images are from their best matches in the other (Zhang et al. 2006, "CORR").
+
+    With the cost c of a pair of features::
 
         d²(A, B) = ½ mean_{a∈A} min_{b∈B} c(a, b) + ½ mean_{b∈B} min_{a∈A} c(a, b),
         c(a, b) = ‖descriptor_a − descriptor_b‖² + weight · ‖place_a − place_b‖².
