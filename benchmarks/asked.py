@@ -61,11 +61,11 @@ def _tables(path: Path) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def link(name: str, results: dict[str, report.Report]) -> str:
-    """The section of a benchmark on the pages of results; its name alone where it was not recorded."""
+def link(name: str, results: dict[str, report.Report], root: str = "") -> str:
+    """The section of a benchmark on the pages of results, below a root; its name alone where it was not recorded."""
     if name not in results:
         return f"`{name}`"
-    return f"[{name}](results/{name.split('.')[0]}.md#{report.anchor(results[name].title)})"
+    return f"[{name}]({root}results/{name.split('.')[0]}.md#{report.anchor(results[name].title)})"
 
 
 def older(results: dict[str, report.Report]) -> set[str]:

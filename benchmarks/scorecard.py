@@ -17,6 +17,8 @@ from benchmarks.harness import ROOT
 SOURCE = ROOT / "benchmarks" / "papers" / "scorecard.toml"
 STATES = ("reproduced", "differs", "not to be had", "nothing to run")
 CLAIMS = ("holds", "holds in part", "does not hold", "")
+MARKS = ("<!-- claims -->", "<!-- end of claims -->")
+"""Where the claims of a document stand on its page."""
 ENOUGH = 0.75
 """Share of the printed numbers that must be met where a row is called reproduced."""
 
@@ -105,6 +107,23 @@ def links(row: Row, results: dict[str, report.Report]) -> str:
     if row.page:
         found.append(f"[page]({row.page})")
     return ", ".join(found + [f"`{name}`" for name in row.tests])
+
+
+def with_claims(text: str, name: str, results: dict[str, report.Report]) -> str:
+    """A document's own page with a row for each thing it claims between the marks: what it shows, and ours beside it."""
+    begin, end = MARKS
+    head, _, rest = text.partition(begin)
+    lines = [
+        {
+            "claim": f"{row.shows} ({row.item})",
+            "here": row.claim,
+            "why": row.because,
+            "numbers": ", ".join(asked.link(one, results, "../") for one in row.benchmarks if one in results),
+        }
+        for row in rows()
+        if row.page == f"papers/{name}.md" and row.claim
+    ]
+    return f"{head}{begin}\n{report.markdown(lines)}{end}{rest.partition(end)[2]}"
 
 
 def page(results: list[report.Report]) -> str:

@@ -138,9 +138,13 @@ def front(documents: dict[str, list[report.Report]]) -> str:
 
 
 def pages(results: list[report.Report]) -> dict[str, str]:
-    """The summary, a page for each document, and the scorecard."""
-    documents = by_document(results)
+    """The summary, a page for each document, the scorecard, and the claims on the document's own page."""
+    documents, kept = by_document(results), {result.name: result for result in results}
     made = {f"docs/results/{name}.md": page(name, group) for name, group in documents.items()}
+    for path in sorted((ROOT / "docs" / "papers").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        if scorecard.MARKS[0] in text:
+            made[f"docs/papers/{path.name}"] = scorecard.with_claims(text, path.stem, kept)
     return {TARGET: front(documents), "docs/scorecard.md": scorecard.page(results)} | made
 
 
