@@ -110,7 +110,7 @@ def links(row: Row, results: dict[str, report.Report]) -> str:
 
 
 def with_claims(text: str, name: str, results: dict[str, report.Report]) -> str:
-    """A document's own page with a row for each thing it claims between the marks: what it shows, and ours beside it."""
+    """A document's own page with its claims between the marks: what it shows, and ours beside it."""
     begin, end = MARKS
     head, _, rest = text.partition(begin)
     lines = [

@@ -162,7 +162,7 @@ def test_what_a_page_takes_from_another_is_there():
             r"^```{include} (\S+)\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M
         ):
             text = (page.parent / target).read_text(encoding="utf-8")
-            for mark in re.findall(r'^:\S+: "?(.*?)"?$', options, re.M):
+            for mark in re.findall(r'^:(?:start|end)-\S+: "?(.*?)"?$', options, re.M):
                 assert text.count(mark) == 1, f"{page.name} cuts {target} at {mark!r}"
 
 
