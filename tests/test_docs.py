@@ -205,7 +205,8 @@ def test_the_numbers_in_the_readme_are_right(tmp_path, monkeypatch):
     (plain, scaled, learned), space = example_of_the_readme(0)
     claimed = [float(number) for number in re.findall(r"0\.\d\d", block)]
     assert [round(float(side.mean()), 2) for side in (learned, plain, scaled)] == claimed
-    gains = [f"{gain.mean():+.3f} ± {gain.std() / len(gain) ** 0.5:.3f}" for gain in (learned - plain, learned - scaled)]
+    both = learned - plain, learned - scaled
+    gains = [f"{gain.mean():+.3f} ± {gain.std() / len(gain) ** 0.5:.3f}" for gain in both]
     claim = "Over the {:,} unseen digits that is {} over the pixels as they are and {} over scaled ones"
     assert claim.format(len(learned), *gains) in text, gains
     number = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]

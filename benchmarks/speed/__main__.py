@@ -63,7 +63,14 @@ def front(roles: dict[str, list[report.Report]]) -> str:
         links = [f"[{result.title}](speed/{role}.md#{report.anchor(result.title)})" for result in group]
         rows.append({"page": f"[{ROLES[role][0]}](speed/{role}.md)", "sections": "; ".join(links)})
     titles = {f"speed/{role}": ROLES[role][0] for role in roles}
-    return "\n".join([HEAD + report.markdown(rows), readme.learners(), PICTURE.strip() + "\n", report.toctree(titles)])
+    return "\n".join(
+        [
+            HEAD + report.markdown(rows),
+            report.markdown(readme.learners()),
+            PICTURE.strip() + "\n",
+            report.toctree(titles),
+        ]
+    )
 
 
 def pages(results: list[report.Report]) -> dict[str, str]:
