@@ -37,7 +37,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 OPTIONAL = {"faiss", "hnswlib", "matplotlib", "torch", "pandas", "typer", "rich", "cvxpy", "numba"}
 OPTIONAL |= {"onnx", "onnxruntime", "safetensors", "sentence_transformers", "usearch", "psycopg", "pgserver"}
 OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "chromadb", "duckdb", "pyarrow", "fastapi", "uvicorn"}
-OPTIONAL |= {"dask", "distributed", "zarr"}
+OPTIONAL |= {"dask", "distributed", "zarr", "mcp", "mcp_types", "jsonschema", "anyio"}
 
 
 BY_STRING = {

@@ -4,7 +4,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
 
 import gramian
@@ -42,6 +43,8 @@ def create_app(
     static: Path = STATIC,
     rate: float = 50.0,
     framed: str | None = None,
+    beside: Sequence[BaseRoute] = (),
+    lifespan: Callable[[Any], Any] | None = None,
 ) -> Any:
     """An ASGI application for a space.
 
@@ -61,8 +64,11 @@ def create_app(
         Requests a second of one address that is not this machine's.
     framed : str, optional
         Whose pages may show this one in a frame, as the sources of CSP's ``frame-ancestors``; without it nobody may.
+    beside, lifespan : optional
+        Routes beside these behind the same guard, and the context in which they answer.
     """
-    app = FastAPI(title="gramian", version=gramian.__version__, description=ABOUT, docs_url=None, redoc_url=None)
+    about: dict[str, Any] = {"title": "gramian", "version": gramian.__version__, "description": ABOUT}
+    app = FastAPI(**about, docs_url=None, redoc_url=None, routes=list(beside), lifespan=lifespan)
     app.state.space = space
     app.state.access = Access(space, tokens)
     app.state.pictures = {**sources.stored_pictures(space.store.folder), **(pictures or {})}
@@ -121,9 +127,10 @@ def serve(
     pictures: Mapping[str, Path] | None = None,
     rate: float = 50.0,
     ready: Callable[[str], None] | None = None,
+    **more: Any,
 ) -> None:
     """Serve a space until the process is asked to stop; ``ready`` is told the address."""
-    app = create_app(space, tokens=tokens, origins=origins, pictures=pictures, rate=rate)
+    app = create_app(space, tokens=tokens, origins=origins, pictures=pictures, rate=rate, **more)
     if not is_loopback(host) and not _required(app):
         raise SpaceError(
             f"Space: a token is needed to serve at {host!r}, which others can reach; give --token-file FILE."

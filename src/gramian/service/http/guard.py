@@ -27,7 +27,7 @@ REQUEST_SECONDS = 10.0
 """How long the head of a request may take, from the connection or its first byte on."""
 MOST, SPARE = 10_000, 256
 """Connections at most, and files that are left for all else."""
-CLOSED = ("/v1", "/metrics", "/openapi.json", "/docs")
+CLOSED = ("/v1", "/mcp", "/metrics", "/openapi.json", "/docs")
 """Where a token is needed; all other paths but the health routes are static files."""
 
 
