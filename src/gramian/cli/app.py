@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import gramian
-from gramian.cli import adapt, agents, demo, export, learn, refusals, space, stream, use
+from gramian.cli import adapt, agents, demo, export, judgments, learn, refusals, space, stream, use
 from gramian.cli.screen import say
 
 app = typer.Typer(
@@ -19,7 +19,7 @@ app = typer.Typer(
     epilog="New here? [bold]gramian demo[/bold] takes half a minute. Each command has examples: [bold]gramian fit "
     "--help[/bold].",
 )
-for group in (space, agents, demo, learn, adapt, use, export, stream):
+for group in (space, judgments, agents, demo, learn, adapt, use, export, stream):
     group.install(app)
 
 

@@ -77,13 +77,17 @@ def text_of(meta: dict[str, Any] | None) -> str | None:
 
 @dataclass(frozen=True)
 class Click:
-    """A judgment: this item is (not) like this query, an item or a vector; or only a click on it (None)."""
+    """A judgment: this item is (not) like this query, an item or a vector; or only a click on it (None).
+
+    Without a weight it counts 1, a click less (:mod:`gramian.service.evidence`).
+    """
 
     query: int | np.ndarray
     item: int
     like: bool | None
     user: str | None = None
     duel: str | None = None
+    weight: float | None = None
 
 
 def make_collection(draft: Draft, name: str, n_features: int, user: str | None = None) -> dict[str, Any]:
@@ -244,6 +248,8 @@ def take_click(draft: Draft, name: str, click: Click, request: Request | None = 
     query, x = (click.query, None) if vector is None else (None, vector.tobytes())
     data = {"query": query if vector is None else vector.tolist(), "item": click.item, "like": click.like}
     data |= {"duel_id": click.duel} if click.duel else {}
+    if click.weight is not None and request is not None:
+        data |= {"weight": click.weight, "key": request.key}
     seq = draft.event("feedback", data, name, click.user, request)
     actor = request.actor if request else None
     liked = CLICKED if click.like is None else int(click.like)

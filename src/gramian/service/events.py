@@ -15,7 +15,7 @@ from gramian.service.learning import save_metric
 from gramian.service.snapshot import Version
 from gramian.service.space import Space
 from gramian.service.vectors import narrow
-from gramian.service.writer import Draft, public
+from gramian.service.writer import Draft, Request, public
 
 PAGE = 500
 """Events that are read together."""
@@ -121,8 +121,10 @@ class Replay:
         query = event["query"]
         if not isinstance(query, int):
             query = _validate.vector(query, "import", "query", self.draft.collection(name)["n_features"])
-        click = Click(query, event["item"], event["like"], event.get("user"), event.get("duel_id"))
-        return changes.take_click(self.draft, name, click)
+        weight, key = event.get("weight"), event.get("key")
+        click = Click(query, event["item"], event["like"], event.get("user"), event.get("duel_id"), weight)
+        request = None if key is None else Request(key=key)
+        return self.draft.answered(name, request) or changes.take_click(self.draft, name, click, request)
 
     def insight(self, event: Event) -> bool:
         """Take an event of User Behavior Insights: a like, a dislike or a click; others and undone ones are left out.

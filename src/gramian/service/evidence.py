@@ -98,8 +98,9 @@ def n_live(db: sqlite3.Connection, view: Collection) -> int:
 def judged(db: sqlite3.Connection, view: Collection, through: int) -> Iterator[Judged]:
     """Live clicks, as they were after an event, in their order."""
     text = """
-      SELECT f.query_id, f.query_x, f.item, f.liked, CASE f.liked WHEN 2 THEN d.ids END AS ids
-      FROM feedback f LEFT JOIN duels d ON d.id = f.duel
+      SELECT f.query_id, f.query_x, f.item, f.liked, CASE f.liked WHEN 2 THEN d.ids END AS ids,
+        CASE WHEN f.duel IS NULL AND instr(e.data, '"weight"') THEN json_extract(e.data, '$.weight') END AS weight
+      FROM feedback f JOIN events e ON e.seq = f.seq LEFT JOIN duels d ON d.id = f.duel
       WHERE f.collection = ?1 AND f.seq <= ?2 AND (f.undone IS NULL OR f.undone > ?2) ORDER BY f.seq
     """
     looks = propensities(db, view.number, through)
@@ -132,9 +133,9 @@ def propensities(db: sqlite3.Connection, collection: int, through: int) -> np.nd
 
 
 def weight_of(row: Any, looks: np.ndarray) -> float:
-    """What a click counts: 1 with a judgment; else more, the less its place is looked at, where that is known."""
+    """What a click counts: its weight, or 1 with a judgment; else more, the less its place is looked at."""
     if row["liked"] != CLICKED:
-        return 1.0
+        return 1.0 if row["weight"] is None else row["weight"]
     if row["ids"] is None:
         return WEAK
     place = int(np.flatnonzero(np.frombuffer(row["ids"], np.int64) == row["item"])[0])

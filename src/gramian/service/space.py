@@ -11,7 +11,7 @@ import numpy as np
 
 from gramian import _settings
 from gramian.metrics import Metric
-from gramian.service import changes, duels, encoders, models, reports, sources
+from gramian.service import changes, duels, encoders, judgments, models, reports, sources
 from gramian.service.answers import Asker, Question, one_id, one_point
 from gramian.service.arguments import Choice, Dicts, Id, Ids, VersionName, checked
 from gramian.service.changes import Batch, Click
@@ -329,6 +329,49 @@ class Space:
         point = one_id(query, "query") if isinstance(query, int | np.integer) else one_point(query, view, "query")
         click = Click(point, one_id(item, "item"), None if like is None else bool(like), user, duel_id)
         return self.submit(changes.give_feedback, name, click, request)
+
+    def judge(
+        self,
+        name: str,
+        queries: Any,
+        items: Ids,
+        grades: Any,
+        *,
+        above: float = judgments.ABOVE,
+        judge: str = "judge",
+    ) -> dict[str, Any]:
+        """Take graded judgments of queries and items, all or none, as likes and dislikes with a weight.
+
+        They teach as clicks do, so that a space has something to learn from before anybody clicks; what is learned
+        still has to win. The same judgments again count nothing twice, and another grade takes the place of the old.
+
+        Parameters
+        ----------
+        name : str
+            The collection.
+        queries : list of texts or ids, or array (n, d)
+            What was asked: texts need an encoder (:meth:`use_encoder`).
+        items : ids (n,)
+            What was judged.
+        grades : array (n,)
+            Above ``above`` a like, below it a dislike. What a grade counts is its distance from there, divided by the
+            largest one on its side; a grade at ``above`` says nothing.
+        above : float
+        judge : str
+            Who says so: judgments of several judges stand beside each other.
+
+        Returns
+        -------
+        dict
+            How many are ``new``, ``replaced`` and ``known`` already, and ``seq``.
+        """
+
+        def encode(texts: list[str]) -> Any:
+            own = self.encoders.get(name)
+            return [self.encode(name, text) for text in texts] if own is None else own.encode(texts)
+
+        listed = judgments.stated(self.collection(name), queries, items, grades, above, encode)
+        return self.submit(judgments.take, name, listed, judge).result()
 
     def undo(self, name: str, seq: Id, user: str | None = None, request: Request | None = None) -> dict[str, Any]:
         """Take a click back; what is learned afterwards is as if it had never been."""
