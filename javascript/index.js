@@ -1,5 +1,6 @@
 // Points under a learned distance, from the JSON of `gramian export METRIC --to json`.
-// A map E takes x (d,) to z (r,); |z − z'|² is the learned squared distance of x and x'.
+// A map E takes x (d,) to z (r,); |z − z'|² is the learned squared distance of x and x'. An adapter is two such maps
+// by the angle, of queries and of documents.
 
 const FORMAT = "gramian map 1";
 
@@ -48,16 +49,26 @@ const mapped = (a) => {
   }];
 };
 
-/** A learned distance from the numbers of its JSON, or from its text. */
-export function load(json) {
+/** The numbers of a JSON, or of its text. */
+const read = (json) => {
   const a = typeof json === "string" ? JSON.parse(json) : json;
   if (!a || a.format !== FORMAT) throw new Error(`gramian: format must be "${FORMAT}", got ${a && a.format}.`);
+  return a;
+};
+
+/** A point of so many numbers, checked. */
+const pointOf = (x, features) => {
+  const point = Array.from(x, Number);
+  if (point.length === features && point.every(Number.isFinite)) return point;
+  throw new Error(`gramian: a point must be ${features} finite numbers, got ${point.length} values.`);
+};
+
+/** A learned distance from the numbers of its JSON, or from its text. */
+export function load(json) {
+  const a = read(json);
   const [features, embed] = mapped(a);
   const transform = (x) => {
-    const point = Array.from(x, Number);
-    if (point.length !== features || !point.every(Number.isFinite)) {
-      throw new Error(`gramian: a point must be ${features} finite numbers, got ${point.length} values.`);
-    }
+    const point = pointOf(x, features);
     return a.class_weights ? [...embed(point), ...roots(a, point)] : embed(point);
   };
   const sqdist = (x, y) => {
@@ -65,4 +76,18 @@ export function load(json) {
     return dot(difference, difference);
   };
   return { features, transform, sqdist, distance: (x, y) => Math.sqrt(sqdist(x, y)) };
+}
+
+/** An adapter from the JSON of its queries and, where both sides are mapped, of its documents (--documents). */
+export function loadAdapter(queries, documents) {
+  const sides = [queries, documents].filter((json) => json !== undefined).map((json) => {
+    const a = read(json);
+    if (!a.inner) throw new Error("gramian: an adapter must be a map by the angle; load reads other metrics.");
+    const [features, embed] = mapped(a);
+    return { features, map: (x) => embed(unit(pointOf(x, features))) };
+  });
+  const { features, map: transformQuery } = sides[0];
+  if (sides.length > 1 && sides[1].features !== features) throw new Error("gramian: both sides must be of one adapter.");
+  const transform = sides.length > 1 ? sides[1].map : (x) => pointOf(x, features);
+  return { features, transformQuery, transform, score: (q, d) => dot(transformQuery(q), unit(transform(d))) };
 }

@@ -18,10 +18,15 @@ NODE = shutil.which("node")
 X = points(6)
 SCRIPT = f"""
 import {{ readFileSync }} from "node:fs";
-import {{ load }} from "{PACKAGE.as_uri()}";
+import {{ load, loadAdapter }} from "{PACKAGE.as_uri()}";
 const tasks = JSON.parse(readFileSync(0, "utf8"));
-const answers = tasks.map(([map, points]) => {{
+const answers = tasks.map(([map, points, documents]) => {{
   try {{
+    if (map.length) {{
+      const adapter = loadAdapter(...map);
+      const [queries, z] = [points.map(adapter.transformQuery), documents.map(adapter.transform)];
+      return {{ queries, z, scores: points.map((q, i) => adapter.score(q, documents[i])), d: adapter.features }};
+    }}
     const metric = load(map);
     return {{ z: points.map((x) => metric.transform(x)), d: metric.sqdist(points[0], points[1]) }};
   }} catch (error) {{
@@ -54,6 +59,45 @@ def test_javascript_gives_our_coordinates():
         expected = Map.of(metric, "test")(X)
         np.testing.assert_allclose(answer["z"], expected, atol=1e-9 * np.abs(expected).max(), err_msg=name)
         assert answer["d"] == pytest.approx(((expected[0] - expected[1]) ** 2).sum())
+
+
+@pytest.fixture(scope="module")
+def taught():
+    """Queries that find their documents after a turn."""
+    rng = np.random.default_rng(0)
+    documents = rng.normal(size=(300, 6)) + 1
+    turn = np.eye(6) + 0.5 * rng.normal(size=(6, 6))
+    return documents @ turn + 0.3 * rng.normal(size=(300, 6)), documents
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node")
+def test_javascript_maps_queries_and_documents(taught):
+    Q, D = (3 * rows[:20] for rows in taught)
+    tasks, adapters = [], []
+    for side in ("query", "both"):
+        adapter = gm.QueryAdapter(side, anchor=0.3, random_state=0).fit(*taught)
+        assert adapter.weight_ < 1
+        parts = (adapter.metric_, adapter.document_metric_)[: 1 if side == "query" else 2]
+        tasks.append([[gm.export.to_json(part) for part in parts], Q.tolist(), D.tolist()])
+        adapters.append(adapter)
+    for adapter, answer in zip(adapters, asked(tasks)):
+        U, V = adapter.transform_queries(Q), np.asarray(adapter.transform(D), float)
+        np.testing.assert_allclose(answer["queries"], U, atol=1e-6)
+        np.testing.assert_allclose(answer["z"], V, atol=1e-6)
+        cosines = (U * V).sum(axis=1) / np.linalg.norm(V, axis=1)
+        np.testing.assert_allclose(answer["scores"], cosines, atol=1e-6)
+        assert answer["d"] == 6
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node")
+def test_javascript_says_what_is_no_adapter():
+    angle, flat = gm.export.to_json(FORMULAS["rows of length one, as they are"]()), gm.export.to_json(linear())
+    narrow = angle | {"inner": np.eye(3).tolist(), "offset": [0.0] * 3, "components": np.eye(3).tolist()}
+    row = [[1.0] * 8]
+    wrong, other, short = asked([[[flat], row, row], [[angle, narrow], row, row], [[angle], [[1.0]], row]])
+    assert wrong["error"] == "gramian: an adapter must be a map by the angle; load reads other metrics."
+    assert other["error"] == "gramian: both sides must be of one adapter."
+    assert short["error"] == "gramian: a point must be 8 finite numbers, got 1 values."
 
 
 @pytest.mark.skipif(NODE is None, reason="needs node")
