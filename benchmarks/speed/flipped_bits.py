@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import harness
-from gramian.search import codes, margins
+from benchmarks.papers.online.second_level import SecondLevel
+from gramian.search import codes, rehash
 from gramian.search.orders import EPSILON, SortedOrders, n_candidates
-from gramian.search.second_level import SecondLevel
 
 TITLE = "Finding the bits that flip"
 NOTES = """
@@ -39,7 +39,7 @@ def rows(n: int) -> list[dict[str, Any]]:
     old, noise = X @ H.T >= 0, rng.standard_normal(H.shape).astype(np.float32)
     second = SecondLevel(X, np.zeros(D), H, 0, n_checked=BITS)
     S = np.eye(D)
-    levels = margins.margin_levels(X, np.zeros(D), H.T.astype(float), S).T.copy()
+    levels = rehash.margin_levels(X, np.zeros(D), H.T.astype(float), S).T.copy()
     order = np.argsort(levels, axis=1, kind="stable")
     ranked = np.take_along_axis(levels, order, axis=1)
     orders = [
@@ -50,8 +50,8 @@ def rows(n: int) -> list[dict[str, Any]]:
     for label, turn in TURNS.items():
         new = H + turn * noise
         flipped = old != (X @ new.T >= 0)
-        cosine = margins.cosines(new.T.astype(float), H.T.astype(float), S)
-        reach = margins.drift_levels(np.sqrt(1 - cosine**2), D, likely=True)
+        cosine = rehash.cosines(new.T.astype(float), H.T.astype(float), S)
+        reach = rehash.drift_levels(np.sqrt(1 - cosine**2), D, likely=True)
         lists: dict[str, Callable[[int], np.ndarray]] = {
             "margins": lambda j, reach=reach: np.flatnonzero(levels[j] <= reach[j]),
             "sorted margins": lambda j, reach=reach: order[j, : np.searchsorted(ranked[j], reach[j], "right")],

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 import gramian as gm
 from gramian.dask import ShardedIndex
-from gramian.search import cells, online_hashing
+from gramian.search import cells, online_hash_index
 
 D = 3
 POINTS = np.random.default_rng(0).integers(-3, 4, size=(400, D)).astype(float)
@@ -104,8 +104,8 @@ class Sequences(RuleBasedStateMachine):
 
     @initialize(kind=st.sampled_from(sorted(KINDS)), hashed=st.booleans())
     def begin(self, kind, hashed):
-        self.before = online_hashing.SCAN_BELOW
-        online_hashing.SCAN_BELOW = 0 if hashed else self.before
+        self.before = online_hash_index.SCAN_BELOW
+        online_hash_index.SCAN_BELOW = 0 if hashed else self.before
         self.late, cells.LATE = cells.LATE, 0.5 if hashed else cells.LATE
         self.kind, self.index, self.model, self.top = kind, KINDS[kind](), {}, 0
         self.folders = []
@@ -113,7 +113,7 @@ class Sequences(RuleBasedStateMachine):
     def teardown(self):
         for folder in getattr(self, "folders", ()):
             shutil.rmtree(folder)
-        online_hashing.SCAN_BELOW = getattr(self, "before", online_hashing.SCAN_BELOW)
+        online_hash_index.SCAN_BELOW = getattr(self, "before", online_hash_index.SCAN_BELOW)
         cells.LATE = getattr(self, "late", cells.LATE)
 
     @property

@@ -9,7 +9,7 @@ import pytest
 import gramian as gm
 from gramian.dask import ShardedIndex
 from gramian.online.learner import OnlineLearner
-from gramian.search import Index, following, online_hashing
+from gramian.search import Index, online_hash_index, rehash
 
 D = 5
 
@@ -104,8 +104,8 @@ def run(name, n_readers, n_updates):
 
 @pytest.mark.parametrize("name", MAKE)
 def test_readers_see_whole_states(name, monkeypatch):
-    monkeypatch.setattr(online_hashing, "SCAN_BELOW", 0)
-    monkeypatch.setattr(following, "STEP", (64, 64))
+    monkeypatch.setattr(online_hash_index, "SCAN_BELOW", 0)
+    monkeypatch.setattr(rehash, "STEP", (64, 64))
     run(name, 8, 60)
 
 

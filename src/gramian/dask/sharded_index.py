@@ -17,7 +17,7 @@ from gramian.dask.shard import OWNER, Shard, Standing
 from gramian.dask.sources import as_array
 from gramian.metrics import Metric
 from gramian.search import HashIndex, Index
-from gramian.search.ids import as_ids
+from gramian.search.items import as_ids
 
 HEADER = "sharded.json"
 MOST_SHARDS = 100_000

@@ -11,7 +11,7 @@ from gramian._settings import Count
 from gramian.export.base import Map, Place, Reader, Target, delivered, read_file
 from gramian.export.check import Nearest, between, settle
 from gramian.export.points import Rows, Stream, labels, rows, single
-from gramian.search.progress import progress
+from gramian.search.row_progress import progress
 
 OPTIONS = {"n_links": 32, "ef_construction": 200, "n_bits": 256, "factor": 50, "n_lists": None, "n_probe": None}
 TRAINING = 100_000

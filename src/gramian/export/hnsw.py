@@ -12,7 +12,7 @@ from gramian._settings import Count
 from gramian.export.base import Map, Place, Reader, Target, delivered
 from gramian.export.check import Nearest, between, settle
 from gramian.export.points import Stream, labels, rows, single
-from gramian.search.progress import progress
+from gramian.search.row_progress import progress
 
 WIDE = 128
 """Coordinates above which a graph needs more links for the same recall."""

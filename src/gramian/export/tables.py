@@ -11,7 +11,7 @@ import numpy as np
 from gramian import _validate
 from gramian.export.base import Map, Place, Reader, Target, readme
 from gramian.export.points import Columns, Stream, by_angle, columns, rows
-from gramian.search.progress import progress
+from gramian.search.row_progress import progress
 
 OURS = {"id", "learned", "original", "norm", "size"}
 """Columns of an export."""

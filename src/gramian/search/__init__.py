@@ -1,10 +1,10 @@
 """Nearest neighbors under a learned metric: exact and hashed."""
 
 from gramian.search import evaluation
-from gramian.search.base import Index
-from gramian.search.exact import ExactIndex
-from gramian.search.hashing import HashIndex
-from gramian.search.online_hashing import OnlineHashIndex
+from gramian.search.exact_index import ExactIndex
+from gramian.search.hash_index import HashIndex
+from gramian.search.index import Index
+from gramian.search.online_hash_index import OnlineHashIndex
 from gramian.search.prediction import knn_classify, knn_proba, knn_regress
 
 KernelHashIndex = HashIndex

@@ -9,8 +9,7 @@ import numpy as np
 from gramian import _threads, linalg
 from gramian._arrays import foreign, namespace
 from gramian.search.columns import ArrangedRows, column
-from gramian.search.ids import new_ids, positions
-from gramian.search.items import Items
+from gramian.search.items import Items, new_ids, positions
 from gramian.search.rounded import RoundedRows
 
 

@@ -4,7 +4,9 @@ A column is a value: it never changes the rows it holds. An append writes behind
 has claimed, or into a new buffer. So columns may be shared by snapshots, copies and threads, and each may grow.
 """
 
+import os
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,6 @@ from scipy import sparse
 
 from gramian import linalg
 from gramian._arrays import foreign, namespace, to_numpy
-from gramian.search.mapped import Source
 
 TILE = 64
 """Codes of 64 items stand together, word by word, so that a scan reads whole vector registers."""
@@ -35,6 +36,40 @@ class Room:
 
     def __deepcopy__(self, memo: Any) -> "Room":
         return Room(self.taken)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file of mapped rows as it was when they were taken."""
+
+    path: str
+    before: os.stat_result
+
+    @classmethod
+    def of(cls, rows: np.ndarray) -> "Source | None":
+        """The file in which rows stand; None for rows in memory, and where nothing of that name is there any more."""
+        mapped = rows if isinstance(rows, np.memmap) else rows.base
+        if not isinstance(mapped, np.memmap) or mapped.filename is None:
+            return None
+        path = os.fspath(mapped.filename)
+        try:
+            return cls(path, os.stat(path))
+        except OSError:
+            return None
+
+    def check(self, owner: str) -> None:
+        """Raise where the file was written into; a new one in its place, or none, leaves the rows as they were."""
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            return
+        if now.st_mtime_ns == self.before.st_mtime_ns and now.st_size == self.before.st_size:
+            return
+        if os.path.samestat(now, self.before):
+            raise ValueError(
+                f"{owner}: the file of its points must stay as it is, got another size or time of {self.path!r}; "
+                "add its points to a new index."
+            )
 
 
 class Dense:

@@ -14,7 +14,7 @@ from gramian.search.orders import EPSILON, MOST_ORDERS, SortedOrders, n_candidat
 from gramian.search.products import ProductCandidates, ProductLaw
 
 if TYPE_CHECKING:
-    from gramian.search.hashing import HashIndex
+    from gramian.search.hash_index import HashIndex
 
 SPARE = 8
 """Neighbors kept beyond k until ties of rounding are settled."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from gramian import _validate, neighbors
 from gramian._settings import Count, checked
-from gramian.search.base import Index
+from gramian.search.index import Index
 
 Weights = Literal["uniform", "distance"]
 

@@ -10,9 +10,8 @@ from gramian import _threads, linalg
 from gramian._arrays import asarray, foreign, namespace, to_numpy
 from gramian._settings import Count, Loudness, Rule, Size, checked
 from gramian.metrics import Metric
-from gramian.search.ids import mask_of, positions
-from gramian.search.items import Items
-from gramian.search.progress import progress
+from gramian.search.items import Items, mask_of, positions
+from gramian.search.row_progress import progress
 
 
 def _are_batches(value: Any) -> bool:

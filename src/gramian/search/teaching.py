@@ -10,8 +10,7 @@ from gramian.metrics import Metric
 from gramian.online import updates
 from gramian.online.learner import OnlineLearner
 from gramian.online.progress import Progress
-from gramian.search.ids import positions
-from gramian.search.items import Items
+from gramian.search.items import Items, positions
 
 
 class Taught:

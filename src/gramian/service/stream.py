@@ -15,7 +15,7 @@ import numpy as np
 
 from gramian import persist
 from gramian.online import LEGO
-from gramian.search.online_hashing import OnlineHashIndex
+from gramian.search.online_hash_index import OnlineHashIndex
 from gramian.service import changes
 from gramian.service.changes import Batch
 from gramian.service.store import Store

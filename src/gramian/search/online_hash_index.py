@@ -11,12 +11,12 @@ from gramian import _validate, linalg, neighbors
 from gramian._settings import Count, Rule, Share, Within, checked
 from gramian.metrics import Metric
 from gramian.online.learner import OnlineLearner
-from gramian.search import codes, following, stored
+from gramian.search import codes, rehash, stored
 from gramian.search.anchors import Anchors
-from gramian.search.base import Index
 from gramian.search.encoding import Encoder
 from gramian.search.exact_strategies import listed_distances, settled, unclear
-from gramian.search.hashing import Bits, HashIndex, Recall, draw_seed, whole_bytes
+from gramian.search.hash_index import Bits, HashIndex, Recall, draw_seed, whole_bytes
+from gramian.search.index import Index
 from gramian.search.items import Items
 from gramian.search.teaching import Taught
 
@@ -124,7 +124,7 @@ class OnlineHashIndex(Taught, Index):
         """Number of items that a query with each point compares at the anchor, (m,)."""
         items, Q, _, _ = self._asked(X, None, None)
         live, Q = self.metric, items.held(Q)
-        seen = [self._anchors.part(items, live, k, Q, *part).seen for part in following.parts(items, None)]
+        seen = [self._anchors.part(items, live, k, Q, *part).seen for part in rehash.parts(items, None)]
         return np.sum(seen, axis=0)
 
     def upkeep(self, force: bool = False) -> dict[str, int]:
@@ -136,13 +136,13 @@ class OnlineHashIndex(Taught, Index):
         total = {"touched": 0, "flipped": 0, "rehashed": 0}
         with self._lock:
             live = self.metric
-            counts = following.advance(self, live, force, AT_ONCE)
+            counts = rehash.advance(self, live, force, AT_ONCE)
             while counts is not None:
                 total = {name: total[name] + counts[name] for name in total}
                 total["rehashed"] = counts["rehashed"]
                 settled = self._items.settled
                 behind = force and self._anchors.stale(settled["anchor"], live, self._items) >= 0
-                counts = following.advance(self, live, behind, AT_ONCE) if settled["move"] or behind else None
+                counts = rehash.advance(self, live, behind, AT_ONCE) if settled["move"] or behind else None
         return total
 
     def with_metric(self, metric: Metric, *, n_jobs: int | None = None) -> HashIndex:  # type: ignore[override]
@@ -167,11 +167,11 @@ class OnlineHashIndex(Taught, Index):
         if not hasattr(self.learner, "progress_"):
             self.learner.start(None if self.learner.features is not None else points.shape[1])
         encoder = Encoder.around(self._anchors.form(self.metric, points), points, centered=True)
-        return following.settle(encoder, points, MOST)
+        return rehash.settle(encoder, points, MOST)
 
     def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         anchor, base = (self._anchors.encoder(settled[name], X, settled) for name in ("anchor", "base"))
-        return following.derive(settled, anchor, base, X, threads)
+        return rehash.derive(settled, anchor, base, X, threads)
 
     def _search(
         self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int
@@ -181,8 +181,8 @@ class OnlineHashIndex(Taught, Index):
         if items.n <= SCAN_BELOW:
             near = np.flatnonzero(np.ones(items.n, bool) if mask is None else mask)
             return nearest(live, items, Q, np.broadcast_to(near, (linalg.count(Q), len(near))), k)
-        parts = [self._anchors.part(items, live, k, Q, *part) for part in following.parts(items, mask)]
-        following.tend(self, live)
+        parts = [self._anchors.part(items, live, k, Q, *part) for part in rehash.parts(items, mask)]
+        rehash.tend(self, live)
         names, values = nearest(live, items, Q, np.concatenate([part.near for part in parts], axis=1), k)
         if live.alpha > 0 and not all(part.whole for part in parts):
             for q in range(len(names)):

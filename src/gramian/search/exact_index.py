@@ -6,8 +6,8 @@ import numpy as np
 
 from gramian import _validate, linalg, neighbors
 from gramian.metrics import Mahalanobis, Metric
-from gramian.search.base import Index, learned
 from gramian.search.exact_strategies import OnDevice, Strategy, strategy
+from gramian.search.index import Index, learned
 from gramian.search.items import Items
 
 

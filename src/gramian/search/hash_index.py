@@ -10,7 +10,6 @@ from gramian import _threads, _validate, linalg, neighbors
 from gramian._settings import Count, Size, Within, checked
 from gramian.metrics import Metric
 from gramian.search import budget
-from gramian.search.base import Index
 from gramian.search.cell_candidates import centers_under, reaches
 from gramian.search.cells import Cells, how_many, laid, late, learned_centers, means_by_cell, nearest_cells
 from gramian.search.collection import rederived
@@ -18,6 +17,7 @@ from gramian.search.columns import ArrangedRows
 from gramian.search.encoding import Encoder
 from gramian.search.hash_forms import Form, form
 from gramian.search.hash_search import HashSearch
+from gramian.search.index import Index
 from gramian.search.items import Items
 from gramian.search.orders import HIGHEST_ORDERS
 from gramian.search.rounded import RoundedRows, Store, stored

@@ -3,6 +3,16 @@
 The codes of an index stand at an anchor, the metric that they were made for. A move brings them to another metric: new
 columns, named ``next:``, grow beside the old ones, and take their place once they hold all items. In between, the items
 that have moved are searched under the new anchor and the others under the old one.
+
+Which bits may have flipped is told from one byte for each bit. Bit j of x is [h_jᵀ(v − μ) ≥ 0]. Let h_j turn to h'_j,
+and let e be h'_j, scaled to be as near to h_j as possible, less h_j. A positive scale flips nothing, so the bit can
+have flipped only where
+
+    |h_jᵀ(v − μ)| ≤ |eᵀ(v − μ)| ≤ |Se| · |S⁻¹(v − μ)|          (Cauchy–Schwarz, S = Σ^{1/2} of the items)
+
+The margin of a bit, the left side over |S h_j| |S⁻¹(v − μ)|, is kept as one byte, rounded down, and compared with
+sin θ_j = |Se| / |S h_j|: a filter that misses no flip. In p dimensions eᵀ(v − μ) is mostly about √p times smaller than
+its bound; ``likely`` compares with 2.5 such standard deviations instead and misses about one flip in 200.
 """
 
 from collections.abc import Iterator
@@ -13,14 +23,13 @@ import numpy as np
 
 from gramian import linalg
 from gramian.metrics import Metric
-from gramian.search import margins
 from gramian.search.candidates import norm_classes
 from gramian.search.columns import TILE, Dense, Tiles
 from gramian.search.encoding import Encoder
 from gramian.search.items import NEXT, Items
 
 if TYPE_CHECKING:
-    from gramian.search.online_hashing import OnlineHashIndex
+    from gramian.search.online_hash_index import OnlineHashIndex
 
 STEP, PACE = (128, 512), 4
 """A query moves at least so many items, or one in so many; up to four times that when the codes are far behind."""
@@ -37,7 +46,7 @@ def settle(encoder: Encoder, points: Any, most: int) -> dict[str, Any]:
         "anchor": metric,
         "base": metric,
         "reach": np.zeros(encoder.form.n_bits),
-        "spread": margins.spread(V, encoder.center) if narrow else None,
+        "spread": spread(V, encoder.center) if narrow else None,
         "move": None,
     }
 
@@ -47,7 +56,7 @@ def derive(settled: dict[str, Any], encoder: Encoder, base: Encoder, X: Any, thr
     columns = encoder.columns(X, threads)
     if settled["spread"] is not None:
         V = encoder.form.rows(X)
-        columns["margins"] = margins.margin_levels(V, base.center, base.form.projection, settled["spread"])
+        columns["margins"] = margin_levels(V, base.center, base.form.projection, settled["spread"])
     return columns
 
 
@@ -56,10 +65,10 @@ def start(items: Items, base: Encoder, target: Encoder, share: float, likely: bo
     settled, levels = items.settled, None
     reach = settled["reach"]
     if settled["spread"] is not None:
-        cosine = margins.cosines(target.form.projection, base.form.projection, settled["spread"])
+        cosine = cosines(target.form.projection, base.form.projection, settled["spread"])
         reach = np.maximum(reach, np.where(cosine > 0, np.sqrt(1 - cosine**2), np.inf))
-        levels = margins.drift_levels(reach, len(target.center), likely)
-        touched = items["margins"][:: max(1, items.n // margins.SAMPLE)] <= levels
+        levels = drift_levels(reach, len(target.center), likely)
+        touched = items["margins"][:: max(1, items.n // SAMPLE)] <= levels
         levels = None if touched.mean() > share else levels
     move = {"target": target.form.metric, "levels": levels, "reach": reach}
     return replace(items, settled={**settled, "move": move}, cache=_old_classes(items))
@@ -182,3 +191,49 @@ def advance(index: "OnlineHashIndex", live: Metric, force: bool, least: int = 0)
         index.stats_["moves"] += 1
         index.stats_["rehashes"] += rehashed
     return {**counts, "rehashed": rehashed}
+
+
+FINEST = 127.5
+"""Margin levels per standard deviation of a margin, 1/√p: a byte reaches two of them."""
+LIKELY = 2.5
+SAMPLE = 2000
+"""Items that the spread and the expected share of touched bits are read from."""
+_TINY = np.finfo(np.float32).tiny
+
+
+def spread(V: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """S = Σ^{1/2} (p, p) of a sample of rows."""
+    C = V[:: max(1, len(V) // SAMPLE)] - center
+    S = C.T @ C / len(C)
+    size = np.trace(S) / len(S)
+    return linalg.psd_sqrt(S + 1e-3 * size * np.eye(len(S))) if size > 0 else np.eye(len(S))
+
+
+def cosines(H: np.ndarray, others: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """Cosines between directions, the columns of H and of others, as the items see them: in the norm |S·|."""
+    A, B = S @ H, S @ others
+    norms = np.sqrt(linalg.row_norms(A.T) * linalg.row_norms(B.T))
+    return np.clip(np.einsum("ij,ij->j", A, B) / np.maximum(norms, _TINY), -1, 1)
+
+
+def margin_levels(V: np.ndarray, center: np.ndarray, H: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """Levels (n, b) of the margins of rows; one part in a thousand less covers the rounding of the products."""
+    from gramian._jit.upkeep import scaled_levels
+
+    p, b = H.shape
+    typical = np.sqrt(np.mean(S**2))
+    size = np.maximum(np.sqrt(linalg.row_norms((S @ H).T)) / typical, _TINY)
+    factors = np.hstack([H / size, np.linalg.inv(S / typical)]).astype(np.float32)
+    levels, unit = np.empty((len(V), b), np.uint8), 0.999 * FINEST * np.sqrt(p)
+    for block in linalg.blocks(len(V), 4 * factors.shape[1], 16 << 20):
+        P = ((V[block] - center) / typical).astype(np.float32) @ factors
+        norms = np.sqrt(linalg.row_norms(P[:, b:]))
+        # An item at the center has margin 0: its bits are always computed.
+        scales = np.divide(unit, norms, out=np.zeros_like(norms), where=norms > 1e-18)
+        scaled_levels(P[:, :b], scales, levels[block])
+    return levels
+
+
+def drift_levels(sines: np.ndarray, p: int, likely: bool) -> np.ndarray:
+    """Levels (b,) up to which a margin may have been passed by directions that turned by θ."""
+    return np.minimum(sines * (LIKELY if likely else np.sqrt(p)) * FINEST, 255).astype(np.uint8)

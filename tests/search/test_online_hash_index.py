@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import gramian as gm
-from gramian.search import codes, following, online_hashing
-from gramian.search.second_level import SecondLevel
+from gramian.search import codes, online_hash_index, rehash
 
 
 @pytest.fixture(autouse=True)
 def always_hash(monkeypatch):
     """Small indexes would be scanned; here they are hashed."""
-    monkeypatch.setattr(online_hashing, "SCAN_BELOW", 0)
+    monkeypatch.setattr(online_hash_index, "SCAN_BELOW", 0)
 
 
 def cloud(rng, n=1500, d=8):
@@ -140,8 +139,8 @@ def test_stale_codes_move_at_the_tolerance(rng):
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_a_move_piece_by_piece_ends_where_a_move_at_once_does(rng, monkeypatch, dtype, share):
     """Queries, new and removed items in the middle of a move; all bits (share 0) or those that may have flipped."""
-    monkeypatch.setattr(following, "STEP", (200, 64))
-    monkeypatch.setattr(following, "PACE", 1)
+    monkeypatch.setattr(rehash, "STEP", (200, 64))
+    monkeypatch.setattr(rehash, "PACE", 1)
     X = cloud(rng, 2000).astype(dtype)
     settings = {"detector": "margin", "rehash_share": share, "random_state": 1}
     index = gm.OnlineHashIndex(gm.LEGO(eta=1e-3), n_bits=64, tol=0.001, **settings).add(X)
@@ -152,7 +151,7 @@ def test_a_move_piece_by_piece_ends_where_a_move_at_once_does(rng, monkeypatch, 
         np.testing.assert_allclose(sqdist, np.take_along_axis(target.sqdist(X[:5] + 0.1, X), ids, 1), rtol=1e-5)
         assert recall(index, X[:20] + 0.2) > 0.95
         if step == 1:
-            assert 0 < following.done(index._items) < len(index)
+            assert 0 < rehash.done(index._items) < len(index)
             index.remove(np.arange(100, 177))
         if step == 2:
             index.add(X[100:120], np.arange(100, 120))  # between others: the move begins again
@@ -166,14 +165,14 @@ def test_a_move_piece_by_piece_ends_where_a_move_at_once_does(rng, monkeypatch, 
 
 
 def test_a_query_moves_a_bounded_number_of_items(rng, monkeypatch):
-    monkeypatch.setattr(following, "STEP", (50, 64))
-    monkeypatch.setattr(following, "PACE", 1)
+    monkeypatch.setattr(rehash, "STEP", (50, 64))
+    monkeypatch.setattr(rehash, "PACE", 1)
     X = cloud(rng, 1000)
     index = gm.OnlineHashIndex(gm.LEGO(eta=1e-3), n_bits=64, tol=0.001, random_state=0).add(X)
     teach(index, X, rng, 30)
     for step in range(1, 6):
         index.query(X[:1], 3)
-        assert following.done(index._items) == 50 * step
+        assert rehash.done(index._items) == 50 * step
 
 
 @pytest.mark.parametrize("kind", ["rank", "rank, sparse", "kernel", "kernel, outside", "linear, outside"])
@@ -225,23 +224,6 @@ def test_interleaving_gives_what_a_new_index_gives(seed):
         wanted, exact = gm.ExactIndex(index.metric_).add(X[items], items).query(X[:3] + 0.1, 5)
         assert np.array_equal(index.ids, items)
         assert np.allclose(sqdist, exact)
-
-
-def test_second_level_finds_most_flips(rng):
-    X, H = rng.standard_normal((4000, 24)), rng.standard_normal((32, 24))
-    moved = 0.5 * (H + 0.03 * rng.standard_normal(H.shape))
-    second = SecondLevel(X, np.zeros(24), H, 0)
-    found = touched = flips = 0
-    for j in second.bits:
-        flipped = np.flatnonzero((X @ H[j] >= 0) != (X @ moved[j] >= 0))
-        listed = second.candidates(j, moved[j])
-        flips, touched, found = (
-            flips + len(flipped),
-            touched + len(listed),
-            found + len(np.intersect1d(flipped, listed)),
-        )
-    assert found > 0.8 * flips
-    assert touched < 0.3 * len(X) * len(second.bits)
 
 
 @pytest.mark.parametrize("learned", [0, 25])
@@ -314,7 +296,7 @@ def test_learning_before_the_first_point(rng):
 
 
 def test_small_indexes_are_scanned(rng, monkeypatch):
-    monkeypatch.setattr(online_hashing, "SCAN_BELOW", 2048)
+    monkeypatch.setattr(online_hash_index, "SCAN_BELOW", 2048)
     X = cloud(rng, 300)
     index = gm.OnlineHashIndex(gm.LEGO(eta=1e-3), n_bits=8, random_state=0).add(X)
     teach(index, X, rng, 20)
