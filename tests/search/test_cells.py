@@ -5,7 +5,7 @@ import pytest
 
 import gramian as gm
 from gramian.search import cells as partition
-from gramian.search.cell_candidates import least_reach, levels_of
+from gramian.search.cell_candidates import least_reach, levels_of, ratios
 from gramian.search.codes import angle_limits
 
 D = 16
@@ -101,6 +101,30 @@ def test_the_least_reach_is_certain_by_a_standard_error(rng):
     missed = (shares > lower).mean(axis=1)
     assert missed.mean() + missed.std(ddof=1) / np.sqrt(300) > 0.02
     assert least_reach(np.full((5, 2), np.inf), 0.02) == np.inf
+
+
+def test_a_ratio_is_the_reach_at_which_a_search_meets_a_neighbor(rng):
+    """Two roads: cells visited one by one with the k-th distance so far, for reaches just below and just above."""
+    ahead, D = rng.integers(0, 6, size=(8, 40)) * 0.3, np.sort(rng.random((8, 40)) + 0.2, axis=1)
+    for k in (1, 3):
+        read = ratios(ahead, D, k)
+        for row, place in np.ndindex(8, k):
+            for reach in (read[row, place] * (1 - 1e-9), read[row, place] * (1 + 1e-9)):
+                best, met = np.full(k, np.inf), False
+                for s in np.unique(ahead[row]):
+                    if s > reach * min(best[-1], D[row, -1]):
+                        break
+                    met |= s == ahead[row, place]
+                    best = np.sort(np.append(best, D[row][ahead[row] == s]))[:k]
+                assert met == (reach >= read[row, place])
+
+
+@pytest.mark.parametrize("recall", [0.8, 0.95])
+def test_what_is_asked_is_kept_and_no_more_than_that_is_paid_for(index, data, recall):
+    X, Q = data
+    asked = gm.HashIndex(gm.Mahalanobis.euclidean(D), 128, cells=60, recall=recall, random_state=0).add(X)
+    assert recall - 0.02 <= share(asked, Q, 10, X) <= 1 - 0.2 * (1 - recall)
+    assert asked.compared(Q).mean() < index.compared(Q).mean()
 
 
 def test_later_items_are_found_and_laid_out_again(data):

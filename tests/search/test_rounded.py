@@ -78,3 +78,11 @@ def test_points_of_a_file_stay_on_disk(points, tmp_path):
     assert np.shares_memory(index.with_metric(index.metric)._items["points"], X)
     true = gm.ExactIndex(index.metric).add(np.array(X)).query(points[:20], k=3)
     assert np.array_equal(index.query(points[:20], k=3)[0], true[0])
+
+
+@pytest.mark.parametrize("store", ["float16", "int8"])
+def test_an_index_that_was_emptied_goes_through_a_file(store, tmp_path):
+    index = gm.HashIndex(gm.Mahalanobis.euclidean(3), store=store).add(np.eye(3)).remove([0, 1, 2])
+    index.save(tmp_path / "index.gram")
+    again = gm.load(tmp_path / "index.gram").add(np.ones((1, 3)))
+    assert again.ids.tolist() == [3] and again.query(np.ones((1, 3)), 1)[1] == 0

@@ -7,6 +7,7 @@ s_c ≤ r d_k for an r well below one. It is read from items that serve as queri
 of the misses that ``recall`` allows no more than a share falls on cells; the codes have the rest.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +26,10 @@ SHARE = 0.7
 """Part of the misses that is left to the cells."""
 KS = (1, 10, 100)
 """Lengths of lists that reaches are read for."""
-ASKED = 256
-"""Items that serve as queries."""
+ASKED, KEPT = 256, 150
+"""Items that serve as queries, and neighbors of each that a reach is read from."""
+SURER = (0.5, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.985, 0.99, 0.993, 0.995, 0.997, 0.999)
+"""Recalls of the codes that are tried."""
 SURE = 1 - 1e-6
 """Recall of the codes while they do."""
 _QUERIES = 128
@@ -62,10 +65,12 @@ def centers_under(settled: dict[str, Any]) -> np.ndarray:
 class CellCandidates(Candidates):
     """The items in a mask (None: all) of an index with cells, for some queries."""
 
-    def __init__(self, items: Items, encoder: Encoder, mask: np.ndarray | None, Q: Any, reach: np.ndarray) -> None:
+    def __init__(
+        self, items: Items, encoder: Encoder, mask: np.ndarray | None, Q: Any, reach: np.ndarray, sure: np.ndarray
+    ) -> None:
         self.n, self.unit, self.mask, self.items, self.encoder, self.Q = items.n, False, mask, items, encoder, Q
         self.measured = items.cached("measured", lambda: Measured.of(items, encoder))
-        self.reach = reach
+        self.reach, self.sure = reach, sure
         rows, places, scales = stored_rows(items)
         self.stored = tuple(map(linalg.sealed, (rows, scales, places)))
         allowed = np.zeros(0, np.uint64)
@@ -96,11 +101,6 @@ class CellCandidates(Candidates):
         P = ((V - self.encoder.center) @ self.encoder.form.projection).astype(np.float32)
         return V, np.ascontiguousarray(W), P, own, np.maximum(apart, 0), first
 
-    def reach_for(self, k: int) -> float:
-        """The reach of a list of k."""
-        place = int(np.searchsorted(KS, k))
-        return float(self.reach[max(place - 1, 0) : place + 1].max(initial=self.reach[-1] if place == len(KS) else 0))
-
     def all(self, asked: Asked, keep: int) -> Found:
         """Every item that may be found compared with every query."""
         chosen = np.arange(self.n) if self.mask is None else np.flatnonzero(self.mask)
@@ -112,11 +112,12 @@ class CellCandidates(Candidates):
         return rows, values, seen
 
     def scan(self, asked: Asked, k: int, keep: int, limits: np.ndarray, budget: int) -> Found:
-        """What is plausible in the cells within reach."""
+        """What is plausible in the cells within reach, by limits of its own that lists of k were found to need."""
         from gramian._jit.cells import scan_cells
 
+        limits = codes.angle_limits(self.encoder.form.n_bits, for_list(self.sure, k))
         rows, values, seen = self._room(len(asked.sizes), keep)
-        coded, cells, reach = (*self.tiled, levels_of(limits)), self.cells(), self.reach_for(k)
+        coded, cells, reach = (*self.tiled, levels_of(limits)), self.cells(), for_list(self.reach, k)
         for start in range(0, len(seen), _QUERIES):
             block = slice(start, min(start + _QUERIES, len(seen)))
             query, found = self.asked(asked, block), (rows[block], values[block], seen[block])
@@ -169,30 +170,42 @@ def code_recall(recall: float) -> float:
     return 1 - (1 - SHARE) * (1 - recall)
 
 
-def reaches(items: Items, encoder: Encoder, recall: float) -> tuple[np.ndarray, float]:
-    """Reach for lists of each of ``KS``, and the share of the items in the cells that a list of ten then visits.
+def for_list(values: np.ndarray, k: int) -> float:
+    """What was read for lists of each of ``KS``, for a list of k: the larger one of those next to it."""
+    place = int(np.searchsorted(KS, k))
+    return float(values[max(place - 1, 0) : place + 1].max(initial=values[-1] if place == len(KS) else 0))
 
-    Items serve as queries, each without itself, and every cell is visited. A reach is the least at which the mean share
-    of neighbors in cells beyond it, and one standard error of that, is at most what ``recall`` leaves to the cells.
+
+def calibrated(items: Items, encoder: Encoder, recall: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Reach and recall of codes for lists of each of ``KS``; share of items in cells that a list of ten then visits.
+
+    Items serve as queries, each without itself, and every cell is visited. Reach, and recall of the codes, are the
+    least at which the mean share of neighbors that is missed, and one standard error of it, is at most what ``recall``
+    leaves to the cells, and to the codes.
     """
     rows = linalg.spread(items.n, ASKED)
-    Q, limits = linalg.take(items["points"], rows), codes.angle_limits(encoder.form.n_bits, SURE)
-    candidates = CellCandidates(items, encoder, None, Q, np.full(len(KS), np.inf))
+    Q, most = linalg.take(items["points"], rows), len(KS)
+    candidates = CellCandidates(items, encoder, None, Q, np.full(most, np.inf), np.full(most, SURE))
     asked = encoder.ask(Q, candidates.dtype, False)
-    keep = min(KS[-1] + 1, items.n)
-    near, D, _ = candidates.scan(asked, keep, keep, limits, 0)
+    keep = min(KEPT + 1, items.n)
+    near, D, _ = candidates.scan(asked, keep, keep, codes.angle_limits(encoder.form.n_bits, SURE), 0)
     order = np.argsort(near == rows[:, None], axis=1, kind="stable")[:, : keep - 1]  # each without itself
-    near, D = np.take_along_axis(near, order, axis=1), np.sqrt(np.take_along_axis(D, order, axis=1))
+    near, D = np.take_along_axis(near, order, axis=1), np.sqrt(np.take_along_axis(D, order, axis=1))  # (m, keep − 1)
     scores = np.concatenate([cell_scores(candidates, asked, block) for block in linalg.blocks(len(rows), 1, _QUERIES)])
-    ahead = np.take_along_axis(scores, items["cells"][near].astype(np.int64), axis=1)  # (m, keep − 1)
-    misses = SHARE * (1 - recall)
-    reach = np.array([least_reach(ratios(ahead[:, :k], D[:, :k][:, -1:]), misses) for k in KS])
-    told = np.array([misses * len(rows) * min(k, keep - 1) >= 1 for k in KS])  # enough neighbors to see one miss
-    reach[~told] = reach[told].max(initial=0.0) if told.any() else np.inf
+    ahead = np.take_along_axis(scores, items["cells"][near].astype(np.int64), axis=1)
+    needed = cosines_needed(candidates, asked, near, D)
+    reach, sure = np.full(most, np.inf), np.full(most, code_recall(recall))
+    for place, k in enumerate(KS):
+        count = len(rows) * min(k, keep - 1)  # neighbors, of which one miss has to be seen
+        if SHARE * (1 - recall) * count >= 1:
+            reach[place] = least_reach(ratios(ahead, D, k), SHARE * (1 - recall))
+        if (1 - SHARE) * (1 - recall) * count >= 1:
+            sure[place] = least_recall(needed(k), encoder.form.n_bits, recall)
+    reach[np.isinf(reach)] = reach[np.isfinite(reach)].max(initial=0.0) if np.isfinite(reach).any() else np.inf
     sizes = np.bincount(items["cells"], minlength=scores.shape[1])
     last = D[:, min(KS[1], keep - 1) - 1 : min(KS[1], keep - 1)]
     visited = (scores <= reach[1] * last) @ sizes if np.isfinite(reach[1]) else np.full(len(rows), items.n)
-    return reach, float(visited.mean() / items.n)
+    return reach, sure, float(visited.mean() / items.n)
 
 
 def cell_scores(candidates: CellCandidates, asked: Asked, block: slice) -> np.ndarray:
@@ -205,11 +218,60 @@ def cell_scores(candidates: CellCandidates, asked: Asked, block: slice) -> np.nd
     return scores
 
 
-def ratios(ahead: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Where cells begin, in units of the distance of the last neighbor; infinity where that is 0."""
-    out = np.where(ahead > 0, np.inf, 0.0)
-    np.divide(ahead, last, out=out, where=(last > 0) & (ahead > 0))
+def ratios(ahead: np.ndarray, D: np.ndarray, k: int) -> np.ndarray:
+    """The reach at which a search for k meets each of k neighbors: s_c over the k-th distance in cells before c.
+
+    ``ahead`` (m, j) are the s_c of the cells of more neighbors, ascending by their distances D. Where those before c
+    are fewer than k, the last distance stands for one beyond it, which asks for more reach than is needed.
+    """
+    out = np.empty((len(D), min(k, D.shape[1])))
+    for place in range(out.shape[1]):
+        s = ahead[:, place]
+        before = np.cumsum(ahead < s[:, None], axis=1) >= k  # (m, j)
+        kth = np.where(before[:, -1], before.argmax(axis=1), D.shape[1] - 1)
+        bound = D[np.arange(len(D)), kth]
+        out[:, place] = np.where(s > 0, np.inf, 0.0)
+        np.divide(s, bound, out=out[:, place], where=(bound > 0) & (s > 0) & np.isfinite(s))
     return out
+
+
+def cosines_needed(
+    candidates: "CellCandidates", asked: Asked, near: np.ndarray, D: np.ndarray
+) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+    """For k neighbors: their Hamming distances, and the least cosines around their centers that D_k asks of them."""
+    measured, items = candidates.measured, candidates.items
+    blocks = linalg.blocks(len(near), 1, _QUERIES)
+    parts = [candidates.asked(asked, block) for block in blocks]
+    P, own = (np.concatenate([part[place] for part in parts]) for place in (2, 3))  # (m, b), (m, L)
+
+    def needed(k: int) -> tuple[np.ndarray, np.ndarray]:
+        some = near[:, :k]  # (m, k)
+        cells = items["cells"][some]
+        bits = codes.words(codes.pack((P[:, None] - measured.projected[cells]).reshape(cells.size, -1)))
+        tiles = candidates.tiled[0][some.ravel() // TILE, :, some.ravel() % TILE]  # (m k, words)
+        apart = np.bitwise_count(bits ^ tiles).sum(axis=1).reshape(some.shape)
+        sizes, queries = items["sqnorms"][some], np.take_along_axis(own, cells.astype(np.int64), axis=1)
+        twice = 2 * np.sqrt(sizes * queries)
+        least = np.full(some.shape, -1.0)
+        np.divide(sizes + queries - D[:, :k][:, -1:] ** 2, twice, out=least, where=twice > 0)
+        return apart.astype(np.int64), least
+
+    return needed
+
+
+def least_recall(needed: tuple[np.ndarray, np.ndarray], n_bits: int, recall: float) -> float:
+    """The least of ``SURER`` that lets through enough neighbors, at most what the codes promise on any data."""
+    apart, least = needed
+    for value in (share for share in SURER if share < code_recall(recall)):
+        missed = (codes.angle_limits(n_bits, value)[apart] < least).mean(axis=1)
+        if certain(missed, (1 - SHARE) * (1 - recall)):
+            return value
+    return code_recall(recall)
+
+
+def certain(missed: np.ndarray, most: float) -> bool:
+    """Whether a mean and one standard error of it are at most ``most``."""
+    return len(missed) > 1 and bool(missed.mean() + missed.std(ddof=1) / np.sqrt(len(missed)) <= most)
 
 
 def least_reach(shares: np.ndarray, misses: float) -> float:
@@ -219,7 +281,6 @@ def least_reach(shares: np.ndarray, misses: float) -> float:
     low, high = 0, len(values)
     while low < high:
         middle = (low + high) // 2
-        share = (shares > values[middle]).mean(axis=1)
-        enough = share.mean() + share.std(ddof=1) / np.sqrt(len(share)) <= misses if len(share) > 1 else False
+        enough = certain((shares > values[middle]).mean(axis=1), misses)
         low, high = (low, middle) if enough else (middle + 1, high)
     return float(values[low]) if low < len(values) else np.inf

@@ -10,7 +10,7 @@ from gramian import _threads, _validate, linalg, neighbors
 from gramian._settings import Count, Size, Within, checked
 from gramian.metrics import Metric
 from gramian.search import budget
-from gramian.search.cell_candidates import centers_under, reaches
+from gramian.search.cell_candidates import calibrated, centers_under
 from gramian.search.cells import Cells, how_many, laid, late, learned_centers, means_by_cell, nearest_cells
 from gramian.search.collection import rederived
 from gramian.search.columns import ArrangedRows
@@ -159,6 +159,9 @@ class HashIndex(Index):
         if self.mode == "similarity":
             check_similarity(metric, owner)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_forms": {}}
+
     @property
     def _scans(self) -> bool:
         """Whether the search is the one that cells have."""
@@ -250,13 +253,13 @@ class HashIndex(Index):
         whole = laid(items) if items.settled["laid"] == 0 or late(items) else items
         if "reach" in items.settled:
             return whole
-        reach, share = reaches(whole, self._settled_encoder(whole.settled, whole["points"]), self.recall)
+        reach, sure, share = calibrated(whole, self._settled_encoder(whole.settled, whole["points"]), self.recall)
         if self.cells == "auto" and items.settled["laid"] == 0 and share > WORTH:
             settled = {
                 name: value for name, value in items.settled.items() if name not in ("centers", "laid", "places")
             }
             return rederived(self, items, threads, settled)
-        return replace(whole, settled={**whole.settled, "reach": reach}, cache={})
+        return replace(whole, settled={**whole.settled, "reach": reach, "sure": sure}, cache={})
 
     def _turned(self, items: Items, threads: int) -> Items:
         """Items of another metric; cells stay, and so does it that there are none."""

@@ -35,7 +35,8 @@ class HashSearch:
         self.limits = codes.angle_limits(encoder.form.n_bits, index.recall)
         if items.in_cells:
             self.limits = codes.angle_limits(encoder.form.n_bits, code_recall(index.recall))
-            self.candidates: Candidates = CellCandidates(items, encoder, mask, Q, items.settled["reach"])
+            read = items.settled["reach"], items.settled["sure"]
+            self.candidates: Candidates = CellCandidates(items, encoder, mask, Q, *read)
         elif index.estimate == "products":
             law = ProductLaw(encoder.dimension, encoder.form.n_bits, index.recall, index.seed)
             self.candidates = ProductCandidates(items, encoder, unit, mask, law)

@@ -30,6 +30,9 @@ class Items:
     settled_on: int = 0
     cache: dict[Any, Any] = field(default_factory=dict)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "cache": {}}
+
     @property
     def n(self) -> int:
         """Number of items."""

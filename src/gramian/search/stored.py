@@ -8,6 +8,7 @@ import numpy as np
 from gramian import linalg
 from gramian._arrays import foreign
 from gramian.persist import believed
+from gramian.search.cell_candidates import KS
 from gramian.search.collection import Collection, rederived
 from gramian.search.columns import column
 from gramian.search.items import NEXT, Items
@@ -66,19 +67,20 @@ def check_items(index: Collection, items: Items) -> None:
     for name in items.columns:
         check_column(items, name, rows, sample)
     if not believed.get():
-        index._check(items["points"])
+        index._check(linalg.take(items["points"], slice(None)))
 
 
 def cells_of(items: Items) -> np.ndarray:
     """The cell of each item, when they are cells of this index and stand in their order."""
     cells, settled = items["cells"], items.settled
     centers, laid = settled.get("centers"), settled.get("laid")
+    read = [settled.get(name) for name in ("reach", "sure")]
     whole = isinstance(laid, int) and 0 <= laid <= items.n and isinstance(centers, np.ndarray) and centers.ndim == 2
     if not whole or not isinstance(centers, np.ndarray):
         raise ValueError("its cells do not fit together")
-    places, reach = settled.get("places"), settled.get("reach")
+    places = settled.get("places")
     whole &= places is None or (isinstance(places, np.ndarray) and places.ndim == 2 and len(places) == len(centers))
-    whole &= isinstance(reach, np.ndarray) and reach.shape == (3,) and reach.dtype == np.float64
+    whole &= all(isinstance(one, np.ndarray) and one.shape == (len(KS),) and one.dtype == np.float64 for one in read)
     if not whole or cells.dtype != np.int32 or cells.shape != (items.n,) or cells.min(initial=0) < 0:
         raise ValueError("its cells do not fit together")
     if cells.max(initial=0) >= len(centers) or (np.diff(cells[:laid]) < 0).any():
