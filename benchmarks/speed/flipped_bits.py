@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.papers.online.second_level import SecondLevel
 from gramian.search import codes, rehash
-from gramian.search.orders import EPSILON, SortedOrders, n_candidates
+from gramian.search.orders import EPSILON, SortedOrders, drawn_bits, keys_of, n_candidates
 
 TITLE = "Finding the bits that flip"
 NOTES = """
@@ -43,7 +43,7 @@ def rows(n: int) -> list[dict[str, Any]]:
     order = np.argsort(levels, axis=1, kind="stable")
     ranked = np.take_along_axis(levels, order, axis=1)
     orders = [
-        SortedOrders(second.signatures[j][:, None].view(np.uint8), 64, 32, j)
+        SortedOrders.of(second.signatures[j][:, None], drawn_bits(j, 64, 32))
         for j in range(BITS if n <= 100_000 else 2)
     ]
     found = []
@@ -88,8 +88,9 @@ def near(orders: SortedOrders, second: SecondLevel, bit: int, row: np.ndarray) -
     """Items next to the signature of q̄ in each order."""
     change = row * (second.base[bit] @ row / (row @ row)) - second.base[bit]
     asked = codes.pack((-second.first / second.tau - second.plane @ change)[None])
-    n = orders.sorted.shape[1]
+    n = orders.main.n
+    keys = keys_of(codes.words(asked), orders.bits)[:, 0]
     half = max(1, n_candidates(n, EPSILON) // (2 * len(orders.bits)))
-    places = [np.searchsorted(own, key) for own, key in zip(orders.sorted, orders.keys(asked)[0])]
-    spans = [own[max(0, at - half) : at + half] for own, at in zip(orders.items, places)]
+    places = [np.searchsorted(own, key) for own, key in zip(orders.main.keys, keys)]
+    spans = [own[max(0, at - half) : at + half] for own, at in zip(orders.main.items, places)]
     return np.unique(np.concatenate(spans))

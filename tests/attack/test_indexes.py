@@ -31,13 +31,15 @@ KINDS = {
     "hash, cells": lambda: gm.HashIndex(gm.Mahalanobis.euclidean(D), cells=5, **SURE),
     "hash, cells, rounded": lambda: gm.HashIndex(SLANTED, cells=3, store="float16", **SURE),
     "hash, orders": lambda: gm.HashIndex(SLANTED, 128, searcher="orders", epsilon=0.01, random_state=0),
+    "hash, buckets": lambda: gm.HashIndex(SLANTED, 128, searcher="buckets", n_orders=3, random_state=0),
     "subspace": lambda: gm.HashIndex(gm.SubspaceMahalanobis(np.eye(D)[:, :1], [[4.0]], alpha=1.0), **SURE),
     "kernel": lambda: gm.KernelHashIndex(KERNEL, **SURE),
     "online": lambda: gm.OnlineHashIndex(gm.LEGO(eta=1e-3), **SURE),
     "online, rank": lambda: gm.OnlineHashIndex(gm.LEGO(eta=1e-3, rank=2), **SURE),
+    "online, orders": lambda: gm.OnlineHashIndex(gm.LEGO(eta=1e-3), searcher="orders", n_orders=2, **SURE),
     "shards": lambda: ShardedIndex(None, SLANTED, gm.ExactIndex, n_shards=3),
 }
-APPROXIMATE = {"hash, orders", "online", "online, rank"}
+APPROXIMATE = {"hash, orders", "hash, buckets", "online", "online, rank", "online, orders"}
 """Answers may miss an item here, but name no wrong one and no wrong distance."""
 BAD_ADDS = {
     "NaN": lambda ids: (np.full((2, D), np.nan), None),

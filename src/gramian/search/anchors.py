@@ -13,6 +13,7 @@ from gramian.search.encoding import Asked, Encoder
 from gramian.search.hash_forms import Form, form
 from gramian.search.hash_search import SPARE
 from gramian.search.items import Items
+from gramian.search.orders import Lookup
 
 WIDER = 40, 32
 """When a share f of the bits is stale, k(1 + 40 f) + 32 neighbors under the anchor are ranked by the live metric."""
@@ -40,10 +41,11 @@ class Recent:
 class Anchors:
     """Hash functions of a metric that is being learned, at any time of it: the seed is the same, so bits may stay."""
 
-    def __init__(self, seed: int, n_bits: int, limits: np.ndarray) -> None:
+    def __init__(self, seed: int, n_bits: int, limits: np.ndarray, lookup: Lookup) -> None:
         self.seed = seed
         self.n_bits = n_bits
         self.limits = limits
+        self.lookup = lookup
         self.encoders = Recent()
         self.measured = Recent()
 
@@ -79,7 +81,7 @@ class Anchors:
         encoder = self.encoder(anchor, part["points"], items.settled)
         candidates = Candidates(part, encoder, False, mask)
         asked = encoder.ask(Q, candidates.dtype, False)
-        near, D, seen = candidates.scan(asked, wide, min(wide + SPARE, part.n), self.limits, 0)
+        near, D, seen = candidates.search(asked, wide, min(wide + SPARE, part.n), self.limits, self.lookup)
         near = np.where(np.isfinite(D), near + first, -1)
         return Part(candidates, asked, encoder.form.view.whole, first, near, seen, stale, self.limits)
 

@@ -8,7 +8,7 @@ from gramian import linalg
 from gramian.search import codes
 from gramian.search.encoding import Asked, Encoder
 from gramian.search.items import Items
-from gramian.search.orders import SortedOrders
+from gramian.search.orders import Lookup, keys_of
 
 FEW = 1024
 """So few items are compared without their codes."""
@@ -24,7 +24,7 @@ class Candidates:
     """The items in a mask (None: all); with ``unit`` they are compared as vectors of length one."""
 
     def __init__(self, items: Items, encoder: Encoder, unit: bool, mask: np.ndarray | None) -> None:
-        self.n, self.unit, self.mask = items.n, unit, mask
+        self.n, self.unit, self.mask, self.items = items.n, unit, mask, items
         rows, center, sizes, (*outside, alpha), scales = encoder.kept(items)
         rows, center, sizes, scales, *outside = map(linalg.sealed, (rows, center, sizes, scales, *outside))
         self.kept = rows, center, sizes, (*outside, alpha), scales
@@ -48,9 +48,12 @@ class Candidates:
         """How many items may be found."""
         return self.n if self.mask is None else int(self.mask.sum())
 
-    def few(self) -> bool:
-        """Whether all of them may be compared at once."""
-        return self.mask is not None and self.allowed <= FEW
+    def search(self, asked: Asked, k: int, keep: int, limits: np.ndarray, lookup: Lookup) -> Found:
+        """The best candidates of each query, as many as are needed for k neighbors."""
+        most = lookup.budget(self.n, keep)
+        if self.mask is not None and self.allowed <= max(FEW, most):
+            return self.all(asked, keep)
+        return self.scan(asked, k, keep, limits, most) if lookup.scans else self.walk(asked, keep, lookup, most)
 
     def all(self, asked: Asked, keep: int) -> Found:
         """Every item compared with every query."""
@@ -72,14 +75,16 @@ class Candidates:
         scan(*coded, self.kept, *query, limits, budget, k, *found)
         return found
 
-    def walk(self, asked: Asked, keep: int, orders: SortedOrders, budget: int) -> Found:
-        """What stands near the queries in sorted orders."""
+    def walk(self, asked: Asked, keep: int, lookup: Lookup, budget: int) -> Found:
+        """What stands near the queries in sorted orders, or in their buckets."""
         from gramian._jit.orders import walk_all
 
-        found = self._room(len(asked.sizes), keep)
+        found, orders = self._room(len(asked.sizes), keep), self.items["orders"]
         query = asked.weights, asked.sizes, asked.outside, self.unit
-        keys = orders.keys(asked.packed)
-        walk_all(orders.sorted, orders.items, keys, budget, self.coded[2], self.kept, *query, *found)
+        keys = np.ascontiguousarray(keys_of(codes.words(asked.packed), orders.bits).T)  # (m, l)
+        width = lookup.width(self.n, budget, int((orders.bits[0] >= 0).sum()))
+        within = orders.first, orders.n, self.coded[2]
+        walk_all(*orders.runs, keys, width, budget, within, self.kept, *query, *found)
         return found
 
     def within(self, asked: Asked, q: int, bound: float, limits: np.ndarray) -> np.ndarray:

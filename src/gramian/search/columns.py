@@ -284,9 +284,10 @@ class Arranged:
 
 def column(rows: Any) -> Any:
     """Column that starts with these rows, or with what a file holds of one."""
+    from gramian.search.orders import SortedOrders
     from gramian.search.rounded import Rounded, RoundedRows
 
-    if isinstance(rows, Tiles):
+    if isinstance(rows, Tiles | SortedOrders):
         return rows
     if isinstance(rows, ArrangedRows):
         return Arranged(rows)

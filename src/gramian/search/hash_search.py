@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian import _memory, _threads, linalg, neighbors
+from gramian import _threads, linalg, neighbors
 from gramian.search import codes
 from gramian.search.candidates import Candidates, Found
 from gramian.search.cell_candidates import CellCandidates, code_recall
 from gramian.search.exact_strategies import TIE, leveled, listed_distances, settled, unclear
 from gramian.search.items import Items
-from gramian.search.orders import EPSILON, MOST_ORDERS, SortedOrders, n_candidates
 from gramian.search.products import ProductCandidates, ProductLaw
 
 if TYPE_CHECKING:
@@ -47,26 +46,7 @@ class HashSearch:
 
     def found(self, k: int) -> Found:
         """The best candidates of each query, as many as are needed for k neighbors."""
-        index, n = self.index, self.items.n
-        keep = min(k + SPARE, n)
-        if self.candidates.few():
-            return self.candidates.all(self.asked, keep)
-        epsilon = EPSILON if index.epsilon is None and index.searcher == "orders" else index.epsilon
-        enough = 0 if epsilon is None else n_candidates(n, epsilon)
-        most = min(max(enough, keep), n) if enough else 0
-        if index.searcher == "scan":
-            return self.candidates.scan(self.asked, k, keep, self.limits, most)
-        return self.candidates.walk(self.asked, keep, self.orders(enough), most)
-
-    def orders(self, enough: int) -> SortedOrders:
-        """The sorted orders of all codes, as many as the candidates of any query need: they are made once."""
-        n_orders = self.index.n_orders or max(min(enough // 2, MOST_ORDERS), 1)
-        n_bits = len(self.limits) - 1
-        what = f"{n_orders} sorted orders of {self.items.n:,} items"
-        _memory.require(16.0 * n_orders * self.items.n, self.index._owner, what, "ask for fewer with n_orders")
-        return self.items.cached(
-            "orders", lambda: SortedOrders(self.items["codes"].view(np.uint8), n_bits, n_orders, self.index.seed)
-        )
+        return self.candidates.search(self.asked, k, min(k + SPARE, self.items.n), self.limits, self.index._lookup)
 
     def nearest(self, k: int) -> Answer:
         """The k nearest candidates; ties and small distances are computed from the differences."""

@@ -93,6 +93,10 @@ class Index(Collection, Queries, Stored, ABC):
     def _arranged(self, items: Items, threads: int) -> Items:
         return items
 
+    def _completed(self, items: Items) -> Items:
+        """Items of a file with what files do not keep."""
+        return items
+
     def _turned(self, items: Items, threads: int) -> Items:
         """The items of an index of another metric under that of this one."""
         return rederived(self, items, threads)

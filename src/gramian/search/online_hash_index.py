@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _validate, linalg, neighbors
-from gramian._settings import Count, Rule, Share, Within, checked
+from gramian._settings import Count, Rule, Share, Size, Within, checked
 from gramian.metrics import Metric
 from gramian.online.learner import OnlineLearner
 from gramian.search import codes, rehash, stored
@@ -18,6 +18,7 @@ from gramian.search.exact_strategies import listed_distances, settled, unclear
 from gramian.search.hash_index import Bits, HashIndex, Recall, draw_seed, whole_bytes
 from gramian.search.index import Index
 from gramian.search.items import Items
+from gramian.search.orders import HIGHEST_ORDERS, Lookup, Searcher, ordered
 from gramian.search.teaching import Taught
 
 SCAN_BELOW = 2048
@@ -53,8 +54,9 @@ class OnlineHashIndex(Taught, Index):
     detector : {"likely", "margin"}
         How flipped bits are found. A margin is kept for each bit; "margin" looks at all that can have flipped, "likely"
         at fewer and misses about one flip in 200.
-    recall : float
-        As in :class:`HashIndex`.
+    recall, searcher, epsilon, n_orders
+        As in :class:`HashIndex`, at the anchor. Orders and buckets are of the anchor: they are asked while codes
+        move, and sorted for the new codes, one order a query, before these take over.
     random_state : int, generator or None
         Draws the hash functions.
 
@@ -90,15 +92,20 @@ class OnlineHashIndex(Taught, Index):
         rehash_share: Share = 0.4,
         detector: Literal["likely", "margin"] = "likely",
         recall: Recall = 0.99,
+        searcher: Searcher = "scan",
+        epsilon: Size | None = None,
+        n_orders: Annotated[int, Within(1, HIGHEST_ORDERS)] | None = None,
         random_state: Any = None,
     ) -> None:
         owner = "OnlineHashIndex"
         self.learner = copy.deepcopy(learner)
         self.n_bits = whole_bytes(n_bits, owner)
         self.tol, self.rehash_share, self.detector, self.recall = tol, rehash_share, detector, recall
+        self.searcher, self.epsilon, self.n_orders = searcher, epsilon, n_orders
         self.seed = self.random_state = draw_seed(random_state, owner)
         self.stats_ = dict.fromkeys(("updates", "queries", "moves", "rehashes", "touched", "flipped"), 0)
-        self._anchors = Anchors(self.seed, self.n_bits, codes.angle_limits(self.n_bits, self.recall))
+        limits = codes.angle_limits(self.n_bits, self.recall)
+        self._anchors = Anchors(self.seed, self.n_bits, limits, Lookup(searcher, epsilon, n_orders))
         self._begin()
 
     @property
@@ -147,7 +154,8 @@ class OnlineHashIndex(Taught, Index):
 
     def with_metric(self, metric: Metric, *, n_jobs: int | None = None) -> HashIndex:  # type: ignore[override]
         """A :class:`HashIndex` of the same items under a metric that stays as it is."""
-        other = HashIndex(self.metric, self.n_bits, recall=self.recall, random_state=self.seed)
+        how = {name: getattr(self, name) for name in ("recall", "searcher", "epsilon", "n_orders")}
+        other = HashIndex(self.metric, self.n_bits, random_state=self.seed, **how)
         other._items = replace(self._items.unmoved(), settled={}, settled_on=0)
         return other.with_metric(metric, n_jobs=n_jobs)
 
@@ -171,7 +179,12 @@ class OnlineHashIndex(Taught, Index):
 
     def _derive(self, settled: dict[str, Any], X: Any, threads: int) -> dict[str, Any]:
         anchor, base = (self._anchors.encoder(settled[name], X, settled) for name in ("anchor", "base"))
-        return rehash.derive(settled, anchor, base, X, threads)
+        columns = rehash.derive(settled, anchor, base, X, threads)
+        lookup = self._anchors.lookup
+        return columns | lookup.columns(self._owner, columns["codes"], self.seed, self.n_bits, threads)
+
+    def _completed(self, items: Items) -> Items:
+        return ordered(items, self._anchors.lookup, self._owner, self.seed, self.n_bits)
 
     def _search(
         self, items: Items, Q: Any, k: int, mask: np.ndarray | None, threads: int

@@ -27,6 +27,7 @@ from gramian.search.candidates import norm_classes
 from gramian.search.columns import TILE, Dense, Tiles
 from gramian.search.encoding import Encoder
 from gramian.search.items import NEXT, Items
+from gramian.search.orders import SortedOrders, drawn_bits
 
 if TYPE_CHECKING:
     from gramian.search.online_hash_index import OnlineHashIndex
@@ -82,6 +83,8 @@ def done(items: Items) -> int:
 def step(items: Items, target: Encoder, most: int) -> tuple[Items, dict[str, int]]:
     """Move at most so many more items; counts of bits ``touched`` and ``flipped``."""
     first = done(items)
+    if first == items.n:
+        return deepened(items, target), {"touched": 0, "flipped": 0}
     last = min(first + most, items.n)
     chunk = linalg.take(items["points"], slice(first, last))
     tile = first - first % TILE
@@ -94,11 +97,23 @@ def step(items: Items, target: Encoder, most: int) -> tuple[Items, dict[str, int
         new, touched = _refreshed(items, target, chunk, old, first, last)
     flipped = int(np.bitwise_count(old ^ new["codes"].rows).sum())
     own = items.columns
+    if NEXT + "orders" in own:
+        new["orders"] = SortedOrders.of(new["codes"].rows, own[NEXT + "orders"].bits)
     grown = {
         NEXT + name: own[NEXT + name].append(rows) if first else _roomy(rows, items.n) for name, rows in new.items()
     }
     items = replace(items, columns={**own, **grown}, cache=_old_classes(items))
-    return (_finished(items) if last == items.n else items), {"touched": int(touched), "flipped": flipped}
+    whole = last == items.n and "orders" not in own
+    return (_finished(items) if whole else items), {"touched": int(touched), "flipped": flipped}
+
+
+def deepened(items: Items, target: Encoder) -> Items:
+    """Sort one more of the orders of codes that have moved; all of them end the move."""
+    own, rows, wanted = items.columns, items[NEXT + "codes"], len(items["orders"].bits)
+    bits = drawn_bits(target.form.seed, target.form.n_bits, wanted)
+    orders = own[NEXT + "orders"].deepened(rows, bits) if NEXT + "orders" in own else SortedOrders.of(rows, bits[:1])
+    items = replace(items, columns={**own, NEXT + "orders": orders}, cache=_old_classes(items))
+    return _finished(items) if len(orders.bits) == wanted else items
 
 
 def _roomy(rows: Any, n: int) -> Any:
@@ -143,8 +158,12 @@ def _finished(items: Items) -> Items:
 
 
 def parts(items: Items, mask: np.ndarray | None) -> Iterator[tuple[Items, Metric, int, np.ndarray | None]]:
-    """Items that stand at one anchor, that anchor, the position of the first one, and which of them may be found."""
-    moved, names = done(items), {name: name for name in items.columns if not name.startswith(NEXT)}
+    """Items that stand at one anchor, that anchor, the position of the first one, and which of them may be found.
+
+    Sorted orders are those of all items: they are asked until the orders of the codes that have moved are there.
+    """
+    names = {name: name for name in items.columns if not name.startswith(NEXT)}
+    moved = 0 if "orders" in names else done(items)
     if moved:
         new = {NEXT + name: name for name in names if NEXT + name in items.columns}
         both = {name: name for name in names if name not in new.values() and name != "margins"} | new

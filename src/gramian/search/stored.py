@@ -27,7 +27,7 @@ def state(index: Collection) -> dict[str, Any]:
         items = rederived(index, replace(items, columns=columns), 1)
     return {
         "next_id": items.next_id,
-        "columns": {name: part.state() for name, part in items.columns.items()},
+        "columns": {name: part.state() for name, part in items.columns.items() if name.removeprefix(NEXT) != "orders"},
         "settled": items.settled,
         "settled_on": items.settled_on,
     }
@@ -39,7 +39,7 @@ def restore(index: Any, state: dict[str, Any]) -> Any:
     items = Items(columns, state["next_id"], state["settled"], state["settled_on"])
     if columns:
         check_items(index, items)
-    index._items = items
+    index._items = index._completed(items)
     return index
 
 
@@ -61,7 +61,8 @@ def check_items(index: Collection, items: Items) -> None:
     if isinstance(items["points"], np.ndarray) and items["points"].dtype.kind != np.asarray(some).dtype.kind:
         raise ValueError("its points are not stored as numbers")  # text that says numbers passes the door
     extra = {"cells": cells_of(items)[rows]} if items.in_cells else {}
-    sample = {name: column(part) for name, part in index._derive(items.settled, some, 1, **extra).items()}
+    derived = index._derive(items.settled, some, 1, **extra)
+    sample = {name: column(part) for name, part in derived.items() if name != "orders"}
     if not set(items.columns) >= {"ids", "points", *sample}:
         raise ValueError("its columns are those of another index")
     for name in items.columns:
