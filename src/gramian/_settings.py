@@ -62,9 +62,6 @@ class Rule:
     test: Callable[[Any], Any] = lambda value: True
     error: type[ValueError] = ValueError
 
-    def __contains__(self, value: Any) -> bool:
-        return bool(self.test(value))
-
 
 def _is_bit(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, np.timedelta64) and value in (0, 1)
@@ -183,8 +180,8 @@ def limited(of: Any, *limits: Any) -> Kind | None:
     base = number(of, sides[0]) if sides else kind(of)
     if not rules:
         return base
-    error = rules[-1].error if base is None else base.error
-    return Kind(rules[-1].phrase, lambda value: (base is None or base.holds(value)) and value in rules[-1], error)
+    error, test = rules[-1].error if base is None else base.error, rules[-1].test
+    return Kind(rules[-1].phrase, lambda value: (base is None or base.holds(value)) and bool(test(value)), error)
 
 
 def either(*kinds: Kind) -> Kind:

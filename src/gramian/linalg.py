@@ -448,16 +448,12 @@ def difference(X: Any, Y: Any) -> Any:
 
 def double(X: Any) -> Any:
     """Numbers in double precision, no copy where they are."""
-    return _as(X, namespace(X).float64)
+    return namespace(X).astype(X, namespace(X).float64, copy=False) if foreign(X) else X.astype(np.float64, copy=False)
 
 
 def single(X: Any) -> Any:
     """Numbers in single precision."""
-    return _as(X, namespace(X).float32)
-
-
-def _as(X: Any, dtype: Any) -> Any:
-    return namespace(X).astype(X, dtype, copy=False) if foreign(X) else X.astype(dtype, copy=False)
+    return namespace(X).astype(X, namespace(X).float32, copy=False) if foreign(X) else X.astype(np.float32, copy=False)
 
 
 def pair_sqdist(X: Any, Y: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.learners.anchored import Anchored, Frame
-from gramian.learners.base import Learner, learn, plan
+from gramian.learners.base import Learner, plan
 from gramian.learners.task import Effort
 from gramian.online.learner import OnlineLearner
 from gramian.solvers import Result
@@ -137,7 +137,7 @@ def test_a_failed_fold_is_counted_and_told(wine):
         return gm.Contrastive.solve(some, task)
 
     some.solve = solve
-    learn(some, X, gm.constraints.Labels.from_array(y, "test"))
+    some.fit(X, y)
     assert some.failed_folds_ == 1 and len(calls) == 4
 
     def never(task):
@@ -148,7 +148,7 @@ def test_a_failed_fold_is_counted_and_told(wine):
     bad = gm.RCA()
     bad.solve = never
     with pytest.warns(UserWarning, match=r"RCA: on no fold .*\(nothing here\).* 0.5; give anchor a number"):
-        learn(bad, X, gm.constraints.Labels.from_array(y, "test"))
+        bad.fit(X, y)
     assert bad.anchor_ == 0.5 and bad.failed_folds_ == 3 * bad.traits.repeats
 
 

@@ -21,8 +21,7 @@ from gramian.dask.samples import some_rows
 from gramian.dask.sources import OWNER, as_array, spooled
 from gramian.features import KernelFeatures
 from gramian.learners import Learner
-from gramian.learners.base import in_subspace
-from gramian.learners.base import learn as in_memory
+from gramian.learners.base import in_subspace, keep, plan, task_of
 from gramian.learners.door import enter, require_kind
 from gramian.learners.task import Sums, Task
 
@@ -192,7 +191,10 @@ def fit_sums(learner: Any, blocks: Blocks, side: Any, drawn: Callable[[], tuple]
             X, y = enter(learner, blocks.rows(rows, owner, remedy), y, unknown)
         learner.n_features_in_ = d
         covariance = grouped or blends or _validate.is_word(getattr(learner, "prior", "identity"), "covariance")
-        in_memory(learner, X, y, sums_of(learner, blocks, side) if covariance and not in_subspace(learner) else None)
+        sums = sums_of(learner, blocks, side) if covariance and not in_subspace(learner) else None
+        task = task_of(learner, X, y, sums)
+        keep(learner, task.rest.coordinates, plan(learner, y).solve(task))
+        learner._learn_to_decide(task)
     return learner
 
 

@@ -19,7 +19,7 @@ COMPARED = "Triplets", "Quadruplets"
 def warn_of_data(learner: Any, X: Any, side: Labels | Constraints, unknown: Any) -> None:
     """Warn of columns of very different spread, of −1 and of fractions as classes, and of too few pairs."""
     owner = type(learner).__name__
-    if not learner.traits.scale_free and _validate.is_word(getattr(learner, "prior", "identity"), "identity"):
+    if not learner.traits.scale_free and _validate.is_word(learner.prior, "identity"):
         warn_of_units(X, owner, getattr(learner, "feature_names_in_", range(X.shape[1])))
     if isinstance(side, Constraints):
         warn_of_few(side, X.shape[1], owner)
@@ -27,12 +27,11 @@ def warn_of_data(learner: Any, X: Any, side: Labels | Constraints, unknown: Any)
         warn_of_labels(side.classes, owner)
 
 
-def refuse_tuples(y: Any, owner: str) -> None:
+def refuse_tuples(y: np.ndarray, owner: str) -> None:
     """Raise where labels are several for each point: pairs and triplets of indices come as constraints."""
-    shape = y.shape if isinstance(y, np.ndarray) else np.shape(y[:1])
-    if len(shape) == 2 and shape[1] > 1:
+    if y.ndim == 2 and y.shape[1] > 1:
         raise ValueError(
-            f"{owner}: y must be labels (n,) or constraints, got shape {(len(y), shape[1])}. y should be a 1d array; "
+            f"{owner}: y must be labels (n,) or constraints, got shape {y.shape}. y should be a 1d array; "
             "for pairs of points give Pairs(left, right, similar), for triplets Triplets(anchor, near, far)."
         )
 

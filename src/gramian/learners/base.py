@@ -22,7 +22,7 @@ from gramian.coordinates import Coordinates, Plain, Rest
 from gramian.learners import subsample
 from gramian.learners.door import enter
 from gramian.learners.priors import prior_matrix
-from gramian.learners.progress import progress
+from gramian.learners.progress import Watched
 from gramian.learners.task import Sums, Targets, Task, Traits
 from gramian.learners.tuples import TupleMixin
 from gramian.metrics import Metric
@@ -64,6 +64,15 @@ class Learner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     traits: ClassVar[Traits] = Traits()
 
+    # Of a learner that has no such setting.
+    prior: Any = "identity"
+    anchor: Any = 0
+    n_components: Any = None
+    rank: Any = None
+    random_state: Any = None
+    verbose: Any = False
+    callback: Any = None
+
     @abstractmethod
     def solve(self, task: Task) -> Solution:
         """What this learner's own problem says of a task; nothing is stored."""
@@ -84,12 +93,11 @@ class Learner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def blends(self, y: Labels | Targets | Constraints) -> bool:
         """Whether the metric is blended with its prior: not at anchor 0, nor where a low rank is asked for."""
-        anchor = getattr(self, "anchor", 0)
-        return getattr(self, "n_components", None) is None if isinstance(anchor, str) else anchor > 0
+        return self.n_components is None if isinstance(self.anchor, str) else self.anchor > 0
 
     def most_points(self) -> tuple[int | None, str]:
         """Points that a fit learns from at most, where the weight of the prior is chosen anyway; how to have more."""
-        by_evidence = isinstance(getattr(self, "anchor", 0), str)
+        by_evidence = isinstance(self.anchor, str)
         return self.traits.most_points if by_evidence else None, "give anchor a number"
 
     def variants(self) -> list[Self]:
@@ -110,7 +118,9 @@ class Learner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             What stands for "no label" (−1, NaN, …); such points, and those labeled None, are left out.
         """
         with _settings.intact(self):
-            learn(self, *enter(self, X, y, unknown))
+            task = task_of(self, *enter(self, X, y, unknown))
+            keep(self, task.rest.coordinates, plan(self, task.y).solve(task))
+            self._learn_to_decide(task)
         return self
 
     n_iter_ = reading("solution_", "n_iter", "Iterations taken.")
@@ -176,13 +186,13 @@ class Iterative(Blended):
     callback: Callable | None = None
 
 
-def learn(learner: Learner, X: Any, y: Any, sums: Sums | None = None) -> None:
-    """:meth:`Learner.fit` of points and side information that went through the door.
+def task_of(learner: Learner, X: Any, y: Any, sums: Sums | None = None) -> Task:
+    """What a learner is asked about points and side information that went through the door.
 
     X may be a part of the points; then ``sums`` are over all of them.
     """
-    owner, traits = type(learner).__name__, learner.traits
-    rng = _validate.random(getattr(learner, "random_state", None), owner)
+    traits = learner.traits
+    rng = _validate.random(learner.random_state, type(learner).__name__)
     X, y = fewer(learner, X, y, rng)
     points, labels, order, rows = settled(learner, X, y)
     Z = room_for(learner, points)  # (n, d)
@@ -191,39 +201,29 @@ def learn(learner: Learner, X: Any, y: Any, sums: Sums | None = None) -> None:
     apart = traits.lifts or in_subspace(learner)  # coordinates that are to be made have their prior made with them
     prior = None if apart else named_prior(learner, Z, rest, sums)
     effort = traits.exact.of(learner)
-    with progress(
-        owner, getattr(learner, "verbose", False), effort.max_iter, getattr(learner, "callback", None)
-    ) as report:
-        task = Task(Z, labels, rest, rng, effort, prior, sums=sums, report=report, order=order, rows=rows)
-        solution = plan(learner, y).solve(task)
-    keep(learner, space, solution)
-    learner._learn_to_decide(X, y)
+    return Task(Z, labels, rest, rng, effort, prior, sums=sums, report=learner.callback, order=order, rows=rows)
 
 
-def plan(learner: Any, y: Any) -> Solves:
+def plan(learner: Learner, y: Any) -> Solves:
     """The learner, wrapped as its settings ask."""
+    from gramian.learners.anchored import Anchored, Chosen
     from gramian.learners.spaces import InSubspace
 
-    solver = near_prior(learner, y)
-    return InSubspace(solver, learner) if in_subspace(learner) else solver
-
-
-def near_prior(learner: Any, y: Any) -> Solves:
-    """The learner, blended with its prior where its settings ask for it."""
-    from gramian.learners.anchored import Anchored, Chosen
-
+    solver: Solves = learner
     if learner.blends(y):
-        return Anchored(learner, None if isinstance(learner.anchor, str) else float(learner.anchor))
-    prior = getattr(learner, "prior", "identity")
-    if not learner.traits.prior_inside and not _validate.is_word(prior, "identity"):
+        solver = Anchored(learner, None if isinstance(learner.anchor, str) else float(learner.anchor))
+    elif not learner.traits.prior_inside and not _validate.is_word(learner.prior, "identity"):
         raise ValueError(
             f"{type(learner).__name__}: prior must be 'identity' where the metric is not anchored to it, "
-            f"got {_validate.shown(prior)}; give anchor > 0 and no n_components."
+            f"got {_validate.shown(learner.prior)}; give anchor > 0 and no n_components."
         )
-    return Chosen(learner) if len(learner.variants()) > 1 else learner
+    elif len(learner.variants()) > 1:
+        solver = Chosen(learner)
+    solver = InSubspace(solver, learner) if in_subspace(learner) else solver
+    return Watched(solver, learner) if learner.verbose else solver
 
 
-def in_subspace(learner: Any) -> bool:
+def in_subspace(learner: Learner) -> bool:
     """Whether a subspace of the features is asked for."""
     return learner.traits.subspace and learner.rank is not None
 
@@ -264,18 +264,17 @@ def room_for(learner: Learner, X: Any) -> Any:
     return linalg.dense(X)
 
 
-def named_prior(learner: Any, Z: Any, rest: Rest, sums: Sums | None = None) -> Any:
+def named_prior(learner: Learner, Z: Any, rest: Rest, sums: Sums | None = None) -> Any:
     """M₀ on the coordinates, (r, r); None where it is the identity."""
-    prior = getattr(learner, "prior", "identity")
-    if _validate.is_word(prior, "identity"):
+    if _validate.is_word(learner.prior, "identity"):
         return None
-    return prior_matrix(prior, Z, rest, type(learner).__name__, None if sums is None else sums.covariance)
+    return prior_matrix(learner.prior, Z, rest, type(learner).__name__, None if sums is None else sums.covariance)
 
 
-def keep(learner: Any, space: Coordinates, solution: Solution) -> None:
+def keep(learner: Learner, space: Coordinates, solution: Solution) -> None:
     """Store what a fit says: the only place that writes to a learner."""
     for name in ("tuple_size_", "threshold_"):  # of an earlier fit
-        vars(learner).pop(name, None)
+        learner.__dict__.pop(name, None)
     learner.solution_ = solution = on_host(solution)
     for name, value in solution.extra.items():
         setattr(learner, f"{name}_", value)
@@ -295,7 +294,7 @@ def keep(learner: Any, space: Coordinates, solution: Solution) -> None:
         )
 
 
-def remedy_of(learner: Any, solution: Solution) -> str:
+def remedy_of(learner: Learner, solution: Solution) -> str:
     """What helps a fit that stopped before its tolerance."""
     if solution.result is Result.stalled and hasattr(learner, "max_iter"):
         return f"{solution.result.value}, so more of max_iter would not help; raise tol to accept it"

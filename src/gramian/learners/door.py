@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from gramian import _validate, linalg
-from gramian._arrays import to_numpy
-from gramian.constraints import Constraints, Feedback, Labels
+from gramian._arrays import foreign, to_numpy
+from gramian.constraints import Constraints, Feedback, Labels, Pairs, Quadruplets, Triplets
 from gramian.learners import _warnings
 from gramian.learners.task import Targets
-from gramian.learners.tuples import are_tuples, split
 
 
 def enter(learner: Any, X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
@@ -17,23 +16,24 @@ def enter(learner: Any, X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
     owner, traits = type(learner).__name__, learner.traits
     if traits.labels == "none":
         return points_alone(learner, X), None
-    y = to_numpy(y)
     if traits.vectors and are_tuples(X):
         X, y = split(_validate.placed(X, owner, devices=traits.devices), y, owner)
     if y is None:
         raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
-    whole = isinstance(y, Constraints | Feedback)
-    if isinstance(y, list | tuple | np.ndarray):
-        _warnings.refuse_tuples(_validate.plain(y, owner, "y"), owner)
+    if isinstance(y, Constraints | Feedback):
+        return constrained(learner, vectors(learner, X) if traits.vectors else X, y)
+    y = _validate.plain(y, owner, "y")
+    _warnings.refuse_tuples(y, owner)
+    numbers = traits.labels == "numbers"
     if traits.vectors:
-        X, y = vectors(learner, X, y, together=not whole and unknown is None)
-    if whole:
-        return constrained(learner, X, y)
-    labels = Labels.from_array(y, owner, linalg.count(X), unknown, traits.labels == "numbers")
+        X = vectors(learner, X, y if unknown is None else None)
+    labels = Labels.from_array(y, owner, linalg.count(X), unknown, numbers)
     if traits.vectors:
         _warnings.warn_of_data(learner, X, labels, unknown)
-    X, labels = labeled(X, labels.by_appearance(), owner)
-    return X, Targets.from_labels(labels, owner) if traits.labels == "numbers" else labels
+    labels = labels.by_appearance()
+    if (labels.codes < 0).any():
+        X, labels = labeled(X, labels, owner)
+    return X, Targets.from_labels(labels, owner) if numbers else labels
 
 
 def points_alone(learner: Any, X: Any) -> np.ndarray:
@@ -44,25 +44,16 @@ def points_alone(learner: Any, X: Any) -> np.ndarray:
     return X.astype(np.float64, copy=False)
 
 
-def vectors(learner: Any, X: Any, y: Any, together: bool) -> tuple[Any, Any]:
-    """Points as float64, and y; ``together`` with them scikit-learn looks at what may be wrong with labels."""
+def vectors(learner: Any, X: Any, y: np.ndarray | None = None) -> Any:
+    """Points as float64; scikit-learn looks at what may be wrong with labels beside them."""
     traits = learner.traits
-    if together:
-        array = _validate.plain(y, type(learner).__name__, "y")
+    if y is not None:
         # Whole numbers or words, one for each point: nothing to see there.
-        sound = array.dtype.kind in "biuU" and array.shape == getattr(X, "shape", ())[:1]
-        together = not sound and array.dtype != object
-    checked = _validate.estimator_points(
-        learner,
-        X,
-        y if together else None,
-        reset=True,
-        allow_sparse=traits.sparse,
-        min_points=traits.min_points,
-        devices=traits.devices,
-    )
-    X, y = checked if together else (checked, y)
-    return linalg.double(X), y
+        sound = y.dtype.kind in "biuU" and y.shape == getattr(X, "shape", ())[:1]
+        y = None if sound or y.dtype == object else y
+    options = {"allow_sparse": traits.sparse, "min_points": traits.min_points, "devices": traits.devices}
+    checked = _validate.estimator_points(learner, X, y, reset=True, **options)
+    return linalg.double(checked if y is None else checked[0])
 
 
 def constrained(learner: Any, X: Any, y: Constraints | Feedback) -> tuple[Any, Constraints]:
@@ -88,9 +79,37 @@ def require_kind(learner: Any, side: Any) -> None:
 
 def labeled(X: Any, labels: Labels, owner: str) -> tuple[Any, Labels]:
     """The points that have a label."""
-    if (labels.codes >= 0).all():
-        return X, labels
-    known = np.flatnonzero(labels.codes >= 0)
-    if len(known) < 2:
-        raise ValueError(f"{owner}: needs at least two labeled points, got {len(known)}.")
-    return linalg.take(X, known), labels.of(known)
+    rows = np.flatnonzero(labels.codes >= 0)
+    if len(rows) < 2:
+        raise ValueError(f"{owner}: needs at least two labeled points, got {len(rows)}.")
+    return linalg.take(X, rows), labels.of(rows)
+
+
+def are_tuples(X: Any) -> bool:
+    """Whether X are pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d) in place of points (n, d)."""
+    if isinstance(X, list | tuple):
+        try:
+            return np.ndim(X) == 3
+        except ValueError:  # rows of different lengths are neither
+            return False
+    return getattr(X, "ndim", 2) == 3
+
+
+def split(tuples: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, Constraints]:
+    """The points of pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d), and what is said of them."""
+    tuples = tuples if foreign(tuples) else np.asarray(tuples)
+    size = tuples.shape[1]
+    side: Constraints
+    if size == 2:
+        if y is None:
+            raise ValueError(f"{owner}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
+        X, side = Pairs.from_tuples(tuples, to_numpy(y))
+    elif size == 3:
+        X, side = Triplets.from_tuples(tuples, margin=None)
+    elif size == 4:
+        X, side = Quadruplets.from_tuples(tuples, margin=None)
+    else:
+        raise ValueError(
+            f"{owner}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), got shape {tuples.shape}."
+        )
+    return X, side

@@ -15,9 +15,9 @@ from gramian.kernels import Gaussian, Kernel, align
 from gramian.kernels.basic import median_scale
 from gramian.kernels.objects import as_kernel
 from gramian.learners.anchored import Anchored, unit_free
-from gramian.learners.base import Learner, Solves, in_subspace, keep, near_prior
+from gramian.learners.base import Learner, Solves, in_subspace, keep, plan
 from gramian.learners.itml import ITML
-from gramian.learners.progress import progress
+from gramian.learners.progress import Watched
 from gramian.learners.spaces import InKernel, KernelFrame
 from gramian.learners.task import Task, Traits
 from gramian.linalg import take
@@ -122,14 +122,9 @@ class Kernelized(Learner):
         if not isinstance(inner, Learner):
             solution = InKernel(Foreign(inner), None, self.coordinates).solve(task)
         else:
-            rng = (
-                task.rng
-                if getattr(inner, "random_state", None) is None
-                else _validate.random(inner.random_state, "Kernelized")
-            )
-            with progress_of(inner) as report:
-                inside = replace(task, rng=rng, effort=inner.traits.exact.of(inner), report=report)
-                solution = self.solver(inner, task.y).solve(inside)
+            rng = task.rng if inner.random_state is None else _validate.random(inner.random_state, "Kernelized")
+            inside = replace(task, rng=rng, effort=inner.traits.exact.of(inner), report=inner.callback)
+            solution = self.solver(inner, task.y).solve(inside)
             keep(inner, Plain(solution.factor.shape[1] if solution.M is None else solution.M.shape[0]), alone(solution))
         if not isinstance(self.alpha, str):
             solution = replace(solution, alpha=float(self.alpha))
@@ -140,9 +135,9 @@ class Kernelized(Learner):
     def solver(self, inner: Learner, y: Any) -> Solves:
         """The inner learner on kernel coordinates, near the features where these are its prior."""
         if not self.beside_features(inner, y):
-            return InKernel(near_prior(inner, y), inner, self.coordinates)
-        weight = None if isinstance(inner.anchor, str) else float(inner.anchor)  # type: ignore[attr-defined]  # it blends
-        return Anchored(inner, weight, self.frame)
+            return InKernel(plan(inner, y), inner, self.coordinates)
+        solver = Anchored(inner, None if isinstance(inner.anchor, str) else float(inner.anchor), self.frame)
+        return Watched(solver, inner) if inner.verbose else solver
 
     def framed(self, task: Task) -> tuple[Any, Any]:
         """The inner learner, beside the features."""
@@ -238,12 +233,6 @@ def aligned(kernels: Any, task: Task) -> Kernel:
         )
     labeled = np.flatnonzero(task.y.codes >= 0)
     return align(list(kernels), take(task.Z, labeled), task.y.codes[labeled])
-
-
-def progress_of(inner: Any) -> Any:
-    """The progress of the learner inside."""
-    most = inner.traits.exact.of(inner).max_iter
-    return progress(type(inner).__name__, getattr(inner, "verbose", False), most, getattr(inner, "callback", None))
 
 
 def alone(solution: Solution) -> Solution:

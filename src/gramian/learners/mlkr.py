@@ -12,9 +12,9 @@ from gramian._settings import Count, Size, Within
 from gramian.constraints import Labels
 from gramian.learners import softmax
 from gramian.learners.base import Iterative, altered
+from gramian.learners.door import are_tuples
 from gramian.learners.factor_descent import Start
 from gramian.learners.task import Effort, Targets, Task, Traits
-from gramian.learners.tuples import are_tuples
 from gramian.solvers.base import Solution
 
 NEAR, ANCHORS = 3, 256

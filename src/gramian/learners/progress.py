@@ -3,11 +3,29 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
+from gramian.learners.task import Task
+from gramian.solvers.base import Solution
+
 SECONDS = 1.0
 """Time between two lines."""
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A solver that shows how far it is, for a learner that is ``verbose``."""
+
+    solver: Any
+    learner: Any
+
+    def solve(self, task: Task) -> Solution:
+        """What the solver says."""
+        most = self.learner.traits.exact.of(self.learner).max_iter
+        with progress(type(self.learner).__name__, self.learner.verbose, most, self.learner.callback) as report:
+            return self.solver.solve(replace(task, report=report))
 
 
 @contextmanager

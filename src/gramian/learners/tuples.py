@@ -10,9 +10,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _validate, linalg
-from gramian._arrays import foreign, namespace, to_numpy
-from gramian.constraints import Comparisons, Constraints, Labels, Pairs, Quadruplets, Triplets
+from gramian._arrays import namespace, to_numpy
+from gramian.constraints import Comparisons, Constraints, Labels, Pairs, Triplets
 from gramian.constraints.base import within
+from gramian.learners.door import are_tuples
+from gramian.learners.task import Task
 
 FIRST = {2: (0, 1), 3: (0, 1), 4: (0, 1)}
 SECOND = {3: (0, 2), 4: (2, 3)}
@@ -77,36 +79,6 @@ def threshold_after(score: np.ndarray, count: int) -> float:
         return float(score[-1])
     middle = score[count] + (score[count - 1] - score[count]) / 2
     return float(middle if middle > score[count] else score[count - 1])
-
-
-def are_tuples(X: Any) -> bool:
-    """Whether X are pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d) in place of points (n, d)."""
-    if isinstance(X, list | tuple):
-        try:
-            return np.ndim(X) == 3
-        except ValueError:  # rows of different lengths are neither
-            return False
-    return getattr(X, "ndim", 2) == 3
-
-
-def split(tuples: np.ndarray, y: Any, owner: str) -> tuple[np.ndarray, Constraints]:
-    """The points of pairs (n, 2, d), triplets (n, 3, d) or quadruplets (n, 4, d), and what is said of them."""
-    tuples = tuples if foreign(tuples) else np.asarray(tuples)
-    size = tuples.shape[1]
-    side: Constraints
-    if size == 2:
-        if y is None:
-            raise ValueError(f"{owner}: pairs (n, 2, d) need y with ±1 per pair, but y is None.")
-        X, side = Pairs.from_tuples(tuples, y)
-    elif size == 3:
-        X, side = Triplets.from_tuples(tuples, margin=None)
-    elif size == 4:
-        X, side = Quadruplets.from_tuples(tuples, margin=None)
-    else:
-        raise ValueError(
-            f"{owner}: X must be (n, d), or pairs, triplets or quadruplets (n, 2 to 4, d), got shape {tuples.shape}."
-        )
-    return X, side
 
 
 def _decides(learner: Any) -> bool:
@@ -254,8 +226,9 @@ class TupleMixin:
         near_sqdist = self._between(*(X[place::size, ...] for place in FIRST[size]))
         return near_sqdist, self._between(*(X[place::size, ...] for place in SECOND[size])) if size > 2 else None
 
-    def _learn_to_decide(self, X: Any, y: Any) -> None:
+    def _learn_to_decide(self, task: Task) -> None:
         """Remember what kind of tuples the fit saw; pairs also give a threshold, unless the learner found one."""
+        X, y = task.rest.X, task.y
         if isinstance(y, Comparisons):
             self.tuple_size_ = 3 if isinstance(y, Triplets) else 4
         elif isinstance(y, Pairs):

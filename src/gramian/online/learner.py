@@ -13,10 +13,9 @@ from gramian._settings import Count, Distance, Positive, Seed, Size, checked, in
 from gramian.constraints import Comparisons, Labels, Pairs, RelativeSimilarities, Similarities, Triplets
 from gramian.features import KernelFeatures
 from gramian.learners.base import Learner, reading
-from gramian.learners.door import enter
+from gramian.learners.door import are_tuples, enter
 from gramian.learners.subsample import usual
 from gramian.learners.task import Task, Traits
-from gramian.learners.tuples import are_tuples
 from gramian.metrics import Mahalanobis
 from gramian.online import updates
 from gramian.online.base import KINDS, OnlineRule
