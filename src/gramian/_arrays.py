@@ -139,18 +139,28 @@ def block_bytes(x: Any, budget: int) -> int:
 
     On an accelerator a block must fill all of its units, and caches matter little.
     """
-    total = _memory(x)
-    return budget if total is None else int(min(max(total * SHARE, LEAST), MOST))
+    memory = _memory(x)
+    return budget if memory is None else int(min(max(memory[1] * SHARE, LEAST), MOST))
 
 
-def _memory(x: Any) -> int | None:
-    """Memory of the accelerator that an array is on, in bytes; None on a processor."""
+def free_bytes(x: Any) -> float | None:
+    """Memory that is left on the device that an array is on; None on the processor, infinite where nobody says."""
+    if not foreign(x) or "cpu" in str(x.device).lower():
+        return None
+    memory = _memory(x)
+    return float("inf") if memory is None else memory[0]
+
+
+def _memory(x: Any) -> tuple[int, int] | None:
+    """Bytes of the accelerator that an array is on: free, and in all; None on a processor."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
-    if torch is not None and isinstance(x, torch.Tensor):
-        cuda = x.device.type == "cuda"
-        return torch.cuda.get_device_properties(x.device).total_memory if cuda else None
+    if torch is not None and isinstance(x, torch.Tensor) and x.device.type == "cuda":
+        free, total = torch.cuda.mem_get_info(x.device)
+        spare = torch.cuda.memory_reserved(x.device) - torch.cuda.memory_allocated(x.device)  # torch gives it out again
+        return free + spare, total
     if cupy is not None and isinstance(x, cupy.ndarray):
-        return cupy.cuda.runtime.memGetInfo()[1]
+        free, total = cupy.cuda.runtime.memGetInfo()
+        return free + cupy.get_default_memory_pool().free_bytes(), total
     return None
 
 

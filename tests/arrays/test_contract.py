@@ -1,10 +1,14 @@
 """Arrays of other libraries on the CPU: array-api-strict, which takes nothing beyond the standard, and torch."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import gramian as gm
+from gramian import _arrays
 from gramian._arrays import asarray, put, to_numpy
+from gramian.learners import base
 from gramian.learners.nca import batch_nca_loss, nca_loss
 from tests.arrays import cases
 from tests.arrays.libraries import MAKERS, single, strict
@@ -127,3 +131,25 @@ def test_rows_and_entries_are_set_where_the_array_is(make):
         put(host, places, values)
         put(there, places, values)
         np.testing.assert_array_equal(to_numpy(there), host)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["NCA", "Contrastive", "LMNN", "MCML"])
+def test_on_a_device_a_default_fit_learns_from_all_points_that_fit_there(name, monkeypatch, recwarn):
+    rng, cls, sizes = np.random.default_rng(0), getattr(gm, name), []
+    y = rng.integers(3, size=90)
+    X, solve = rng.normal(size=(90, 4)) + 2 * np.eye(3, 4)[y], cls.solve
+    monkeypatch.setattr(cls, "solve", lambda self, task: sizes.append(task.Z.shape[0]) or solve(self, task))
+    monkeypatch.setattr(cls, "traits", replace(cls.traits, most_points=30))  # of a processor
+    learner = cls(max_iter=3, random_state=0)
+    assert _arrays.free_bytes(X) is _arrays.free_bytes(strict(X, "CPU_DEVICE")) is None
+    learner.fit(strict(X), y)
+    assert sizes[-1] == 90 and not [w for w in recwarn if "learns from" in str(w.message)]
+
+    room = 60 * 8 * base.HELD * 4 + 60**2 * base.PAIR + 1  # for 60 points
+    monkeypatch.setattr(_arrays, "_memory", lambda x: (room, 1 << 30))
+    with pytest.warns(UserWarning, match=rf"{name}: learns from 6\d of the 90 .* no more fit into the memory of the"):
+        learner.fit(strict(X), y)
+    with pytest.warns(UserWarning, match=rf"{name}: learns from 30 of the 90 .* its work grows with n²"):
+        learner.fit(X, y)
+    assert sizes[-1] == 30

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gramian import _validate, linalg
-from gramian._arrays import asarray
+from gramian._arrays import asarray, free_bytes
 from gramian._settings import Loudness, Seed, Size, Within
 from gramian.constraints import Chunklets, Comparisons, Labels, Pairs
 from gramian.learners.anchored import WEIGHTS, Anchored
@@ -169,7 +169,7 @@ class AutoMetric(Learner):
                 f"AutoMetric: cv must be at most the number of points {linalg.count(task.Z)}, got {self.cv}."
             )
         task = grouped(task)
-        named = self.affordable(self.named(task.y), linalg.count(task.Z))
+        named = self.affordable(self.named(task.y), task.Z)
         classifiers = {name: one for name, one in named.items() if isinstance(one, Posteriors)}
         candidates = {name: one for name, one in named.items() if name not in classifiers}
         search = Search(task, neighbors_of(self.scoring), self.cv, self.classes == "closed")
@@ -198,9 +198,15 @@ class AutoMetric(Learner):
         items = named.items() if isinstance(named, dict) else ((None, learner) for learner in named)
         return {name or repr(learner): learner for name, learner in ((n, as_learner(c)) for n, c in items)}
 
-    def affordable(self, candidates: dict[str, Any], n: int) -> dict[str, Any]:
+    def affordable(self, candidates: dict[str, Any], X: Any) -> dict[str, Any]:
         """The candidates without those whose work would grow with n² for so many points, unless they were named."""
-        dear = [name for name, learner in candidates.items() if (learner.traits.most_points or n) < n]
+        n, away = linalg.count(X), free_bytes(X) is not None  # a device can do what a processor cannot
+        limits = {
+            name: learner.traits.most_points
+            for name, learner in candidates.items()
+            if not away or not learner.traits.devices
+        }
+        dear = [name for name, most in limits.items() if most is not None and most < n]
         if self.candidates is not None or not dear:
             return candidates
         _validate.warn(

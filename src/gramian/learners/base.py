@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _memory, _settings, _validate, linalg
+from gramian._arrays import free_bytes
 from gramian._settings import Count, Loudness, Seed, Share, Size
 from gramian.constraints import Chunklets, Constraints, Labels
 from gramian.coordinates import Coordinates, Plain, Rest
@@ -30,6 +31,10 @@ from gramian.metrics.base import answer
 from gramian.metrics.named import leading_root
 from gramian.solvers.base import Result, Solution, on_host
 
+HELD = 16
+"""Copies of the points that a fit on a device holds at a time: its coordinates, sums and gradients."""
+PAIR = 1.0
+"""Bytes there for each pair of points: lists of impostors are not bounded by the number of points."""
 COPIES = 6
 """Matrices of d × d that a fit holds at a time."""
 WIDEST = 10_000
@@ -235,7 +240,13 @@ def fewer(learner: Learner, X: Any, y: Any, rng: np.random.RandomState) -> tuple
     most, remedy = learner.most_points()
     if most is None:
         return X, y
-    return subsample.fewer(X, y, most, type(learner).__name__, remedy, rng, by_class=learner.traits.by_class)
+    options: dict[str, Any] = {"by_class": learner.traits.by_class}
+    room = free_bytes(X) if learner.traits.devices else None
+    if room is not None:  # a device goes through all pairs in blocks, as long as the points are there
+        point = 8.0 * HELD * X.shape[1]  # bytes; n points take n · point + n² · PAIR
+        most = int(min((np.sqrt(point**2 + 4 * PAIR * room) - point) / (2 * PAIR), linalg.count(X)))
+        options["reason"], remedy = "no more fit into the memory of the device", "free some, or move X to the CPU,"
+    return subsample.fewer(X, y, most, type(learner).__name__, remedy, rng, **options)
 
 
 def settled(learner: Learner, X: Any, y: Any) -> tuple[Any, Any, np.ndarray | None, np.ndarray | None]:

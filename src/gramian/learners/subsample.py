@@ -58,7 +58,15 @@ def usual(count: int | None, most: int | None, labels: Labels, each: int) -> int
 
 
 def fewer(
-    X: Any, y: Any, most: int, owner: str, remedy: str, rng: np.random.RandomState, *, by_class: bool = True
+    X: Any,
+    y: Any,
+    most: int,
+    owner: str,
+    remedy: str,
+    rng: np.random.RandomState,
+    *,
+    by_class: bool = True,
+    reason: str = "its work grows with n²",
 ) -> tuple[Any, Any]:
     """Points and labels, or a part of them where there are more than ``most``, which a warning says."""
     if isinstance(y, Constraints) or linalg.count(X) <= most:
@@ -69,7 +77,7 @@ def fewer(
     order = np.arange(n) if order is None else order
     rows = some(y, most, rng, order) if by_class else np.sort(order[rng.choice(n, most, replace=False)])
     _validate.warn(
-        f"{owner}: learns from {len(rows):,} of the {n:,} points, drawn {drawn}, since its work grows with n²; "
+        f"{owner}: learns from {len(rows):,} of the {n:,} points, drawn {drawn}, since {reason}; "
         f"{remedy} to learn from all of them."
     )
     return linalg.take(X, rows), y.of(rows)

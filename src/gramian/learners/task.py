@@ -90,7 +90,10 @@ class Traits:
     scale_free: bool = False
     """Whether columns of any unit weigh the same at the start."""
     most_points: int | None = None
-    """Points that a fit with ``anchor="auto"`` learns from at most, where its work grows with n²; None is all."""
+    """Points that a fit with ``anchor="auto"`` learns from at most, where its work grows with n²; None is all.
+
+    On a device of its own it learns from all that fit into the memory there.
+    """
     by_class: bool = True
     """Whether a part of many points is drawn class by class."""
     joins: bool = False
