@@ -280,9 +280,7 @@ def plain(value: Any) -> Any:
 def checked(function: F) -> F:
     """A function whose arguments are what its annotations say; a method's sentence names the class."""
     shape = signature(function).parameters
-    by_place = [
-        name for name, given in shape.items() if given.kind in (given.POSITIONAL_ONLY, given.POSITIONAL_OR_KEYWORD)
-    ]
+    by_place = [name for name, item in shape.items() if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD)]
     method = by_place[:1] in (["self"], ["cls"])
 
     @wraps(function)

@@ -281,10 +281,10 @@ def feature_names(names: Any, owner: str, n_features: int | None) -> tuple[str, 
     """Names of columns, one for each feature."""
     if not np.iterable(names):
         raise ValueError(f"{owner}: feature_names must be {n_features} names, got {shown(names)}.")
-    found = tuple(str(name) for name in names)
-    if len(found) != n_features:
-        raise ValueError(f"{owner}: feature_names must be {n_features} names, got {len(found)}.")
-    return found
+    words = tuple(str(name) for name in names)
+    if len(words) != n_features:
+        raise ValueError(f"{owner}: feature_names must be {n_features} names, got {len(words)}.")
+    return words
 
 
 def same_columns(X: Any, names: tuple[str, ...] | None, owner: str, name: str = "X") -> None:
@@ -406,12 +406,12 @@ def tuples(values: Any, size: int, owner: str) -> np.ndarray:
     if _arrays.foreign(values):
         xp = _arrays.namespace(values)
         _arrays.precise(values, owner, "tuples")
-        found = xp.astype(_arrays.detached(values), xp.float64)
+        stacked = xp.astype(_arrays.detached(values), xp.float64)
     else:
-        found = array(values, owner, "tuples")
-    if found.ndim != 3 or found.shape[1] != size:
-        raise ValueError(f"{owner}: tuples must have shape (m, {size}, d), got {found.shape}.")
-    return found
+        stacked = array(values, owner, "tuples")
+    if stacked.ndim != 3 or stacked.shape[1] != size:
+        raise ValueError(f"{owner}: tuples must have shape (m, {size}, d), got {stacked.shape}.")
+    return stacked
 
 
 def _equal(array: np.ndarray, value: Any) -> np.ndarray:

@@ -126,12 +126,12 @@ def answer(problem: Problem, task: Task, solver: Any, owner: str) -> Solution:
 
 def named(name: str, problem: Problem, task: Task) -> Solver:
     """The solver of a name; "auto" is Newton's method on M where that suits, and the dual elsewhere."""
-    there = foreign(problem.bound)  # the dual runs on any array library
-    best = "dual" if there or not PrimalNewton.suits(problem) else "primal"
-    if best == "dual" and not there and task.effort.constraints is None and InteriorPoint.suits(problem):
+    away = foreign(problem.bound)  # the dual runs on any array library
+    best = "dual" if away or not PrimalNewton.suits(problem) else "primal"
+    if best == "dual" and not away and task.effort.constraints is None and InteriorPoint.suits(problem):
         best = "interior"
     steps = int(task.effort.max_iter or 1)
-    if there and task.effort.constraints is not None:  # a blend counts on primal steps, of which the dual needs more
+    if away and task.effort.constraints is not None:  # a blend counts on primal steps, of which the dual needs more
         steps = max(steps, DUAL_STEPS)
     return SOLVERS[best if name == "auto" else name](max_iter=steps, tol=float(task.effort.tol))
 
@@ -221,9 +221,9 @@ class Framework(Iterative):
 
     def blends(self, y: Any) -> bool:
         """As elsewhere, but not where bounds were given and nothing else asked for, nor without a prior."""
-        given = not isinstance(y, Labels) and not y.from_data and isinstance(self.anchor, str)
+        bounds_given = not isinstance(y, Labels) and not y.from_data and isinstance(self.anchor, str)
         zero = _validate.is_word(self.prior, "zero")
-        return super().blends(y) and not given and not zero and self.uses_prior
+        return super().blends(y) and not bounds_given and not zero and self.uses_prior
 
     @property
     def uses_prior(self) -> bool:

@@ -167,10 +167,10 @@ def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, own
     """Orthonormal columns U (d, k), k ≤ rank: "svd", "landmarks" (span of random points), or given columns."""
     rank = min(_validate.number(rank, owner, "rank", low=1, integer=True), *X.shape)
     if not isinstance(kind, str):
-        given = np.asarray(kind, dtype=float)
-        if given.ndim != 2 or given.shape[0] != X.shape[1]:
-            raise ValueError(f"{owner}: subspace must have shape ({X.shape[1]}, k), got {given.shape}.")
-        return orthonormal_span(given)
+        U = np.asarray(kind, dtype=float)
+        if U.ndim != 2 or U.shape[0] != X.shape[1]:
+            raise ValueError(f"{owner}: subspace must have shape ({X.shape[1]}, k), got {U.shape}.")
+        return orthonormal_span(U)
     _validate.one_of(kind, owner, "subspace", ("svd", "landmarks"))
     if sparse.issparse(X) and len(columns := linalg.held_columns(X)) < X.shape[1]:
         _memory.require(24.0 * rank * X.shape[1], owner, f"{rank} directions of {X.shape[1]:,} features", SMALLER)

@@ -215,14 +215,14 @@ class TupleMixin:
         """Squared distances of the near pairs, and of the far ones where there are any."""
         check_is_fitted(self, "metric_")
         owner = type(self).__name__
-        found = tuples if hasattr(tuples, "shape") else _validate.plain(tuples, owner, "tuples")
-        if found.ndim != 3 or found.shape[1] not in sizes:
+        points = tuples if hasattr(tuples, "shape") else _validate.plain(tuples, owner, "tuples")
+        if points.ndim != 3 or points.shape[1] not in sizes:
             wanted = " or ".join(str(size) for size in sizes)
             raise ValueError(
-                f"{type(self).__name__}: tuples must have shape (n, {wanted}, d), got shape {tuple(found.shape)}."
+                f"{type(self).__name__}: tuples must have shape (n, {wanted}, d), got shape {tuple(points.shape)}."
             )
-        size = found.shape[1]
-        X = self._points(namespace(found).reshape(found, (-1, found.shape[2])))
+        size = points.shape[1]
+        X = self._points(namespace(points).reshape(points, (-1, points.shape[2])))
         near_sqdist = self._between(*(X[place::size, ...] for place in FIRST[size]))
         return near_sqdist, self._between(*(X[place::size, ...] for place in SECOND[size])) if size > 2 else None
 
