@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+Array = np.ndarray
+"""An array of any library: in types NumPy's stands for all of them."""
 COMPATIBLE = ("torch", "cupy")
 """Libraries whose functions array-api-compat brings to the standard."""
 UNCHANGEABLE = ("jax", "jaxlib")
@@ -125,7 +127,7 @@ def precise(x: Any, owner: str, name: str) -> None:
         raise TypeError(f"{owner}: {name} is on a device without double precision. " + refusal(owner, name, x))
 
 
-def same_place(owner: str, X: Any, Y: Any) -> None:
+def same_place(owner: str, X: Array, Y: Array) -> None:
     """Raise unless two sets of points are on one device, in one library."""
     if not foreign(X) and not foreign(Y):
         return
@@ -174,17 +176,17 @@ def rounding(x: Any) -> float:
     return 2.0**-11 if coarse else 2.0**-24
 
 
-def cholesky_or_none(A: Any) -> Any:
+def cholesky_or_none(A: Array) -> Any:
     """Lower Cholesky factor of a symmetric matrix, or None when it is not positive definite."""
     return _finite_or_none("cholesky", A)
 
 
-def inverse_or_none(A: Any) -> Any:
+def inverse_or_none(A: Array) -> Any:
     """Inverse of a matrix, or None when it is singular to working precision."""
     return _finite_or_none("inv", A)
 
 
-def _finite_or_none(operation: str, A: Any) -> Any:
+def _finite_or_none(operation: str, A: Array) -> Any:
     xp = namespace(A)
     try:
         result = getattr(xp.linalg, operation)(A)

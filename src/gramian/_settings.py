@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_
 
 import numpy as np
 
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
 INTEGER = 2.0**53
 """The largest integer that a setting may be."""
 REAL = sys.float_info.max
@@ -90,7 +90,7 @@ Size = Annotated[float, Within(0)]
 Share = Annotated[float, Within(0, 1)]
 Count = Annotated[int, Within(1)]
 Index = Annotated[int, Within(0)]
-Path = Annotated[str | PathLike, Rule("a path")]
+Path = Annotated[str | PathLike[str], Rule("a path")]
 Loudness = Annotated[bool | int, Rule("True, False or an integer")]
 Names = Annotated[Sequence[str], Rule("a list of names")]
 Sizes = Annotated[Sequence[Positive], Rule("a list of positive numbers")]
@@ -228,7 +228,7 @@ def hints_of(owner: Any) -> dict[str, Any]:
 
 
 @cache
-def settings_of(owner: Callable) -> dict[str, Kind]:
+def settings_of(owner: Callable[..., Any]) -> dict[str, Kind]:
     """The settings of a class or of a function whose annotations say what they may be."""
     kinds = {name: kind(hint) for name, hint in hints_of(owner).items()}
     return {name: one for name, one in kinds.items() if one is not None}

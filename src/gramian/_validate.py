@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _arrays
+from gramian._arrays import Array
 from gramian._settings import shown as shown
 
 LARGEST = 1e300
@@ -103,7 +104,7 @@ def placed(X: Any, owner: str, name: str = "X", devices: bool = True) -> Any:
 def unmasked(values: Any, owner: str, name: str) -> None:
     """One sentence for a masked array with hidden entries, which would count as the numbers behind the mask."""
     if np.ma.is_masked(values):
-        hidden = int(np.ma.count_masked(values))
+        hidden = int(np.asarray(values.mask).sum())
         raise ValueError(f"{owner}: {name} must hold no masked entries, got {hidden}; fill them, or drop those rows.")
 
 
@@ -449,7 +450,7 @@ def is_word(value: Any, word: str) -> bool:
     return isinstance(value, str) and value == word
 
 
-def one_of(value: Any, owner: str, name: str, options: tuple) -> Any:
+def one_of(value: Any, owner: str, name: str, options: tuple[Any, ...]) -> Any:
     """Return value when it is one of the options."""
     if isinstance(value, str) and value in options:
         return value
@@ -501,7 +502,7 @@ def random(random_state: Any, owner: str) -> np.random.RandomState:
         ) from error
 
 
-def psd(M: Any, owner: str, name: str = "matrix", d: int | None = None) -> np.ndarray:
+def psd(M: Array, owner: str, name: str = "matrix", d: int | None = None) -> np.ndarray:
     """Return a symmetric positive semi-definite matrix (checked, symmetrized) as float64."""
     M = array(M, owner, name)
     if M.ndim != 2 or M.shape[0] != M.shape[1]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gramian import linalg
-from gramian._arrays import block_bytes, namespace, rounding
+from gramian._arrays import Array, block_bytes, namespace, rounding
 from gramian.linalg import take
 
 RUN = 64
@@ -35,7 +35,7 @@ class DeviceScan:
     reach: float
 
     @classmethod
-    def of(cls, X: Any) -> "DeviceScan":
+    def of(cls, X: Array) -> "DeviceScan":
         """Scan of the rows of X."""
         xp, (n, d) = namespace(X), X.shape
         center = linalg.mean(X)
@@ -53,14 +53,14 @@ class DeviceScan:
             right = xp.concat([right, far])
         return cls(center, unit, right, n, reach)
 
-    def only(self, mask: Any) -> "DeviceScan":
+    def only(self, mask: Array) -> "DeviceScan":
         """The same scan in which the other rows are infinitely far away."""
         xp, d = namespace(self.right), self.center.shape[0]
         right = xp.asarray(self.right, copy=True)
         right[: self.n, d] = xp.where(mask, right[: self.n, d], xp.inf)
         return replace(self, right=right)
 
-    def bounds(self, Q: Any) -> tuple[Any, Any]:
+    def bounds(self, Q: Array) -> tuple[Any, Any]:
         """Squared distances of queries to all rows, in units², (m, padded n), and how far rounding may be off, (m,)."""
         Z, xp = linalg.single((Q - self.center) / self.unit), namespace(Q)
         norms = xp.sum(Z * Z, axis=1, keepdims=True)
@@ -69,7 +69,7 @@ class DeviceScan:
         return left @ self.right.T, error
 
 
-def shortlist(D: Any, m: int) -> tuple[Any, Any]:
+def shortlist(D: Array, m: int) -> tuple[Any, Any]:
     """Values and columns of the m smallest entries of each row, ascending."""
     runs, xp = D.shape[1] // RUN, namespace(D)
     if D.shape[1] % RUN or runs < 4 * m:
@@ -81,7 +81,7 @@ def shortlist(D: Any, m: int) -> tuple[Any, Any]:
     return values, xp.take_along_axis(places, order // RUN, axis=1) * RUN + order % RUN
 
 
-def lowest(D: Any, k: int) -> tuple[Any, Any]:
+def lowest(D: Array, k: int) -> tuple[Any, Any]:
     """Values (n, k) and columns of the k smallest entries of each row, ascending."""
     torch, cupy, xp = sys.modules.get("torch"), sys.modules.get("cupy"), namespace(D)
     if torch is not None and isinstance(D, torch.Tensor):
@@ -97,13 +97,13 @@ def lowest(D: Any, k: int) -> tuple[Any, Any]:
     return xp.take_along_axis(D, candidates, axis=1), candidates
 
 
-def _aligned(parts: list) -> Any:
+def _aligned(parts: list[Any]) -> Array:
     """Columns side by side, with columns of zeros up to a multiple of eight: products are much faster then."""
     missing = -sum(piece.shape[1] for piece in parts) % 8
     return namespace(parts[0]).concat([*parts, linalg.full((parts[0].shape[0], missing), 0.0, parts[0])], axis=1)
 
 
-def search(scan: DeviceScan, X: Any, Q: Any, k: int, skip: Any = None) -> tuple[Any, Any]:
+def search(scan: DeviceScan, X: Array, Q: Array, k: int, skip: Any = None) -> tuple[Any, Any]:
     """Rows (m, k) of X and squared distances of the k nearest to each query, ascending, ties by row.
 
     ``skip`` (m,) is a row that is no neighbor of query i.
@@ -117,7 +117,7 @@ def search(scan: DeviceScan, X: Any, Q: Any, k: int, skip: Any = None) -> tuple[
     return xp.concat([ids for ids, _ in answers]), xp.concat([values for _, values in answers])
 
 
-def _piece(scan: DeviceScan, X: Any, Q: Any, k: int, skip: Any) -> tuple[Any, Any]:
+def _piece(scan: DeviceScan, X: Array, Q: Array, k: int, skip: Any) -> tuple[Any, Any]:
     wanted, xp = k + (skip is not None), namespace(X)
     m = min(wanted + max(SPARE, wanted // 4), scan.n)
     D, error = scan.bounds(Q)
@@ -135,7 +135,7 @@ def _piece(scan: DeviceScan, X: Any, Q: Any, k: int, skip: Any) -> tuple[Any, An
     return names, values
 
 
-def search_radius(scan: DeviceScan, X: Any, Q: Any, limit: float) -> list[tuple[Any, Any]]:
+def search_radius(scan: DeviceScan, X: Array, Q: Array, limit: float) -> list[tuple[Any, Any]]:
     """Rows of X and squared distances of all that are within the limit of each query, ascending, ties by row."""
     answers, xp = [], namespace(X)
     for i in range(Q.shape[0]):
@@ -148,13 +148,13 @@ def search_radius(scan: DeviceScan, X: Any, Q: Any, limit: float) -> list[tuple[
     return answers
 
 
-def _distances(X: Any, Q: Any, ids: Any) -> Any:
+def _distances(X: Array, Q: Array, ids: Any) -> Array:
     """Squared distances of queries to their listed rows, from the differences, in double."""
     V = linalg.double(take(X, ids)) - linalg.double(Q)[:, None, :]  # (m, k, d)
     return namespace(V).sum(V * V, axis=2)
 
 
-def _first(D: Any, ids: Any, k: int, skip: Any) -> tuple[Any, Any]:
+def _first(D: Array, ids: Any, k: int, skip: Any) -> tuple[Any, Any]:
     """The k smallest, ascending; equal ones in the order given."""
     xp = namespace(D)
     D = D if skip is None else xp.where(ids == skip[:, None], xp.inf, D)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
 
-from gramian._arrays import asarray, block_bytes, foreign, namespace, put, to_numpy
+from gramian._arrays import Array, asarray, block_bytes, foreign, namespace, put, to_numpy
 
 BLOCK_BYTES = 64 << 20
 """Working memory of the blocked routines."""
@@ -89,7 +89,7 @@ def psd_power(M: np.ndarray, power: float, rtol: float | None = None) -> np.ndar
     return (vectors * values**power) @ vectors.T
 
 
-def varying(values: Any, vectors: Any, rtol: float) -> tuple[Any, Any]:
+def varying(values: Any, vectors: Array, rtol: float) -> tuple[Any, Any]:
     """Eigenvalues, ascending, above a share of the largest, and their eigenvectors."""
     if values.shape[0] == 0:
         return values, vectors
@@ -184,7 +184,7 @@ def dense(X: Any) -> Any:
     return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
-def covariance(X: Any) -> np.ndarray:
+def covariance(X: Array) -> np.ndarray:
     """Covariance (d, d) of the rows of X, on the host."""
     if foreign(X):
         return to_numpy(scatter_around_mean(X)) / max(X.shape[0] - 1, 1)
@@ -196,7 +196,7 @@ def listed(numbers: Any) -> list[int]:
     return [int(number) for number in to_numpy(numbers)]
 
 
-def flat(X: Any) -> Any:
+def flat(X: Array) -> Array:
     """All entries in a row."""
     return namespace(X).reshape(X, (-1,))
 
@@ -206,18 +206,18 @@ def total(values: Any) -> float:
     return float(namespace(values).sum(values))
 
 
-def mean(X: Any) -> Any:
+def mean(X: Array) -> Array:
     """The mean of the rows of a dense X, (d,)."""
     return namespace(X).mean(X, axis=0)
 
 
-def scatter_around_mean(Z: Any) -> Any:
+def scatter_around_mean(Z: Array) -> Array:
     """Scatter (d, d) of points around their mean."""
     spread = Z - mean(Z)
     return spread.T @ spread
 
 
-def spread_of(X: Any) -> float:
+def spread_of(X: Array) -> float:
     """Mean squared distance of the rows of a dense X to their mean."""
     return total(row_norms(X - mean(X))) / max(X.shape[0], 1)
 
@@ -264,7 +264,7 @@ def numbers(n: int, beside: Any) -> np.ndarray:
     return namespace(beside).arange(n, device=beside.device) if foreign(beside) else np.arange(n)
 
 
-def solve_lower(L: Any, B: Any) -> np.ndarray:
+def solve_lower(L: Array, B: Array) -> np.ndarray:
     """L⁻¹B for a lower triangular L, where B is."""
     if foreign(B):
         # Triangular solves with many right sides are slow on accelerators, a product is not.
@@ -279,7 +279,7 @@ def identity(d: int, beside: Any) -> np.ndarray:
     return namespace(beside).eye(d, dtype=beside.dtype, device=beside.device)
 
 
-def with_diagonal(D: Any, value: float) -> Any:
+def with_diagonal(D: Array, value: float) -> Array:
     """A square matrix with a value on its diagonal, in place on the host."""
     if foreign(D):
         rows = numbers(D.shape[0], D)
@@ -288,7 +288,7 @@ def with_diagonal(D: Any, value: float) -> Any:
     return D
 
 
-def at_least(values: Any, low: float) -> Any:
+def at_least(values: Any, low: float) -> Array:
     """The larger of each number and a limit."""
     if foreign(values):
         return namespace(values).clip(values, low, None)
@@ -306,14 +306,14 @@ def sealed(x: np.ndarray) -> np.ndarray:
     return view
 
 
-def product(A: Any, X: Any) -> np.ndarray:
+def product(A: Array, X: Any) -> np.ndarray:
     """AX for a sparse or dense A, where X is."""
     if not foreign(X):
         return A @ X
     return _sparse_product(A, X) if sparse.issparse(A) else asarray(A, X) @ X
 
 
-def _sparse_product(A: Any, X: Any) -> Any:
+def _sparse_product(A: Any, X: Any) -> Array:
     """AX for a sparse matrix A of SciPy and X on a device.
 
     The entries of A are sorted by row, so each row sums a run of scaled rows of X. Rows with as many entries are
@@ -394,7 +394,7 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
         D[a, b] = row_norms(X[a] - Y[b])
 
 
-def _sqdist_on_device(X: Any, Y: Any) -> Any:
+def _sqdist_on_device(X: Any, Y: Any) -> Array:
     """:func:`sqdist` of dense rows where they are."""
     xp, Y, same = namespace(X), X if Y is None else Y, Y is None
     if X.shape[0] == 0 or Y.shape[0] == 0:
@@ -412,7 +412,7 @@ def _sqdist_on_device(X: Any, Y: Any) -> Any:
     return with_diagonal(D, 0.0) if same else D
 
 
-def _manhattan_on_device(X: Any, Y: Any) -> Any:
+def _manhattan_on_device(X: Array, Y: Array) -> Array:
     xp = namespace(X)
     parts = [
         xp.sum(abs(X[rows, :][:, None, :] - Y[None, :, :]), axis=2)
@@ -439,29 +439,29 @@ def manhattan(X: Any, Y: Any) -> np.ndarray:
     return manhattan_distances(tidy(X), tidy(Y))
 
 
-def difference(X: Any, Y: Any) -> Any:
+def difference(X: Array, Y: Array) -> Any:
     """X − Y in double precision."""
     if foreign(X):
         return double(X) - double(Y)
     return np.subtract(X, Y, dtype=np.float64)
 
 
-def double(X: Any) -> Any:
+def double(X: Array) -> Any:
     """Numbers in double precision, no copy where they are."""
     return namespace(X).astype(X, namespace(X).float64, copy=False) if foreign(X) else X.astype(np.float64, copy=False)
 
 
-def single(X: Any) -> Any:
+def single(X: Array) -> Any:
     """Numbers in single precision."""
     return namespace(X).astype(X, namespace(X).float32, copy=False) if foreign(X) else X.astype(np.float32, copy=False)
 
 
-def pair_sqdist(X: Any, Y: Any) -> np.ndarray:
+def pair_sqdist(X: Array, Y: Array) -> np.ndarray:
     """Squared Euclidean distance of row i of X to row i of Y, (n,)."""
     return row_norms(X - Y)
 
 
-def neighbor_scatter(X: Any, near: Any, W: Any) -> np.ndarray:
+def neighbor_scatter(X: Array, near: Array, W: Array) -> np.ndarray:
     """Scatter Σ_ij W_ij (x_i − x_near(i,j))(…)ᵀ of each row and its neighbors, (d, d), from the differences."""
     total = full((X.shape[1], X.shape[1]), 0.0, X)
     for j in range(near.shape[1]):
@@ -470,7 +470,7 @@ def neighbor_scatter(X: Any, near: Any, W: Any) -> np.ndarray:
     return total
 
 
-def scatter(X: Any, W: Any) -> np.ndarray:
+def scatter(X: Any, W: Array) -> np.ndarray:
     """Weighted scatter Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ, (d, d), for dense or sparse weights W (n, n).
 
     Folded into one graph Laplacian, Xᵀ (deg − W − Wᵀ) X, with deg the row and column sums of W.

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _validate, linalg
-from gramian._arrays import asarray, foreign, to_numpy
+from gramian._arrays import Array, asarray, foreign, to_numpy
 from gramian.persist import Stored
 
 INSIDE = 1e-9
@@ -65,7 +65,7 @@ class Coordinates(Stored, ABC):
         return x[None, :]
 
     @abstractmethod
-    def z(self, X: Any) -> Any:
+    def z(self, X: Any) -> Array:
         """Coordinates of points, (n, r)."""
 
     @abstractmethod
@@ -92,7 +92,7 @@ class Coordinates(Stored, ABC):
         """z(x) − z(y) of paired points, (n, r)."""
         return self.z(X) - self.z(Y)
 
-    def rest(self, X: Any, Y: Any | None, ZX: Any, ZY: Any | None) -> np.ndarray:
+    def rest(self, X: Any, Y: Any | None, ZX: Array, ZY: Any | None) -> np.ndarray:
         """Squared distances outside of the coordinates, (n, m), given those of both sets."""
         return linalg.at_least(self.sqdist(X, Y) - linalg.sqdist(ZX, ZY), 0.0)
 

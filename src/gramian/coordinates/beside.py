@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
-from gramian._arrays import namespace
+from gramian._arrays import Array, namespace
 from gramian.coordinates.kernel import KernelSpace
 
 
@@ -49,7 +49,7 @@ class BesideFeatures(KernelSpace):
         """|x − y|² + |z(x) − z(y)|² of paired points."""
         return linalg.pair_sqdist(X, Y) + linalg.row_norms(self.difference(X, Y))
 
-    def rest(self, X: Any, Y: Any | None, ZX: Any, ZY: Any | None) -> np.ndarray:
+    def rest(self, X: Any, Y: Any | None, ZX: Array, ZY: Any | None) -> np.ndarray:
         """|x − y|²."""
         return linalg.sqdist(X, Y)
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.linalg import block_diag
 
 from gramian import linalg
-from gramian._arrays import asarray, namespace, to_numpy
+from gramian._arrays import Array, asarray, namespace, to_numpy
 from gramian.coordinates.base import Coordinates
 from gramian.coordinates.probabilities import Probabilities
 
@@ -49,7 +49,7 @@ class Hellinger(Coordinates):
         return self.space.beside
 
     @property
-    def mean(self) -> Any:  # type: ignore[override]  # a constant elsewhere
+    def mean(self) -> Array:
         """What z₀ subtracts, and nothing of √p."""
         return np.append(np.broadcast_to(self.space.mean, self.space.size), np.zeros(len(self.classes)))
 
@@ -76,16 +76,16 @@ class Hellinger(Coordinates):
         """The door of z₀ behind the validation of vectors."""
         return self.space.accept(X, name)
 
-    def roots(self, X: Any) -> Any:
+    def roots(self, X: Any) -> Array:
         """√p(x), where the points are, (n, c)."""
         return asarray(self.model.roots(to_numpy(X)), X)
 
-    def z(self, X: Any) -> Any:
+    def z(self, X: Any) -> Array:
         """(z₀(x), √p(x))."""
         Z = linalg.dense(self.space.z(X))
         return namespace(Z).concat([Z, self.roots(X)], axis=1)
 
-    def difference(self, X: Any, Y: Any) -> Any:
+    def difference(self, X: Any, Y: Any) -> Array:
         """(z₀(x) − z₀(y), √p(x) − √p(y)) of paired points."""
         Z = self.space.difference(X, Y)
         return namespace(Z).concat([Z, self.roots(X) - self.roots(Y)], axis=1)
@@ -111,7 +111,7 @@ class Hellinger(Coordinates):
         """The same of paired points."""
         return self.space.pair_sqdist(X, Y) + linalg.row_norms(self.roots(X) - self.roots(Y))
 
-    def rest(self, X: Any, Y: Any | None, ZX: Any, ZY: Any | None) -> np.ndarray:
+    def rest(self, X: Any, Y: Any | None, ZX: Array, ZY: Any | None) -> np.ndarray:
         """What z₀ leaves out."""
         r = self.space.size
         return self.space.rest(X, Y, ZX[:, :r], None if ZY is None else ZY[:, :r])

@@ -36,7 +36,7 @@ class KernelSpace(Coordinates):
         return self.kernel.linear
 
     @property
-    def mean(self) -> np.ndarray:  # type: ignore[override]  # a constant elsewhere
+    def mean(self) -> np.ndarray:
         """What centered features subtract."""
         return self.features.mean_
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _validate, linalg
-from gramian._arrays import asarray
+from gramian._arrays import Array, asarray
 from gramian.coordinates.base import Coordinates
 
 INDEPENDENT = 1e-10
@@ -72,11 +72,11 @@ class Plain(VectorSpace):
         """Number of features d."""
         return self.d
 
-    def z(self, X: Any) -> Any:
+    def z(self, X: Any) -> Array:
         """The points themselves."""
         return X
 
-    def difference(self, X: Any, Y: Any) -> Any:
+    def difference(self, X: Any, Y: Any) -> Array:
         """x − y in double precision: the difference first, so that close points keep their digits."""
         if sparse.issparse(X) or sparse.issparse(Y):
             return linalg.dense(X - Y) if sparse.issparse(X - Y) else np.asarray(X - Y)

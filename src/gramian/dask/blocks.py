@@ -87,7 +87,7 @@ def slice_of(grouping: Chunklets, rows: slice) -> tuple[np.ndarray, np.ndarray |
     return ids.astype(kind), None if grouping.weight is None else grouping.weight[rows]
 
 
-def moments_of(block: Any, groupings: list[tuple]) -> list[Moments]:
+def moments_of(block: Any, groupings: list[tuple[Any, ...]]) -> list[Moments]:
     """Moments of the rows of a block, some of them at a time."""
     pieces = [
         [piece_moments(V, ids[rows], None if weight is None else weight[rows]) for ids, weight in groupings]

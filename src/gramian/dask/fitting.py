@@ -32,7 +32,7 @@ SMALLER = "give a smaller sample"
 
 def fit(
     client: Any,
-    learner: Any,
+    learner: Learner,
     X: Any,
     y: Any = None,
     *,
@@ -129,12 +129,12 @@ def learn(learner: Any, blocks: Blocks, y: Any, unknown: Any, sample: int) -> An
     return learner
 
 
-def answers(learner: Any, y: Any) -> tuple:
+def answers(learner: Learner, y: Any) -> tuple[Any, ...]:
     """What is known, as an argument of ``fit`` where that takes one."""
     return (y,) if isinstance(learner, Learner) else ()
 
 
-def side_of(learner: Any, y: Any, blocks: Blocks, unknown: Any) -> Labels | Constraints | None:
+def side_of(learner: Learner, y: Any, blocks: Blocks, unknown: Any) -> Labels | Constraints | None:
     """Labels or constraints of the rows, checked; None where a learner asks for nothing."""
     owner = type(learner).__name__
     if not isinstance(learner, Learner) or learner.traits.labels == "none":
@@ -173,7 +173,7 @@ def by_sums(learner: Learner, side: Any) -> bool:
     return isinstance(side, Constraints) and not isinstance(side, Chunklets) and not learner.traits.lifts
 
 
-def fit_sums(learner: Any, blocks: Blocks, side: Any, drawn: Callable[[], tuple], unknown: Any) -> Any:
+def fit_sums(learner: Any, blocks: Blocks, side: Any, drawn: Callable[[], tuple[Any, ...]], unknown: Any) -> Any:
     """The metric of sums over all rows, and of those rows that constraints speak of.
 
     For labels and chunklets some rows come into memory only where the weight of the prior is to be chosen.
@@ -198,7 +198,7 @@ def fit_sums(learner: Any, blocks: Blocks, side: Any, drawn: Callable[[], tuple]
     return learner
 
 
-def sums_of(learner: Any, blocks: Blocks, side: Any) -> Sums:
+def sums_of(learner: Learner, blocks: Blocks, side: Constraints) -> Sums:
     """What is asked of all rows; unlabeled ones do not count."""
     counted = side.codes >= 0 if isinstance(side, Labels) else np.ones(blocks.n, dtype=bool)
     groups = None

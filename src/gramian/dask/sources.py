@@ -72,7 +72,7 @@ def array_of(item: Any, name: str, rows: int | None, ndim: int) -> Any:
     return arrays().from_array(np.asarray(item), chunks=(step, -1)[: item.ndim], name=False)
 
 
-def on_disk(path: str | os.PathLike, name: str) -> np.ndarray:
+def on_disk(path: str | os.PathLike[str], name: str) -> np.ndarray:
     """The memory map of a file."""
     if not os.path.exists(path):
         raise FileNotFoundError(f"{OWNER}: {name} has no file at {os.fspath(path)!r}.")
@@ -96,7 +96,7 @@ def slices_on_disk(X: np.memmap, step: int) -> Any:
     )
 
 
-def rows_at(place: tuple, rows: slice) -> np.ndarray:
+def rows_at(place: tuple[Any, ...], rows: slice) -> np.ndarray:
     """Rows of a memory map, still on disk until they are touched."""
     path, dtype, offset, shape = place
     return np.asarray(np.memmap(path, dtype, "r", offset, shape)[rows])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _settings, _validate, linalg
+from gramian._arrays import Array
 from gramian.export.base import TARGETS, Map, Place, Reader, Target
 from gramian.export.points import Rows, Stream, rows
 from gramian.neighbors import smallest
@@ -201,7 +202,7 @@ class Nearest:
         self.ids = np.zeros((len(self.Q), 0), dtype=np.int64)
         self.sqdist = np.zeros((len(self.Q), 0))
 
-    def add(self, ids: np.ndarray, Z: Any) -> None:
+    def add(self, ids: np.ndarray, Z: Array) -> None:
         """See a block of points."""
         best, sqdist = smallest(linalg.sqdist(self.Q, np.asarray(Z, np.float64)), min(self.k, len(Z)))
         names = np.concatenate([self.ids, ids[best]], axis=1)  # (m, at most 2k)

@@ -73,7 +73,7 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
     handle = "ntotal"
     reads = '"items.faiss"'
 
-    def write(  # type: ignore[override]  # the arguments of one target
+    def write(
         self,
         map: Map,
         X: Stream,
@@ -82,7 +82,7 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
         *,
         ids: Any = None,
         verbose: bool = False,
-        callback: Callable | None = None,
+        callback: Callable[..., Any] | None = None,
         **options: Any,
     ) -> Any:
         faiss = self.needs(map.owner, "faiss")
@@ -133,7 +133,13 @@ gramian.HashIndex : Ours, which takes a new metric at once."""
 
 
 def _built(
-    faiss: Any, map: Map, points: Rows, kind: str, options: dict[str, Any], verbose: bool, callback: Callable | None
+    faiss: Any,
+    map: Map,
+    points: Rows,
+    kind: str,
+    options: dict[str, Any],
+    verbose: bool,
+    callback: Callable[..., Any] | None,
 ) -> tuple[Any, Nearest]:
     """The index of all points, and the exact neighbors of some queries in its coordinates."""
     sample = points.sample(TRAINING)

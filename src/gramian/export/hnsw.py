@@ -41,7 +41,7 @@ class Graph(Target):
     query: str
     returns = "path, or the index where no path is given"
 
-    def write(  # type: ignore[override]  # the arguments of one target
+    def write(
         self,
         map: Map,
         X: Stream,
@@ -51,7 +51,7 @@ class Graph(Target):
         n_links: Count | None = None,
         ef_construction: Count | None = None,
         verbose: bool = False,
-        callback: Callable | None = None,
+        callback: Callable[..., Any] | None = None,
         random_state: int = 0,
     ) -> Any:
         points = rows(X, ids, map.owner, map.n_features)
@@ -75,7 +75,7 @@ class Graph(Target):
         what = f"the coordinates in an index of {self.name}."
         return delivered(path, map, save, what, self.query, width=map.width, beam=beam)
 
-    def reader(self, index: Any, width: int, count: int, fetch: Callable, dtype: str = "float32") -> Reader:
+    def reader(self, index: Any, width: int, count: int, fetch: Callable[..., Any], dtype: str = "float32") -> Reader:
         """A written graph, with a wide beam."""
         search = lambda Q, k: self.search(index, np.ascontiguousarray(Q, np.float32), k, max(WIDEST_BEAM, k))  # noqa: E731
         return Reader(width, count, search, lambda ids: np.asarray(fetch(ids)), dtype=dtype, exact=False)

@@ -33,7 +33,7 @@ class Json(Npz):
 ('gramian map 1', [[1.0, 0.0], [0.0, 2.0]])
 """
 
-    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:
         arrays = arrays_of(map, center_of(map, center), matrix=False)
         numbers = {"format": FORMAT} | {name: value.tolist() for name, value in arrays.items()}
         if path is None:

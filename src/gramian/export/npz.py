@@ -63,7 +63,7 @@ class Npz(Target):
 [[1.0, 0.0], [0.0, 2.0]]
 """
 
-    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:
         arrays = arrays_of(map, center_of(map, center))
         if path is None:
             return arrays

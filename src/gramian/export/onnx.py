@@ -46,7 +46,7 @@ class Onnx(Target):
 ['Sub', 'MatMul']
 """
 
-    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:
         onnx = self.needs(map.owner, "onnx")
         model = _model(onnx, map, center_of(map, center))
         onnx.checker.check_model(model)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _validate, linalg
+from gramian._arrays import Array
 from gramian._settings import Rule, checked
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _columns(map: "Map", X: Any, widths: dict[str, int]) -> dict[str, np.ndarray
     return {name: single(values[name], map.owner) for name in widths}
 
 
-def single(A: Any, owner: str) -> np.ndarray:
+def single(A: Array, owner: str) -> np.ndarray:
     """An array in single precision, in which every target stores vectors."""
     with np.errstate(over="ignore"):
         B = np.ascontiguousarray(A, dtype=np.float32)

@@ -60,7 +60,7 @@ class Sklearn(Target):
 ([[1.0, 2.0]], 2.0)
 """
 
-    def write(self, map: Map, path: Place = None) -> Any:  # type: ignore[override]  # the arguments of one target
+    def write(self, map: Map, path: Place = None) -> Any:
         estimator = _estimator(map)
         if path is None:
             return LearnedDistance(estimator)

@@ -88,7 +88,7 @@ class TableTarget(Target):
             report(len(ids))
         self.finish(place)
 
-    def write(  # type: ignore[override]  # the arguments of one target
+    def write(
         self,
         map: Map,
         X: Stream | None,
@@ -100,7 +100,7 @@ class TableTarget(Target):
         original: bool = False,
         source: str | None = None,
         verbose: bool = False,
-        callback: Callable | None = None,
+        callback: Callable[..., Any] | None = None,
     ) -> Any:
         """See the class."""
         owner, name = map.owner, self.named(check_name(table, map.owner))

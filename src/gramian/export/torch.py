@@ -51,7 +51,7 @@ class Torch(Target):
 Linear(in_features=2, out_features=2, bias=True)
 """
 
-    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:  # type: ignore[override]
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Any:
         torch = self.needs(map.owner, "torch")
         steps = layers(map, center)  # in their order
         state = {name: torch.from_numpy(array) for name, array in state_of(steps).items()}
@@ -92,7 +92,7 @@ class SentenceTransformers(Target):
 PosixPath('learned')
 """
 
-    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Path:  # type: ignore[override]
+    def write(self, map: Map, path: Place = None, *, center: Center | None = None) -> Path:
         target = folder(path, map.owner, "the folder of the module")
         places: list[str | None] = []
         for number, (weight, bias) in enumerate(layers(map, center)):

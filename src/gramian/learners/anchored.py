@@ -13,18 +13,22 @@ Distances are linear in w, so the whole path costs one fit and two matrices of d
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gramian import _validate, linalg
-from gramian._arrays import asarray, to_numpy
+from gramian._arrays import Array, asarray, to_numpy
 from gramian.constraints import Chunklets, Comparisons, Labels
 from gramian.coordinates import Plain, Rest, Subspace
 from gramian.learners.held_out import Fold, held_out, path_scores
 from gramian.learners.path import Path, WithRest
 from gramian.learners.task import Sums, Targets, Task, Traits
 from gramian.solvers.base import Result, Solution, on_host
+
+if TYPE_CHECKING:
+    from gramian.learners.base import Learner
+
 
 WEIGHTS = np.array([0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 """Weights w of the prior to choose from."""
@@ -83,7 +87,7 @@ class Failed:
             )
 
 
-def chosen(learner: Any, frame: Any, task: Task, weight: float | None) -> tuple[Any, float, Failed]:
+def chosen(learner: "Learner", frame: Any, task: Task, weight: float | None) -> tuple[Any, float, Failed]:
     """The variant of a learner with the largest gain, the weight of the prior for it, and which folds failed.
 
     The weight is the largest whose gain is within so many standard errors of the best one as the frame's ``care``
@@ -116,7 +120,7 @@ def best_place(gains: list[tuple[str, np.ndarray]], care: float | None) -> tuple
 
 
 def gains_on(
-    learner: Any, frame: Any, fold: Fold, task: Task, weights: np.ndarray, reasons: list[str]
+    learner: "Learner", frame: Any, fold: Fold, task: Task, weights: np.ndarray, reasons: list[str]
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Gains over the prior (clusters, weights) on what one fold held out, by kind.
 
@@ -175,7 +179,7 @@ class Frame:
             sums = None if sums is None else sums.seen(np.eye(points.shape[1]) / np.sqrt(size))
         return cls(points, root, free, traits.care, size == 0, sums)
 
-    def part(self, learner: Any, task: Task, rows: np.ndarray | None = None) -> "Part":
+    def part(self, learner: "Learner", task: Task, rows: np.ndarray | None = None) -> "Part":
         """What a learner finds in the leading directions of the points, or of those of a fold."""
         points, traits = self.points if rows is None else linalg.take(self.points, rows), learner.traits
         sums = self.sums if rows is None else None
@@ -209,7 +213,7 @@ class Frame:
         return Part(U, core, self.root, learned)
 
 
-def enough(learner: Any, task: Task, again: bool) -> Solution:
+def enough(learner: "Learner", task: Task, again: bool) -> Solution:
     """What a learner finds with the effort of a blend; ``again`` with its own limit where that is far from the end."""
     exact, most = learner.traits.exact.of(learner), task.effort.max_iter
     shorter = most is not None and exact.max_iter is not None and most < exact.max_iter
@@ -254,13 +258,13 @@ def unit_free(y: Any) -> bool:
     return isinstance(y, Labels | Targets | Chunklets | Comparisons) or y.from_data
 
 
-def in_unit(M: Any, S: Any) -> Any:
+def in_unit(M: Array, S: Array) -> Array:
     """M in the unit in which points of scatter S, up to a factor, are as far apart, on average, as they are."""
     size = float(np.sum(S * M))
     return (float(np.trace(S)) / size if size > 0 else 0.0) * M
 
 
-def leading_directions(V: Any, most: int) -> Any:
+def leading_directions(V: Array, most: int) -> Array:
     """Orthonormal columns (r, p): the principal directions of centered points (n, r), as far as they vary."""
     n, r = V.shape
     if r <= n:
@@ -275,14 +279,14 @@ class SharedDirections:
     def __init__(self) -> None:
         self.all: Any = None
 
-    def __call__(self, V: Any, most: int) -> Any:
+    def __call__(self, V: Array, most: int) -> Array:
         """Orthonormal columns (r, p)."""
         if self.all is None:
             self.all = leading_directions(V, max(V.shape))
         return self.all[:, :most]
 
 
-def root_of(M: Any) -> Any:
+def root_of(M: Array) -> Array:
     """R with RRᵀ = M: triangular where M is definite, which costs a tenth, and symmetric elsewhere."""
     try:
         return np.linalg.cholesky(M)
@@ -290,7 +294,7 @@ def root_of(M: Any) -> Any:
         return linalg.psd_sqrt(M)
 
 
-def varying(S: Any, most: int) -> tuple[Any, Any]:
+def varying(S: Array, most: int) -> tuple[Any, Any]:
     """Leading eigenvalues (p,) and eigenvectors (r, p) of a scatter, largest first, as far as they are not 0."""
     values, vectors = linalg.eigh(S)
     keep = np.flatnonzero(values > 1e-10 * max(values[-1], 0.0))[::-1][:most]

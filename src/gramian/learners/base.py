@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import _memory, _settings, _validate, linalg
-from gramian._arrays import free_bytes
+from gramian._arrays import Array, free_bytes
 from gramian._settings import Count, Loudness, Seed, Share, Size
 from gramian.constraints import Chunklets, Constraints, Labels
 from gramian.coordinates import Coordinates, Plain, Rest
@@ -188,7 +188,7 @@ class Iterative(Blended):
     max_iter: Count | None = None
     tol: Size | None = None
     verbose: Loudness = False
-    callback: Callable | None = None
+    callback: Callable[..., Any] | None = None
 
 
 def task_of(learner: Learner, X: Any, y: Any, sums: Sums | None = None) -> Task:
@@ -275,7 +275,7 @@ def room_for(learner: Learner, X: Any) -> Any:
     return linalg.dense(X)
 
 
-def named_prior(learner: Learner, Z: Any, rest: Rest, sums: Sums | None = None) -> Any:
+def named_prior(learner: Learner, Z: Array, rest: Rest, sums: Sums | None = None) -> Any:
     """M₀ on the coordinates, (r, r); None where it is the identity."""
     if _validate.is_word(learner.prior, "identity"):
         return None

@@ -1,6 +1,6 @@
 """The one validation of a fit: points as float64, and what is known of them as labels, targets or constraints."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,8 +10,11 @@ from gramian.constraints import Constraints, Feedback, Labels, Pairs, Quadruplet
 from gramian.learners import _warnings
 from gramian.learners.task import Targets
 
+if TYPE_CHECKING:
+    from gramian.learners.base import Learner
 
-def enter(learner: Any, X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
+
+def enter(learner: "Learner", X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
     """Points and side information of a learner; tuples are taken apart."""
     owner, traits = type(learner).__name__, learner.traits
     if traits.labels == "none":
@@ -36,7 +39,7 @@ def enter(learner: Any, X: Any, y: Any, unknown: Any = None) -> tuple[Any, Any]:
     return X, Targets.from_labels(labels, owner) if numbers else labels
 
 
-def points_alone(learner: Any, X: Any) -> np.ndarray:
+def points_alone(learner: "Learner", X: Any) -> np.ndarray:
     """Points of a learner that looks at nothing else."""
     if are_tuples(X):
         raise ValueError(f"{type(learner).__name__}: X must be points of shape (n, d), got shape {np.shape(X)}.")
@@ -56,7 +59,7 @@ def vectors(learner: Any, X: Any, y: np.ndarray | None = None) -> Any:
     return linalg.double(checked if y is None else checked[0])
 
 
-def constrained(learner: Any, X: Any, y: Constraints | Feedback) -> tuple[Any, Constraints]:
+def constrained(learner: "Learner", X: Any, y: Constraints | Feedback) -> tuple[Any, Constraints]:
     """Points and the constraints on them, of a kind that the learner takes."""
     side = y.pairs(X) if isinstance(y, Feedback) else y
     if learner.traits.vectors and side is y:

@@ -60,7 +60,7 @@ class Ground:
         return cls(alpha * task.M0, float(alpha)) if task.prior is None else cls(task.prior, 0.0)
 
 
-def drawn(task: Task, n_pairs: int | None) -> Any:
+def drawn(task: Task, n_pairs: int | None) -> Constraints:
     """The constraints of a task; pairs from labels where these were given."""
     if not isinstance(task.y, Labels):
         return task.y
@@ -68,7 +68,7 @@ def drawn(task: Task, n_pairs: int | None) -> Any:
     return Pairs.from_labels(task.y, count, random_state=task.rng)
 
 
-def bounded(task: Task, side: Any, ground: Ground, percentiles: Any = (5, 95)) -> Any:
+def bounded(task: Task, side: Constraints, ground: Ground, percentiles: Any = (5, 95)) -> Constraints:
     """Bounds that were left open: percentiles of the squared distances under the prior, in the whole space if it
     reaches there; they are soft then.
     """
@@ -81,7 +81,7 @@ def bounded(task: Task, side: Any, ground: Ground, percentiles: Any = (5, 95)) -
 
 
 def solved(
-    task: Task, side: Any, ground: Ground, divergence: Divergence, slack: Slack, solver: Any, owner: str
+    task: Task, side: Constraints, ground: Ground, divergence: Divergence, slack: Slack, solver: Any, owner: str
 ) -> Solution:
     """min_M D(M, M₀) + slack  s.t.  ⟨C_i, Z M Zᵀ⟩ ≤ b_i,  M ⪰ 0."""
     Z, offset = task.Z, 0.0  # type: tuple[Any, Any]
@@ -240,7 +240,7 @@ class Framework(Iterative):
             divergence = divergence.at(task.Z, task.rest.lower)
         return solved(task, side, ground, divergence, self.slack_of(side), self.solver, "Framework")
 
-    def slack_of(self, side: Any) -> Slack:
+    def slack_of(self, side: Constraints) -> Slack:
         """What missing a bound costs."""
         if isinstance(self.slack, Slack):
             return self.slack

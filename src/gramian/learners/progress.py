@@ -30,8 +30,8 @@ class Watched:
 
 @contextmanager
 def progress(
-    owner: str, verbose: bool | int, total: int | None, callback: Callable | None = None
-) -> Iterator[Callable | None]:
+    owner: str, verbose: bool | int, total: int | None, callback: Callable[..., Any] | None = None
+) -> Iterator[Callable[..., Any] | None]:
     """Yield ``report(n_iter, value, residual)``, or None when nobody listens."""
     if not verbose:
         yield callback

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _memory, _validate, linalg
-from gramian._arrays import foreign, to_numpy
+from gramian._arrays import Array, foreign, to_numpy
 from gramian.coordinates import BesideFeatures, KernelSpace, Subspace
 from gramian.learners.anchored import WEIGHTS, Part
 from gramian.learners.base import Solves, named_prior
@@ -157,7 +157,7 @@ def spread(X: Any) -> float:
     return linalg.spread_of(X)
 
 
-def unit_of(X: Any, Z: Any) -> float:
+def unit_of(X: Array, Z: Array) -> float:
     """By how much points are farther apart than their kernel coordinates, 1 where these are all one point."""
     apart = spread(Z)
     return spread(X) / apart if apart > 0 else 1.0

@@ -3,14 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from gramian import linalg
-from gramian._arrays import to_numpy
+from gramian._arrays import Array, to_numpy
 from gramian.constraints import Labels
 from gramian.coordinates import Rest
+
+if TYPE_CHECKING:
+    from gramian.learners.base import Learner
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +38,7 @@ class Sums:
         """Mean squared distance of points to their mean."""
         return float(self.covariance.trace()) * (self.n - 1) / self.n
 
-    def seen(self, A: Any) -> "Sums":
+    def seen(self, A: Array) -> "Sums":
         """The sums of the points xA, for A (d, p)."""
         means = None if self.means is None else self.means @ A
         covariance, scatter = (None if S is None else A.T @ S @ A for S in (self.covariance, self.scatter))
@@ -51,7 +54,7 @@ class Effort:
     constraints: int | None = None
     """Constraints that are drawn from labels at most; None is the usual number."""
 
-    def of(self, learner: Any) -> "Effort":
+    def of(self, learner: "Learner") -> "Effort":
         """This effort with the numbers that the caller gave in place of ours: they are promises."""
         numbers = {name: getattr(learner, name, None) for name in ("tol", "max_iter")}
         return replace(self, **{name: value for name, value in numbers.items() if value is not None})
@@ -79,7 +82,7 @@ class Traits:
     """How often all points are held out, in threes, where a weight is chosen: one draw of folds says little."""
     care: float = 1.0
     """Standard errors of the gain that the weight of the prior may cost."""
-    choices: dict[str, tuple] = field(default_factory=dict)
+    choices: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """What "auto" stands for, by setting: values to choose from on held-out points."""
     has_unit: bool = False
     """Whether the problem depends on the unit of the points: a blended fit brings them to a spread of 1."""
@@ -183,23 +186,23 @@ class Task:
     """(n,): the rows of the caller, where the points stand in another order than there."""
     sums: Sums | None = None
     """Sums over all points, where ``Z`` are some of them."""
-    directions: Callable | None = None
+    directions: Callable[..., Any] | None = None
     """Gives the leading directions of the points, where several learners share them."""
-    report: Callable | None = None
+    report: Callable[..., Any] | None = None
     """Hears ``(n_iter, value, residual)`` after each step."""
 
     @property
-    def M0(self) -> Any:
+    def M0(self) -> Array:
         """The prior as a matrix, on the host."""
         return np.eye(self.Z.shape[1]) if self.prior is None else self.prior
 
-    def in_rows(self, near: Any) -> Any:
+    def in_rows(self, near: Array) -> Array:
         """Indices of points (n, k) for each point, as the caller counts them."""
         if self.rows is None:
             return near
         return self.by_rows(self.rows[to_numpy(near)])
 
-    def by_rows(self, values: Any) -> Any:
+    def by_rows(self, values: Any) -> Array:
         """Values (n, …) of the points, in the order of the caller's rows."""
         if self.rows is None:
             return values
@@ -215,6 +218,6 @@ class Task:
         y = Labels(self.y.codes[self.order], self.y.classes).by_appearance()
         return replace(self, Z=Z, y=y, rest=replace(self.rest, X=X, Z=Z), order=None, rows=self.order)
 
-    def within(self, space: Any, Z: Any, prior: Any = None) -> "Task":
+    def within(self, space: Any, Z: Array, prior: Any = None) -> "Task":
         """The same task in other coordinates of the points."""
         return replace(self, Z=Z, rest=Rest(space, self.Z, Z), prior=prior, sums=None, directions=None)

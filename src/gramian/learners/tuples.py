@@ -85,7 +85,7 @@ def _decides(learner: Any) -> bool:
     return hasattr(learner, "tuple_size_")
 
 
-def _must_decide(learner: Any) -> bool:
+def _must_decide(learner: "TupleMixin") -> bool:
     """Raise where there is nothing to decide; scikit-learn shows why below its own words."""
     if not _decides(learner):
         raise AttributeError(

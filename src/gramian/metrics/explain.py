@@ -79,7 +79,7 @@ def along_the_way(function: Callable[[np.ndarray], np.ndarray], start: Any, end:
     return shares
 
 
-def one_by_one(function: Callable, here: np.ndarray, there: np.ndarray, order: np.ndarray) -> np.ndarray:
+def one_by_one(function: Callable[..., Any], here: np.ndarray, there: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Values of f while the features of ``order`` move, (m + 1,); a block of points at a time."""
     values = np.empty(len(order) + 1)
     for rows in linalg.blocks(len(values), 24 * len(here)):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _memory, _validate, linalg
+from gramian._arrays import Array
 from gramian.coordinates import BesideFeatures, KernelSpace, Plain, Subspace, orthonormal
 from gramian.metrics.base import WORDS, Metric
 
@@ -42,7 +43,7 @@ class Mahalanobis(Metric):
         super().__init__(Plain(L.shape[1]), L)
 
     @classmethod
-    def from_matrix(cls, M: Any) -> "Mahalanobis":
+    def from_matrix(cls, M: Array) -> "Mahalanobis":
         """Metric of a PSD matrix, with its symmetric root as the factor."""
         return cls(linalg.psd_sqrt(_validate.psd(M, "Mahalanobis")))
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _memory, linalg
-from gramian._arrays import asarray, foreign, namespace
+from gramian._arrays import Array, asarray, foreign, namespace
 
 if TYPE_CHECKING:
     from gramian.metrics.base import Metric
@@ -139,7 +139,7 @@ class View:
         axes, inside = (asarray(matrix, V) for matrix in (self.axes, metric.root - s * np.eye(k)))
         return s * V + ((V @ axes.T) @ inside) @ axes  # √α v + U(G − √α I)Uᵀv
 
-    def weigh(self, V: Any) -> Any:
+    def weigh(self, V: Array) -> Array:
         """BV of rows."""
         if self.axes is not None:
             return self.metric.alpha * V + ((V @ self.axes.T) @ self._inside) @ self.axes  # αv + U(M − αI)Uᵀv
@@ -147,7 +147,7 @@ class View:
             return V @ self._inside
         return V @ self.metric.core if self._scales is None else V * self._scales
 
-    def sqnorms(self, V: Any) -> np.ndarray:
+    def sqnorms(self, V: Array) -> np.ndarray:
         """Values vᵀBv of rows."""
         if self.axes is not None or not self.on_points:
             return linalg.row_inner(V, self.weigh(V))
