@@ -24,8 +24,8 @@ def draw(results: list[Report]) -> None:
     wrongs = sorted({float(row["wrong clicks"]) for row in rows})
     figure, axes = plt.subplots(1, len(wrongs), figsize=(10.5, 4.4), sharey=True, squeeze=False)
     for ax, wrong in zip(axes[0], wrongs):
-        last = {row["task"]: row for row in rows if float(row["wrong clicks"]) == wrong and row["task"] != "mean"}
-        panel(ax, list(last.values()))
+        shown = [row for row in rows if not row["task"].startswith("mean")]
+        panel(ax, list({row["task"]: row for row in shown if float(row["wrong clicks"]) == wrong}.values()))
         ax.set_title(f"{wrong:.0%} of clicks wrong" if wrong else "all clicks right", fontsize=10)
         ax.set_xlabel("gain in the share of right ones among the ten best")
     handles, labels = axes[0][0].get_legend_handles_labels()
@@ -58,7 +58,7 @@ def panel(ax: Any, rows: list[dict[str, str]]) -> None:
             full = COLORS[name] if side == "same" else "white"
             ax.errorbar(gains, places, xerr=errors, mfc=full, label=f"{NAMES[name]}, {meaning}", **style)
     ax.axvline(0, color="gray", lw=0.8)
-    ax.set_yticks(range(len(rows)), [row["task"].rstrip(" *†") for row in rows])
+    ax.set_yticks(range(len(rows)), [row["task"].rstrip(" *†‡") for row in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.grid(axis="y", color="#eeeeee")
     ax.set_axisbelow(True)

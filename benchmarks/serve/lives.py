@@ -98,9 +98,9 @@ def life(kind: str, rng: np.random.Generator) -> tuple[bool, bool]:
     for visit in range(VISITS):
         vote = one_vote(kind, rng)
         votes += [] if vote is None else [vote]
-        decision = wealth.decided(parts, np.array(votes), 1)
+        decision = wealth.decided(parts, np.array(votes), 0)
         adopted |= decision == "adopted"
-        reached |= wealth.log_wealth([*parts, wealth.log_gains(votes)]) >= wealth.log_needed(1)
+        reached |= wealth.log_wealth([*parts, wealth.log_gains(votes)]) >= wealth.log_needed(0)
         if decision == "lost" or (visit + 1) % RENEWED == 0 or (len(votes) > 3 and sum(votes) < -1):
             parts, votes = [*parts, wealth.log_gains(votes)], []
     return adopted, reached

@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -27,6 +29,11 @@ def opened(X: np.ndarray, name: str = "a") -> Iterator[Space]:
         space.create(name, X.shape[1])
         space.add(name, X, list(range(len(X))))
         yield space
+
+
+def drawn(rng: np.random.Generator) -> contextlib.AbstractContextManager[object]:
+    """Coins of duels that fall the same way in every run."""
+    return mock.patch.object(secrets, "randbits", lambda bits: int.from_bytes(rng.bytes(bits // 8)))
 
 
 def visit(

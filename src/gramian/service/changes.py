@@ -321,6 +321,6 @@ def activate(
     if number != 0:
         duels.set_status(draft, row, number, "adopted")
     if number != row["active"]:
-        duels.crown(draft, name)
+        duels.crown(draft, name, by_people=True)
     duels.use(draft, row, number, None if row["candidate"] == number else row["candidate"])
     return {"active": number, "seq": seq}

@@ -103,9 +103,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Reign:
-    """How many versions were in use so far, and the log gains (J, stakes) of earlier candidates against this one."""
+    """How often people chose the metric in use, and log gains (J, stakes) of earlier candidates against this one."""
 
-    number: int = 1
+    choices: int = 0
     parts: tuple[tuple[float, ...], ...] = ()
 
     @classmethod
@@ -116,16 +116,16 @@ class Reign:
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> "Reign":
-        """From plain numbers."""
-        return cls(fields["reign"], tuple(map(tuple, fields["parts"])))
+        """From plain numbers; before there were choices, each metric in use counted."""
+        return cls(fields.get("choices", fields.get("reign", 1) - 1), tuple(map(tuple, fields["parts"])))
 
     def plain(self) -> dict[str, Any]:
         """As plain numbers."""
-        return {"reign": self.number, "parts": [list(part) for part in self.parts]}
+        return {"choices": self.choices, "parts": [list(part) for part in self.parts]}
 
     def after(self, votes: np.ndarray) -> "Reign":
         """With what one more candidate won or lost."""
-        return Reign(self.number, (*self.parts, tuple(wealth.log_gains(votes).tolist()))) if len(votes) else self
+        return Reign(self.choices, (*self.parts, tuple(wealth.log_gains(votes).tolist()))) if len(votes) else self
 
     def keep(self, draft: Draft, name: str) -> None:
         """Write it down."""
@@ -135,7 +135,7 @@ class Reign:
     def summary(self, record: Record) -> dict[str, float]:
         """What a bettor would own who began with 1, and how much is needed."""
         own = self.after(record.votes)
-        logs = wealth.log_wealth(own.parts), wealth.log_needed(self.number)
+        logs = wealth.log_wealth(own.parts), wealth.log_needed(self.choices)
         return {"wealth": math.exp(min(logs[0], MOST_LOG)), "needed": math.exp(logs[1])}
 
 
@@ -182,9 +182,9 @@ def challenge(draft: Draft, row: sqlite3.Row, number: int) -> None:
     use(draft, row, row["active"], number)
 
 
-def crown(draft: Draft, name: str) -> None:
+def crown(draft: Draft, name: str, by_people: bool) -> None:
     """Another version is in use from here on, against which nothing has been won yet."""
-    Reign(Reign.of(draft.db, name).number + 1).keep(draft, name)
+    Reign(Reign.of(draft.db, name).choices + by_people).keep(draft, name)
 
 
 def set_status(draft: Draft, row: sqlite3.Row, number: int, status: str) -> None:
@@ -217,14 +217,14 @@ def judge(draft: Draft, name: str) -> None:
     if row["candidate"] is None:
         return
     fights, reign = record(draft.db, row["number"], row["candidate"], row["active"]), Reign.of(draft.db, name)
-    decision = wealth.decided(reign.parts, fights.votes, reign.number)
+    decision = wealth.decided(reign.parts, fights.votes, reign.choices)
     if decision is None:
         return
     duels = {**fights.summary(), **reign.summary(fights)}
     draft.event("verdict", {"version": row["candidate"], "verdict": decision, "duels": duels, **reign.plain()}, name)
     set_status(draft, row, row["candidate"], decision)
     if decision == "adopted":
-        crown(draft, name)
+        crown(draft, name, by_people=False)
         use(draft, row, row["candidate"], None)
     else:
         reign.after(fights.votes).keep(draft, name)
@@ -246,10 +246,10 @@ def judge_again(draft: Draft, name: str, duel: str) -> None:
     """
     last = draft.db.execute(text, (name,)).fetchone()
     data = {} if last is None else json.loads(last["data"])
-    if data.get("verdict", "withdrawn") == "withdrawn" or data["version"] != sides["version"] or "parts" not in data:
+    if data.get("verdict", "withdrawn") == "withdrawn" or data["version"] != sides["version"] or "choices" not in data:
         return
     fights, reign = record(draft.db, row["number"], sides["version"], sides["against"]), Reign.read(data)
-    if wealth.decided(reign.parts, fights.votes, reign.number) == data["verdict"]:
+    if wealth.decided(reign.parts, fights.votes, reign.choices) == data["verdict"]:
         return
     duels = {**fights.summary(), **reign.summary(fights)}
     draft.event("verdict", {"version": sides["version"], "verdict": "withdrawn", "duels": duels, **reign.plain()}, name)

@@ -237,7 +237,7 @@ class Teacher:
             if view.candidate is None:
                 return True
             votes = duels.record(db, view.number, view.candidate, view.active).votes
-            return not wealth.leads(votes, duels.Reign.of(db, view.name).number)
+            return not wealth.leads(votes, duels.Reign.of(db, view.name).choices)
 
     def activate(self, name: str, number: int, user: str | None = None) -> dict[str, Any]:
         """Let a version answer; its index is built before the change."""

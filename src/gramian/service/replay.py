@@ -61,7 +61,7 @@ class Game:
 
     active: int = 0
     candidate: int | None = None
-    reign: int = 1
+    choices: int = 0
     parts: list[np.ndarray] = field(default_factory=list)
     teams: dict[str, tuple[tuple[int, int], dict[int, int]]] = field(default_factory=dict)
     clicks: dict[int, tuple[str, int]] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Game:
         row = self.missing() if event["op"] != "verdict" else None
         row = getattr(self, f"_{event['op']}")(event) or row
         if event["op"] in ("feedback", "undo") and self.candidate is not None:
-            self.due = wealth.decided(self.parts, self.votes(self.candidate), self.reign)
+            self.due = wealth.decided(self.parts, self.votes(self.candidate), self.choices)
         return row
 
     def missing(self) -> dict[str, Any] | None:
@@ -127,7 +127,7 @@ class Game:
         self.before = None
         self.candidate = None if self.candidate == event["version"] else self.candidate
         if event["version"] != self.active:
-            self.active, self.reign, self.parts = event["version"], self.reign + 1, []
+            self.active, self.choices, self.parts = event["version"], self.choices + 1, []
 
     def _end(self) -> None:
         """Keep what the candidate won."""
@@ -137,11 +137,11 @@ class Game:
     def _verdict(self, event: Event) -> dict[str, Any]:
         if event["verdict"] == "withdrawn":
             return self._withdrawn(event)
-        computed = wealth.decided(self.parts, self.votes(event["version"]), self.reign)
-        row = self._row(event, computed if "parts" in event else OLDER)
-        self.before, self.due = (self.active, self.reign, self.parts, event["verdict"]), None
+        computed = wealth.decided(self.parts, self.votes(event["version"]), self.choices)
+        row = self._row(event, computed if "choices" in event else OLDER)
+        self.before, self.due = (self.active, self.choices, self.parts, event["verdict"]), None
         if event["verdict"] == "adopted":
-            self.active, self.reign, self.parts = event["version"], self.reign + 1, []
+            self.active, self.parts = event["version"], []
         else:
             self._end()
         self.candidate = None
@@ -150,9 +150,9 @@ class Game:
     def _withdrawn(self, event: Event) -> dict[str, Any]:
         verdict = None
         if self.before is not None:
-            self.active, self.reign, self.parts, verdict = self.before
+            self.active, self.choices, self.parts, verdict = self.before
         self.candidate, self.before = event["version"], None
-        computed = wealth.decided(self.parts, self.votes(event["version"]), self.reign)
+        computed = wealth.decided(self.parts, self.votes(event["version"]), self.choices)
         return self._row(event, "withdrawn" if verdict is not None and computed != verdict else computed)
 
     def _row(self, event: Event, computed: str | None) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class Game:
         own = math.exp(wealth.log_wealth([*self.parts, *([wealth.log_gains(votes)] if len(votes) else [])]))
         told = event.get("duels", {}).get("wealth", math.nan)
         same = computed == OLDER or (computed == event["verdict"] and abs(own - told) <= CLOSE * own)
-        needed = math.exp(wealth.log_needed(self.reign))
+        needed = math.exp(wealth.log_needed(self.choices))
         counts = {"votes": len(votes), "wealth": own, "needed": needed}
         return {"seq": event["seq"], "version": event["version"], **counts, "recorded": event["verdict"]} | {
             "computed": computed,

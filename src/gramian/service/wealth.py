@@ -14,8 +14,14 @@ and c_j = 0.15 / (j (j − 1)) for the others, which sum to 1,
 
     W = Σ_{j ≤ J} c_j K̄(duels from candidate j on)  +  1 − Σ_{j ≤ J} c_j
 
-Each metric in use is tested at its own level, α_i = 6 α / (π i)² for the i-th, which sum to α over the whole life of
-a collection, however many candidates there are.
+A test ends with an adoption only, and the next metric in use is then tested at the same level: as in alpha investing
+(Foster and Stine 2008), what is adopted pays for the next test. Let V be the number of adoptions of something that is
+no better and R that of all. Each test adds one to V with probability at most α, and R + 1 tests are begun, so
+
+    E[V] ≤ α (E[R] + 1)      and where nothing better is ever proposed      P[V > 0] ≤ α
+
+since there the first adoption is the first error. People who choose a metric themselves begin a test that nothing
+has paid for: with a_0 = 0.8 and a_c = 0.2 / (c (c + 1)), which sum to 1, the level after c such choices is α a_c.
 """
 
 from collections.abc import Sequence
@@ -26,6 +32,8 @@ Gains = Sequence[float] | np.ndarray
 """Log gains of a candidate, one for each stake."""
 ALPHA = 0.05
 """Probability that a collection ever adopts something while nothing that was proposed is better."""
+UNTOUCHED = 0.8
+"""Share of it for a collection in which people never choose a metric themselves."""
 STAKES = np.array([0.25, 0.7])
 """Shares of the wealth that are staked on each vote: for small differences and for others."""
 WEIGHTS = np.array([0.2, 0.8])
@@ -78,12 +86,21 @@ def log_wealth(parts: Sequence[Gains]) -> float:
     return float(np.logaddexp.reduce([*(np.log(capital) + [log_mixed(gains) for gains in totals]), np.log(waiting)]))
 
 
-def log_needed(reign: int, alpha: float = ALPHA) -> float:
-    """log 1/α_i, which the wealth must reach against the i-th metric in use."""
-    return float(np.log((np.pi * reign) ** 2 / (6 * alpha)))
+def log_needed(choices: int) -> float:
+    """log 1/(α a_c), which the wealth must reach after c choices by people.
+
+    Examples
+    --------
+    >>> import math
+    >>> from gramian.service.wealth import log_needed
+    >>> round(math.exp(log_needed(0))), round(math.exp(log_needed(1)))
+    (25, 200)
+    """
+    share = UNTOUCHED if choices == 0 else (1 - UNTOUCHED) / (choices * (choices + 1))
+    return -float(np.log(ALPHA * share))
 
 
-def decided(parts: Sequence[Gains], votes: np.ndarray, reign: int) -> str | None:
+def decided(parts: Sequence[Gains], votes: np.ndarray, choices: int) -> str | None:
     """``"adopted"``, ``"lost"``, ``"undecided"`` after too many votes, or None: go on.
 
     ``parts`` are the log gains of earlier candidates against the same metric in use, ``votes`` those of the present
@@ -92,16 +109,16 @@ def decided(parts: Sequence[Gains], votes: np.ndarray, reign: int) -> str | None
     """
     if len(votes) < FEWEST:
         return None
-    if votes.sum() > 0 and log_wealth([*parts, log_gains(votes)]) >= log_needed(reign):
+    if votes.sum() > 0 and log_wealth([*parts, log_gains(votes)]) >= log_needed(choices):
         return "adopted"
     if log_mixed(log_gains(-votes)) >= -np.log(ALPHA):
         return "lost"
     return "undecided" if len(votes) >= MOST else None
 
 
-def leads(votes: np.ndarray, reign: int) -> bool:
+def leads(votes: np.ndarray, choices: int) -> bool:
     """Whether a candidate has won half of what it needs by its own votes."""
-    return len(votes) >= FEWEST and log_mixed(log_gains(votes)) >= LEADS * log_needed(reign)
+    return len(votes) >= FEWEST and log_mixed(log_gains(votes)) >= LEADS * log_needed(choices)
 
 
 def log_mixed(gains: np.ndarray) -> float:
