@@ -79,7 +79,7 @@ def test_nobody_can_expect_to_gain_from_fair_votes(past, n):
     assert np.mean(later) == pytest.approx(np.exp(wealth.log_wealth(now)))
 
 
-def lives(rng, n_lives=400, n_votes=300):
+def lives(rng, n_lives=400, n_votes=120):
     """Fair votes of many kinds, and candidates that are renewed whenever the last ones went badly."""
     for life in range(n_lives):
         size = rng.choice([1.0, 0.5, 0.2])
