@@ -65,9 +65,9 @@ def test_javascript_gives_our_coordinates():
 def taught():
     """Queries that find their documents after a turn."""
     rng = np.random.default_rng(0)
-    documents = rng.normal(size=(300, 6)) + 1
+    documents = rng.normal(size=(60, 6)) + 1
     turn = np.eye(6) + 0.5 * rng.normal(size=(6, 6))
-    return documents @ turn + 0.3 * rng.normal(size=(300, 6)), documents
+    return documents @ turn + 0.3 * rng.normal(size=(60, 6)), documents
 
 
 @pytest.mark.skipif(NODE is None, reason="needs node")

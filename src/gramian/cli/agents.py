@@ -74,7 +74,7 @@ def mcp(
         tell.print(f"gramian mcp: {space}, {name}: {count:,} items, {by}")
 
         def ready(address: str) -> None:
-            tell.print(f"gramian mcp answers at {address}{protocol.PATH}; stop with Ctrl-C")
+            tell.print(f"gramian mcp answers at {address}{protocol.PATH}, the page is {address}; stop with Ctrl-C")
             sys.stderr.flush()
 
         if http:
