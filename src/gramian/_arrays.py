@@ -9,9 +9,12 @@ import sys
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 Array = np.ndarray
 """An array of any library: in types NumPy's stands for all of them."""
+Matrix = np.ndarray | sparse.csr_array
+"""Rows of numbers, dense or sparse."""
 COMPATIBLE = ("torch", "cupy")
 """Libraries whose functions array-api-compat brings to the standard."""
 UNCHANGEABLE = ("jax", "jaxlib")

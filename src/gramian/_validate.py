@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _arrays
-from gramian._arrays import Array
+from gramian._arrays import Array, Matrix
 from gramian._settings import shown as shown
 
 LARGEST = 1e300
@@ -173,7 +173,7 @@ def _is_plain(X: Any, y: Any, min_points: int) -> bool:
     return labels and X.shape[0] >= min_points and X.shape[1] > 0
 
 
-def _device_points(estimator: Any, X: Any, reset: bool, min_points: int, degree: int) -> Any:
+def _device_points(estimator: Any, X: Matrix, reset: bool, min_points: int, degree: int) -> Any:
     """The points of an estimator, on a device."""
     owner = type(estimator).__name__
     width = None if reset else getattr(estimator, "n_features_in_", None)
@@ -207,7 +207,7 @@ def _reason(error: Exception, X: Any) -> str:
     return str(error)
 
 
-def sparse_refusal(X: Any, name: str = "X") -> str:
+def sparse_refusal(X: Matrix, name: str = "X") -> str:
     """Why a sparse matrix is not taken, and the ways there are."""
     if X.shape[1] <= 1000:
         return f"{name} must be dense, got a sparse matrix; pass {name}.toarray()."
@@ -243,7 +243,7 @@ def _example(cells: Any) -> str:
     return ""
 
 
-def _sound(X: Any, owner: str, name: str = "X", degree: int = 2, learns: bool = False) -> Any:
+def _sound(X: Matrix, owner: str, name: str = "X", degree: int = 2, learns: bool = False) -> Any:
     """X when its entries and their powers are finite; in double precision where single would not do."""
     if sparse.issparse(X):
         X = csr(X)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
 
-from gramian._arrays import Array, asarray, block_bytes, foreign, namespace, put, to_numpy
+from gramian._arrays import Array, Matrix, asarray, block_bytes, foreign, namespace, put, to_numpy
 
 BLOCK_BYTES = 64 << 20
 """Working memory of the blocked routines."""
@@ -16,12 +16,12 @@ LARGE = 0.95
 """Entries of a vector with this share of the largest magnitude are large."""
 
 
-def count(X: Any) -> int:
+def count(X: Matrix) -> int:
     """Number of points of an array, a sparse matrix or any other sequence."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
-def take(X: Any, rows: Any) -> Any:
+def take(X: Matrix, rows: Any) -> Any:
     """Points of X at the given rows (a slice, a mask or indices): an array for arrays, a list for other sequences."""
     if foreign(X):
         if isinstance(rows, slice):
@@ -116,7 +116,7 @@ def leading_directions(V: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
     return Q @ vectors[:, ::-1], values[::-1]
 
 
-def row_norms(X: Any) -> np.ndarray:
+def row_norms(X: Matrix) -> np.ndarray:
     """Squared Euclidean norm of each row, dense or sparse."""
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
@@ -125,14 +125,14 @@ def row_norms(X: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
-def row_extents(X: Any) -> np.ndarray:
+def row_extents(X: Matrix) -> np.ndarray:
     """Largest magnitude in each row, dense or sparse."""
     if foreign(X):
         return namespace(X).max(abs(X), axis=1)
     return dense(abs(X).max(axis=1)).ravel()
 
 
-def unit_rows(X: Any) -> Any:
+def unit_rows(X: Matrix) -> Any:
     """Rows divided by their Euclidean length, dense or sparse; rows of zeros stay."""
     if foreign(X):
         sizes = namespace(X).sqrt(row_norms(X))
@@ -142,14 +142,14 @@ def unit_rows(X: Any) -> Any:
     return sparse.csr_array(sparse.diags_array(inverse) @ X) if sparse.issparse(X) else X * inverse[:, None]
 
 
-def held_columns(X: Any) -> np.ndarray:
+def held_columns(X: Matrix) -> np.ndarray:
     """Columns of a sparse X (CSR) that hold anything, the first one where none does."""
     used = np.zeros(X.shape[1], dtype=bool)
     used[X.indices if X.nnz else 0] = True
     return np.flatnonzero(used)
 
 
-def row_inner(X: Any, Y: Any) -> np.ndarray:
+def row_inner(X: Matrix, Y: Matrix) -> np.ndarray:
     """Inner product of row i of X with row i of Y, dense or sparse, shape (n,)."""
     if sparse.issparse(X) or sparse.issparse(Y):
         X, Y = (X, Y) if sparse.issparse(X) else (Y, X)
@@ -177,7 +177,7 @@ def spread(n: int, most: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
-def dense(X: Any) -> Any:
+def dense(X: Matrix) -> Any:
     """X as an array, whether it is one or sparse; points on a device stay where they are."""
     if foreign(X):
         return X
@@ -232,7 +232,7 @@ def renamed(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return names, place
 
 
-def moments(X: Any, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def moments(X: Matrix, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sizes (g,) and means (g, d) of groups of rows, and the scatter (d, d) of the rows around them, on the host.
 
     ``groups`` (n,) are numbers from 0 on, each of them used.
@@ -306,14 +306,14 @@ def sealed(x: np.ndarray) -> np.ndarray:
     return view
 
 
-def product(A: Array, X: Any) -> np.ndarray:
+def product(A: Array, X: Matrix) -> np.ndarray:
     """AX for a sparse or dense A, where X is."""
     if not foreign(X):
         return A @ X
     return _sparse_product(A, X) if sparse.issparse(A) else asarray(A, X) @ X
 
 
-def _sparse_product(A: Any, X: Any) -> Array:
+def _sparse_product(A: Matrix, X: Matrix) -> Array:
     """AX for a sparse matrix A of SciPy and X on a device.
 
     The entries of A are sorted by row, so each row sums a run of scaled rows of X. Rows with as many entries are
@@ -331,7 +331,7 @@ def _sparse_product(A: Any, X: Any) -> Array:
     return take(xp.concat(parts), np.argsort(np.concatenate(order)))
 
 
-def inner(X: Any, Y: Any) -> np.ndarray:
+def inner(X: Matrix, Y: Matrix) -> np.ndarray:
     """Dense matrix of inner products X Yᵀ of two row sets, each dense or sparse."""
     if sparse.issparse(X) and sparse.issparse(Y) and X.shape[1] > X.nnz + Y.nnz:
         used = np.unique(Y.indices)
@@ -340,7 +340,7 @@ def inner(X: Any, Y: Any) -> np.ndarray:
     return np.asarray(G.todense()) if sparse.issparse(G) else G
 
 
-def in_columns(X: Any, columns: np.ndarray) -> sparse.csr_array:
+def in_columns(X: Matrix, columns: np.ndarray) -> sparse.csr_array:
     """CSR matrix of the given sorted columns of a CSR matrix, without work or memory of the order of its width."""
     if len(columns) == 0:
         return sparse.csr_array((X.shape[0], 0))
@@ -350,7 +350,7 @@ def in_columns(X: Any, columns: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array((X.data[hit], place[hit], indptr), shape=(X.shape[0], len(columns)))
 
 
-def sqdist(X: Any, Y: Any | None = None) -> np.ndarray:
+def sqdist(X: Matrix, Y: Any | None = None) -> np.ndarray:
     """Squared Euclidean distances between rows, (n, m), never negative, dense or sparse input.
 
     Dense rows are centered first, which keeps the expansion |x|² + |y|² − 2xᵀy accurate for data far
@@ -394,7 +394,7 @@ def _sharpen(D: np.ndarray, X: np.ndarray, Y: np.ndarray, sizes: np.ndarray) -> 
         D[a, b] = row_norms(X[a] - Y[b])
 
 
-def _sqdist_on_device(X: Any, Y: Any) -> Array:
+def _sqdist_on_device(X: Matrix, Y: Matrix) -> Array:
     """:func:`sqdist` of dense rows where they are."""
     xp, Y, same = namespace(X), X if Y is None else Y, Y is None
     if X.shape[0] == 0 or Y.shape[0] == 0:
@@ -421,13 +421,13 @@ def _manhattan_on_device(X: Array, Y: Array) -> Array:
     return xp.concat(parts) if parts else empty((0, Y.shape[0]), X)
 
 
-def manhattan(X: Any, Y: Any) -> np.ndarray:
+def manhattan(X: Matrix, Y: Matrix) -> np.ndarray:
     """‖x_i − y_j‖₁, (n, m), of dense or sparse points; scikit-learn wants short indices."""
     if foreign(X):
         return _manhattan_on_device(X, asarray(Y, X))
     from sklearn.metrics.pairwise import manhattan_distances
 
-    def tidy(A: Any) -> Any:
+    def tidy(A: Matrix) -> Any:
         if not sparse.issparse(A):
             return A
         if not A.has_canonical_format:  # else repeated entries are summed in the data that X, Y and the caller share
@@ -470,7 +470,7 @@ def neighbor_scatter(X: Array, near: Array, W: Array) -> np.ndarray:
     return total
 
 
-def scatter(X: Any, W: Array) -> np.ndarray:
+def scatter(X: Matrix, W: Array) -> np.ndarray:
     """Weighted scatter Σ_ij W_ij (x_i − x_j)(x_i − x_j)ᵀ, (d, d), for dense or sparse weights W (n, n).
 
     Folded into one graph Laplacian, Xᵀ (deg − W − Wᵀ) X, with deg the row and column sums of W.

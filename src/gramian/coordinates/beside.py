@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
-from gramian._arrays import Array, namespace
+from gramian._arrays import Array, Matrix, namespace
 from gramian.coordinates.kernel import KernelSpace
 
 
@@ -23,15 +23,15 @@ class BesideFeatures(KernelSpace):
     beside = True
     linear = False
 
-    def inner(self, X: Any, Y: Any) -> np.ndarray:
+    def inner(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """xᵀy + z(x)ᵀz(y)."""
         return linalg.inner(X, Y) + self.z(X) @ self.z(Y).T
 
-    def energy(self, X: Any) -> np.ndarray:
+    def energy(self, X: Matrix) -> np.ndarray:
         """|x|² + |z(x)|²."""
         return linalg.row_norms(X) + linalg.row_norms(self.z(X))
 
-    def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
+    def bilinear(self, X: Matrix, left: Any, right: Any) -> np.ndarray:
         """(left φ)(right φ)ᵀ on the diagonal, in blocks of rows."""
         Z = self.z(X)
         total = linalg.empty(left.shape[0], X)
@@ -41,23 +41,23 @@ class BesideFeatures(KernelSpace):
             total[rows] = outside + inside
         return total
 
-    def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
+    def sqdist(self, X: Matrix, Y: Any | None) -> np.ndarray:
         """|x − y|² + |z(x) − z(y)|²."""
         return linalg.sqdist(X, Y) + linalg.sqdist(self.z(X), None if Y is None else self.z(Y))
 
-    def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
+    def pair_sqdist(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """|x − y|² + |z(x) − z(y)|² of paired points."""
         return linalg.pair_sqdist(X, Y) + linalg.row_norms(self.difference(X, Y))
 
-    def rest(self, X: Any, Y: Any | None, ZX: Array, ZY: Any | None) -> np.ndarray:
+    def rest(self, X: Matrix, Y: Any | None, ZX: Array, ZY: Any | None) -> np.ndarray:
         """|x − y|²."""
         return linalg.sqdist(X, Y)
 
-    def pair_rest(self, X: Any, Y: Any, Z: np.ndarray) -> np.ndarray:
+    def pair_rest(self, X: Matrix, Y: Matrix, Z: np.ndarray) -> np.ndarray:
         """|x − y|² of paired points."""
         return linalg.pair_sqdist(X, Y)
 
-    def phi(self, X: Any) -> Any:
+    def phi(self, X: Matrix) -> Any:
         """(x, z(x))."""
         Z = self.z(X)
         return sparse.csr_array(sparse.hstack([X, Z])) if sparse.issparse(X) else namespace(X).concat([X, Z], axis=1)

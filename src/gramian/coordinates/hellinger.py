@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.linalg import block_diag
 
 from gramian import linalg
-from gramian._arrays import Array, asarray, namespace, to_numpy
+from gramian._arrays import Array, Matrix, asarray, namespace, to_numpy
 from gramian.coordinates.base import Coordinates
 from gramian.coordinates.probabilities import Probabilities
 
@@ -68,59 +68,59 @@ class Hellinger(Coordinates):
         """Coordinates of z₀ and classes."""
         return self.space.size + len(self.classes)
 
-    def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
+    def check(self, X: Matrix, owner: str, name: str = "X", min_points: int = 1) -> Any:
         """The door of z₀."""
         return self.space.check(X, owner, name, min_points)
 
-    def accept(self, X: Any, name: str = "X") -> Any:
+    def accept(self, X: Matrix, name: str = "X") -> Any:
         """The door of z₀ behind the validation of vectors."""
         return self.space.accept(X, name)
 
-    def roots(self, X: Any) -> Array:
+    def roots(self, X: Matrix) -> Array:
         """√p(x), where the points are, (n, c)."""
         return asarray(self.model.roots(to_numpy(X)), X)
 
-    def z(self, X: Any) -> Array:
+    def z(self, X: Matrix) -> Array:
         """(z₀(x), √p(x))."""
         Z = linalg.dense(self.space.z(X))
         return namespace(Z).concat([Z, self.roots(X)], axis=1)
 
-    def difference(self, X: Any, Y: Any) -> Array:
+    def difference(self, X: Matrix, Y: Matrix) -> Array:
         """(z₀(x) − z₀(y), √p(x) − √p(y)) of paired points."""
         Z = self.space.difference(X, Y)
         return namespace(Z).concat([Z, self.roots(X) - self.roots(Y)], axis=1)
 
-    def inner(self, X: Any, Y: Any) -> np.ndarray:
+    def inner(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """k₀(x, y) + Σ_c √(p_c(x) p_c(y))."""
         return self.space.inner(X, Y) + self.roots(X) @ self.roots(Y).T
 
-    def energy(self, X: Any) -> np.ndarray:
+    def energy(self, X: Matrix) -> np.ndarray:
         """k₀(x, x) + 1."""
         return self.space.energy(X) + linalg.row_norms(self.roots(X))
 
-    def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
+    def bilinear(self, X: Matrix, left: Any, right: Any) -> np.ndarray:
         """That of z₀, and (left √P)(right √P)ᵀ on the diagonal."""
         P = self.roots(X)
         return self.space.bilinear(X, left, right) + linalg.row_inner(linalg.product(left, P), linalg.product(right, P))
 
-    def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
+    def sqdist(self, X: Matrix, Y: Any | None) -> np.ndarray:
         """Squared distances of the space of z₀, and Hellinger's."""
         return self.space.sqdist(X, Y) + linalg.sqdist(self.roots(X), None if Y is None else self.roots(Y))
 
-    def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
+    def pair_sqdist(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """The same of paired points."""
         return self.space.pair_sqdist(X, Y) + linalg.row_norms(self.roots(X) - self.roots(Y))
 
-    def rest(self, X: Any, Y: Any | None, ZX: Array, ZY: Any | None) -> np.ndarray:
+    def rest(self, X: Matrix, Y: Any | None, ZX: Array, ZY: Any | None) -> np.ndarray:
         """What z₀ leaves out."""
         r = self.space.size
         return self.space.rest(X, Y, ZX[:, :r], None if ZY is None else ZY[:, :r])
 
-    def pair_rest(self, X: Any, Y: Any, Z: np.ndarray) -> np.ndarray:
+    def pair_rest(self, X: Matrix, Y: Matrix, Z: np.ndarray) -> np.ndarray:
         """What z₀ leaves out of paired points."""
         return self.space.pair_rest(X, Y, Z[:, : self.space.size])
 
-    def phi(self, X: Any) -> Any:
+    def phi(self, X: Matrix) -> Any:
         """(φ₀(x), √p(x))."""
         phi, P = self.space.phi(X), self.roots(X)
         if phi is None:

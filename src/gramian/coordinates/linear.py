@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _validate, linalg
-from gramian._arrays import Array, asarray
+from gramian._arrays import Array, Matrix, asarray
 from gramian.coordinates.base import Coordinates
 
 INDEPENDENT = 1e-10
@@ -20,21 +20,21 @@ class VectorSpace(Coordinates):
     devices = True
     """Whether points may be on a device."""
 
-    def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
+    def check(self, X: Matrix, owner: str, name: str = "X", min_points: int = 1) -> Any:
         """Points (n, d), dense or sparse."""
         return _validate.points(
             X, owner, n_features=self.n_features, name=name, min_points=min_points, devices=self.devices
         )
 
-    def inner(self, X: Any, Y: Any) -> np.ndarray:
+    def inner(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """xᵀy."""
         return linalg.inner(X, Y)
 
-    def energy(self, X: Any) -> np.ndarray:
+    def energy(self, X: Matrix) -> np.ndarray:
         """|x|²."""
         return linalg.row_norms(X)
 
-    def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
+    def bilinear(self, X: Matrix, left: Any, right: Any) -> np.ndarray:
         """(left X)(right X)ᵀ on the diagonal, in blocks of rows."""
         total = linalg.empty(left.shape[0], X)
         X = X[:, linalg.held_columns(X)] if sparse.issparse(X) else X
@@ -42,15 +42,15 @@ class VectorSpace(Coordinates):
             total[rows] = linalg.row_inner(linalg.product(left[rows], X), linalg.product(right[rows], X))
         return total
 
-    def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
+    def sqdist(self, X: Matrix, Y: Any | None) -> np.ndarray:
         """|x − y|²."""
         return linalg.sqdist(X, Y)
 
-    def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
+    def pair_sqdist(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """|x − y|² of paired points."""
         return linalg.pair_sqdist(X, Y)
 
-    def phi(self, X: Any) -> Any:
+    def phi(self, X: Matrix) -> Any:
         """The points themselves."""
         return X
 
@@ -72,11 +72,11 @@ class Plain(VectorSpace):
         """Number of features d."""
         return self.d
 
-    def z(self, X: Any) -> Array:
+    def z(self, X: Matrix) -> Array:
         """The points themselves."""
         return X
 
-    def difference(self, X: Any, Y: Any) -> Array:
+    def difference(self, X: Matrix, Y: Matrix) -> Array:
         """x − y in double precision: the difference first, so that close points keep their digits."""
         if sparse.issparse(X) or sparse.issparse(Y):
             return linalg.dense(X - Y) if sparse.issparse(X - Y) else np.asarray(X - Y)
@@ -97,11 +97,11 @@ class UnitRows(Plain):
 
     angle = None, None
 
-    def check(self, X: Any, owner: str, name: str = "X", min_points: int = 1) -> Any:
+    def check(self, X: Matrix, owner: str, name: str = "X", min_points: int = 1) -> Any:
         """Points of length one; a row of zeros stays as it is."""
         return self.accept(super().check(X, owner, name, min_points), name)
 
-    def accept(self, X: Any, name: str = "X") -> Any:
+    def accept(self, X: Matrix, name: str = "X") -> Any:
         """Rows divided by their length."""
         return linalg.unit_rows(X)
 
@@ -151,31 +151,31 @@ class Angles(VectorSpace):
         """(L, c)."""
         return self.factor, self.center
 
-    def z(self, X: Any) -> np.ndarray:
+    def z(self, X: Matrix) -> np.ndarray:
         """L(x − c) divided by its length."""
         return linalg.unit_rows((linalg.dense(X) - asarray(self.center, X)) @ asarray(self.factor.T, X))
 
-    def inner(self, X: Any, Y: Any) -> np.ndarray:
+    def inner(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """The cosine of the angle."""
         return super().inner(self.z(X), self.z(Y))
 
-    def energy(self, X: Any) -> np.ndarray:
+    def energy(self, X: Matrix) -> np.ndarray:
         """1, and 0 at the center."""
         return super().energy(self.z(X))
 
-    def bilinear(self, X: Any, left: Any, right: Any) -> np.ndarray:
+    def bilinear(self, X: Matrix, left: Any, right: Any) -> np.ndarray:
         """(left Z)(right Z)ᵀ on the diagonal."""
         return super().bilinear(self.z(X), left, right)
 
-    def sqdist(self, X: Any, Y: Any | None) -> np.ndarray:
+    def sqdist(self, X: Matrix, Y: Any | None) -> np.ndarray:
         """2 − 2 cos."""
         return super().sqdist(self.z(X), None if Y is None else self.z(Y))
 
-    def pair_sqdist(self, X: Any, Y: Any) -> np.ndarray:
+    def pair_sqdist(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """2 − 2 cos of paired points."""
         return super().pair_sqdist(self.z(X), self.z(Y))
 
-    def phi(self, X: Any) -> np.ndarray:
+    def phi(self, X: Matrix) -> np.ndarray:
         """z(x)."""
         return self.z(X)
 
@@ -202,11 +202,11 @@ class Subspace(VectorSpace):
         """Number of columns of U."""
         return self.basis.shape[1]
 
-    def z(self, X: Any) -> np.ndarray:
+    def z(self, X: Matrix) -> np.ndarray:
         """Uᵀx."""
         return linalg.dense(X @ asarray(self.basis, X))
 
-    def difference(self, X: Any, Y: Any) -> np.ndarray:
+    def difference(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """Uᵀ(x − y)."""
         return linalg.double(linalg.dense((X - Y) @ asarray(self.basis, X)))
 
@@ -222,7 +222,7 @@ class Subspace(VectorSpace):
         """``project`` of the columns of U."""
         return project(self.basis.T)
 
-    def grown(self, V: Any, rank: int) -> "Subspace":
+    def grown(self, V: Matrix, rank: int) -> "Subspace":
         """The span of U and of the rows of V, as far as ``rank`` columns go."""
         new: list[np.ndarray] = []
         for i in range(V.shape[0]):

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from gramian import _validate, linalg
+from gramian._arrays import Matrix
 from gramian.persist import Stored
 
 EQUAL = 1e-6
@@ -28,10 +29,10 @@ class Probabilities(Stored, ABC):
         """Number of features of a point."""
 
     @abstractmethod
-    def of(self, X: Any) -> np.ndarray:
+    def of(self, X: Matrix) -> np.ndarray:
         """p(x) of rows on the host, (n, c)."""
 
-    def roots(self, X: Any) -> np.ndarray:
+    def roots(self, X: Matrix) -> np.ndarray:
         """√p(x), (n, c): their squared distances are Hellinger's, their inner products Bhattacharyya's."""
         return np.sqrt(self.of(X))
 
@@ -65,7 +66,7 @@ class LinearProbabilities(Probabilities):
         """Number of columns of W."""
         return self.weights.shape[1]
 
-    def of(self, X: Any) -> np.ndarray:
+    def of(self, X: Matrix) -> np.ndarray:
         """The softmax of Wx + b."""
         return softmax(linalg.dense(X @ self.weights.T) + self.intercept, axis=1)
 
@@ -121,7 +122,7 @@ class ForestProbabilities(Probabilities):
         """Number of features d."""
         return len(self.scale)
 
-    def of(self, X: Any) -> np.ndarray:
+    def of(self, X: Matrix) -> np.ndarray:
         """Mean shares of the leaves."""
         points, t = ((linalg.dense(X) - self.center) / self.scale).astype(np.float32), len(self.roots_at)
         total = np.empty((len(points), len(self.classes)))
@@ -170,7 +171,7 @@ class HeldProbabilities(Probabilities):
         """Number of features it was fitted on."""
         return int(self.classifier.n_features_in_)
 
-    def of(self, X: Any) -> np.ndarray:
+    def of(self, X: Matrix) -> np.ndarray:
         """What the classifier says."""
         return np.asarray(self.classifier.predict_proba(linalg.dense(X)), dtype=np.float64)
 
@@ -185,7 +186,7 @@ class HeldProbabilities(Probabilities):
         raise ValueError("no file holds the probabilities of a classifier in memory")
 
 
-def probabilities(classifier: Any, X: Any) -> Probabilities:
+def probabilities(classifier: Any, X: Matrix) -> Probabilities:
     """A fitted classifier as a value: as arrays where these say the same of the points X, held otherwise."""
     if isinstance(classifier, Probabilities):
         return classifier

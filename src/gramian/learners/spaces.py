@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _memory, _validate, linalg
-from gramian._arrays import Array, foreign, to_numpy
+from gramian._arrays import Array, Matrix, foreign, to_numpy
 from gramian.coordinates import BesideFeatures, KernelSpace, Subspace
 from gramian.learners.anchored import WEIGHTS, Part
 from gramian.learners.base import Solves, named_prior
@@ -71,7 +71,7 @@ class InKernel:
         return replace(solution, coordinates=inside.rest.coordinates).saying(features=features)
 
 
-def in_kernel(task: Task, features: Any, points: Any, learner: Any = None) -> Task:
+def in_kernel(task: Task, features: Any, points: Matrix, learner: Any = None) -> Task:
     """A task on the kernel coordinates of some points, which ``features`` learns; with the prior of a learner there."""
     Z = features.learn(points)  # (n, r)
     if Z.shape[1] == 0:
@@ -138,19 +138,19 @@ class KernelPath(Straight):
     inside: Path
     unit: float
 
-    def paired(self, points: Any, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def paired(self, points: Matrix, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """d²_w of pairs, (weights, pairs)."""
         learned = self.unit * self.inside.paired(self.z(points), left, right, np.array([HALF]))[0]
         plain = to_numpy(linalg.pair_sqdist(linalg.take(points, left), linalg.take(points, right)))
         return mixed((learned, plain), weights[:, None])
 
-    def between(self, X: Any, Y: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def between(self, X: Matrix, Y: Matrix = None) -> tuple[np.ndarray, np.ndarray]:
         """d² of points X and Y, X and X when None, (n, m), under the learned metric and under the plain one."""
         learned = mixed(self.inside.between(self.z(X), None if Y is None else self.z(Y)), HALF)
         return self.unit * learned, to_numpy(linalg.sqdist(X, Y))
 
 
-def spread(X: Any) -> float:
+def spread(X: Matrix) -> float:
     """Mean squared distance of points to their mean."""
     if sparse.issparse(X):
         return float(linalg.row_norms(X).mean() - np.sum(np.asarray(X.mean(axis=0)) ** 2))
@@ -163,7 +163,7 @@ def unit_of(X: Array, Z: Array) -> float:
     return spread(X) / apart if apart > 0 else 1.0
 
 
-def subspace_basis(kind: Any, X: Any, rank: int, rng: np.random.RandomState, owner: str) -> np.ndarray:
+def subspace_basis(kind: Any, X: Matrix, rank: int, rng: np.random.RandomState, owner: str) -> np.ndarray:
     """Orthonormal columns U (d, k), k ≤ rank: "svd", "landmarks" (span of random points), or given columns."""
     rank = min(_validate.number(rank, owner, "rank", low=1, integer=True), *X.shape)
     if not isinstance(kind, str):

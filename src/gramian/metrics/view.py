@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import _memory, linalg
-from gramian._arrays import Array, asarray, foreign, namespace
+from gramian._arrays import Array, Matrix, asarray, foreign, namespace
 
 if TYPE_CHECKING:
     from gramian.metrics.base import Metric
@@ -33,12 +33,12 @@ class Affine:
     by_angle: bool = False
     C: np.ndarray | None = None
 
-    def first(self, X: Any) -> np.ndarray:
+    def first(self, X: Matrix) -> np.ndarray:
         """u = Lx + b."""
         U = linalg.dense(X) if self.L is None else linalg.dense(X @ self.L.T)  # (n, r)
         return U if self.b is None else U + self.b
 
-    def __call__(self, X: Any) -> np.ndarray:
+    def __call__(self, X: Matrix) -> np.ndarray:
         """E(x)."""
         return self._last(self.first(X))
 
@@ -46,7 +46,7 @@ class Affine:
         U = linalg.unit_rows(U) if self.by_angle else U
         return U if self.C is None else U @ self.C.T
 
-    def sizes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def sizes(self, X: Matrix) -> tuple[np.ndarray, np.ndarray]:
         """What raw points need beside them: ``norm`` (n,) and ``size`` (n,), 1 where no length divides; see ``query``.
 
         With s(x) = |Lx + b| by the angle, d²(x, q) = norm(x) − 2 (q′ᵀx + c) / s(x) but for a constant of the query.
@@ -55,7 +55,7 @@ class Affine:
         size = np.sqrt(linalg.row_norms(U)) if self.by_angle else np.ones(len(U))
         return linalg.row_norms(self._last(U)), np.where(size > 0, size, 1.0)
 
-    def query(self, Q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def query(self, Q: Matrix) -> tuple[np.ndarray, np.ndarray]:
         """q′ (m, d) and c (m,) of raw queries, for ``sizes`` of raw points: q′ = LᵀCᵀE(q) and c = bᵀCᵀE(q)."""
         weights = self(Q) if self.by_angle or self.b is None else self(Q) - self.b  # (m, r)
         weights = weights if self.C is None else weights @ self.C  # CᵀE(q)
@@ -121,7 +121,7 @@ class View:
         """Whether E(x) − E(y) is a function of x − y, behind the door."""
         return self.finite and self.metric.coordinates.linear
 
-    def embed(self, X: Any) -> np.ndarray:
+    def embed(self, X: Matrix) -> np.ndarray:
         """E(x), (n, q); of a part of the metric where it is not ``finite``."""
         metric = self.metric
         if self.outside is not None and self.dense is not None:
@@ -182,7 +182,7 @@ class View:
         return Affine((self.embed(np.eye(d)) - origin).T, origin if origin.any() else None)
 
 
-def view(metric: "Metric", points: Any) -> View:
+def view(metric: "Metric", points: Matrix) -> View:
     """The view of a metric on points like these, of which one is enough."""
     z, one = metric.coordinates, linalg.take(points, slice(0, 1))
     if z.z(one) is one:
@@ -199,7 +199,7 @@ def view(metric: "Metric", points: Any) -> View:
     return View(metric, compact(lambda X: z.z(X) + z.mean), outside=z.phi, dense=dense)
 
 
-def same(X: Any) -> Any:
+def same(X: Matrix) -> Any:
     """The points themselves."""
     return X
 
@@ -207,7 +207,7 @@ def same(X: Any) -> Any:
 def compact(rows: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The same rows, one behind the other in memory."""
 
-    def laid(X: Any) -> Any:
+    def laid(X: Matrix) -> Any:
         V = rows(X)
         return V if foreign(V) else np.ascontiguousarray(V)
 
