@@ -102,7 +102,9 @@ def chosen(learner: "Learner", frame: Any, task: Task, weight: float | None) -> 
     best = -np.inf, variants[0], UNKNOWN if weight is None else weight
     reasons: list[str] = []
     for variant in variants:
-        gains = [gain for fold in folds for gain in gains_on(variant, frame, fold, task, weights, reasons)]
+        gains: list[tuple[str, np.ndarray]] = []
+        for fold in folds:
+            gains += gains_on(variant, frame, fold, task, weights, reasons)
         if gains:
             gain, place = best_place(gains, frame.care * repeats**0.5 if weight is None else None)
             best = max(best, (gain, variant, float(weights[place])), key=lambda one: one[0])

@@ -47,7 +47,7 @@ class Numbers:
     """Points to be predicted, and those to predict them from; ``targets`` (n, q) of all, of variance 1."""
 
     rows: np.ndarray
-    known: np.ndarray
+    sources: np.ndarray
     targets: np.ndarray
 
 
@@ -82,23 +82,24 @@ def _class_folds(
 ) -> Iterator[Fold]:
     """Each fold holds out a part of the classes, unless they are ``closed``, and a part of the points of the others."""
     groups = [rng.permutation(members) for members in in_order(labels, order)]
-    few = closed or len(groups) < n_folds
-    place = np.full(len(groups), -1) if few else rng.permutation(len(groups)) % n_folds
+    classes_stay = closed or len(groups) < n_folds
+    folds = np.full(len(groups), -1) if classes_stay else rng.permutation(len(groups)) % n_folds  # of the classes
     for fold in range(n_folds):
-        kept, seen, new = [], [], []
-        for members, part in zip(groups, place):
-            if part == fold:
-                new.append(members[:MOST])
+        remaining: list[np.ndarray] = []
+        out: dict[str, list[np.ndarray]] = {"seen": [], "new": []}
+        for members, fold_of_class in zip(groups, folds):
+            if fold_of_class == fold:
+                out["new"].append(members[:MOST])
                 continue
-            out = _part(members, fold, n_folds)
-            seen.append(out[:MOST])
-            kept.append(np.setdiff1d(members, out))
-        sizes = [len(members) for members in kept if len(members)]
+            points_out = _part(members, fold, n_folds)
+            out["seen"].append(points_out[:MOST])
+            remaining.append(np.setdiff1d(members, points_out))
+        sizes = [len(members) for members in remaining if len(members)]
         if len(sizes) < 2 or max(sizes) < 2:
             continue
-        rows = np.sort(np.concatenate(kept))
-        held = {kind: _queries(_some(part, rng), labels.codes) for kind, part in (("seen", seen), ("new", new))}
-        yield Fold(rows, labels.of(rows), {kind: part for kind, part in held.items() if part is not None})
+        rows = np.sort(np.concatenate(remaining))
+        queries = {kind: _queries(_some(members, rng), labels.codes) for kind, members in out.items()}
+        yield Fold(rows, labels.of(rows), {kind: pair for kind, pair in queries.items() if pair is not None})
 
 
 def _some(groups: list[np.ndarray], rng: np.random.RandomState) -> list[np.ndarray]:
@@ -132,23 +133,23 @@ def number_folds(
     order = np.arange(len(y)) if order is None else order
     place = rng.permutation(len(y)) % n_folds  # (n,), of the points in that order
     for fold in range(n_folds):
-        rows, known = order[place == fold], np.sort(order[place != fold])
-        if len(rows) and len(known) > 1:
-            yield Fold(known, y.of(known), {"numbers": Numbers(rows[:MOST_ASKED], known, y.standard)})
+        rows, rest = order[place == fold], np.sort(order[place != fold])
+        if len(rows) and len(rest) > 1:
+            yield Fold(rest, y.of(rest), {"numbers": Numbers(rows[:MOST_ASKED], rest, y.standard)})
 
 
 def _tuple_folds(side: Any, rng: np.random.RandomState, n_folds: int) -> Iterator[Fold]:
     """Parts of the pairs or triplets; those that share a point with them are not learned from, if enough remain."""
-    part = rng.permutation(len(side)) % n_folds
+    place = rng.permutation(len(side)) % n_folds
     for fold in range(n_folds):
-        held, rest = side[part == fold], np.flatnonzero(part != fold)
+        out, rest = side[place == fold], np.flatnonzero(place != fold)
         touched = np.zeros(side.n_points, dtype=bool)
-        touched[_points_of(held).ravel()] = True
+        touched[_points_of(out).ravel()] = True
         apart = rest[~touched[_points_of(side[rest])].any(axis=1)]
-        kept = side[apart if 2 * len(apart) >= len(rest) else rest]
-        if _says_enough(held) and _says_enough(kept):
-            held = _with_others(held, side.n_points, rng) if isinstance(held, Pairs) else held
-            yield Fold(np.arange(side.n_points), kept, {"tuples": held})
+        remaining = side[apart if 2 * len(apart) >= len(rest) else rest]
+        if _says_enough(out) and _says_enough(remaining):
+            out = _with_others(out, side.n_points, rng) if isinstance(out, Pairs) else out
+            yield Fold(np.arange(side.n_points), remaining, {"tuples": out})
 
 
 def _with_others(pairs: Pairs, n: int, rng: np.random.RandomState) -> Pairs:
@@ -158,10 +159,10 @@ def _with_others(pairs: Pairs, n: int, rng: np.random.RandomState) -> Pairs:
     it, and only strangers tell.
     """
     similar = np.flatnonzero(pairs.similar)
-    asked = pairs.left[rng.choice(similar, len(pairs) - len(similar))]
-    left = np.concatenate([pairs.left, asked])
-    right = np.concatenate([pairs.right, rng.randint(n, size=len(asked))])
-    return Pairs(left, right, np.concatenate([pairs.similar, np.zeros(len(asked), dtype=bool)]))
+    ends = pairs.left[rng.choice(similar, len(pairs) - len(similar))]
+    left = np.concatenate([pairs.left, ends])
+    right = np.concatenate([pairs.right, rng.randint(n, size=len(ends))])
+    return Pairs(left, right, np.concatenate([pairs.similar, np.zeros(len(ends), dtype=bool)]))
 
 
 def _points_of(side: Any) -> np.ndarray:
@@ -186,16 +187,15 @@ def path_scores(
     if isinstance(fold.side, Labels | Chunklets) and "numbers" not in fold.held:
         yield from _search_scores(fold.held, points, path, weights, k, part)
         return
-    for kind, held in fold.held.items():
-        if isinstance(held, Pairs):
-            scores = _placements(held, path.paired(points, held.left, held.right, weights))
-            scores = cluster_means(scores, held.left[held.similar])
-        elif isinstance(held, Comparisons):
-            near = path.paired(points, *held.near_ends, weights)
-            far = path.paired(points, *held.far_ends, weights)
-            scores = cluster_means((near < far).T.astype(float), held.near_ends[0])
-        elif isinstance(held, Numbers):
-            scores = _predictions(held, points, path, weights, k)
+    for kind, side in fold.held.items():
+        if isinstance(side, Pairs):
+            scores = _placements(side, path.paired(points, side.left, side.right, weights))
+            scores = cluster_means(scores, side.left[side.similar])
+        elif isinstance(side, Comparisons):
+            D, E = (path.paired(points, *ends, weights) for ends in (side.near_ends, side.far_ends))  # (weights, m)
+            scores = cluster_means((D < E).T.astype(float), side.near_ends[0])
+        elif isinstance(side, Numbers):
+            scores = _predictions(side, points, path, weights, k)
         yield kind, scores
 
 
@@ -210,24 +210,24 @@ def _search_scores(
     if not held:
         return
     rows, codes = (np.concatenate(parts) for parts in zip(*held.values()))
-    kinds = np.repeat(list(held), [len(part) for part, _ in held.values()])
+    kinds = np.repeat(list(held), [len(queries) for queries, _ in held.values()])
     scores = precision_path(to_numpy(linalg.take(points, rows)), codes, path, weights, k, part)
     for kind in held:
-        asked = (kinds == kind) & ~np.isnan(scores[:, 0])
-        if asked.any():
-            yield kind, cluster_means(scores[asked], codes[asked])
+        counted = (kinds == kind) & ~np.isnan(scores[:, 0])
+        if counted.any():
+            yield kind, cluster_means(scores[counted], codes[counted])
 
 
 def _predictions(held: Numbers, points: Any, path: Straight, weights: np.ndarray, k: int) -> np.ndarray:
     """Minus the squared error of each point, predicted as the mean of its nearest known ones, k at most."""
-    k = min(k, max(1, len(held.known) // SHARE))
-    scores, known = np.empty((len(held.rows), len(weights))), to_numpy(linalg.take(points, held.known))
-    for block in linalg.blocks(len(held.rows), 32 * len(held.known)):
+    k = min(k, max(1, len(held.sources) // SHARE))
+    scores, Y = np.empty((len(held.rows), len(weights))), to_numpy(linalg.take(points, held.sources))
+    for block in linalg.blocks(len(held.rows), 32 * len(held.sources)):
         rows = held.rows[block]
-        both = path.between(to_numpy(linalg.take(points, rows)), known)
+        sqdists = path.between(to_numpy(linalg.take(points, rows)), Y)
         for column, weight in enumerate(weights):
-            near, _ = neighbors.smallest(mixed(both, weight), k)
-            guess = held.targets[held.known[near]].mean(axis=1)
+            nearest, _ = neighbors.smallest(mixed(sqdists, weight), k)
+            guess = held.targets[held.sources[nearest]].mean(axis=1)
             scores[block, column] = -((guess - held.targets[rows]) ** 2).sum(axis=1)
     return scores
 
