@@ -75,6 +75,14 @@ def test_judgments_teach_with_their_weights_and_once(space, points):
     assert (9, True) not in [(c["item"], c["like"]) for c in space.clicks("a") if not c["undone"]]
 
 
+def test_of_judgments_that_contradict_the_last_counts(space):
+    twice = [1, 1, 1], [4, 5, 4], [1, 0, 0]
+    assert space.judge("a", *twice) == {"new": 2, "replaced": 0, "known": 1, "seq": space.seq}
+    seq = space.seq
+    assert space.judge("a", *twice)["known"] == 3 and space.seq == seq
+    assert [(c["item"], c["like"]) for c in space.clicks("a")] == [(4, False), (5, False)]
+
+
 def test_all_or_none(space, monkeypatch):
     seq = space.seq
     with pytest.raises(ValueError, match="no item 999 in 'a', and 1 others that are judged"):

@@ -97,18 +97,23 @@ def stated(
 
 
 def take(draft: Draft, name: str, listed: Sequence[Judgment], judge: str) -> dict[str, Any]:
-    """Write judgments, all or none; one that is there is left alone, another grade takes the place of the old."""
+    """Write judgments, all or none; one that is there is left alone, another grade takes the place of the old.
+
+    Of several on one query and item the last counts.
+    """
     numbers = {judgment.item for judgment in listed} | {j.query for j in listed if isinstance(j.query, int)}
     gone = numbers - set(changes.stored_ids(draft.db, draft.collection(name)["number"], sorted(numbers)))
     if gone:
         raise Unknown(f"judge: no item {min(gone)} in {name!r}, and {len(gone) - 1} others that are judged.")
-    done = Counter(_take_one(draft, name, judgment, judge) for judgment in listed)
+    last = {judgment.key(judge): judgment for judgment in listed}
+    done = Counter(_take_one(draft, name, key, judgment, judge) for key, judgment in last.items())
+    done["known"] += len(listed) - len(last)
     return {**{word: done[word] for word in ("new", "replaced", "known")}, "seq": draft.seq}
 
 
-def _take_one(draft: Draft, name: str, judgment: Judgment, judge: str) -> str:
+def _take_one(draft: Draft, name: str, key: str, judgment: Judgment, judge: str) -> str:
     """Write one judgment, and say what became of it."""
-    key, like, weight = judgment.key(judge), judgment.weight > 0, abs(judgment.weight)
+    like, weight = judgment.weight > 0, abs(judgment.weight)
     text = "SELECT seq, data FROM events WHERE collection = ? AND key >= ? AND key < ? ORDER BY seq"
     before = draft.db.execute(text, (name, f"{key} ", f"{key} ~")).fetchall()
     if before:
