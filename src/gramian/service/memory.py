@@ -26,7 +26,9 @@ WORDS = "gramian.service.encoders:embedded"
 
 
 class Memory:
-    """Texts and what belongs to them, in one collection of a space, which is made when something is remembered.
+    """What an agent remembers: texts in one collection of a space, whose search gets better by what it uses.
+
+    The methods are the tools of ``gramian mcp``. The collection is made when something is remembered first.
 
     Parameters
     ----------
@@ -36,15 +38,17 @@ class Memory:
     encoder : TextEncoder, optional
         Makes the vectors of texts. Its name is kept in the space: another one is refused from then on.
 
+    See Also
+    --------
+    gramian.service.Space : What lies under it.
+
     Examples
     --------
-    >>> import tempfile
-    >>> from gramian.service import Space
-    >>> from gramian.service.memory import Memory
+    >>> import gramian as gm, tempfile
     >>> from gramian.service.models import TextEncoder
     >>> count = lambda texts: [[text.count("tea"), text.count("rain"), 1.0] for text in texts]
-    >>> with Space(tempfile.mkdtemp(), learning=False) as space:
-    ...     memory = Memory(space, encoder=TextEncoder("counts", count, 3))
+    >>> with gm.service.Space(tempfile.mkdtemp(), learning=False) as space:
+    ...     memory = gm.service.Memory(space, encoder=TextEncoder("counts", count, 3))
     ...     _ = memory.remember("She likes green tea.")
     ...     _ = memory.remember("It rained in March.")
     ...     shown = memory.search("which tea?", k=1)

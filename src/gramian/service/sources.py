@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from gramian import _validate
 from gramian.persist import replacing
 from gramian.service.errors import SpaceError
 from gramian.service.snapshot import Collection
-from gramian.service.space import Space
 from gramian.service.vectors import make_folder
+
+if TYPE_CHECKING:
+    from gramian.service.space import Space
 
 BATCH = 20_000
 """Items that are added together."""
@@ -90,7 +92,7 @@ def pictures(folder: Path) -> dict[str, Path]:
     return {path.name: path for path in paths}
 
 
-def fill(space: Space, name: str, source: Source, step: Callable[[int], None] = lambda count: None) -> None:
+def fill(space: "Space", name: str, source: Source, step: Callable[[int], None] = lambda count: None) -> None:
     """Make a collection of a source; ids are the numbers of the rows.
 
     One that is there is left alone, but a fill that was interrupted goes on where it ended.
@@ -117,7 +119,7 @@ def fill(space: Space, name: str, source: Source, step: Callable[[int], None] = 
     space.transact(lambda draft: draft.db.execute("DELETE FROM space WHERE key = ?", (FILLING + name,)))
 
 
-def unfinished(space: Space) -> dict[str, int]:
+def unfinished(space: "Space") -> dict[str, int]:
     """Collections whose fill was interrupted, with the number of rows that they should have got."""
     with space.store.reading() as db:
         rows = db.execute("SELECT key, value FROM space WHERE key LIKE ?", (f"{FILLING}%",)).fetchall()
