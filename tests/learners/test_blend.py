@@ -1,5 +1,7 @@
 """Blends of candidates, the neighbors that folds look at, and the prior where one column decides all distances."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,18 +9,19 @@ import gramian as gm
 from gramian.constraints import Labels
 from gramian.coordinates import Plain, Rest
 from gramian.learners.auto_metric import prior_of
-from gramian.learners.path import MeanPath, Path, precision_path
+from gramian.learners.path import Path, SharedPoints, precision_path
 from gramian.learners.starts import AsTheyAre, Scaled, dominated
 from gramian.learners.task import Task
-from gramian.learners.trials import MeanOf, Search
+from gramian.learners.trials import MeanOf, Search, mean_of
 
 
 @pytest.fixture
 def paths(rng):
     """Two ways to the identity in six dimensions, and the metrics they start from."""
     found, matrices = [], []
+    directions = np.linalg.qr(rng.normal(size=(6, 4)))[0]
     for size in (2, 4):
-        U = np.linalg.qr(rng.normal(size=(6, size)))[0]
+        U = directions[:, :size]
         root = rng.normal(size=(size, size))
         root = root @ root.T
         found.append(Path(U, root))
@@ -32,15 +35,28 @@ def test_the_mean_of_paths_is_the_path_of_the_mean(rng, paths, weight, angle):
     parts, matrices = paths
     X = rng.normal(size=(9, 6))
     center = X.mean(axis=0) if angle else None
-    found = MeanPath(tuple(parts), center=center).among(X, weight)
+    found = replace(mean_of(parts), center=center).among(X, weight)
     M = (1 - weight) * sum(matrices) / 2 + weight * np.eye(6)
     Z = (X - X.mean(axis=0)) @ np.linalg.cholesky(M)
     if angle:
         Z /= np.linalg.norm(Z, axis=1, keepdims=True)
     np.testing.assert_allclose(found, gm.linalg.sqdist(Z), atol=1e-9)
     left, right = np.arange(8), np.arange(1, 9)
-    pairs = MeanPath(tuple(parts), center=center).paired(X, left, right, np.array([weight]))
+    pairs = replace(mean_of(parts), center=center).paired(X, left, right, np.array([weight]))
     np.testing.assert_allclose(pairs[0], found[left, right], atol=1e-9)
+
+
+@pytest.mark.parametrize("angle", [False, True])
+def test_what_paths_share_changes_nothing(rng, paths, angle):
+    """Neither for the points that they share, whichever of the paths came first, nor for others."""
+    X, Y = rng.normal(size=(2, 9, 6))
+    shared, center = SharedPoints(X), Y.mean(axis=0) if angle else None
+    for path in [*paths[0], paths[0][0]]:
+        alone = replace(path, center=center)
+        beside = replace(alone, shared=shared)
+        for points in (X, X.copy(), Y):
+            np.testing.assert_allclose(beside.among(points, 0.3), alone.among(points, 0.3), atol=1e-12)
+        np.testing.assert_allclose(np.array(beside.between(X, Y)), np.array(alone.between(X, Y)), atol=1e-12)
 
 
 def test_a_blend_learns_the_mean_of_what_its_parts_learn(rng):

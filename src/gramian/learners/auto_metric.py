@@ -231,6 +231,7 @@ class AutoMetric(Learner):
     def tried(self, search: Search, starts: list[Trial], first: Trial, candidates: dict[str, Any]) -> Iterator[Trial]:
         """Closed forms from every start, then the others from the one that is best by then."""
         hopeful = [trial.start for trial in hopeful_of(starts) if self.normalize is not True or trial is not starts[0]]
+        hopeful.sort(key=lambda start: start.learned_as != AsTheyAre.name)  # what starts share is found once
         named = references(candidates)
         stages = [
             (name, learner, start) for start in hopeful for name, learner in candidates.items() if early(learner, start)

@@ -218,6 +218,11 @@ def _search_scores(
             yield kind, cluster_means(scores[counted], codes[counted])
 
 
+def searched(fold: Fold) -> np.ndarray:
+    """Rows of labeled points that look for each other, in the order in which they do."""
+    return np.concatenate([np.zeros(0, dtype=int), *(rows for rows, _ in fold.held.values())])
+
+
 def _predictions(held: Numbers, points: Any, path: Straight, weights: np.ndarray, k: int) -> np.ndarray:
     """Minus the squared error of each point, predicted as the mean of its nearest known ones, k at most."""
     k = min(k, max(1, len(held.sources) // SHARE))

@@ -50,42 +50,68 @@ class Straight:
         return mixed(self.squares(X - self.center), weights[:, None])
 
 
+class SharedPoints:
+    """Points that several paths look at: their plain distances, and their places on shared directions, found once."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        self.X = X
+        self.plain: Any = None
+        self.U: Any = None
+        self.Z: Any = None
+
+    def distances(self) -> np.ndarray:
+        """Plain d² of all, (n, n)."""
+        self.plain = linalg.sqdist(self.X) if self.plain is None else self.plain
+        return self.plain
+
+    def on(self, U: np.ndarray) -> np.ndarray:
+        """Coordinates (n, p) on directions; fewer of the same ones are the first of these."""
+        if self.U is None or U.shape[1] > self.U.shape[1] or not np.may_share_memory(U, self.U):
+            self.U, self.Z = U, self.X @ U
+        return self.Z[:, : U.shape[1]]
+
+
 @dataclass(frozen=True, eq=False)
 class Path(Straight):
     """The root ``learned`` on the directions U, the plain distance outside of them."""
 
     U: np.ndarray
     learned: np.ndarray
+    shared: SharedPoints | None = field(default=None, kw_only=True)
+    """Points that other paths look at as well."""
 
     def squares(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """|v|² of rows under the learned metric and under the prior."""
-        Z = V @ self.U
+        return self.lengths(V, V @ self.U)
+
+    def lengths(self, V: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same of rows whose coordinates on the directions are Z."""
         plain = linalg.row_norms(V)
         return plain - linalg.row_norms(Z) + linalg.row_norms(Z @ self.learned), plain
 
+    def sizes(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """|x − center|² under each weight, (weights, points); no rows where points are not compared by their angle."""
+        if self.center is None:
+            return super().sizes(X, weights)
+        Z = self.on(X) - self.center @ self.U
+        return mixed(self.lengths(X - self.center, Z), weights[:, None])
+
     def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """d² of points X and Y, X and X when None, (n, m), under the learned metric and under the prior."""
-        inside = [None if points is None else points @ self.U for points in (X, Y)]
-        plain = linalg.sqdist(X, Y)
+        inside = [None if points is None else self.on(points) for points in (X, Y)]
+        plain = self.shared.distances() if Y is None and self.knows(X) and self.shared else linalg.sqdist(X, Y)
         learned = linalg.sqdist(*(None if Z is None else Z @ self.learned for Z in inside))
         if self.U.shape[1] < len(self.U):  # otherwise nothing lies outside
             learned += plain - linalg.sqdist(*inside)
         return learned, plain
 
+    def on(self, X: np.ndarray) -> np.ndarray:
+        """Coordinates (n, p) on the directions."""
+        return self.shared.on(self.U) if self.knows(X) and self.shared else X @ self.U
 
-@dataclass(frozen=True, eq=False)
-class MeanPath(Straight):
-    """The mean of what several learners found, in the unit of the prior they share."""
-
-    parts: tuple[Straight, ...]
-
-    def squares(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """|v|² of rows under the mean and under the prior."""
-        return mean_of([path.squares(V) for path in self.parts])
-
-    def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """d² of points X and Y, X and X when None, (n, m), under the mean and under the prior."""
-        return mean_of([path.between(X, Y) for path in self.parts])
+    def knows(self, X: np.ndarray) -> bool:
+        """Whether these are the shared points."""
+        return self.shared is not None and np.array_equal(X, self.shared.X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +128,6 @@ class WithRest(Straight):
     def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """d² of points inside of the coordinates alone."""
         return self.inside.between(X, Y)
-
-
-def mean_of(found: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of what was learned, and the prior of all."""
-    return np.mean([learned for learned, _ in found], axis=0), found[0][1]
 
 
 def mixed(both: tuple[np.ndarray, np.ndarray], weight: Any) -> np.ndarray:

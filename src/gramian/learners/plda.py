@@ -90,7 +90,16 @@ class PLDA(Blended):
             raise ValueError("PLDA: every class holds one point or copies of one; no variation to learn from.")
         W += 1e-10 * np.trace(W) / len(W) * np.eye(len(W))
         M = linalg.symmetrize(np.linalg.inv(W) - np.linalg.inv(W + B))
-        return Solution(M=linalg.project_psd(M), objective=float(np.trace(M @ W)))
+        return Solution(M=M if definite(M) else linalg.project_psd(M), objective=float(np.sum(M * W)))
+
+
+def definite(M: np.ndarray) -> bool:
+    """Whether a matrix has a Cholesky factor, which costs a tenth of its eigenvalues."""
+    try:
+        np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def shrunk(S: np.ndarray, share: float) -> np.ndarray:

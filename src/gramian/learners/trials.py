@@ -11,12 +11,12 @@ import numpy as np
 
 from gramian import linalg
 from gramian._arrays import asarray, to_numpy
-from gramian.constraints import Labels
-from gramian.learners.anchored import WEIGHTS, Anchored, SharedDirections, gain_and_error
+from gramian.constraints import Chunklets, Labels
+from gramian.learners.anchored import WEIGHTS, Part, SharedDirections, gain_and_error, root_of
 from gramian.learners.beside_classes import BesideClasses, ClassPath
 from gramian.learners.door import require_kind
-from gramian.learners.held_out import Fold, held_out, path_scores
-from gramian.learners.path import MeanPath, Path
+from gramian.learners.held_out import Fold, held_out, path_scores, searched
+from gramian.learners.path import Path, SharedPoints, Straight
 from gramian.learners.starts import Start
 from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
@@ -163,6 +163,7 @@ class Search:
         self.seed = int(task.rng.randint(2**31 - 1))
         self.paths: dict[tuple[int, str, int], Any] = {}
         self.directions = defaultdict[tuple[str, int], SharedDirections](SharedDirections)
+        self.shared: dict[tuple[str, int], SharedPoints] = {}
 
     def trial(self, name: str, start: Start, learner: Any = None, reference: bool = False) -> Trial:
         """Scores along the path from what a candidate learns to its start; what it cannot take is noted."""
@@ -170,13 +171,13 @@ class Search:
         scores: list[tuple[int, str, np.ndarray]] = []
         for number, fold in enumerate(self.folds):
             points = self.points(start, fold)
-            center = start.center(linalg.take(points, fold.rows))
             try:
                 path = self.path(learner, start, points, number, rng)
             except (ValueError, TypeError) as error:
                 note = str(error)
                 continue
-            path = path if center is None or isinstance(path, ClassPath) else replace(path, center=center)
+            if not isinstance(path, ClassPath):
+                path = self.seen(path, start, points, number)
             weights = WEIGHTS if learner is not None else WEIGHTS[-1:]
             for kind, score in path_scores(fold, points, path, weights, self.k, PART):
                 scores.append((number, kind, np.broadcast_to(score, (len(score), len(WEIGHTS)))))
@@ -188,12 +189,11 @@ class Search:
         if learner is None:
             return Path(np.zeros((start.d, 0)), np.zeros((0, 0)))
         if isinstance(learner, MeanOf):
-            return MeanPath(tuple(self.path(part, start, points, number, rng) for part in learner.parts))
+            return mean_of([self.path(part, start, points, number, rng) for part in learner.parts])
         fold = self.folds[number]
         if isinstance(learner, BesideClasses):
-            return self.beside(
-                learner, points, fold, self.path(learner.under.trial.learner, start, points, number, rng)
-            )
+            below = self.path(learner.under.trial.learner, start, points, number, rng)
+            return self.beside(learner, fold, self.seen(below, start, points, number))
         key = id(learner), start.learned_as, number
         if key not in self.paths:
             require_kind(learner, fold.side)
@@ -203,14 +203,25 @@ class Search:
             self.paths[key] = frame.part(inner, task, fold.rows).path
         return self.paths[key]
 
-    def beside(self, learner: BesideClasses, points: Any, fold: Fold, below: Any) -> ClassPath:
+    def seen(self, path: Any, start: Start, points: Any, number: int) -> Straight:
+        """A path as the start sees it, on held-out points that it shares with the others."""
+        fold = self.folds[number]
+        center = start.center(linalg.take(points, fold.rows))
+        path = path if center is None else replace(path, center=center)
+        if not isinstance(path, Path) or not isinstance(fold.side, Labels | Chunklets):
+            return path
+        self.shared = {key: points for key, points in self.shared.items() if key[0] == start.learned_as}  # room
+        key = start.learned_as, number
+        if key not in self.shared:
+            self.shared[key] = SharedPoints(to_numpy(linalg.take(points, searched(fold))))
+        return replace(path, shared=self.shared[key])
+
+    def beside(self, learner: BesideClasses, fold: Fold, below: Any) -> ClassPath:
         """Probabilities that saw a fold only, beside what stands there."""
         require_kind(learner.posteriors, fold.side)
         assert isinstance(fold.side, Labels)
         start, place = learner.under.trial.start, learner.under.place
         rows = to_numpy(linalg.take(start.coordinates.accept(self.X), fold.rows))  # classifiers run on the CPU
-        center = start.center(linalg.take(points, fold.rows))
-        below = below if center is None else replace(below, center=center)
         return learner.path(below, float(WEIGHTS[place]), rows, fold.side, start.weights(rows))
 
     def points(self, start: Start, fold: Fold) -> Any:
@@ -240,9 +251,26 @@ class MeanOf:
     def near(self, task: Task, weight: float) -> Solution:
         """The mean of what the parts learn on all points, each with a given weight of the start."""
         task = replace(task, directions=SharedDirections())
-        solutions = [Anchored(part, weight).solve(task) for part in self.parts]
-        M = sum(one.factor.T @ one.factor for one in solutions) / len(solutions)
-        return replace(solutions[0], factor=linalg.psd_sqrt(M))
+        learned = [frame.part(inner, task) for inner, frame in (part.framed(task) for part in self.parts)]
+        widest = max(learned, key=lambda one: len(one.core))
+        mean = Part(widest.U, mean_core([one.core for one in learned]), widest.root, widest.learned).blended(weight)
+        return replace(mean, learned=widest.learned)
+
+
+def mean_of(paths: list[Path]) -> Path:
+    """The path from the mean of what several learners found on the first of the same directions."""
+    widest = max(paths, key=lambda path: path.U.shape[1])
+    return Path(widest.U, root_of(mean_core([path.learned @ path.learned.T for path in paths])))
+
+
+def mean_core(cores: list[np.ndarray]) -> np.ndarray:
+    """The mean of metrics on the first p_i of the same directions, each the identity on the others, (p, p)."""
+    total = np.zeros((max(map(len, cores)),) * 2)
+    for core in cores:
+        p = len(core)
+        total[:p, :p] += core
+        total[p:, p:] += np.eye(len(total) - p)
+    return total / len(cores)
 
 
 class Report(list):
