@@ -141,7 +141,10 @@ STORED: dict[str, str] = {
     **dict.fromkeys(("Sum", "Product", "Scaled", "Constant"), "kernels.combinations"),
     "Weighted": "kernels.combinations",
     **dict.fromkeys(("Plain", "Subspace", "UnitRows", "Angles", "KernelSpace", "BesideFeatures"), "coordinates"),
-    **dict.fromkeys(("Hellinger", "LinearProbabilities", "ForestProbabilities", "HeldProbabilities"), "coordinates"),
+    **dict.fromkeys(
+        ("Hellinger", "LinearProbabilities", "ForestProbabilities", "KernelProbabilities", "HeldProbabilities"),
+        "coordinates",
+    ),
     "Metric": "metrics",
     "Mixed": "constraints.base",
     "GraphSpace": "manifold.metric",

@@ -13,7 +13,7 @@ import gramian as gm
 from gramian.constraints import Labels
 from gramian.learners.posteriors import forest, logistic
 
-KINDS = ["logistic", "forest", LogisticRegression(), GradientBoostingClassifier(n_estimators=3)]
+KINDS = ["logistic", "forest", "votes", LogisticRegression(), GradientBoostingClassifier(n_estimators=3)]
 EACH = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind if isinstance(kind, str) else type(kind).__name__)
 
 
@@ -136,7 +136,10 @@ def test_the_models_are_scikit_learns(wine):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"classifier": "svm"}, "Posteriors: classifier must be one of 'auto', 'logistic', 'forest' or a classifier"),
+        (
+            {"classifier": "svm"},
+            "one of 'auto', 'logistic', 'forest', 'votes', 'soft votes' or a classifier",
+        ),
         ({"learner": 3}, "Posteriors: learner must be a learner or None"),
         ({"weight": -1.0}, "Posteriors: weight must be"),
         ({"cv": 1}, "Posteriors: cv must be"),

@@ -8,6 +8,7 @@ from gramian.coordinates.linear import Angles, Plain, Subspace, UnitRows, orthon
 from gramian.coordinates.probabilities import (
     ForestProbabilities,
     HeldProbabilities,
+    KernelProbabilities,
     LinearProbabilities,
     Probabilities,
     probabilities,
@@ -19,6 +20,7 @@ __all__ = [
     "Coordinates",
     "ForestProbabilities",
     "HeldProbabilities",
+    "KernelProbabilities",
     "Hellinger",
     "KernelSpace",
     "LinearProbabilities",

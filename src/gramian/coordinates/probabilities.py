@@ -152,6 +152,54 @@ class ForestProbabilities(Probabilities):
 
 
 @dataclass(frozen=True, eq=False)
+class KernelProbabilities(Probabilities):
+    """p(x) ∝ exp(Σ_i k(x, x_i) a_i): labeled points vote for classes, the nearer under a metric the more.
+
+    k(x, x_i) = 1 + exp(−|z(x) − z_i|² / 2σ²) in the coordinates z of the metric.
+
+    Parameters
+    ----------
+    metric : Metric
+        Gives the coordinates.
+    anchors : array (m, q)
+        z_i.
+    coefficients : array (m, c)
+        a_i.
+    scale : float
+        σ.
+    classes : array (c,)
+    """
+
+    metric: Any
+    anchors: np.ndarray
+    coefficients: np.ndarray
+    scale: float
+    classes: np.ndarray
+
+    def __post_init__(self) -> None:
+        freeze(self, "anchors", "coefficients", "classes")
+        if self.anchors.ndim != 2 or self.coefficients.shape != (len(self.anchors), len(self.classes)):
+            raise ValueError(
+                "KernelProbabilities: anchors must be (m, q) and coefficients (m, c), got "
+                f"{self.anchors.shape} and {self.coefficients.shape}."
+            )
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that the metric takes."""
+        return self.metric.n_features
+
+    def of(self, X: Any) -> np.ndarray:
+        """The softmax of the votes."""
+        Z = linalg.dense(self.metric.transform_of(X))  # (n, q)
+        scores = np.empty((len(Z), len(self.classes)))
+        for rows in linalg.blocks(len(Z), 16 * len(self.anchors)):
+            K = 1 + np.exp(linalg.sqdist(Z[rows], self.anchors) / (-2 * self.scale**2))
+            scores[rows] = K @ self.coefficients
+        return softmax(scores, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
 class HeldProbabilities(Probabilities):
     """``predict_proba`` of a classifier that no arrays write down: held in memory, refused by files."""
 

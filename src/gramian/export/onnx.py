@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gramian import _validate, linalg
-from gramian.coordinates import ForestProbabilities, LinearProbabilities, Probabilities
+from gramian.coordinates import ForestProbabilities, KernelProbabilities, LinearProbabilities, Probabilities
 from gramian.export.base import Center, Map, Place, Target, delivered, kernel_map
 from gramian.kernels import Cosine, Gaussian, Linear, Polynomial
 from gramian.kernels.base import Kernel
@@ -108,12 +108,18 @@ def embedded(graph: "Graph", map: Map, x: str) -> str:
 
 
 def class_probabilities(graph: "Graph", model: Probabilities, x: str, owner: str) -> str:
-    """p(x) of a linear model or of a forest, as nodes."""
+    """p(x) of a linear model, of a forest or of kernel votes, as nodes."""
     if isinstance(model, LinearProbabilities):
         scores = graph.add("Add", graph.times(x, model.weights), graph.constant(model.intercept))
         return graph.add("Softmax", scores, axis=1)
+    if isinstance(model, KernelProbabilities):
+        z = embedded(graph, Map.of(model.metric, owner), x)
+        votes = gram(graph, Constant(1.0) + Gaussian(model.scale), z, model.anchors, owner)
+        return graph.add("Softmax", graph.times(votes, model.coefficients.T), axis=1)
     if not isinstance(model, ForestProbabilities):
-        raise TypeError(f"{owner}: a classifier held in memory has no ONNX form; linear ones and forests have one.")
+        raise TypeError(
+            f"{owner}: a classifier held in memory has no ONNX form; linear ones, forests and kernel votes have one."
+        )
     moved = graph.add("Sub", x, graph.constant(model.center))
     single = graph.add("Cast", graph.add("Div", moved, graph.constant(model.scale)), to=graph.onnx.TensorProto.FLOAT)
     shares = graph.add("TreeEnsembleRegressor", single, domain=TREES, **nodes_of(model))

@@ -65,7 +65,10 @@ def default_candidates(y: Any = None) -> dict[str, Any]:
         "ITML": ITML(),
         "LMNN": LMNN(),
         "NCA": NCA(),
+        "SCML": SCML(),
         "class probabilities": Posteriors(),
+        "votes": Posteriors("votes"),
+        "soft votes": Posteriors("soft votes"),
     }
     if y is None or isinstance(y, Labels):
         return candidates
@@ -86,8 +89,9 @@ class AutoMetric(Learner):
     that of what stands then where it gains more than two. Its weight w is the largest within half an error of its
     best. It rises until classes that were held out lose at most 0.03.
 
-    Then class probabilities (:class:`Posteriors`: of a logistic model, or below 64 columns of a forest) are tried
-    beside what stands, on the same folds, at any weight; half an error is enough for them.
+    Then class probabilities (:class:`Posteriors`: of a logistic model, or below 64 columns of a forest, and votes of
+    the labeled points) are tried beside what stands, on the same folds, at any weight that spares held-out classes;
+    half an error is enough for them.
 
     The start are the features as they are, or scaled ones where one column has more than half of the variance. The
     reference is named beforehand, so that less is asked of it: by angle the mean of two PLDA and two Contrastive, at a
@@ -102,9 +106,10 @@ class AutoMetric(Learner):
         "precision@k" among the nearest of what was held out. Pairs are scored by the area under the ROC curve, and
         triplets by the share that holds.
     candidates : list or dict of learners, optional
-        Learners to try, by class, instance or public name; PLDA, Contrastive, RCA, GMML, ITML, LMNN, NCA and Posteriors
-        when None, LSML and SCML for triplets and quadruplets. Kernels are tried where ``Kernelized(learner)`` is among
-        them; the metric may then be one beside the features, which databases take as coordinates only.
+        Learners to try, by class, instance or public name; PLDA, Contrastive, RCA, GMML, ITML, LMNN, NCA, SCML and
+        Posteriors when None, LSML and SCML for triplets and quadruplets. Kernels are tried where
+        ``Kernelized(learner)`` is among them; the metric may then be one beside the features, which databases take as
+        coordinates only.
     classes : {"open", "closed"}
         "open": classes that nobody labeled may come, and must not lose; "closed": these are all there are, so that
         only their points are held out.

@@ -4,6 +4,7 @@ The classifier of a fold saw neither the points nor the classes that the fold ho
 probabilities are worth: d²_t = (1 − t) s Σ_c (√p_c(x) − √p_c(y))² + t d²_0, with d_0 what stands and s its spread.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,9 @@ import numpy as np
 from gramian import linalg
 from gramian._arrays import to_numpy
 from gramian.constraints import Labels
-from gramian.coordinates.probabilities import Probabilities
-from gramian.learners.path import Straight
-from gramian.learners.posteriors import FEWEST, PROBED, Posteriors, beside
+from gramian.learners.kernel_votes import KernelVotes
+from gramian.learners.path import Path, Straight
+from gramian.learners.posteriors import FEWEST, PROBED, VOTES, Posteriors, beside, metric_of
 from gramian.learners.subsample import by_content, some
 from gramian.learners.task import Task, Traits
 from gramian.solvers.base import Solution
@@ -22,10 +23,12 @@ from gramian.solvers.base import Solution
 if TYPE_CHECKING:
     from gramian.learners.trials import Standing
 
+Roots = Callable[[np.ndarray], np.ndarray]
 LEAST = 0.01
 """The least share of what stands, or points of which a classifier is sure would all be the same."""
-WORK = {"logistic": 2e8, "forest": 2e6}
-"""Points × columns × classes of a linear model, and points × columns of a forest, that take some 10 CPU seconds."""
+WORK = {"logistic": 2e8, "forest": 2e6, "votes": 3e10}
+"""Points × columns × classes of a linear model, points × columns of a forest, and cubes of the number of points that
+vote, that take some 10 CPU seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,40 +45,48 @@ class BesideClasses:
 
         ``below`` has the weight ``weight`` of its start, and sees points times ``weights``.
         """
-        model = self.model(points, labels)
         probe = linalg.take(points, linalg.spread(len(points), PROBED)) * weights
         unit = float(below.among(probe, weight).mean() / 2)  # mean |x − μ|² is half of mean |x − y|²
-        return ClassPath(model, below, weight, unit or 1.0, weights)
+        return ClassPath(self.roots(below, weight, points, labels, weights), below, weight, unit or 1.0)
+
+    def roots(self, below: Straight, weight: float, points: Any, labels: Labels, weights: np.ndarray) -> Roots:
+        """√p, of points times ``weights``."""
+        points, labels = affordable(self.posteriors, points, labels, self.seed)
+        kind = self.posteriors.classifier
+        if not isinstance(kind, str) or kind not in VOTES:
+            model = self.posteriors.model(points, labels, self.seed)
+            return lambda X: model.roots(X / weights)
+        if not isinstance(below, Path):
+            raise ValueError("class probabilities by votes need a metric of the features below them")
+        anchors, codes = points * weights, labels.by_appearance().codes
+        found = KernelVotes.fit(below.among(anchors, weight), codes, VOTES[kind])
+        return lambda X: found.roots(below.among(X, weight, anchors))
 
     def solve(self, below: Solution, task: Task, share: float) -> Solution:
         """The probabilities beside the answer ``below``, which has a given share."""
         share = max(share, LEAST)
-        space: Any = below.coordinates
         points = to_numpy(task.Z)  # classifiers run on the CPU
-        return beside(below, space, points, self.model(space.accept(points), task.y), share, 1 - share)
-
-    def model(self, points: Any, labels: Labels) -> Probabilities:
-        """The classifier, fitted to points behind their door."""
-        return self.posteriors.model(*affordable(self.posteriors, points, labels, self.seed), self.seed)
+        metric = metric_of(below, points.shape[1])
+        some = affordable(self.posteriors, metric.coordinates.accept(points), task.y, self.seed)
+        return beside(below, metric, points, self.posteriors.model(*some, self.seed, metric), share, 1 - share)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassPath(Straight):
     """d²_t between points at a start, with ``below`` at one place of its own path."""
 
-    model: Probabilities
+    roots: Roots
+    """√p."""
     below: Straight
     weight: float
     unit: float
     """s: the spread of the points under ``below``."""
-    weights: np.ndarray
-    """(d,): what the start made of the columns that the model takes."""
 
     def between(self, X: np.ndarray, Y: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """d² of all points, (n, n), by the probabilities alone and by what stands."""
         if Y is not None:
             raise ValueError("probabilities are compared among one set of points")
-        return self.unit * linalg.sqdist(self.model.roots(X / self.weights)), self.below.among(X, self.weight)
+        return self.unit * linalg.sqdist(self.roots(X)), self.below.among(X, self.weight)
 
 
 def affordable(posteriors: Posteriors, points: Any, labels: Labels, seed: int) -> tuple[Any, Labels]:
@@ -83,8 +94,15 @@ def affordable(posteriors: Posteriors, points: Any, labels: Labels, seed: int) -
     kind, d = posteriors.classifier, points.shape[1]
     if not isinstance(kind, str):
         return points, labels
+    if kind in VOTES:
+        return drawn(points, labels, int(WORK["votes"] ** (1 / 3)), seed)
     linear = kind == "logistic" or (kind == "auto" and d >= FEWEST)
     most = int(WORK["logistic"] / (d * len(labels.classes)) if linear else WORK["forest"] / d)
+    return drawn(points, labels, most, seed)
+
+
+def drawn(points: Any, labels: Labels, most: int, seed: int) -> tuple[Any, Labels]:
+    """At most so many of the points, by class."""
     if len(points) <= most:
         return points, labels
     rows = some(labels, most, np.random.RandomState(seed), by_content(points))

@@ -35,13 +35,13 @@ class Straight:
         sizes = self.sizes(to_numpy(points), weights)
         return angular(between, sizes[:, left], sizes[:, right])
 
-    def among(self, X: np.ndarray, weight: float) -> np.ndarray:
-        """d²_w of all points, (n, n)."""
-        D = mixed(self.between(X), weight)
+    def among(self, X: np.ndarray, weight: float, Y: np.ndarray | None = None) -> np.ndarray:
+        """d²_w of points X and Y, X and X when None, (n, m)."""
+        D = mixed(self.between(X, Y), weight)
         if self.center is None:
             return D
-        (size,) = self.sizes(X, np.array([weight]))
-        return angular(D, size[:, None], size)
+        left, right = (self.sizes(points, np.array([weight]))[0] for points in (X, X if Y is None else Y))
+        return angular(D, left[:, None], right)
 
     def sizes(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """|x − center|² under each weight, (weights, points); no rows where points are not compared by their angle."""

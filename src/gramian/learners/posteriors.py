@@ -13,9 +13,10 @@ from gramian import _validate, linalg
 from gramian._arrays import to_numpy
 from gramian._settings import Rule, Seed, Size, Within
 from gramian.constraints import Labels
-from gramian.coordinates import Coordinates, Hellinger, Plain, Probabilities, probabilities
+from gramian.coordinates import Hellinger, KernelProbabilities, Plain, Probabilities, probabilities
 from gramian.coordinates.probabilities import linear_model, trees
 from gramian.learners.base import Learner, named_prior, plan
+from gramian.learners.kernel_votes import KernelVotes
 from gramian.learners.spaces import spread
 from gramian.learners.subsample import by_content, in_order
 from gramian.learners.task import Task, Traits
@@ -34,6 +35,9 @@ LEAVES = 1.5e8
 """Numbers that the leaves of a forest may hold while it grows."""
 PROBED = 500
 """Points by which a unit is measured, and a model compared with what was read off it."""
+
+VOTES = {"votes": 1.0, "soft votes": 2.0}
+"""What multiplies the temperature of votes: one of a class that nobody named should not look sure."""
 
 Classifier = Annotated[Any, Rule("a classifier with predict_proba", lambda value: hasattr(value, "predict_proba"))]
 InnerLearner = Annotated[Any, Rule("a learner or None", lambda value: value is None or isinstance(value, Learner))]
@@ -56,9 +60,11 @@ class Posteriors(Learner):
 
     Parameters
     ----------
-    classifier : "auto", "logistic", "forest" or classifier
-        p. Any of scikit-learn's with ``predict_proba``, cloned; "auto" is a forest below 64 columns and a logistic
-        model from there on. Linear ones and forests are written down as arrays, and can be saved; others are held.
+    classifier : "auto", "logistic", "forest", "votes", "soft votes" or classifier
+        p. "auto" is a forest below 64 columns and a logistic model from there on. "votes" are those of the labeled
+        points, which count the more the nearer they are under d₀ (kernel least squares); "soft votes" are half as sure,
+        which keeps apart classes that nobody labeled. Or any of scikit-learn's with ``predict_proba``, cloned. Linear
+        ones, forests and votes are written down as arrays, and can be saved; others are held.
     learner : Learner, optional
         Makes d₀; the features as they are when None.
     weight : float
@@ -92,7 +98,7 @@ class Posteriors(Learner):
 
     traits = Traits(lifts=True)
 
-    classifier: Literal["auto", "logistic", "forest"] | Classifier = "auto"
+    classifier: Literal["auto", "logistic", "forest", "votes", "soft votes"] | Classifier = "auto"
     learner: InnerLearner = None
     _: KW_ONLY
     weight: Size = 1.0
@@ -109,12 +115,12 @@ class Posteriors(Learner):
             effort = inner.traits.exact.of(inner)
             inside = replace(task, effort=effort, prior=named_prior(inner, task.Z, task.rest), report=None)
             base = plan(inner, task.y).solve(inside)
-        space = Plain(task.Z.shape[1]) if base.coordinates is None else base.coordinates
-        model = self.model(space.accept(task.Z), task.y, seed)
-        return beside(base, space, task.Z, model, 1.0, weight**2)
+        metric = metric_of(base, task.Z.shape[1])
+        model = self.model(metric.coordinates.accept(task.Z), task.y, seed, metric)
+        return beside(base, metric, task.Z, model, 1.0, weight**2)
 
-    def model(self, points: Any, labels: Labels, random_state: int) -> Probabilities:
-        """The classifier, fitted to points behind the door of their coordinates, in an order that these decide."""
+    def model(self, points: Any, labels: Labels, random_state: int, metric: Metric | None = None) -> Probabilities:
+        """The classifier, fitted to points behind a door, in an order that these decide; votes are under a metric."""
         points = linalg.dense(to_numpy(points))
         order = by_content(points)
         points, labels = points[order], Labels(labels.codes[order], labels.classes).by_appearance()
@@ -123,11 +129,14 @@ class Posteriors(Learner):
         kind = self.classifier
         if kind == "auto":
             kind = "logistic" if points.shape[1] >= FEWEST else "forest"
+        if isinstance(kind, str) and kind in VOTES:
+            assert metric is not None
+            return votes(points, labels, metric, VOTES[kind])
         if isinstance(kind, str):
             return (logistic if kind == "logistic" else forest)(points, labels, random_state)
         return probabilities(seeded(kind, random_state).fit(points, labels.classes[labels.codes]), points[:PROBED])
 
-    def crossed(self, points: Any, labels: Labels, model: Probabilities) -> np.ndarray:
+    def crossed(self, points: Any, labels: Labels, model: Probabilities, metric: Metric) -> np.ndarray:
         """√p of each labeled point by a model that did not see its label, (n, c); by ``model`` where there is none."""
         groups = in_order(labels, by_content(points))
         place = np.empty(len(labels.codes), dtype=int)
@@ -138,7 +147,7 @@ class Posteriors(Learner):
         for fold in range(self.cv):
             rows, others = np.flatnonzero(place == fold), np.flatnonzero(place != fold)
             if len(rows) and len(np.unique(labels.codes[others])) > 1:
-                other = self.model(points[others], labels.of(others), seed)
+                other = self.model(points[others], labels.of(others), seed, metric)
                 roots[rows] = 0.0
                 roots[np.ix_(rows, places(other.classes, model.classes))] = other.roots(points[rows])
         return roots
@@ -148,14 +157,17 @@ class Posteriors(Learner):
         return cross_fitted(self.fit(X, y, **options), self, X, y, **options)
 
 
-def beside(
-    base: Solution, space: Coordinates, points: Any, model: Probabilities, first: float, second: float
-) -> Solution:
-    """What was learned in a space, times ``first``, and class probabilities, times ``second`` in its unit."""
+def metric_of(base: Solution, d: int) -> Metric:
+    """What was learned, as a metric of points of d features."""
     L = to_numpy(linalg.psd_sqrt(base.M) if base.factor is None else base.factor)  # (q, r)
-    unit = unit_of(Metric.of(space, L, base.alpha), space.accept(points))
-    factor = block_diag(np.sqrt(first) * L, np.sqrt(second * unit) * np.eye(len(model.classes)))
-    both = Solution(factor=factor, alpha=first * base.alpha, coordinates=Hellinger(space, model))
+    return Metric.of(Plain(d) if base.coordinates is None else base.coordinates, L, base.alpha)
+
+
+def beside(base: Solution, metric: Metric, points: Any, model: Probabilities, first: float, second: float) -> Solution:
+    """What was learned, times ``first``, and class probabilities, times ``second`` in its unit."""
+    unit = unit_of(metric, metric.coordinates.accept(points))
+    factor = block_diag(np.sqrt(first) * metric.components, np.sqrt(second * unit) * np.eye(len(model.classes)))
+    both = Solution(factor=factor, alpha=first * base.alpha, coordinates=Hellinger(metric.coordinates, model))
     return replace(both, n_iter=base.n_iter, learned=base.learned or base, extra=base.extra)
 
 
@@ -165,8 +177,9 @@ def cross_fitted(learner: Any, posteriors: Posteriors, X: Any, y: Any, unknown: 
     Z, space = learner.metric_.transform_of(points), learner.metric_.coordinates
     labels = Labels.from_array(y, type(learner).__name__, len(points), unknown)
     rows = np.flatnonzero(labels.codes >= 0)
-    weight = learner.metric_.components[-1, -1]
-    Z[rows, -len(space.classes) :] = weight * posteriors.crossed(points[rows], labels.of(rows), space.model)
+    L, c = learner.metric_.components, len(space.classes)
+    metric = Metric.of(space.space, L[:-c, :-c], learner.metric_.alpha)
+    Z[rows, -c:] = L[-1, -1] * posteriors.crossed(points[rows], labels.of(rows), space.model, metric)
     return Z
 
 
@@ -201,6 +214,13 @@ def forest(points: np.ndarray, labels: Labels, seed: int = 0) -> Probabilities:
     model = trees(fitted)
     assert model is not None
     return replace(model.scaled(center, scale), classes=labels.classes)
+
+
+def votes(points: np.ndarray, labels: Labels, metric: Metric, softer: float) -> Probabilities:
+    """Votes of the labeled points, in the coordinates of a metric."""
+    Z = to_numpy(metric.transform_of(points))  # (n, q)
+    found = KernelVotes.fit(linalg.sqdist(Z), labels.codes, softer)
+    return KernelProbabilities(metric, Z, found.coefficients, found.scale, labels.classes)
 
 
 def seeded(classifier: Any, seed: int) -> Any:

@@ -68,10 +68,12 @@ class Trial:
         if isinstance(self.learner, MeanOf) and errors == REFERENCE:
             mean, error = mean[: MOST + 1], error[: MOST + 1]
         low = mean - errors * error
+        if isinstance(self.learner, BesideClasses):  # another one may gain more where this one costs too much
+            low[self.loss_of_new(folds) > SPARED] = -np.inf
         top = len(low) - 1 - int(np.argmax(low[::-1]))
         if not np.isfinite(low[top]):
             return -np.inf, PLAIN
-        return float(low[top]), int(np.flatnonzero(mean >= mean[top] - NEAR * error[top])[-1])
+        return float(low[top]), int(np.flatnonzero((mean >= mean[top] - NEAR * error[top]) & np.isfinite(low))[-1])
 
     def loss_of_new(self, folds: Any = None) -> np.ndarray:
         """What held-out classes lose against the start itself, for each weight.
