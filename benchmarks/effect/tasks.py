@@ -45,6 +45,18 @@ REPORTED = (
 )
 """Tasks on which nothing is chosen."""
 
+VECTORS = ("quiz, vectors of a commercial model",)
+"""Vectors of a model that is only to be had by its service; nothing is chosen on them."""
+
+MEANINGS = (
+    "packages by use",
+    "packages by what they work with",
+    "packages by interface",
+    "packages by language",
+    "packages by section",
+)
+"""One set of vectors under five meanings; nothing is chosen on them."""
+
 MOST_POINTS = 8000
 """Points kept of a large data set."""
 
@@ -104,6 +116,23 @@ def _tfidf(name: str) -> Callable[[], tuple[Any, np.ndarray]]:
     return make
 
 
+def _packages(column: str) -> Callable[[], tuple[Any, np.ndarray]]:
+    """MiniLM vectors of the long descriptions of Debian's packages, those that have one label in a column."""
+
+    def make() -> tuple[np.ndarray, np.ndarray]:
+        stored = np.load(harness.data_folder() / "debian_minilm.npz")
+        labeled = stored[column] >= 0
+        return stored["D"][labeled].astype(float), stored[column][labeled]
+
+    return make
+
+
+def _quiz() -> tuple[np.ndarray, np.ndarray]:
+    """text-embedding-ada-002 vectors of the clues of a quiz, in 40 categories."""
+    stored = np.load(harness.data_folder() / "jeopardy_ada002.npz")
+    return stored["X"].astype(float), stored["y"]
+
+
 SOURCES: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
     "news, MiniLM": texts.small_transformer,
     "news, sentence encoder": texts.sentence_encoder,
@@ -125,5 +154,11 @@ SOURCES: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
     "wdbc": _plain("wdbc"),
     "spambase": _plain("spambase"),
     "soybean": _plain("soybean_large"),
+    "quiz, vectors of a commercial model": _quiz,
+    "packages by use": _packages("use"),
+    "packages by what they work with": _packages("works-with"),
+    "packages by interface": _packages("interface"),
+    "packages by language": _packages("implemented-in"),
+    "packages by section": _packages("section"),
 }
 """How each task is made."""
