@@ -12,7 +12,7 @@ from gramian.learners.base import Learner
 ELSEWHERE = ("Covariance", "MLKR")
 """Not here: the first does not look at labels (the rival "whitened" is its kind), the second learns from numbers."""
 
-VERSIONS = {"AutoMetric": 11, "Contrastive": 2, "Kernelized": 3}
+VERSIONS = {"AutoMetric": 12, "Contrastive": 2, "Kernelized": 3}
 """Raised for a learner when a change of its code may change what it finds; 1 for those not named."""
 
 

@@ -53,7 +53,7 @@ def test_the_temperature_is_that_of_points_left_out_one_by_one(points):
         for others in [np.delete(np.arange(45), i)]
     ])  # fmt: skip
     loss = lambda t: -np.log(softmax(left / t, axis=1)[np.arange(45), y]).mean()  # noqa: E731
-    best = minimize_scalar(loss, bounds=(0.01, 3), method="bounded").x
+    best = minimize_scalar(loss, bounds=(0.1, 3), method="bounded").x
     sharp, soft = (KernelVotes.fit(gm.linalg.sqdist(X), y, softer) for softer in (1.0, 2.0))
     scores = ridge(K, np.eye(3)[y], K)
     for found, tau in ((sharp, best), (soft, 2 * best)):

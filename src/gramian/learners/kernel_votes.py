@@ -16,8 +16,8 @@ WIDTH = 0.5
 """σ, as a share of the root of the spread."""
 PENALTY = 0.1
 """λ; K is 2 on the diagonal."""
-SHARPEST, SOFTEST = 0.01, 10.0
-"""Temperatures to choose from."""
+SHARPEST, SOFTEST = 0.1, 10.0
+"""Temperatures to choose from: scores lie between 0 and 1, and where all are right the likelihood knows no end."""
 
 
 @dataclass(frozen=True, eq=False)
