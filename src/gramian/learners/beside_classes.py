@@ -54,7 +54,7 @@ class BesideClasses:
         points, labels = affordable(self.posteriors, points, labels, self.seed)
         kind = self.posteriors.classifier
         if not isinstance(kind, str) or kind not in VOTES:
-            model = self.posteriors.model(points, labels, self.seed)
+            model = self.posteriors.model(points, labels, random_state=self.seed)
             return lambda X: model.roots(X / weights)
         if not isinstance(below, Path):
             raise ValueError("class probabilities by votes need a metric of the features below them")
@@ -68,7 +68,8 @@ class BesideClasses:
         points = to_numpy(task.Z)  # classifiers run on the CPU
         metric = metric_of(below, points.shape[1])
         some = affordable(self.posteriors, metric.coordinates.accept(points), task.y, self.seed)
-        return beside(below, metric, points, self.posteriors.model(*some, self.seed, metric), share, 1 - share)
+        model = self.posteriors.model(*some, metric=metric, random_state=self.seed)
+        return beside(below, metric, points, model, share, 1 - share)
 
 
 @dataclass(frozen=True, eq=False)

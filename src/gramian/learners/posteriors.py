@@ -116,10 +116,10 @@ class Posteriors(Learner):
             inside = replace(task, effort=effort, prior=named_prior(inner, task.Z, task.rest), report=None)
             base = plan(inner, task.y).solve(inside)
         metric = metric_of(base, task.Z.shape[1])
-        model = self.model(metric.coordinates.accept(task.Z), task.y, seed, metric)
+        model = self.model(metric.coordinates.accept(task.Z), task.y, metric=metric, random_state=seed)
         return beside(base, metric, task.Z, model, 1.0, weight**2)
 
-    def model(self, points: Any, labels: Labels, random_state: int, metric: Metric | None = None) -> Probabilities:
+    def model(self, points: Any, labels: Labels, *, metric: Metric | None = None, random_state: int) -> Probabilities:
         """The classifier, fitted to points behind a door, in an order that these decide; votes are under a metric."""
         points = linalg.dense(to_numpy(points))
         order = by_content(points)
@@ -147,7 +147,7 @@ class Posteriors(Learner):
         for fold in range(self.cv):
             rows, others = np.flatnonzero(place == fold), np.flatnonzero(place != fold)
             if len(rows) and len(np.unique(labels.codes[others])) > 1:
-                other = self.model(points[others], labels.of(others), seed, metric)
+                other = self.model(points[others], labels.of(others), metric=metric, random_state=seed)
                 roots[rows] = 0.0
                 roots[np.ix_(rows, places(other.classes, model.classes))] = other.roots(points[rows])
         return roots
