@@ -101,7 +101,7 @@ class MMC(Iterative):
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")
         S = to_numpy(near.T @ near)
         size = np.trace(S) / len(S)
-        S += self.reg * (size if size > 0 else 1.0) * np.eye(len(S))
+        S = S + self.reg * (size if size > 0 else 1.0) * np.eye(len(S))
         ascent = ascend_diagonal if self.diagonal else ascend
         M, gap, n_iter = ascent(S, far, task.effort, task.report)
         value = float(np.sqrt(np.maximum(to_numpy(linalg.row_inner(far @ asarray(M, far), far)), 0)).sum())
