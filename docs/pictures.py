@@ -158,6 +158,23 @@ def export():
     boxes(7, 2.8, words, arrows)
 
 
+def beside():
+    """What stands between a program and its database, and what comes of it."""
+    words = {
+        "program": (0.1, 0.75, "your program"),
+        "sidecar": (0.42, 0.75, "gm.beside"),
+        "database": (0.82, 0.75, "your database:\ndocuments and index\nas they are"),
+        "space": (0.3, 0.2, "a folder:\nwhat was useful"),
+        "map": (0.62, 0.2, "q ↦ q'\non trial, then used"),
+    }
+    arrows = [
+        ("program", "sidecar", "query,\nuseful"),
+        ("sidecar", "database", "q, and on trial q'"),
+        ("sidecar", "space", ""),
+    ]
+    boxes(8, 2.6, words, [*arrows, ("space", "map", "learn"), ("map", "sidecar", "")])
+
+
 def blocks():
     """Fits over blocks: statistics add up."""
     words = {f"block{i}": (0.12, 0.85 - 0.35 * i, f"block {i + 1} of rows") for i in range(3)}
@@ -271,6 +288,7 @@ PICTURES = (
     solvers,
     index,
     export,
+    beside,
     blocks,
     arrays,
     files,

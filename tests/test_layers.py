@@ -30,6 +30,7 @@ LAYERS = [
     {"datasets", "plotting", "export", "compat"},
     {"dask"},
     {"service"},
+    {"beside"},
     {"cli"},
 ]
 """Rooms from low to high; those of one layer do not know each other."""
@@ -38,11 +39,13 @@ OPTIONAL = {"faiss", "hnswlib", "matplotlib", "torch", "pandas", "typer", "rich"
 OPTIONAL |= {"onnx", "onnxruntime", "safetensors", "sentence_transformers", "usearch", "psycopg", "pgserver"}
 OPTIONAL |= {"qdrant_client", "lancedb", "pymilvus", "chromadb", "duckdb", "pyarrow", "fastapi", "uvicorn"}
 OPTIONAL |= {"dask", "distributed", "zarr", "mcp", "mcp_types", "jsonschema", "anyio"}
+OPTIONAL |= {"langchain_core", "llama_index"}
 
 
 BY_STRING = {
     "_registry.py": "the table itself",
     "export/base.py": "packages of others",
+    "beside/engine.py": "packages of others",
 }
 """Files that import what a variable names."""
 

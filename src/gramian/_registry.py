@@ -125,7 +125,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "load",
     ),
 }
-MODULES = (*CONTENTS, "linalg", "datasets", "plotting", "compat", "dask", "service")
+MODULES = (*CONTENTS, "linalg", "datasets", "plotting", "compat", "dask", "service", "beside")
 BASES = {"Metric": "metrics", "Kernel": "kernels", "Learner": "learners"}
 """What annotations and classes of one's own are written with."""
 INNER = {
@@ -134,7 +134,7 @@ INNER = {
     *CONTENTS["divergences"],
     *CONTENTS["solvers"],
     *CONTENTS["clustering"],
-    *("approximation", "constraints", "features", "learners", "metrics", "online", "persist"),
+    *("approximation", "beside", "constraints", "features", "learners", "metrics", "online", "persist"),
 }
 """Names that a star does not import: they are at home in their modules, and found here too."""
 STORED: dict[str, str] = {

@@ -63,6 +63,7 @@ class Evidence:
     through: int
     pairs: Callable[[], Judged]
     clicks: int | None = None
+    view: Collection | None = None
 
     @property
     def n(self) -> int:
@@ -82,7 +83,7 @@ def gather(db: sqlite3.Connection, view: Collection, through: int) -> Evidence:
         queries, items, liked, weights = zip(*judged(db, view, through), judgments([], view, np.ones(0)))
         return np.concatenate(queries), np.concatenate(items), np.concatenate(liked), np.concatenate(weights)
 
-    return Evidence(likes, dislikes, view.background, through, pairs, n)
+    return Evidence(likes, dislikes, view.background, through, pairs, n, view)
 
 
 def n_live(db: sqlite3.Connection, view: Collection) -> int:

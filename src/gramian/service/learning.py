@@ -265,8 +265,19 @@ class Teacher:
 
 def ranks_alike(metric: Metric, other: Metric) -> bool:
     """Whether one metric is a multiple of another, up to rounding, so that both give every list in the same order."""
-    M, N = metric.matrix, other.matrix
-    return bool(np.allclose(M * (np.trace(N) / max(np.trace(M), TINY)), N, rtol=0, atol=1e-9 * np.abs(N).max()))
+    M, N = formed(metric), formed(other)
+    size = np.trace(N) / max(np.trace(M), TINY)
+    return M.shape == N.shape and bool(np.allclose(M * size, N, rtol=0, atol=1e-9 * np.abs(N).max()))
+
+
+def formed(metric: Metric) -> np.ndarray:
+    """What decides the order of a list: M on the features, or [A a] of a metric by the angle of A x + a."""
+    d = metric.n_features or 0
+    affine = metric.view(np.ones((1, d))).affine
+    if affine is None or not affine.by_angle:
+        return metric.matrix
+    A = np.eye(d) if affine.L is None else affine.L
+    return A if affine.b is None else np.column_stack([A, affine.b])
 
 
 def save_metric(folder: Path, metric: Any, version: Version) -> Path:

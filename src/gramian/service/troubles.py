@@ -24,39 +24,55 @@ class Trouble:
 class Troubles:
     """Runs tasks of which none can end the thread that runs them.
 
+    Parameters
+    ----------
+    owner : str
+        Who tells of them.
+
     Attributes
     ----------
     counts : Counter
         Failures so far, by kind of task.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, owner: str = "Space") -> None:
+        self.owner = owner
         self.counts: Counter[str] = Counter()
         self._now: dict[tuple[str, str], Trouble] = {}
 
     def attempt(self, task: str, of: str, work: Callable[[], object]) -> None:
         """Do a piece of work, unless it rests after a failure."""
-        last = self._now.get((task, of))
-        if last is None or time.monotonic() >= last.until:
+        if not self.rests(task, of):
             self.watch(task, of, work)
+
+    def rests(self, task: str, of: str) -> bool:
+        """Whether a task failed so recently that it is not tried."""
+        last = self._now.get((task, of))
+        return last is not None and time.monotonic() < last.until
 
     def watch(self, task: str, of: str, work: Callable[[], object]) -> None:
         """Do a piece of work now; whatever goes wrong in it, the caller goes on."""
         try:
             work()
         except Exception as error:
-            self._note(task, of, f"{task} of {of!r} failed ({type(error).__name__}: {error})")
+            self.note(task, of, error)
         else:
-            self._now.pop((task, of), None)
+            self.clear(task, of)
 
-    def _note(self, task: str, of: str, reason: str) -> None:
+    def clear(self, task: str, of: str) -> None:
+        """A task works, or works again."""
+        self._now.pop((task, of), None)
+
+    def note(self, task: str, of: str, error: Exception) -> None:
+        """A task failed."""
+        reason = f"{task} of {of!r} failed ({type(error).__name__}: {error})"
         last = self._now.get((task, of))
         pause = SHORTEST if last is None else min(2 * last.pause, LONGEST)
         self.counts[task] += 1
         self._now[task, of] = Trouble(reason, pause, time.monotonic() + pause)
         if last is None or last.reason != reason:
             with suppress(Exception):  # where warnings are errors
-                _validate.warn(f"Space: {reason}; it is tried again.")
+                _validate.warn(f"{self.owner}: {reason}; it is tried again.")
 
     @property
     def reasons(self) -> list[str]:

@@ -65,7 +65,7 @@ class Upkeep:
     def _run(self) -> None:
         troubles = self._writer.troubles
         with contextlib.suppress(Exception):  # then it is as nice as the others
-            _step_back()
+            step_back()
         while not self._stop.is_set():
             try:
                 troubles.attempt("upkeep", "space", self._round)
@@ -103,7 +103,7 @@ class Upkeep:
         self._asker.warm(self._writer.snapshot.collection(name))
 
 
-def _step_back() -> None:
+def step_back() -> None:
     """Let the threads that answer people go first where cores are short, as far as the system lets one thread ask."""
     if not sys.platform.startswith("linux"):  # elsewhere it would be the whole process
         return
