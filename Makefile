@@ -18,7 +18,7 @@ SMOKE = $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .PHONY: demo serve page browser smoke smoke-ready test lint types quick machines mutants slow exports arrays gpu docs papers papers-quick speed beyond
-.PHONY: effect retrieval clicks fuzz beside dist clean
+.PHONY: effect retrieval clicks fuzz coming-from frameworks dist clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -142,12 +142,17 @@ fuzz: $(TEST_DEPS) $(VENV)/fuzz/bin/schemathesis
 	$(ONE_THREAD) PYTHONPATH=src:. $(BIN)/python -m tests.service.fuzz $(VENV)/fuzz/bin/schemathesis $(ARGS)
 
 # The pages for users of other libraries with these at hand, in an environment of their own: umap compiles for minutes.
-beside: $(VENV)/beside/.ready
-	$(ONE_THREAD) $(VENV)/beside/bin/python -m pytest tests/test_docs.py -k 'python_on_a_page and coming-from' $(ARGS)
+coming-from: $(VENV)/coming-from/.ready
+	$(ONE_THREAD) $(VENV)/coming-from/bin/python -m pytest tests/test_docs.py -k 'python_on_a_page and coming-from' $(ARGS)
 
-$(VENV)/beside/.ready: pyproject.toml
-	$(PYTHON) -m venv $(VENV)/beside
-	$(VENV)/beside/bin/python -m pip install --quiet --editable '.[test,beside]'
+# LangChain and LlamaIndex, in an environment of their own: retrievers on a sidecar, and the recipes of the guide.
+frameworks: $(VENV)/frameworks/.ready
+	$(ONE_THREAD) $(VENV)/frameworks/bin/python -m pytest tests/frameworks $(ARGS)
+	$(ONE_THREAD) $(VENV)/frameworks/bin/python -m pytest tests/test_docs.py -k 'python_on_a_page and (beside or queries)' $(ARGS)
+
+$(VENV)/coming-from/.ready $(VENV)/frameworks/.ready: $(VENV)/%/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)/$*
+	$(VENV)/$*/bin/python -m pip install --quiet --editable '.[test,$*]'
 	touch $@
 
 $(VENV)/fuzz/bin/schemathesis:
