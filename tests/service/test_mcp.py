@@ -198,3 +198,27 @@ def test_the_command_says_why_it_does_not_start(tmp_path, capsys, monkeypatch, a
     monkeypatch.delenv("GRAMIAN_TOKEN", raising=False)
     assert main(["mcp", "--space", str(tmp_path / "space"), *arguments]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_the_command_serves_the_protocol_beside_the_page(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("fastapi")
+    from gramian.service import http
+
+    served = []
+
+    def serve(space, host, port, *, ready, beside, lifespan, tokens, rate):
+        ready("http://somewhere")
+        served.append((host, port, tokens, [route.path for route in beside]))
+
+    monkeypatch.delenv("GRAMIAN_TOKEN", raising=False)
+    monkeypatch.setattr(http, "serve", serve)
+    arguments = ["--http", "--port", "0", "--token", "teacher:let-me-in", "--no-learning"]
+    assert main(["mcp", "--space", str(tmp_path / "space"), *arguments]) == 0
+    assert served == [("127.0.0.1", 0, ["teacher:let-me-in"], ["/mcp"])]
+    assert "answers at http://somewhere/mcp, the page is http://somewhere" in capsys.readouterr().err
+
+
+def test_the_command_names_its_extra(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
+    assert main(["mcp", "--space", str(tmp_path / "space")]) == 1
+    assert "pip install 'gramian[mcp]'" in capsys.readouterr().err and not (tmp_path / "space").exists()

@@ -71,7 +71,8 @@ def mcp(
         memory = Memory(opened, name, encoder_of(opened, name, encoder))
         count = len(opened.collection(name).ids) if memory.begun else 0
         by = f"texts by {memory.encoder.name}" if memory.encoder is not None else "vectors alone, no encoder"
-        tell.print(f"gramian mcp: {space}, {name}: {count:,} items, {by}")
+        where = "" if http else "; it speaks on standard input and output (--http for an address)"
+        tell.print(f"gramian mcp: {space}, {name}: {count:,} items, {by}{where}")
 
         def ready(address: str) -> None:
             tell.print(f"gramian mcp answers at {address}{protocol.PATH}, the page is {address}; stop with Ctrl-C")
