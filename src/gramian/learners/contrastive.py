@@ -124,6 +124,7 @@ class Contrastive(Iterative):
         retry_above=np.inf,  # few steps from the identity are a penalty of their own, and what folds were judged by
         directions=512,  # a step costs their square for each point; the penalty holds what says nothing
         points_each=1,
+        repeats=3,
         most_points=5_000,
         by_angle=True,
         devices=True,

@@ -221,6 +221,7 @@ class LSML(Iterative):
         exact=Effort(tol=1e-3, max_iter=1000),
         blended=Effort(tol=1e-3, max_iter=1000, constraints=ENOUGH),
         prior_inside=True,
+        repeats=3,
     )
 
     weight: Positive | Literal["auto"] = "auto"

@@ -233,6 +233,7 @@ class SDML(Iterative):
         exact=Effort(tol=1e-4, max_iter=200),
         blended=Effort(tol=1e-4, max_iter=200),
         prior_inside=True,
+        repeats=5,
     )
 
     balance: Size | Literal["auto"] = "auto"
