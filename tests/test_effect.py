@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 from benchmarks.effect import cells, draws, ours, rivals, study, summary, tasks
-from benchmarks.effect.__main__ import contest, drawn, means, no_help, page, shown_gain
+from benchmarks.effect.__main__ import behind, contest, drawn, duels, means, no_help, pages, shown_gain
 from benchmarks.effect.adapter import contrastive, train_adapter
 from benchmarks.report import Report
 from scipy.optimize import approx_fprime
@@ -94,7 +94,10 @@ def test_a_stopped_run_goes_on_where_it_was(blobs, tmp_path, monkeypatch):
         calls.append(seed)
         return lambda T: T
 
-    some = [study.Method("features", counted, "1"), study.Method("double", lambda X, y, s: lambda T: 2 * T, "1", True)]
+    some = [
+        study.Method("features", counted, "1"),
+        study.Method("AutoMetric", lambda X, y, s: lambda T: 2 * T, "1", True),
+    ]
     monkeypatch.setattr(cells, "FOLDER", tmp_path)
     monkeypatch.setattr(study, "load", lambda name: blobs)
     monkeypatch.setattr(study, "methods", lambda quick: some)
@@ -157,9 +160,24 @@ def test_the_page_shows_gains_by_task_and_who_fell_below_the_features(tmp_path):
     cells = _cells("features", [0.5, 0.6]) + _cells("RCA", [0.4, 0.5], ours=True) + _cells("GMML", ["", ""], ours=True)
     cells[-1]["note"] = "over 20 s"
     fields = {"title": "Reported half", "notes": "N", "command": "c", "cpu_s": 1.0, "rows": summary.rows(cells)}
-    text = page([Report.read(Report("reported", **fields).save(tmp_path))])
+    written = pages([Report.read(Report("reported", **fields).save(tmp_path))])
+    text = written["docs/results/effect_reported.md"]
     assert "| RCA | -0.100 ± 0.000 |" in text and "1 of 1" in text
     assert "| features | 0.55 |" in text and "| GMML | over 20 s |" in text
+    assert "(results/effect_reported.md)" in written["docs/effect.md"]
+
+
+def test_automatic_is_set_beside_each_other_method_and_its_losses_are_named():
+    cells = _cells("features", [0.5, 0.5]) + _cells("AutoMetric", [0.6, 0.6], ours=True)
+    cells += _cells("kernel machine", [0.65, 0.63]) + _cells("RCA", [0.5, 0.6], ours=True)
+    rows = summary.rows(cells)
+    first, *_, last = duels(rows)
+    assert first["beside"] == "kernel machine" and first["AutoMetric ahead by, mean"] == "-0.040"
+    assert (first["behind by more than 0.01"], first["ahead by more than 0.01"]) == (1, 0)
+    assert last["beside"] == "features" and last["ahead by more than 0.01"] == 1
+    assert "behind the best of all others in 1 of 1:" in behind(rows)
+    assert "- t, 5 labels: +0.100; kernel machine +0.140" in behind(rows)
+    assert duels(rows, "new") == []
 
 
 def test_the_page_says_where_nothing_helps():

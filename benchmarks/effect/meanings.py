@@ -2,18 +2,15 @@
 
 from typing import Any
 
-from benchmarks.effect.protocol import PROTOCOL, table
+from benchmarks.effect.protocol import table
 from benchmarks.effect.tasks import MEANINGS
 
 TITLE = "One set of vectors, five meanings"
-NOTES = (
-    """
+NOTES = """
 7,000 descriptions of programs as vectors of all-MiniLM-L6-v2, and five questions that people ask of them: what a
 program is for, what it works with, how it looks, in what language it is written, and under which section it stands. The
 vectors are the same for all; the labels say which question is meant. Nothing was chosen on them.
 """
-    + PROTOCOL
-)
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from benchmarks.effect.protocol import PROTOCOL, table
+from benchmarks.effect.protocol import table
 from benchmarks.effect.tasks import REPORTED
 
 TITLE = "Reported half"
-NOTES = PROTOCOL + "\nNo setting was chosen on these tasks: " + "; ".join(REPORTED) + "."
+NOTES = "No setting was chosen on these tasks: " + "; ".join(REPORTED) + "."
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:

@@ -32,6 +32,7 @@ LIMIT = 20
 """CPU seconds that a cell may take; one that takes longer stays empty and says so."""
 LONGER = {"AutoMetric": 60}
 """Methods that try many others may take longer."""
+FRONT = "AutoMetric"
 WIDE = {"quiz, vectors of a commercial model": 4}
 """Tasks on which all may take so many times as long: 4,000 labeled points of 1,536 columns."""
 WIDEST_PEERS = 100
@@ -102,11 +103,12 @@ def hopeless(known: Iterable[dict[str, Any]], count: int, method: Method) -> boo
 
 
 def on_record(task: str, quick: bool = False) -> Iterator[dict[str, Any]]:
-    """Cells of the methods as they are now, those draws only that have the features as they are."""
+    """Cells of the methods as they are now, of draws that have the features as they are and AutoMetric."""
     known = cells.recorded(cells.path(task, quick))
     current = {(method.name, method.version): method.ours for method in methods(quick)}
     current |= {(f"{name} (metric-learn)", peers.VERSION): False for name in peers.LEARNERS}
-    drawn = {(labels, draw) for labels, draw, name, _ in known if name == BASELINE}
+    has = {(labels, draw, name) for labels, draw, *method in known for name in method[:1] if tuple(method) in current}
+    drawn = {key[:2] for key in has if {(*key[:2], BASELINE), (*key[:2], FRONT)} <= has}
     for (labels, draw, *method), row in sorted(known.items(), key=lambda item: (int(item[0][0]), int(item[0][1]))):
         if tuple(method) in current and (labels, draw) in drawn:
             yield {"task": task, "ours": current[tuple(method)], **row}

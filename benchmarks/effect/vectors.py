@@ -2,18 +2,15 @@
 
 from typing import Any
 
-from benchmarks.effect.protocol import PROTOCOL, table
+from benchmarks.effect.protocol import table
 from benchmarks.effect.tasks import VECTORS
 
 TITLE = "Vectors of a commercial model"
-NOTES = (
-    """
+NOTES = """
 10,000 clues of a quiz as vectors of text-embedding-ada-002 (1,536 numbers), in 40 categories; nothing was chosen on
 them. *New classes*: 27 categories have labels, and only points of the 13 others are searched. All methods may take four
 times as long here.
 """
-    + PROTOCOL
-)
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:

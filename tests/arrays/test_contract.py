@@ -10,6 +10,7 @@ from gramian import _arrays
 from gramian._arrays import asarray, put, to_numpy
 from gramian.learners import base
 from gramian.learners.nca import batch_nca_loss, nca_loss
+from gramian.learners.task import BUDGET
 from tests.arrays import cases
 from tests.arrays.libraries import MAKERS, single, strict
 
@@ -140,7 +141,7 @@ def test_on_a_device_a_default_fit_learns_from_all_points_that_fit_there(name, m
     y = rng.integers(3, size=90)
     X, solve = rng.normal(size=(90, 4)) + 2 * np.eye(3, 4)[y], cls.solve
     monkeypatch.setattr(cls, "solve", lambda self, task: sizes.append(task.Z.shape[0]) or solve(self, task))
-    monkeypatch.setattr(cls, "traits", replace(cls.traits, most_points=30))  # of a processor
+    monkeypatch.setattr(cls, "traits", replace(cls.traits, pair_cost=(1e9 * BUDGET / 930, 0, 0)))  # of a processor
     learner = cls(max_iter=3, random_state=0)
     assert _arrays.free_bytes(X) is _arrays.free_bytes(strict(X, "CPU_DEVICE")) is None
     learner.fit(strict(X), y)

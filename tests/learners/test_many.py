@@ -13,6 +13,7 @@ import gramian as gm
 from gramian.constraints import Labels
 from gramian.features import kernel_features
 from gramian.learners import subsample as many
+from gramian.learners.task import BUDGET
 from gramian.manifold import alternation, voting
 
 
@@ -50,7 +51,8 @@ def test_a_part_has_all_classes_or_whole_pairs_of_some(sizes, most, seed):
 
 def limit(monkeypatch, cls, most):
     """Points that a default fit learns from."""
-    monkeypatch.setattr(cls, "traits", replace(cls.traits, most_points=most))
+    cost = None if most is None else (1e9 * BUDGET / (most + 0.5) ** 2, 0, 0)
+    monkeypatch.setattr(cls, "traits", replace(cls.traits, pair_cost=cost))
 
 
 LEARNERS = ["LMNN", "NCA", "MCML", "DNE", "LFDA", "SCML"]

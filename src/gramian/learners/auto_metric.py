@@ -207,7 +207,7 @@ class AutoMetric(Learner):
         """The candidates without those whose work would grow with n² for so many points, unless they were named."""
         n, away = linalg.count(X), free_bytes(X) is not None  # a device can do what a processor cannot
         limits = {
-            name: learner.traits.most_points
+            name: learner.traits.most_points(X.shape[1])
             for name, learner in candidates.items()
             if not away or not learner.traits.devices
         }

@@ -100,10 +100,13 @@ class Learner(TupleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Whether the metric is blended with its prior: not at anchor 0, nor where a low rank is asked for."""
         return self.n_components is None if isinstance(self.anchor, str) else self.anchor > 0
 
-    def most_points(self) -> tuple[int | None, str]:
-        """Points that a fit learns from at most, where the weight of the prior is chosen anyway; how to have more."""
+    def most_points(self, d: int) -> tuple[int | None, str]:
+        """Points of d features that a fit learns from at most, where the weight of the prior is chosen anyway.
+
+        With it comes how to have more.
+        """
         by_evidence = isinstance(self.anchor, str)
-        return self.traits.most_points if by_evidence else None, "give anchor a number"
+        return self.traits.most_points(d) if by_evidence else None, "give anchor a number"
 
     def variants(self) -> list[Self]:
         """Copies to choose from on what is held out, one for each value of a setting that is "auto"."""
@@ -237,7 +240,7 @@ def fewer(learner: Learner, X: Any, y: Any, rng: np.random.RandomState) -> tuple
     """What is learned from: all points, or a part of many."""
     if learner.traits.joins:
         X, y = subsample.joined(X, y)
-    most, remedy = learner.most_points()
+    most, remedy = learner.most_points(X.shape[1] if learner.traits.vectors else 0)
     if most is None:
         return X, y
     options: dict[str, Any] = {"by_class": learner.traits.by_class}

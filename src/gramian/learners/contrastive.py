@@ -125,7 +125,7 @@ class Contrastive(Iterative):
         directions=512,  # a step costs their square for each point; the penalty holds what says nothing
         points_each=1,
         repeats=3,
-        most_points=5_000,
+        pair_cost=(200, 1.9, 0),
         by_angle=True,
         devices=True,
     )

@@ -97,7 +97,7 @@ class DNE(Blended):
     True
     """
 
-    traits = Traits(most_points=20_000, repeats=3)
+    traits = Traits(pair_cost=(5, 0.05, 0), repeats=3)
 
     n_neighbors: Count = 1
     n_components: Count | None = None

@@ -155,7 +155,7 @@ class LFDA(Blended):
     ((150, 2), True)
     """
 
-    traits = Traits(choices={"n_neighbors": NEIGHBORS}, most_points=20_000)
+    traits = Traits(choices={"n_neighbors": NEIGHBORS}, pair_cost=(5, 0.05, 0))
 
     n_components: Count | None = None
     n_neighbors: Literal["auto"] | Count = "auto"

@@ -104,7 +104,7 @@ class LMNN(Iterative):
         takes=(Comparisons,),
         exact=Effort(tol=5e-3, max_iter=1000),
         blended=Effort(tol=5e-2, max_iter=30),
-        most_points=3_000,
+        pair_cost=(15, 0, 0.2),
         devices=True,
     )
 

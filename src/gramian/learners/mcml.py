@@ -117,7 +117,7 @@ class MCML(Iterative):
     traits = Traits(
         exact=Effort(tol=1e-5, max_iter=1000),
         blended=Effort(tol=1e-2, max_iter=50),
-        most_points=3_000,
+        pair_cost=(100, 6, 0),
         devices=True,
     )
 

@@ -181,7 +181,7 @@ class MLKR(Iterative):
     reg: Size = 0.0
     max_points: Annotated[int, Within(2)] | None = 3000
 
-    def most_points(self) -> tuple[int | None, str]:
+    def most_points(self, d: int) -> tuple[int | None, str]:
         """As many as were asked for."""
         return self.max_points, "give max_points=None"
 

@@ -169,7 +169,7 @@ class NCA(Iterative):
     traits = Traits(
         exact=Effort(tol=1e-4, max_iter=200),
         blended=Effort(tol=1e-2, max_iter=50),
-        most_points=5_000,
+        pair_cost=(65, 5.5, 0),
         devices=True,
     )
 

@@ -144,7 +144,7 @@ class SCML(Iterative):
         exact=Effort(tol=5e-2, max_iter=1000),
         blended=Effort(tol=0.2, max_iter=1000),
         care=0.0,
-        most_points=10_000,
+        pair_cost=(20, 1.5, 0),
         joins=True,
     )
 

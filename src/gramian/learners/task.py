@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from gramian.learners.base import Learner
 
 
+BUDGET = 20.0
+"""CPU seconds, on one thread, for a default fit whose work grows with the square of the number of points."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sums:
     """Sums over n points in d coordinates; what nobody asks for is None.
@@ -92,11 +96,9 @@ class Traits:
     """Whether what it learns is meant for angles around the mean."""
     scale_free: bool = False
     """Whether columns of any unit weigh the same at the start."""
-    most_points: int | None = None
-    """Points that a fit with ``anchor="auto"`` learns from at most, where its work grows with n²; None is all.
-
-    On a device of its own it learns from all that fit into the memory there.
-    """
+    pair_cost: tuple[float, float, float] | None = None
+    """Nanoseconds of a fit with ``anchor="auto"`` for each pair of points, for each of their directions, and for the
+    square of these, where its work grows with n²; None where it does not."""
     by_class: bool = True
     """Whether a part of many points is drawn class by class."""
     joins: bool = False
@@ -115,6 +117,17 @@ class Traits:
     """Whether the metric is made of :class:`~gramian.learners.task.Sums` alone, by ``from_sums``."""
     remedy: str = "raise max_iter or tol"
     """What helps where a fit did not converge."""
+
+    def most_points(self, d: int) -> int | None:
+        """Points of d features that a fit with ``anchor="auto"`` learns from within ``BUDGET``; None is all.
+
+        On a device of its own it learns from all that fit into the memory there.
+        """
+        if self.pair_cost is None:
+            return None
+        p = d if self.directions is None else min(d, self.directions)
+        once, each, square = self.pair_cost
+        return int(np.sqrt(1e9 * BUDGET / (once + each * p + square * p**2)))
 
     def most_directions(self, n: int) -> int:
         """The most directions that a blended fit on n points works in."""

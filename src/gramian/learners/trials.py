@@ -247,8 +247,9 @@ class MeanOf:
         takes = tuple(
             kind for kind in self.parts[0].traits.takes if all(kind in part.traits.takes for part in self.parts)
         )
-        most = min((part.traits.most_points for part in self.parts if part.traits.most_points), default=None)
-        return Traits(takes=takes, most_points=most, by_angle=True)
+        costs = [(part.traits.pair_cost, part.traits.directions) for part in self.parts if part.traits.pair_cost]
+        cost, directions = max(costs, default=(None, None))
+        return Traits(takes=takes, pair_cost=cost, directions=directions, by_angle=True)
 
     def near(self, task: Task, weight: float) -> Solution:
         """The mean of what the parts learn on all points, each with a given weight of the start."""
