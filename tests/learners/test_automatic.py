@@ -10,8 +10,9 @@ from sklearn.neighbors import KNeighborsClassifier
 import gramian as gm
 from gramian.learners.anchored import WEIGHTS
 from gramian.learners.beside_classes import BesideClasses
+from gramian.learners.candidates import MeanOf, default_candidates
 from gramian.learners.starts import AsTheyAre
-from gramian.learners.trials import MOST, PLAIN, MeanOf, Standing, Trial, winner
+from gramian.learners.trials import MOST, PLAIN, Standing, Trial, winner
 
 FAST = ["RCA", gm.PLDA(0.5, 0.1), gm.GMML]
 
@@ -227,7 +228,6 @@ def test_where_nothing_can_be_compared_a_sentence_says_so(rng, y):
 
 def test_many_labels_lower_the_penalty_of_contrastive():
     from gramian.constraints import Labels
-    from gramian.learners.auto_metric import default_candidates
 
     def penalty(n):
         return default_candidates(Labels(np.arange(n) % 2, np.arange(2)))["Contrastive"].reg

@@ -9,10 +9,11 @@ import gramian as gm
 from gramian.constraints import Labels
 from gramian.coordinates import Plain, Rest
 from gramian.learners.auto_metric import prior_of
+from gramian.learners.candidates import MeanOf
 from gramian.learners.path import Path, SharedPoints, precision_path
 from gramian.learners.starts import AsTheyAre, Scaled, dominated
 from gramian.learners.task import Task
-from gramian.learners.trials import MeanOf, Search, mean_of
+from gramian.learners.trials import Search, mean_of
 
 
 @pytest.fixture

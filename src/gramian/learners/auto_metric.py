@@ -13,28 +13,16 @@ from gramian._arrays import asarray, free_bytes
 from gramian._settings import Loudness, Seed, Size, Within
 from gramian.constraints import Chunklets, Comparisons, Labels, Pairs
 from gramian.learners.anchored import WEIGHTS, Anchored
-from gramian.learners.base import Blended, Learner
+from gramian.learners.base import Learner
 from gramian.learners.beside_classes import BesideClasses
-from gramian.learners.contrastive import Contrastive
-from gramian.learners.gmml import GMML
-from gramian.learners.itml import ITML
-from gramian.learners.kernelized import Kernelized
-from gramian.learners.lmnn import LMNN
-from gramian.learners.lsml import LSML
-from gramian.learners.nca import NCA
-from gramian.learners.plda import PLDA
+from gramian.learners.candidates import MeanOf, as_learner, default_candidates, early, references
 from gramian.learners.posteriors import Posteriors, cross_fitted
-from gramian.learners.rca import RCA
-from gramian.learners.scml import SCML
 from gramian.learners.starts import FEWEST, AsTheyAre, ByAngle, LengthOne, Scaled, Start, around_origin, dominated
 from gramian.learners.subsample import by_content
 from gramian.learners.task import Task, Traits
-from gramian.learners.trials import OTHERS, PLAIN, MeanOf, Report, Search, Standing, Trial, honest, winner
+from gramian.learners.trials import OTHERS, PLAIN, Report, Search, Standing, Trial, honest, winner
 from gramian.solvers.base import Solution
 
-FULL = 200
-"""Labeled points up to which the penalty of Contrastive is whole: one prior beside the mean loss of n points says less,
-the more they are."""
 BEHIND = 0.1
 """A start that scores so much less than another is not learned from."""
 DEAR = 1_000_000
@@ -43,36 +31,6 @@ DEAR = 1_000_000
 TWO_KINDS = (
     "if these are queries and the documents that answer them, QueryAdapter().fit(queries, documents) is for them"
 )
-
-
-def default_candidates(y: Any = None) -> dict[str, Any]:
-    """Learners from closed form to LMNN and NCA that take what is known, the cheap ones first."""
-    if isinstance(y, Comparisons):
-        return {"LSML": LSML(), "SCML": SCML()}
-    codes = y.codes if isinstance(y, Labels) else y.ids if isinstance(y, Chunklets) else np.zeros(0)
-    share = FULL / max(FULL, int(np.sum(codes >= 0)))
-    much, some = PLDA(0.7, 0.3), PLDA(0.3, 0.1)
-    near, wide = Contrastive(0.1, 0.03 * share), Contrastive(0.2, 0.01 * share)
-    candidates: dict[str, Any] = {
-        "PLDA, much shrunk": much,
-        "PLDA": some,
-        "PLDA, little shrunk": PLDA(0.1, 0.01),
-        "Contrastive": near,
-        "blend of four": MeanOf((much, some, near, wide)),
-        "blend of two": MeanOf((some, wide)),
-        "RCA": RCA(),
-        "GMML": GMML(),
-        "ITML": ITML(),
-        "LMNN": LMNN(),
-        "NCA": NCA(),
-        "SCML": SCML(),
-        "class probabilities": Posteriors(),
-        "votes": Posteriors("votes"),
-        "soft votes": Posteriors("soft votes"),
-    }
-    if y is None or isinstance(y, Labels):
-        return candidates
-    return {name: learner for name, learner in candidates.items() if isinstance(y, learner.traits.takes)}
 
 
 @dataclass(eq=False, repr=False)
@@ -304,24 +262,6 @@ def neighbors_of(scoring: str) -> int:
     return int(tail)
 
 
-def early(learner: Any, start: Start) -> bool:
-    """Whether a learner is tried before the best start is known: closed forms, and those of angles by angle."""
-    by_angle = isinstance(start, ByAngle)
-    return by_angle if isinstance(learner, MeanOf) else closed(learner) or (learner.traits.by_angle and by_angle)
-
-
-def closed(learner: Any) -> bool:
-    """Whether it is a closed form."""
-    return learner.traits.exact.max_iter is None
-
-
-def references(candidates: dict[str, Any]) -> list[str]:
-    """The candidates that are named beforehand: the first mean, by angle, and the first closed form elsewhere."""
-    means = [name for name, learner in candidates.items() if isinstance(learner, MeanOf)]
-    forms = [name for name, learner in candidates.items() if closed(learner) and not isinstance(learner, MeanOf)]
-    return [*means[:1], *forms[:1]]
-
-
 def hopeful_of(starts: list[Trial]) -> list[Trial]:
     """Starts that are not far behind the best one; of many columns also not surely behind the points as they are."""
     gains = [trial.gain(Standing(starts[0])) if trial.scores else (np.zeros(PLAIN + 1),) * 2 for trial in starts]
@@ -376,23 +316,3 @@ def warn_of_nothing(y: Any) -> None:
         f"AutoMetric: nothing could be compared, since {reason}, so the features stay as they are; give labels of two "
         "classes with three points in each, or more pairs."
     )
-
-
-def as_learner(candidate: Any) -> Any:
-    """A learner from an instance, a class, or a public name."""
-    if isinstance(candidate, str):
-        candidate = {cls.__name__: cls for cls in subclasses(Learner)}.get(candidate, candidate)
-    if isinstance(candidate, type):
-        candidate = candidate()
-    if isinstance(candidate, Posteriors) and candidate.learner is not None:
-        raise ValueError("AutoMetric: a candidate Posteriors stands beside what is best without it; give no learner.")
-    if not isinstance(candidate, Blended | Kernelized | Posteriors):
-        raise TypeError(f"AutoMetric: candidates must be learners with an anchor, got {_validate.shown(candidate)}.")
-    return clone(candidate)
-
-
-def subclasses(cls: Any) -> Iterator[Any]:
-    """All classes below one."""
-    for child in cls.__subclasses__():
-        yield child
-        yield from subclasses(child)

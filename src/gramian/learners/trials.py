@@ -12,14 +12,14 @@ import numpy as np
 from gramian import linalg
 from gramian._arrays import asarray, to_numpy
 from gramian.constraints import Chunklets, Labels
-from gramian.learners.anchored import WEIGHTS, Part, SharedDirections, gain_and_error, root_of
+from gramian.learners.anchored import WEIGHTS, SharedDirections, gain_and_error, root_of
 from gramian.learners.beside_classes import BesideClasses, ClassPath
+from gramian.learners.candidates import MeanOf, mean_core
 from gramian.learners.door import require_kind
 from gramian.learners.held_out import Fold, held_out, path_scores, searched
 from gramian.learners.path import Path, SharedPoints, Straight
 from gramian.learners.starts import Start
-from gramian.learners.task import Task, Traits
-from gramian.solvers.base import Solution
+from gramian.learners.task import Task
 
 PLAIN = len(WEIGHTS) - 1
 """Place of the weight 1: the start alone."""
@@ -232,48 +232,10 @@ class Search:
         return X * asarray(start.weights(linalg.take(X, fold.rows)), X)
 
 
-@dataclass(frozen=True, eq=False)
-class MeanOf:
-    """The mean of the metrics of several learners, each in the unit of the points.
-
-    They err in different ways, and with few labels nobody can tell which one does not: their mean errs less.
-    """
-
-    parts: tuple[Any, ...]
-
-    @property
-    def traits(self) -> Traits:
-        """What every part takes."""
-        takes = tuple(
-            kind for kind in self.parts[0].traits.takes if all(kind in part.traits.takes for part in self.parts)
-        )
-        costs = [(part.traits.pair_cost, part.traits.directions) for part in self.parts if part.traits.pair_cost]
-        cost, directions = max(costs, default=(None, None))
-        return Traits(takes=takes, pair_cost=cost, directions=directions, by_angle=True)
-
-    def near(self, task: Task, weight: float) -> Solution:
-        """The mean of what the parts learn on all points, each with a given weight of the start."""
-        task = replace(task, directions=SharedDirections())
-        learned = [frame.part(inner, task) for inner, frame in (part.framed(task) for part in self.parts)]
-        widest = max(learned, key=lambda one: len(one.core))
-        mean = Part(widest.U, mean_core([one.core for one in learned]), widest.root, widest.learned).blended(weight)
-        return replace(mean, learned=widest.learned)
-
-
 def mean_of(paths: list[Path]) -> Path:
     """The path from the mean of what several learners found on the first of the same directions."""
     widest = max(paths, key=lambda path: path.U.shape[1])
     return Path(widest.U, root_of(mean_core([path.learned @ path.learned.T for path in paths])))
-
-
-def mean_core(cores: list[np.ndarray]) -> np.ndarray:
-    """The mean of metrics on the first p_i of the same directions, each the identity on the others, (p, p)."""
-    total = np.zeros((max(map(len, cores)),) * 2)
-    for core in cores:
-        p = len(core)
-        total[:p, :p] += core
-        total[p:, p:] += np.eye(len(total) - p)
-    return total / len(cores)
 
 
 class Report(list):
