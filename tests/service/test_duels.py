@@ -118,6 +118,23 @@ def test_what_one_candidate_won_is_there_for_the_next():
     assert wealth.decided([3 * won], np.full(3, -0.1), 0) is None  # its own votes are against it
 
 
+@pytest.mark.parametrize("choices", [0, 1, 2])
+def test_who_leads_has_half_of_the_way_and_who_is_adopted_all_of_it(choices):
+    share = 0.8 if choices == 0 else 0.2 / (choices * (choices + 1))
+    for n in range(1, 24):
+        money = 0.2 * 1.15**n + 0.8 * 1.42**n
+        assert wealth.leads(np.full(n, 0.6), choices) == (money >= (0.05 * share) ** -0.5)
+        won = n >= 3 and 0.85 * money + 0.15 >= 1 / (0.05 * share)
+        assert wealth.decided([], np.full(n, 0.6), choices) == ("adopted" if won else None)
+        worse = 0.2 * 1.15**n + 0.8 * 1.42**n >= 20 and n >= 3
+        assert wealth.decided([], np.full(n, -0.6), choices) == ("lost" if worse else None)
+
+
+@pytest.mark.parametrize("n", [999, 1000])
+def test_a_candidate_steps_back_after_a_thousand_votes_and_not_before(n):
+    assert wealth.decided([], np.tile([0.1, -0.1], 500)[:n], 0) == (None if n < 1000 else "undecided")
+
+
 def test_what_is_adopted_pays_for_the_next_test_and_choices_of_people_do_not():
     """Levels of lives in which people choose ever so often sum to at most α; adoptions in between cost none of it."""
     levels = [np.exp(-wealth.log_needed(choices)) for choices in range(10_000)]

@@ -118,7 +118,7 @@ def decided(parts: Sequence[Gains], votes: np.ndarray, choices: int) -> str | No
 
 def leads(votes: np.ndarray, choices: int) -> bool:
     """Whether a candidate has won half of what it needs by its own votes."""
-    return len(votes) >= FEWEST and log_mixed(log_gains(votes)) >= LEADS * log_needed(choices)
+    return log_mixed(log_gains(votes)) >= LEADS * log_needed(choices)
 
 
 def log_mixed(gains: np.ndarray) -> float:
