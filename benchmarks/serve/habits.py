@@ -10,7 +10,8 @@ from gramian.service import Space, duels, evidence, learning, wealth
 
 TITLE = "People with habits"
 NOTES = """
-As in *New queries*, but people do not judge all of a list; visits go on until there are 1,000 clicks, at most 400.
+As in *New queries*, but people do not judge all of a list; visits go on until there are 1,000 clicks, at most 400,
+on 100 queries in turn. AutoMetric cannot learn from clicks alone, which has no dislikes.
 *all, one in ten wrong*: as there. *cascade*: from the top to the first good one, which is liked; those above are
 disliked. *stops at a rank*: judges the first few only, at each with chance 0.3 of being the last. *clicks by place*: no
 judgments, only clicks, on good ones four times as likely as on others, and by 0.8 less likely with every place
@@ -74,7 +75,7 @@ def life(name: str, habit: str, seed: int, most: int) -> dict[str, Any]:
     """One space, until there are enough clicks."""
     X, y = tasks.task(name)
     rng = np.random.default_rng(seed)
-    asked, sides = across.split(y, most, rng)
+    asked, sides = across.split(y, across.VISITS, rng)
     clicks = visits = 0
     with people.opened(X) as space, people.drawn(rng.spawn(1)[0]):
         while clicks < CLICKS and visits < most:
