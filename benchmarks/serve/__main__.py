@@ -22,9 +22,13 @@ def section(result: report.Report) -> str:
 
 
 def final(rows: list[dict]) -> list[dict]:
-    """Of rows that follow people click by click, one for each task and number of clicks."""
-    last = {(row["task"], row["wrong clicks"], row.get("clicks")): row for row in rows if "task" in row}
-    return list(last.values()) or rows
+    """Of rows that follow people click by click, one for each task and number of clicks; means first."""
+    last = {
+        (row["task"], row.get("wrong clicks"), row.get("people"), row.get("clicks")): row
+        for row in rows
+        if "task" in row
+    }
+    return sorted(last.values(), key=lambda row: not row["task"].startswith("mean")) or rows
 
 
 def page(results: list[report.Report]) -> str:

@@ -1,9 +1,11 @@
 """Spaces with items, and a client in front of them."""
 
+import threading
+
 import numpy as np
 import pytest
 
-from gramian.service import Space
+from gramian.service import Client, Space
 
 N, D = 120, 6
 
@@ -45,3 +47,23 @@ def http(space):
 
     with TestClient(create_app(space), base_url="http://127.0.0.1:8000", client=("127.0.0.1", 1)) as client:
         yield client
+
+
+@pytest.fixture
+def served(space):
+    """The space behind a real server; a client of it."""
+    pytest.importorskip("fastapi")
+    import uvicorn
+
+    from gramian.service.http import create_app
+    from gramian.service.http.app import bind
+
+    listener = bind("127.0.0.1", 0)
+    config = uvicorn.Config(create_app(space), log_level="warning", ws="none", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    yield Client(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=10)
+    server.should_exit = True
+    thread.join()
+    listener.close()

@@ -1,5 +1,7 @@
 """Duels are fair, credited to the right side, and decide neither too early nor wrongly."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -313,6 +315,12 @@ def test_what_a_candidate_won_is_carried_over_to_the_next_and_ends_with_an_activ
     dueling.learn("a")
     fresh = dueling.versions("a")["versions"][3]["duels"]
     assert fresh["wealth"] == 1.0 and fresh["needed"] == pytest.approx(200.0)
+
+
+def test_what_was_won_is_read_as_it_was_written_and_from_earlier_spaces_too():
+    reign = duels.Reign(2, ((0.5, -0.25), (0.0, 1.0)))
+    assert duels.Reign.read(json.loads(json.dumps(reign.plain()))) == reign
+    assert duels.Reign.read({"reign": 3, "parts": [[0.5, -0.25], [0.0, 1.0]]}) == reign
 
 
 def test_an_undone_click_can_decide_a_duel_too(dueling):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gramian as gm
 from gramian.service import Space
 from gramian.service.models import TextEncoder
 
@@ -21,6 +22,27 @@ def lines():
         for line in text.splitlines()
         if line.startswith("curl ") and "/events" not in line
     ]
+
+
+def test_every_line_of_python_is_answered(served, space, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a metric is exported there
+    code = PAGE.read_text(encoding="utf-8").partition("The same from Python,")[2].split("```py\n")[1].split("\n```")[0]
+    code = (
+        code.replace("http://127.0.0.1:8000", served.address)
+        .replace("events()", "events(after=0)")
+        .replace(" print", " break  # ")
+    )
+    lines = code.splitlines()
+    assert len(lines) > 14
+    names = {"gm": gm}
+    for line in ["\n".join(lines[-2:]) if line is lines[-2] else line for line in lines[:-1]]:
+        exec(line, names)
+        if ".create(" in line:
+            space.use_encoder("things", TextEncoder("len", lambda texts: np.ones((len(texts), 3)), 3))
+        if line.startswith("for "):
+            assert names["event"]["seq"] == 1
+        elif "metric.gram" in line:
+            assert gm.load("metric.gram").transform(np.eye(3)).shape == (3, 3)
 
 
 def test_every_curl_line_is_answered(tmp_path):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.service import Client
 from tests.service.conftest import D, N, teach
 
 pytest.importorskip("fastapi")
@@ -322,25 +321,6 @@ def test_pictures_are_those_of_the_folder_and_no_others(space, tmp_path):
     client = TestClient(create_app(space, pictures={"one.png": tmp_path / "one.png"}), base_url="http://localhost")
     assert client.get(f"{A}/items/900/image").content == b"picture"
     assert client.get(f"{A}/items/901/image").status_code == client.get(f"{A}/items/1/image").status_code == 404
-
-
-@pytest.fixture
-def served(space):
-    """The space behind a real server; a client of it."""
-    import uvicorn
-
-    from gramian.service.http import create_app
-    from gramian.service.http.app import bind
-
-    listener = bind("127.0.0.1", 0)
-    config = uvicorn.Config(create_app(space), log_level="warning", ws="none", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    yield Client(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=10)
-    server.should_exit = True
-    thread.join()
-    listener.close()
 
 
 def test_events_are_pushed_in_order_and_resumed(served, space):

@@ -117,7 +117,8 @@ class Reign:
     @classmethod
     def read(cls, fields: dict[str, Any]) -> "Reign":
         """From plain numbers; before there were choices, each metric in use counted."""
-        return cls(fields.get("choices", fields.get("reign", 1) - 1), tuple(map(tuple, fields["parts"])))
+        choices = fields["choices"] if "choices" in fields else fields["reign"] - 1
+        return cls(choices, tuple(map(tuple, fields["parts"])))
 
     def plain(self) -> dict[str, Any]:
         """As plain numbers."""
