@@ -266,8 +266,8 @@ class MixedScan(Scan):
         W, phi = Z
         np.matmul(W, self.rows.T, out=room)
         if sparse.issparse(phi):
-            own = self.phi
-            add_postings(phi.indptr, phi.indices, phi.data, own.indptr, own.indices, own.data, room)
+            values = self.phi
+            add_postings(phi.indptr, phi.indices, phi.data, values.indptr, values.indices, values.data, room)
         else:
             room += phi @ self.phi.T
         return room

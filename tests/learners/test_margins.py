@@ -37,10 +37,10 @@ def test_candidates_are_all_pairs_within_the_margin(pairs):
     triplets, L, labels = pairs
     E = triplets.Z @ L.T
     D = ((E[:, None] - E[None]) ** 2).sum(axis=2)
-    farthest = np.take_along_axis(D, triplets.near, axis=1).max(axis=1)
+    farthest = np.take_along_axis(D, triplets.targets, axis=1).max(axis=1)
     inside = (labels.codes[:, None] != labels.codes) & (farthest[:, None] + 1 > D)
     inside[-1] = False
-    found = set(zip(triplets.anchor.tolist(), triplets.other.tolist()))
+    found = set(zip(triplets.anchor.tolist(), triplets.impostor.tolist()))
     assert set(zip(*np.nonzero(inside))) <= found
     assert all(labels.codes[i] != labels.codes[l] for i, l in found)
 

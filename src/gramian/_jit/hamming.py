@@ -90,12 +90,12 @@ def level_of(values, count, high):
 
 
 @njit(nogil=True)
-def put(found, start, chosen, size):
+def put(marks, start, chosen, size):
     """Append the positions of the ones of a 64-bit word to ``chosen``; return its new size."""
-    while found != 0:
-        lowest_one = found & (~found + np.uint64(1))
+    while marks != 0:
+        lowest_one = marks & (~marks + np.uint64(1))
         chosen[size] = start + popcount(lowest_one - np.uint64(1))
-        found ^= lowest_one
+        marks ^= lowest_one
         size += 1
     return size
 

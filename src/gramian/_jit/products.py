@@ -142,14 +142,14 @@ def search_one(distances, least, coded, asked, step, kept, query, unit, law, k, 
     rows_within, passed, estimates, pending, table = scratch
     total, n_bits = step[1], len(asked[2])
     level = level_of(least if len(least) >= 2 * len(rows) else distances, len(rows), total)
-    seen = within(distances, least, level, rows_within)
-    size = rank(rows_within, seen, kept, query, unit, rows, values, 0)
+    compared = within(distances, least, level, rows_within)
+    size = rank(rows_within, compared, kept, query, unit, rows, values, 0)
     bound = blurred(values[k - 1], asked[4])
     levels = class_levels(classes, asked[3], bound, step, n_bits, law)
     count = beyond(distances, least, level, levels, classes[3], rows_within)
     count = keep_rounded(coded, rows_within, count, distances, asked[3], bound, step, n_bits, law)
     if count == 0:
-        return seen
+        return compared
     byte_table(asked[2], table)
     count = keep_estimated(coded, rows_within, count, asked, table, bound, law[0], passed, estimates)
     order = nearest_first(coded, passed, count, estimates, asked[3])
@@ -161,8 +161,8 @@ def search_one(distances, least, coded, asked, step, kept, query, unit, law, k, 
             pending[more] = i
             more += plausible(estimates[j], alignments[i], math.sqrt(sqnorms[i]), root, bound, law[0])
         size = rank(pending, more, kept, query, unit, rows, values, size)
-        seen += more
-    return seen
+        compared += more
+    return compared
 
 
 @njit(nogil=True)

@@ -81,7 +81,7 @@ def insert(rows, values, size, row, value):
 def rank(pending, count, kept, query, unit, rows, values, size):
     """Insert pending items by their distances; return the new size."""
     X, sizes, outside = kept[0], kept[2], kept[3]
-    w, own, table = query
+    w, norm, table = query
     mixed = len(table[0]) > 0
     flat, d, line = X.reshape(-1), X.shape[1], 64 // X.itemsize
     for j in range(-_AHEAD, count):
@@ -94,7 +94,7 @@ def rank(pending, count, kept, query, unit, rows, values, size):
             inner = product(kept, i, w)
             if mixed:
                 inner += outside_dot(i, outside, table)
-            size = insert(rows, values, size, i, distance(inner, sizes[i], own, unit))
+            size = insert(rows, values, size, i, distance(inner, sizes[i], norm, unit))
     return size
 
 

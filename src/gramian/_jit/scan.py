@@ -94,8 +94,8 @@ def confident(distances, least, coded, sqnorm, blur, kept, query, unit, limits, 
     candidates, ordered, pending = scratch
     n_bits = len(limits) - 1
     level = first_level(distances, least, _FIRST * len(rows), n_bits)
-    seen = within(distances, least, level, candidates)
-    size = rank(candidates, seen, kept, query, unit, rows, values, 0)
+    compared = within(distances, least, level, candidates)
+    size = rank(candidates, compared, kept, query, unit, rows, values, 0)
     levels = last_levels(sqnorm, blurred(values[k - 1], blur), edges, limits)
     count = beyond(distances, least, level, levels, masks, candidates)
     # A large part of all items is better read in the order of memory.
@@ -106,8 +106,8 @@ def confident(distances, least, coded, sqnorm, blur, kept, query, unit, limits, 
         stop, bound = min(start + len(pending), count), blurred(values[k - 1], blur)
         more = keep_plausible(candidates, start, stop, distances, sqnorms, sqnorm, bound, limits, pending)
         size = rank(pending, more, kept, query, unit, rows, values, size)
-        seen += more
-    return seen
+        compared += more
+    return compared
 
 
 @njit(nogil=True)

@@ -65,16 +65,16 @@ def compare(queries: Path, documents: Path, matches: Path | None, side: str, see
         raise ValueError(f"evaluate: {n} different queries are too few to hold some of them out; give more.")
     order = rng.permutation(n)
     probes, rest = np.sort(order[: n // SHARE]), np.sort(order[n // SHARE :])
-    taught, both = task.of(rest), side == "both"
+    taught, two_sided = task.of(rest), side == "both"
     rows, columns, grades = taught.pairs()
-    adapter = gramian.QueryAdapter("both" if both else "query", random_state=seed)
+    adapter = gramian.QueryAdapter("both" if two_sided else "query", random_state=seed)
     with progress("the usual adapter, tuned, and ours"):
-        W = tuned(taught.queries[rows], taught.documents[columns], both, seed)
+        W = tuned(taught.queries[rows], taught.documents[columns], two_sided, seed)
         adapter.fit(taught.queries, taught.documents, np.column_stack([rows, columns]), weight=grades)
     U, V = task.queries[probes], task.documents
     sides = {
         "plain cosine": (U, V),
-        "linear adapter, tuned": mapped(W, U, V, both),
+        "linear adapter, tuned": mapped(W, U, V, two_sided),
         "QueryAdapter": (adapter.transform_queries(U), unit(adapter.transform(V))),
     }
     judged = {name: scores(*two, task.answers[probes]) for name, two in sides.items()}

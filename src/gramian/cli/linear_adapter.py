@@ -18,8 +18,8 @@ def unit(X: np.ndarray) -> np.ndarray:
 def reciprocal_ranks(U: np.ndarray, V: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """1 / rank of document ``rows[i]`` in the list of query i."""
     S = U @ V.T
-    own = S[np.arange(len(U)), rows]
-    return 1 / (1 + (own[:, None] < S).sum(axis=1))
+    right = S[np.arange(len(U)), rows]
+    return 1 / (1 + (right[:, None] < S).sum(axis=1))
 
 
 def mapped(W: np.ndarray, Q: np.ndarray, D: np.ndarray, both: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -33,15 +33,15 @@ def train(
     """W = I + A by Adam on −log softmax of a batch's cosines over τ, with decay toward the identity."""
     rng, d = np.random.default_rng(seed), Q.shape[1]
     eye = np.eye(d, dtype=np.float32)
-    A, first, second, step = np.zeros_like(eye), np.zeros_like(eye), np.zeros_like(eye), 0
+    A, mean, square, step = np.zeros_like(eye), np.zeros_like(eye), np.zeros_like(eye), 0
     for epoch in range(1, epochs + 1):
         for rows in np.array_split(rng.permutation(len(Q)), max(1, len(Q) // BATCH)):
             step += 1
             G = slope(eye + A, Q[rows], D[rows], both)
-            first += 0.1 * (G - first)
-            second += 0.001 * (G * G - second)
+            mean += 0.1 * (G - mean)
+            square += 0.001 * (G * G - square)
             A *= 1 - rate * DECAY
-            A -= rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+            A -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
         if visit is not None:
             visit(epoch, eye + A)
     return eye + A

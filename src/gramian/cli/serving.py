@@ -83,20 +83,20 @@ def run(
     from gramian.service import http, sources
     from gramian.service.space import Space
 
-    there = space is not None and (space / "space.db").is_file()
-    first = files.data or files.meta or (None if there else files.images)  # pictures of a space are only shown
-    folder = space or (Path("gramian-space") if first is None else Path(f"{first.stem}.space"))
+    exists = space is not None and (space / "space.db").is_file()
+    path = files.data or files.meta or (None if exists else files.images)  # pictures of a space are only shown
+    folder = space or (Path("gramian-space") if path is None else Path(f"{path.stem}.space"))
     model = None if encoder is None else _model(encoder)
-    source = None if first is None else _source(files, model)
+    source = None if path is None else _source(files, model)
     with _indexes(dask, folder), Space(folder, learning=learning, learner=learner) as opened:
-        if first is not None and source is not None:
-            name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", first.stem).strip("-") or "items"
-            with progress(f"reading {first}", total=len(source.X)) as (bar, task):
+        if path is not None and source is not None:
+            name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-") or "items"
+            with progress(f"reading {path}", total=len(source.X)) as (bar, task):
                 sources.fill(opened, name, source, lambda count: bar.advance(task, count))
-        if first is None and space is None and not set(opened.snapshot.collections) - set(sources.unfinished(opened)):
+        if path is None and space is None and not set(opened.snapshot.collections) - set(sources.unfinished(opened)):
             _demonstrate(opened, "emoji")
         if model is not None:
-            _encode_with(opened, model, files.name if first is None else name)
+            _encode_with(opened, model, files.name if path is None else name)
         for name, rows in sources.unfinished(opened).items():
             _validate.warn(
                 f"serve: the filling of {name!r} was interrupted, so that it has {len(opened.collection(name).ids):,} "
@@ -153,13 +153,13 @@ def _show(address: str) -> None:
 def _warm_up(space: Any, address: str) -> None:
     """Ask once what people will ask first, so that nobody waits for compiled code, for words or for the map."""
     for view in space.snapshot.collections.values():
-        some = view.ids[:3].tolist()
-        if some:
-            space.query(view.name, id=some[0], k=24)
-            space.query(view.name, id=some[0], k=24, likes=some[1:], dislikes=())
-            for asked in ("search?text=a&k=1", "map?version=live"):
+        sample = view.ids[:3].tolist()
+        if sample:
+            space.query(view.name, id=sample[0], k=24)
+            space.query(view.name, id=sample[0], k=24, likes=sample[1:], dislikes=())
+            for route in ("search?text=a&k=1", "map?version=live"):
                 with suppress(OSError):  # where a token is needed
-                    urllib.request.urlopen(f"{address}/v1/collections/{quote(view.name, safe='')}/{asked}").read()
+                    urllib.request.urlopen(f"{address}/v1/collections/{quote(view.name, safe='')}/{route}").read()
 
 
 def demo_data(kind: str, folder: Path) -> None:
@@ -181,26 +181,26 @@ def _demonstrate(space: Any, kind: str) -> None:
             bar.update(task, description=f"{doing} {kind}", completed=done, total=of)
 
         try:
-            said = demo.fill(space, kind, step)
+            message = demo.fill(space, kind, step)
         except demo.Unavailable as error:
-            said = f"No {kind}: {error} In their place: {demo.fill(space, 'digits')}"
-    say.print(said, markup=False)
+            message = f"No {kind}: {error} In their place: {demo.fill(space, 'digits')}"
+    say.print(message, markup=False)
 
 
 def _source(files: Files, model: Any = None) -> Any:
     """Vectors and meta of the files that were named."""
     from gramian.service import sources
 
-    first = files.data or files.meta or files.images
-    X, own = (None, {}) if files.data is None else _vectors(files.data)
+    path = files.data or files.meta or files.images
+    X, extra = (None, {}) if files.data is None else _vectors(files.data)
     table = None if files.meta is None else dict(read_columns(files.meta)[0])
     if files.texts is not None:
-        tables = [columns for columns in (table, own) if columns and files.texts in columns]
+        tables = [columns for columns in (table, extra) if columns and files.texts in columns]
         if not tables:
-            there = ", ".join([*(table or {}), *own][:12])
-            raise TableError(f"{first}: no column {files.texts!r} for --texts; it has {there}.")
+            header = ", ".join([*(table or {}), *extra][:12])
+            raise TableError(f"{path}: no column {files.texts!r} for --texts; it has {header}.")
         _as_text(tables[0], files.texts)
-    columns = {**own, **(table or {})}
+    columns = {**extra, **(table or {})}
     pictures = None if files.images is None else sources.pictures(files.images)
     looks: dict[str, Any] = {}
     if X is None and files.texts is not None:
@@ -209,8 +209,8 @@ def _source(files: Files, model: Any = None) -> Any:
         names = columns["image"].tolist() if "image" in columns else list(pictures)
         X, looks = _looks(pictures, names)
     elif X is None:
-        raise TableError(f"{first}: vectors are needed; give a file of them, --texts COLUMN or --images DIR.")
-    source = sources.assemble(X, own, table, None if pictures is None else list(pictures))
+        raise TableError(f"{path}: vectors are needed; give a file of them, --texts COLUMN or --images DIR.")
+    source = sources.assemble(X, extra, table, None if pictures is None else list(pictures))
     return replace(source, **looks)
 
 
@@ -218,9 +218,9 @@ def _as_text(table: dict[str, np.ndarray], name: str) -> None:
     """Call a column ``text``; one that was called so before is kept under another name."""
     texts = table.pop(name).astype(str)
     if "text" in table:
-        other = next(word for word in ("text of the file", f"text beside {name}") if word not in table)
-        table[other] = table.pop("text")
-        _validate.warn(f"serve: the column 'text' is now {other!r}, since --texts {name} is shown as the text.")
+        free = next(word for word in ("text of the file", f"text beside {name}") if word not in table)
+        table[free] = table.pop("text")
+        _validate.warn(f"serve: the column 'text' is now {free!r}, since --texts {name} is shown as the text.")
     table["text"] = texts
 
 
@@ -251,13 +251,13 @@ def _vectors(path: Path) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
         if X.ndim != 2:
             raise TableError(f"{path}: needs an array of shape (n, d), got {X.shape}.")
         return X, {}
-    columns, others = read_columns(path)
+    columns, texts = read_columns(path)
     numbers = {name: column for name, column in columns.items() if column.dtype.kind in "biuf"}
     if not numbers:
         return None, dict(columns)
     X = np.column_stack([column.astype(float) for column in numbers.values()])
     text = {name: column for name, column in columns.items() if name not in numbers}
-    labels = {name: array for name, array in others.items() if array.ndim == 1 and len(array) == len(X)}
+    labels = {name: array for name, array in texts.items() if array.ndim == 1 and len(array) == len(X)}
     return X, {**text, **labels}
 
 
@@ -311,9 +311,9 @@ def replay(source: Path) -> None:
 
     rows = log.verdicts(log.logged(source))
     for row in rows:
-        found = "the same" if row["same"] else f"RECORDED {row['recorded']}"
+        outcome = "the same" if row["same"] else f"RECORDED {row['recorded']}"
         told = f"event {row['seq']}: version {row['version']} {row['computed']}, {row['votes']} votes of its own, "
-        say.print(f"{told}wealth {row['wealth']:.4g} of {row['needed']:.4g} needed; {found}")
+        say.print(f"{told}wealth {row['wealth']:.4g} of {row['needed']:.4g} needed; {outcome}")
     wrong = sum(not row["same"] for row in rows)
     if wrong:
         raise TableError(f"{source}: {wrong} of {len(rows)} verdicts do not follow from the log.")

@@ -107,11 +107,11 @@ class DistanceKernel(Kernel):
         return [self._between(x, Y[j]) for j in range(count(Y))]
 
     def _between(self, x: Any, y: Any) -> float:
-        found = self.distance(x, y)
+        value = self.distance(x, y)
         try:
-            return float(found)
+            return float(value)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"DistanceKernel: distance must return a number, got {shown(found)}.") from error
+            raise TypeError(f"DistanceKernel: distance must return a number, got {shown(value)}.") from error
 
     def _g(self, X: Any) -> np.ndarray:
         if callable(self.g):

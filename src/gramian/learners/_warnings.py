@@ -57,8 +57,8 @@ def warn_of_few(side: Constraints, d: int, owner: str) -> None:
     """A metric on d columns needs about as many pairs."""
     if isinstance(side, Pairs | Comparisons) and side.from_data and 2 * len(side) < d:
         kind = type(side).__name__.lower()
-        said = f"{len(side)} {kind} say" if len(side) > 1 else f"one {kind.removesuffix('s')} says"
-        _validate.warn(f"{owner}: {said} little about {d} columns; give more, or fewer columns (PCA).")
+        words = f"{len(side)} {kind} say" if len(side) > 1 else f"one {kind.removesuffix('s')} says"
+        _validate.warn(f"{owner}: {words} little about {d} columns; give more, or fewer columns (PCA).")
 
 
 def warn_of_labels(classes: np.ndarray, owner: str) -> None:

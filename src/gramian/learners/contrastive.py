@@ -34,18 +34,18 @@ def contrastive_loss(L: Any, X: Any, codes: Any, temperature: float) -> tuple[fl
     tiny = float(xp.finfo(X.dtype).smallest_normal)
     # |u_i − u_j|² = 2 − 2 cos for rows of length one, so that neighbors by distance are those by angle.
     for rows, E, _ in softmax.neighborhoods(U / (2 * temperature) ** 0.5):
-        own = xp.zeros_like(E[:, :1])
-        for part, columns in classes.of(rows):
-            own[part, :] += xp.sum(E[part, columns], axis=1, keepdims=True)
+        mass = xp.zeros_like(E[:, :1])
+        for members, columns in classes.of(rows):
+            mass[members, :] += xp.sum(E[members, columns], axis=1, keepdims=True)
         total = xp.sum(E, axis=1, keepdims=True)
-        asked = xp.astype(_mates(classes, rows, own) > 0, X.dtype)
-        own = xp.where(own > tiny, own, tiny * xp.ones_like(own))
-        value -= float(xp.sum(asked * xp.log(own / total)))
-        n_asked += int(xp.sum(asked))
+        counted = xp.astype(_mates(classes, rows, mass) > 0, X.dtype)
+        mass = xp.where(mass > tiny, mass, tiny * xp.ones_like(mass))
+        value -= float(xp.sum(counted * xp.log(mass / total)))
+        n_asked += int(xp.sum(counted))
         # ∂f/∂cos_ij = (p_ij − [y_i = y_j] p_ij / p_i) / τ
-        for part, columns in classes.of(rows):
-            E[part, columns] *= 1 - (total / own)[part, :]
-        slope = E * (asked / total)
+        for members, columns in classes.of(rows):
+            E[members, columns] *= 1 - (total / mass)[members, :]
+        slope = E * (counted / total)
         G[rows, :] += slope @ U
         G += slope.T @ U[rows, :]
     G = G / (max(n_asked, 1) * temperature)
@@ -56,8 +56,8 @@ def contrastive_loss(L: Any, X: Any, codes: Any, temperature: float) -> tuple[fl
 def _mates(classes: softmax.Classes, rows: slice, like: Any) -> Any:
     """The number of other points of the class of each anchor of a block, (rows, 1)."""
     mates = namespace(like).zeros_like(like) - 1
-    for part, columns in classes.of(rows):
-        mates[part, :] += columns.stop - columns.start
+    for members, columns in classes.of(rows):
+        mates[members, :] += columns.stop - columns.start
     return mates
 
 

@@ -43,8 +43,8 @@ def inverse_root(R: np.ndarray) -> tuple[np.ndarray, float]:
         if len(R) * np.vdot(inverse, inverse) * RTOL < SAFE:
             return inverse, 2 * float(np.log(np.diag(lower)).sum())
     values, vectors = linalg.eigh(R)
-    kept = values > RTOL * values.max(initial=0)
-    return (vectors[:, kept] / np.sqrt(values[kept])).T, float(np.log(values[kept]).sum())
+    positive = values > RTOL * values.max(initial=0)
+    return (vectors[:, positive] / np.sqrt(values[positive])).T, float(np.log(values[positive]).sum())
 
 
 class Covariance(Learner):

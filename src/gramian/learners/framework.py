@@ -126,12 +126,12 @@ def answer(problem: Problem, task: Task, solver: Any, owner: str) -> Solution:
 
 def named(name: str, problem: Problem, task: Task) -> Solver:
     """The solver of a name; "auto" is Newton's method on M where that suits, and the dual elsewhere."""
-    away = foreign(problem.bound)  # the dual runs on any array library
-    best = "dual" if away or not PrimalNewton.suits(problem) else "primal"
-    if best == "dual" and not away and task.effort.constraints is None and InteriorPoint.suits(problem):
+    device = foreign(problem.bound)  # the dual runs on any array library
+    best = "dual" if device or not PrimalNewton.suits(problem) else "primal"
+    if best == "dual" and not device and task.effort.constraints is None and InteriorPoint.suits(problem):
         best = "interior"
     steps = int(task.effort.max_iter or 1)
-    if away and task.effort.constraints is not None:  # a blend counts on primal steps, of which the dual needs more
+    if device and task.effort.constraints is not None:  # a blend counts on primal steps, of which the dual needs more
         steps = max(steps, DUAL_STEPS)
     return SOLVERS[best if name == "auto" else name](max_iter=steps, tol=float(task.effort.tol))
 

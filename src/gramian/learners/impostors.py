@@ -29,11 +29,11 @@ DENSE = 1 / 16
 
 @dataclass(frozen=True, eq=False)
 class PairGraph:
-    """Targets near (n, k) of each point, and m pairs in the order of their anchors."""
+    """Targets (n, k) of each point, and m pairs in the order of their anchors."""
 
-    near: Any
+    targets: Any
     anchor: Any
-    other: Any
+    impostor: Any
 
     def sqdist(self, E: Any) -> Any:
         """Squared distances of the m pairs of rows of E, (m,)."""
@@ -42,7 +42,7 @@ class PairGraph:
         far = np.empty(len(self.anchor))
         for rows in linalg.blocks(len(far), 24 * E.shape[1], CACHE_BYTES):
             V = E.take(self.anchor[rows], axis=0)
-            V -= E.take(self.other[rows], axis=0)
+            V -= E.take(self.impostor[rows], axis=0)
             far[rows] = linalg.row_norms(V)
         return far
 
@@ -52,11 +52,11 @@ class PairGraph:
 
     def scatter(self, Z: Any, pull: Any, push: Any) -> Any:
         """Σ w vvᵀ over all pairs, with weights ``pull`` (n, k) of the targets and ``push`` (m,) of the others."""
-        n = len(self.near)
+        n = len(self.targets)
         if self.places is not None:
             W = np.zeros((n, n))
             np.put(W, self.places, push)
-            np.put_along_axis(W, self.near, pull, axis=1)
+            np.put_along_axis(W, self.targets, pull, axis=1)
             return linalg.scatter(Z, W)
         order, columns, pointers = self.pattern
         weights = np.concatenate([pull.ravel(), push])[order]
@@ -65,24 +65,24 @@ class PairGraph:
     @cached_property
     def pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Order, columns and row pointers of the sparse matrix that holds target pairs and the others."""
-        n, k = self.near.shape
+        n, k = self.targets.shape
         rows = np.concatenate([np.repeat(np.arange(n), k), self.anchor])
         order = np.argsort(rows, kind="stable")
-        columns = np.concatenate([self.near.ravel(), self.other])[order]
+        columns = np.concatenate([self.targets.ravel(), self.impostor])[order]
         return order, columns, np.searchsorted(rows[order], np.arange(n + 1))
 
     @cached_property
     def by_anchor(self) -> sparse.csr_array:
         """The matrix (n, m) that sums over the pairs of each anchor."""
-        m, n = len(self.anchor), len(self.near)
+        m, n = len(self.anchor), len(self.targets)
         pointers = np.searchsorted(self.anchor, np.arange(n + 1))
         return sparse.csr_array((np.ones(m), np.arange(m), pointers), shape=(n, m))
 
     @cached_property
     def places(self) -> np.ndarray | None:
         """Places of the pairs in an n × n matrix, where that is the cheaper way; otherwise None."""
-        n = len(self.near)
-        return self.anchor * n + self.other if len(self.anchor) >= DENSE * n**2 else None
+        n = len(self.targets)
+        return self.anchor * n + self.impostor if len(self.anchor) >= DENSE * n**2 else None
 
 
 class DevicePairGraph(PairGraph):
@@ -101,7 +101,7 @@ class DevicePairGraph(PairGraph):
         norms = linalg.row_norms(E)
         pattern = self._matrix(torch, torch.zeros(self.anchor.shape[0], dtype=E.dtype, device=E.device))
         products = torch.sparse.sampled_addmm(pattern, E, E.T, beta=0.0).values()
-        return linalg.at_least(norms[self.anchor] + norms[self.other] - 2 * products, 0.0)
+        return linalg.at_least(norms[self.anchor] + norms[self.impostor] - 2 * products, 0.0)
 
     def sums(self, values: Any) -> Any:
         """Sums (n, k) of values (m, k) over the pairs of each anchor."""
@@ -114,14 +114,14 @@ class DevicePairGraph(PairGraph):
 
     def scatter(self, Z: Any, pull: Any, push: Any) -> Any:
         """Σ w vvᵀ over all pairs."""
-        total, torch = linalg.neighbor_scatter(Z, self.near, pull), torch_on_cuda(Z)
+        total, torch = linalg.neighbor_scatter(Z, self.targets, pull), torch_on_cuda(Z)
         if torch is None:
             for rows in self._blocks(Z):
                 V = self._apart(Z, rows)
                 total += V.T @ (V * push[rows][:, None])
             return total
         degree = self.sums(push[:, None])[:, 0]
-        degree = degree + torch.zeros_like(degree).index_add_(0, self.other, push)
+        degree = degree + torch.zeros_like(degree).index_add_(0, self.impostor, push)
         # Folded into one graph Laplacian, as in linalg.scatter.
         H = Z.T @ (Z * (degree / 2)[:, None] - self._matrix(torch, push) @ Z)
         return total + H + H.T
@@ -129,10 +129,10 @@ class DevicePairGraph(PairGraph):
     @cached_property
     def pointers(self) -> Any:
         """Where the pairs of each anchor begin, (n + 1,)."""
-        return namespace(self.anchor).searchsorted(self.anchor, linalg.numbers(self.near.shape[0] + 1, self.anchor))
+        return namespace(self.anchor).searchsorted(self.anchor, linalg.numbers(self.targets.shape[0] + 1, self.anchor))
 
     def _apart(self, E: Any, rows: slice) -> Any:
-        return linalg.take(E, self.anchor[rows]) - linalg.take(E, self.other[rows])
+        return linalg.take(E, self.anchor[rows]) - linalg.take(E, self.impostor[rows])
 
     def _blocks(self, E: Any) -> Any:
         return linalg.blocks(self.anchor.shape[0], 32 * max(E.shape[1], 1), BLOCK_BYTES, of=E)
@@ -140,10 +140,10 @@ class DevicePairGraph(PairGraph):
     @cached_property
     def _pattern(self) -> tuple[Any, Any]:
         xp = namespace(self.anchor)
-        return xp.astype(self.pointers, xp.int32), xp.astype(self.other, xp.int32)
+        return xp.astype(self.pointers, xp.int32), xp.astype(self.impostor, xp.int32)
 
     def _matrix(self, torch: Any, values: Any) -> Any:
-        n = self.near.shape[0]
+        n = self.targets.shape[0]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch calls its sparse matrices a beta
             return torch.sparse_csr_tensor(*self._pattern, values, size=(n, n), check_invariants=False)
@@ -157,19 +157,19 @@ def torch_on_cuda(x: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Triplets:
-    """Hinges Σ c_i [1 + d²_ij − d²_il]₊ over targets j = near[i] and candidate impostors l, with multipliers λ.
+    """Hinges Σ c_i [1 + d²_ij − d²_il]₊ over targets j = targets[i] and candidate impostors l, with multipliers λ.
 
     c_i = push · w_i with the weights w of the points, which count in the pull Σ w_i d²_ij as well; 1 when None.
 
-    For pair t = (anchor, other) and target j the smoothed hinge is max_{0≤λ≤cap} λ s − (μ/2c)(λ − λ⁰)²: the augmented
-    Lagrangian of the hinge, exact when λ⁰ is the optimal multiplier, whatever μ.
+    For pair t = (anchor, impostor) and target j the smoothed hinge is max_{0≤λ≤cap} λ s − (μ/2c)(λ − λ⁰)²: the
+    augmented Lagrangian of the hinge, exact when λ⁰ is the optimal multiplier, whatever μ.
     """
 
     Z: np.ndarray
-    near: np.ndarray
+    targets: np.ndarray
     push: float
     anchor: np.ndarray
-    other: np.ndarray
+    impostor: np.ndarray
     lam: np.ndarray
     mu: float = MU
     weight: np.ndarray | None = None
@@ -191,14 +191,14 @@ class Triplets:
         anchor, impostor = neighbor_targets.closer_than(
             E, labels, xp.where(xp.any(self.real, axis=1), reach, -xp.inf), order
         )
-        lam = linalg.full((anchor.shape[0], self.near.shape[1]), 0.0, E)
+        lam = linalg.full((anchor.shape[0], self.targets.shape[1]), 0.0, E)
         if self.anchor.shape[0]:
             n = self.Z.shape[0]
-            old, new = self.anchor * n + self.other, anchor * n + impostor
+            old, new = self.anchor * n + self.impostor, anchor * n + impostor
             place = xp.clip(xp.searchsorted(old, new), None, old.shape[0] - 1)
             stays = linalg.take(old, place) == new
             lam = xp.where(stays[:, None], linalg.take(self.lam, place), lam)
-        return Triplets(self.Z, self.near, self.push, anchor, impostor, lam, self.mu, self.weight, order)
+        return Triplets(self.Z, self.targets, self.push, anchor, impostor, lam, self.mu, self.weight, order)
 
     def updated(self, L: np.ndarray) -> "Triplets":
         """λ⁰ ← λ(L)."""
@@ -207,7 +207,7 @@ class Triplets:
     @cached_property
     def real(self) -> np.ndarray:
         """Which targets there are, (n, k); a point stands for one that is missing."""
-        return self.near != linalg.numbers(self.near.shape[0], self.near)[:, None]
+        return self.targets != linalg.numbers(self.targets.shape[0], self.targets)[:, None]
 
     @cached_property
     def cap(self) -> np.ndarray:
@@ -223,7 +223,7 @@ class Triplets:
     def pairs(self) -> PairGraph:
         """The pairs of points that distances are needed of, where the points are."""
         kind = DevicePairGraph if foreign(self.Z) else PairGraph
-        return kind(self.near, self.anchor, self.other)
+        return kind(self.targets, self.anchor, self.impostor)
 
     def slacks(self, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Target distances d²_ij (n, k) and s = 1 + d²_ij − d²_il (m, k) of the embedded points E."""
@@ -234,7 +234,7 @@ class Triplets:
 
     def target_sqdist(self, E: np.ndarray) -> np.ndarray:
         """Target distances d²_ij (n, k) of the embedded points E."""
-        columns = (self.near[:, j] for j in range(self.near.shape[1]))
+        columns = (self.targets[:, j] for j in range(self.targets.shape[1]))
         return namespace(E).stack([linalg.pair_sqdist(E, linalg.take(E, column)) for column in columns], axis=1)
 
     def multipliers(self, s: np.ndarray) -> np.ndarray:
@@ -255,7 +255,7 @@ class Triplets:
 
     def pull(self) -> np.ndarray:
         """Σ_ij w_i v_ij v_ijᵀ over target pairs."""
-        return factor_descent.pull(self.Z, self.near, self.weight)
+        return factor_descent.pull(self.Z, self.targets, self.weight)
 
     def smoothed(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Pull plus smoothed hinges, and the gradient 2 L S."""

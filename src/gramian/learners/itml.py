@@ -152,9 +152,9 @@ def in_order(pairs: Pairs, Z: Any) -> np.ndarray:
     """Which pairs are of points that differ, (m,), once their bounds are in order."""
     if (pairs.limit <= 0).any():
         raise ValueError("ITML: bounds must be positive squared distances, got 0; drop such pairs.")
-    near, far = (np.unique(pairs.limit[kind]) for kind in (pairs.similar, ~pairs.similar))
-    if len(near) == len(far) == 1:  # one u for all similar pairs and one l for all others
-        check_bounds((near[0], far[0]))
+    u, l = (np.unique(pairs.limit[kind]) for kind in (pairs.similar, ~pairs.similar))
+    if len(u) == len(l) == 1:  # one u for all similar pairs and one l for all others
+        check_bounds((u[0], l[0]))
     return apart(pairs, Z, "ITML", tol=ROUNDED)
 
 

@@ -122,16 +122,18 @@ class LMNN(Iterative):
         if isinstance(task.y, Comparisons):
             return self.compare(replace(task, Z=to_numpy(task.Z)))
         neighbor_targets.require_classes(task.y, "LMNN")
-        near = neighbor_targets.same_class(task.Z, task.y, self.n_neighbors)  # (n, k)
-        start = Start.of(self, task, near, self.penalty(task.Z, near), ridge=1e-9)
+        neighbors = neighbor_targets.same_class(task.Z, task.y, self.n_neighbors)  # (n, k)
+        start = Start.of(self, task, neighbors, self.penalty(task.Z, neighbors), ridge=1e-9)
         weight = class_weights(self.class_weight, task.y, "LMNN")
-        solution = descend_margins(start, task, Triplets.none(start.Z, near, self.push, weight))
+        solution = descend_margins(start, task, Triplets.none(start.Z, neighbors, self.push, weight))
         for _ in range(self.reselect):
-            near = neighbor_targets.same_class(task.Z @ asarray(solution.factor.T, task.Z), task.y, self.n_neighbors)
+            neighbors = neighbor_targets.same_class(
+                task.Z @ asarray(solution.factor.T, task.Z), task.y, self.n_neighbors
+            )
             start = replace(start, L=asarray(start.coordinates.lower(solution.factor, given=True), start.Z))
-            hinges = Triplets.none(start.Z, near, self.push, weight)
+            hinges = Triplets.none(start.Z, neighbors, self.push, weight)
             solution = descend_margins(start, task, hinges, done=solution.n_iter)
-        return solution.saying(targets=task.in_rows(near))
+        return solution.saying(targets=task.in_rows(neighbors))
 
     def compare(self, task: Task) -> Solution:
         """Comparisons in the place of targets and impostors; M grows with their margins, 1 on average inside."""
@@ -145,8 +147,8 @@ class LMNN(Iterative):
         n = linalg.count(task.Z)
         i, j = side.near_ends
         once = np.unique(i * n + j)  # a pair that stands in several comparisons counts once
-        near = once // n, once % n
-        start = Start.of(self, task, near, self.penalty(task.Z, near), ridge=1e-9)
+        ends = once // n, once % n
+        start = Start.of(self, task, ends, self.penalty(task.Z, ends), ridge=1e-9)
         solution = descend_margins(start, task, Hinges.of(start.Z, side, self.push))
         size = float(side.margin.mean())
         factor = np.sqrt(size) * solution.factor

@@ -121,8 +121,8 @@ def lsml(problem: Residuals, *, max_iter: int, tol: float, report: Callable | No
     Each round works in coordinates in which the last M is the identity.
     """
     F, done, limit = problem.start(), 0, FIRST
-    few = problem.pairs.size <= FEW
-    value, slope, (near, far) = problem.at(F)
+    whole = problem.pairs.size <= FEW
+    value, slope, (d_near, d_far) = problem.at(F)
     while True:
         gap = gap_of(value, slope)
         residual = gap / max(value, 1.0)
@@ -130,13 +130,13 @@ def lsml(problem: Residuals, *, max_iter: int, tol: float, report: Callable | No
             report(done, value, residual)
         if residual <= tol or done >= max_iter:
             break
-        part = problem.inside(F.T, slice(None) if few else np.flatnonzero(near > NEARLY * far))
-        step, value, slope, count = _descended(part, value, slope, min(limit, max_iter - done), tol)
+        active = problem.inside(F.T, slice(None) if whole else np.flatnonzero(d_near > NEARLY * d_far))
+        step, value, slope, count = _descended(active, value, slope, min(limit, max_iter - done), tol)
         if count == 0:
             break
         F, done, limit = step @ F, done + count, min(2 * limit, LONGEST)
-        if not few:
-            value, slope, (near, far) = problem.at(F)
+        if not whole:
+            value, slope, (d_near, d_far) = problem.at(F)
     return Solution(
         factor=F,
         objective=value,
@@ -232,8 +232,8 @@ class LSML(Iterative):
         """L-BFGS on the comparisons that matter."""
         side = self.comparisons(task)
         prior = positive(task.M0, "LSML")
-        first, second = (np.concatenate(ends) for ends in zip(side.near_ends, side.far_ends))
-        pairs = (task.Z[first] - task.Z[second]).reshape(2, len(side), -1)  # (2, m, d)
+        left, right = (np.concatenate(ends) for ends in zip(side.near_ends, side.far_ends))
+        pairs = (task.Z[left] - task.Z[right]).reshape(2, len(side), -1)  # (2, m, d)
         weight = side.weight * (self.total(pairs[1], prior) / side.weight.sum())
         inverse = prior if task.prior is None else linalg.symmetrize(np.linalg.inv(prior))
         problem = Residuals(pairs, weight, inverse)

@@ -77,13 +77,13 @@ def neighbor_sample(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     V = (V / (np.abs(V).max() or 1.0)).astype(np.float32)
     rows = linalg.spread(len(V), ANCHORS)
     D = linalg.row_norms(V) - 2 * (V[rows] @ V.T)  # less ‖v_i‖², which is the same in a row
-    everyone, found = np.arange(len(rows)), []
+    everyone, blocks = np.arange(len(rows)), []
     last = rows
     for _ in range(min(NEAR, len(V) - 1)):
         D[everyone, last] = np.inf
         last = D.argmin(axis=1)
-        found.append(last)
-    return np.tile(rows, len(found)), np.concatenate(found)
+        blocks.append(last)
+    return np.tile(rows, len(blocks)), np.concatenate(blocks)
 
 
 def kernel_unit(Z: np.ndarray, T: np.ndarray) -> float:

@@ -95,11 +95,11 @@ class MMC(Iterative):
             count = usual(self.n_pairs, task.effort.constraints, pairs, 5)
             pairs = Pairs.from_labels(pairs, count, random_state=task.rng)
         V = linalg.take(task.Z, pairs.left) - linalg.take(task.Z, pairs.right)  # (m, d)
-        near, far = linalg.take(V, pairs.similar), linalg.take(V, ~pairs.similar)
+        close, far = linalg.take(V, pairs.similar), linalg.take(V, ~pairs.similar)
         far = linalg.take(far, linalg.row_norms(far) > 0)
-        if near.shape[0] == 0 or far.shape[0] == 0:
+        if close.shape[0] == 0 or far.shape[0] == 0:
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")
-        S = to_numpy(near.T @ near)
+        S = to_numpy(close.T @ close)
         size = np.trace(S) / len(S)
         S = S + self.reg * (size if size > 0 else 1.0) * np.eye(len(S))
         ascent = ascend_diagonal if self.diagonal else ascend

@@ -45,20 +45,20 @@ def nca_loss(L: Any, X: Any, codes: Any, rows: slice | None = None, weight: Any 
     value = -float(classes.n_anchors if each is None else xp.sum(each[: classes.n_anchors, :]))
     for block, E, _ in softmax.neighborhoods(cross.Z, slice(0, classes.n_anchors)):
         everyone = cross.sums(E)
-        own = xp.zeros_like(everyone)
-        for part, columns in classes.of(block):
-            own[part, :] += cross.sums(E[part, columns], columns)
+        matching = xp.zeros_like(everyone)
+        for members, columns in classes.of(block):
+            matching[members, :] += cross.sums(E[members, columns], columns)
         total = everyone[:, -1:]
-        p = own[:, -1:] / total
+        p = matching[:, -1:] / total
         share = 1 / total if each is None else each[block, :] / total  # w_i / total_i
         missed = 1 - p if each is None else (1 - p) * each[block, :]
         value += float(xp.sum(missed))
         # ∂(−p_i)/∂d²_ij = [y_i = y_j] p_ij − p_i p_ij, the bracket of (5), with p_ij = E_ij / total_i.
-        cross.add_rows(block, (own - p * everyone) * share)
+        cross.add_rows(block, (matching - p * everyone) * share)
         cross.add_columns(block, -p * share, E)
-        for part, columns in classes.of(block):
-            rows = slice(block.start + part.start, block.start + part.stop)
-            cross.add_columns(rows, share[part, :], E[part, columns], columns)
+        for members, columns in classes.of(block):
+            rows = slice(block.start + members.start, block.start + members.stop)
+            cross.add_columns(rows, share[members, :], E[members, columns], columns)
     return value, 2 * cross.total()
 
 
@@ -69,12 +69,12 @@ def batch_nca_loss(L: Any, X: Any, codes: Any, rows: slice, weight: Any = None) 
     value = 0.0
     for block, E, _ in softmax.neighborhoods(cross.Z, rows):
         same = xp.astype(codes[block][:, None] == codes[None, :], E.dtype)
-        everyone, own = cross.sums(E), cross.sums(E * same)
+        everyone, matching = cross.sums(E), cross.sums(E * same)
         total = everyone[:, -1:]
-        p = own[:, -1:] / total
+        p = matching[:, -1:] / total
         each = xp.ones_like(p) if weight is None else weight[block][:, None]
         value -= float(xp.sum(p * each))
-        cross.add_rows(block, (own - p * everyone) * each / total)
+        cross.add_rows(block, (matching - p * everyone) * each / total)
         cross.add_columns(block, each / total, E * (same - p))
     return value, 2 * cross.total()
 
@@ -211,8 +211,8 @@ def descend_truncated(start: Start, task: Task, weight: Any, k: int) -> Descent:
             "a NumPy array for it."
         )
     while True:
-        near = neighbor_targets.everywhere(start.Z @ L.T, k)
-        loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=codes, near=near, weight=weight))
+        listed = neighbor_targets.everywhere(start.Z @ L.T, k)
+        loss = start.penalized(partial(truncated_nca_loss, X=start.Z, codes=codes, near=listed, weight=weight))
         steps, heard = min(INTERVAL, most - done), shifted(task.report, done)
         end = descend(loss, L, max_iter=steps, tol=task.effort.tol, scale=len(codes), callback=heard)
         L = end.point

@@ -38,19 +38,19 @@ def local_bases(X: np.ndarray, side: Comparisons, n_bases: int, rng: np.random.R
     if most < X.shape[1]:
         U = leading_directions(X - X.mean(axis=0), most)
         return local_bases(X @ U, side, n_bases, rng) @ U.T
-    near, far = (PairScatter(X, *ends) for ends in (side.near_ends, side.far_ends))
-    whole = near(np.ones(len(X), dtype=bool))
+    within, between = (PairScatter(X, *ends) for ends in (side.near_ends, side.far_ends))
+    whole = within(np.ones(len(X), dtype=bool))
     whole += 1e-6 * max(np.trace(whole) / len(whole), np.finfo(float).tiny) * np.eye(len(whole))
-    anchors = np.unique(near.first)
+    anchors = np.unique(within.first)
     each = max(1, min(X.shape[1], n_bases // 8))
-    found = [_leading(far(np.ones(len(X), dtype=bool)), whole, each)]
-    while sum(map(len, found)) < n_bases:
-        size = int(np.ceil(SHARES[len(found) % len(SHARES)] * len(anchors)))
+    bases = [_leading(between(np.ones(len(X), dtype=bool)), whole, each)]
+    while sum(map(len, bases)) < n_bases:
+        size = int(np.ceil(SHARES[len(bases) % len(SHARES)] * len(anchors)))
         center = X[anchors[rng.randint(len(anchors))]]
         inside = np.zeros(len(X), dtype=bool)
         inside[anchors[np.argsort(linalg.row_norms(X[anchors] - center), kind="stable")[:size]]] = True
-        found.append(_leading(far(inside), near(inside) + RIDGE * whole, each))
-    return np.concatenate(found)[:n_bases]
+        bases.append(_leading(between(inside), within(inside) + RIDGE * whole, each))
+    return np.concatenate(bases)[:n_bases]
 
 
 class PairScatter:

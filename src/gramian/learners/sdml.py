@@ -38,8 +38,8 @@ class InverseCurvature:
     def diagonal(self) -> np.ndarray:
         """M_ij² + M_ii M_jj, times the size."""
         i, j = np.divmod(self.places, len(self.M))
-        own = np.diag(self.M)
-        return self.size * (self.M.ravel()[self.places] ** 2 + own[i] * own[j])
+        diagonal = np.diag(self.M)
+        return self.size * (self.M.ravel()[self.places] ** 2 + diagonal[i] * diagonal[j])
 
     def product(self, v: np.ndarray) -> np.ndarray:
         """The entries of M(A + Aᵀ)M for the upper triangle A of v."""
@@ -118,10 +118,10 @@ class SparseInverse:
         before, step = self.primal(M), float(np.abs(M).max() ** 2)
         for _ in range(40):
             goal = M + step * U
-            found = np.sign(goal) * np.maximum(np.abs(goal) - step * self.lam, 0)
-            np.fill_diagonal(found, np.diag(M))
-            if self.primal(found) <= before:
-                return found
+            candidate = np.sign(goal) * np.maximum(np.abs(goal) - step * self.lam, 0)
+            np.fill_diagonal(candidate, np.diag(M))
+            if self.primal(candidate) <= before:
+                return candidate
             step /= 4
         return M
 

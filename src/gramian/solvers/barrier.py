@@ -117,10 +117,10 @@ class _Certified:
 def certified(problem: Problem, point: "_Point") -> _Certified:
     """M, or the M(λ) of its multipliers where that is better, with the dual value of λ."""
     Theta, constant = problem.divergence.start(problem.prior)
-    conjugate, other = problem.divergence.conjugate(Theta - problem.rows.adjoint(point.lam))
+    conjugate, candidate = problem.divergence.conjugate(Theta - problem.rows.adjoint(point.lam))
     dual = constant - conjugate - float(point.lam @ (problem.bound - problem.offset))
-    value, second = problem.objective(point.M), problem.objective(other)
-    M, value = (point.M, value) if value <= second else (other, second)
+    value, second = problem.objective(point.M), problem.objective(candidate)
+    M, value = (point.M, value) if value <= second else (candidate, second)
     return _Certified(M, value, point.lam, dual)
 
 
