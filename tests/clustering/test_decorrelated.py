@@ -13,9 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 import gramian as gm
 from gramian.clustering import match, redundancy
 from gramian.clustering.decorrelated import merge_costs, relocated, split
-from gramian.clustering.descent import descend, objective, refill, representatives, shrink
 from gramian.clustering.points import Points, parts
-from gramian.clustering.starts import first_labels, kmeans
+from gramian.clustering.starts import descend, first_labels, kmeans, objective, refill, representatives, shrink
 
 
 def printed(Z, labels, centers, k, lam):

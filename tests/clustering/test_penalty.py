@@ -5,9 +5,9 @@ import pytest
 
 import gramian as gm
 from gramian.clustering import largest_drop, match, parting, redundancy
-from gramian.clustering.descent import objective, representatives
 from gramian.clustering.penalty import Trials
 from gramian.clustering.points import Points
+from gramian.clustering.starts import objective, representatives
 
 rules = pytest.mark.parametrize("rule", [parting, largest_drop])
 

@@ -6,9 +6,18 @@ import pytest
 import gramian as gm
 from gramian.clustering import decorrelated, match
 from gramian.clustering.base import Run, lowest
-from gramian.clustering.descent import objective, refill, representatives
 from gramian.clustering.points import Points, parts
-from gramian.clustering.starts import KINDS, attempt, best_kmeans, first_labels, projected, promising
+from gramian.clustering.starts import (
+    KINDS,
+    attempt,
+    best_kmeans,
+    first_labels,
+    objective,
+    projected,
+    promising,
+    refill,
+    representatives,
+)
 
 
 def run(value):

@@ -9,8 +9,8 @@ from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
 import gramian as gm
 from gramian.manifold import Family, KernelSet, NeighborGraph, SpectralFamily, laplacian
-from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
 from gramian.manifold.kernel_sets import Ordered
+from gramian.manifold.penalties import constraint_cost, cost_matrix, on_gram
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*connected components", "ignore:.*held-out labels", "ignore::sklearn.exceptions.ConvergenceWarning"

@@ -10,8 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian as gm
 from gramian.manifold import GaussianGraph, NeighborGraph, eigen, laplacian
-from gramian.manifold.cost import cost_matrix, on_gram
 from gramian.manifold.eigen import Search, smallest_eigenvectors
+from gramian.manifold.penalties import cost_matrix, on_gram
 from gramian.manifold.transductive import vote
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*connected components", "ignore:.*held-out labels")

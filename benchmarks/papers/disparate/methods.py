@@ -11,8 +11,8 @@ from sklearn.decomposition import NMF
 import gramian as gm
 from benchmarks.papers.disparate.heuristics import feature_removal, orthogonal_projection
 from gramian.clustering import table
-from gramian.clustering.descent import objective, representatives
 from gramian.clustering.points import Points
+from gramian.clustering.starts import objective, representatives
 
 FACTORIAL = {
     "Dec-kmeans": gm.DecorrelatedKMeans,

@@ -13,8 +13,8 @@ from benchmarks import harness
 from benchmarks.papers.disparate.methods import at_labels, error, labels, scores
 from gramian import clustering
 from gramian.clustering import table
-from gramian.clustering.descent import descend
 from gramian.clustering.points import Points
+from gramian.clustering.starts import descend
 
 TITLE = "Disparate clusterings of real data (Jain 2009, Tables 8.1 and 8.2)"
 NOTES = """

@@ -18,7 +18,7 @@ from gramian.clustering import match
 from gramian.clustering.parts import State, exact
 from gramian.clustering.points import Points
 from gramian.datasets import two_views
-from gramian.datasets.views import combine
+from gramian.datasets.synthetic import combine
 
 TITLE = "Disparate clusterings of synthetic data (Jain 2009, Figures 8.3–8.5)"
 NOTES = """

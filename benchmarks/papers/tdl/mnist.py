@@ -6,10 +6,9 @@ from sklearn.model_selection import StratifiedKFold
 import gramian as gm
 from benchmarks import harness
 from gramian.manifold import NeighborGraph, laplacian, neighbors
-from gramian.manifold.cost import cost_matrix, on_gram
 from gramian.manifold.eigen import Eigenvectors, Search, smallest_eigenvectors
 from gramian.manifold.graph import adjacency
-from gramian.manifold.penalties import SmoothPenalty
+from gramian.manifold.penalties import SmoothPenalty, cost_matrix, on_gram
 from gramian.manifold.transductive import vote
 
 SPLITS, PRINTED_SPLITS = 10, 2

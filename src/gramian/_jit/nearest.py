@@ -1,4 +1,4 @@
-"""Distances to listed rows, and inner products with all of them."""
+"""Distances to listed rows, inner products with all of them, and nearest centers of several clusterings."""
 
 import numpy as np
 
@@ -61,3 +61,17 @@ def few_products(rows, Z, out):
     for i in range(len(rows)):
         for q in range(len(Z)):
             out[q, i] = inner(rows[i], Z[q])
+
+
+@njit()
+def largest(scores, ends, labels):
+    """Place of the largest score of each row in each run of columns, which stop at ``ends``; the first on ties."""
+    for i in range(scores.shape[0]):
+        start = 0
+        for t in range(ends.shape[0]):
+            best = start
+            for j in range(start + 1, ends[t]):
+                if scores[i, j] > scores[i, best]:
+                    best = j
+            labels[i, t] = best - start
+            start = ends[t]

@@ -2,7 +2,8 @@
 
 Both criteria look at what the chosen rows K_RQ of the Gram matrix leave of it: with N the projection onto the null
 space of K_RQ, (24) is min Tr(N K) and (27) is min ‖N K‖₁. Rows are projected out one at a time, so a greedy step
-costs n² and sees every candidate.
+costs n² and sees every candidate. Below them is what is known of a set before any choice: squared distances, and the
+kernel (3) of them.
 """
 
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from gramian.kernels.objects import Precomputed
 
 Method = Literal["exchange", "greedy", "cholesky", "exhaustive"]
 Criterion = Literal["trace", "l1"]
+OWNER = "SubsetDistance"
 _DEPENDENT = 1e-20
 """A row whose squared length fell below this share lies in the span of the chosen ones."""
 _STARTS = 1000
@@ -194,3 +196,48 @@ def _exhaustive(problem: Problem, m: int) -> list[int]:
             f"got {comb(n, m)}; use 'exchange'."
         )
     return list(min(combinations(range(n), m), key=lambda R: _loss(problem, R)))
+
+
+def kernel_values(g: np.ndarray, D: np.ndarray) -> np.ndarray:
+    """K of (3) among objects with squared distances D."""
+    K: np.ndarray = g[:, None] - D / 2 + g
+    return K
+
+
+def medoid(D: np.ndarray, subset: np.ndarray | None) -> int:
+    """The place in Q of what is nearest to all of it, among a subset where there is one."""
+    sums = D.sum(axis=1)
+    return int(sums.argmin()) if subset is None else int(subset[sums[subset].argmin()])
+
+
+def roots(distances: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Distances that are known, finite and nonnegative."""
+    d = _validate.array(distances, OWNER, "distances").astype(np.float64)
+    if d.shape != shape or not np.isfinite(d).all() or (d < 0).any():
+        raise ValueError(f"{OWNER}: distances must be finite, nonnegative, of shape {shape}, got shape {d.shape}.")
+    return d
+
+
+def squares(distances: Any, n: int) -> np.ndarray:
+    """Squares of the known distances among n objects."""
+    d = roots(distances, (n, n))
+    if np.abs(d - d.T).max(initial=0.0) > 1e-8 * d.max(initial=0.0) or d.diagonal().any():
+        raise ValueError(f"{OWNER}: distances must be symmetric with a diagonal of 0.")
+    return linalg.symmetrize(d) ** 2
+
+
+def joined(Q: Any, new: Any) -> Any:
+    """Objects after objects."""
+    if isinstance(Q, np.ndarray):
+        return np.concatenate([Q, new])
+    return [*Q, *new]
+
+
+def selected(selection: Method | np.ndarray, criterion: Criterion, K: np.ndarray, m: int) -> np.ndarray:
+    """The m members that a method chooses by the Gram matrix of Q, or those that were given."""
+    if isinstance(selection, str):
+        return select_subset(K, m, criterion=criterion, method=selection)
+    subset = _validate.indices(selection, OWNER, "selection", len(K))
+    if len(subset) != m or len(set(subset.tolist())) != m:
+        raise ValueError(f"{OWNER}: selection must hold m={m} distinct indices, got {len(subset)}.")
+    return subset

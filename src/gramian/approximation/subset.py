@@ -12,10 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import _memory, _validate, linalg
 from gramian._settings import Count, Index, Points, checked, whole
 from gramian.approximation import projection as projections
-from gramian.approximation.enclosure import Enclosure
-from gramian.approximation.measured import joined, kernel_values, medoid, roots, selected, squares
-from gramian.approximation.projection import Measured
-from gramian.approximation.selection import Criterion, Method
+from gramian.approximation.projection import Enclosure, Measured
+from gramian.approximation.selection import Criterion, Method, joined, kernel_values, medoid, roots, selected, squares
 from gramian.kernels.base import Kernel, objects
 from gramian.kernels.distance import DistanceKernel, negative_share
 from gramian.linalg import count, take

@@ -7,10 +7,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.clustering.base import Clusterings, Run
-from gramian.clustering.descent import refill
 from gramian.clustering.parts import LIMIT, Moments, State, exact, gibbs, moments, residual
 from gramian.clustering.points import Points, parts
-from gramian.clustering.starts import first_labels
+from gramian.clustering.starts import first_labels, refill
 
 
 def correlation(C: np.ndarray, k: tuple[int, ...]) -> float:

@@ -9,11 +9,10 @@ from scipy import sparse
 from gramian import linalg
 from gramian.clustering.additive import SumOfParts, correlation, variance_floor
 from gramian.clustering.base import Run
-from gramian.clustering.descent import shrink
 from gramian.clustering.parts import Moments, State, moments, residual
 from gramian.clustering.penalty import Penalty, choose
 from gramian.clustering.points import Points, indicator, parts
-from gramian.clustering.starts import first_labels, promising
+from gramian.clustering.starts import first_labels, promising, shrink
 
 SHAPES = 5
 """Times that the shape of the noise is estimated anew at most."""

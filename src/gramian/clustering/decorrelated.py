@@ -8,17 +8,18 @@ import numpy as np
 from gramian import linalg
 from gramian._settings import Share
 from gramian.clustering.base import Clusterings, Run
-from gramian.clustering.descent import descend, refill
 from gramian.clustering.penalty import Penalty, choose
 from gramian.clustering.points import Points, parts
 from gramian.clustering.starts import (
     attempt,
+    descend,
     directions,
     first_labels,
     kmeans,
     project_off,
     projected,
     promising,
+    refill,
 )
 
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from gramian import linalg
 from gramian._settings import Size
-from gramian.clustering.descent import descend, objective, refill, representatives
 from gramian.clustering.points import Points, parts
-from gramian.clustering.starts import first_labels
+from gramian.clustering.starts import descend, first_labels, objective, refill, representatives
 
 Penalty = Literal["auto", "drop", "average"] | Size
 SAMPLE = 1000

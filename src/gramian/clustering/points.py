@@ -121,7 +121,7 @@ class Points:
 
     def nearest(self, C: np.ndarray, k: tuple[int, ...]) -> np.ndarray:
         """Labels (n, T): in each clustering the center that is closest, ties to the first."""
-        from gramian._jit.clusters import largest
+        from gramian._jit.nearest import largest
 
         labels = np.empty((len(self), len(k)), dtype=np.int32)
         half = linalg.row_norms(C).astype(self.X.dtype) / 2

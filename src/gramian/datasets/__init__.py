@@ -6,7 +6,6 @@
 """
 
 from gramian.datasets.loaders import Dataset, load, names
-from gramian.datasets.synthetic import moons, nuisance, rings, stretched, xor
-from gramian.datasets.views import two_views
+from gramian.datasets.synthetic import moons, nuisance, rings, stretched, two_views, xor
 
 __all__ = ["Dataset", "load", "moons", "names", "nuisance", "rings", "stretched", "two_views", "xor"]

@@ -15,11 +15,10 @@ from gramian.constraints import Constraints
 from gramian.features import KernelFeatures
 from gramian.features.landmarks import Choice
 from gramian.kernels import Kernel
-from gramian.manifold.cost import constraint_cost, cost_matrix, on_gram
 from gramian.manifold.eigen import Search
 from gramian.manifold.geometry import Geometry, Named, symmetric
 from gramian.manifold.graph import Graph, NeighborGraph
-from gramian.manifold.penalties import KernelPenalty, Penalty, Spectrum
+from gramian.manifold.penalties import KernelPenalty, Penalty, Spectrum, constraint_cost, cost_matrix, on_gram
 from gramian.manifold.transductive import Several, Transductive, fit_part, is_partial
 
 FACTORS = (100.0, 10.0, 1.0)
