@@ -26,8 +26,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE, MARKS = ROOT / "docs" / "built.md", ("<!-- machines -->", "<!-- end of machines -->")
 COMPUTING = (
-    *("angles", "arrays", "compiler", "linalg", "neighbors", "votes", "approximation", "clustering", "constraints"),
-    *("features", "kernels", "learners", "manifold", "metrics", "online", "rankmin", "search", "solvers"),
+    *("_jit", "arrays", "linalg", "lower_bounds", "neighbors", "approximation", "clustering", "constraints"),
+    *("coordinates", "divergences", "features", "kernels", "learners", "manifold", "metrics", "online", "rankmin"),
+    *("search", "solvers"),
     *("attack/indexes", "contracts/divergences", "contracts/index", "contracts/kernels", "contracts/metrics"),
     *("contracts/truth", "dask/fit"),
 )

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -90,15 +90,7 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
     The file that was there keeps its mode, and stays as it is when the block fails. What is no file (a folder, a pipe,
     a device) is refused. Leftovers of writers that were killed an hour ago or earlier are cleared away.
     """
-    if "\0" in os.fspath(path):
-        raise ValueError(f"{owner}: path must be the name of a file, got {str(path)!r}.")
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{owner}: no folder at {str(Path(path).parent)!r}.")
-    if target.is_dir():
-        raise IsADirectoryError(f"{owner}: path must be a file, {str(path)!r} is a folder.")
-    if target.exists() and not target.is_file():
-        raise ValueError(f"{owner}: path must be a file, {str(path)!r} is a pipe or a device.")
+    target = _file_at(path, owner)
     _clear_leftovers(target)
     temporary = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
     try:
@@ -111,11 +103,31 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
         sync_folder(target.parent)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
-        full = isinstance(error, OSError) and (error.errno == errno.ENOSPC or str(error).endswith(" written"))
-        if type(error) is OSError and (full or error.errno) and error.filename in (None, str(temporary)):  # say where
+        if _says_nowhere(error, temporary):
             reason = os.strerror(error.errno) if error.errno else "not written in whole, perhaps the disk is full"
             raise OSError(error.errno or errno.EIO, reason, os.fspath(path)) from error
         raise
+
+
+def _file_at(path: str | os.PathLike, owner: str) -> Path:
+    """Where a file of that name is or may be, links followed."""
+    if "\0" in os.fspath(path):
+        raise ValueError(f"{owner}: path must be the name of a file, got {str(path)!r}.")
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{owner}: no folder at {str(Path(path).parent)!r}.")
+    if target.is_dir():
+        raise IsADirectoryError(f"{owner}: path must be a file, {str(path)!r} is a folder.")
+    if target.exists() and not target.is_file():
+        raise ValueError(f"{owner}: path must be a file, {str(path)!r} is a pipe or a device.")
+    return target
+
+
+def _says_nowhere(error: BaseException, temporary: Path) -> TypeGuard[OSError]:
+    """Whether the system refused to write and named no file, or one that nobody knows."""
+    if type(error) is not OSError or error.filename not in (None, str(temporary)):
+        return False
+    return bool(error.errno) or str(error).endswith(" written")
 
 
 def _clear_leftovers(target: Path) -> None:
@@ -306,8 +318,13 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return [_encode(item, arrays) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
+    return {"kind": _kind_of(value), "state": _encode(value._state(), arrays)}
+
+
+def _kind_of(value: Any) -> str:
+    """The name under which files keep values of a class."""
     if stored_class(type(value).__name__) is type(value):
-        return {"kind": type(value).__name__, "state": _encode(value._state(), arrays)}
+        return type(value).__name__
     if callable(value):
         raise TypeError(
             f"save: cannot store a function, {getattr(value, '__name__', value)!r}, which a file would have to run; "

@@ -1,20 +1,16 @@
 """Decorrelated k-means against (8.1) written out, dense algebra, and what must not matter."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from scipy.optimize import minimize
-from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.clustering import match, redundancy
 from gramian.clustering.decorrelated import merge_costs, relocated, split
 from gramian.clustering.points import Points, parts
-from gramian.clustering.starts import descend, first_labels, kmeans, objective, refill, representatives, shrink
+from gramian.clustering.starts import descend, first_labels, objective, refill, representatives
 
 
 def printed(Z, labels, centers, k, lam):
@@ -78,17 +74,6 @@ def test_a_general_solver_finds_the_same_centers(rng):
     _, centers = representatives(S, counts, k, lam)
     found = minimize(lambda C: printed(Z, labels, C.reshape(5, 3), k, lam), S.ravel(), method="BFGS")
     assert np.allclose(found.x.reshape(5, 3), centers, atol=1e-5)
-
-
-@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 6), st.floats(-6, 12))
-def test_shrinking_is_the_inverse_of_8_2(seed, m, d, decade):
-    rng = np.random.default_rng(seed)
-    A, B, xi = rng.normal(size=(4, d)), rng.normal(size=(m, d)), 10.0**decade * rng.uniform(0.1, 1, 4)
-    inverse = np.array([np.linalg.solve(np.eye(d) + x * B.T @ B, a) for a, x in zip(A, xi)])
-    if decade < 6:
-        assert np.allclose(shrink(A, B, xi), inverse, atol=1e-8)
-    out = shrink(A, B, xi)
-    assert np.isfinite(out).all() and (np.linalg.norm(out, axis=1) <= np.linalg.norm(A, axis=1) * (1 + 1e-12)).all()
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -156,65 +141,6 @@ def test_units_place_and_rotation_do_not_matter():
         assert match(again, base.labels_, score="ari").scores.min() > 0.97
 
 
-def test_projected_kmeans_never_forms_the_projection(rng):
-    Z = rng.normal(size=(80, 5))
-    off = np.linalg.qr(rng.normal(size=(5, 2)))[0].T
-    labels, _ = kmeans(Points.of(Z, center=False), 3, np.random.RandomState(0), off)
-    PZ = Z - Z @ off.T @ off
-    plain, _ = kmeans(Points.of(PZ, center=False), 3, np.random.RandomState(0))
-    assert np.array_equal(labels, plain)
-
-
-def test_empty_clusters_take_the_worst_points(rng):
-    Z = np.vstack([rng.normal(size=(9, 2)) * 0.01, [[50.0, 0.0]]])
-    labels = refill(Points.of(Z, center=False), np.zeros((10, 1), int), (3,), np.zeros((3, 2)))
-    assert np.bincount(labels[:, 0]).tolist() == [8, 1, 1] and labels[9, 0] == 1
-    fitted = gm.DecorrelatedKMeans((4, 3), random_state=0).fit(np.repeat(np.eye(3), 4, axis=0))
-    assert [len(np.unique(c)) for c in fitted.labels_.T] == [4, 3]
-
-
-def test_sparse_passes_are_the_dense_ones(rng):
-    X = np.where(rng.uniform(size=(50, 8)) < 0.7, 0, rng.normal(size=(50, 8)) + 2)
-    labels, k = rng.integers([3, 2], size=(50, 2)), (3, 2)
-    dense, thin = Points.of(X), Points.of(sparse.csr_array(X))
-    assert np.allclose(dense.norms, thin.norms)
-    for a, b in zip(dense.sums(labels, k), thin.sums(labels, k)):
-        assert np.allclose(a, b)
-    C = rng.normal(size=(5, 8))
-    assert np.array_equal(dense.nearest(C, k), thin.nearest(C, k))
-    assert np.allclose(dense.errors(C[:3], labels[:, 0]), thin.errors(C[:3], labels[:, 0]))
-    assert np.allclose(dense.errors(C[:3], labels[:, 0]), ((X - X.mean(0) - C[labels[:, 0]]) ** 2).sum(axis=1))
-
-
-def test_a_start_cut_short_says_so(rng):
-    X = rng.normal(size=(300, 4))
-    with pytest.warns(ConvergenceWarning, match=r"DecorrelatedKMeans: stopped after 1 iterations with residual"):
-        gm.DecorrelatedKMeans((5, 5), n_init=1, max_iter=1, random_state=0).fit(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert gm.DecorrelatedKMeans((5, 5), n_init=1, random_state=0).fit(X).converged_
-
-
-def test_arguments_are_checked(rng):
-    X = rng.normal(size=(20, 2))
-    with pytest.raises(ValueError, match="DecorrelatedKMeans: penalty must be one of .auto., .drop., .average. or"):
-        gm.DecorrelatedKMeans(penalty=-1).fit(X)
-    with pytest.raises(ValueError, match="DecorrelatedKMeans: penalty must be one of 'auto'"):
-        gm.DecorrelatedKMeans(penalty="large").fit(X)
-
-
-def test_the_distance_of_a_clustering_sees_only_that_clustering():
-    data = gm.datasets.two_views(400, 20, n_clusters=3, family="overlap", random_state=0)
-    fitted = gm.DecorrelatedKMeans((3, 3), random_state=0).fit(data.X)
-    where = match(fitted.labels_, data.y).found
-    for j in range(2):
-        D = fitted.metrics_[where[j]].sqdist(data.X)
-        np.fill_diagonal(D, np.inf)
-        near = D.argmin(axis=1)
-        assert np.mean(data.y[near, j] == data.y[:, j]) > 0.97
-        assert np.mean(data.y[near, 1 - j] == data.y[:, 1 - j]) < 0.6
-
-
 def neighbors(kind, metric, X, queries):
     """Ids of the 5 nearest in X, by one kind of index."""
     if kind in ("ExactIndex", "HashIndex"):
@@ -224,16 +150,6 @@ def neighbors(kind, metric, X, queries):
     if kind == "faiss":
         return gm.to_faiss(metric, X).search(queries.astype("float32"), 5)[1]
     return gm.to_hnswlib(metric, X).knn_query(metric.transform(queries), 5)[0].astype(int)
-
-
-@pytest.mark.parametrize("kind", ["ExactIndex", "HashIndex", "faiss", "hnswlib"])
-def test_indexes_search_under_the_distance_of_a_clustering(kind):
-    data = gm.datasets.two_views(400, 20, n_clusters=3, family="overlap", random_state=0)
-    fitted = gm.DecorrelatedKMeans((3, 3), random_state=0).fit(data.X[:300])
-    t = int(match(fitted.labels_, data.y[:300]).found[1])
-    ids = neighbors(kind, fitted.metrics_[t], data.X[:300], data.X[300:])
-    assert np.mean(data.y[ids, 1] == data.y[300:, [1]]) > 0.95
-    assert np.mean(data.y[ids, 0] == data.y[300:, [0]]) < 0.6
 
 
 def test_as_printed_it_is_algorithm_4_written_out(rng):

@@ -1,7 +1,12 @@
 """Starts: the best of several tries, and what a single start finds."""
 
+import warnings
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.clustering import decorrelated, match
@@ -12,11 +17,13 @@ from gramian.clustering.starts import (
     attempt,
     best_kmeans,
     first_labels,
+    kmeans,
     objective,
     projected,
     promising,
     refill,
     representatives,
+    shrink,
 )
 
 
@@ -102,3 +109,51 @@ def test_best_kmeans_is_scikit_learns(rng):
     theirs = KMeans(3, n_init=5, random_state=0).fit(Z)
     ours = ((Z - means[labels]) ** 2).sum()
     assert ours == pytest.approx(theirs.inertia_)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 6), st.floats(-6, 12))
+def test_shrinking_is_the_inverse_of_8_2(seed, m, d, decade):
+    rng = np.random.default_rng(seed)
+    A, B, xi = rng.normal(size=(4, d)), rng.normal(size=(m, d)), 10.0**decade * rng.uniform(0.1, 1, 4)
+    inverse = np.array([np.linalg.solve(np.eye(d) + x * B.T @ B, a) for a, x in zip(A, xi)])
+    if decade < 6:
+        assert np.allclose(shrink(A, B, xi), inverse, atol=1e-8)
+    out = shrink(A, B, xi)
+    assert np.isfinite(out).all() and (np.linalg.norm(out, axis=1) <= np.linalg.norm(A, axis=1) * (1 + 1e-12)).all()
+
+
+def test_projected_kmeans_never_forms_the_projection(rng):
+    Z = rng.normal(size=(80, 5))
+    off = np.linalg.qr(rng.normal(size=(5, 2)))[0].T
+    labels, _ = kmeans(Points.of(Z, center=False), 3, np.random.RandomState(0), off)
+    PZ = Z - Z @ off.T @ off
+    plain, _ = kmeans(Points.of(PZ, center=False), 3, np.random.RandomState(0))
+    assert np.array_equal(labels, plain)
+
+
+def test_empty_clusters_take_the_worst_points(rng):
+    Z = np.vstack([rng.normal(size=(9, 2)) * 0.01, [[50.0, 0.0]]])
+    labels = refill(Points.of(Z, center=False), np.zeros((10, 1), int), (3,), np.zeros((3, 2)))
+    assert np.bincount(labels[:, 0]).tolist() == [8, 1, 1] and labels[9, 0] == 1
+    fitted = gm.DecorrelatedKMeans((4, 3), random_state=0).fit(np.repeat(np.eye(3), 4, axis=0))
+    assert [len(np.unique(c)) for c in fitted.labels_.T] == [4, 3]
+
+
+def test_a_start_cut_short_says_so(rng):
+    X = rng.normal(size=(300, 4))
+    with pytest.warns(ConvergenceWarning, match=r"DecorrelatedKMeans: stopped after 1 iterations with residual"):
+        gm.DecorrelatedKMeans((5, 5), n_init=1, max_iter=1, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gm.DecorrelatedKMeans((5, 5), n_init=1, random_state=0).fit(X).converged_
+
+
+def neighbors(kind, metric, X, queries):
+    """Ids of the 5 nearest in X, by one kind of index."""
+    if kind in ("ExactIndex", "HashIndex"):
+        options = {} if kind == "ExactIndex" else {"random_state": 0}
+        return getattr(gm, kind)(metric, **options).add(X).query(queries, 5)[0]
+    pytest.importorskip(kind)
+    if kind == "faiss":
+        return gm.to_faiss(metric, X).search(queries.astype("float32"), 5)[1]
+    return gm.to_hnswlib(metric, X).knn_query(metric.transform(queries), 5)[0].astype(int)

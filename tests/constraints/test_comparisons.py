@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import gramian as gm
+from gramian.constraints.comparisons import MARGIN
+from tests.constraints.problems import label_lists
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +77,36 @@ def test_the_framework_takes_tuples_softly_and_without_units(iris, size):
 def test_weights_must_be_positive():
     with pytest.raises(ValueError, match="weight must be positive"):
         gm.Quadruplets([0], [1], [2], [3], weight=0.0)
+
+
+@given(label_lists, st.integers(0, 5))
+def test_triplets_from_labels(y, seed):
+    y = np.array(y)
+    classes, sizes = np.unique(y, return_counts=True)
+    if len(classes) < 2 or sizes.max() < 2:
+        with pytest.raises(ValueError, match="two classes"):
+            gm.Triplets.from_labels(y, random_state=seed)
+        return
+    t = gm.Triplets.from_labels(y, random_state=seed)
+    assert (y[t.anchor] == y[t.near]).all() and (y[t.anchor] != y[t.far]).all() and (t.anchor != t.near).all()
+    assert set(y[t.anchor]) == set(classes[sizes > 1])
+
+
+def test_triplets_from_targets(rng):
+    y = rng.random(60)
+    triplets = gm.Triplets.from_targets(y, 5, n_triplets=200, random_state=0)
+    near, far = abs(y[triplets.anchor] - y[triplets.near]), abs(y[triplets.anchor] - y[triplets.far])
+    assert len(triplets) == 200 and (near < far).all()
+    assert len({*zip(triplets.anchor, triplets.near, triplets.far)}) == 200
+    assert set(triplets.anchor) == set(range(60))
+
+
+def test_a_margin_that_was_left_open_follows_the_unit_of_the_data(rng):
+    X = rng.normal(size=(40, 3))
+    triplets = gm.Triplets([0, 1], [2, 3], [4, 5], margin=None)
+    D = ((X[:, None] - X[None]) ** 2).sum(-1)[np.triu_indices(40, 1)]
+    assert triplets.bound.tolist() == [-1, -1]
+    filled, scaled = triplets.with_bounds(X), triplets.with_bounds(10 * X)
+    assert filled.margin == pytest.approx(MARGIN * np.median(D) * np.ones(2))
+    assert scaled.margin == pytest.approx(100 * filled.margin)
+    assert gm.Triplets([0], [1], [2], margin=2.0).with_bounds(X).margin.tolist() == [2.0]

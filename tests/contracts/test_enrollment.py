@@ -35,7 +35,7 @@ KINDS = {
 """Contracts that walk the public names for a base class."""
 ALONE = {
     **dict.fromkeys(test_distances.OBJECTS, "contracts/test_distances.py"),
-    "Feedback": "online/test_updates.py",
+    "Feedback": "constraints/test_feedback.py",
     "KernelFeatures": "contracts/test_features.py",
     "ModelBridge": "learners/test_model_bridge.py",
     "QueryAdapter": "learners/test_query_adapter.py",

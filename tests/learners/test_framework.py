@@ -38,3 +38,11 @@ def test_defaults_converge_on_raw_features(learner):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert learner().fit(X, y).converged_
+
+
+def test_hard_constraints_that_cannot_hold_are_named(iris):
+    X, y = iris
+    pairs = gm.Pairs([0, 0], [1, 1], [True, False], bounds=(1.0, 2.0))
+    with pytest.raises(ValueError, match="Framework: no positive semi-definite matrix satisfies the hard constraints"):
+        gm.Framework(anchor=0).fit(X, pairs)
+    assert gm.Framework(random_state=0, anchor=0).fit(X, y).converged_  # drawn from labels: soft by default

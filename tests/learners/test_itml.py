@@ -1,5 +1,6 @@
 """ITML: invariances, odd data, and clear errors."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +15,8 @@ from gramian.coordinates import Plain, Rest, Subspace
 from gramian.learners.framework import Ground, bounded, drawn
 from gramian.learners.task import Task
 from gramian.metrics import Metric
+from gramian.solvers import BregmanProjections, DualAscent, Problem, Relative, Rows
+from tests.learners.problems import comparisons, violations
 
 
 def problem(seed, n=16, d=3):
@@ -289,3 +292,33 @@ def test_pairs_are_judged_by_the_distance_that_a_blend_has(rng):
         np.testing.assert_allclose(row, metric.pair_sqdist(X[pairs.left], X[pairs.right]), atol=1e-9)
     plain = ((X[pairs.left] - X[pairs.right]) ** 2).sum(axis=1)
     np.testing.assert_allclose(path[-1], plain, atol=1e-9)
+
+
+def test_itml_tends_to_the_hard_framework_as_gamma_grows(iris):
+    X, _ = iris
+    pairs = gm.Pairs([0, 5, 20], [30, 40, 10], [True, False, True], bounds=(4.0, 9.0))
+    hard = gm.Framework(gm.LogDet(), anchor=0).fit(X, pairs).metric_.matrix
+    soft = gm.ITML(gamma=1e7, tol=1e-9, anchor=0).fit(X, pairs).metric_.matrix
+    np.testing.assert_allclose(soft, hard, atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", [DualAscent(), BregmanProjections(max_iter=20000)], ids=["dual", "bregman"])
+def test_itml_is_logdet_with_relative_slack(iris, pairs, solver):
+    X, _ = iris
+    V = X[pairs.left] - X[pairs.right]
+    prob = Problem(Rows(V, pairs.sign[:, None]), pairs.bound, np.eye(4), gm.LogDet(), Relative(1.0))
+    fitted = gm.ITML(tol=1e-9, anchor=0).fit(X, pairs)
+    np.testing.assert_allclose(fitted.metric_.matrix, solver.solve(prob).M, atol=1e-4)
+    assert fitted.objective_ == pytest.approx(prob.objective(fitted.metric_.matrix), rel=1e-9)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 2.0])
+def test_itml_on_comparisons_is_its_conic_program(rng, gamma):
+    X, side = comparisons(rng)
+    M = cp.Variable((3, 3), PSD=True)
+    excess = cp.multiply(side.weight, violations(M, X, side)) / np.mean(side.weight * side.margin)
+    objective = cp.trace(M) - cp.log_det(M) - 3 + gamma / 2 * cp.sum(cp.square(cp.pos(excess)))
+    best = cp.Problem(cp.Minimize(objective)).solve()
+    found = gm.ITML(gamma, anchor=0).fit(X, side)
+    assert found.objective_ == pytest.approx(best, rel=1e-4)
+    np.testing.assert_allclose(found.metric_.matrix, M.value, atol=1e-3)

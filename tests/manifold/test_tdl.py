@@ -2,58 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
-from sklearn.decomposition import KernelPCA
-from sklearn.manifold import Isomap
-from sklearn.manifold import SpectralEmbedding as SklearnEmbedding
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.manifold.problems import hide, moons, naive_cost, projector
 
 import gramian as gm
-from gramian.manifold import GaussianGraph, NeighborGraph, eigen, laplacian
-from gramian.manifold.eigen import Search, smallest_eigenvectors
+from gramian.manifold import NeighborGraph, laplacian
 from gramian.manifold.penalties import cost_matrix, on_gram
-from gramian.manifold.transductive import vote
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*connected components", "ignore:.*held-out labels")
-
-
-def moons(n=120, noise=0.05, seed=0):
-    rng = np.random.default_rng(seed)
-    t = np.linspace(0, np.pi, n // 2)
-    X = np.vstack([np.c_[np.cos(t), np.sin(t)], np.c_[1 - np.cos(t), 0.6 - np.sin(t)]])
-    return X + noise * rng.normal(size=X.shape), np.repeat([0, 1], n // 2)
-
-
-def hide(y, keep):
-    out = np.full(len(y), -1)
-    out[keep] = y[keep]
-    return out
-
-
-def projector(F):
-    Q = np.linalg.qr(F)[0]
-    return Q @ Q.T
-
-
-def naive_cost(X, y, k):
-    """Equation (6) by loops."""
-    n, C = len(y), np.zeros((len(y), len(y)))
-    D = cdist(X, X)
-    for i in np.flatnonzero(y >= 0):
-        for sign, group in ((1, (y == y[i])), (-1, (y >= 0) & (y != y[i]))):
-            others = np.flatnonzero(group & (np.arange(n) != i))
-            chosen = others[np.argsort(D[i, others], kind="stable")[:k]]
-            C[i, chosen] += sign / max(len(chosen), 1)
-    return C
-
-
-def test_cost_and_proposition_3(rng):
-    X, y = rng.normal(size=(40, 3)), rng.integers(-1, 3, size=40)
-    C, naive = cost_matrix(X, y, 4).toarray(), naive_cost(X, y, 4)
-    np.testing.assert_allclose(C, (naive + naive.T) / 2, atol=1e-15)
-    F = rng.normal(size=(40, 5))
-    D = cdist(F, F, "sqeuclidean")
-    np.testing.assert_allclose(np.trace(on_gram(cost_matrix(X, y, 4)) @ (F @ F.T)), np.sum(naive * D))
 
 
 @pytest.mark.parametrize("penalty", ["laplacian", "normalized", "matrix"])
@@ -109,98 +65,6 @@ def test_rank_keeps_labeled_points_with_their_neighbors_and_places_new_points():
     assert grid.lam_ in (0.01, 1.0, 100.0) and np.mean(grid.predict() == truth) > 0.9
 
 
-def test_without_labels_it_is_laplacian_eigenmaps_and_spectral_embedding():
-    X, _ = moons()
-    for normalized in (False, True):
-        maps = gm.LaplacianEigenmaps(3, n_neighbors=8, normalized=normalized).fit(X)
-        penalty = "normalized" if normalized else "laplacian"
-        tdl = gm.TDL(3, lam=1.0, n_neighbors=8, penalty=penalty).fit(X, np.full(len(X), -1))
-        np.testing.assert_allclose(tdl.embedding_, maps.embedding_, atol=1e-8)
-    A = NeighborGraph(8)(X)
-    theirs = SklearnEmbedding(3, affinity="precomputed", eigen_solver="arpack").fit_transform(A.toarray())
-    ours = maps.embedding_ / np.sqrt(A.sum(axis=1))[:, None]
-    np.testing.assert_allclose(projector(ours), projector(theirs), atol=1e-6)
-
-
-def test_pseudo_inverse_penalty_is_kernel_pca(rng):
-    X = rng.normal(size=(60, 3))
-    kernel = gm.Gaussian(1.5)
-    model = gm.TDL(4, lam=2.0, penalty=kernel).fit(X, np.full(60, -1))
-    pca = KernelPCA(4, kernel="precomputed").fit(kernel(X))
-    ours, theirs = model.embedding_, pca.transform(kernel(X))
-    theirs = theirs / np.linalg.norm(theirs, axis=0)
-    np.testing.assert_allclose(np.abs(np.sum(ours * theirs, axis=0)), 1, atol=1e-8)
-    np.testing.assert_allclose(model.eigenvalues_, 2.0 / pca.eigenvalues_, rtol=1e-6)
-    Q = rng.normal(size=(7, 3))  # new points: problem (7) is kernel PCA's own projection
-    theirs = pca.transform(kernel(Q, X)) / np.linalg.norm(pca.transform(kernel(X)), axis=0)
-    np.testing.assert_allclose(np.abs(model.transform(Q)), np.abs(theirs), atol=1e-7)
-
-
-def test_kernel_penalty_is_theorem_4(rng):
-    """Problem (7) in coordinates against eigenvectors of C' + λ(K⁺ + HMH) on the range of the centered K."""
-    X, truth = moons(60)
-    y = hide(truth, rng.permutation(60)[:10])
-    kernel = gm.Gaussian(0.3)
-    model = gm.TDL(3, lam=0.5, n_neighbors=5, penalty=kernel, smoothness=0.2).fit(X, y)
-    H = np.eye(60) - 1 / 60
-    values, V = np.linalg.eigh(H @ kernel(X) @ H)
-    V, values = V[:, values > 1e-10 * values[-1]], values[values > 1e-10 * values[-1]]
-    L = laplacian(NeighborGraph(5)(X))[0]
-    S = V.T @ (on_gram(cost_matrix(X, y, 5)) + 0.5 * 0.2 * L).toarray() @ V + 0.5 * np.diag(1 / values)
-    w, U = np.linalg.eigh(S)
-    np.testing.assert_allclose(model.eigenvalues_, w[:3], rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(projector(model.embedding_), projector(V @ U[:, :3]), atol=1e-4)
-    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-6)
-
-
-def test_isomap_and_lle_penalties(rng):
-    t = np.sort(rng.uniform(0, 3, 80))
-    X = np.c_[np.cos(t), np.sin(t), 0.2 * rng.normal(size=80)]
-    blank = np.full(80, -1)
-    ours = gm.TDL(2, n_neighbors=8, penalty="isomap").fit(X, blank).embedding_
-    theirs = Isomap(n_neighbors=8, n_components=2).fit_transform(X)
-    theirs /= np.linalg.norm(theirs, axis=0)
-    np.testing.assert_allclose(np.abs(np.sum(ours * theirs, axis=0)), 1, atol=1e-6)
-    lle = gm.TDL(1, n_neighbors=8, penalty="lle").fit(X, blank)
-    assert abs(np.corrcoef(lle.embedding_[:, 0], t)[0, 1]) > 0.9
-    assert lle.eigenvalues_[0] >= -1e-12
-
-
-def test_lanczos_agrees_with_the_dense_solver(rng, monkeypatch):
-    X, truth = moons(400, 0.1)
-    y = hide(truth, rng.permutation(400)[:40])
-    S = on_gram(cost_matrix(X, y, 5)) + 2.0 * laplacian(NeighborGraph(8)(X))[0]
-    t = np.full(400, 400**-0.5)
-    dense = smallest_eigenvectors(S, 6, t)
-    monkeypatch.setattr(eigen, "DENSE", 0)
-    sparse = smallest_eigenvectors(S, 6, t, Search(tol=1e-9))
-    np.testing.assert_allclose(dense[0], sparse[0], atol=1e-6)
-    np.testing.assert_allclose(np.abs(np.sum(dense[1] * sparse[1], axis=0)), 1, atol=1e-6)
-    assert np.abs(sparse[1].T @ t).max() < 1e-9
-
-
-@pytest.mark.parametrize("penalty", ["laplacian", "normalized", gm.Gaussian(0.3)])
-def test_new_points_are_labeled_like_training_points(penalty):
-    X, truth = moons(300)
-    y = hide(truth, np.arange(0, 300, 15))
-    model = gm.TDL(3, lam=10.0, n_neighbors=8, penalty=penalty).fit(X, y)
-    assert np.mean(model.predict() == truth) > 0.95
-    new, labels = moons(300, seed=1)
-    assert np.mean(model.predict(new) == labels) > np.mean(model.predict() == truth) - 0.03
-    np.testing.assert_allclose(model.transform(X[:5]), model.embedding_[:5], atol=1e-8)
-
-
-def test_metric_is_the_distance_in_the_embedding_and_is_stored(tmp_path):
-    X, truth = moons()
-    for penalty in ("normalized", gm.Gaussian(0.3)):
-        model = gm.TDL(3, n_neighbors=8, penalty=penalty).fit(X, hide(truth, [0, 10, 60, 119]))
-        expected = cdist(model.embedding_, model.embedding_, "sqeuclidean")
-        np.testing.assert_allclose(model.metric_.sqdist(X), expected, atol=1e-7)
-        model.metric_.save(tmp_path / "metric")
-        new = moons(seed=3)[0]
-        np.testing.assert_allclose(gm.load(tmp_path / "metric").sqdist(new), model.metric_.sqdist(new))
-
-
 def test_lam_is_chosen_by_cross_validation():
     X, truth = moons(200, 0.1)
     y = hide(truth, np.arange(0, 200, 8))
@@ -208,18 +72,6 @@ def test_lam_is_chosen_by_cross_validation():
     assert model.lam_ in (1e-3, 1.0, 100.0)
     by_hand = {lam: gm.TDL(2, lam=lam, n_neighbors=8).fit(X, y) for lam in (1e-3, 1.0, 100.0)}
     np.testing.assert_allclose(model.embedding_, by_hand[model.lam_].embedding_)
-
-
-def test_two_moons_too_near_for_eigenmaps(rng):
-    """The paper's point (Fig. 1): the first eigenvector mixes the moons, TDL's tells them apart."""
-    X, truth = moons(200, 0.08)
-    y = hide(truth, rng.permutation(200)[:30])
-    graph = GaussianGraph(np.sqrt(0.05 / 2))
-    model = gm.TDL(1, lam=16.0, penalty="normalized", graph=graph).fit(X, y)
-    ours = np.mean(model.predict() == truth)
-    maps = gm.LaplacianEigenmaps(1, normalized=True, graph=graph).fit_transform(X)
-    known = y >= 0
-    assert ours > 0.93 and ours > np.mean(vote(maps[known], y[known], maps, 1) == truth) + 0.05
 
 
 def test_few_labels(rng):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.online.problems import random_form
 
 import gramian as gm
 from gramian.online import KINDS, VonNeumannRule
@@ -58,3 +59,20 @@ def test_no_eigenvalue_problem_has_the_size_of_the_points(rng, monkeypatch):
     rule, state = VonNeumannRule(1e-4), VonNeumannRule(1e-4).init(80)
     state, _ = rule.stream(state, X[pairs.left] - X[pairs.right], pairs.limit, np.where(pairs.similar, 1, -1))
     assert np.abs(state.S).max() > 0 and len(sizes) > 150 and max(sizes) < 40
+
+
+@given(st.integers(0, 10**6), st.floats(-2, 1), st.floats(0, 8))
+def test_the_von_neumann_step_minimizes_its_objective(seed, log_eta, target):
+    """log M = log M_t − η(⟨A, M⟩ − y)A, with scipy's matrix logarithm."""
+    from scipy.linalg import expm, logm
+
+    rng = np.random.default_rng(seed)
+    eta, form = 10.0**log_eta, random_form(rng, 3)
+    B = rng.standard_normal((3, 3))
+    rule = VonNeumannRule(eta, (B + B.T) / 2)
+    start = rule.init(3)
+    M = rule.metric(rule.update(start, form, target)).matrix
+    np.testing.assert_allclose(expm(start.S), rule.metric(start).matrix, rtol=1e-8, atol=1e-10)
+    wanted = start.S - eta * (form.value(M) - target) * form.matrix
+    if np.linalg.eigvalsh(M)[0] > 1e-9:
+        np.testing.assert_allclose(logm(M), wanted, atol=1e-5 * (1 + np.abs(wanted).max()))

@@ -4,13 +4,19 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
+from tests.rankmin.problems import matrices
 
 from gramian.rankmin import Atom, Ellipsoid, EntrywiseBall, SchattenBall
 from gramian.rankmin.measurements import dense
 from gramian.rankmin.oracles import leading
 
 P = np.diag([1.0, 2.0, 3.0, 4.0, 5.0]) + 0.3
+
+
 BALLS = [SchattenBall(), SchattenBall(1), SchattenBall(np.inf), SchattenBall(2, radius=3.0), SchattenBall(2, psd=False)]
+
+
 SETS = [*BALLS, SchattenBall(1, psd=False), Ellipsoid(P), Ellipsoid(P, SchattenBall(1)), EntrywiseBall(2.0)]
 
 
@@ -119,3 +125,19 @@ def test_a_quadratic_constraint_on_x_is_the_s_procedure(rng):
     assert len(atom.values) == 1
     assert x @ P @ x <= r * (1 + 1e-9) and x @ A @ x >= bound * (1 - 1e-6)
     assert oracle.solve(A, bound * (1 + 1e-5)) is None
+
+
+@pytest.mark.parametrize("psd", [True, False])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda A: aslinearoperator(sparse.csr_array(A))])
+def test_lanczos_sees_every_copy_of_an_eigenvalue(rng, form, psd):
+    """A missed copy would be a wrong refusal: blocks repeated 50 times, diagonal blocks of ones."""
+    B = matrices(rng, n=5, m=1)[0]
+    for A in (np.kron(np.eye(50), B), np.diag(np.repeat([1.0, 0.0], [10, 240]))):
+        lam = np.linalg.eigvalsh(A)
+        lam = np.sort(np.maximum(lam, 0) if psd else np.abs(lam))[::-1]
+        for rank in (1, 3, 7, 10):
+            goal = np.linalg.norm(lam[:rank]) * (1 - 1e-9)
+            assert len(SchattenBall(psd=psd).solve(form(A), goal).values) == rank
+        assert SchattenBall(psd=psd).solve(form(A), np.linalg.norm(lam) * (1 + 1e-5)) is None
+        values = leading(form(A), 8, "LA" if psd else "LM")[0][:8]
+        np.testing.assert_allclose(np.maximum(values, 0) if psd else np.abs(values), lam[:8], atol=1e-6)

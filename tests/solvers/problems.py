@@ -2,13 +2,27 @@
 
 import cvxpy as cp
 import numpy as np
+import pytest
 from scipy.linalg import logm
 
 from gramian.constraints import Chunklets, Pairs, Probabilities, RelativeSimilarities, Similarities, Triplets
 from gramian.divergences import Frobenius, LinearFrobenius, LinearLogDet, LogDet, VonNeumann
-from gramian.solvers import Hard, Hinge, Problem, Quadratic, Relative, Stacked, rows_of
+from gramian.solvers import (
+    BregmanProjections,
+    DualAscent,
+    Hard,
+    Hinge,
+    Problem,
+    Quadratic,
+    Relative,
+    Rows,
+    Stacked,
+    rows_of,
+)
 
 DIVERGENCES = ["logdet", "vonneumann", "frobenius", "linear-frobenius", "linear-logdet"]
+
+
 CONSTRAINTS = ["pairs", "triplets", "similarities", "relative similarities", "probabilities", "chunklets", "mixed"]
 
 
@@ -99,3 +113,24 @@ def exact(prob):
     options = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
     solver.solve(solver="CLARABEL", **options)
     return solver.value, M.value
+
+
+def constraint_rows(m, d, kind, rng):
+    """Pairs, triplets or products, with the matrices A_i written out."""
+    t = 2 if kind == "triplets" else 1
+    left = rng.normal(size=(m * t, d)) * np.geomspace(1, 5, d)
+    weight = rng.choice([-1.0, 1.0], size=(m, t)) * rng.uniform(0.5, 2, size=(m, t))
+    right = rng.normal(size=(m * t, d)) if kind == "products" else None
+    outer = np.einsum("na,nb->nab", left, left if right is None else right)
+    outer = (outer + outer.transpose(0, 2, 1)) / 2
+    return Rows(left, weight, right), (weight[:, :, None, None] * outer.reshape(m, t, d, d)).sum(axis=1)
+
+
+BOTH = pytest.mark.parametrize("solver", [DualAscent(), BregmanProjections()], ids=["dual", "bregman"])
+
+
+def one_pair(v, sign, b, slack=None, div=None):
+    v = np.atleast_2d(v).astype(float)
+    d = v.shape[1]
+    rows = Rows(v, np.array([[float(sign)]]))
+    return Problem(rows, np.array([sign * b]), np.eye(d), div or LogDet(), slack or Hard())

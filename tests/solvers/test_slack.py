@@ -6,14 +6,28 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+import gramian as gm
 from gramian._jit import own_loop
 from gramian.divergences import LinearLogDet, LogDet
-from gramian.solvers import BregmanProjections, DualAscent, Hard, Hinge, Quadratic, Relative, Slack
+from gramian.solvers import (
+    BregmanProjections,
+    Convex,
+    DualAscent,
+    Hard,
+    Hinge,
+    Quadratic,
+    Relative,
+    Slack,
+)
 from gramian.solvers.bregman import step, sweep
 from tests.solvers.problems import constraints, dense, divergence, points, problem
 
 SLACKS = [Hard(), Hinge(0.3), Quadratic(0.5), Relative(0.8)]
+
+
 SOFT = SLACKS[1:]
+
+
 NAMED = {"ids": lambda s: type(s).__name__}
 
 
@@ -142,3 +156,43 @@ def test_a_new_slack_is_swept_by_its_own_formulas(slack, div):
 def test_only_the_class_that_names_a_loop_has_it():
     assert own_loop(Hinge(1.0), "bregman") is not None
     assert own_loop(Halved(1.0), "bregman") is None
+
+
+HUBER = Convex(lambda e: np.where(e < 0.5, e**2, e - 0.25), lambda e: np.minimum(2 * e, 1.0), limit=1.0)
+
+
+POWER = Convex(lambda e: e**3 / 3, lambda e: e**2)
+
+
+@pytest.mark.parametrize("slack", [HUBER, POWER], ids=["huber", "power"])
+@pytest.mark.parametrize("name", ["logdet", "frobenius"])
+def test_any_convex_cost_of_a_violation_is_a_slack(slack, name):
+    X, y = points()
+    prob = problem(X, constraints("mixed", X, y), divergence(name, 3), slack)
+    M = cp.Variable((3, 3), PSD=True)
+    e = cp.pos(cp.hstack([cp.trace(A @ M) for A in dense(prob)]) - prob.bound)
+    penalty = cp.sum(cp.huber(e / 0.5)) * 0.25 if slack is HUBER else cp.sum(cp.power(e, 3)) / 3
+    f = cp.trace(M) - cp.log_det(M) - 3 if name == "logdet" else 0.5 * cp.sum_squares(M - np.eye(3))
+    best = cp.Problem(cp.Minimize(f + penalty)).solve(solver="CLARABEL")
+    assert DualAscent().solve(prob).objective == pytest.approx(best, rel=1e-6, abs=1e-6)
+
+
+def test_a_convex_slack_can_be_swept_and_given_to_the_learner():
+    X, y = points()
+    pairs = constraints("pairs", X, y)
+    prob = problem(X, pairs, gm.LogDet(), HUBER)
+    swept = BregmanProjections().solve(prob)
+    assert swept.objective == pytest.approx(DualAscent().solve(prob).objective, rel=1e-6)
+    learned = gm.Framework(slack=HUBER, anchor=0).fit(X, pairs)
+    np.testing.assert_allclose(learned.metric_.matrix, swept.M, atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", [DualAscent(), BregmanProjections()], ids=["dual", "bregman"])
+def test_each_constraint_may_have_a_weight_of_its_own(solver):
+    X, y = points()
+    weight = np.linspace(0.1, 0.9, 12)
+    prob = problem(X, constraints("pairs", X, y), gm.LogDet(), Hinge(weight))
+    M = cp.Variable((3, 3), PSD=True)
+    excess = cp.pos(cp.hstack([cp.trace(A @ M) for A in dense(prob)]) - prob.bound)
+    best = cp.Problem(cp.Minimize(cp.trace(M) - cp.log_det(M) - 3 + weight @ excess)).solve(solver="CLARABEL")
+    assert solver.solve(prob).objective == pytest.approx(best, rel=1e-6, abs=1e-6)

@@ -7,6 +7,8 @@ from gramian.solvers import DualAscent, Hard, Hinge, Problem, Relative, Rows
 from tests.solvers.problems import DIVERGENCES, constraints, divergence, points, problem
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+
+
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
 

@@ -125,14 +125,17 @@ def read_matches(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         lines = lines[1:]
     if not lines:
         raise TableError(f"{path}: holds no matches; give lines of a row of queries, a row of documents, and a weight.")
-    for number, cells in lines:
-        try:
-            int(cells[0]), int(cells[1]), float(cells[2] if len(cells) > 2 else 1)
-        except (ValueError, IndexError) as error:
-            raise TableError(
-                f"{path}: line {number} must be a row of queries, a row of documents and, if need be, a weight, got "
-                f"{','.join(cells)!r}."
-            ) from error
-    pairs = np.array([[int(cells[0]), int(cells[1])] for _, cells in lines])
+    rows = [match_of(path, number, cells) for number, cells in lines]
     weighted = any(len(cells) > 2 for _, cells in lines)
-    return pairs, np.array([float(cells[2]) if len(cells) > 2 else 1.0 for _, cells in lines]) if weighted else None
+    return np.array([row[:2] for row in rows]), np.array([row[2] for row in rows]) if weighted else None
+
+
+def match_of(path: Path, number: int, cells: list[str]) -> tuple[int, int, float]:
+    """A row of queries, a row of documents and a weight, 1 where the line has none."""
+    try:
+        return int(cells[0]), int(cells[1]), float(cells[2] if len(cells) > 2 else 1)
+    except (ValueError, IndexError) as error:
+        raise TableError(
+            f"{path}: line {number} must be a row of queries, a row of documents and, if need be, a weight, got "
+            f"{','.join(cells)!r}."
+        ) from error

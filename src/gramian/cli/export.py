@@ -82,19 +82,21 @@ def export(
     target, width = named(to), gramian.export.base.Map.of(source, f"to {to}").n_features
     gone = [*(drop or ()), *([label] if label else ())]
     points = None if data is None else read(data, model, width, id, gone, column)
-    place: Any = output or f"{model.stem}{target.suffix}"
-    place = place if "://" in place else Path(place)
+    place = place_of(output or f"{model.stem}{target.suffix}")
     options = {"form": form, "table": table, "kind": kind, "original": original}
     options = {name: value for name, value in options.items() if value is not None}
     require(target, points, options, output == "-", check or check_only, check_only)
     if not check_only:
         write(target, points, source, place, options)
-        rows = f"{points.count:,} rows" if points is not None and target.takes_data and points.count else "the map"
-        (tell if output == "-" else say).print(f"{to}: {rows}; wrote {place}")
     if check or check_only:
         X, ids = (None, None) if points is None else (points.take(), points.ids)
         where = {name: value for name, value in options.items() if name in ("table", "form")}
         say.print(str(gramian.export.check(source, to, place, X, ids=ids, **where)))
+
+
+def place_of(output: str) -> Any:
+    """A path, or the address of a server."""
+    return output if "://" in output else Path(output)
 
 
 def documents_of(model: Path) -> Any:
@@ -114,10 +116,10 @@ def named(to: str) -> Any:
 
 def require(target: Any, points: Points | None, options: dict[str, Any], piped: bool, check: bool, only: bool) -> None:
     """Refuse what a target has no use for, and what it cannot do without."""
-    for name in options:
-        if name not in arguments(target):
-            able = [kind.name for kind in gramian.export.TARGETS.values() if name in arguments(kind)]
-            raise ValueError(f"--{name} is not for {target.name}; it is for {', '.join(able)}.")
+    useless = [name for name in options if name not in arguments(target)]
+    if useless:
+        able = [kind.name for kind in gramian.export.TARGETS.values() if useless[0] in arguments(kind)]
+        raise ValueError(f"--{useless[0]} is not for {target.name}; it is for {', '.join(able)}.")
     if target.takes_data and points is None and (target.defaults.get("X", ...) is not None or only):
         raise ValueError(f"--to {target.name} stores points: give them with --data.")
     if piped and (target.name != "pgvector" or check):
@@ -132,41 +134,55 @@ def arguments(target: Any) -> Any:
 
 
 def write(target: Any, points: Points | None, model: Any, place: Any, options: dict[str, Any]) -> None:
-    """Write an export, under a bar where it takes long."""
+    """Write an export, under a bar where it takes long, and say what was written."""
     function = getattr(gramian.export, f"to_{target.module}")
-    if not target.takes_data:
+    rows = f"{points.count:,} rows" if points is not None and target.takes_data and points.count else "the map"
+    piped = str(place) == "-"
+    if target.takes_data:
+        stored(function, target, points, model, sys.stdout if piped else place, options)
+    else:
         function(model, path=place)
-        return
+    (tell if piped else say).print(f"{target.name}: {rows}; wrote {place}")
+
+
+def stored(function: Any, target: Any, points: Points | None, model: Any, place: Any, options: dict[str, Any]) -> None:
+    """Write the points of an export."""
     X, ids, total = (None, None, None) if points is None else (points.take(), points.ids, points.count)
     with progress(target.name, total=total) as (bar, task):
         more = {"callback": lambda done, _: bar.update(task, completed=done), **options}
-        function(model, X, path=sys.stdout if str(place) == "-" else place, ids=ids, **more)
+        function(model, X, path=place, ids=ids, **more)
 
 
 def read(data: Path, model: Path, width: int | None, id: str | None, drop: list[str], column: str | None) -> Points:
     """The points of a file: an NPY file and vectors in a Parquet file are read as they are needed."""
     if not data.is_file():
         raise TableError(f"{data}: no such file.")
-    suffix = data.suffix.lower()
-    if suffix == ".npy":
-        X = load_numpy(data, mapped=True)
-        if X.ndim == 2 and X.shape[1] == width and not drop:
-            return Points(lambda: X, None, len(X))
-    if suffix == ".npz":
-        arrays = load_numpy(data)
-        ids = next((arrays[name] for name in (id, "ids", "id") if name in arrays), None)
-        if "X" in arrays and arrays["X"].ndim == 2 and arrays["X"].shape[1] == width:
-            return Points(lambda: arrays["X"], ids, len(arrays["X"]))
-    if suffix in (".parquet", ".pq"):
-        points = vectors(data, column, id)
-        if points is not None:
-            return points
+    points = formed(data, width, bool(drop), id, column)
+    if points is not None:
+        return points
     about = persist.describe(model)["about"]
     cells, arrays = read_columns(data, about.get("absent", ()))
     if id is None and "id" in cells and "id" not in about.get("features", []):
         id = "id"
     table = as_learned(data, cells, arrays, about, id, drop)
     return Points(lambda: table.X, table.y, len(table.X))
+
+
+def formed(data: Path, width: int | None, narrower: bool, id: str | None, column: str | None) -> Points | None:
+    """Points that a file holds as rows of that width; None where it holds something else, or columns are left out."""
+    suffix = data.suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        return vectors(data, column, id)
+    if suffix == ".npz":
+        arrays = load_numpy(data)
+        ids = next((arrays[name] for name in (id, "ids", "id") if name in arrays), None)
+        return rows_of(arrays.get("X"), ids, width)
+    return rows_of(load_numpy(data, mapped=True), None, width) if suffix == ".npy" and not narrower else None
+
+
+def rows_of(X: Any, ids: Any, width: int | None) -> Points | None:
+    """An array (n, width) as points; None for any other."""
+    return Points(lambda: X, ids, len(X)) if X is not None and X.ndim == 2 and X.shape[1] == width else None
 
 
 def vectors(data: Path, column: str | None, id: str | None) -> Points | None:

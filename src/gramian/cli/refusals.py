@@ -30,13 +30,17 @@ def guarded(command: Callable[[], Any]) -> int:
         return refuse(f"gramian: {error}", lines=True)
     except ImportError as error:
         return refuse(f"gramian: {error}", 1)
-    except OSError as error:
-        what = f"{error.filename}: {error.strerror.lower()}." if error.filename and error.strerror else str(error)
-        return refuse(f"gramian: {what}")
-    except MemoryError as error:
-        return refuse(f"gramian: {str(error) or 'there is not enough memory'}; give fewer rows or columns, or --rank.")
-    except (ValueError, TypeError) as error:
-        return refuse(f"gramian: {error}")
+    except (OSError, MemoryError, ValueError, TypeError) as error:
+        return refuse(f"gramian: {words(error)}")
+
+
+def words(error: Exception) -> str:
+    """What an error says, with the file that it is about."""
+    if isinstance(error, MemoryError):
+        return f"{str(error) or 'there is not enough memory'}; give fewer rows or columns, or --rank."
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror.lower()}."
+    return str(error)
 
 
 def refuse(sentence: str, code: int = 2, lines: bool = False) -> int:

@@ -280,16 +280,21 @@ def require_one_map(
     if not isinstance(kernel_, Kernel):
         raise ValueError("its kernel is none")
     for array, ndim in ((map_, 2), (mean_, 1), (eigenvalues_, 1)):
-        if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != ndim:
-            raise ValueError("its map is not made of numbers")
-        if not np.abs(array).max(initial=0.0) <= LARGEST or len(array) != len(map_):
-            raise ValueError("the parts of its map do not fit together")
+        require_numbers(array, ndim, map_)
     basis = kernel_.check(basis_, "basis")
     wide = basis.shape[1] if kernel_.on_vectors else None
     if count(basis) != map_.shape[1] or wide != n_features_in_:
         raise ValueError("its basis does not fit its map")
     if isinstance(basis_, np.ndarray) and basis_.dtype.kind != np.asarray(basis).dtype.kind:
         raise ValueError("its basis is not stored as numbers")  # text that says numbers passes the door
+
+
+def require_numbers(array: Any, ndim: int, like: Any) -> None:
+    """Refuse what is no array of finite numbers with as many rows as another."""
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != ndim:
+        raise ValueError("its map is not made of numbers")
+    if not np.abs(array).max(initial=0.0) <= LARGEST or len(array) != len(like):
+        raise ValueError("the parts of its map do not fit together")
 
 
 def lower_inverse(L: np.ndarray) -> np.ndarray:

@@ -74,14 +74,9 @@ def align(
     >>> int(k.weights.argmax()), k.diag(X).round(6).tolist()[:2]
     (1, [1.0, 1.0])
     """
-    kernels = list(kernels) if isinstance(kernels, Iterable) else []
-    if not kernels or not all(isinstance(k, Kernel) for k in kernels):
-        raise TypeError("align: kernels must be a nonempty sequence of Kernels.")
     if center and n_neighbors is not None:
         raise ValueError("align: center and n_neighbors cannot be combined; choose one.")
-    for kernel in kernels:
-        X = kernel.check(_validate.placed(X, "align", devices=False))
-    kernels = [kernel.bound(X) for kernel in kernels]
+    kernels, X = on_points(kernels, X)
     classes, codes = _validate.labels(y, "align", count(X))
     if len(classes) < 2:
         raise ValueError(f"align: needs at least two classes, got {len(classes)}.")
@@ -96,6 +91,16 @@ def align(
     if warn and mask is None:
         warn_of_modes(kernel, X, codes, classes)
     return kernel
+
+
+def on_points(kernels: Any, X: Any) -> tuple[list[Kernel], Any]:
+    """Kernels whose open settings follow from the points, and the points as these take them."""
+    kernels = list(kernels) if isinstance(kernels, Iterable) else []
+    if not kernels or not all(isinstance(k, Kernel) for k in kernels):
+        raise TypeError("align: kernels must be a nonempty sequence of Kernels.")
+    for kernel in kernels:
+        X = kernel.check(_validate.placed(X, "align", devices=False))
+    return [kernel.bound(X) for kernel in kernels], X
 
 
 @checked

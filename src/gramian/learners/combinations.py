@@ -196,9 +196,9 @@ def combine(whole: Combination, *, max_iter: int, tol: float, report: Callable |
     width = WIDTH * float(whole.margin.mean()) or 1.0
     prices = whole.prices(whole.share)
     gap, objective, least = np.inf, float(whole.share @ whole.margin), SHARP * tol
-    while True:
+    while gap > tol and done < max_iter:
         if not work.enter(prices, least):
-            if gap <= tol or done >= max_iter or width < 1e-9:
+            if width < 1e-9:
                 break
             width *= NARROWER if done else 1.0
         problem = Smoothed(whole, work.lengths, whole.cost[work.columns], width)
@@ -209,8 +209,6 @@ def combine(whole: Combination, *, max_iter: int, tol: float, report: Callable |
         done += max(steps, 1)
         if report is not None:
             report(done, objective, gap)
-        if gap <= tol or done >= max_iter:
-            break
     used = work.weights > 0
     factor = np.sqrt(work.weights[used])[:, None] * whole.bases[work.columns[used]]
     return Solution(

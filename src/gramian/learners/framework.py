@@ -126,14 +126,19 @@ def answer(problem: Problem, task: Task, solver: Any, owner: str) -> Solution:
 
 def named(name: str, problem: Problem, task: Task) -> Solver:
     """The solver of a name; "auto" is Newton's method on M where that suits, and the dual elsewhere."""
-    device = foreign(problem.bound)  # the dual runs on any array library
-    best = "dual" if device or not PrimalNewton.suits(problem) else "primal"
-    if best == "dual" and not device and task.effort.constraints is None and InteriorPoint.suits(problem):
-        best = "interior"
-    steps = int(task.effort.max_iter or 1)
-    if device and task.effort.constraints is not None:  # a blend counts on primal steps, of which the dual needs more
+    steps, rough = int(task.effort.max_iter or 1), task.effort.constraints is not None
+    if rough and foreign(problem.bound):  # a blend counts on primal steps, of which the dual needs more
         steps = max(steps, DUAL_STEPS)
-    return SOLVERS[best if name == "auto" else name](max_iter=steps, tol=float(task.effort.tol))
+    return SOLVERS[suited(problem, rough) if name == "auto" else name](max_iter=steps, tol=float(task.effort.tol))
+
+
+def suited(problem: Problem, rough: bool) -> str:
+    """The name of the solver that suits a problem, roughly solved in a blend or to the end."""
+    if foreign(problem.bound):  # the dual runs on any array library
+        return "dual"
+    if PrimalNewton.suits(problem):
+        return "primal"
+    return "interior" if not rough and InteriorPoint.suits(problem) else "dual"
 
 
 @dataclass(eq=False, repr=False)

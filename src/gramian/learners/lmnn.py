@@ -205,7 +205,7 @@ def descend_margins(start: Start, task: Task, triplets: Triplets | Hinges, done:
     L = start.L
     watch = Watch()
     interval = INTERVAL
-    convex = L.shape[0] >= L.shape[1]
+    longer = 2 if L.shape[0] >= L.shape[1] else 1
     while True:
         triplets = triplets.renewed(L, task.y)
         state = triplets.state(L, start.ridge)
@@ -219,17 +219,17 @@ def descend_margins(start: Start, task: Task, triplets: Triplets | Hinges, done:
         L = end.point
         done += end.n_iter
         triplets = triplets.updated(L)
-        if watch.circling:
-            # A sharper hinge helps, and, where it is convex, longer descents.
-            interval = min(2 * interval, LONGEST) if convex else interval
+        if watch.circling:  # a sharper hinge helps, and, where it is convex, longer descents
+            interval = min(longer * interval, LONGEST)
             triplets = replace(triplets, mu=triplets.mu / 2)
+    # Below full rank the hinges may have no stationary point in reach: it stalls where the objective does not fall.
+    stalled = watch.hopeless and residual > tol
     return Solution(
         factor=start.coordinates.lift(L),
         objective=state.objective,
         gap=state.gap(L, to_numpy(triplets.pull()) + np.diag(to_numpy(start.ridge))),
         n_iter=max(done, 1),
-        # Below full rank the hinges may have no stationary point in reach: it stalls where the objective does not fall.
-        result=Result.stalled if watch.hopeless and residual > tol else ended(residual, tol, done, max_iter),
+        result=Result.stalled if stalled else ended(residual, tol, done, max_iter),
         residual=residual,
         tol=tol,
     )

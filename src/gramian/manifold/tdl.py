@@ -167,10 +167,8 @@ class TDL(Transductive):
         if y is None and self.cost is not None:
             y = np.full(linalg.count(X), -1)
         X, side = self._door(X, y)
-        n, default = linalg.count(X), type(self).n_neighbors
-        if self.graph is None and self.n_neighbors >= n and self.n_neighbors != default:
-            raise ValueError(f"TDL: n_neighbors must be less than the number of points {n}, got {self.n_neighbors}.")
-        if self.graph is None and self.cost is None and not self._whole(X) and is_partial(self, side, self.penalty):
+        self._require_neighbors(linalg.count(X))
+        if self._is_partial(X, side):
             graph = NeighborGraph(self.n_neighbors)
             fit_part(self, X, self.penalty, "graph=NeighborGraph(…)", graph=graph)
             return self
@@ -195,6 +193,15 @@ class TDL(Transductive):
         self._store(built, next(solutions(self.codes_, [choice.value])))
         self._appoint(choice, plain)
         return self
+
+    def _require_neighbors(self, n: int) -> None:
+        if self.graph is None and self.n_neighbors >= n and self.n_neighbors != type(self).n_neighbors:
+            raise ValueError(f"TDL: n_neighbors must be less than the number of points {n}, got {self.n_neighbors}.")
+
+    def _is_partial(self, X: Any, side: Constraints | None) -> bool:
+        """Whether a part of the points is learned from, and the others are placed as new ones."""
+        free = self.graph is None and self.cost is None
+        return free and not self._whole(X) and is_partial(self, side, self.penalty)
 
     def _whole(self, X: Any) -> bool:
         """Whether all points are learned from: one sparse eigenproblem that fits into memory, as λ is one number."""

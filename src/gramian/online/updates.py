@@ -147,15 +147,20 @@ def checked_group(space: Coordinates, points: Any, name: str, owner: str) -> Any
     """Checked points, None when there are none."""
     if points is None:
         return None
-    if isinstance(points, str | bytes | dict) or not (hasattr(points, "shape") or hasattr(points, "__len__")):
-        raise ValueError(f"{owner}: {name} must be points, got {_validate.shown(points)}.")
-    if hasattr(points, "shape") and len(points.shape) == 0:
-        raise ValueError(f"{owner}: {name} must be points, got a single number.")
+    require_several(points, name, owner)
     if linalg.count(points) == 0:
         return None
     if getattr(points, "ndim", 2) == 1 and space.n_features is not None:
         points = points.reshape(1, -1) if hasattr(points, "reshape") else np.asarray(points).reshape(1, -1)
     return space.check(points, owner, name)
+
+
+def require_several(points: Any, name: str, owner: str) -> None:
+    """Refuse what holds no points."""
+    if isinstance(points, str | bytes | dict) or not (hasattr(points, "shape") or hasattr(points, "__len__")):
+        raise ValueError(f"{owner}: {name} must be points, got {_validate.shown(points)}.")
+    if hasattr(points, "shape") and len(points.shape) == 0:
+        raise ValueError(f"{owner}: {name} must be points, got a single number.")
 
 
 def stacked(groups: list[Any]) -> Any:

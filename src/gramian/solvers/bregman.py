@@ -104,15 +104,22 @@ def falling_root(
     low, high = (0.0, most) if value > 0 else (least, 0.0)
     a = 0.0
     for _ in range(max_iter):
-        new = a + value / slope if slope > 0 else np.inf
-        if not low < new < high:
-            new = 0.5 * (low + high) if np.isfinite(high) else 2 * a + unit
+        new = newton_step(a, value, slope, (low, high), unit)
         if abs(new - a) <= 1e-15 * abs(new):
             return new
         a = new
         value, slope = excess(a)
         low, high = (a, high) if value > 0 else (low, a)
     return a
+
+
+def newton_step(a: float, value: float, slope: float, bracket: tuple[float, float], unit: float) -> float:
+    """A Newton step for a falling function; the middle of the bracket, or a step out, where that leaves it."""
+    low, high = bracket
+    new = a + value / slope if slope > 0 else np.inf
+    if low < new < high:
+        return new
+    return 0.5 * (low + high) if np.isfinite(high) else 2 * a + unit
 
 
 @dataclass(frozen=True)

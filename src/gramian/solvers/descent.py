@@ -200,12 +200,16 @@ def times_inverse_hessian(gradient: Any, pairs: list[tuple[Any, Any, float]]) ->
     return gradient
 
 
+Place = tuple[float, float, float]
+"""Length of a step, the value there and the slope along the ray."""
+
+
 def line_search(
     fun: Callable, point: Any, value: float, slope: float, direction: Any, length: float
 ) -> tuple[Any, float, Any] | None:
     """The first point found on a ray that satisfies the strong Wolfe conditions, or the lowest one that was seen."""
-    low = (0.0, value, slope)
-    high: tuple[float, float, float] | None = None
+    low: Place = (0.0, value, slope)
+    high: Place | None = None
     best = None
     for _ in range(TRIES):
         trial = point + length * direction
@@ -217,14 +221,18 @@ def line_search(
             best = (trial, new, gradient)
         if enough and abs(rise) <= -CURVATURE * slope:
             return trial, new, gradient
-        if not enough or new >= low[1]:
-            high = (length, new, rise)
-        else:
-            if high is not None and rise * (high[0] - low[0]) >= 0 or high is None and rise >= 0:
-                high = low
-            low = (length, new, rise)
+        low, high = narrowed(low, high, (length, new, rise), enough)
         length = extrapolated(length, slope, rise) if high is None else interpolated(low, high)
     return best
+
+
+def narrowed(low: Place, high: Place | None, trial: Place, enough: bool) -> tuple[Place, Place | None]:
+    """The bracket of a step that is long enough after a trial: ``low`` is its lowest end, ``high`` the other one."""
+    length, value, rise = trial
+    if not enough or value >= low[1]:
+        return low, trial
+    beyond = rise >= 0 if high is None else rise * (high[0] - low[0]) >= 0
+    return trial, low if beyond else high
 
 
 def extrapolated(length: float, slope: float, rise: float) -> float:
@@ -233,7 +241,7 @@ def extrapolated(length: float, slope: float, rise: float) -> float:
     return length * min(max(share, 2.0), 10.0)
 
 
-def interpolated(low: tuple[float, float, float], high: tuple[float, float, float]) -> float:
+def interpolated(low: Place, high: Place) -> float:
     """The minimum of the parabola through the value and slope at ``low`` and the value at ``high``, kept inside."""
     width = high[0] - low[0]
     bend = high[1] - low[1] - low[2] * width
