@@ -304,21 +304,30 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return value
     if isinstance(value, np.generic):
         return _encode(value.item(), arrays)
+    if isinstance(value, list | tuple):
+        return [_encode(item, arrays) for item in value]
+    return _encode_object(value, arrays)
+
+
+def _encode_object(value: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if isinstance(value, np.ndarray):
-        if value.dtype.hasobject:
-            raise TypeError("save: arrays of Python objects cannot be stored without pickle.")
-        name = f"array{len(arrays)}"
-        arrays[name] = value
-        return {"array": name}
+        return {"array": _put(value, arrays)}
     if sparse.issparse(value):
         csr = sparse.csr_array(value)
         parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr, "shape": list(csr.shape)}
         return {"csr": _encode(parts, arrays)}
-    if isinstance(value, list | tuple):
-        return [_encode(item, arrays) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
     return {"kind": _kind_of(value), "state": _encode(value._state(), arrays)}
+
+
+def _put(value: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
+    """Keep an array beside the header; returns its name there."""
+    if value.dtype.hasobject:
+        raise TypeError("save: arrays of Python objects cannot be stored without pickle.")
+    name = f"array{len(arrays)}"
+    arrays[name] = value
+    return name
 
 
 def _kind_of(value: Any) -> str:

@@ -125,9 +125,9 @@ def read_matches(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         lines = lines[1:]
     if not lines:
         raise TableError(f"{path}: holds no matches; give lines of a row of queries, a row of documents, and a weight.")
-    rows = [match_of(path, number, cells) for number, cells in lines]
-    weighted = any(len(cells) > 2 for _, cells in lines)
-    return np.array([row[:2] for row in rows]), np.array([row[2] for row in rows]) if weighted else None
+    queries, documents, weights = zip(*(match_of(path, number, cells) for number, cells in lines))
+    weighted = max(len(cells) for _, cells in lines) > 2
+    return np.column_stack([queries, documents]), np.array(weights) if weighted else None
 
 
 def match_of(path: Path, number: int, cells: list[str]) -> tuple[int, int, float]:

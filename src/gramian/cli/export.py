@@ -80,18 +80,31 @@ def export(
         return
     source: Any = documents_of(model) if documents else model
     target, width = named(to), gramian.export.base.Map.of(source, f"to {to}").n_features
-    gone = [*(drop or ()), *([label] if label else ())]
-    points = None if data is None else read(data, model, width, id, gone, column)
+    points = None if data is None else read(data, model, width, id, without(drop, label), column)
     place = place_of(output or f"{model.stem}{target.suffix}")
-    options = {"form": form, "table": table, "kind": kind, "original": original}
-    options = {name: value for name, value in options.items() if value is not None}
+    options = without_gaps(form=form, table=table, kind=kind, original=original)
     require(target, points, options, output == "-", check or check_only, check_only)
     if not check_only:
         write(target, points, source, place, options)
     if check or check_only:
-        X, ids = (None, None) if points is None else (points.take(), points.ids)
-        where = {name: value for name, value in options.items() if name in ("table", "form")}
+        X, ids = taken(points)[:2]
+        where = without_gaps(table=table, form=form)
         say.print(str(gramian.export.check(source, to, place, X, ids=ids, **where)))
+
+
+def taken(points: Points | None) -> tuple[Any, Any, int | None]:
+    """The points, their ids and their number, where there are any."""
+    return (None, None, None) if points is None else (points.take(), points.ids, points.count)
+
+
+def without(drop: list[str] | None, label: str | None) -> list[str]:
+    """Columns that are left out: those that were named, and that of the labels."""
+    return [*(drop or ()), *([label] if label else ())]
+
+
+def without_gaps(**options: Any) -> dict[str, Any]:
+    """Options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def place_of(output: str) -> Any:
@@ -116,16 +129,21 @@ def named(to: str) -> Any:
 
 def require(target: Any, points: Points | None, options: dict[str, Any], piped: bool, check: bool, only: bool) -> None:
     """Refuse what a target has no use for, and what it cannot do without."""
-    useless = [name for name in options if name not in arguments(target)]
-    if useless:
-        able = [kind.name for kind in gramian.export.TARGETS.values() if useless[0] in arguments(kind)]
-        raise ValueError(f"--{useless[0]} is not for {target.name}; it is for {', '.join(able)}.")
+    require_options(target, options)
     if target.takes_data and points is None and (target.defaults.get("X", ...) is not None or only):
         raise ValueError(f"--to {target.name} stores points: give them with --data.")
     if piped and (target.name != "pgvector" or check):
         raise ValueError(
             "-o - is for a pgvector script that goes into a pipe; name a file for others, and for --check."
         )
+
+
+def require_options(target: Any, options: dict[str, Any]) -> None:
+    """Refuse options that a target does not have, and name those that do."""
+    for name in options:
+        if name not in arguments(target):
+            able = [kind.name for kind in gramian.export.TARGETS.values() if name in arguments(kind)]
+            raise ValueError(f"--{name} is not for {target.name}; it is for {', '.join(able)}.")
 
 
 def arguments(target: Any) -> Any:
@@ -147,7 +165,7 @@ def write(target: Any, points: Points | None, model: Any, place: Any, options: d
 
 def stored(function: Any, target: Any, points: Points | None, model: Any, place: Any, options: dict[str, Any]) -> None:
     """Write the points of an export."""
-    X, ids, total = (None, None, None) if points is None else (points.take(), points.ids, points.count)
+    X, ids, total = taken(points)
     with progress(target.name, total=total) as (bar, task):
         more = {"callback": lambda done, _: bar.update(task, completed=done), **options}
         function(model, X, path=place, ids=ids, **more)

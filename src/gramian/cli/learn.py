@@ -66,8 +66,7 @@ def fit(
     model = choice.learner(learner, settings or (), kernel, rank, seed)
     if standardize and isinstance(model, gramian.AutoMetric):
         model.set_params(normalize=False)  # rows of length one are no linear map of the columns
-    scale = table.X.std(axis=0) if standardize else np.ones(table.X.shape[1])  # (d,)
-    scale[scale == 0] = 1.0
+    scale = scale_of(table.X, standardize)
     start = time.process_time()
     with progress(f"{type(model).__name__} on {len(table.X)} rows"), choice.typed(settings or ()):
         model.fit(table.X / scale, y)
@@ -80,6 +79,13 @@ def fit(
         gain, error = model.estimate_
         say.print(str(model.report_))
         say.print(f"chosen: {model.chosen_}; to expect over the columns as they are: {gain:+.3f} ± {error:.3f}")
+
+
+def scale_of(X: np.ndarray, standardize: bool) -> np.ndarray:
+    """What columns are divided by, (d,): their spread, or 1."""
+    scale = X.std(axis=0) if standardize else np.ones(X.shape[1])
+    scale[scale == 0] = 1.0
+    return scale
 
 
 def evaluate(
@@ -108,41 +114,70 @@ def evaluate(
     only the class is asked for, the classifier may be the better tool. With a second file, vectors of queries and of
     documents, it compares on held-out queries what gramian adapt would do.
     """
-    from gramian.cli import adapt, choice, scores
+    from gramian.cli import choice, scores
 
     if documents is not None:
-        gains = adapt.compare(data, documents, matches, side.value, seed)
-        print(json.dumps(gains, indent=1)) if as_json else adapt.show(gains)
+        evaluate_queries(data, documents, matches, side.value, seed, as_json)
         return
     if matches is not None:
         raise ValueError("--matches is for two files: gramian evaluate QUERIES DOCUMENTS --matches CSV.")
     formats.check_output(picture, suffixes=formats.PICTURES)
     table, y = labeled(data, label, drop, "keep" if missing == "median" else missing, absent)
     splits = scores.folds(table.X, y, n_folds, seed)
-    sides: dict[str, Any] = {"Euclidean": None, "scaled": None}
-    for name in learner or ["auto"]:
-        model = choice.learner(name, settings or (), kernel, rank, seed)
-        sides[models.name(model)] = model
-    sides[scores.CLASSIFIER] = scores.linear_classifier()
-    results = {}
-    with progress("cross-validation", len(sides) * n_folds) as (bar, task), choice.typed(settings or ()):
-        for name, model in sides.items():
-            bar.update(task, description=name)
-            scaled = name in ("scaled", scores.CLASSIFIER) or (standardize and model is not None)
-            judged = scores.cross_validate(model, table.X, y, splits, neighbors, scaled)
-            results[name] = [bar.advance(task) or score for score in judged]
+    candidates = [choice.learner(name, settings or (), kernel, rank, seed) for name in learner or ["auto"]]
+    with choice.typed(settings or ()):
+        results = judged(candidates, table.X, y, splits, neighbors, standardize)
     if as_json:
-        print(json.dumps({name: [vars(s) for s in folds] for name, folds in results.items()}, indent=1))
+        print_scores(results)
     else:
         title = f"{data.name}: {len(table.X)} rows × {len(table.names)} columns, {n_folds} folds"
         say.print(comparison(title, results, neighbors))
         say.print(differences(results, ("Euclidean", "scaled")))
     if picture is not None:
-        from gramian import plotting
+        draw_scores(results, f"{neighbors}-NN accuracy", picture)
 
-        folds = {name: [score.accuracy for score in judged] for name, judged in results.items()}
-        formats.draw(plotting.scores(folds, label=f"{neighbors}-NN accuracy").figure, picture)
-        tell.print(f"saved {picture}")
+
+def evaluate_queries(queries: Path, documents: Path, matches: Path | None, side: str, seed: int, as_json: bool) -> None:
+    """Compare adapters on held-out queries."""
+    from gramian.cli import adapt
+
+    gains = adapt.compare(queries, documents, matches, side, seed)
+    if as_json:
+        print(json.dumps(gains, indent=1))
+    else:
+        adapt.show(gains)
+
+
+def judged(
+    learners: list[Any], X: np.ndarray, y: np.ndarray, splits: list[Any], k: int, standardize: bool
+) -> dict[str, list[Any]]:
+    """Scores of each fold for the columns as they are, scaled ones, learners and a linear classifier."""
+    from gramian.cli import scores
+
+    sides = {"Euclidean": None, "scaled": None, **{models.name(model): model for model in learners}}
+    sides[scores.CLASSIFIER] = scores.linear_classifier()
+    results = {}
+    with progress("cross-validation", len(sides) * len(splits)) as (bar, task):
+        for name, model in sides.items():
+            bar.update(task, description=name)
+            scaled = name in ("scaled", scores.CLASSIFIER) or (standardize and model is not None)
+            folds = scores.cross_validate(model, X, y, splits, k, scaled)
+            results[name] = [bar.advance(task) or score for score in folds]
+    return results
+
+
+def print_scores(results: dict[str, list[Any]]) -> None:
+    """Scores as JSON on standard output."""
+    print(json.dumps({name: [vars(score) for score in folds] for name, folds in results.items()}, indent=1))
+
+
+def draw_scores(results: dict[str, list[Any]], label: str, picture: Path) -> None:
+    """Scores as a picture."""
+    from gramian import plotting
+
+    accuracy = {name: [score.accuracy for score in folds] for name, folds in results.items()}
+    formats.draw(plotting.scores(accuracy, label=label).figure, picture)
+    tell.print(f"saved {picture}")
 
 
 def learners() -> None:

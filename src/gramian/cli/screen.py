@@ -32,15 +32,18 @@ def comparison(title: str, results: dict[str, list[Any]], k: int) -> Table:
         grid.add_column(name, justify="left" if name == "distance" else "right")
     best = scores.best(results)
     for name, folds in results.items():
-        accuracy = np.array([s.accuracy for s in folds])  # (folds,)
-        spread = f" ± {accuracy.std():.3f}" if len(folds) > 1 else ""
-        seconds = np.mean([s.seconds for s in folds])
-        agreement = "" if folds[0].agreement is None else f"{np.mean([s.agreement for s in folds]):.3f}"
-        cost = f"{seconds:.2f}" if seconds else ""
-        mark = "best" if name == best else ""
-        style = "bold" if mark else None
-        grid.add_row(name, f"{accuracy.mean():.3f}{spread}", agreement, cost, mark, style=style)
+        mark = ("best", "bold") if name == best else ("", None)
+        grid.add_row(name, *figures(folds), mark[0], style=mark[1])
     return grid
+
+
+def figures(folds: list[Any]) -> tuple[str, str, str]:
+    """Accuracy with its spread over folds, agreement and seconds, as far as there are any."""
+    accuracy = np.array([score.accuracy for score in folds])  # (folds,)
+    spread = f" ± {accuracy.std():.3f}" if len(folds) > 1 else ""
+    agreement = "" if folds[0].agreement is None else f"{np.mean([score.agreement for score in folds]):.3f}"
+    seconds = np.mean([score.seconds for score in folds])
+    return f"{accuracy.mean():.3f}{spread}", agreement, f"{seconds:.2f}" if seconds else ""
 
 
 def differences(results: dict[str, list[Any]], rivals: Sequence[str]) -> str:

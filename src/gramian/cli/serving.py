@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -83,27 +84,19 @@ def run(
     from gramian.service import http, sources
     from gramian.service.space import Space
 
-    exists = space is not None and (space / "space.db").is_file()
-    path = files.data or files.meta or (None if exists else files.images)  # pictures of a space are only shown
-    folder = space or (Path("gramian-space") if path is None else Path(f"{path.stem}.space"))
+    path, folder = _places(files, space)
     model = None if encoder is None else _model(encoder)
     source = None if path is None else _source(files, model)
     with _indexes(dask, folder), Space(folder, learning=learning, learner=learner) as opened:
-        if path is not None and source is not None:
-            name = files.name or re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-") or "items"
-            with progress(f"reading {path}", total=len(source.X)) as (bar, task):
-                sources.fill(opened, name, source, lambda count: bar.advance(task, count))
-        if path is None and space is None and not set(opened.snapshot.collections) - set(sources.unfinished(opened)):
+        name = files.name
+        if path is not None:
+            name = name or _name_of(path)
+            _fill(opened, name, path, source)
+        elif space is None and not set(opened.snapshot.collections) - set(sources.unfinished(opened)):
             _demonstrate(opened, "emoji")
         if model is not None:
-            _encode_with(opened, model, files.name if path is None else name)
-        for name, rows in sources.unfinished(opened).items():
-            _validate.warn(
-                f"serve: the filling of {name!r} was interrupted, so that it has {len(opened.collection(name).ids):,} "
-                f"of {rows:,} rows; start again with its file, and the rest is added."
-            )
-        for view in opened.snapshot.collections.values():
-            say.print(f"{view.name}: {len(view.ids):,} items × {view.n_features} features", markup=False)
+            _encode_with(opened, model, name)
+        _introduce(opened)
 
         def ready(address: str) -> None:
             say.print(f"gramian serves {folder} at {address}; stop with Ctrl-C", markup=False)
@@ -117,6 +110,39 @@ def run(
         logging.getLogger("uvicorn.error").addFilter(_left_open)
         with one_blas_thread():  # small matrices: threads that wait for each other only cost
             http.serve(opened, pictures=pictures, ready=ready, **server)
+
+
+def _places(files: Files, space: Path | None) -> tuple[Path | None, Path]:
+    """The file that is read, if any, and the folder of the space."""
+    exists = space is not None and (space / "space.db").is_file()
+    path = files.data or files.meta or (None if exists else files.images)  # pictures of a space are only shown
+    return path, space or (Path("gramian-space") if path is None else Path(f"{path.stem}.space"))
+
+
+def _fill(space: Any, name: str, path: Path, source: Any) -> None:
+    """Put what a file holds into a collection."""
+    from gramian.service import sources
+
+    with progress(f"reading {path}", total=len(source.X)) as (bar, task):
+        sources.fill(space, name, source, lambda count: bar.advance(task, count))
+
+
+def _name_of(path: Path) -> str:
+    """What the collection of a file is called."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-") or "items"
+
+
+def _introduce(space: Any) -> None:
+    """Say what is in a space, and what was not filled to its end."""
+    from gramian.service import sources
+
+    for name, rows in sources.unfinished(space).items():
+        _validate.warn(
+            f"serve: the filling of {name!r} was interrupted, so that it has {len(space.collection(name).ids):,} "
+            f"of {rows:,} rows; start again with its file, and the rest is added."
+        )
+    for view in space.snapshot.collections.values():
+        say.print(f"{view.name}: {len(view.ids):,} items × {view.n_features} features", markup=False)
 
 
 def _model(name: str) -> Any:
@@ -191,31 +217,36 @@ def _source(files: Files, model: Any = None) -> Any:
     """Vectors and meta of the files that were named."""
     from gramian.service import sources
 
-    path = files.data or files.meta or files.images
     X, extra = (None, {}) if files.data is None else _vectors(files.data)
     table = None if files.meta is None else dict(read_columns(files.meta)[0])
     if files.texts is not None:
-        tables = [columns for columns in (table, extra) if columns and files.texts in columns]
-        if not tables:
-            header = ", ".join([*(table or {}), *extra][:12])
-            raise TableError(f"{path}: no column {files.texts!r} for --texts; it has {header}.")
-        _as_text(tables[0], files.texts)
+        _as_text([table or {}, extra], files)
     columns = {**extra, **(table or {})}
     pictures = None if files.images is None else sources.pictures(files.images)
-    looks: dict[str, Any] = {}
-    if X is None and files.texts is not None:
-        X = _embedded(columns["text"]) if model is None else model.encode(columns["text"].tolist())
-    elif X is None and pictures:
-        names = columns["image"].tolist() if "image" in columns else list(pictures)
-        X, looks = _looks(pictures, names)
-    elif X is None:
-        raise TableError(f"{path}: vectors are needed; give a file of them, --texts COLUMN or --images DIR.")
+    X, looks = _made(columns, files, pictures, model) if X is None else (X, {})
     source = sources.assemble(X, extra, table, None if pictures is None else list(pictures))
     return replace(source, **looks)
 
 
-def _as_text(table: dict[str, np.ndarray], name: str) -> None:
+def _made(columns: Any, files: Files, pictures: Any, model: Any) -> tuple[np.ndarray, dict[str, Any]]:
+    """Vectors of texts or of pictures, where no file has any."""
+    if files.texts is not None:
+        texts = columns["text"]
+        return _embedded(texts) if model is None else model.encode(texts.tolist()), {}
+    if not pictures:
+        path = files.data or files.meta or files.images
+        raise TableError(f"{path}: vectors are needed; give a file of them, --texts COLUMN or --images DIR.")
+    return _looks(pictures, columns["image"].tolist() if "image" in columns else list(pictures))
+
+
+def _as_text(tables: list[dict[str, np.ndarray]], files: Files) -> None:
     """Call a column ``text``; one that was called so before is kept under another name."""
+    name: Any = files.texts
+    table = next((columns for columns in tables if name in columns), None)
+    if table is None:
+        header = ", ".join(list(chain(*tables))[:12])
+        path = files.data or files.meta or files.images
+        raise TableError(f"{path}: no column {name!r} for --texts; it has {header}.")
     texts = table.pop(name).astype(str)
     if "text" in table:
         free = next(word for word in ("text of the file", f"text beside {name}") if word not in table)
@@ -244,21 +275,30 @@ def _looks(pictures: dict[str, Path], names: list[str]) -> tuple[np.ndarray, dic
 def _vectors(path: Path) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
     """Vectors of a file, None without a column of numbers, and those of its columns that are not numbers."""
     if path.suffix.lower() == ".npy" and path.is_file():
-        try:
-            X = np.load(path, mmap_mode="r", allow_pickle=False)
-        except ValueError as error:
-            raise TableError(f"{path}: not a readable .npy file of numbers.") from error
-        if X.ndim != 2:
-            raise TableError(f"{path}: needs an array of shape (n, d), got {X.shape}.")
-        return X, {}
-    columns, texts = read_columns(path)
-    numbers = {name: column for name, column in columns.items() if column.dtype.kind in "biuf"}
+        return _array(path), {}
+    columns, arrays = read_columns(path)
+    numbers = [name for name, column in columns.items() if column.dtype.kind in "biuf"]
     if not numbers:
         return None, dict(columns)
-    X = np.column_stack([column.astype(float) for column in numbers.values()])
+    X = np.column_stack([columns[name].astype(float) for name in numbers])
     text = {name: column for name, column in columns.items() if name not in numbers}
-    labels = {name: array for name, array in texts.items() if array.ndim == 1 and len(array) == len(X)}
-    return X, {**text, **labels}
+    return X, {**text, **_labels(arrays, len(X))}
+
+
+def _labels(arrays: dict[str, np.ndarray], n: int) -> dict[str, np.ndarray]:
+    """Arrays with a value for each of n rows."""
+    return {name: array for name, array in arrays.items() if array.ndim == 1 and len(array) == n}
+
+
+def _array(path: Path) -> np.ndarray:
+    """The vectors of an NPY file, read as they are needed."""
+    try:
+        X: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise TableError(f"{path}: not a readable .npy file of numbers.") from error
+    if X.ndim != 2:
+        raise TableError(f"{path}: needs an array of shape (n, d), got {X.shape}.")
+    return X
 
 
 def _embedded(texts: np.ndarray) -> np.ndarray:

@@ -81,16 +81,22 @@ def column(name: str, cells: np.ndarray, decimal_comma: bool = False) -> Column:
     full = cells[~is_missing(cells)]  # those that say something
     if len(full) == 0:
         return Column(name, "number")
-    best, share = Column(name, "words", words=tuple(np.unique(full).tolist())), ENOUGH
+    words = Column(name, "words", words=tuple(np.unique(full).tolist()))
     if holds_codes(cell for cell in full.tolist() if NUMBER.fullmatch(cell.strip())):
-        return best
+        return words
     commas = ("1.234,5", "1,234.5") if decimal_comma else ("1,234.5", "1.234,5")
     readings = [("number", form) for form in ("plain", *commas)] + [("date", form) for form in FORMATS]
-    sample = full[np.random.RandomState(0).permutation(len(full))[:LOOKED_AT]]
-    for kind, form in readings:  # of two that read as many cells the first wins
+    return best_reading(name, full, readings) or words
+
+
+def best_reading(name: str, cells: np.ndarray, readings: list[tuple[str, str]]) -> Column | None:
+    """The reading of most cells, the first of equals; None where none reads enough of them."""
+    best, share = None, ENOUGH
+    sample = cells[np.random.RandomState(0).permutation(len(cells))[:LOOKED_AT]]
+    for kind, form in readings:
         if np.isnan(parsed(sample, parser(kind, form))).all():
             continue
-        values = parsed(full, parser(kind, form))
+        values = parsed(cells, parser(kind, form))
         read = float(np.mean(~np.isnan(values)))  # share of cells
         if read > share:
             best, share = Column(name, kind, form, fill=median(values)), read

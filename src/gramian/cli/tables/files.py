@@ -127,14 +127,23 @@ def blocks_of(
     while block := list(islice(lines, max(CELLS // len(names), ROWS))):
         uneven += [f"line {line} has {len(row)} cells" for line, row in block if len(row) != len(names)]
         if not uneven:
-            cells = zip(*(row for _, row in block))
-            blocks.append([as_text(column) if j in texts else as_read(column) for j, column in enumerate(cells)])
-    if uneven:
-        more = f" and {len(uneven) - LISTED} lines more are as uneven" if len(uneven) > LISTED else ""
-        raise TableError(f"{path}: {', '.join(uneven[:LISTED])}{more}, the header has {len(names)}.")
+            blocks.append(transposed((row for _, row in block), texts))
+    require_even(path, uneven, len(names))
     if not blocks:
         raise TableError(f"{path}: there is a header and no rows.")
     return names, blocks
+
+
+def transposed(rows: Iterable[list[str]], texts: Collection[int]) -> list[np.ndarray]:
+    """Columns of rows, numbers as numbers but for ``texts``."""
+    return [as_text(column) if j in texts else as_read(column) for j, column in enumerate(zip(*rows))]
+
+
+def require_even(path: Path, uneven: list[str], width: int) -> None:
+    """Raise one sentence about all lines that are not as wide as the header."""
+    if uneven:
+        more = f" and {len(uneven) - LISTED} lines more are as uneven" if len(uneven) > LISTED else ""
+        raise TableError(f"{path}: {', '.join(uneven[:LISTED])}{more}, the header has {width}.")
 
 
 def header(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
@@ -143,13 +152,17 @@ def header(path: Path, lines: Iterator[tuple[int, list[str]]]) -> tuple[list[str
     if not start:
         raise TableError(f"{path}: the file is empty.")
     names = [name.strip() or f"Unnamed: {j}" for j, name in enumerate(start[0][1])]  # as pandas calls its index
-    years = are_years(names) and not (len(start) > 1 and are_years(start[1][1]))
-    if not years and all(is_number(name.replace(",", ".")) for name in names):
+    if not are_names(names, start[1][1] if len(start) > 1 else []):
         return [str(j) for j in range(len(names))], chain(start, lines)
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
         raise TableError(f"{path}: two columns are named {name!r}.")
     return names, chain(start[1:], lines)
+
+
+def are_names(cells: list[str], below: list[str]) -> bool:
+    """Whether a first line has names of columns: words, or years above what is none."""
+    return any(not is_number(cell.replace(",", ".")) for cell in cells) or (are_years(cells) and not are_years(below))
 
 
 def are_years(cells: list[str]) -> bool:

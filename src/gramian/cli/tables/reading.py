@@ -69,15 +69,22 @@ def as_learned(
 ) -> Table:
     """Columns of a file as those of a fit; its column of labels does not count where it is there too."""
     stored, names = about.get("columns") or [], about.get("features", [])
-    learned = about.get("label")
-    if label is None and learned in cells and len(cells) == len(stored or names) + 1:
-        drop = [*drop, learned]
+    if label is None and len(cells) == len(stored or names) + 1:
+        drop = [*drop, *({about.get("label")} & set(cells))]
     missing = missing or ("median" if about.get("missing") == "median" else "refuse")
-    if stored and not all(one["name"].isdigit() for one in stored):
-        columns = [Column(**{**one, "words": tuple(one["words"])}) for one in stored]
-        return encoded(path, cells, arrays, label, drop, None, missing, columns)
-    only = None if all(name.isdigit() for name in names) else names
-    return encoded(path, cells, arrays, label, drop, only, missing, None)
+    columns = columns_from(stored) if named([one["name"] for one in stored]) else None
+    only = names if columns is None and named(names) else None
+    return encoded(path, cells, arrays, label, drop, only, missing, columns)
+
+
+def named(names: Sequence[str]) -> bool:
+    """Whether columns have names, and not only numbers."""
+    return not all(map(str.isdigit, names))
+
+
+def columns_from(stored: list[dict[str, Any]]) -> list[Column]:
+    """Columns from what :func:`plain_data` made of them."""
+    return [Column(**{**one, "words": tuple(one["words"])}) for one in stored]
 
 
 def plain_data(columns: Sequence[Column]) -> list[dict[str, Any]]:
@@ -122,12 +129,15 @@ def filled(
         gone |= np.isnan(X).any(axis=1)
     if gone.all():
         raise TableError(f"{path}: no row is complete; --missing median fills gaps.")
-    if y is not None:
-        y = y[~gone]
-        y = y.astype(np.int64) if y.dtype.kind == "f" and bool((y == np.rint(y)).all()) else y
+    y = None if y is None else whole(y[~gone])
     names = [name for one in columns for name in one.names]
     doubts = problems.suspicions({name: column[~gone] for name, column in cells.items()}, y)
     return Table(X[~gone], names, y, label, tuple(columns), doubts, int(gone.sum()))
+
+
+def whole(y: np.ndarray) -> np.ndarray:
+    """Labels as whole numbers where all of them are."""
+    return y.astype(np.int64) if y.dtype.kind == "f" and bool((y == np.rint(y)).all()) else y
 
 
 def kinds(cells: Columns) -> list[Column]:
