@@ -84,7 +84,7 @@ def save(obj: Any, path: _settings.Path, *, about: dict[str, Any] | None = None)
 
 
 @contextmanager
-def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], owner: str) -> Iterator[Path]:
     """A temporary name beside ``path`` that is moved over it, durably, when the block ends well.
 
     The file that was there keeps its mode, and stays as it is when the block fails. What is no file (a folder, a pipe,
@@ -109,7 +109,7 @@ def replacing(path: str | os.PathLike, owner: str) -> Iterator[Path]:
         raise
 
 
-def _file_at(path: str | os.PathLike, owner: str) -> Path:
+def _file_at(path: str | os.PathLike[str], owner: str) -> Path:
     """Where a file of that name is or may be, links followed."""
     if "\0" in os.fspath(path):
         raise ValueError(f"{owner}: path must be the name of a file, got {str(path)!r}.")
@@ -205,7 +205,7 @@ def describe(path: _settings.Path) -> dict[str, Any]:
 
 
 @contextmanager
-def opened(path: str | os.PathLike) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
+def opened(path: str | os.PathLike[str]) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """Open a file and check its header; whatever goes wrong inside is a PersistError."""
     source = Path(path)
     if not os.path.isfile(source):  # also of a name that no file can have
@@ -366,7 +366,7 @@ def _decode(node: Any, read: Callable[[str], np.ndarray]) -> Any:
 class Stored:
     """Mixin: ``save``, and a state made of the dataclass fields."""
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write this value to ``path``; read it back with :func:`gramian.load`."""
         save(self, path)
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gramian._arrays import namespace
 from gramian.persist import Stored
 
@@ -28,34 +30,34 @@ class Divergence(ABC, Stored):
     """Whether the divergence is finite only for M within the range of M₀, so that a singular prior confines M to it."""
 
     @abstractmethod
-    def value(self, M: Any, M0: Any = None) -> float:
+    def value(self, M: np.ndarray, M0: Any = None) -> float:
         """f(M), the divergence of M from the prior M0."""
 
     @abstractmethod
-    def grad(self, M: Any) -> Any:
+    def grad(self, M: np.ndarray) -> np.ndarray:
         """∇φ(M)."""
 
     @abstractmethod
-    def conjugate(self, Theta: Any) -> tuple[float, Any]:
+    def conjugate(self, Theta: np.ndarray) -> tuple[float, Any]:
         """φ*(Θ) and its gradient; (inf, None) outside of the domain."""
 
     @abstractmethod
-    def hessian(self, Theta: Any) -> Callable[[Any], Any]:
+    def hessian(self, Theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """H ↦ ∇²φ*(Θ)[H], the derivative of M = ∇φ*(Θ) in the direction H.
 
         It may have a method ``form(P, Q)``, about ⟨pqᵀ, ∇²φ*[pqᵀ]⟩ of each row, which makes solvers faster.
         """
 
-    def grad_inverse(self, Theta: Any) -> Any:
+    def grad_inverse(self, Theta: np.ndarray) -> np.ndarray:
         """M = ∇φ*(Θ), the inverse of ``grad``."""
         return self.conjugate(Theta)[1]
 
-    def start(self, M0: Any) -> tuple[Any, float]:
+    def start(self, M0: np.ndarray) -> tuple[Any, float]:
         """Θ₀ and the constant c."""
         Theta = self.grad(M0)
         return Theta, self.conjugate(Theta)[0]
 
-    def as_logdet(self, M0: Any) -> tuple[Any, float] | None:
+    def as_logdet(self, M0: np.ndarray) -> tuple[Any, float] | None:
         """(prior, weight) with f(M) = weight · D_ld(M, prior) + constant, None when there is none."""
         return None
 
@@ -67,11 +69,11 @@ class SpectralDerivative:
     Γ are its divided differences (Daleckii and Krein).
     """
 
-    U: Any
-    Gamma: Any
+    U: np.ndarray
+    Gamma: np.ndarray
 
     @classmethod
-    def at(cls, Theta: Any, function: Any, slope: Any) -> "SpectralDerivative":
+    def at(cls, Theta: np.ndarray, function: Any, slope: Any) -> "SpectralDerivative":
         """Derivative at Θ of the spectral function of a scalar one with the given slope."""
         xp = namespace(Theta)
         values, U = xp.linalg.eigh((Theta + Theta.T) / 2)
@@ -82,10 +84,10 @@ class SpectralDerivative:
         middle = slope((values[:, None] + values[None, :]) / 2)
         return cls(U, xp.where(close, middle, (rise[:, None] - rise[None, :]) / safe))
 
-    def __call__(self, H: Any) -> Any:
+    def __call__(self, H: np.ndarray) -> np.ndarray:
         return self.U @ (self.Gamma * (self.U.T @ H @ self.U)) @ self.U.T
 
-    def form(self, P: Any, Q: Any) -> Any:
+    def form(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
         """About ⟨pqᵀ, ∇²φ*[pqᵀ]⟩ for each row, exact where p = q."""
         left = (P @ self.U) ** 2
         right = left if Q is P else (Q @ self.U) ** 2
@@ -96,13 +98,13 @@ class SpectralDerivative:
 class Congruence:
     """H ↦ M H M / weight, the derivative of (−Θ)⁻¹."""
 
-    M: Any
+    M: np.ndarray
     weight: float = 1.0
 
-    def __call__(self, H: Any) -> Any:
+    def __call__(self, H: np.ndarray) -> np.ndarray:
         return self.M @ H @ self.M / self.weight
 
-    def form(self, P: Any, Q: Any) -> Any:
+    def form(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
         """About ⟨pqᵀ, ∇²φ*[pqᵀ]⟩ for each row, exact where p = q."""
         xp = namespace(P)
         left = xp.sum((P @ self.M) * P, axis=1)
@@ -110,7 +112,7 @@ class Congruence:
         return left * right / self.weight
 
 
-def spectral(M: Any, function: Any) -> Any:
+def spectral(M: np.ndarray, function: Any) -> np.ndarray:
     """Apply a scalar function to the eigenvalues of a symmetric matrix."""
     xp = namespace(M)
     values, vectors = xp.linalg.eigh(M)

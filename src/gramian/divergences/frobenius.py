@@ -1,7 +1,10 @@
 """The squared Frobenius divergence on the PSD cone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from gramian._arrays import namespace
 from gramian.divergences.base import Divergence, SpectralDerivative
@@ -27,24 +30,24 @@ class Frobenius(Divergence):
     1.0
     """
 
-    def value(self, M: Any, M0: Any = None) -> float:
+    def value(self, M: np.ndarray, M0: Any = None) -> float:
         """Half the squared Frobenius distance of M to M0."""
         return 0.5 * float(namespace(M).sum((M - M0) ** 2))
 
-    def grad(self, M: Any) -> Any:
+    def grad(self, M: np.ndarray) -> np.ndarray:
         """M itself."""
         return M
 
-    def conjugate(self, Theta: Any) -> tuple[float, Any]:
+    def conjugate(self, Theta: np.ndarray) -> tuple[float, Any]:
         """½ ‖[Θ]₊‖² and [Θ]₊."""
         return psd_conjugate(Theta)
 
-    def hessian(self, Theta: Any) -> Any:
+    def hessian(self, Theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Generalized derivative of [Θ]₊."""
         return psd_hessian(Theta)
 
 
-def psd_hessian(Theta: Any) -> Any:
+def psd_hessian(Theta: np.ndarray) -> Any:
     """Generalized derivative of the projection [Θ]₊."""
     xp = namespace(Theta)
     return SpectralDerivative.at(
@@ -52,7 +55,7 @@ def psd_hessian(Theta: Any) -> Any:
     )
 
 
-def psd_conjugate(Theta: Any) -> tuple[float, Any]:
+def psd_conjugate(Theta: np.ndarray) -> tuple[float, np.ndarray]:
     """½ ‖[Θ]₊‖²_F and the projection [Θ]₊ onto the PSD cone."""
     xp = namespace(Theta)
     values, vectors = xp.linalg.eigh((Theta + Theta.T) / 2)

@@ -1,5 +1,6 @@
 """Linear objectives with a regularizer: semi-definite programs such as LMNN and MMC (Jain 2009, §3.3.1.3)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ class _Linear(Divergence):
         Weight of the regularizer.
     """
 
-    linear: Any
+    linear: np.ndarray
     gamma: Positive = 1.0
 
     uses_prior = False
@@ -42,7 +43,7 @@ class _Linear(Divergence):
         if isinstance(self.linear, np.ndarray) and not np.isfinite(self.linear).all():
             raise ValueError(f"{owner}: linear contains NaN or infinity.")
 
-    def at(self, X: Any, lower: Any = None) -> "_Linear":
+    def at(self, X: np.ndarray, lower: Callable[[np.ndarray], np.ndarray] | None = None) -> "_Linear":
         """This objective for the points X: A₀ = XᵀC₀X when ``linear`` is sparse, checked otherwise.
 
         ``lower`` brings a matrix on the features to the coordinates X.
@@ -58,10 +59,10 @@ class _Linear(Divergence):
             raise ValueError(f"{owner}: linear must have shape ({X.shape[1]},) * 2, got {tuple(A.shape)}.")
         return type(self)((A + A.T) / 2, self.gamma)
 
-    def _inner(self, M: Any) -> float:
+    def _inner(self, M: np.ndarray) -> float:
         return float(namespace(M).sum(asarray(self.linear, M) * M))
 
-    def start(self, M0: Any) -> tuple[Any, float]:
+    def start(self, M0: np.ndarray) -> tuple[np.ndarray, float]:
         """Θ₀ = −A₀, no constant."""
         return -asarray(self.linear, M0), 0.0
 
@@ -90,20 +91,20 @@ class LinearFrobenius(_Linear):
     4.0
     """
 
-    def value(self, M: Any, M0: Any = None) -> float:
+    def value(self, M: np.ndarray, M0: Any = None) -> float:
         """The objective; M0 is not used."""
         return self._inner(M) + 0.5 * self.gamma * float(namespace(M).sum(M**2))
 
-    def grad(self, M: Any) -> Any:
+    def grad(self, M: np.ndarray) -> np.ndarray:
         """Gradient γ M of the regularizer."""
         return self.gamma * M
 
-    def conjugate(self, Theta: Any) -> tuple[float, Any]:
+    def conjugate(self, Theta: np.ndarray) -> tuple[float, Any]:
         """‖[Θ]₊‖² / 2γ and [Θ]₊ / γ."""
         value, M = psd_conjugate(Theta)
         return value / self.gamma, M / self.gamma
 
-    def hessian(self, Theta: Any) -> Any:
+    def hessian(self, Theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Generalized derivative of [Θ]₊ / γ."""
         derivative = psd_hessian(Theta)
         return SpectralDerivative(derivative.U, derivative.Gamma / self.gamma)
@@ -135,25 +136,25 @@ class LinearLogDet(_Linear):
     2.0
     """
 
-    def value(self, M: Any, M0: Any = None) -> float:
+    def value(self, M: np.ndarray, M0: Any = None) -> float:
         """The objective; M0 is not used."""
         sign, logdet = namespace(M).linalg.slogdet(M)
         return self._inner(M) - self.gamma * float(logdet) if float(sign) > 0 else np.inf
 
-    def grad(self, M: Any) -> Any:
+    def grad(self, M: np.ndarray) -> np.ndarray:
         """Gradient −γ M⁻¹ of the regularizer."""
         return -self.gamma * namespace(M).linalg.inv(M)
 
-    def conjugate(self, Theta: Any) -> tuple[float, Any]:
+    def conjugate(self, Theta: np.ndarray) -> tuple[float, Any]:
         """−γ log det(−Θ/γ) − γ d and γ (−Θ)⁻¹."""
         value, M = logdet_conjugate(Theta / self.gamma)
         return self.gamma * value, M
 
-    def hessian(self, Theta: Any) -> Any:
+    def hessian(self, Theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """H ↦ M H M / γ with M = γ (−Θ)⁻¹."""
         return Congruence(namespace(Theta).linalg.inv(-Theta / self.gamma), self.gamma)
 
-    def as_logdet(self, M0: Any) -> tuple[Any, float] | None:
+    def as_logdet(self, M0: np.ndarray) -> tuple[np.ndarray, float] | None:
         """γ · D_ld(M, γ A₀⁻¹) + constant, when A₀ is positive definite."""
         A = asarray(self.linear, M0)
         return None if logdet_conjugate(-A)[1] is None else (self.gamma * namespace(A).linalg.inv(A), self.gamma)

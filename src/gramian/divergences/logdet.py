@@ -1,5 +1,6 @@
 """The LogDet (Burg, Stein) divergence."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,7 @@ class LogDet(Divergence):
 
     keeps_range = True
 
-    def value(self, M: Any, M0: Any = None) -> float:
+    def value(self, M: np.ndarray, M0: Any = None) -> float:
         """Divergence of M from M0."""
         xp = namespace(M)
         R = xp.linalg.solve(M0, M)
@@ -42,24 +43,24 @@ class LogDet(Divergence):
             return np.inf
         return float(xp.linalg.trace(R)) - float(logdet) + float(xp.linalg.slogdet(M0)[1]) - M.shape[0]
 
-    def grad(self, M: Any) -> Any:
+    def grad(self, M: np.ndarray) -> np.ndarray:
         """−M⁻¹."""
         return -namespace(M).linalg.inv(M)
 
-    def conjugate(self, Theta: Any) -> tuple[float, Any]:
+    def conjugate(self, Theta: np.ndarray) -> tuple[float, Any]:
         """−log det(−Θ) − d and (−Θ)⁻¹; a barrier."""
         return logdet_conjugate(Theta)
 
-    def hessian(self, Theta: Any) -> Any:
+    def hessian(self, Theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """H ↦ M H M with M = (−Θ)⁻¹."""
         return Congruence(namespace(Theta).linalg.inv(-Theta))
 
-    def as_logdet(self, M0: Any) -> tuple[Any, float]:
+    def as_logdet(self, M0: np.ndarray) -> tuple[np.ndarray, float]:
         """Itself."""
         return M0, 1.0
 
     @staticmethod
-    def project_rank_one(M: Any, v: Any, b: float) -> tuple[float, Any]:
+    def project_rank_one(M: np.ndarray, v: np.ndarray, b: float) -> tuple[float, np.ndarray]:
         """Bregman projection of M onto vᵀMv = b: (a, M') with M'⁻¹ = M⁻¹ + a v vᵀ, a = 1/b − 1/p."""
         Mv = M @ v
         p = float(v @ Mv)
@@ -67,7 +68,7 @@ class LogDet(Divergence):
         return a, M - (a / (1 + a * p)) * (Mv[:, None] * Mv[None, :])
 
 
-def logdet_conjugate(Theta: Any) -> tuple[float, Any]:
+def logdet_conjugate(Theta: np.ndarray) -> tuple[float, Any]:
     """Value −log det(−Θ) − d and gradient (−Θ)⁻¹, inf outside of the negative definite cone."""
     xp = namespace(Theta)
     L, M = cholesky_or_none(-Theta), inverse_or_none(-Theta)

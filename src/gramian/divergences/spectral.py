@@ -58,23 +58,23 @@ class Spectral(Divergence):
         """Whether the divergence is from a prior."""
         return self.relative
 
-    def value(self, M: Any, M0: Any = None) -> float:
+    def value(self, M: np.ndarray, M0: Any = None) -> float:
         """D(M, M0), or φ(M) without a prior."""
         if not self.relative:
             return self._phi(M)
         return self._phi(M) - self._phi(M0) - float(np.sum(self.grad(M0) * (M - M0)))
 
-    def _phi(self, M: Any) -> float:
+    def _phi(self, M: np.ndarray) -> float:
         values = np.linalg.eigvalsh(M)
         if values[0] < -1e-10 * max(values[-1], TINY):
             return np.inf
         return float(np.sum(self.f(np.maximum(values, TINY))))
 
-    def grad(self, M: Any) -> Any:
+    def grad(self, M: np.ndarray) -> np.ndarray:
         """f′ of the eigenvalues of M."""
         return spectral(M, lambda values: self.derivative(np.maximum(values, TINY)))
 
-    def conjugate(self, Theta: Any) -> tuple[float, Any]:
+    def conjugate(self, Theta: np.ndarray) -> tuple[float, Any]:
         """Σ_i max_{x ≥ 0} θ_i x − f(x), and the matrix of the maximizers."""
         theta, U = np.linalg.eigh((Theta + Theta.T) / 2)
         x = self._maximizer(theta)
@@ -82,11 +82,11 @@ class Spectral(Divergence):
             return np.inf, None
         return float(np.sum(theta * x - self.f(np.maximum(x, TINY)))), (U * x) @ U.T
 
-    def hessian(self, Theta: Any) -> Callable[[Any], Any]:
+    def hessian(self, Theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Derivative of the matrix of maximizers, with slopes by differences."""
         return SpectralDerivative.at(Theta, self._maximizer, partial(slope_of, self._maximizer))
 
-    def start(self, M0: Any) -> tuple[Any, float]:
+    def start(self, M0: np.ndarray) -> tuple[np.ndarray, float]:
         """Θ₀ and the constant c; both 0 without a prior."""
         return super().start(M0) if self.relative else (np.zeros_like(M0), 0.0)
 
@@ -139,7 +139,7 @@ class VonNeumann(Divergence):
 
     keeps_range = True
 
-    def value(self, M: Any, M0: Any = None) -> float:
+    def value(self, M: np.ndarray, M0: Any = None) -> float:
         """Divergence of M from M0; 0 log 0 = 0."""
         xp = namespace(M)
         values = xp.linalg.eigvalsh(M)
@@ -150,16 +150,16 @@ class VonNeumann(Divergence):
         cross = float(xp.sum(M * self.grad(M0)))
         return entropy - cross - float(xp.linalg.trace(M)) + float(xp.linalg.trace(M0))
 
-    def grad(self, M: Any) -> Any:
+    def grad(self, M: np.ndarray) -> np.ndarray:
         """The matrix logarithm of M."""
         return spectral(M, namespace(M).log)
 
-    def hessian(self, Theta: Any) -> Any:
+    def hessian(self, Theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Derivative of the matrix exponential."""
         exp = namespace(Theta).exp
         return SpectralDerivative.at(Theta, exp, exp)
 
-    def conjugate(self, Theta: Any) -> tuple[float, Any]:
+    def conjugate(self, Theta: np.ndarray) -> tuple[float, Any]:
         """Tr exp Θ and exp Θ."""
         xp = namespace(Theta)
         values, vectors = xp.linalg.eigh(Theta)

@@ -92,7 +92,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     ((100, 20), True)
     """
 
-    kernel: Kernel | Callable | None = None
+    kernel: Kernel | Callable[[Any, Any], float] | None = None
     rank: Count | None = None
     _: KW_ONLY
     tol: Size | None = None

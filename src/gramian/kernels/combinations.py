@@ -21,7 +21,7 @@ from gramian.kernels.basic import Gaussian, Polynomial
 class Combination(Kernel):
     """Kernels on one kind of input taken together."""
 
-    parts: tuple
+    parts: tuple[Any, ...]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))

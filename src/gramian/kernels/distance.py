@@ -58,7 +58,7 @@ class DistanceKernel(Kernel):
     """
 
     distance: Callable[[Any, Any], float]
-    g: Literal["constant", "origin"] | Callable = "constant"
+    g: Literal["constant", "origin"] | Callable[[Any], float] = "constant"
     _: KW_ONLY
     constant: Size | None = None
     origin: Any = None

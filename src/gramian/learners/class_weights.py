@@ -8,7 +8,7 @@ from gramian import _validate
 from gramian._settings import Rule
 from gramian.constraints import Labels
 
-ClassWeight = Annotated[Literal["balanced"] | dict | None, Rule("None, 'balanced' or a dict")]
+ClassWeight = Annotated[Literal["balanced"] | dict[Any, float] | None, Rule("None, 'balanced' or a dict")]
 """What the points of a class count."""
 
 

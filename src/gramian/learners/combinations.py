@@ -190,7 +190,7 @@ class WorkingSet:
         return True
 
 
-def combine(whole: Combination, *, max_iter: int, tol: float, report: Callable | None = None) -> Solution:
+def combine(whole: Combination, *, max_iter: int, tol: float, report: Callable[..., Any] | None = None) -> Solution:
     """Solve to a duality gap: Newton steps on few bases and a smoothed hinge, which then gets sharper."""
     work, done = WorkingSet(whole), 0
     width = WIDTH * float(whole.margin.mean()) or 1.0

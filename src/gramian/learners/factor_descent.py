@@ -172,7 +172,7 @@ class Start:
         order = np.argsort(codes, kind="stable")
         return replace(self, Z=linalg.take(self.Z, order)), codes[order]
 
-    def penalized(self, loss: Callable, share: float = 1.0) -> Callable:
+    def penalized(self, loss: Callable[..., Any], share: float = 1.0) -> Callable[..., Any]:
         """The loss plus ``share`` of reg · ‖L‖² (Chatpatanasiri et al. 2010, Theorem 3)."""
         ridge = share * self.ridge
 
@@ -184,11 +184,11 @@ class Start:
 
     def descend(
         self,
-        loss: Callable,
+        loss: Callable[..., Any],
         effort: Effort,
-        report: Callable | None,
+        report: Callable[..., Any] | None,
         height: float | None = None,
-        value: Callable | None = None,
+        value: Callable[..., Any] | None = None,
     ) -> Descent:
         """Minimize ``loss(L, Z)`` plus the penalty until ‖∇f‖ ‖L‖ ≤ tol · n, or f ≤ tol · height.
 
@@ -230,7 +230,7 @@ class Start:
         )
 
 
-def in_precision(loss: Callable, Z: Any, precision: Callable) -> Callable:
+def in_precision(loss: Callable[..., Any], Z: Any, precision: Callable[..., Any]) -> Callable[..., Any]:
     """``loss(L, Z)`` and its gradient of a factor in double precision, computed in another one."""
     Z = precision(Z)
 
@@ -241,6 +241,6 @@ def in_precision(loss: Callable, Z: Any, precision: Callable) -> Callable:
     return computed
 
 
-def shifted(report: Callable | None, done: int) -> Callable | None:
+def shifted(report: Callable[..., Any] | None, done: int) -> Callable[..., Any] | None:
     """A report that counts from ``done`` steps on."""
     return report and (lambda n_iter, *rest: report(done + n_iter, *rest))

@@ -115,7 +115,7 @@ def gap_of(value: float, slope: np.ndarray) -> float:
     return min(value, -delta - math.log1p(-delta)) if delta < 1 else value
 
 
-def lsml(problem: Residuals, *, max_iter: int, tol: float, report: Callable | None = None) -> Solution:
+def lsml(problem: Residuals, *, max_iter: int, tol: float, report: Callable[..., Any] | None = None) -> Solution:
     """Minimize :class:`Residuals`: L-BFGS on the comparisons that matter, judged by a gap over all of them.
 
     Each round works in coordinates in which the last M is the identity.

@@ -110,7 +110,7 @@ class MMC(Iterative):
         return Solution(M=M, objective=value, gap=gap * value, n_iter=n_iter, result=result, residual=gap, tol=tol)
 
 
-def ascend(S: Any, far: Any, effort: Effort, report: Callable | None) -> tuple[Any, float, int]:
+def ascend(S: Any, far: Any, effort: Effort, report: Callable[..., Any] | None) -> tuple[Any, float, int]:
     """M = S^{-1/2} B S^{-1/2} with the best B = FFᵀ/‖F‖², the gap, and the steps."""
     root = linalg.psd_power(S, -0.5, 0.0)
     start = linalg.identity(len(S), far)
@@ -119,7 +119,7 @@ def ascend(S: Any, far: Any, effort: Effort, report: Callable | None) -> tuple[A
     return linalg.symmetrize(root @ (F @ F.T) @ root) / np.sum(F * F), gap, n_iter
 
 
-def ascend_diagonal(S: Any, far: Any, effort: Effort, report: Callable | None) -> tuple[Any, float, int]:
+def ascend_diagonal(S: Any, far: Any, effort: Effort, report: Callable[..., Any] | None) -> tuple[Any, float, int]:
     """The same for a diagonal M."""
     root = 1 / np.sqrt(np.diag(S))
     W = far**2 * asarray(root**2, far)
@@ -128,7 +128,9 @@ def ascend_diagonal(S: Any, far: Any, effort: Effort, report: Callable | None) -
     return np.diag((root * F) ** 2 / (F @ F)), gap, n_iter
 
 
-def maximize(W: Any, F: Any, objective: Any, effort: Effort, report: Callable | None) -> tuple[Any, float, int]:
+def maximize(
+    W: Any, F: Any, objective: Any, effort: Effort, report: Callable[..., Any] | None
+) -> tuple[Any, float, int]:
     """L-BFGS in rounds until the duality gap is small."""
     n_iter, gap, most = 0, np.inf, int(effort.max_iter or 1)
     while n_iter < most:

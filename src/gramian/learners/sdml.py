@@ -126,7 +126,9 @@ class SparseInverse:
         return M
 
 
-def sparse_inverse(K: np.ndarray, lam: float, *, max_iter: int, tol: float, report: Callable | None = None) -> Solution:
+def sparse_inverse(
+    K: np.ndarray, lam: float, *, max_iter: int, tol: float, report: Callable[..., Any] | None = None
+) -> Solution:
     """The sparse inverse of a positive definite K by projected Newton steps on the dual, to a certified gap."""
     problem = SparseInverse(K, lam)
     x = problem.start()

@@ -56,7 +56,15 @@ class TupleClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, learner=None, points=None, *, strategy="accuracy", min_rate=None, beta=1.0):
+    def __init__(
+        self,
+        learner: Any = None,
+        points: Any = None,
+        *,
+        strategy: Any = "accuracy",
+        min_rate: Any = None,
+        beta: Any = 1.0,
+    ) -> None:
         self.learner = learner
         self.points = points
         self.strategy = strategy

@@ -41,12 +41,12 @@ class Problem:
     """
 
     rows: Rows | Stacked
-    bound: Any
-    prior: Any
+    bound: np.ndarray
+    prior: np.ndarray
     divergence: Divergence
     slack: Slack = field(default_factory=Hard)
     offset: Any = 0.0
-    start: Any = None
+    start: np.ndarray | None = None
 
     def starts(self) -> Iterator[Any]:
         """Multipliers to begin at, the most hopeful first: ``start``, parts of it, and 0; not all are in the domain."""
@@ -57,18 +57,18 @@ class Problem:
             yield from (factor * start for factor in (1.0, 0.5, 0.25))
         yield xp.zeros_like(self.bound)
 
-    def values(self, M: Any) -> Any:
+    def values(self, M: np.ndarray) -> np.ndarray:
         """⟨A_i, M⟩ + offset_i, shape (m,)."""
         return self.rows.linear(M) + self.offset
 
-    def objective(self, M: Any, values: Any = None) -> float:
+    def objective(self, M: np.ndarray, values: np.ndarray | None = None) -> float:
         """The primal objective with its slack penalty."""
         values = self.values(M) if values is None else values
         penalty = float(namespace(values).sum(self.slack.penalty(values, self.bound)))
         return self.divergence.value(M, self.prior) + penalty
 
     @cached_property
-    def scale(self) -> Any:
+    def scale(self) -> np.ndarray:
         """s_i, the size of A_i under M₀, or under I where M₀ says nothing.
 
         Never 0, and never so small that b_i / s_i loses all meaning.
@@ -92,14 +92,14 @@ class Problem:
                 "drop them or set slack."
             )
 
-    def check_feasible(self, lam: Any, before: Any) -> None:
+    def check_feasible(self, lam: np.ndarray, before: np.ndarray) -> None:
         """Raise when the multipliers, or the way they moved since ``before``, prove hard constraints infeasible."""
         xp = namespace(lam)
         moved = xp.where(lam > before, lam - before, xp.zeros_like(lam))
         if self._certificate(lam) or self._certificate(moved):
             raise InfeasibleError("no positive semi-definite matrix satisfies the hard constraints; set slack.")
 
-    def _certificate(self, lam: Any) -> bool:
+    def _certificate(self, lam: np.ndarray) -> bool:
         """Whether λ ≥ 0 proves that no M ⪰ 0 of sensible size is feasible.
 
         ⟨A(λ), M⟩ ≤ bᵀλ fails for every M ⪰ 0 of trace below bᵀλ / λ_min(A(λ)) when bᵀλ < 0 (Farkas).
@@ -226,7 +226,7 @@ def in_range(problem: Problem) -> tuple[Problem, Any]:
     return replace(problem, rows=problem.rows.mapped(V), prior=prior), V
 
 
-def lifted(solution: Solution, V: Any) -> Solution:
+def lifted(solution: Solution, V: np.ndarray) -> Solution:
     """The answer for M = V B Vᵀ from that for B."""
     return solution if V is None else replace(solution, M=V @ solution.M @ V.T)
 

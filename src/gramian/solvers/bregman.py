@@ -236,7 +236,7 @@ class UnderLogDet:
     Dividing the problem by the weight leaves LogDet, with multipliers and the weight of the slack divided by it.
     """
 
-    def __init__(self, problem: Problem, prior: Any, weight: float) -> None:
+    def __init__(self, problem: Problem, prior: np.ndarray, weight: float) -> None:
         self.problem = problem
         self.weight = weight
         self.prior_inverse = np.linalg.inv(prior)

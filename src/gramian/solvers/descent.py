@@ -102,7 +102,7 @@ class Evaluated:
 
 
 def descend_on_device(
-    fun: Callable, start: Any, max_iter: int, tol: float, scale: float, memory: int, callback: Any
+    fun: Callable[..., Any], start: np.ndarray, max_iter: int, tol: float, scale: float, memory: int, callback: Any
 ) -> Descent:
     """:func:`descend` where the start is; it also ends where steps lower the value by no more than its rounding."""
     value, gradient = fun(start)
@@ -146,26 +146,30 @@ ROUNDING = 1e-15
 """Share of a value that rounding may add to it."""
 
 
-def dot(x: Any, y: Any) -> float:
+def dot(x: np.ndarray, y: np.ndarray) -> float:
     """The sum of the products of all entries."""
     if isinstance(x, np.ndarray):
         return float(np.vdot(x, y))
     return float(namespace(x).sum(x * y))
 
 
-def norm(x: Any) -> float:
+def norm(x: np.ndarray) -> float:
     """The Euclidean length of all entries."""
     return float(np.linalg.norm(x)) if isinstance(x, np.ndarray) else dot(x, x) ** 0.5
 
 
 def steps(
-    fun: Callable[[Any], tuple[float, Any]], point: Any, value: float, gradient: Any, memory: int = 10
-) -> Iterator[tuple[Any, float, Any]]:
+    fun: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    point: np.ndarray,
+    value: float,
+    gradient: np.ndarray,
+    memory: int = 10,
+) -> Iterator[tuple[np.ndarray, float, np.ndarray]]:
     """Points, values and gradients of the descent from a point; it ends where no step lowers the value.
 
     Nocedal and Wright (2006), Algorithms 7.4, 7.5, 3.5 and 3.6.
     """
-    pairs: list[tuple[Any, Any, float]] = []
+    pairs: list[tuple[np.ndarray, np.ndarray, float]] = []
     while True:
         direction = -times_inverse_hessian(gradient, pairs)
         slope = dot(gradient, direction)
@@ -184,7 +188,7 @@ def steps(
         yield step
 
 
-def times_inverse_hessian(gradient: Any, pairs: list[tuple[Any, Any, float]]) -> Any:
+def times_inverse_hessian(gradient: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray, float]]) -> np.ndarray:
     """The two loops of L-BFGS."""
     if not pairs:
         return gradient
@@ -205,8 +209,8 @@ Place = tuple[float, float, float]
 
 
 def line_search(
-    fun: Callable, point: Any, value: float, slope: float, direction: Any, length: float
-) -> tuple[Any, float, Any] | None:
+    fun: Callable[..., Any], point: np.ndarray, value: float, slope: float, direction: np.ndarray, length: float
+) -> tuple[np.ndarray, float, np.ndarray] | None:
     """The first point found on a ray that satisfies the strong Wolfe conditions, or the lowest one that was seen."""
     low: Place = (0.0, value, slope)
     high: Place | None = None

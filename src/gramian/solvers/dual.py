@@ -74,7 +74,7 @@ class _Dual:
     problem: Problem
 
     @cached_property
-    def start(self) -> tuple[Any, float]:
+    def start(self) -> tuple[np.ndarray, float]:
         """Θ₀ and the constant of the divergence."""
         return self.problem.divergence.start(self.problem.prior)
 
@@ -83,7 +83,7 @@ class _Dual:
         """The rows of A_i / s_i."""
         return self.problem.rows.scaled(1 / self.problem.scale)
 
-    def value(self, x: Any) -> tuple[float, Any, Any]:
+    def value(self, x: np.ndarray) -> tuple[float, Any, Any]:
         """φ*(Θ₀ − A(λ)) + s(λ), its gradient, and (M(λ), ⟨A_i, M⟩)."""
         problem = self.problem
         lam = x / self.problem.scale
@@ -96,7 +96,7 @@ class _Dual:
         values = problem.values(M)
         return value, (problem.slack.bound(lam, problem.bound) - values) / problem.scale, (M, values)
 
-    def hessian(self, x: Any, info: Any) -> "_Curvature":
+    def hessian(self, x: np.ndarray, info: Any) -> "_Curvature":
         """∇² at x."""
         problem = self.problem
         lam = x / self.problem.scale
@@ -116,18 +116,18 @@ class _Curvature:
     rows: Rows | Stacked
     derivative: Any
     slope: Any
-    diagonal: Any
+    diagonal: np.ndarray
 
-    def product(self, v: Any) -> Any:
+    def product(self, v: np.ndarray) -> np.ndarray:
         """Two products with the constraint rows; no A_i is formed."""
         return self.rows.linear(self.derivative(self.rows.adjoint(v))) + self.slope * v
 
-    def part(self, keep: Any) -> "_Curvature":
+    def part(self, keep: np.ndarray) -> "_Curvature":
         """The Hessian on some of the multipliers."""
         return _Curvature(self.rows.take(keep), self.derivative, self.slope[keep], self.diagonal[keep])
 
 
-def floored(diagonal: Any) -> Any:
+def floored(diagonal: np.ndarray) -> np.ndarray:
     """The diagonal, no entry below a thousandth of the largest: where the cone cuts M, it says too little."""
     xp = namespace(diagonal)
     least = 1e-3 * xp.max(diagonal)
@@ -180,11 +180,11 @@ def _solution(problem: Problem, result: BoxResult, tol: float, max_iter: int) ->
     )
 
 
-def interior_start(problem: Problem, Theta0: Any) -> Any:
+def interior_start(problem: Problem, Theta0: np.ndarray) -> np.ndarray:
     """A multiplier inside of the domain of the dual: given or 0 if possible, else a weight on the PSD constraints."""
     xp = namespace(Theta0)
 
-    def bounded(lam: Any) -> bool:
+    def bounded(lam: np.ndarray) -> bool:
         return np.isfinite(problem.divergence.conjugate(Theta0 - problem.rows.adjoint(lam))[0])
 
     for lam in problem.starts():

@@ -23,13 +23,13 @@ class Curvature(Protocol):
     """A Hessian: its products, a positive diagonal of about the right size, and its part on some variables."""
 
     @property
-    def diagonal(self) -> Any:
+    def diagonal(self) -> np.ndarray:
         """Positive numbers of about the size of H_ii."""
 
-    def product(self, v: Any) -> Any:
+    def product(self, v: np.ndarray) -> np.ndarray:
         """H v."""
 
-    def part(self, keep: Any) -> "Curvature":
+    def part(self, keep: np.ndarray) -> "Curvature":
         """The rows and columns of a mask."""
 
 
@@ -37,13 +37,13 @@ class Curvature(Protocol):
 class Operator:
     """A curvature given by its products with whole vectors."""
 
-    product: Callable[[Any], Any]
-    diagonal: Any
+    product: Callable[[np.ndarray], np.ndarray]
+    diagonal: np.ndarray
 
-    def part(self, keep: Any) -> "Operator":
+    def part(self, keep: np.ndarray) -> "Operator":
         """The rows and columns of a mask: other variables stand still."""
 
-        def product(v: Any) -> Any:
+        def product(v: np.ndarray) -> np.ndarray:
             whole = namespace(v).zeros_like(self.diagonal)
             whole[keep] = v
             return self.product(whole)[keep]
@@ -55,18 +55,18 @@ class Operator:
 class Dense:
     """A curvature given as a matrix."""
 
-    matrix: Any
+    matrix: np.ndarray
 
     @property
-    def diagonal(self) -> Any:
+    def diagonal(self) -> np.ndarray:
         """H_ii."""
         return namespace(self.matrix).linalg.diagonal(self.matrix)
 
-    def product(self, v: Any) -> Any:
+    def product(self, v: np.ndarray) -> np.ndarray:
         """H v."""
         return self.matrix @ v
 
-    def part(self, keep: Any) -> "Dense":
+    def part(self, keep: np.ndarray) -> "Dense":
         """The rows and columns of a mask."""
         return Dense(self.matrix[keep, :][:, keep])
 
@@ -75,9 +75,9 @@ class Dense:
 class Point:
     """A feasible x with its value, gradient, and what else the function returned."""
 
-    x: Any
+    x: np.ndarray
     value: float
-    grad: Any
+    grad: np.ndarray
     info: Any
 
 
@@ -93,8 +93,8 @@ class BoxResult(Point):
 def minimize_box(
     fun: Callable[[Any], tuple[float, Any, Any]],
     hessian: Callable[[Any, Any], Curvature],
-    x: Any,
-    upper: Any,
+    x: np.ndarray,
+    upper: np.ndarray,
     stop: Callable[[Point], float],
     tol: float,
     max_iter: int,
@@ -128,7 +128,7 @@ def minimize_box(
 
 
 def _step(
-    fun: Any, curvature: Curvature, point: Point, upper: Any, trust: float, effort: tuple[float, int]
+    fun: Any, curvature: Curvature, point: Point, upper: np.ndarray, trust: float, effort: tuple[float, int]
 ) -> tuple[Point | None, float]:
     """The next point, None when there is none, and how far the next step may go."""
     for attempt in range(ATTEMPTS):
@@ -145,7 +145,7 @@ def _step(
     return new, 1.0
 
 
-def _tried(fun: Any, point: Point, x: Any) -> Point | None:
+def _tried(fun: Any, point: Point, x: np.ndarray) -> Point | None:
     """The point x when the value falls enough there (Armijo)."""
     decrease = float(namespace(x).sum(point.grad * (x - point.x)))
     if not decrease < 0:
@@ -155,7 +155,9 @@ def _tried(fun: Any, point: Point, x: Any) -> Point | None:
     return new if enough else None
 
 
-def damped_step(point: Point, curvature: Curvature, upper: Any, trust: float, effort: tuple[float, int]) -> Any:
+def damped_step(
+    point: Point, curvature: Curvature, upper: np.ndarray, trust: float, effort: tuple[float, int]
+) -> np.ndarray:
     """Variables that min(trust, 1) · ∇f / diagonal takes to a bound go there; the others take a damped Newton step."""
     xp = namespace(point.x)
     guess = point.x - min(trust, 1) * point.grad / curvature.diagonal
@@ -173,7 +175,7 @@ def damped_step(point: Point, curvature: Curvature, upper: Any, trust: float, ef
     return direction
 
 
-def sharpened(fun: Any, hessian: Any, point: Point, upper: Any) -> Point:
+def sharpened(fun: Any, hessian: Any, point: Point, upper: np.ndarray) -> Point:
     """Newton steps accepted on the projected gradient: near the end the value itself no longer tells points apart."""
     for _ in range(3):
         free = free_variables(point, upper)
@@ -191,9 +193,9 @@ def sharpened(fun: Any, hessian: Any, point: Point, upper: Any) -> Point:
 
 
 def conjugate_gradients(
-    product: Callable[[Any], Any],
-    precondition: Callable[[Any], Any],
-    b: Any,
+    product: Callable[[np.ndarray], np.ndarray],
+    precondition: Callable[[np.ndarray], np.ndarray],
+    b: np.ndarray,
     rtol: float = 1e-2,
     max_iter: int = 100,
 ) -> Any:
@@ -222,25 +224,25 @@ def conjugate_gradients(
     return p if float(p @ p) > 0 else precondition(b)
 
 
-def clip(x: Any, upper: Any) -> Any:
+def clip(x: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """The point of the box nearest to x."""
     xp = namespace(x)
     x = xp.where(x > 0, x, xp.zeros_like(x))
     return xp.where(x < upper, x, upper)
 
 
-def divided_by(diagonal: Any) -> Callable[[Any], Any]:
+def divided_by(diagonal: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """The inverse of a diagonal matrix."""
     return lambda r: r / diagonal
 
 
-def projected_step(point: Point, upper: Any) -> float:
+def projected_step(point: Point, upper: np.ndarray) -> float:
     """Largest entry of x − P(x − ∇f), zero at a solution only."""
     xp = namespace(point.x)
     return float(xp.max(xp.abs(point.x - clip(point.x - point.grad, upper))))
 
 
-def free_variables(point: Point, upper: Any) -> Any:
+def free_variables(point: Point, upper: np.ndarray) -> np.ndarray:
     """The variables that are not at, or about to reach, a bound (Bertsekas 1982, (32))."""
     eps = min(1e-3, projected_step(point, upper))
     blocked = ((point.x <= eps) & (point.grad > 0)) | ((point.x >= upper - eps) & (point.grad < 0))

@@ -103,7 +103,7 @@ class PrimalNewton(Solver):
             return 1.0
         return max(1.0, len(problem.rows) / problem.prior.shape[0])
 
-    def _nearby(self, problem: Problem) -> Any:
+    def _nearby(self, problem: Problem) -> np.ndarray | None:
         """M of a draw from many constraints; None where they are not so many, or that M is of no use."""
         enough = SHARE * ENOUGH * problem.prior.shape[0] ** 2
         if len(problem.rows) < enough or self._first_emphasis(problem) == 1 or foreign(problem.bound):
@@ -135,12 +135,12 @@ def longer(factor: float, steps: int) -> float:
 class _Point:
     """M ≻ 0, the objective there, ⟨A_i, M⟩, λ = p′, √p″, the gradient, and the dual value of λ."""
 
-    M: Any
+    M: np.ndarray
     value: float
     values: Any
-    lam: Any
+    lam: np.ndarray
     root: Any
-    gradient: Any
+    gradient: np.ndarray
     dual: float
 
     @property
@@ -163,16 +163,16 @@ class _Curvature:
     weight: float
     spread: Any
 
-    def product(self, S: Any) -> Any:
+    def product(self, S: np.ndarray) -> np.ndarray:
         """Two products with the vectors."""
         return self.weight * S + self.rows.normal(S)
 
     @cached_property
-    def diagonal(self) -> Any:
+    def diagonal(self) -> np.ndarray:
         """The weights of S_ij in weight · S + 2m CSC."""
         return self.weight + 2 * len(self.rows) * self.spread[:, None] * self.spread[None, :]
 
-    def preconditioned(self, R: Any) -> Any:
+    def preconditioned(self, R: np.ndarray) -> np.ndarray:
         """The inverse where the vectors are normally distributed, by Sherman and Morrison."""
         xp = namespace(R)
         S = R / self.diagonal
@@ -182,7 +182,7 @@ class _Curvature:
         unit = asarray(np.eye(S.shape[0]), S)
         return S - unit * (share * line)
 
-    def solved(self, R: Any, rtol: float) -> Any:
+    def solved(self, R: np.ndarray, rtol: float) -> np.ndarray:
         """S of which R is the product, to a relative residual."""
         xp = namespace(R)
         square = R.shape
@@ -204,7 +204,7 @@ class _Primal:
     emphasis: float = 1.0
 
     @cached_property
-    def origin(self) -> tuple[Any, float]:
+    def origin(self) -> tuple[np.ndarray, float]:
         """Θ₀ and the constant of the divergence."""
         return self.problem.divergence.start(self.problem.prior)
 
@@ -223,7 +223,7 @@ class _Primal:
                 return M
         return self.problem.prior
 
-    def value(self, M: Any) -> tuple[float, Any]:
+    def value(self, M: np.ndarray) -> tuple[float, Any]:
         """τf(M) + Σ p and ⟨A_i, M⟩; inf outside of the cone."""
         if cholesky_or_none(M) is None:
             return np.inf, None
@@ -232,7 +232,7 @@ class _Primal:
         value = self.problem.objective(M, values)
         return value + more * self.problem.divergence.value(M, self.problem.prior) if more else value, values
 
-    def at(self, M: Any, found: tuple[float, Any] | None = None) -> _Point:
+    def at(self, M: np.ndarray, found: tuple[float, Any] | None = None) -> _Point:
         """Everything at M, given its value where that is known."""
         problem, (Theta, constant) = self.problem, self.origin
         value, values = self.value(M) if found is None else found
@@ -258,7 +258,7 @@ class _Primal:
                 callback(step + 1, self.problem.objective(point.M, point.values), point.residual)
         return point, done
 
-    def direction(self, point: _Point, rtol: float) -> Any:
+    def direction(self, point: _Point, rtol: float) -> np.ndarray:
         """Newton's direction."""
         xp = namespace(point.M)
         F = cholesky_or_none(point.M)
@@ -274,7 +274,7 @@ class _Primal:
         step = F @ S @ F.T
         return (step + step.T) / 2
 
-    def search(self, point: _Point, direction: Any) -> _Point | None:
+    def search(self, point: _Point, direction: np.ndarray) -> _Point | None:
         """First point of the line with sufficient decrease, None when there is none."""
         slope = float(namespace(direction).sum(point.gradient * direction))
         t = 1.0

@@ -27,8 +27,8 @@ class Rows:
     """
 
     left: Any
-    weight: Any
-    right: Any = None
+    weight: np.ndarray
+    right: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.weight.shape[0]
@@ -38,27 +38,29 @@ class Rows:
         """Largest rank that an A_i can have."""
         return self.weight.shape[1] * (1 if self.right is None else 2)
 
-    def linear(self, M: Any) -> Any:
+    def linear(self, M: np.ndarray) -> np.ndarray:
         """⟨A_i, M⟩, shape (m,)."""
         return namespace(M).concat([linear_of(piece, M) for piece in pieces_of(self, M)])
 
-    def mapped(self, V: Any) -> "Rows":
+    def mapped(self, V: np.ndarray) -> "Rows":
         """The rows of Vᵀ A_i V."""
         return Rows(self.left @ V, self.weight, None if self.right is None else self.right @ V)
 
-    def adjoint(self, lam: Any) -> Any:
+    def adjoint(self, lam: np.ndarray) -> np.ndarray:
         """A(λ) = Σ λ_i A_i, (d, d), symmetric; where many multipliers are 0, those constraints are left out."""
         if namespace(lam) is np and len(lam) > PIECE and 2 * np.count_nonzero(lam) < len(lam):
             return self.take(lam != 0).adjoint(lam[lam != 0])
         pieces = pieces_of(self, lam)
         ends = np.cumsum([0, *(len(piece) for piece in pieces)])
-        return sum(adjoint_of(piece, lam[start:stop]) for piece, start, stop in zip(pieces, ends[:-1], ends[1:]))
+        total: Any = sum(adjoint_of(piece, lam[i:j]) for piece, i, j in zip(pieces, ends[:-1], ends[1:]))
+        return total
 
-    def normal(self, S: Any) -> Any:
+    def normal(self, S: np.ndarray) -> np.ndarray:
         """Σ ⟨A_i, S⟩ A_i, (d, d); the vectors are read from memory once."""
-        return sum(adjoint_of(piece, linear_of(piece, S)) for piece in pieces_of(self, S))
+        total: Any = sum(adjoint_of(piece, linear_of(piece, S)) for piece in pieces_of(self, S))
+        return total
 
-    def moment(self) -> Any:
+    def moment(self) -> np.ndarray:
         """Σ |weight_is| (p pᵀ + q qᵀ) / 2, (d, d)."""
         xp = namespace(self.weight)
         root = xp.reshape(xp.abs(self.weight) ** 0.5, (-1, 1))
@@ -66,7 +68,7 @@ class Rows:
         squares = [side.T @ side for side in sides]
         return sum(squares[1:], start=squares[0]) / len(squares)
 
-    def size(self, prior: Any = None) -> Any:
+    def size(self, prior: np.ndarray | None = None) -> np.ndarray:
         """Σ_s |weight_is| (pᵀM₀p + qᵀM₀q) / 2, shape (m,); with I when no M₀ is given."""
         sides = [self.left] if self.right is None else [self.left, self.right]
         xp = namespace(self.weight)
@@ -74,7 +76,7 @@ class Rows:
         mean = sum(norms[1:], start=norms[0]) / len(norms)
         return xp.sum(xp.abs(self.weight) * xp.reshape(mean, self.weight.shape), axis=1)
 
-    def form(self, derivative: Any) -> Any:
+    def form(self, derivative: Any) -> np.ndarray:
         """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,), without the products of different terms."""
         xp = namespace(self.weight)
         squares = derivative.form(self.left, self.left if self.right is None else self.right)
@@ -90,7 +92,7 @@ class Rows:
             return xp.ones_like(zero)
         return xp.astype(xp.all(self.weight > 0, axis=1), zero.dtype)
 
-    def take(self, keep: Any) -> "Rows":
+    def take(self, keep: np.ndarray) -> "Rows":
         """The rows of some of the constraints, chosen by a mask (m,)."""
         xp = namespace(self.weight)
         rows = xp.nonzero(xp.reshape(xp.broadcast_to(keep[:, None], self.weight.shape), (-1,)))[0]
@@ -124,7 +126,7 @@ class Rows:
         return vectors, signs
 
 
-def linear_of(rows: Rows, M: Any) -> Any:
+def linear_of(rows: Rows, M: np.ndarray) -> np.ndarray:
     """⟨A_i, M⟩ of few constraints."""
     xp = namespace(M)
     right = rows.left if rows.right is None else rows.right
@@ -132,7 +134,7 @@ def linear_of(rows: Rows, M: Any) -> Any:
     return xp.sum(rows.weight * products, axis=1)
 
 
-def adjoint_of(rows: Rows, lam: Any) -> Any:
+def adjoint_of(rows: Rows, lam: np.ndarray) -> np.ndarray:
     """Σ λ_i A_i of few constraints."""
     xp = namespace(lam)
     w = xp.reshape(rows.weight * lam[:, None], (-1,))
@@ -177,34 +179,34 @@ class Stacked:
     def _joined(self, values: list[Any]) -> Any:
         return namespace(values[0]).concat(values)
 
-    def linear(self, M: Any) -> Any:
+    def linear(self, M: np.ndarray) -> np.ndarray:
         """⟨A_i, M⟩, shape (m,)."""
         return self._joined([kind.linear(M) for kind in self.parts])
 
-    def mapped(self, V: Any) -> "Stacked":
+    def mapped(self, V: np.ndarray) -> "Stacked":
         """The rows of Vᵀ A_i V."""
         return Stacked(tuple(kind.mapped(V) for kind in self.parts))
 
-    def adjoint(self, lam: Any) -> Any:
+    def adjoint(self, lam: np.ndarray) -> np.ndarray:
         """A(λ) = Σ λ_i A_i, (d, d), symmetric."""
         total, *rest = (kind.adjoint(piece) for kind, piece in zip(self.parts, self._split(lam)))
         return sum(rest, start=total)
 
-    def normal(self, S: Any) -> Any:
+    def normal(self, S: np.ndarray) -> np.ndarray:
         """Σ ⟨A_i, S⟩ A_i, (d, d)."""
         total, *rest = (kind.normal(S) for kind in self.parts)
         return sum(rest, start=total)
 
-    def moment(self) -> Any:
+    def moment(self) -> np.ndarray:
         """Second moment of all vectors, (d, d)."""
         total, *rest = (kind.moment() for kind in self.parts)
         return sum(rest, start=total)
 
-    def size(self, prior: Any = None) -> Any:
+    def size(self, prior: np.ndarray | None = None) -> np.ndarray:
         """Size of each A_i under M₀, shape (m,)."""
         return self._joined([kind.size(prior) for kind in self.parts])
 
-    def form(self, derivative: Any) -> Any:
+    def form(self, derivative: Any) -> np.ndarray:
         """About ⟨A_i, ∇²φ*[A_i]⟩, shape (m,)."""
         return self._joined([kind.form(derivative) for kind in self.parts])
 
@@ -212,7 +214,7 @@ class Stacked:
         """1 for constraints whose A_i is known to be PSD, 0 for others, shape (m,)."""
         return self._joined([kind.positive() for kind in self.parts])
 
-    def take(self, keep: Any) -> "Stacked":
+    def take(self, keep: np.ndarray) -> "Stacked":
         """The rows of some of the constraints, chosen by a mask (m,)."""
         return Stacked(tuple(kind.take(piece) for kind, piece in zip(self.parts, self._split(keep))))
 

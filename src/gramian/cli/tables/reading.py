@@ -69,12 +69,17 @@ def as_learned(
 ) -> Table:
     """Columns of a file as those of a fit; its column of labels does not count where it is there too."""
     stored, names = about.get("columns") or [], about.get("features", [])
-    if label is None and len(cells) == len(stored or names) + 1:
-        drop = [*drop, *({about.get("label")} & set(cells))]
-    missing = missing or ("median" if about.get("missing") == "median" else "refuse")
-    columns = columns_from(stored) if named([one["name"] for one in stored]) else None
-    only = names if columns is None and named(names) else None
-    return encoded(path, cells, arrays, label, drop, only, missing, columns)
+    learned: Any = about.get("label")
+    if label is None and learned in cells and len(cells) == len(stored or names) + 1:
+        drop = [*drop, learned]
+    missing = missing or gaps_of(about)
+    columns = columns_from(stored)
+    return encoded(path, cells, arrays, label, drop, names if named(names) else None, missing, columns)
+
+
+def gaps_of(about: dict[str, Any]) -> str:
+    """What is done about gaps: they are filled where the fit did so."""
+    return "median" if about.get("missing") == "median" else "refuse"
 
 
 def named(names: Sequence[str]) -> bool:
@@ -82,9 +87,10 @@ def named(names: Sequence[str]) -> bool:
     return not all(map(str.isdigit, names))
 
 
-def columns_from(stored: list[dict[str, Any]]) -> list[Column]:
-    """Columns from what :func:`plain_data` made of them."""
-    return [Column(**{**one, "words": tuple(one["words"])}) for one in stored]
+def columns_from(stored: list[dict[str, Any]]) -> list[Column] | None:
+    """Columns from what :func:`plain_data` made of them; None where they have no names."""
+    columns = [Column(**{**one, "words": tuple(one["words"])}) for one in stored]
+    return columns if named([one.name for one in columns]) else None
 
 
 def plain_data(columns: Sequence[Column]) -> list[dict[str, Any]]:
