@@ -17,8 +17,13 @@ JOBS ?= 2
 SMOKE = $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_minute.py -m browser -k test_the_first_minute -rs
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
+<<<<<<< HEAD
 .PHONY: demo serve page browser smoke smoke-ready test lint types quick machines mutants slow exports arrays gpu docs papers papers-quick speed beyond
 .PHONY: effect retrieval clicks fuzz coming-from frameworks dist clean
+=======
+.PHONY: demo serve page browser smoke smoke-ready test lint types quick whole machines mutants slow exports arrays gpu docs papers papers-quick speed beyond
+.PHONY: effect retrieval clicks fuzz beside dist clean
+>>>>>>> 168099a5 (How to add and test what is new, with the layers in a picture; make whole)
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -84,6 +89,13 @@ mutants: $(TEST_DEPS)
 	$(BIN)/python -m pip install --quiet mutmut
 	$(ONE_THREAD) $(BIN)/mutmut run --max-children $(JOBS) $(ARGS)
 	$(BIN)/python tools/mutants.py
+
+# Whether what was added is whole: `make whole NAME=ITML` runs the contracts of that name, and what must hold for all names.
+whole: $(TEST_DEPS)
+	$(BIN)/ruff check src tests && $(BIN)/mypy
+	$(ONE_THREAD) $(BIN)/python -m pytest tests/contracts tests/attack/test_callables.py tests/test_registry.py tests/test_docs_words.py \
+	  tests/test_docs.py tests/test_signatures.py tests/test_layers.py tests/test_spelling.py \
+	  -k "$(NAME) or enrollment or registry or signatures or layers or spelling or docs_words or reference or every_learner" $(ARGS)
 
 slow: $(TEST_DEPS)
 	$(BIN)/python -m pytest -m slow

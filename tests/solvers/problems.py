@@ -134,3 +134,9 @@ def one_pair(v, sign, b, slack=None, div=None):
     d = v.shape[1]
     rows = Rows(v, np.array([[float(sign)]]))
     return Problem(rows, np.array([sign * b]), np.eye(d), div or LogDet(), slack or Hard())
+
+
+SLACKS = [Hard(), Hinge(0.3), Quadratic(0.5), Relative(0.8)]
+
+
+NAMED = {"ids": lambda s: type(s).__name__}
