@@ -181,31 +181,30 @@ def strict_errors(package):
 
 
 def acceptance(package, files, strict):
-    """Rows (measure, now, accepted) of the table."""
+    """Rows (measure, before, now, accepted) of the table; *before* is what the review of the design found."""
     nodes = [count for file in files for count, *_ in file.nodes]
     code = sum(file.code for file in files)
     anything, without = any_share(files)
     share, _ = mirrored(files, package)
     rows = [
-        ("files", len(files), "≤ 275"),
-        ("lines", f"{sum(file.lines for file in files):,}", "≤ 39,500"),
-        ("code lines", f"{code:,}", "≤ 23,500"),
-        ("AST nodes in bodies", f"{sum(nodes):,}", "≤ 230,000"),
-        ("nodes of a function, median", f"{median(nodes):g}", "≤ 45"),
-        ("nodes of a function, nine of ten at most", percentile(nodes, 0.9), "≤ 140"),
-        ("functions of more than 150 nodes", sum(count > 150 for count in nodes), "listed kernels"),
-        ("hooks of several classes", shared_hooks(files), "≤ 150"),
-        ("annotations that are `Any`", f"{anything:.1%}", "≤ 8%"),
-        ("parameters without annotation", without, "≤ 40"),
-        ("variables with vague names", sum(file.vague for file in files), "≤ 80"),
-        ("file names used twice", names_twice(files), "≤ 10"),
-        ("comments per 100 code lines", f"{100 * sum(file.comments for file in files) / code:.1f}", "≥ 4"),
-        ("files with a test in their place", f"{share:.0%}", "≥ 80%"),
-        ("pairs of places that repeat each other", repeated(package), "≤ 90"),
-        ("blocks of complexity C or worse (radon)", complex_blocks(package), "0"),
+        ("files", "442", len(files), "≤ 275"),
+        ("lines", "53,800", f"{sum(file.lines for file in files):,}", "≤ 39,500"),
+        ("code lines", "33,700", f"{code:,}", "≤ 23,500"),
+        ("AST nodes in bodies", "321,000", f"{sum(nodes):,}", "≤ 230,000"),
+        ("nodes of a function, median", "56", f"{median(nodes):g}", "≤ 45"),
+        ("nodes of a function, nine of ten at most", "187", percentile(nodes, 0.9), "≤ 140"),
+        ("private methods that several classes define", "360", shared_hooks(files), "≤ 150"),
+        ("annotations that are `Any`", "26%", f"{anything:.0%}", "≤ 8%"),
+        ("parameters without annotation", "1,030", without, "≤ 40"),
+        ("variables with vague names", "954", sum(file.vague for file in files), "≤ 80"),
+        ("file names used twice", "60", names_twice(files), "≤ 10"),
+        ("comments per 100 code lines", "0.8", f"{100 * sum(file.comments for file in files) / code:.1f}", "≥ 4"),
+        ("files with a test in their place", "19%", f"{share:.0%}", "≥ 80%"),
+        ("pairs of places that repeat each other", "250", repeated(package), "≤ 90"),
+        ("blocks of complexity C or worse (radon)", "71", complex_blocks(package), "0"),
     ]
     if strict:
-        rows.append(("errors of `mypy --strict`, but in four rooms", strict_errors(package), "0"))
+        rows.append(("errors of `mypy --strict`, but in four rooms", "1,015", strict_errors(package), "0"))
     return rows
 
 
@@ -236,8 +235,8 @@ def show_rooms(package, files, longest=30):
 
 def written(rows):
     """The table as the page has it."""
-    lines = ["| measure | now | accepted |", "| --- | --- | --- |"]
-    return "\n".join(lines + [f"| {measure} | {now} | {accepted} |" for measure, now, accepted in rows])
+    lines = ["| measure | at the review | now | wanted |", "| --- | --- | --- | --- |"]
+    return "\n".join(lines + [f"| {' | '.join(map(str, row))} |" for row in rows])
 
 
 def main():
@@ -252,8 +251,8 @@ def main():
         files = [File(path) for path in sorted(package.resolve().rglob("*.py"))]
         rows = acceptance(package.resolve(), files, options.strict)
         print(package)
-        for measure, now, accepted in rows:
-            print(f"  {measure:45s} {now!s:>12s}   {accepted}")
+        for measure, before, now, accepted in rows:
+            print(f"  {measure:45s} {before:>9s} {now!s:>12s}   {accepted}")
         if options.rooms:
             show_rooms(package.resolve(), files)
         if options.write:

@@ -137,11 +137,17 @@ def _piece(
         names[undecided], values[undecided] = _piece(scan, Q, distances, k, skip, rows[undecided], LONGER * more)
         return names, values
     for i in undecided:
-        one = rows[[i]]
-        ids = scan.within(scan.lift(linalg.take(Q, one)), values[i, -1] * (1 + TIE))[None]
-        D = distances(one, ids, np.full(ids.shape, -np.inf), wanted)
+        D, ids = _all_within(scan, Q, distances, rows[[i]], values[i, -1], wanted)
         names[[i]], values[[i]] = smallest(D, k, ids, None if own_rows is None else own_rows[[i]])
     return names, values
+
+
+def _all_within(
+    scan: Any, Q: Any, distances: Distances, row: np.ndarray, limit: float, wanted: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distances (1, m) and ids of all rows that bounds cannot tell to lie beyond a limit, for one query."""
+    ids = scan.within(scan.lift(linalg.take(Q, row)), limit * (1 + TIE))[None]
+    return distances(row, ids, np.full(ids.shape, -np.inf), wanted), ids
 
 
 def search_radius(

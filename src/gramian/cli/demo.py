@@ -89,15 +89,20 @@ def demo(out: opt.Folder = Path("gramian-demo"), seed: opt.Seed = 0) -> None:
         results[name] = replace(stage.judge(learner.metric_), seconds=time.process_time() - start)
     say.print(comparison("Unseen digits among the labeled ones", {name: [r] for name, r in results.items()}, K))
     learned, plain = learners["NCA, kernel"].metric_, rivals["Euclidean"]
-    for name, rival in (("pixels as they are", plain), ("scaled pixels", rivals["scaled"])):
-        gains = stage.shares(learned) - stage.shares(rival)  # (m,)
-        error = gains.std() / np.sqrt(len(gains))
-        say.print(f"{gains.mean():+.3f} ± {error:.3f} of the {SHOWN} nearest, learned against {name}, digit by digit")
+    tell_gains(stage, learned, {"pixels as they are": plain, "scaled pixels": rivals["scaled"]})
     changed = np.argsort(stage.shares(plain) - stage.shares(learned), kind="stable")[:3]  # those that gained most
     show(stage, changed, plain, learned)
     save(out, stage, *learners.values())
     draw(out / "neighbors.png", stage, changed, plain, learned)
     say.print(NEXT.format(command=command(), out=out))
+
+
+def tell_gains(stage: Stage, learned: Any, rivals: dict[str, Any]) -> None:
+    """How many more neighbors are right than under each rival, with errors over digits."""
+    for name, rival in rivals.items():
+        gains = stage.shares(learned) - stage.shares(rival)  # (m,)
+        error = gains.std() / np.sqrt(len(gains))
+        say.print(f"{gains.mean():+.3f} ± {error:.3f} of the {SHOWN} nearest, learned against {name}, digit by digit")
 
 
 def show(stage: Stage, changed: np.ndarray, before: Any, after: Any) -> None:

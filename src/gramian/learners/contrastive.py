@@ -30,27 +30,34 @@ def contrastive_loss(L: Any, X: Any, codes: Any, temperature: float) -> tuple[fl
     size = xp.sqrt(xp.sum(Z * Z, axis=1, keepdims=True))
     size = xp.where(size > 0, size, xp.ones_like(size))
     U = Z / size
-    G, value, n_asked = xp.zeros_like(U), 0.0, 0
-    tiny = float(xp.finfo(X.dtype).smallest_normal)
+    G, value, anchors = xp.zeros_like(U), 0.0, 0
     # |u_i − u_j|² = 2 − 2 cos for rows of length one, so that neighbors by distance are those by angle.
     for rows, E, _ in softmax.neighborhoods(U / (2 * temperature) ** 0.5):
-        mass = xp.zeros_like(E[:, :1])
-        for members, columns in classes.of(rows):
-            mass[members, :] += xp.sum(E[members, columns], axis=1, keepdims=True)
-        total = xp.sum(E, axis=1, keepdims=True)
-        counted = xp.astype(_mates(classes, rows, mass) > 0, X.dtype)
-        mass = xp.where(mass > tiny, mass, tiny * xp.ones_like(mass))
-        value -= float(xp.sum(counted * xp.log(mass / total)))
-        n_asked += int(xp.sum(counted))
-        # ∂f/∂cos_ij = (p_ij − [y_i = y_j] p_ij / p_i) / τ
-        for members, columns in classes.of(rows):
-            E[members, columns] *= 1 - (total / mass)[members, :]
-        slope = E * (counted / total)
+        lost, count, slope = loss_of_block(E, classes, rows)
+        value, anchors = value + lost, anchors + count
         G[rows, :] += slope @ U
         G += slope.T @ U[rows, :]
-    G = G / (max(n_asked, 1) * temperature)
+    G = G / (max(anchors, 1) * temperature)
     G = (G - U * xp.sum(G * U, axis=1, keepdims=True)) / size
-    return value / max(n_asked, 1), G.T @ X
+    return value / max(anchors, 1), G.T @ X
+
+
+def loss_of_block(E: Any, classes: softmax.Classes, rows: slice) -> tuple[float, int, Any]:
+    """Σ −log p_i over the anchors of a block that have mates, how many these are, and τ ∂/∂cos (rows, n); E is used up.
+
+    With p_i = Σ_{j ~ i} E_ij / Σ_j E_ij the slope is p_ij − [y_i = y_j] p_ij / p_i.
+    """
+    xp = namespace(E)
+    tiny = float(xp.finfo(E.dtype).smallest_normal)
+    mass = xp.zeros_like(E[:, :1])
+    for members, columns in classes.of(rows):
+        mass[members, :] += xp.sum(E[members, columns], axis=1, keepdims=True)
+    total = xp.sum(E, axis=1, keepdims=True)
+    counted = xp.astype(_mates(classes, rows, mass) > 0, E.dtype)
+    mass = xp.where(mass > tiny, mass, tiny * xp.ones_like(mass))
+    for members, columns in classes.of(rows):
+        E[members, columns] *= 1 - (total / mass)[members, :]
+    return -float(xp.sum(counted * xp.log(mass / total))), int(xp.sum(counted)), E * (counted / total)
 
 
 def _mates(classes: softmax.Classes, rows: slice, like: Any) -> Any:

@@ -1,5 +1,6 @@
 """Neighborhood components analysis."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
@@ -221,23 +222,28 @@ def descend_truncated(start: Start, task: Task, weight: Any, k: int) -> Descent:
             return replace(end, n_iter=done)
 
 
+def batch_losses(start: Start, task: Task, weight: Any, size: int) -> Iterator[Callable[..., Any]]:
+    """The losses of the batches of one pass, in an order that is drawn for it."""
+    n = len(task.y.codes)
+    batch_loss = batch_nca_loss if foreign(start.Z) else nca_loss
+    order = asarray(task.rng.permutation(n), start.Z)
+    each = None if weight is None else linalg.take(weight, order)
+    X, codes = linalg.take(start.Z, order), linalg.take(asarray(task.y.codes, start.Z), order)
+    shuffled = partial(batch_loss, X=X, codes=codes, weight=each)
+    for rows in linalg.blocks(n, 1, size):
+        yield start.penalized(partial(shuffled, rows=rows), share=(rows.stop - rows.start) / n)
+
+
 def descend_by_batches(start: Start, task: Task, weight: Any, size: int) -> Descent:
     """Passes of Adam over shuffled batches, with a step that falls as 1/√pass."""
     labels = task.y
     n, L, state = len(labels.codes), start.L, None
-    batch_loss = batch_nca_loss if foreign(start.Z) else nca_loss
-    codes = asarray(labels.codes, start.Z)
     rate = 0.1 * (linalg.total(L**2) / (L.shape[0] * L.shape[1])) ** 0.5
     before, change, done = np.inf, np.inf, 0
     while done < int(task.effort.max_iter or 1) and change > task.effort.tol * n:
-        order = asarray(task.rng.permutation(n), start.Z)
         done += 1
         value = 0.0
-        each = None if weight is None else linalg.take(weight, order)
-        X, names = linalg.take(start.Z, order), linalg.take(codes, order)
-        shuffled = partial(batch_loss, X=X, codes=names, weight=each)
-        for rows in linalg.blocks(n, 1, size):
-            loss = start.penalized(partial(shuffled, rows=rows), share=(rows.stop - rows.start) / n)
+        for loss in batch_losses(start, task, weight, size):
             batch_value, gradient = loss(L)
             L, state = adam_step(L, gradient, state, rate / done**0.5)
             value += batch_value

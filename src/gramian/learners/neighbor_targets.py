@@ -1,5 +1,7 @@
 """Nearest neighbors with and without the same label: the graphs that LMNN and DNE start from."""
 
+from typing import Any
+
 import numpy as np
 
 from gramian import linalg
@@ -65,17 +67,12 @@ def closer_than(
 ) -> tuple[np.ndarray, np.ndarray]:
     """All pairs (i, l) of different classes with ‖z_i − z_l‖² < reach_i, sorted by i and then l.
 
-    ``order`` is that of :func:`by_class`, where it is known already. One float32 matrix product per block of rows
-    against the later classes settles both (i, l) and (l, i):
-    rows [−2z, 1, |z|²] times [z, |z|², 1] are the squared distances.
+    ``order`` is that of :func:`by_class`, where it is known already. One product of :func:`factors_of_sqdist` per block
+    of rows against the later classes settles both (i, l) and (l, i).
     """
     xp, order = namespace(Z), by_class(labels, Z) if order is None else order
     n, ends = order.shape[0], np.cumsum(np.bincount(labels.codes)).tolist()
-    Z = linalg.take(Z, order) - linalg.mean(Z)
-    q = linalg.row_norms(Z)[:, None]
-    ones = xp.ones_like(q)
-    A = linalg.single(xp.concat([-2 * Z, ones, q], axis=1))
-    B = linalg.single(xp.concat([Z, q, ones], axis=1))
+    A, B = factors_of_sqdist(linalg.take(Z, order) - linalg.mean(Z))
     reach = linalg.single(linalg.take(reach, order))
     keys = []
     for start, end in zip([0, *ends[:-2]], ends[:-1]):
@@ -88,6 +85,16 @@ def closer_than(
             keys.append(linalg.take(order, l + end) * n + linalg.take(order, i + rows.start))
     places = xp.sort(xp.concat(keys))
     return places // n, places % n
+
+
+def factors_of_sqdist(Z: Any) -> tuple[Any, Any]:
+    """Rows [−2z, 1, |z|²] and [z, |z|², 1] in single precision, whose products are squared distances."""
+    xp, q = namespace(Z), linalg.row_norms(Z)[:, None]  # (n, 1)
+    ones = xp.ones_like(q)
+    return (
+        linalg.single(xp.concat([-2 * Z, ones, q], axis=1)),
+        linalg.single(xp.concat([Z, q, ones], axis=1)),
+    )
 
 
 def require_classes(labels: Labels, owner: str) -> None:

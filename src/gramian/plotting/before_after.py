@@ -65,28 +65,35 @@ def before_after(
     X = _validate.points(X, "before_after", n_features=metric.n_features, allow_sparse=False)
     y = _labels(y, X, "y")
     database = (X, y) if among is None else _searched(among, X.shape[1])
-    sides = {
-        "as they are": Mahalanobis.euclidean(X.shape[1]),
-        "scaled": Mahalanobis(np.diag(1 / _spread(database[0]))),
-        "learned": metric,
-    }
+    sides = _sides(metric, database[0])
     nearest = {name: _nearest(side, X, database[0], k, among is None) for name, side in sides.items()}  # (n, k)
     right = {name: database[1][ids] == y[:, None] for name, ids in nearest.items()}  # (n, k)
-    picture = figure(11.5, 7.2)
-    left, chart = picture.subfigures(1, 2, width_ratios=[3.3, 1])
-    top, bottom = left.subfigures(2, 1, height_ratios=[1.35, 1])
+    picture, top, bottom, chart = _layout()
     sample = np.sort(np.random.RandomState(0).permutation(len(X))[:MOST])
     rows = _typical(right["learned"].mean(axis=1) - right["as they are"].mean(axis=1))
     grids = bottom.subplots(1, 2)
-    bottom.supxlabel(
-        "the nearest of five points, from one that gained much to one that gained little or lost", fontsize=9
-    )
     for place, grid, name in zip(top.subplots(1, 2), grids, ("as they are", "learned")):
         embedding(_in_plane(sides[name].transform(X[sample])), y[sample], ax=place, title=name, names=names)
         hits, ids = right[name][rows, :ACROSS], nearest[name][rows, :ACROSS]
         _strip(grid, X[rows], y[rows], database[0][ids], database[1][ids], hits, image_shape, names)
     _bars(chart.subplots(), {name: hits.mean(axis=1) for name, hits in right.items()}, k)
     return picture
+
+
+def _sides(metric: Any, X: np.ndarray) -> dict[str, Any]:
+    """The metrics that are compared; scaled columns have unit variance among the points that are searched."""
+    plain, scaled = Mahalanobis.euclidean(X.shape[1]), Mahalanobis(np.diag(1 / _spread(X)))
+    return {"as they are": plain, "scaled": scaled, "learned": metric}
+
+
+def _layout() -> tuple[Any, Any, Any, Any]:
+    """A figure with room for two maps above, for neighbors below and for a chart at the right."""
+    picture = figure(11.5, 7.2)
+    left, chart = picture.subfigures(1, 2, width_ratios=[3.3, 1])
+    top, bottom = left.subfigures(2, 1, height_ratios=[1.35, 1])
+    title = "the nearest of five points, from one that gained much to one that gained little or lost"
+    bottom.supxlabel(title, fontsize=9)
+    return picture, top, bottom, chart
 
 
 def _labels(values: Any, X: np.ndarray, name: str) -> np.ndarray:

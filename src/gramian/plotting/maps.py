@@ -46,10 +46,7 @@ def embedding(
     Z, y = _validate.points(Z, "embedding", allow_sparse=False), np.asarray(y)
     if Z.shape[1] < 2 or y.shape != (len(Z),):
         raise ValueError(f"embedding: needs Z (n, 2) and n labels, got {Z.shape} and {y.shape}.")
-    marked = np.zeros(len(Z), bool) if marked is None else _validate.plain(marked, "embedding", "marked")
-    if marked.shape != y.shape or marked.dtype.kind not in "biu":
-        raise ValueError(f"embedding: marked must be {len(Z)} of True and False, got {shown(marked)}.")
-    marked = marked.astype(bool)
+    marked = _marks(marked, len(Z))
     ax, size = axes(ax, 4.4, 4.2), np.clip(2500 / len(Z), 11, 36)  # smaller dots for more points
     if unknown is not None:
         ax.scatter(*Z[y == unknown, :2].T, s=size, color="0.8", linewidths=0)
@@ -62,6 +59,15 @@ def embedding(
     ax.set_title(title, fontsize=10)
     bare(ax)
     return ax
+
+
+def _marks(marked: Any, n: int) -> np.ndarray:
+    """Which of n points are marked, (n,)."""
+    marked = np.zeros(n, bool) if marked is None else _validate.plain(marked, "embedding", "marked")
+    if marked.shape != (n,) or marked.dtype.kind not in "biu":
+        raise ValueError(f"embedding: marked must be {n} of True and False, got {shown(marked)}.")
+    marks: np.ndarray = marked.astype(bool)
+    return marks
 
 
 def _write(ax: Any, name: str, place: np.ndarray) -> None:
