@@ -78,7 +78,7 @@ def forbid(allowed, distances, least):
 @njit(nogil=True)
 def level_of(values, count, high):
     """Smallest level ≤ ``high`` that at least ``count`` of the values of uint16 do not exceed, by halving."""
-    low, whole = 0, len(values) - len(values) % 64
+    low, whole = 0, len(values) - len(values) % 64  # words of 64 values first, what is left one by one
     while low < high:
         middle, bits = (low + high) // 2, 0
         for i in range(0, whole, 64):
@@ -93,7 +93,7 @@ def level_of(values, count, high):
 def put(marks, start, chosen, size):
     """Append the positions of the ones of a 64-bit word to ``chosen``; return its new size."""
     while marks != 0:
-        lowest_one = marks & (~marks + np.uint64(1))
+        lowest_one = marks & (~marks + np.uint64(1))  # x & −x
         chosen[size] = start + popcount(lowest_one - np.uint64(1))
         marks ^= lowest_one
         size += 1

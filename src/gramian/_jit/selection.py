@@ -55,7 +55,7 @@ def ranked(values, k):
     begin, stop = 0, len(values)
     while True:
         a, b, c = values[begin], values[(begin + stop) // 2], values[stop - 1]
-        level = max(min(a, b), min(max(a, b), c))
+        level = max(min(a, b), min(max(a, b), c))  # the median of three
         end = move_below(values, begin, stop, level, False)
         if k < end:
             stop = end
@@ -108,7 +108,7 @@ def in_order(values, names, skip, k):
 @njit(nogil=True)
 def gathered(values, names, skip, k):
     """Names and values of the k smallest entries of each row, and of some more of them, in any order."""
-    room = max(k, min(2 * k, values.shape[1]))
+    room = max(k, min(2 * k, values.shape[1]))  # a list is cut when twice its length is reached
     ids, best = np.full((len(values), room), -1, np.int64), np.full((len(values), room), np.inf)
     for i in range(len(values)):
         count, level = 0, np.inf

@@ -116,6 +116,20 @@ class Kernel(ABC, Stored):
     __rmul__ = __mul__
 
 
+class ByVectors(Kernel):
+    """A kernel by its vectors alone: subclasses give ``_phi``, and k(x, y) = φ(x)ᵀφ(y)."""
+
+    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+        phi = self._phi(X)
+        return linalg.inner(phi, phi if Y is X else self._phi(Y))
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return linalg.row_norms(self._phi(X))
+
+    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+        return linalg.row_inner(self._phi(X), self._phi(Y))
+
+
 def same_space(kernel: Kernel, X: Any, Y: Any) -> None:
     """Refuse two sets of points on different devices, or of different numbers of features."""
     owner = type(kernel).__name__

@@ -9,7 +9,7 @@ import numpy as np
 from gramian import _validate, linalg
 from gramian._arrays import foreign, namespace, to_numpy
 from gramian._settings import Count, Positive, Rule, SettingError, Size, holds
-from gramian.kernels.base import Kernel
+from gramian.kernels.base import ByVectors, Kernel
 
 Width = Annotated[Any, Rule("'median' or a number in (0, inf)", partial(holds, Literal["median"] | Positive))]
 """A number wherever one computes with it: see ``bound``."""
@@ -213,7 +213,7 @@ class Laplacian(Kernel):
 
 
 @dataclass(frozen=True)
-class Cosine(Kernel):
+class Cosine(ByVectors):
     """Similarity of directions, whatever the lengths: for texts and embeddings.
 
     k(x, y) = xᵀy / (‖x‖ ‖y‖); a zero vector has kernel zero with everything.
@@ -233,11 +233,5 @@ class Cosine(Kernel):
     def _phi(self, X: Any) -> Any:
         return linalg.unit_rows(X)
 
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        return linalg.inner(linalg.unit_rows(X), linalg.unit_rows(Y))
-
     def _diag(self, X: Any) -> np.ndarray:
         return linalg.double(linalg.row_norms(X) > 0)
-
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return linalg.row_inner(linalg.unit_rows(X), linalg.unit_rows(Y))

@@ -5,17 +5,16 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gramian import linalg
 from gramian._arrays import asarray, to_numpy
 from gramian._settings import Rule, SettingError
 from gramian.coordinates import Probabilities, probabilities
-from gramian.kernels.base import Kernel
+from gramian.kernels.base import ByVectors
 
 Classifier = Annotated[Any, Rule("a fitted classifier", lambda value: isinstance(value, Probabilities), SettingError)]
 
 
 @dataclass(frozen=True)
-class Bhattacharyya(Kernel):
+class Bhattacharyya(ByVectors):
     """Similarity of two points by what a classifier makes of them.
 
     k(x, y) = Σ_c √(p_c(x) p_c(y)), Bhattacharyya's coefficient (1943) of class probabilities.
@@ -62,12 +61,3 @@ class Bhattacharyya(Kernel):
     def _phi(self, X: Any) -> Any:
         """√p(x)."""
         return asarray(self.classifier.roots(to_numpy(X)), X)
-
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        return self._phi(X) @ self._phi(Y).T
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return linalg.row_norms(self._phi(X))
-
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return linalg.row_inner(self._phi(X), self._phi(Y))

@@ -8,14 +8,14 @@ from scipy import sparse
 
 from gramian import linalg
 from gramian._settings import Count, Index, Positive, Within
-from gramian.kernels.base import Kernel
+from gramian.kernels.base import ByVectors
 from gramian.kernels.sets import one_set
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
-class PyramidMatch(Kernel):
+class PyramidMatch(ByVectors):
     """How well the vectors of two sets can be paired, without pairing them.
 
     k(A, B) = Σ_i w_i N_i: how well the vectors of two sets can be paired (Grauman and Darrell 2005).
@@ -107,16 +107,6 @@ class PyramidMatch(Kernel):
             key = splitmix(key * _STEP + column)
         turn = occurrences(owner, key) + np.uint64(1)
         return (splitmix(key + turn * _STEP) % np.uint64(self.n_dims)).astype(np.int64)
-
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        phi = self._phi(X)
-        return linalg.inner(phi, phi if Y is X else self._phi(Y))
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return linalg.row_norms(self._phi(X))
-
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return linalg.row_inner(self._phi(X), self._phi(Y))
 
 
 def occurrences(owner: np.ndarray, key: np.ndarray) -> np.ndarray:

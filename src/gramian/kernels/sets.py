@@ -8,7 +8,7 @@ from scipy import sparse
 
 from gramian import _validate, linalg
 from gramian._settings import Count, Index, Size, Within, check
-from gramian.kernels.base import Kernel
+from gramian.kernels.base import ByVectors
 from gramian.persist import Stored
 
 MOST = 1024
@@ -16,7 +16,7 @@ MOST = 1024
 
 
 @dataclass(frozen=True)
-class ProximityDistribution(Kernel):
+class ProximityDistribution(ByVectors):
     """Images are alike when the same visual words lie near each other.
 
     k(A, B) = Σ_ijr min(H^A_ijr, H^B_ijr): which visual words have which others near them (Ling and Soatto 2007).
@@ -95,16 +95,6 @@ class ProximityDistribution(Kernel):
         entries = np.ones(ends[-1]), np.concatenate(columns), ends
         phi = sparse.csr_array(entries, shape=(len(lengths), self.n_words**2 * self.n_ranks * MOST))
         return linalg.unit_rows(phi) if self.normalize else phi
-
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
-        phi = self._phi(X)
-        return linalg.inner(phi, phi if Y is X else self._phi(Y))
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return linalg.row_norms(self._phi(X))
-
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
-        return linalg.row_inner(self._phi(X), self._phi(Y))
 
 
 @dataclass(frozen=True)

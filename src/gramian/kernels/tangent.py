@@ -81,10 +81,10 @@ class TangentDistance(Stored):
         frames = self._frames(Y, center)
         planes = with_image(frames)
         t = frames.shape[1]
-        out = np.empty((len(X), len(Y)))
+        out = np.empty((len(X), len(Y)))  # d², (n, m)
         for rows in linalg.blocks(len(X), 8 * t * t * len(Y)):
             query = self._frames(X[rows], center)
-            P = np.tensordot(frames, query, axes=(2, 2))
+            P = np.tensordot(frames, query, axes=(2, 2))  # inner products of frames, (m, t + 1, rows, t + 1)
             for i, (own_x, row) in enumerate(zip(with_image(query), range(rows.start, rows.stop))):
                 out[row] = self._residuals(np.ascontiguousarray(P[:, :, i]), own_x, planes)
         if Y is X:
@@ -114,7 +114,7 @@ class TangentDistance(Stored):
             query = self._frames(X[rows], center) if query is None else query
             own_x = with_image(query) if own_x is None else own_x
             for i, row in enumerate(range(rows.start, rows.stop)):
-                products = frames[ids[row]].reshape(-1, p) @ query[i].T
+                products = frames[ids[row]].reshape(-1, p) @ query[i].T  # (k (t + 1), t + 1)
                 out[row] = self._residuals(products.reshape(-1, t, t), own_x[i], planes[ids[row]])
         return out
 
@@ -164,8 +164,8 @@ def tangent_vectors(images: np.ndarray, names: tuple[str, ...], smoothing: float
     images = images.astype(np.float64)
     gx = gaussian_filter(images, (0, smoothing, smoothing), order=(0, 0, 1), mode="nearest")
     gy = gaussian_filter(images, (0, smoothing, smoothing), order=(0, 1, 0), mode="nearest")
-    x = np.arange(width) - (width - 1) / 2
-    y = (np.arange(height) - (height - 1) / 2)[:, None]
+    x = np.arange(width) - (width - 1) / 2  # from the center, (width,)
+    y = (np.arange(height) - (height - 1) / 2)[:, None]  # (height, 1)
     formulas = {
         "x": lambda: gx,
         "y": lambda: gy,

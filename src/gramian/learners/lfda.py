@@ -28,15 +28,15 @@ def affinity_scatter(X: Any, Y: Any, k: int) -> np.ndarray:
     same points in the coordinates of the scatter.
     """
     X = X - X.mean(axis=0)
-    norms = linalg.row_norms(X)
-    scale = floored(np.sqrt(np.concatenate([_kth(D, k) for _, D in _sqdist_blocks(X, norms)])))
+    norms = linalg.row_norms(X)  # (n,)
+    scale = floored(np.sqrt(np.concatenate([_kth(D, k) for _, D in _sqdist_blocks(X, norms)])))  # σ, (n,)
     G = np.zeros((Y.shape[1], Y.shape[1]))
     for rows, D in _sqdist_blocks(X, norms):
         D /= -scale[rows, None]
         D /= scale
-        A = np.exp(D, out=D)
+        A = np.exp(D, out=D)  # exp(−d²_ij / σ_i σ_j), (rows, n)
         degree = A.sum(axis=1)
-        G += Y[rows].T @ (degree[:, None] * Y[rows] - A @ Y)
+        G += Y[rows].T @ (degree[:, None] * Y[rows] - A @ Y)  # Yᵀ(diag(Ae) − A)Y
     return G
 
 
@@ -48,7 +48,7 @@ def floored(scale: np.ndarray) -> np.ndarray:
 
 def _sqdist_blocks(X: np.ndarray, norms: np.ndarray) -> Any:
     for rows in linalg.blocks(len(X), 8 * len(X)):
-        D = X[rows] @ X.T
+        D = X[rows] @ X.T  # d²_ij = |x_i|² − 2 x_iᵀx_j + |x_j|²
         D *= -2
         D += norms[rows, None]
         D += norms
@@ -72,7 +72,7 @@ def local_scatters(X: np.ndarray, Y: np.ndarray, labels: Labels, k: int) -> tupl
     within, between = np.zeros((d, d)), V.T @ V
     for members in labels.groups():
         size = len(members)
-        C = Y[members] - Y[members].mean(axis=0)
+        C = Y[members] - Y[members].mean(axis=0)  # (n_c, d)
         G = affinity_scatter(X[members], C, k)
         within += G / size
         between += G * (1 / n - 1 / size) - size / n * (C.T @ C)

@@ -52,9 +52,9 @@ class Residuals:
 
         It is where one step of M⁻¹ = P + (gradient of the residuals) leads, without the far pairs.
         """
-        a, b = _lengths(self.pairs)
+        a, b = _lengths(self.pairs)  # (m,) each
         rows = np.flatnonzero(a > b)
-        V = self.pairs[0, rows]
+        V = self.pairs[0, rows]  # near pairs that are too far, (k, d)
         pull = V.T @ (V * (self.weight[rows] * (1 - b[rows] / a[rows]))[:, None])
         lower, failed = lapack.dpotrf(self.inverse_prior + pull, lower=True)
         if failed:
@@ -80,12 +80,12 @@ class Residuals:
         lu, pivots, failed = lapack.dgetrf(F)
         if failed:
             return np.inf, np.zeros_like(F), np.zeros(self.pairs.shape[:2])
-        FP = F @ self.inverse_prior
+        FP = F @ self.inverse_prior  # (r, d)
         value = np.vdot(FP, F) - 2 * np.log(np.abs(lu.diagonal())).sum() - self.constant
         d = len(FP)
-        moved = (self.pairs.reshape(-1, d) @ F.T).reshape(self.pairs.shape)
+        moved = (self.pairs.reshape(-1, d) @ F.T).reshape(self.pairs.shape)  # F a_i and F b_i, (2, m, d)
         lengths = _lengths(moved)
-        excess = lengths[0] - lengths[1]
+        excess = lengths[0] - lengths[1]  # (m,)
         rows = np.flatnonzero(excess > 0)
         excess, size = excess[rows], lengths[:, rows]
         weighted = self.weight[rows] * excess

@@ -99,8 +99,8 @@ class MMC(Iterative):
         far = linalg.take(far, linalg.row_norms(far) > 0)
         if close.shape[0] == 0 or far.shape[0] == 0:
             raise ValueError("MMC: needs similar pairs, and dissimilar pairs of points that differ.")
-        S = to_numpy(close.T @ close)
-        size = np.trace(S) / len(S)
+        S = to_numpy(close.T @ close)  # Σ_S vvᵀ, (d, d)
+        size = np.trace(S) / len(S)  # the unit of reg
         S = S + self.reg * (size if size > 0 else 1.0) * np.eye(len(S))
         ascent = ascend_diagonal if self.diagonal else ascend
         M, gap, n_iter = ascent(S, far, task.effort, task.report)
@@ -122,7 +122,7 @@ def ascend(S: Any, far: Any, effort: Effort, report: Callable[..., Any] | None) 
 def ascend_diagonal(S: Any, far: Any, effort: Effort, report: Callable[..., Any] | None) -> tuple[Any, float, int]:
     """The same for a diagonal M."""
     root = 1 / np.sqrt(np.diag(S))
-    W = far**2 * asarray(root**2, far)
+    W = far**2 * asarray(root**2, far)  # d²_i = Σ_j W_ij m_j, (m, d)
     F, gap, n_iter = maximize(W, linalg.full(len(S), 1.0, far), diagonal_objective, effort, report)
     F = to_numpy(F)
     return np.diag((root * F) ** 2 / (F @ F)), gap, n_iter

@@ -39,15 +39,15 @@ def local_bases(X: np.ndarray, side: Comparisons, n_bases: int, rng: np.random.R
         U = leading_directions(X - X.mean(axis=0), most)
         return local_bases(X @ U, side, n_bases, rng) @ U.T
     within, between = (PairScatter(X, *ends) for ends in (side.near_ends, side.far_ends))
-    whole = within(np.ones(len(X), dtype=bool))
+    whole = within(np.ones(len(X), dtype=bool))  # (d, d)
     whole += 1e-6 * max(np.trace(whole) / len(whole), np.finfo(float).tiny) * np.eye(len(whole))
-    anchors = np.unique(within.first)
+    anchors = np.unique(within.first)  # rows of X that anchor a comparison
     each = max(1, min(X.shape[1], n_bases // 8))
     bases = [_leading(between(np.ones(len(X), dtype=bool)), whole, each)]
     while sum(map(len, bases)) < n_bases:
         size = int(np.ceil(SHARES[len(bases) % len(SHARES)] * len(anchors)))
-        center = X[anchors[rng.randint(len(anchors))]]
-        inside = np.zeros(len(X), dtype=bool)
+        center = X[anchors[rng.randint(len(anchors))]]  # (d,), the middle of a cell
+        inside = np.zeros(len(X), dtype=bool)  # (n,)
         inside[anchors[np.argsort(linalg.row_norms(X[anchors] - center), kind="stable")[:size]]] = True
         bases.append(_leading(between(inside), within(inside) + RIDGE * whole, each))
     return np.concatenate(bases)[:n_bases]
@@ -61,8 +61,8 @@ class PairScatter:
 
     def __init__(self, X: np.ndarray, i: np.ndarray, j: np.ndarray):
         pairs, self.count = np.unique(i * len(X) + j, return_counts=True)
-        self.first = pairs // len(X)
-        self.differences = X[self.first] - X[pairs % len(X)]
+        self.first = pairs // len(X)  # (p,)
+        self.differences = X[self.first] - X[pairs % len(X)]  # (p, d)
 
     def __call__(self, inside: np.ndarray) -> np.ndarray:
         """The scatter of the cell of points that are ``inside``, (d, d)."""

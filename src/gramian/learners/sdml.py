@@ -90,7 +90,7 @@ class SparseInverse:
             C = np.linalg.cholesky(self.K + self.symmetric(self.lam * (2 * x - 1)))
         except np.linalg.LinAlgError:
             return np.inf, None, None
-        M = sla.cho_solve((C, True), np.eye(len(C)), check_finite=False)
+        M = sla.cho_solve((C, True), np.eye(len(C)), check_finite=False)  # (K + U)⁻¹, (d, d)
         return -2 * float(np.log(np.diag(C)).sum()), -4 * self.lam * M[self.upper], M
 
     def hessian(self, x: np.ndarray, M: np.ndarray) -> "InverseCurvature":
@@ -108,7 +108,7 @@ class SparseInverse:
 
     def gap(self, point: Point) -> float:
         """The duality gap relative to the objective."""
-        dual = len(self.K) - point.value
+        dual = len(self.K) - point.value  # d + log det(K + U)
         return (self.primal(point.info) - dual) / max(1.0, abs(dual))
 
     def sparse(self, M: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ class SparseInverse:
         np.fill_diagonal(U, 0)
         before, step = self.primal(M), float(np.abs(M).max() ** 2)
         for _ in range(40):
-            goal = M + step * U
+            goal = M + step * U  # a step against the gradient K − M⁻¹, then the shrinking of |M_ij|
             candidate = np.sign(goal) * np.maximum(np.abs(goal) - step * self.lam, 0)
             np.fill_diagonal(candidate, np.diag(M))
             if self.primal(candidate) <= before:

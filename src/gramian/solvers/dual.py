@@ -88,8 +88,8 @@ class _Dual:
         problem = self.problem
         lam = x / self.problem.scale
         xp = namespace(x)
-        conjugate, M = problem.divergence.conjugate(self.start[0] - problem.rows.adjoint(lam))
-        cost = problem.slack.cost(lam, problem.bound) - lam * problem.offset
+        conjugate, M = problem.divergence.conjugate(self.start[0] - problem.rows.adjoint(lam))  # φ*(Θ), ∇φ*(Θ)
+        cost = problem.slack.cost(lam, problem.bound) - lam * problem.offset  # s(λ), (m,)
         value = conjugate - self.start[1] + float(xp.sum(cost))
         if not np.isfinite(value):
             return np.inf, None, None
@@ -101,7 +101,7 @@ class _Dual:
         problem = self.problem
         lam = x / self.problem.scale
         derivative = problem.divergence.hessian(self.start[0] - problem.rows.adjoint(lam))
-        slope = problem.slack.slope(lam, problem.bound, problem.scale)
+        slope = problem.slack.slope(lam, problem.bound, problem.scale)  # s″, (m,)
         if hasattr(derivative, "form"):
             diagonal = self.rows.form(derivative)
         else:  # of the right size
@@ -154,7 +154,7 @@ class _Stop:
             self.check_feasible(point)
             self.before = point.x
         xp = namespace(point.x)
-        reach = problem.scale + xp.abs(problem.bound)
+        reach = problem.scale + xp.abs(problem.bound)  # the unit of each violation, (m,)
         return max(gap, float(xp.max((values - problem.bound) / reach)))
 
     def check_feasible(self, point: Point) -> None:
@@ -191,7 +191,7 @@ def interior_start(problem: Problem, Theta0: np.ndarray) -> np.ndarray:
         if np.isfinite(float(xp.sum(problem.slack.cost(lam, problem.bound)))) and bounded(lam):
             return lam
     upper = problem.slack.upper(problem.bound)
-    lam = problem.rows.positive() / problem.scale
+    lam = problem.rows.positive() / problem.scale  # Σ λ_i A_i ⪰ 0, which pushes Θ into the cone
     for factor in (1.0, 1e-3, 1e3, 1e-6, 1e6):
         trial = xp.where(factor * lam < upper, factor * lam, 0.5 * upper)
         if bounded(trial):

@@ -147,7 +147,7 @@ def _step(
 
 def _tried(fun: Any, point: Point, x: np.ndarray) -> Point | None:
     """The point x when the value falls enough there (Armijo)."""
-    decrease = float(namespace(x).sum(point.grad * (x - point.x)))
+    decrease = float(namespace(x).sum(point.grad * (x - point.x)))  # ∇fᵀ(x⁺ − x)
     if not decrease < 0:
         return None
     new = Point(x, *fun(x))
@@ -160,15 +160,15 @@ def damped_step(
 ) -> np.ndarray:
     """Variables that min(trust, 1) · ∇f / diagonal takes to a bound go there; the others take a damped Newton step."""
     xp = namespace(point.x)
-    guess = point.x - min(trust, 1) * point.grad / curvature.diagonal
+    guess = point.x - min(trust, 1) * point.grad / curvature.diagonal  # (m,)
     zero = xp.zeros_like(point.x)
     bound = xp.where(guess <= 0, zero, upper)
-    free = (guess > 0) & (guess < upper)
+    free = (guess > 0) & (guess < upper)  # the others go to their bound at once
     direction = xp.where(free, zero, xp.where(xp.isfinite(bound), bound, zero) - point.x)
     if bool(xp.any(free)):
         goal = -(point.grad + curvature.product(direction))[free]
         inner = curvature.part(free)
-        damping = inner.diagonal / trust
+        damping = inner.diagonal / trust  # H + diag(H)/trust: shorter steps where trust is small
         direction[free] = conjugate_gradients(
             lambda v: inner.product(v) + damping * v, divided_by(inner.diagonal + damping), goal, *effort
         )
@@ -213,11 +213,11 @@ def conjugate_gradients(
         curvature = float(q @ Hq)
         if curvature <= 1e-16 * size:
             break
-        a = rz / curvature
+        a = rz / curvature  # where the quadratic is least along q
         p, r = p + a * q, r - a * Hq
         z = precondition(r)
         new = float(r @ z)
-        turn = new / rz
+        turn = new / rz  # what makes the next q conjugate to this one
         q = z + turn * q
         rz = new
         size = new + turn**2 * size

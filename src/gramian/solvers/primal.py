@@ -114,7 +114,7 @@ class PrimalNewton(Solver):
 
 def drawn(problem: Problem) -> Problem:
     """The problem of a tenth of the constraints, each of which counts for ten; always the same ones."""
-    keep = np.random.default_rng(0).random(len(problem.rows)) < 1 / SHARE
+    keep = np.random.default_rng(0).random(len(problem.rows)) < 1 / SHARE  # (m,)
     return replace(
         problem,
         rows=problem.rows.take(keep),
@@ -176,7 +176,7 @@ class _Curvature:
         """The inverse where the vectors are normally distributed, by Sherman and Morrison."""
         xp = namespace(R)
         S = R / self.diagonal
-        line = self.spread / xp.linalg.diagonal(self.diagonal)
+        line = self.spread / xp.linalg.diagonal(self.diagonal)  # (d,)
         m = len(self.rows)
         share = m * float(self.spread @ xp.linalg.diagonal(S)) / (1 + m * float(self.spread @ line))
         unit = asarray(np.eye(S.shape[0]), S)
@@ -236,8 +236,8 @@ class _Primal:
         """Everything at M, given its value where that is known."""
         problem, (Theta, constant) = self.problem, self.origin
         value, values = self.value(M) if found is None else found
-        lam, root = problem.slack.multiplier(values, problem.bound)
-        A = problem.rows.adjoint(lam)
+        lam, root = problem.slack.multiplier(values, problem.bound)  # λ = p′, √p″, (m,)
+        A = problem.rows.adjoint(lam)  # Σ λ_i A_i, (d, d)
         cost = namespace(lam).sum(problem.slack.cost(lam, problem.bound) - lam * problem.offset)
         tau = self.emphasis
         dual = tau * (constant - problem.divergence.conjugate(Theta - A / tau)[0]) - float(cost)
@@ -261,17 +261,17 @@ class _Primal:
     def direction(self, point: _Point, rtol: float) -> np.ndarray:
         """Newton's direction."""
         xp = namespace(point.M)
-        F = cholesky_or_none(point.M)
+        F = cholesky_or_none(point.M)  # M = FFᵀ: in its coordinates the curvature of f is the identity
         violated = point.root > 0
         if bool(xp.any(violated)):
             rows = self.problem.rows.take(violated).scaled(point.root[violated]).mapped(F)
-            moments, Q = xp.linalg.eigh(rows.moment() / len(rows))
+            moments, Q = xp.linalg.eigh(rows.moment() / len(rows))  # (d,), (d, d)
             spread = xp.where(moments > 0, moments, xp.zeros_like(moments))
             F = F @ Q
             S = _Curvature(rows.mapped(Q), self.weight, spread).solved(-(F.T @ point.gradient @ F), rtol)
         else:
             S = -(F.T @ point.gradient @ F) / self.weight
-        step = F @ S @ F.T
+        step = F @ S @ F.T  # back from the coordinates of M
         return (step + step.T) / 2
 
     def search(self, point: _Point, direction: np.ndarray) -> _Point | None:

@@ -51,7 +51,7 @@ class Rows:
         if namespace(lam) is np and len(lam) > PIECE and 2 * np.count_nonzero(lam) < len(lam):
             return self.take(lam != 0).adjoint(lam[lam != 0])
         pieces = pieces_of(self, lam)
-        ends = np.cumsum([0, *(len(piece) for piece in pieces)])
+        ends = np.cumsum([0, *(len(piece) for piece in pieces)])  # where each piece begins
         total: Any = sum(adjoint_of(piece, lam[i:j]) for piece, i, j in zip(pieces, ends[:-1], ends[1:]))
         return total
 
@@ -63,7 +63,7 @@ class Rows:
     def moment(self) -> np.ndarray:
         """Σ |weight_is| (p pᵀ + q qᵀ) / 2, (d, d)."""
         xp = namespace(self.weight)
-        root = xp.reshape(xp.abs(self.weight) ** 0.5, (-1, 1))
+        root = xp.reshape(xp.abs(self.weight) ** 0.5, (-1, 1))  # (m·t, 1)
         sides = [self.left * root] if self.right is None else [self.left * root, self.right * root]
         squares = [side.T @ side for side in sides]
         return sum(squares[1:], start=squares[0]) / len(squares)
@@ -95,7 +95,7 @@ class Rows:
     def take(self, keep: np.ndarray) -> "Rows":
         """The rows of some of the constraints, chosen by a mask (m,)."""
         xp = namespace(self.weight)
-        rows = xp.nonzero(xp.reshape(xp.broadcast_to(keep[:, None], self.weight.shape), (-1,)))[0]
+        rows = xp.nonzero(xp.reshape(xp.broadcast_to(keep[:, None], self.weight.shape), (-1,)))[0]  # t rows of each
         right = None if self.right is None else xp.take(self.right, rows, axis=0)
         return Rows(xp.take(self.left, rows, axis=0), xp.take(self.weight, xp.nonzero(keep)[0], axis=0), right)
 
@@ -103,7 +103,7 @@ class Rows:
         """The rows of factor_i A_i, factor ≥ 0 (m,): the vectors take its root, so that no unit overflows."""
         xp = namespace(self.weight)
         terms = self.weight.shape[1]
-        root = xp.repeat(xp.sqrt(factor), terms)[:, None]
+        root = xp.repeat(xp.sqrt(factor), terms)[:, None]  # (m·t, 1)
         return Rows(self.left * root, self.weight, None if self.right is None else self.right * root)
 
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
@@ -130,14 +130,14 @@ def linear_of(rows: Rows, M: np.ndarray) -> np.ndarray:
     """⟨A_i, M⟩ of few constraints."""
     xp = namespace(M)
     right = rows.left if rows.right is None else rows.right
-    products = xp.reshape(xp.sum((rows.left @ M) * right, axis=1), rows.weight.shape)
+    products = xp.reshape(xp.sum((rows.left @ M) * right, axis=1), rows.weight.shape)  # p_isᵀ M q_is, (m, t)
     return xp.sum(rows.weight * products, axis=1)
 
 
 def adjoint_of(rows: Rows, lam: np.ndarray) -> np.ndarray:
     """Σ λ_i A_i of few constraints."""
     xp = namespace(lam)
-    w = xp.reshape(rows.weight * lam[:, None], (-1,))
+    w = xp.reshape(rows.weight * lam[:, None], (-1,))  # (m·t,)
     if rows.right is None:
         return rows.left.T @ (rows.left * w[:, None])
     A = rows.left.T @ (rows.right * w[:, None])
