@@ -198,6 +198,10 @@ class Watch:
         """Whether nothing has helped for long."""
         return self.stalled > 10 * PATIENCE
 
+    def result(self, residual: float, tol: float, done: int, max_iter: int) -> Result:
+        """How it ended: below full rank the hinges may have no stationary point in reach, and nothing helps."""
+        return Result.stalled if self.hopeless and residual > tol else ended(residual, tol, done, max_iter)
+
 
 def descend_margins(start: Start, task: Task, triplets: Triplets | Hinges, done: int = 0) -> Solution:
     """Minimize pull, hinges and penalty over L from a start; ``done`` steps are behind."""
@@ -222,14 +226,12 @@ def descend_margins(start: Start, task: Task, triplets: Triplets | Hinges, done:
         if watch.circling:  # a sharper hinge helps, and, where it is convex, longer descents
             interval = min(longer * interval, LONGEST)
             triplets = replace(triplets, mu=triplets.mu / 2)
-    # Below full rank the hinges may have no stationary point in reach: it stalls where the objective does not fall.
-    stalled = watch.hopeless and residual > tol
     return Solution(
         factor=start.coordinates.lift(L),
         objective=state.objective,
         gap=state.gap(L, to_numpy(triplets.pull()) + np.diag(to_numpy(start.ridge))),
         n_iter=max(done, 1),
-        result=Result.stalled if stalled else ended(residual, tol, done, max_iter),
+        result=watch.result(residual, tol, done, max_iter),
         residual=residual,
         tol=tol,
     )
