@@ -116,7 +116,7 @@ class TupleMixin:
         """−d² of each pair (n, 2, d), the larger the more similar, shape (n,)."""
         return -self._sqdists(pairs, (2,))[0]
 
-    @available_if(_must_decide)  # type: ignore[untyped-decorator]
+    @available_if(_must_decide)
     def decision_function(self, tuples: Any) -> np.ndarray:
         """How much a tuple is as it should be: threshold − d² for pairs, d²(far pair) − d²(near pair) for others."""
         check_is_fitted(self, "metric_")
@@ -128,7 +128,7 @@ class TupleMixin:
             raise AttributeError(f"{owner}: has no threshold for pairs; call calibrate_threshold or set_threshold.")
         return self.threshold_ - near_sqdist
 
-    @available_if(_must_decide)  # type: ignore[untyped-decorator]
+    @available_if(_must_decide)
     def predict(self, tuples: Any) -> np.ndarray:
         """1 for pairs that are similar, and for triplets and quadruplets in the right order; −1 for others."""
         value = self.decision_function(tuples)
