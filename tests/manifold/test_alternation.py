@@ -145,7 +145,7 @@ def test_a_bar_shows_the_alternations(monkeypatch):
     monkeypatch.setattr(
         Progress, "add_task", lambda bar, name, **rest: bars.append(name) or add_task(bar, name, **rest)
     )
-    data = gm.datasets.closer_moons(40, random_state=0)
+    data = gm.datasets.moons(40, random_state=0)
     quiet, loud = (
         gm.GeometryAwareKernel(max_iter=3, verbose=told, random_state=0).fit(data.X, data.y) for told in (False, True)
     )
