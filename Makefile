@@ -17,13 +17,8 @@ JOBS ?= 2
 SMOKE = $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_minute.py -m browser -k test_the_first_minute -rs
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-<<<<<<< HEAD
-.PHONY: demo serve page browser smoke smoke-ready test lint types quick machines mutants slow exports arrays gpu docs papers papers-quick speed beyond
-.PHONY: effect retrieval clicks fuzz coming-from frameworks dist clean
-=======
 .PHONY: demo serve page browser smoke smoke-ready test lint types quick whole machines mutants slow exports arrays gpu docs papers papers-quick speed beyond
-.PHONY: effect retrieval clicks fuzz beside dist clean
->>>>>>> 168099a5 (How to add and test what is new, with the layers in a picture; make whole)
+.PHONY: effect retrieval clicks fuzz coming-from frameworks dist clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
