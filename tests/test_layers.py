@@ -101,6 +101,12 @@ def test_the_map_in_the_documentation_has_every_room_in_its_order():
     assert levels == sorted(levels)
 
 
+def test_the_picture_for_contributors_has_a_line_for_each_layer():
+    page = (ROOT.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    picture = page.split("```text\n")[1].split("```")[0]
+    assert [set(line[20:].split()) for line in picture.splitlines()][::-1] == LAYERS
+
+
 def test_no_room_reaches_another_by_a_string():
     for path, here, tree in files():
         for node in ast.walk(tree):
