@@ -53,7 +53,7 @@ class Frame:
         sample = X[:: max(1, n // PROJECTED[0])]
         center = sample.mean(axis=0, dtype=np.float64) if n else np.zeros(d)
         sample = sample - center
-        unit = 2.0 ** int(np.frexp(np.abs(sample).max(initial=0.0))[1])
+        unit = 2.0 ** int(np.frexp(np.abs(sample).max(initial=0.0))[1])  # a power of two divides without rounding
         tried = n >= PROJECTED[0] and d >= PROJECTED[1]
         return cls(center, unit, _directions(sample / unit) if tried else None)
 
@@ -89,8 +89,8 @@ class Frame:
 
     def _projected(self, X: np.ndarray) -> np.ndarray:
         V = (X - self.center) / self.unit
-        Z = V @ self.directions
-        rest = np.sqrt(np.maximum(linalg.row_norms(V) - linalg.row_norms(Z), 0))
+        Z = V @ self.directions  # (n, p)
+        rest = np.sqrt(np.maximum(linalg.row_norms(V) - linalg.row_norms(Z), 0))  # length off the directions, (n,)
         return np.column_stack([Z, rest])
 
 
@@ -183,7 +183,7 @@ class Scan(ABC):
 
         These come last: bounds ascend.
         """
-        far = self.halves == np.inf
+        far = self.halves == np.inf  # (n,)
         order = np.argsort(far, kind="stable")
         return np.tile(order, (m, 1)), np.tile(np.where(far[order], np.inf, -np.inf), (m, 1))
 

@@ -99,7 +99,7 @@ class PyramidMatch(ByVectors):
         side = self.side * 2.0**level
         rng = np.random.default_rng([self.random_state, grid])
         shift = rng.uniform(0, self.side * 2.0**self.n_levels, points.shape[1])
-        cells = np.floor((points + (shift if grid else 0)) / side)
+        cells = np.floor((points + (shift if grid else 0)) / side)  # (n, d)
         if cells.size and np.abs(cells).max() > 2**52:
             raise ValueError("PyramidMatch: side is too small for the range of the vectors; use a wider one.")
         key = np.full(len(points), (self.random_state * 64 + grid) * 64 + level + 1, np.uint64)
@@ -111,10 +111,10 @@ class PyramidMatch(ByVectors):
 
 def occurrences(owner: np.ndarray, key: np.ndarray) -> np.ndarray:
     """How often each pair (owner, key) came before, (n,)."""
-    order = np.lexsort((key, owner))
+    order = np.lexsort((key, owner))  # (n,), the same pairs side by side
     new = np.ones(len(order), bool)
     new[1:] = (key[order][1:] != key[order][:-1]) | (owner[order][1:] != owner[order][:-1])
-    start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))  # where each run of equals begins
     keys = np.empty(len(order), np.uint64)
     keys[order] = np.arange(len(order)) - start
     return keys

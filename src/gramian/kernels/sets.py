@@ -77,8 +77,8 @@ class ProximityDistribution(ByVectors):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         D = linalg.sqdist(np.ascontiguousarray(A[:, 1:]))
         np.fill_diagonal(D, np.inf)
-        nearest_words = words[np.argsort(D, axis=1, kind="stable")[:, :ranks]]
-        pair = words[:, None] * self.n_words + nearest_words
+        nearest_words = words[np.argsort(D, axis=1, kind="stable")[:, :ranks]]  # (n, ranks)
+        pair = words[:, None] * self.n_words + nearest_words  # (i, j) as one number, (n, ranks)
         # A neighbor of rank s is among the r nearest for all r ≥ s.
         place = [pair[:, : r + 1] * self.n_ranks + r for r in range(ranks)]
         return np.unique(np.concatenate([p.ravel() for p in place]), return_counts=True)
@@ -88,7 +88,7 @@ class ProximityDistribution(ByVectors):
         for A in sets:
             place, count = self.counts(A)
             count = np.minimum(count, MOST)
-            unit = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+            unit = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # 0, …, count − 1 of each place
             columns.append(np.repeat(place, count) * MOST + unit)
             lengths.append(count.sum())
         ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -47,8 +47,8 @@ class Combination:
         n = len(X)
         keys = np.concatenate([i * n + j for i, j in (side.near_ends, side.far_ends)])
         pairs, place = np.unique(keys, return_inverse=True)
-        V = X[pairs // n] - X[pairs % n]
-        size = linalg.row_inner(bases @ (V.T @ V), bases) / len(V)
+        V = X[pairs // n] - X[pairs % n]  # each pair once, (p, d)
+        size = linalg.row_inner(bases @ (V.T @ V), bases) / len(V)  # mean of (b_kᵀv)², (K,)
         spread = (V**2).sum() / len(V)
         varies = size > (ROUNDING * linalg.row_norms(bases) * spread if spread > 0 else np.inf)
         bases = bases[varies] / np.sqrt(size[varies])[:, None]
@@ -72,7 +72,7 @@ class Combination:
 
     def dual(self, lam: np.ndarray, prices: np.ndarray) -> float:
         """A lower bound of the problem: λ, made smaller until prices ≥ −cost."""
-        ratio = self.cost / np.maximum(-prices, 1e-300)
+        ratio = self.cost / np.maximum(-prices, 1e-300)  # by which λ may shrink at most, (K,)
         return float(self.margin @ lam) * min(1.0, float(ratio[prices < 0].min(initial=np.inf)))
 
 
@@ -103,7 +103,7 @@ class Smoothed:
     def value(self, w: np.ndarray, z: np.ndarray) -> float:
         """The smoothed objective."""
         positive = np.maximum(z, 0)
-        inside = np.minimum(positive, self.width)
+        inside = np.minimum(positive, self.width)  # the round part of the hinge, (m,)
         return float(self.whole.share @ (inside * (positive - 0.5 * inside))) / self.width + float(self.cost @ w)
 
     def objective(self, w: np.ndarray, z: np.ndarray) -> float:
@@ -120,7 +120,7 @@ class Smoothed:
 
     def hessian(self, z: np.ndarray) -> np.ndarray:
         """The Hessian in the weights."""
-        rows = np.flatnonzero((z > 0) & (z <= self.width))
+        rows = np.flatnonzero((z > 0) & (z <= self.width))  # only the round part curves
         R = self.lengths[self.whole.near[rows]]
         R -= self.lengths[self.whole.far[rows]]
         R *= np.sqrt(self.whole.share[rows])[:, None]
@@ -128,7 +128,7 @@ class Smoothed:
 
     def residual(self, w: np.ndarray, gradient: np.ndarray) -> float:
         """The largest slope along which a weight could still move, relative to its cost."""
-        slope = np.where(w > 0, gradient, np.minimum(gradient, 0))
+        slope = np.where(w > 0, gradient, np.minimum(gradient, 0))  # a weight of 0 may only grow
         return float(np.abs(slope / self.cost).max(initial=0))
 
     def step(self, w: np.ndarray, gradient: np.ndarray, H: np.ndarray, damping: float) -> np.ndarray:
@@ -177,7 +177,7 @@ class WorkingSet:
 
         False when no slope is below −``least`` times the cost.
         """
-        slope = 1 + prices / self.whole.cost
+        slope = 1 + prices / self.whole.cost  # ∂f/∂w_k relative to its cost, (K,)
         slope[self.columns] = 0
         best = np.argsort(slope, kind="stable")[:BATCH]
         best = best[slope[best] < -least]

@@ -27,9 +27,9 @@ def contrastive_loss(L: Any, X: Any, codes: Any, temperature: float) -> tuple[fl
     classes = codes if isinstance(codes, softmax.Classes) else softmax.Classes(codes)
     X = classes.sorted(X)
     Z = X @ L.T
-    size = xp.sqrt(xp.sum(Z * Z, axis=1, keepdims=True))
+    size = xp.sqrt(xp.sum(Z * Z, axis=1, keepdims=True))  # (n, 1)
     size = xp.where(size > 0, size, xp.ones_like(size))
-    U = Z / size
+    U = Z / size  # rows of length one, (n, r)
     G, value, anchors = xp.zeros_like(U), 0.0, 0
     # |u_i − u_j|² = 2 − 2 cos for rows of length one, so that neighbors by distance are those by angle.
     for rows, E, _ in softmax.neighborhoods(U / (2 * temperature) ** 0.5):
@@ -38,7 +38,7 @@ def contrastive_loss(L: Any, X: Any, codes: Any, temperature: float) -> tuple[fl
         G[rows, :] += slope @ U
         G += slope.T @ U[rows, :]
     G = G / (max(anchors, 1) * temperature)
-    G = (G - U * xp.sum(G * U, axis=1, keepdims=True)) / size
+    G = (G - U * xp.sum(G * U, axis=1, keepdims=True)) / size  # through the division by the length
     return value / max(anchors, 1), G.T @ X
 
 
@@ -49,7 +49,7 @@ def loss_of_block(E: Any, classes: softmax.Classes, rows: slice) -> tuple[float,
     """
     xp = namespace(E)
     tiny = float(xp.finfo(E.dtype).smallest_normal)
-    mass = xp.zeros_like(E[:, :1])
+    mass = xp.zeros_like(E[:, :1])  # Σ_{j ~ i} E_ij, (rows, 1)
     for members, columns in classes.of(rows):
         mass[members, :] += xp.sum(E[members, columns], axis=1, keepdims=True)
     total = xp.sum(E, axis=1, keepdims=True)

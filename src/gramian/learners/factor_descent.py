@@ -70,8 +70,8 @@ def discriminant_directions(X: np.ndarray, labels: Labels) -> np.ndarray:
     class_means = linalg.take(means, labels.codes)  # (n, d)
     Sw = to_numpy((X - class_means).T @ (X - class_means))
     ridge = 1e-6 * max(np.trace(Sw) / len(Sw), np.finfo(float).tiny)
-    whiten = linalg.psd_power(Sw + ridge * np.eye(len(Sw)), -0.5)
-    between = (class_means - linalg.mean(X)) @ asarray(whiten, X)
+    whiten = linalg.psd_power(Sw + ridge * np.eye(len(Sw)), -0.5)  # S_w^{-1/2}, (d, d)
+    between = (class_means - linalg.mean(X)) @ asarray(whiten, X)  # (n, d)
     vectors = linalg.eigh(to_numpy(between.T @ between))[1][:, ::-1]
     return linalg.oriented(np.linalg.qr(whiten @ vectors)[0]).T
 
@@ -95,11 +95,11 @@ class Coordinates:
     def fit(cls, X: np.ndarray, near: Any, reg: float = 0.0, ridge: float = 0.1) -> "Coordinates":
         """Coordinates from target neighbors (n, k), or the two ends of near pairs, and the weight of ‖L‖²."""
         mean = linalg.mean(X)
-        U = varying_directions(X - mean)
-        Z = (X - mean) @ asarray(U, X)
+        U = varying_directions(X - mean)  # (d, q)
+        Z = (X - mean) @ asarray(U, X)  # (n, q)
         mean = to_numpy(mean)
         pairs = len(near[0]) if isinstance(near, tuple) else near.shape[0] * near.shape[1]
-        P = to_numpy(pull(Z, near)) / pairs
+        P = to_numpy(pull(Z, near)) / pairs  # mean scatter of near pairs, (q, q)
         unit = np.trace(P) if np.trace(P) > 0 else linalg.total(linalg.row_norms(Z)) / Z.shape[0]
         if unit <= 0:
             return cls(mean, np.zeros((X.shape[1], 0)), 1.0)
@@ -129,7 +129,7 @@ class Coordinates:
 def varying_directions(V: np.ndarray) -> np.ndarray:
     """Orthonormal basis (d, q) of the directions in which centered points vary."""
     n, d = V.shape
-    small = V.T @ V if d <= n else V @ V.T
+    small = V.T @ V if d <= n else V @ V.T  # the smaller of the two Gram matrices
     values, vectors = linalg.eigh(to_numpy(small))
     keep = values > 1e-12 * max(values[-1], 0.0)
     if d <= n:
@@ -142,7 +142,7 @@ def pull(Z: Any, near: Any, weight: np.ndarray | None = None) -> np.ndarray:
     if isinstance(near, tuple):
         V = linalg.take(Z, near[0]) - linalg.take(Z, near[1])
         return V.T @ V
-    P = linalg.full((Z.shape[1], Z.shape[1]), 0.0, Z)
+    P = linalg.full((Z.shape[1], Z.shape[1]), 0.0, Z)  # (q, q)
     for j in range(near.shape[1]):
         V = Z - linalg.take(Z, near[:, j])
         P += V.T @ (V if weight is None else V * weight[:, None])

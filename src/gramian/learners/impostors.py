@@ -39,7 +39,7 @@ class PairGraph:
         """Squared distances of the m pairs of rows of E, (m,)."""
         if self.places is not None:
             return linalg.sqdist(E).take(self.places)
-        far = np.empty(len(self.anchor))
+        far = np.empty(len(self.anchor))  # (m,)
         for rows in linalg.blocks(len(far), 24 * E.shape[1], CACHE_BYTES):
             V = E.take(self.anchor[rows], axis=0)
             V -= E.take(self.impostor[rows], axis=0)
@@ -66,7 +66,7 @@ class PairGraph:
     def pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Order, columns and row pointers of the sparse matrix that holds target pairs and the others."""
         n, k = self.targets.shape
-        rows = np.concatenate([np.repeat(np.arange(n), k), self.anchor])
+        rows = np.concatenate([np.repeat(np.arange(n), k), self.anchor])  # (n k + m,)
         order = np.argsort(rows, kind="stable")
         columns = np.concatenate([self.targets.ravel(), self.impostor])[order]
         return order, columns, np.searchsorted(rows[order], np.arange(n + 1))
@@ -186,7 +186,7 @@ class Triplets:
     def renewed(self, L: np.ndarray, labels: Labels) -> "Triplets":
         """Candidates within the buffer of the margin at L; multipliers of pairs that stay are kept."""
         E, xp = self.Z @ L.T, namespace(L)
-        reach = 1 + BUFFER + xp.max(self.target_sqdist(E), axis=1)
+        reach = 1 + BUFFER + xp.max(self.target_sqdist(E), axis=1)  # (n,)
         order = neighbor_targets.by_class(labels, E) if self.order is None else self.order
         anchor, impostor = neighbor_targets.closer_than(
             E, labels, xp.where(xp.any(self.real, axis=1), reach, -xp.inf), order
@@ -229,7 +229,7 @@ class Triplets:
         """Target distances d²_ij (n, k) and s = 1 + d²_ij − d²_il (m, k) of the embedded points E."""
         pulls = self.target_sqdist(E)
         s = namespace(pulls).take(pulls, self.anchor, axis=0)
-        s -= (self.pairs.sqdist(E) - 1)[:, None]
+        s -= (self.pairs.sqdist(E) - 1)[:, None]  # 1 + d²_ij − d²_il, (m, k)
         return pulls, s
 
     def target_sqdist(self, E: np.ndarray) -> np.ndarray:
@@ -354,7 +354,7 @@ class Hinges:
 
     def slacks(self, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Squared distances of all pairs, and s = margin + d²(near) − d²(far) of the comparisons."""
-        sqdist = linalg.row_norms(self.V @ L.T)
+        sqdist = linalg.row_norms(self.V @ L.T)  # (p,)
         return sqdist, self.margin + sqdist[self.near] - sqdist[self.far]
 
     def multipliers(self, s: np.ndarray) -> np.ndarray:

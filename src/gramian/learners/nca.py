@@ -86,15 +86,15 @@ def truncated_nca_loss(
     """:func:`nca_loss` with the neighbors j of point i limited to the row ``near[i]``, O(n k) work and memory."""
     n, k = near.shape
     Z = X @ L.T
-    P = np.empty((n, k))
+    P = np.empty((n, k))  # −d²_ij, then p_ij
     for rows in linalg.blocks(n, 8 * k * Z.shape[1], softmax.BLOCK_BYTES):
         V = Z[rows, None, :] - Z[near[rows]]
         P[rows] = -np.einsum("ijk,ijk->ij", V, V)
     P = np.exp(P - P.max(axis=1, keepdims=True))
     P /= P.sum(axis=1, keepdims=True)
-    W = P * (codes[near] == codes[:, None])
-    p = W.sum(axis=1, keepdims=True)
-    W -= P * p
+    W = P * (codes[near] == codes[:, None])  # p_ij of the own class, (n, k)
+    p = W.sum(axis=1, keepdims=True)  # p_i, (n, 1)
+    W -= P * p  # −∂f/∂d²_ij
     if weight is not None:
         W, p = W * weight[:, None], p * weight[:, None]
     graph = sparse.csr_array((W.ravel(), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))

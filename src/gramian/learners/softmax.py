@@ -23,7 +23,7 @@ def neighborhoods(Z: Any, anchors: slice | None = None) -> Iterator[tuple[slice,
     xp = namespace(Z)
     n = Z.shape[0]
     Z = Z - xp.mean(Z, axis=0)
-    norms = xp.sum(Z * Z, axis=1, keepdims=True)
+    norms = xp.sum(Z * Z, axis=1, keepdims=True)  # (n, 1)
     ones = xp.ones_like(norms)
     # One matrix product gives −‖z_i − z_j‖² with nothing left to add.
     left = xp.concat([2 * Z, -norms, -ones], axis=1)
@@ -33,8 +33,8 @@ def neighborhoods(Z: Any, anchors: slice | None = None) -> Iterator[tuple[slice,
     anchors = slice(0, n) if anchors is None else anchors
     for piece in linalg.blocks(anchors.stop - anchors.start, bytes_per_row, block, of=Z):
         rows = slice(anchors.start + piece.start, anchors.start + piece.stop)
-        E = left[rows, :] @ right
-        xp.reshape(E, (-1,))[rows.start :: n + 1] = -xp.inf
+        E = left[rows, :] @ right  # −d², (rows, n)
+        xp.reshape(E, (-1,))[rows.start :: n + 1] = -xp.inf  # no point is its own neighbor
         top = xp.max(E, axis=1, keepdims=True)
         E -= top
         yield rows, _exp(E), top
@@ -58,7 +58,7 @@ class Classes:
         codes = np.asarray(to_numpy(codes))
         inside = np.zeros(len(codes), dtype=bool)
         inside[anchors or slice(None)] = True
-        self.order = np.lexsort((codes, ~inside))
+        self.order = np.lexsort((codes, ~inside))  # (n,)
         self.in_order = bool((np.diff(self.order) > 0).all())
         self.n_anchors = int(inside.sum())
         ahead, behind = codes[self.order[: self.n_anchors]], codes[self.order[self.n_anchors :]]
@@ -98,7 +98,7 @@ class Cross:
         self.wide = X.shape[1] > 2 * L.shape[0]
         ones = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
         self.V = xp.concat([self.Z if self.wide else X, ones], axis=1)
-        self.degree = xp.zeros_like(ones)
+        self.degree = xp.zeros_like(ones)  # Σ_j W_ij + W_ji, (n, 1)
         self.sum = xp.zeros_like(self.Z if self.wide else X[:1, :].T @ X[:1, :])
 
     def sums(self, W: Any, columns: slice = slice(None)) -> Any:
@@ -123,5 +123,5 @@ class Cross:
 
     def total(self) -> Any:
         """The sum G."""
-        pull = (self.Z * self.degree).T @ self.X
+        pull = (self.Z * self.degree).T @ self.X  # Zᵀ diag(degree) X, less ZᵀWX and its mirror
         return pull - (self.sum.T @ self.X if self.wide else self.L @ (self.sum + self.sum.T))
