@@ -44,10 +44,13 @@ def points(
     min_points: int = 1,
     name: str = "X",
     devices: bool = False,
+    degree: int = 2,
+    learns: bool = False,
 ) -> Any:
     """Return X as a finite float array (n, d), or CSR when sparse; never a view that we write to.
 
-    With ``devices`` an array of another library stays where it is.
+    With ``devices`` an array of another library stays where it is. ``degree`` is the largest power that X enters in;
+    what is learned from must also have a scale at which these powers are not all zero.
     """
     X = placed(X, owner, name, devices)
     if _arrays.foreign(X):
@@ -75,7 +78,7 @@ def points(
         raise ValueError(f"{owner}: {name} must hold at least {min_points} point(s), got {X.shape[0]}.")
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"{owner}: {name} must have {n_features} features, got {X.shape[1]}.")
-    return _sound(X, owner, name)
+    return _sound(X, owner, name, degree, learns)
 
 
 def csr(A: Any, dtype: Any = None) -> sparse.csr_array:
@@ -177,12 +180,12 @@ def _device_points(estimator: Any, X: Matrix, reset: bool, min_points: int, degr
     """The points of an estimator, on a device."""
     owner = type(estimator).__name__
     width = None if reset else getattr(estimator, "n_features_in_", None)
-    X = points(X, owner, n_features=width, min_points=min_points, devices=True)
-    if X.shape[1] == 0:
+    if X.ndim == 2 and X.shape[1] == 0:
         raise ValueError(f"{owner}: X must have at least one feature, got shape {X.shape}.")
+    X = points(X, owner, n_features=width, min_points=min_points, devices=True, degree=degree, learns=reset)
     if reset:
         estimator.n_features_in_ = X.shape[1]
-    return _sound(X, owner, degree=degree, learns=reset)
+    return X
 
 
 def _reason(error: Exception, X: Any) -> str:

@@ -164,6 +164,13 @@ def test_a_failed_fold_is_counted_and_told(wine):
     assert bad.anchor_ == 0.5 and bad.failed_folds_ == 3 * bad.traits.repeats
 
 
+@pytest.mark.parametrize("name", ["RCA", "Kernelized", "MLKR"])
+def test_labels_may_come_coded(name, wine):
+    X, y = wine
+    plain, coded = (LEARNERS[name]().fit(X, side) for side in (y, gm.constraints.Labels.from_array(y, "test")))
+    assert np.array_equal(plain.metric_.sqdist(X), coded.metric_.sqdist(X))
+
+
 def test_a_plan_is_the_learner_or_a_wrapper_around_it(wine):
     y = gm.constraints.Labels.from_array(wine[1], "test")
     exact = gm.ITML(anchor=0)

@@ -190,7 +190,7 @@ def fit_sums(learner: Any, blocks: Blocks, side: Any, drawn: Callable[[], tuple[
             remedy = SMALLER if grouped else "give fewer constraints"
             X, y = enter(learner, blocks.rows(rows, owner, remedy), y, unknown)
         learner.n_features_in_ = d
-        covariance = grouped or blends or _validate.is_word(getattr(learner, "prior", "identity"), "covariance")
+        covariance = grouped or blends or _validate.is_word(learner.prior, "covariance")
         sums = sums_of(learner, blocks, side) if covariance and not in_subspace(learner) else None
         task = task_of(learner, X, y, sums)
         keep(learner, task.rest.coordinates, plan(learner, y).solve(task))

@@ -25,11 +25,12 @@ def enter(learner: "Learner", X: Any, y: Any, unknown: Any = None) -> tuple[Any,
         raise ValueError(f"{owner}: requires y to be passed, but the target y is None; give labels or constraints.")
     if isinstance(y, Constraints | Feedback):
         return constrained(learner, vectors(learner, X) if traits.vectors else X, y)
-    y = _validate.plain(y, owner, "y")
-    _warnings.refuse_tuples(y, owner)
-    numbers = traits.labels == "numbers"
+    coded, numbers = isinstance(y, Labels), traits.labels == "numbers"
+    if not coded:
+        y = _validate.plain(y, owner, "y")
+        _warnings.refuse_tuples(y, owner)
     if traits.vectors:
-        X = vectors(learner, X, y if unknown is None else None)
+        X = vectors(learner, X, None if coded or unknown is not None else y)
     labels = Labels.from_array(y, owner, linalg.count(X), unknown, numbers)
     if traits.vectors:
         _warnings.warn_of_data(learner, X, labels, unknown)

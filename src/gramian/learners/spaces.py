@@ -167,10 +167,7 @@ def subspace_basis(kind: Any, X: Matrix, rank: int, rng: np.random.RandomState, 
     """Orthonormal columns U (d, k), k ≤ rank: "svd", "landmarks" (span of random points), or given columns."""
     rank = min(_validate.number(rank, owner, "rank", low=1, integer=True), *X.shape)
     if not isinstance(kind, str):
-        U = np.asarray(kind, dtype=float)
-        if U.ndim != 2 or U.shape[0] != X.shape[1]:
-            raise ValueError(f"{owner}: subspace must have shape ({X.shape[1]}, k), got {U.shape}.")
-        return orthonormal_span(U)
+        return span_of_columns(kind, X.shape[1], owner)
     _validate.one_of(kind, owner, "subspace", ("svd", "landmarks"))
     if sparse.issparse(X) and len(columns := linalg.held_columns(X)) < X.shape[1]:
         _memory.require(24.0 * rank * X.shape[1], owner, f"{rank} directions of {X.shape[1]:,} features", SMALLER)
@@ -181,6 +178,19 @@ def subspace_basis(kind: Any, X: Matrix, rank: int, rng: np.random.RandomState, 
     if kind == "landmarks":
         rows = linalg.take(X, np.sort(rng.choice(X.shape[0], rank, replace=False)))
         return orthonormal_span(to_numpy(linalg.dense(rows)).T)
+    return principal(X, rank, rng)
+
+
+def span_of_columns(columns: Any, d: int, owner: str) -> np.ndarray:
+    """The span of columns (d, k) that the caller has."""
+    U = np.asarray(columns, dtype=float)
+    if U.ndim != 2 or U.shape[0] != d:
+        raise ValueError(f"{owner}: subspace must have shape ({d}, k), got {U.shape}.")
+    return orthonormal_span(U)
+
+
+def principal(X: Matrix, rank: int, rng: np.random.RandomState) -> np.ndarray:
+    """Leading singular vectors (d, k) of X, as far as it reaches."""
     if foreign(X):
         values, vectors = linalg.eigh(to_numpy(X.T @ X))
         keep = np.flatnonzero(values > 1e-24 * values[-1])[::-1][:rank]
