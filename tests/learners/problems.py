@@ -32,3 +32,9 @@ def violations(M, X, side):
     near, far = (X[i] - X[j] for i, j in (side.near_ends, side.far_ends))
     terms = [np.outer(a, a) - np.outer(b, b) for a, b in zip(near, far)]
     return side.margin + cp.hstack([cp.sum(cp.multiply(A, M)) for A in terms])
+
+
+def labeled_points(n=200, d=4, classes=4, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % classes
+    return rng.normal(size=(n, d)) * np.arange(1, d + 1) + 2 * rng.normal(size=(classes, d))[y], y

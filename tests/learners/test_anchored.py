@@ -13,14 +13,9 @@ from gramian.constraints import Labels
 from gramian.learners.anchored import WEIGHTS, gain_and_error, leading_directions
 from gramian.learners.held_out import Fold, held_out, path_scores
 from gramian.learners.path import Path, precision_path
+from tests.learners.problems import labeled_points
 
 LEARNERS = [gm.RCA, gm.GMML, gm.ITML, gm.MMC, gm.LMNN, gm.NCA, gm.MCML, gm.DNE, gm.PLDA, gm.Contrastive, gm.Framework]
-
-
-def problem(n=200, d=4, classes=4, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % classes
-    return rng.normal(size=(n, d)) * np.arange(1, d + 1) + 2 * rng.normal(size=(classes, d))[y], y
 
 
 def by_hand(M, X, weight):
@@ -32,7 +27,7 @@ def by_hand(M, X, weight):
 @pytest.mark.parametrize("weight", [0.2, 0.9])
 @pytest.mark.parametrize("learner", [gm.RCA, gm.PLDA], ids=lambda cls: cls.__name__)
 def test_a_given_weight_blends_the_optimum_with_the_identity(learner, weight):
-    X, y = problem()
+    X, y = labeled_points()
     plain, blend = learner(anchor=0).fit(X, y), learner(anchor=weight).fit(X, y)
     np.testing.assert_allclose(blend.metric_.matrix, by_hand(plain.metric_.matrix, X, weight), rtol=1e-8, atol=1e-10)
     assert blend.anchor_ == weight
@@ -51,7 +46,7 @@ def test_outside_of_the_points_the_metric_is_the_prior(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda cls: cls.__name__)
 def test_a_weight_of_one_is_the_prior_itself(learner):
-    X, y = problem()
+    X, y = labeled_points()
     M0 = np.diag([1.0, 2.0, 3.0, 4.0]) + 0.5
     np.testing.assert_allclose(learner(anchor=1.0).fit(X, y).metric_.matrix, np.eye(4), atol=1e-9)
     np.testing.assert_allclose(learner(anchor=1.0, prior=M0).fit(X, y).metric_.matrix, M0, atol=1e-9)
@@ -59,7 +54,7 @@ def test_a_weight_of_one_is_the_prior_itself(learner):
 
 @pytest.mark.parametrize("learner", [gm.RCA, gm.GMML, gm.ITML], ids=lambda cls: cls.__name__)
 def test_learning_near_a_prior_is_learning_near_the_identity_in_its_coordinates(learner):
-    X, y = problem()
+    X, y = labeled_points()
     M0 = np.diag([1.0, 0.2, 3.0, 0.5]) + 0.1
     G = gm.linalg.psd_sqrt(M0)
     y = gm.Pairs.from_labels(y) if learner is gm.ITML else y  # drawn from labels they would follow the coordinates
@@ -70,7 +65,7 @@ def test_learning_near_a_prior_is_learning_near_the_identity_in_its_coordinates(
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda cls: cls.__name__)
 def test_the_choice_depends_on_the_seed_alone_and_units_change_nothing(learner):
-    X, y = problem(90)
+    X, y = labeled_points(90)
     one, again, large = (learner(random_state=3).fit(s * X, y) for s in (1.0, 1.0, 1024.0))
     assert np.array_equal(one.metric_.matrix, again.metric_.matrix) and one.anchor_ in WEIGHTS
     order = np.argsort(one.metric_.sqdist(X[:10], X), axis=1)[:, :5]
@@ -95,7 +90,7 @@ def test_labels_that_mean_nothing_do_no_harm(learner):
 
 
 def test_pairs_triplets_and_chunklets_choose_a_weight_too():
-    X, y = problem(120)
+    X, y = labeled_points(120)
     pairs = gm.Pairs.from_labels(y, 300, random_state=0)
     assert gm.GMML(random_state=0).fit(X, pairs).anchor_ in WEIGHTS
     chunks = gm.Chunklets.from_labels(y)
@@ -181,31 +176,11 @@ def test_the_error_is_that_of_the_mean_over_clusters(rng):
 
 
 def test_a_prior_that_nothing_is_anchored_to_is_named():
-    X, y = problem()
+    X, y = labeled_points()
     with pytest.raises(ValueError, match="RCA: prior must be 'identity' where the metric is not anchored"):
         gm.RCA(anchor=0, prior=np.eye(4)).fit(X, y)
     with pytest.raises(ValueError, match="NCA: anchor must be 'auto' or a number in"):
         gm.NCA(anchor=2).fit(X, y)
-
-
-def test_plda_is_the_likelihood_ratio_of_two_covariances(rng):
-    from scipy.stats import multivariate_normal
-
-    X, y = problem(300, 3)
-    metric = gm.PLDA(0.0, 0.0, anchor=0).fit(X, y).metric_
-    groups = [X[y == c] for c in range(4)]
-    W = sum((len(g) - 1) * np.cov(g.T) for g in groups) / (300 - 4)
-    B = np.cov(np.stack([g.mean(axis=0) for g in groups]).T)
-    V = rng.normal(size=(50, 3))
-    ratio = multivariate_normal(cov=2 * W).logpdf(V) - multivariate_normal(cov=2 * (W + B)).logpdf(V)
-    d = metric.sqdist(V, np.zeros((1, 3)))[:, 0]
-    np.testing.assert_allclose(ratio - ratio[0], -(d - d[0]) / 4, rtol=1e-6, atol=1e-8)
-
-
-def test_plda_shrunk_all_the_way_is_a_multiple_of_the_features():
-    X, y = problem()
-    M = gm.PLDA(1.0, 1.0, anchor=0).fit(X, y).metric_.matrix
-    np.testing.assert_allclose(M, M[0, 0] * np.eye(4), atol=1e-10)
 
 
 def test_the_threshold_of_a_blend_tells_pairs_apart_under_the_blend():

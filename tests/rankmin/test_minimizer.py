@@ -9,20 +9,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.exceptions import ConvergenceWarning
+from tests.rankmin.problems import random_problem
 
 import gramian as gm
 from gramian.rankmin import Ellipsoid, EntrywiseBall, LowRank, Oracle, SchattenBall, solve_rectangular
 from gramian.rankmin.game import project_hull, project_simplex
 from gramian.rankmin.minimizer import dilation
-
-
-def random_problem(seed, n=20, m=15, rank=2):
-    rng = np.random.default_rng(seed)
-    A = rng.standard_normal((m, n, n))
-    A = (A + A.transpose(0, 2, 1)) / 2
-    F = rng.standard_normal((n, rank))
-    F /= np.sqrt(np.linalg.norm(F @ F.T))
-    return A, np.einsum("mij,ij->m", A, F @ F.T)
 
 
 @pytest.mark.parametrize("compress", [True, False])
@@ -191,30 +183,6 @@ def test_simplex_and_hull_projections(seed):
     for start in (np.full(30, 1 / 30), np.eye(30)[0]):
         p = project_hull(G, c, start, np.linalg.eigvalsh(G)[-1])
         assert ((c - G @ p) @ (np.eye(30) - p).T).max() <= 1e-5
-
-
-@pytest.mark.parametrize("conic", [False, True])
-def test_trace_norm_is_the_least_trace(conic):
-    cp = pytest.importorskip("cvxpy")
-    A, b = random_problem(2, n=12, m=20)
-    result = gm.RankMinimizer("trace", 0.05, conic=conic).solve(A, b)
-    X = cp.Variable((12, 12), PSD=True)
-    limits = [cp.trace(a @ X) >= c - 0.95 * 0.05 for a, c in zip(A, b)]
-    best = cp.Problem(cp.Minimize(cp.trace(X)), [*limits, cp.norm(X, "fro") <= 1]).solve(solver="CLARABEL")
-    assert result.feasible
-    assert np.trace(result.matrix) == pytest.approx(best, rel=5e-3)
-
-
-def test_heuristics_meet_the_constraints_and_factored_is_no_worse():
-    A, b = random_problem(6, n=25, m=60)
-    ranks = {}
-    for method in ("trace", "logdet", "factored"):
-        result = gm.RankMinimizer(method, 0.05).solve(A, b)
-        assert result.feasible and np.linalg.norm(result.matrix) <= 1 + 1e-9
-        ranks[method] = result.rank
-    assert ranks["factored"] <= ranks["logdet"] <= ranks["trace"]
-    with pytest.raises(ValueError, match="SchattenBall"):
-        gm.RankMinimizer("trace", oracle=SchattenBall(1)).solve(A, b)
 
 
 def test_the_steps_of_the_theorem_keep_its_promise():
