@@ -1,6 +1,6 @@
 """``python -m benchmarks.retrieval [--task NAME] [--pairs N] [--draws N]``: the study, resumed where it was stopped.
 
-``python -m benchmarks.retrieval beir DIR`` measures on a folder of BEIR with embeddings beside its texts.
+``python -m benchmarks.retrieval beir DIR [--encoder module:function]`` measures on a folder of BEIR.
 """
 
 import argparse
@@ -17,12 +17,13 @@ def main() -> None:
     parser.add_argument("--task", action="append", choices=list(TASKS))
     parser.add_argument("--pairs", action="append", type=int)
     parser.add_argument("--draws", type=int)
+    parser.add_argument("--encoder", help="of beir: what makes embeddings of texts, where none lie beside them")
     parser.add_argument("--half", choices=("developing", "reported"), default="reported")
     given = parser.parse_args()
     if given.what:
         if given.what[0] != "beir" or len(given.what) != 2:
             parser.error("give nothing, or beir DIR")
-        print(beir.report(Path(given.what[1])))
+        print(beir.report(Path(given.what[1]), given.encoder))
         return
     path = study.RESULTS / "pairs.csv"
     for name in given.task or TASKS:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gramian as gm
-from gramian.learners import query_adapter, retrieval_trials
+from gramian.learners import retrieval, retrieval_trials
 
 SIDES = pytest.mark.parametrize("side", ["query", "both"])
 
@@ -228,7 +228,7 @@ def test_a_failed_fit_changes_nothing():
 
 def test_of_many_queries_some_are_learned_from(monkeypatch):
     Q, D = pairs(300)
-    monkeypatch.setattr(query_adapter, "MOST", 120)
+    monkeypatch.setattr(retrieval, "MOST", 120)
     monkeypatch.setattr(retrieval_trials, "SEARCHED", 80)
     adapter = gm.QueryAdapter().fit(Q, D, hard=[[0, 1], [299, 298]])
     assert mrr(adapter, Q, D, 0, 300) > mrr(gm.QueryAdapter(anchor=1).fit(Q, D), Q, D, 0, 300)

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from gramian.learners import retrieval
-from gramian.learners.retrieval import Retrieval, contrast, measures, places, scores
-from gramian.learners.two_sided import TwoSided, contrasted, low_rank, ridge, whitened
+from gramian.learners import two_sided
+from gramian.learners.retrieval import Retrieval, measures, places, scores
+from gramian.learners.two_sided import TwoSided, contrast, contrasted, crowds, low_rank, ridge, whitened
 
 
 def task(seed=0, n=12, m=9, d=5):
@@ -31,7 +31,7 @@ def plain_loss(one, U, V, temperature):
 
 @pytest.mark.parametrize("block", [3, 5, 100])
 def test_the_loss_is_its_formula_and_has_its_gradient(block, monkeypatch):
-    monkeypatch.setattr(retrieval, "BLOCK", block)
+    monkeypatch.setattr(two_sided, "BLOCK", block)
     one = task()
     U, V = one.queries, one.documents
     value, dU, dV = contrast(one, U, V, 0.3)
@@ -47,10 +47,10 @@ def test_the_loss_is_its_formula_and_has_its_gradient(block, monkeypatch):
 
 
 def test_a_crowd_holds_what_is_needed(monkeypatch):
-    monkeypatch.setattr(retrieval, "CROWD", 4)
-    monkeypatch.setattr(retrieval, "BLOCK", 3)
+    monkeypatch.setattr(two_sided, "CROWD", 4)
+    monkeypatch.setattr(two_sided, "BLOCK", 3)
     one = task()
-    for rows, columns in retrieval.crowds(one):
+    for rows, columns in crowds(one):
         needed = set(one.answers[rows].indices) | set(one.hard[rows].indices)
         assert needed <= set(columns.tolist()) and len(columns) == max(4, len(needed)) == len(set(columns.tolist()))
 

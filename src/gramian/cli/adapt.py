@@ -14,8 +14,7 @@ from gramian.cli import options as opt
 from gramian.cli.linear_adapter import mapped, tuned, unit
 from gramian.cli.screen import listing, progress, say
 from gramian.cli.tables import TableError, load_numpy
-from gramian.learners.query_adapter import retrieval
-from gramian.learners.retrieval import MEASURES, scores
+from gramian.learners.retrieval import MEASURES, retrieval, scores
 
 ADAPT = (
     "gramian adapt queries.npy documents.npy -o adapter.gram",

@@ -4,22 +4,17 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from gramian import _validate, linalg
 from gramian._settings import Count, Seed, Share, Within, checked, whole
 from gramian.coordinates import Angles
-from gramian.learners.retrieval import MOST_DOCUMENTS, Retrieval, directed, unit
+from gramian.learners.retrieval import OWNER, Retrieval, retrieval
 from gramian.learners.retrieval_trials import FEWEST, WEIGHTS, Fold, RetrievalReport, Roads, search
 from gramian.learners.two_sided import TwoSided
 from gramian.learners.wrong_pairs import LOOKED_AT, WrongPairs
 from gramian.metrics import Metric
 from gramian.persist import Stored
-
-OWNER = "QueryAdapter"
-MOST = 50_000
-"""Queries that are learned from, at most."""
 
 
 @dataclass(eq=False, repr=False)
@@ -284,97 +279,3 @@ def doubt_of(task: Retrieval) -> str:
     if n < FEWEST:
         return f"{n} different queries are too few to hold some of them out (there must be {FEWEST})"
     return ""
-
-
-def retrieval(
-    queries: Any, documents: Any, matches: Any, weight: Any, hard: Any, rng: np.random.RandomState
-) -> Retrieval:
-    """The one door: checked rows of length one, each once, in an order that their content decides."""
-    Q, D = directed(queries, OWNER, "queries"), directed(documents, OWNER, "documents")
-    if Q.shape[1] != D.shape[1]:
-        raise ValueError(
-            f"{OWNER}: queries and documents must have the same number of columns, got {Q.shape[1]} and {D.shape[1]}; "
-            "vectors of two models are joined by ModelBridge."
-        )
-    if matches is None:
-        if len(Q) != len(D):
-            raise ValueError(
-                f"{OWNER}: queries and documents must have the same number of rows, got {len(Q)} and {len(D)}; give "
-                "matches, pairs of their rows, where they are not answered row by row."
-            )
-        pairs = np.column_stack([np.arange(len(Q))] * 2)
-    else:
-        pairs = index_pairs(matches, "matches", len(Q), len(D))
-    grades = np.ones(len(pairs)) if weight is None else _validate.vector(weight, OWNER, "weight", len(pairs))
-    if (grades < 0).any() or not (grades > 0).any():
-        raise ValueError(f"{OWNER}: weight must be at least 0, and above 0 for some match, got {grades.max()} at most.")
-    wrong = np.empty((0, 2), dtype=np.intp) if hard is None else index_pairs(hard, "hard", len(Q), len(D), empty=True)
-    if len(Q) > MOST:
-        Q, D, pairs, grades, wrong = fewer(Q, D, pairs, grades, wrong, rng)
-    Q, D = unit(Q), unit(D)
-    places_q, of_q = distinct(Q)
-    places_d, of_d = distinct(D)
-    shape = (len(places_q), len(places_d))
-    answers = graded(of_q[pairs[:, 0]], of_d[pairs[:, 1]], grades, shape)
-    negatives = graded(of_q[wrong[:, 0]], of_d[wrong[:, 1]], np.ones(len(wrong)), shape)
-    if answers.multiply(negatives).nnz:
-        raise ValueError(f"{OWNER}: hard must hold no match, but one of its documents answers the query.")
-    rows = np.flatnonzero(np.diff(answers.indptr))
-    return Retrieval(Q[places_q][rows], D[places_d], answers[rows], negatives[rows])
-
-
-def fewer(
-    Q: np.ndarray,
-    D: np.ndarray,
-    pairs: np.ndarray,
-    grades: np.ndarray,
-    wrong: np.ndarray,
-    rng: np.random.RandomState,
-) -> tuple[np.ndarray, ...]:
-    """``MOST`` of the queries, what answers them, and others, evenly."""
-    rows = np.sort(rng.permutation(np.unique(pairs[:, 0]))[:MOST])
-    matched, negative = np.isin(pairs[:, 0], rows), np.isin(wrong[:, 0], rows)
-    pairs, wrong = pairs[matched], wrong[negative]
-    columns = np.unique(np.concatenate([pairs[:, 1], wrong[:, 1], linalg.spread(len(D), MOST_DOCUMENTS)]))
-    near = [
-        np.column_stack([np.searchsorted(rows, p[:, 0]), np.searchsorted(columns, p[:, 1])]) for p in (pairs, wrong)
-    ]
-    return Q[rows], D[columns], near[0], grades[matched], near[1]
-
-
-def index_pairs(values: Any, name: str, n: int, m: int, empty: bool = False) -> np.ndarray:
-    """Checked rows of queries and of documents, (k, 2)."""
-    pairs = _validate.plain(values, OWNER, name)
-    if empty and pairs.size == 0:
-        return np.empty((0, 2), dtype=np.intp)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or not len(pairs):
-        raise ValueError(
-            f"{OWNER}: {name} must be pairs (k, 2) of rows of queries and of documents, got shape {pairs.shape} of "
-            f"{pairs.dtype}."
-        )
-    for column, count, side in ((0, n, "queries"), (1, m, "documents")):
-        low, high = int(pairs[:, column].min()), int(pairs[:, column].max())
-        if low < 0 or high >= count:
-            bad = low if low < 0 else high
-            raise ValueError(f"{OWNER}: {name} must be rows of {side} from 0 to {count - 1}, got {bad}.")
-    return pairs.astype(np.intp)
-
-
-def distinct(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that stand for equal ones, ordered by content, and which of them each row is."""
-    X = np.ascontiguousarray(X + 0.0)  # −0 is 0
-    as_bytes = X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
-    _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
-    return first, inverse
-
-
-def graded(rows: np.ndarray, columns: np.ndarray, grades: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
-    """A matrix of the highest grade of each pair that is above 0."""
-    order = np.lexsort((-grades, columns, rows))
-    order = order[grades[order] > 0]
-    rows, columns, grades = rows[order], columns[order], grades[order]
-    first = np.ones(len(rows), dtype=bool)
-    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    matrix = sparse.csr_array((grades[first], (rows[first], columns[first])), shape=shape)
-    matrix.sort_indices()
-    return matrix

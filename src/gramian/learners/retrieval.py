@@ -1,6 +1,5 @@
-"""Queries with the documents that answer them: the task, the exact loss in blocks, and what a ranking is worth."""
+"""Queries with the documents that answer them: the one door, the task, and what a ranking is worth."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,16 +9,13 @@ from scipy import sparse
 from gramian import _validate, linalg
 from gramian._arrays import to_numpy
 
-BLOCK = 1024
-"""Queries of a block of the loss: all are asked at once."""
-CROWD = 2048
-"""Documents that a block of queries is compared with, at most: their own, and others, evenly from all."""
+OWNER = "QueryAdapter"
+MOST = 50_000
+"""Queries that are learned from, at most."""
 MOST_DOCUMENTS = 20_000
 """Documents that answer none of the queries, of which more are not kept."""
 LOOKED_AT = 10
 """Documents at the head of a list that recall and nDCG look at."""
-HARD = np.log(4.0)
-"""A hard negative counts as so many others do, as a logarithm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +60,100 @@ class Retrieval:
         return rows, self.answers.indices, self.answers.data
 
 
+def retrieval(
+    queries: Any, documents: Any, matches: Any, weight: Any, hard: Any, rng: np.random.RandomState
+) -> Retrieval:
+    """The one door: checked rows of length one, each once, in an order that their content decides."""
+    Q, D = directed(queries, OWNER, "queries"), directed(documents, OWNER, "documents")
+    if Q.shape[1] != D.shape[1]:
+        raise ValueError(
+            f"{OWNER}: queries and documents must have the same number of columns, got {Q.shape[1]} and {D.shape[1]}; "
+            "vectors of two models are joined by ModelBridge."
+        )
+    if matches is None:
+        if len(Q) != len(D):
+            raise ValueError(
+                f"{OWNER}: queries and documents must have the same number of rows, got {len(Q)} and {len(D)}; give "
+                "matches, pairs of their rows, where they are not answered row by row."
+            )
+        pairs = np.column_stack([np.arange(len(Q))] * 2)
+    else:
+        pairs = index_pairs(matches, "matches", len(Q), len(D))
+    grades = np.ones(len(pairs)) if weight is None else _validate.vector(weight, OWNER, "weight", len(pairs))
+    if (grades < 0).any() or not (grades > 0).any():
+        raise ValueError(f"{OWNER}: weight must be at least 0, and above 0 for some match, got {grades.max()} at most.")
+    wrong = np.empty((0, 2), dtype=np.intp) if hard is None else index_pairs(hard, "hard", len(Q), len(D), empty=True)
+    if len(Q) > MOST:
+        Q, D, pairs, grades, wrong = fewer(Q, D, pairs, grades, wrong, rng)
+    Q, D = unit(Q), unit(D)
+    places_q, of_q = distinct(Q)
+    places_d, of_d = distinct(D)
+    shape = (len(places_q), len(places_d))
+    answers = graded(of_q[pairs[:, 0]], of_d[pairs[:, 1]], grades, shape)
+    negatives = graded(of_q[wrong[:, 0]], of_d[wrong[:, 1]], np.ones(len(wrong)), shape)
+    if answers.multiply(negatives).nnz:
+        raise ValueError(f"{OWNER}: hard must hold no match, but one of its documents answers the query.")
+    rows = np.flatnonzero(np.diff(answers.indptr))
+    return Retrieval(Q[places_q][rows], D[places_d], answers[rows], negatives[rows])
+
+
+def fewer(
+    Q: np.ndarray,
+    D: np.ndarray,
+    pairs: np.ndarray,
+    grades: np.ndarray,
+    wrong: np.ndarray,
+    rng: np.random.RandomState,
+) -> tuple[np.ndarray, ...]:
+    """``MOST`` of the queries, what answers them, and others, evenly."""
+    rows = np.sort(rng.permutation(np.unique(pairs[:, 0]))[:MOST])
+    matched, negative = np.isin(pairs[:, 0], rows), np.isin(wrong[:, 0], rows)
+    pairs, wrong = pairs[matched], wrong[negative]
+    columns = np.unique(np.concatenate([pairs[:, 1], wrong[:, 1], linalg.spread(len(D), MOST_DOCUMENTS)]))
+    near = [
+        np.column_stack([np.searchsorted(rows, p[:, 0]), np.searchsorted(columns, p[:, 1])]) for p in (pairs, wrong)
+    ]
+    return Q[rows], D[columns], near[0], grades[matched], near[1]
+
+
+def index_pairs(values: Any, name: str, n: int, m: int, empty: bool = False) -> np.ndarray:
+    """Checked rows of queries and of documents, (k, 2)."""
+    pairs = _validate.plain(values, OWNER, name)
+    if empty and pairs.size == 0:
+        return np.empty((0, 2), dtype=np.intp)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or not len(pairs):
+        raise ValueError(
+            f"{OWNER}: {name} must be pairs (k, 2) of rows of queries and of documents, got shape {pairs.shape} of "
+            f"{pairs.dtype}."
+        )
+    for column, count, side in ((0, n, "queries"), (1, m, "documents")):
+        low, high = int(pairs[:, column].min()), int(pairs[:, column].max())
+        if low < 0 or high >= count:
+            bad = low if low < 0 else high
+            raise ValueError(f"{OWNER}: {name} must be rows of {side} from 0 to {count - 1}, got {bad}.")
+    return pairs.astype(np.intp)
+
+
+def distinct(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that stand for equal ones, ordered by content, and which of them each row is."""
+    X = np.ascontiguousarray(X + 0.0)  # −0 is 0
+    as_bytes = X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
+    _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return first, inverse
+
+
+def graded(rows: np.ndarray, columns: np.ndarray, grades: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+    """A matrix of the highest grade of each pair that is above 0."""
+    order = np.lexsort((-grades, columns, rows))
+    order = order[grades[order] > 0]
+    rows, columns, grades = rows[order], columns[order], grades[order]
+    first = np.ones(len(rows), dtype=bool)
+    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    matrix = sparse.csr_array((grades[first], (rows[first], columns[first])), shape=shape)
+    matrix.sort_indices()
+    return matrix
+
+
 def directed(X: Any, owner: str, name: str) -> np.ndarray:
     """Checked rows, each with a direction."""
     X = np.asarray(to_numpy(_validate.points(X, owner, allow_sparse=False, name=name, devices=True)))
@@ -83,49 +173,6 @@ def unit(X: np.ndarray) -> np.ndarray:
     for rows in linalg.blocks(len(X), 8 * X.shape[1]):
         U[rows] = linalg.unit_rows(X[rows] / linalg.row_extents(X[rows])[:, None])
     return U
-
-
-def crowds(task: Retrieval) -> Iterator[tuple[slice, np.ndarray]]:
-    """Blocks of queries, each with the documents that it is compared with: its own first, then others evenly."""
-    n, m = task.answers.shape
-    for start in range(0, n, BLOCK):
-        rows = slice(start, min(start + BLOCK, n))
-        if m <= CROWD:
-            yield rows, np.arange(m)
-            continue
-        wanted = np.union1d(task.answers[rows].indices, task.hard[rows].indices)
-        others = np.setdiff1d(linalg.spread(m, CROWD), wanted)
-        yield rows, np.concatenate([wanted, others[: max(0, CROWD - len(wanted))]])
-
-
-def contrast(task: Retrieval, U: np.ndarray, V: np.ndarray, temperature: float) -> tuple[float, np.ndarray, np.ndarray]:
-    """f = Σ_i ω_i log(Σ_j e^{s_ij} / Σ_{j ~ i} g_ij e^{s_ij}) and ∂f/∂U, ∂f/∂V, with s = UVᵀ/τ.
-
-    j ~ i are the answers of a query with their grades g, ω its weight over the number of queries, and a hard negative
-    counts as several.
-    """
-    dU, dV, value = np.zeros_like(U), np.zeros_like(V), 0.0
-    weights = (task.weights / len(U)).astype(U.dtype)  # (n,)
-    tops = task.answers.max(axis=1).toarray().ravel()
-    for rows, columns in crowds(task):
-        near = V[columns]
-        S = U[rows] @ near.T  # (b, c)
-        S /= temperature
-        hard, answers = task.hard[rows][:, columns].tocoo(), task.answers[rows][:, columns].tocoo()
-        S[hard.row, hard.col] += HARD
-        S -= S.max(axis=1, keepdims=True)
-        np.exp(S, out=S)
-        total = S.sum(axis=1)  # (b,)
-        right = S[answers.row, answers.col] * (answers.data / tops[rows][answers.row]).astype(S.dtype)  # (a,)
-        share = np.maximum(np.bincount(answers.row, right, len(total)), np.finfo(S.dtype).tiny)  # (b,)
-        weight = weights[rows]
-        value += float(weight @ np.log(total / share))
-        # ∂f/∂s_ij = ω_i (p_ij − [j ~ i] g_ij e^{s_ij} / Σ_{l ~ i} g_il e^{s_il})
-        S *= (weight / total)[:, None]
-        S[answers.row, answers.col] -= (weight / share)[answers.row].astype(S.dtype) * right.astype(S.dtype)
-        dU[rows] = S @ near / temperature
-        dV[columns] += S.T @ U[rows] / temperature
-    return value, dU, dV
 
 
 def places(U: np.ndarray, V: np.ndarray, answers: sparse.csr_array) -> np.ndarray:

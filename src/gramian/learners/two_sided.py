@@ -1,5 +1,6 @@
-"""Linear maps of queries and of documents, and the roads to one: closed forms and descents."""
+"""Linear maps of queries and documents, and the roads to one: closed forms, and descents on an exact loss in blocks."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from gramian import linalg
 from gramian._arrays import asarray, foreign
-from gramian.learners.retrieval import Retrieval, contrast
+from gramian.learners.retrieval import Retrieval
 from gramian.persist import Stored
 from gramian.solvers.descent import descend
 
@@ -77,6 +78,12 @@ def mean_of(maps: list[TwoSided]) -> TwoSided:
     return TwoSided(mean("A"), mean("a"), mean("B"), mean("b"))
 
 
+BLOCK = 1024
+"""Queries of a block of the loss: all are asked at once."""
+CROWD = 2048
+"""Documents that a block of queries is compared with, at most: their own, and others, evenly from all."""
+HARD = np.log(4.0)
+"""A hard negative counts as so many others do, as a logarithm."""
 FLOOR = 0.1
 """Least share of the mean variance that every direction is given."""
 
@@ -117,6 +124,49 @@ def ridge(task: Retrieval, reg: float) -> TwoSided:
     lam = reg * len(Q) / d
     A = np.linalg.solve(Q.T @ Q + lam * np.eye(d), Q.T @ (D - Q)).T
     return TwoSided(np.eye(d) + A, np.zeros(d)).scaled(task)
+
+
+def crowds(task: Retrieval) -> Iterator[tuple[slice, np.ndarray]]:
+    """Blocks of queries, each with the documents that it is compared with: its own first, then others evenly."""
+    n, m = task.answers.shape
+    for start in range(0, n, BLOCK):
+        rows = slice(start, min(start + BLOCK, n))
+        if m <= CROWD:
+            yield rows, np.arange(m)
+            continue
+        wanted = np.union1d(task.answers[rows].indices, task.hard[rows].indices)
+        others = np.setdiff1d(linalg.spread(m, CROWD), wanted)
+        yield rows, np.concatenate([wanted, others[: max(0, CROWD - len(wanted))]])
+
+
+def contrast(task: Retrieval, U: np.ndarray, V: np.ndarray, temperature: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """f = Σ_i ω_i log(Σ_j e^{s_ij} / Σ_{j ~ i} g_ij e^{s_ij}) and ∂f/∂U, ∂f/∂V, with s = UVᵀ/τ.
+
+    j ~ i are the answers of a query with their grades g, ω its weight over the number of queries, and a hard negative
+    counts as several.
+    """
+    dU, dV, value = np.zeros_like(U), np.zeros_like(V), 0.0
+    weights = (task.weights / len(U)).astype(U.dtype)  # (n,)
+    tops = task.answers.max(axis=1).toarray().ravel()
+    for rows, columns in crowds(task):
+        near = V[columns]
+        S = U[rows] @ near.T  # (b, c)
+        S /= temperature
+        hard, answers = task.hard[rows][:, columns].tocoo(), task.answers[rows][:, columns].tocoo()
+        S[hard.row, hard.col] += HARD
+        S -= S.max(axis=1, keepdims=True)
+        np.exp(S, out=S)
+        total = S.sum(axis=1)  # (b,)
+        right = S[answers.row, answers.col] * (answers.data / tops[rows][answers.row]).astype(S.dtype)  # (a,)
+        share = np.maximum(np.bincount(answers.row, right, len(total)), np.finfo(S.dtype).tiny)  # (b,)
+        weight = weights[rows]
+        value += float(weight @ np.log(total / share))
+        # ∂f/∂s_ij = ω_i (p_ij − [j ~ i] g_ij e^{s_ij} / Σ_{l ~ i} g_il e^{s_il})
+        S *= (weight / total)[:, None]
+        S[answers.row, answers.col] -= (weight / share)[answers.row].astype(S.dtype) * right.astype(S.dtype)
+        dU[rows] = S @ near / temperature
+        dV[columns] += S.T @ U[rows] / temperature
+    return value, dU, dV
 
 
 def contrasted(task: Retrieval, start: TwoSided, tied: bool, temperature: float, reg: float, steps: int) -> TwoSided:
