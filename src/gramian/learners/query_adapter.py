@@ -22,19 +22,22 @@ class QueryAdapter(Stored):
     """Turn queries a little (or both sides), so that they find their documents by cosine; else leave them as they are.
 
     What most people have who search with embeddings is this: users asked that, and this was the right document. The
-    adapter is a linear map q ↦ normalized(A q + a) of queries, with ``side="both"`` also d ↦ normalized(B d + b) of
+    adapter is a linear map q ↦ normalized(A q) of queries, with ``side="both"`` mostly also d ↦ normalized(B d) of
     documents. With ``side="query"`` documents are used as they are, bit for bit, so that an index that exists stays.
 
-    Candidates are closed forms (whitening by all points or by the differences of pairs, ridge to the identity) and a
-    few steps of descent from them on the contrast of answers and other documents,
+    Candidates are ridge to the identity and a few steps of descent on the contrast of answers and other documents,
 
-        f(W) = mean_i −log(Σ_{j ~ i} e^{s_ij} / Σ_j e^{s_ij}) + reg/2 · ‖W − I‖²,  s_ij = (W q_i)ᵀ d_j / τ,
+        f(W) = mean_i −log(Σ_{j ~ i} e^{s_ij} / Σ_j e^{s_ij}) + reg/2 · ‖W − I‖²,  s_ij = (W A₀ q_i)ᵀ d_j / τ,
 
-    where every other document is a negative, up to 2,048 of them for a block of 1,024 queries. Each candidate learns
-    without a part of the queries and is blended with the identity, A ↦ w I + (1 − w) A. Held-out queries then decide
-    by the mean reciprocal rank (MRR) of their first answer among all documents: the mean of the contrasts stands where
-    it gains more than one standard error, another candidate where it gains more than two above what stands then, and
-    otherwise the identity.
+    where every other document is a negative, up to 2,048 of them for a block of 1,024 queries. A₀ whitens, in the mean
+    of three ways (by all points, much and little, and by the differences of pairs) and the identity. With
+    ``side="both"`` one descent moves queries, another both sides, and their mean is the contrast. The last candidate is
+    the contrast at a low rank.
+
+    Each candidate learns without a part of the queries and is blended with the identity, A ↦ w I + (1 − w) A. Held-out
+    queries then decide by the mean reciprocal rank (MRR) of their first answer among all documents: the contrast stands
+    where it gains more than one standard error, another candidate where it gains more than two above what stands then,
+    and otherwise the identity.
     The work is bounded: of more than 50,000 queries so many are drawn.
 
     Parameters
@@ -59,7 +62,7 @@ class QueryAdapter(Stored):
     estimate_ : (float, float)
         Gain in MRR to expect, and its standard error: each fold is judged by the choice of the others.
     map_ : TwoSided
-        The arrays A, a, B, b.
+        The arrays A, and B where documents are mapped.
     metric_, document_metric_ : Metric
         The maps of queries and of documents for exports.
     n_features_in_ : int
@@ -121,7 +124,7 @@ class QueryAdapter(Stored):
         task = retrieval(queries, documents, matches, weight, hard, rng)
         both, d = self.side == "both", task.queries.shape[1]
         self.n_features_in_, self.wrong_ = d, None
-        self._stays(TwoSided.identity(d, both))
+        self._stays(TwoSided(np.eye(d)))
         doubt = doubt_of(task)
         if doubt or self.anchor == 1:
             if doubt:
@@ -157,26 +160,21 @@ class QueryAdapter(Stored):
 
     @property
     def metric_(self) -> Metric:
-        """The map of queries as a metric by the angle: what exports, ``gm.save`` and indexes take.
-
-        With ``side="both"`` it is this map for rows of length one, which embeddings mostly are.
-        """
-        one = self._fitted()
-        return by_angle(one.A, one.a)
+        """The map of queries as a metric by the angle: what exports, ``gm.save`` and indexes take."""
+        return by_angle(self._fitted().A)
 
     @property
     def document_metric_(self) -> Metric:
-        """The same for documents; that of the cosine as it is with ``side="query"``."""
+        """The same for documents; that of the cosine as it is where they stay."""
         one = self._fitted()
-        d = len(one.A)
-        return by_angle(np.eye(d) if one.B is None else one.B, np.zeros(d) if one.b is None else one.b)
+        return by_angle(np.eye(len(one.A)) if one.B is None else one.B)
 
     def transform_queries(self, Q: Any) -> Any:
         """Queries, mapped, of length one; as they are where nothing was learned."""
         return self._mapped(Q, "Q", self._fitted().queries, self.weight_ == 1)
 
     def transform(self, D: Any) -> Any:
-        """Documents: as they are with ``side="query"``, and mapped, of length one, with ``side="both"``."""
+        """Documents: as they are with ``side="query"``, or where they stay best; else mapped, of length one."""
         return self._mapped(D, "D", self._fitted().documents, self.weight_ == 1 or self.map_.B is None)
 
     def _mapped(self, X: Any, name: str, function: Any, stays: bool) -> Any:
@@ -263,10 +261,9 @@ class QueryAdapter(Stored):
         return adapter
 
 
-def by_angle(A: np.ndarray, a: np.ndarray) -> Metric:
-    """x ↦ (Ax + a) / |Ax + a| as a metric: A(x − c) with c = −A⁻¹a."""
-    center = -np.linalg.lstsq(A, a, rcond=None)[0] if a.any() else a
-    return Metric.of(Angles(center, A), np.eye(len(A)))
+def by_angle(A: np.ndarray) -> Metric:
+    """x ↦ Ax / |Ax| as a metric."""
+    return Metric.of(Angles(np.zeros(len(A)), A), np.eye(len(A)))
 
 
 def doubt_of(task: Retrieval) -> str:

@@ -28,10 +28,17 @@ NEAR = 0.5
 """Standard errors that weights of the identity may differ by and count as alike."""
 TEMPERATURE, REG, STEPS = 0.05, 0.03, 4
 """Of the contrast: few steps are a penalty of their own, and the blend with the identity is another."""
-MIXED = "mean of contrasts"
+CONTRAST = "contrast"
 """The candidate that is named beforehand, so that less is asked of it."""
+LIGHT = 0.3
+"""Weight of the identity beside it, at most."""
 
-Road = Callable[[Retrieval], TwoSided]
+WHITENED = (0.3, False), (0.6, False), (0.5, True)
+"""Powers, and whether it is by the differences of pairs: a mean of three ways errs less than each."""
+PENALTY = 10.0
+"""Of the ridge."""
+
+Road = Callable[[], TwoSided]
 
 
 @dataclass
@@ -41,6 +48,7 @@ class Roads:
     task: Retrieval
     both: bool
     made: dict[str, TwoSided] = field(default_factory=dict)
+    start: TwoSided | None = None
 
     def __call__(self, name: str) -> TwoSided:
         """The map of a name."""
@@ -48,33 +56,25 @@ class Roads:
             self.made[name] = self.roads()[name]()
         return self.made[name]
 
-    def roads(self) -> dict[str, Callable[[], TwoSided]]:
-        """Names, in the order tried: closed forms first."""
-        task, both = self.task, self.both
-        closed: dict[str, Callable[[], TwoSided]] = {
-            "whitened, a little": partial(whitened, task, 0.3, both),
-            "whitened": partial(whitened, task, 0.6, both),
-            "whitened within pairs": partial(whitened, task, 0.5, both, True),
-        }
-        if not both:
-            closed["ridge"] = partial(ridge, task, 10.0)
-        plain = TwoSided.identity(task.queries.shape[1], both)
-        descents: dict[str, Callable[[], TwoSided]] = {
-            "contrast": lambda: self.contrast(plain),
-            "contrast, whitened": lambda: self.contrast(self("whitened, a little")),
-        }
-        if both:
-            descents["contrast of queries, whitened"] = lambda: self.contrast(self("whitened, a little"), False)
+    def roads(self) -> dict[str, Road]:
+        """Names, in the order tried: the closed form first."""
+        roads: dict[str, Road] = {"ridge": partial(ridge, self.task, PENALTY)}
+        if self.both:
+            parts = "contrast of queries", "contrast of both"
+            roads |= {name: partial(self.contrast, tied) for name, tied in zip(parts, (False, True))}
+            roads[CONTRAST] = lambda: mean_of([self(name) for name in parts])
         else:
-            descents["contrast, within pairs"] = lambda: self.contrast(self("whitened within pairs"))
-        names = list(descents)
-        descents[MIXED] = lambda: mean_of([self(name) for name in names])
-        descents["low rank"] = lambda: low_rank(self(MIXED), max(1, task.queries.shape[1] // 8))
-        return closed | descents
+            roads[CONTRAST] = partial(self.contrast, False)
+        roads["low rank"] = lambda: low_rank(self(CONTRAST), max(1, self.task.queries.shape[1] // 8))
+        return roads
 
-    def contrast(self, start: TwoSided, tied: bool = True) -> TwoSided:
-        """A descent from a start: of both sides together, or of queries."""
-        return contrasted(self.task, start, self.both and tied, TEMPERATURE, REG, STEPS)
+    def contrast(self, tied: bool) -> TwoSided:
+        """A descent of queries, or of both sides, from queries whitened in three ways and in none, in the mean."""
+        if self.start is None:
+            ways = [whitened(self.task, *way) for way in WHITENED]
+            plain = TwoSided(np.eye(self.task.queries.shape[1]))
+            self.start = mean_of([plain, *ways]).scaled(self.task)
+        return contrasted(self.task, self.start, tied, TEMPERATURE, REG, STEPS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,24 +111,25 @@ class Search:
     weights: tuple[float, ...] = WEIGHTS
 
     def winner(self, rows: np.ndarray | None = None) -> Standing:
-        """The rule: the mean of contrasts stands where it gains more than one error over the identity.
+        """The rule: the contrast stands where it gains more than one error over the identity.
 
         Another takes the place of what stands where it gains more than two over that: among few documents closed forms
-        look better than they are among many. For the same reason the weight of the identity is, of weights within half
-        an error of the best, the smallest for the mean and the largest for another.
+        look better than they are among many. Of weights within half an error of the best one, the largest is taken.
         """
         rows = np.ones(len(self.base), dtype=bool) if rows is None else rows
+        light = sum(weight <= LIGHT for weight in self.weights)
         stand, base = Standing(), self.base
         for errors, reference in ((REFERENCE, True), (OTHERS, False)):
             best, leader = 0.0, stand
             for i, trial in enumerate(self.trials):
-                mean, error = trial.gain(base, rows)
+                if (trial.name == CONTRAST) != reference:
+                    continue
+                mean, error = (values[: light if reference else None] for values in trial.gain(base, rows))
                 low = mean - errors * error
                 top = int(np.argmax(low))
-                if (trial.name == MIXED) == reference and low[top] > best:
+                if low[top] > best:
                     best = float(low[top])
-                    alike = np.flatnonzero(mean >= mean[top] - NEAR * error[top])
-                    leader = Standing(i, int(alike[0 if reference else -1]))
+                    leader = Standing(i, int(np.flatnonzero(mean >= mean[top] - NEAR * error[top])[-1]))
             stand = leader
             if stand.trial is not None:
                 base = self.trials[stand.trial].scores[stand.place]

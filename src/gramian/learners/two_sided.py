@@ -15,52 +15,36 @@ from gramian.solvers.descent import descend
 
 @dataclass(frozen=True, eq=False)
 class TwoSided(Stored):
-    """q ↦ Aq + a and d ↦ Bd + b for rows of length one, compared by cosine; where B is None documents stay."""
+    """q ↦ Aq and d ↦ Bd for rows of length one, compared by cosine; where B is None documents stay."""
 
     A: np.ndarray
-    a: np.ndarray
     B: np.ndarray | None = None
-    b: np.ndarray | None = None
-
-    @classmethod
-    def identity(cls, d: int, both: bool) -> "TwoSided":
-        """Both as they are."""
-        eye, zero = np.eye(d), np.zeros(d)
-        return cls(eye, zero, eye, zero) if both else cls(eye, zero)
 
     def queries(self, Q: Any) -> Any:
         """Queries of length one, mapped, of length one."""
-        return linalg.unit_rows(Q @ as_precise(self.A.T, Q) + as_precise(self.a, Q))
+        return linalg.unit_rows(Q @ as_precise(self.A.T, Q))
 
     def documents(self, D: Any) -> Any:
         """Documents of length one, mapped, of length one."""
-        if self.B is None or self.b is None:
-            return D
-        return linalg.unit_rows(D @ as_precise(self.B.T, D) + as_precise(self.b, D))
+        return D if self.B is None else linalg.unit_rows(D @ as_precise(self.B.T, D))
 
     def after(self, W: np.ndarray, tied: bool) -> "TwoSided":
         """W after this one: for queries, or for both."""
-        B, b = (W @ self.B, W @ self.b) if tied and self.B is not None else (self.B, self.b)
-        return TwoSided(W @ self.A, W @ self.a, B, b)
+        return TwoSided(W @ self.A, (W if self.B is None else W @ self.B) if tied else self.B)
 
     def scaled(self, task: Retrieval) -> "TwoSided":
         """The same directions, of mean squared length one on a task: so that a blend with the identity is even."""
 
-        def size(X: np.ndarray, M: np.ndarray, m: np.ndarray) -> float:
-            return float(np.sqrt(np.mean(linalg.row_norms(X @ M.T + m)))) or 1.0
+        def size(X: np.ndarray, M: np.ndarray) -> float:
+            return float(np.sqrt(np.mean(linalg.row_norms(X @ M.T)))) or 1.0
 
-        unit = size(task.queries, self.A, self.a)
-        if self.B is None or self.b is None:
-            return TwoSided(self.A / unit, self.a / unit)
-        other = size(task.documents, self.B, self.b)
-        return TwoSided(self.A / unit, self.a / unit, self.B / other, self.b / other)
+        B = None if self.B is None else self.B / size(task.documents, self.B)
+        return TwoSided(self.A / size(task.queries, self.A), B)
 
     def blended(self, weight: float) -> "TwoSided":
         """w · identity + (1 − w) · this."""
         eye, rest = weight * np.eye(len(self.A)), 1 - weight
-        if self.B is None or self.b is None:
-            return TwoSided(eye + rest * self.A, rest * self.a)
-        return TwoSided(eye + rest * self.A, rest * self.a, eye + rest * self.B, rest * self.b)
+        return TwoSided(eye + rest * self.A, None if self.B is None else eye + rest * self.B)
 
 
 def as_precise(M: np.ndarray, X: Any) -> Any:
@@ -70,12 +54,10 @@ def as_precise(M: np.ndarray, X: Any) -> Any:
 
 def mean_of(maps: list[TwoSided]) -> TwoSided:
     """The mean of maps of one scale."""
-
-    def mean(name: str) -> Any:
-        values = [getattr(one, name) for one in maps]
-        return None if values[0] is None else np.mean(values, axis=0)
-
-    return TwoSided(mean("A"), mean("a"), mean("B"), mean("b"))
+    A = np.mean([one.A for one in maps], axis=0)
+    if all(one.B is None for one in maps):
+        return TwoSided(A)
+    return TwoSided(A, np.mean([np.eye(len(A)) if one.B is None else one.B for one in maps], axis=0))
 
 
 BLOCK = 1024
@@ -96,8 +78,8 @@ def shrunk_power(C: np.ndarray, n: int, power: float) -> np.ndarray:
     return (vectors * root) @ vectors.T
 
 
-def whitened(task: Retrieval, power: float, both: bool, within: bool = False) -> TwoSided:
-    """x ↦ C^{−power/2}(x − mean) on both sides, or q ↦ C^{−power} q.
+def whitened(task: Retrieval, power: float, within: bool = False) -> TwoSided:
+    """q ↦ C^{−power} q: as if both sides were mapped by C^{−power/2}, and documents stay.
 
     C is the covariance of all points around the mean of their side or, ``within``, that of queries around their
     answers: directions in which a query and its answer differ say little.
@@ -110,10 +92,7 @@ def whitened(task: Retrieval, power: float, both: bool, within: bool = False) ->
     else:
         V = np.concatenate([Q - q, D - d])
     C = (V.T @ V).astype(float) / len(V)
-    if not both:
-        return TwoSided(shrunk_power(C, len(V), -power), np.zeros(len(C))).scaled(task)
-    R = shrunk_power(C, len(V), -power / 2)
-    return TwoSided(R, -R @ q, R, -R @ d).scaled(task)
+    return TwoSided(shrunk_power(C, len(V), -power)).scaled(task)
 
 
 def ridge(task: Retrieval, reg: float) -> TwoSided:
@@ -123,7 +102,7 @@ def ridge(task: Retrieval, reg: float) -> TwoSided:
     d = Q.shape[1]
     lam = reg * len(Q) / d
     A = np.linalg.solve(Q.T @ Q + lam * np.eye(d), Q.T @ (D - Q)).T
-    return TwoSided(np.eye(d) + A, np.zeros(d)).scaled(task)
+    return TwoSided(np.eye(d) + A).scaled(task)
 
 
 def crowds(task: Retrieval) -> Iterator[tuple[slice, np.ndarray]]:
@@ -139,8 +118,10 @@ def crowds(task: Retrieval) -> Iterator[tuple[slice, np.ndarray]]:
         yield rows, np.concatenate([wanted, others[: max(0, CROWD - len(wanted))]])
 
 
-def contrast(task: Retrieval, U: np.ndarray, V: np.ndarray, temperature: float) -> tuple[float, np.ndarray, np.ndarray]:
-    """f = Σ_i ω_i log(Σ_j e^{s_ij} / Σ_{j ~ i} g_ij e^{s_ij}) and ∂f/∂U, ∂f/∂V, with s = UVᵀ/τ.
+def contrast(
+    task: Retrieval, U: np.ndarray, V: np.ndarray, temperature: float, both: bool = True
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """f = Σ_i ω_i log(Σ_j e^{s_ij} / Σ_{j ~ i} g_ij e^{s_ij}) and ∂f/∂U, ∂f/∂V, with s = UVᵀ/τ; ∂f/∂V only for both.
 
     j ~ i are the answers of a query with their grades g, ω its weight over the number of queries, and a hard negative
     counts as several.
@@ -165,7 +146,8 @@ def contrast(task: Retrieval, U: np.ndarray, V: np.ndarray, temperature: float) 
         S *= (weight / total)[:, None]
         S[answers.row, answers.col] -= (weight / share)[answers.row].astype(S.dtype) * right.astype(S.dtype)
         dU[rows] = S @ near / temperature
-        dV[columns] += S.T @ U[rows] / temperature
+        if both:
+            dV[columns] += S.T @ U[rows] / temperature
     return value, dU, dV
 
 
@@ -184,7 +166,7 @@ def contrasted(task: Retrieval, start: TwoSided, tied: bool, temperature: float,
         if tied:
             value, gradient = angles(inside, Q @ L.T, D @ L.T, temperature)
         else:
-            value, dU, _ = contrast(inside, Q @ L.T, D, temperature)
+            value, dU, _ = contrast(inside, Q @ L.T, D, temperature, both=False)
             gradient = dU.T @ Q
         return value + reg / 2 * float(np.sum((W - eye) ** 2)), gradient.astype(float) + reg * (W - eye)
 
@@ -212,4 +194,4 @@ def low_rank(full: TwoSided, rank: int) -> TwoSided:
         U, s, Vt = np.linalg.svd(M - eye)
         return eye + (U[:, :rank] * s[:rank]) @ Vt[:rank]
 
-    return TwoSided(cut(full.A), full.a, None if full.B is None else cut(full.B), full.b)
+    return TwoSided(cut(full.A), None if full.B is None else cut(full.B))
