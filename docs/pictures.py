@@ -231,7 +231,7 @@ def queries():
     """What each candidate of QueryAdapter gains on 1,000 descriptions of Debian's packages (GRAMIAN_DATA)."""
     stored = np.load(Path(os.environ["GRAMIAN_DATA"]) / "debian_minilm.npz")
     rows = np.random.default_rng(0).permutation(len(stored["Q"]))[:1000]
-    gm.plotting.gains(gm.QueryAdapter(random_state=0).fit(stored["Q"][rows], stored["D"][rows]).report_)
+    gm.plotting.gains(gm.QueryAdapter("both", random_state=0).fit(stored["Q"][rows], stored["D"][rows]).report_)
 
 
 def judged(learner, relative, bounds, query, near, far, shown):

@@ -1,7 +1,7 @@
 """``python -m benchmarks.retrieval [--task NAME] [--pairs N] [--draws N]``: the study, resumed where it was stopped.
 
 The table on the page of queries and documents is written anew. ``python -m benchmarks.retrieval beir DIR [--encoder
-module:function]`` measures on a folder of BEIR.
+module:function]`` measures on a folder of BEIR, ``python -m benchmarks.retrieval size`` what a large fit takes.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from benchmarks.harness import ROOT
-from benchmarks.retrieval import beir, study
+from benchmarks.retrieval import beir, size, study
 from benchmarks.retrieval.tasks import TASKS
 
 PAGE = ROOT / "docs" / "guide" / "queries-and-documents.md"
@@ -19,7 +19,7 @@ PLACE = re.compile(r"(?<=<!-- study -->\n).*?(?=<!-- end of study -->)", re.S)
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(prog="benchmarks.retrieval", description=__doc__)
-    parser.add_argument("what", nargs="*", help="beir DIR, page for the table alone, or nothing")
+    parser.add_argument("what", nargs="*", help="beir DIR, size, page for the table alone, or nothing")
     parser.add_argument("--task", action="append", choices=list(TASKS))
     parser.add_argument("--pairs", action="append", type=int)
     parser.add_argument("--draws", type=int)
@@ -29,8 +29,11 @@ def main() -> None:
     if asked.what[:1] == ["beir"] and len(asked.what) == 2:
         print(beir.report(Path(asked.what[1]), asked.encoder))
         return
+    if asked.what == ["size"]:
+        print(size.report())
+        return
     if asked.what not in ([], ["page"]):
-        parser.error("give nothing, page, or beir DIR")
+        parser.error("give nothing, page, size, or beir DIR")
     if not asked.what:
         for name in asked.task or TASKS:
             task = TASKS[name]()
