@@ -123,8 +123,17 @@ def test_arrays_of_other_libraries_give_the_same_answers_in_theirs(make, side):
     U, V = other.transform_queries(make(Q)), other.transform(far)
     assert foreign(U) and (V is far) == (other.map_.B is None)
     np.testing.assert_allclose(host(U), adapter.transform_queries(Q), atol=1e-12)
-    mapped = TwoSided(adapter.map_.A, adapter.map_.A)  # whatever side was better here
+    mapped = TwoSided(adapter.map_.A, adapter.map_.A)  # whichever side was better here
     np.testing.assert_allclose(host(mapped.documents(make(D))), mapped.documents(D), atol=1e-12)
+
+
+def test_with_both_sides_documents_are_mapped_where_that_is_better():
+    rng = np.random.default_rng(0)
+    signal, noise = rng.normal(size=(60, 4)), 3 * rng.normal(size=(2, 60, 2))
+    Q, D = np.hstack([signal + 0.3 * rng.normal(size=(60, 4)), noise[0]]), np.hstack([signal, noise[1]]) + 1
+    adapter = gm.QueryAdapter("both", random_state=0).fit(Q, D)
+    np.testing.assert_allclose(np.linalg.norm(adapter.transform(D), axis=1), 1)
+    assert mrr(adapter, Q, D, 0, 60) > mrr(gm.QueryAdapter(anchor=1).fit(Q, D), Q, D, 0, 60) + 0.1
 
 
 @SIDES
