@@ -1,7 +1,7 @@
 """Maps of queries, as the versions of a space hold them: learned from what was found useful, and applied to one query.
 
-A version is the metric by the angle of A q + a, as ``QueryAdapter.metric_`` has it. Documents stay, so the query alone
-is turned, and gets its length back, q' = |q| · (A u + a) / |A u + a| with u = q / |q|: scores stay of the size that
+A version is the metric by the angle of A q, as ``QueryAdapter.metric_`` has it. Documents stay, so the query alone
+is turned, and gets its length back, q' = |q| · A u / |A u| with u = q / |q|: scores stay of the size that
 they have. The cosine and the inner product with q' are what an index that exists can search; the Euclidean distance
 ranks as they do where all documents have one length.
 """
@@ -57,7 +57,7 @@ LEARNERS[LEARNER] = queries
 
 def plain(d: int) -> Metric:
     """The map of queries that stay as they are."""
-    return by_angle(np.eye(d), np.zeros(d))
+    return by_angle(np.eye(d))
 
 
 class Turn:
