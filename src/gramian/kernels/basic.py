@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from gramian import _validate, linalg
-from gramian._arrays import foreign, namespace, to_numpy
+from gramian._arrays import Matrix, foreign, namespace, to_numpy
 from gramian._settings import Count, Positive, Rule, SettingError, Size, holds
 from gramian.kernels.base import ByVectors, Kernel
 
@@ -36,16 +36,16 @@ class Linear(Kernel):
 
     linear = True
 
-    def _phi(self, X: Any) -> Any:
+    def _phi(self, X: Matrix) -> Any:
         return X
 
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+    def _gram(self, X: Matrix, Y: Matrix) -> np.ndarray:
         return linalg.inner(X, Y)
 
-    def _diag(self, X: Any) -> np.ndarray:
+    def _diag(self, X: Matrix) -> np.ndarray:
         return linalg.row_norms(X)
 
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+    def _pairs(self, X: Matrix, Y: Matrix) -> np.ndarray:
         return linalg.row_inner(X, Y)
 
 
@@ -81,13 +81,13 @@ class Polynomial(Kernel):
     _: KW_ONLY
     scale: Positive = 1.0
 
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+    def _gram(self, X: Matrix, Y: Matrix) -> np.ndarray:
         return self._of(linalg.inner(X, Y))
 
-    def _diag(self, X: Any) -> np.ndarray:
+    def _diag(self, X: Matrix) -> np.ndarray:
         return self._of(linalg.row_norms(X))
 
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+    def _pairs(self, X: Matrix, Y: Matrix) -> np.ndarray:
         return self._of(linalg.row_inner(X, Y))
 
     def _of(self, products: np.ndarray) -> np.ndarray:
@@ -135,17 +135,17 @@ class Gaussian(Kernel):
         X = self.check(X)
         return Gaussian(median_scale(X if self.metric is None else self.metric.transform(X)), self.metric)
 
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+    def _gram(self, X: Matrix, Y: Matrix) -> np.ndarray:
         if self.metric is None:
             D = linalg.sqdist(X, None if Y is X else Y)
         else:
             D = self.metric.sqdist(X, None if Y is X else Y)
         return self._decayed(D)
 
-    def _diag(self, X: Any) -> np.ndarray:
+    def _diag(self, X: Matrix) -> np.ndarray:
         return linalg.full(X.shape[0], 1.0, X)
 
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+    def _pairs(self, X: Matrix, Y: Matrix) -> np.ndarray:
         if self.metric is None:
             d = linalg.pair_sqdist(X, Y)
         else:
@@ -168,7 +168,7 @@ class Gaussian(Kernel):
             return np.exp(D, out=D)
 
 
-def median_scale(X: Any, most: int = 500) -> float:
+def median_scale(X: Matrix, most: int = 500) -> float:
     """The median distance of the points X, from all pairs of at most ``most`` of them; 1 when all are equal."""
     D = to_numpy(linalg.sqdist(linalg.take(X, linalg.spread(X.shape[0], most))))
     D = D[D > 0]
@@ -200,13 +200,13 @@ class Laplacian(Kernel):
 
     scale: Positive = 1.0
 
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+    def _gram(self, X: Matrix, Y: Matrix) -> np.ndarray:
         return namespace(X).exp(-linalg.manhattan(X, Y) / self.scale)
 
-    def _diag(self, X: Any) -> np.ndarray:
+    def _diag(self, X: Matrix) -> np.ndarray:
         return linalg.full(X.shape[0], 1.0, X)
 
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+    def _pairs(self, X: Matrix, Y: Matrix) -> np.ndarray:
         if foreign(X):
             return namespace(X).exp(-namespace(X).sum(abs(X - Y), axis=1) / self.scale)
         return np.exp(-linalg.dense(abs(X - Y).sum(axis=1)).ravel() / self.scale)
@@ -230,8 +230,8 @@ class Cosine(ByVectors):
     [[0.707107, 0.0]]
     """
 
-    def _phi(self, X: Any) -> Any:
+    def _phi(self, X: Matrix) -> Any:
         return linalg.unit_rows(X)
 
-    def _diag(self, X: Any) -> np.ndarray:
+    def _diag(self, X: Matrix) -> np.ndarray:
         return linalg.double(linalg.row_norms(X) > 0)

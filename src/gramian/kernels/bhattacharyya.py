@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gramian._arrays import asarray, to_numpy
+from gramian._arrays import Matrix, asarray, to_numpy
 from gramian._settings import Rule, SettingError
 from gramian.coordinates import Probabilities, probabilities
 from gramian.kernels.base import ByVectors
@@ -58,6 +58,6 @@ class Bhattacharyya(ByVectors):
             )
         return super().accept(X, name)
 
-    def _phi(self, X: Any) -> Any:
+    def _phi(self, X: Matrix) -> Any:
         """√p(x)."""
         return asarray(self.classifier.roots(to_numpy(X)), X)

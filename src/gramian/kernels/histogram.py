@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from gramian import linalg
-from gramian._arrays import asarray, foreign, namespace
+from gramian._arrays import Matrix, asarray, foreign, namespace
 from gramian._settings import Count, Positive
 from gramian.kernels.base import Kernel
 
@@ -60,7 +60,7 @@ class ChiSquared(_Histograms):
         # 2xy/(x + y) = ((x + y) − (x − y)²/(x + y)) / 2
         return (sums - chi2) / 2 if self.scale is None else namespace(chi2).exp(-chi2 / self.scale)
 
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+    def _gram(self, X: Matrix, Y: Matrix) -> np.ndarray:
         if foreign(X):
             return self._on_device(X, asarray(Y, X))
         from sklearn.metrics.pairwise import additive_chi2_kernel
@@ -68,7 +68,7 @@ class ChiSquared(_Histograms):
         X, Y = (A if A.flags.writeable else A.copy() for A in (X, Y))  # its compiled loop asks for writable memory
         return self._of(-additive_chi2_kernel(X, Y), X.sum(axis=1)[:, None] + Y.sum(axis=1))
 
-    def _on_device(self, X: Any, Y: Any) -> Any:
+    def _on_device(self, X: Matrix, Y: Matrix) -> Any:
         xp, blocks = namespace(X), []
         for rows in linalg.blocks(X.shape[0], 40 * Y.shape[0] * Y.shape[1], of=X):
             sums = X[rows, :][:, None, :] + Y[None, :, :]
@@ -76,7 +76,7 @@ class ChiSquared(_Histograms):
             blocks.append(self._of(xp.sum(terms, axis=2), xp.sum(sums, axis=2)))
         return xp.concat(blocks) if blocks else linalg.empty((0, Y.shape[0]), X)
 
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+    def _pairs(self, X: Matrix, Y: Matrix) -> np.ndarray:
         sums = X + Y
         if foreign(X):
             xp = namespace(X)
@@ -130,7 +130,7 @@ class Intersection(_Histograms):
             )
         return X
 
-    def _phi(self, X: Any) -> Any:
+    def _phi(self, X: Matrix) -> Any:
         """Each count in unary, CSR (n, d · levels); None where counts have no limit."""
         if self.levels is None or foreign(X):
             return None
@@ -141,14 +141,14 @@ class Intersection(_Histograms):
         ends = np.concatenate([[0], np.cumsum(counts)])[X.indptr]
         return sparse.csr_array((np.ones(len(unit)), starts + unit, ends), shape=(X.shape[0], X.shape[1] * self.levels))
 
-    def _gram(self, X: Any, Y: Any) -> np.ndarray:
+    def _gram(self, X: Matrix, Y: Matrix) -> np.ndarray:
         # min(x, y) = (x + y − |x − y|) / 2
         return (_total(X)[:, None] + _total(Y) - linalg.manhattan(X, Y)) / 2
 
-    def _diag(self, X: Any) -> np.ndarray:
+    def _diag(self, X: Matrix) -> np.ndarray:
         return _total(X)
 
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+    def _pairs(self, X: Matrix, Y: Matrix) -> np.ndarray:
         return (_total(X) + _total(Y) - _total(abs(X - Y))) / 2
 
 
@@ -159,5 +159,5 @@ def _no_count(values: Any) -> float:
     return float(broken[0] if broken.shape[0] else xp.max(values))
 
 
-def _total(X: Any) -> np.ndarray:
+def _total(X: Matrix) -> np.ndarray:
     return namespace(X).sum(X, axis=1) if foreign(X) else linalg.dense(X.sum(axis=1)).ravel()
