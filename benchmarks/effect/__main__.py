@@ -24,6 +24,8 @@ and a reported half before anything was tuned; what is claimed elsewhere rests o
 
 ## How it is measured
 """
+NEAREST = 10
+"""Others that the page sets beside AutoMetric; its figures have all."""
 ORDER = ("reported", "vectors", "meanings", "development", "seeds")
 
 
@@ -189,8 +191,9 @@ def section(result: report.Report) -> str:
     if result.name == "seeds":
         return "\n".join([*parts, report.markdown(result.rows), report.provenance(result) + "\n"])
     parts += [f"![Gain against the number of labels](results/{picture})\n" for picture in result.pictures]
-    parts += [drawn(result.rows), "On unseen points:\n", report.markdown(duels(result.rows))]
-    parts += ["On classes without labels:\n", report.markdown(duels(result.rows, "new")), behind(result.rows)]
+    parts += [drawn(result.rows), f"On unseen points, the {NEAREST} that come nearest:\n"]
+    parts += [report.markdown(duels(result.rows)[:NEAREST]), f"On classes without labels, the {NEAREST} nearest:\n"]
+    parts += [report.markdown(duels(result.rows, "new")[:NEAREST]), behind(result.rows)]
     parts += [f"[All figures](results/effect_{result.name}.md)\n", report.provenance(result) + "\n"]
     return "\n".join(parts)
 
@@ -201,6 +204,7 @@ def figures(result: report.Report) -> str:
         f"# {result.title}: all figures\n",
         "[What they say](../effect.md). Gains over the features as they are.\n",
     ]
+    parts += ["AutoMetric beside all others, on unseen points:\n", report.markdown(duels(result.rows))]
     parts += [verdicts(result.rows), contest(result.rows), no_help(result.rows), by_task(result.rows)]
     return "\n".join([*parts, report.provenance(result) + "\n"])
 

@@ -23,7 +23,6 @@ the run goes on where it stopped.
 """
 SHOWN = (
     "cosine",
-    "whitened",
     "linear adapter",
     "NCA (scikit-learn)",
     "logistic roots beside",
@@ -33,7 +32,6 @@ SHOWN = (
     "PLDA",
     "SCML",
     "LMNN",
-    "ITML",
     "AutoMetric",
 )
 """Methods in the picture."""
@@ -58,10 +56,10 @@ def draw(rows: list[dict[str, Any]], picture: str) -> None:
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     titles = {"seen": "unseen points", "new": "classes without labels"}
     for kind, axes in zip(titles, figure.subplots(1, 2, sharey=True)):
-        for name in dict.fromkeys(row["method"] for row in rows):
+        for place, name in enumerate(SHOWN):
             mine = [row for row in rows if row["method"] == name]
-            if name in SHOWN:
-                _line(axes, name, mine, f"{kind}_gain")
+            if mine:
+                _line(axes, name, mine, f"{kind}_gain", "0.1" if name == SHOWN[-1] else f"C{place % 10}")
         axes.axhline(0, color="0.3", linewidth=1)
         axes.set(xscale="log", xticks=LABELS, xticklabels=LABELS, xlabel="labels per class", title=titles[kind])
         axes.set_ylim(-0.2, 0.2)
@@ -71,7 +69,7 @@ def draw(rows: list[dict[str, Any]], picture: str) -> None:
     figure.savefig(report.PICTURES / f"{picture}.png", dpi=110)
 
 
-def _line(axes: Any, name: str, rows: list[dict[str, Any]], column: str) -> None:
+def _line(axes: Any, name: str, rows: list[dict[str, Any]], column: str, color: str) -> None:
     """One method: ours in full lines, rivals dashed."""
     ours = bool(int(rows[0]["ours"]))
     counts, means = [], []
@@ -82,5 +80,11 @@ def _line(axes: Any, name: str, rows: list[dict[str, Any]], column: str) -> None
             counts.append(labels)
             means.append(np.mean(values))
     axes.plot(
-        counts, means, "-" if ours else "--", marker=".", label=name, linewidth=2.5 if name == "AutoMetric" else 1
+        counts,
+        means,
+        "-" if ours else "--",
+        color=color,
+        marker=".",
+        label=name,
+        linewidth=2.5 if name == SHOWN[-1] else 1,
     )
