@@ -14,7 +14,7 @@ from gramian._settings import Loudness, Seed, Size, Within
 from gramian.constraints import Chunklets, Comparisons, Labels, Pairs
 from gramian.learners.anchored import WEIGHTS, Anchored
 from gramian.learners.base import Learner
-from gramian.learners.beside_classes import BesideClasses
+from gramian.learners.beside_classes import Asked, BesideClasses
 from gramian.learners.candidates import MeanOf, as_learner, default_candidates, early, references
 from gramian.learners.posteriors import Posteriors, cross_fitted
 from gramian.learners.starts import FEWEST, AsTheyAre, ByAngle, LengthOne, Scaled, Start, around_origin, dominated
@@ -223,9 +223,11 @@ class AutoMetric(Learner):
         self, search: Search, base: Trial, stand: Standing, classifiers: dict[str, Posteriors], began: float, done: int
     ) -> list[Trial]:
         """Class probabilities beside what stands, where labels are classes."""
+        asked: dict[int, Asked] = {}
         trials = [
-            Trial(f"{stand.trial.name}, beside {name}", stand.trial.start, BesideClasses(stand, learner, search.seed))
+            Trial(f"{stand.trial.name}, beside {name}", stand.trial.start, beside)
             for name, learner in classifiers.items()
+            for beside in [BesideClasses(stand, learner, search.seed, asked)]
         ]
         return [self.judged(search, base, trial, began, done) for trial in trials]
 

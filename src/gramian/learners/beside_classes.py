@@ -5,7 +5,7 @@ probabilities are worth: d²_t = (1 − t) s Σ_c (√p_c(x) − √p_c(y))² + 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class BesideClasses:
     under: "Standing"
     posteriors: Posteriors
     seed: int
+    asked: dict[int, "Asked"] = field(default_factory=dict)
+    """Votes by fold, for those that differ in their temperature alone."""
     traits: Traits = field(default=Traits(), init=False)
 
     def path(self, below: Straight, weight: float, points: Any, labels: Labels, weights: np.ndarray) -> "ClassPath":
@@ -51,16 +53,20 @@ class BesideClasses:
 
     def roots(self, below: Straight, weight: float, points: Any, labels: Labels, weights: np.ndarray) -> Roots:
         """√p, of points times ``weights``."""
+        kind, earlier = self.posteriors.classifier, self.asked.get(id(labels))
+        if isinstance(kind, str) and kind in VOTES and earlier is not None:
+            return earlier.softer(VOTES[kind])
+        fold = id(labels)
         points, labels = affordable(self.posteriors, points, labels, self.seed)
-        kind = self.posteriors.classifier
         if not isinstance(kind, str) or kind not in VOTES:
             model = self.posteriors.model(points, labels, random_state=self.seed)
             return lambda X: model.roots(X / weights)
         if not isinstance(below, Path):
             raise ValueError("class probabilities by votes need a metric of the features below them")
         anchors, codes = points * weights, labels.by_appearance().codes
-        found = KernelVotes.fit(below.among(anchors, weight), codes, VOTES[kind])
-        return lambda X: found.roots(below.among(X, weight, anchors))
+        votes = KernelVotes.fit(below.among(anchors, weight), codes)
+        self.asked[fold] = Asked(votes, lambda X: below.among(X, weight, anchors))
+        return self.asked[fold].softer(VOTES[kind])
 
     def solve(self, below: Solution, task: Task, share: float) -> Solution:
         """The probabilities beside the answer ``below``, which has a given share."""
@@ -70,6 +76,26 @@ class BesideClasses:
         some = affordable(self.posteriors, metric.coordinates.accept(points), task.y, self.seed)
         model = self.posteriors.model(*some, metric=metric, random_state=self.seed)
         return beside(below, metric, points, model, share, 1 - share)
+
+
+@dataclass(eq=False)
+class Asked:
+    """Votes of labeled points, and the points that asked for them last with their distances to these."""
+
+    votes: KernelVotes
+    distances: Roots
+    X: np.ndarray | None = None
+    D: np.ndarray | None = None
+
+    def softer(self, factor: float) -> Roots:
+        """√p at a higher temperature."""
+        return lambda X: replace(self.votes, coefficients=self.votes.coefficients / factor).roots(self.among(X))
+
+    def among(self, X: np.ndarray) -> np.ndarray:
+        """d² of points to the labeled ones."""
+        if self.X is None or self.D is None or not np.array_equal(self.X, X):
+            self.X, self.D = X, self.distances(X)
+        return self.D
 
 
 @dataclass(frozen=True, eq=False)

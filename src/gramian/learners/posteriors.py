@@ -219,8 +219,8 @@ def forest(points: np.ndarray, labels: Labels, seed: int = 0) -> Probabilities:
 def votes(points: np.ndarray, labels: Labels, metric: Metric, softer: float) -> Probabilities:
     """Votes of the labeled points, in the coordinates of a metric."""
     Z = to_numpy(metric.transform_of(points))  # (n, q)
-    found = KernelVotes.fit(linalg.sqdist(Z), labels.codes, softer)
-    return KernelProbabilities(metric, Z, found.coefficients, found.scale, labels.classes)
+    ridge = KernelVotes.fit(linalg.sqdist(Z), labels.codes, softer)
+    return KernelProbabilities(metric, Z, ridge.coefficients, ridge.scale, labels.classes)
 
 
 def seeded(classifier: Any, seed: int) -> Any:
